@@ -20,7 +20,7 @@ help:
 	echo 'make test        every test but the slow ones: Python, browser and JavaScript'
 	echo 'make test-long   the slow ones'
 	echo 'make nightly     full sizes, many seeds, loads and kills by the dozen: hours, on a quiet machine'
-	echo 'make lint        linters, formatting, import rules, types, missing migrations'
+	echo 'make lint        linters, formatting, import rules, retired words, types, missing migrations'
 	echo 'make bench       every benchmark, one line of JSON each'
 	echo 'make setup       .venv from the locks, and the default database'
 	echo 'make lock        write requirements/*.txt anew from the .in files'
@@ -79,6 +79,7 @@ lint:
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+	$(PY) -m scripts.words
 	$(PY) -m mypy
 	$(PY) manage.py makemigrations --check --dry-run
 

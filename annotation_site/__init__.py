@@ -1,4 +1,4 @@
-"""Composition root: settings, URLs, workers. The only package that knows all the others."""
+"""Composition root: settings, URLs, workers. The only package that imports all the others."""
 
 from annotation_site.celery import app as celery_app
 

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class SiteConfig(AppConfig):
-    """The composition root as an app, for its commands and checks."""
+    """Make the composition root an app, so that Django finds its commands and checks."""
 
     name = "annotation_site"
 

@@ -1,4 +1,4 @@
-"""The Celery application. A message is only a wake-up: the work itself stands in job rows."""
+"""The Celery application. A message is only a wake-up: the work itself is in job rows."""
 
 import logging
 import os
@@ -11,32 +11,32 @@ from typing import Any
 from celery import Celery, Task, bootsteps, platforms
 from celery.signals import beat_embedded_init, celeryd_after_setup, task_received
 
-from hits.domain.jobs.queues import EVERY_SECONDS
+from hits.domain.jobs.queues import INTERVAL_SECONDS
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotation_site.settings")
 
 logger = logging.getLogger(__name__)
 
-BEAT_LOOK_SECONDS = 5.0
-LOOK_SECONDS = 10.0
+BEAT_CHECK_SECONDS = 5.0
+JOB_CHECK_SECONDS = 10.0
 STOP_SECONDS = 20.0
 
 
 class WorkerTask(Task):
-    """Every task of ours. In a worker the clock's tasks and jobs are run by their rows: see ``hits.services``."""
+    """Base of all tasks. A worker runs periodic tasks and jobs by their rows: see ``hits.services.jobs``."""
 
     abstract = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the task as it is where somebody calls it, and by its rows where a message brought it."""
+        """Run the task directly when it is called, and by its rows when a message delivered it."""
         # Late: the services need Django's models.
-        from hits.services.jobs import slots, ticks, worker_process  # noqa: PLC0415
+        from hits.services.jobs import periodic_tasks, slots, worker_process  # noqa: PLC0415
 
         work = super().__call__
-        if self.request.called_directly or worker_process.here() is None:
+        if self.request.called_directly or worker_process.current_worker_process() is None:
             return work(*args, **kwargs)
-        if self.name in EVERY_SECONDS:
-            return ticks.run(self.name, work)
+        if self.name in INTERVAL_SECONDS:
+            return periodic_tasks.run_periodic_task(self.name, work)
         if len(args) == 1 and isinstance(args[0], int):
             return slots.run_in_worker(work, args[0])
         return work(*args, **kwargs)
@@ -47,10 +47,10 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
-class BeatWatch(bootsteps.StartStopStep):
-    """End the worker once its embedded beat has died; ``serve`` then starts both anew.
+class BeatMonitor(bootsteps.StartStopStep):
+    """Stop the worker when its embedded beat dies; ``serve`` then restarts both.
 
-    Celery does not look after the beat: without it the worker would live on, and nothing would be swept or copied.
+    Celery does not supervise the beat. Without a beat the worker would keep running, and periodic tasks would stop.
     """
 
     requires = ("celery.worker.components:Beat",)
@@ -60,23 +60,23 @@ class BeatWatch(bootsteps.StartStopStep):
         self.closing = threading.Event()
 
     def start(self, parent: Any) -> None:
-        """Look every few seconds, where this worker has a beat."""
+        """Check the beat every few seconds if this worker has one."""
         if parent.beat is not None:
             threading.Thread(target=self.watch, args=(parent.beat,), name="beat-watch", daemon=True).start()
 
     def close(self, parent: Any) -> None:
-        """Look no more: the worker stops, and stops its beat."""
+        """Stop checking: the worker stops, and stops its beat."""
         self.closing.set()
 
     def watch(self, beat: Any) -> None:
-        """Wait for the beat's death, and end this process: in an orderly way, or else by force.
+        """Wait for the beat's death, then stop this process: by SIGTERM, or by SIGKILL if it hangs.
 
-        Force does no harm, because a job's row outlives the process; a worker that hangs while it stops would.
+        SIGKILL is safe because a job's row outlives the process.
         """
         while beat.is_alive():
-            if self.closing.wait(BEAT_LOOK_SECONDS):
+            if self.closing.wait(BEAT_CHECK_SECONDS):
                 return
-        logger.error("the beat has died; the background worker ends, so that both are started again")
+        logger.error("the beat died; the background worker stops, so that both are restarted")
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(STOP_SECONDS)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -84,12 +84,12 @@ class BeatWatch(bootsteps.StartStopStep):
 
 @beat_embedded_init.connect
 def end_beat_with_worker(**kwargs: Any) -> None:
-    """Let no beat outlive a killed worker: the next one brings its own. Pool processes end with it already."""
+    """Stop the beat with a killed worker, since the next worker starts its own. Pool processes stop already."""
     platforms.set_pdeathsig("SIGKILL")  # type: ignore[attr-defined]
 
 
-class RowsWatch(bootsteps.StartStopStep):
-    """Let a worker that has nothing to do look at the rows every ten seconds: a message may have been lost."""
+class JobMonitor(bootsteps.StartStopStep):
+    """Let an idle worker check the job rows every ten seconds, because a message may be lost."""
 
     requires = ("celery.worker.components:Pool",)
 
@@ -98,50 +98,50 @@ class RowsWatch(bootsteps.StartStopStep):
         self.closing = threading.Event()
 
     def start(self, parent: Any) -> None:
-        """Begin to look."""
+        """Start checking."""
         threading.Thread(target=self.watch, name="rows-watch", daemon=True).start()
 
     def close(self, parent: Any) -> None:
-        """Look no more."""
+        """Stop checking."""
         self.closing.set()
 
     def watch(self) -> None:
-        """Send the worker wake-ups for what waits in its queues; the broker may be away, the database too."""
+        """Send the worker wake-ups for its waiting jobs; the broker and the database may be down."""
         from celery.worker import state  # noqa: PLC0415
         from django.db import connection  # noqa: PLC0415
 
         from hits.services.jobs import wakeups, worker_process  # noqa: PLC0415
 
-        while not self.closing.wait(LOOK_SECONDS):
-            here = worker_process.here()
+        while not self.closing.wait(JOB_CHECK_SECONDS):
+            here = worker_process.current_worker_process()
             if here is None or state.active_requests or state.reserved_requests:
                 continue
             try:
-                wakeups.wake_waiting(queues=here.queues, again_after=wakeups.IDLE_LOOK)
+                wakeups.wake_waiting_jobs(queues=here.queues, wakeup_timeout=wakeups.IDLE_CHECK_INTERVAL)
             except Exception:
-                logger.warning("the rows could not be looked at; trying again", exc_info=True)
+                logger.warning("the job rows could not be read; trying again", exc_info=True)
             finally:
                 connection.close()
 
 
 @celeryd_after_setup.connect
-def note_worker(sender: str, instance: Any, **kwargs: Any) -> None:
-    """Say which worker this process and its pool are, before the pool is forked."""
+def register_worker(sender: str, instance: Any, **kwargs: Any) -> None:
+    """Name the worker of this process and its pool, before the pool is forked."""
     from hits.services.jobs import worker_process  # noqa: PLC0415
 
     name = f"{os.getpid()}.{socket.gethostname()}"
-    worker_process.become(name, list(instance.app.amqp.queues.consume_from), instance.concurrency)
+    worker_process.set_worker_process(name, list(instance.app.amqp.queues.consume_from), instance.concurrency)
 
 
 @task_received.connect
-def acknowledge(request: Any, **kwargs: Any) -> None:
-    """Acknowledge each message on receipt: the rows' leases recover what a worker loses.
+def acknowledge_message(request: Any, **kwargs: Any) -> None:
+    """Acknowledge each message on receipt: the leases of job rows recover what a worker loses.
 
-    A broker that waits for it longer than a task lasts would send the message again (Redis), or end the worker
-    (RabbitMQ): https://www.rabbitmq.com/docs/consumers#acknowledgement-timeout
+    When a task runs longer than the broker waits for an acknowledgement, Redis would send the message again and
+    RabbitMQ would close the channel: https://www.rabbitmq.com/docs/consumers#acknowledgement-timeout
     """
     request.acknowledge()
 
 
-app.steps["worker"].add(BeatWatch)
-app.steps["worker"].add(RowsWatch)
+app.steps["worker"].add(BeatMonitor)
+app.steps["worker"].add(JobMonitor)

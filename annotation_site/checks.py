@@ -1,4 +1,4 @@
-"""Deployment mistakes, found at start. Each has an id and says how to mend it."""
+"""System checks that find deployment mistakes at start. Each has an id and names the fix."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,18 +12,18 @@ from hits.mturk import environments
 
 
 @register()
-def marketplace_endpoint(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The endpoint is known, and production is guarded."""
+def check_marketplace_endpoint(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Check that the endpoint is known and that production is confirmed."""
     try:
-        environments.current()
+        environments.current_environment()
     except ImproperlyConfigured as error:
         return [Error(str(error), id="deerstalker.E001")]
     return []
 
 
 @register()
-def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The HIT frame is cross-site, and a public server speaks https."""
+def check_origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Check that the HIT frame is cross-site and that a public server uses https."""
     found: list[CheckMessage] = []
     if settings.PUBLIC_URL == settings.HIT_ORIGIN:
         found.append(
@@ -48,17 +48,17 @@ def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register()
-def hit_kinds(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Every kind folder holds a usable kind, and no two share a name."""
+def check_hit_kinds(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Check that every kind folder has a usable kind and that no two share a name."""
     found: list[CheckMessage] = []
     try:
-        names = registry.names()
+        names = registry.kind_names()
     except LookupError as error:
         return [Error(str(error), id="deerstalker.E002")]
     for name in names:
         try:
-            wrong = registry.get(name).problems()
+            problems = registry.get_kind(name).find_problems()
         except (LookupError, ImportError, AttributeError) as error:
-            wrong = [str(error)]
-        found += [Error(f"HIT kind {name}: {problem}", id="deerstalker.E003") for problem in wrong]
+            problems = [str(error)]
+        found += [Error(f"HIT kind {name}: {problem}", id="deerstalker.E003") for problem in problems]
     return found

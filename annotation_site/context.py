@@ -1,4 +1,4 @@
-"""What every console page shows besides its own content."""
+"""The context processor of console pages."""
 
 from typing import Any
 
@@ -6,6 +6,6 @@ from django.conf import settings
 from django.http import HttpRequest
 
 
-def console(request: HttpRequest) -> dict[str, Any]:
-    """Return the origins and the marketplace's name."""
+def console_context(request: HttpRequest) -> dict[str, Any]:
+    """Return the two origins."""
     return {"PUBLIC_URL": settings.PUBLIC_URL, "HIT_ORIGIN": settings.HIT_ORIGIN}

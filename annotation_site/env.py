@@ -1,7 +1,7 @@
-"""Read the environment, and refuse what was not expected.
+"""Read environment variables, and refuse invalid values.
 
-Every setting that a deployment may change passes through one of these functions, so that a
-typing error stops the start and names the variable instead of meaning something else.
+Every setting that a deployment may change passes through one of these functions. A typing error then stops the
+start and names the variable.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ _FALSE = {"0", "false", "no", "off", ""}
 
 
 class EnvError(RuntimeError):
-    """A variable holds something that cannot be used; the message names it and the mend."""
+    """A variable has an invalid value; the message names the variable and a valid value."""
 
 
 def env_str(name: str, default: str = "") -> str:
@@ -26,7 +26,7 @@ def env_str(name: str, default: str = "") -> str:
 
 
 def env_bool(name: str, default: bool = False) -> bool:
-    """Return a yes/no variable; anything but 1/0, true/false, yes/no, on/off is refused."""
+    """Return a boolean variable: 1/0, true/false, yes/no or on/off; anything else is refused."""
     raw = os.environ.get(name)
     if raw is None:
         return default
@@ -39,7 +39,7 @@ def env_bool(name: str, default: bool = False) -> bool:
 
 
 def env_int(name: str, default: int, *, minimum: int | None = None) -> int:
-    """Return a whole number, at least ``minimum`` where one is given."""
+    """Return a whole number, at least ``minimum`` if one is given."""
     raw = os.environ.get(name)
     if raw is None or not raw.strip():
         return default
@@ -53,15 +53,15 @@ def env_int(name: str, default: int, *, minimum: int | None = None) -> int:
 
 
 def env_list(name: str, default: tuple[str, ...] = ()) -> list[str]:
-    """Return a comma-separated variable as a list without empty parts."""
+    """Return a comma-separated variable as a list without empty items."""
     raw = os.environ.get(name)
     if raw is None:
         return list(default)
-    return [part.strip() for part in raw.split(",") if part.strip()]
+    return [item.strip() for item in raw.split(",") if item.strip()]
 
 
 def env_choices(name: str, choices: Sequence[str], *, default: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return a comma-separated variable as a set; a name that is none of ``choices`` is refused."""
+    """Return a comma-separated variable as a set; a name outside ``choices`` is refused."""
     chosen = frozenset(env_list(name, default))
     unknown = sorted(chosen - set(choices))
     if unknown:
@@ -70,9 +70,9 @@ def env_choices(name: str, choices: Sequence[str], *, default: tuple[str, ...] =
 
 
 def env_folder(name: str) -> Path | None:
-    """Return a folder's absolute path, or ``None`` when the variable is unset; whether it is there is not looked at.
+    """Return a folder's absolute path, or ``None`` when the variable is unset. The folder may be missing.
 
-    A disk that is not mounted must not stop the start, and a path that depends on where a process stands must.
+    An unmounted disk must not stop the start. A relative path must, since it depends on the working directory.
     """
     value = env_str(name)
     if not value:
@@ -93,12 +93,12 @@ def env_origin(name: str, default: str) -> str:
 
 
 def env_database(name: str) -> dict[str, Any]:
-    """Return Django's description of the PostgreSQL database that a URL names, or nothing when it is unset.
+    """Return Django's settings of the PostgreSQL database that a URL names; empty when the variable is unset.
 
-    User, password and name are percent-decoded, and the query's options, such as ``sslmode=require``, go to libpq.
+    User, password and name are percent-decoded. Options in the query, such as ``sslmode=require``, go to libpq.
 
     Raises:
-        EnvError: another scheme, no name, a port that is none, or an option that libpq does not know.
+        EnvError: another scheme, no database name, an invalid port, or an option that libpq does not know.
     """
     value = env_str(name)
     if not value:
@@ -129,10 +129,10 @@ def env_database(name: str) -> dict[str, Any]:
 
 
 def env_secret(name: str, *, fallback_file: Path) -> str:
-    """Return a secret from ``name``, else from the file that ``name_FILE`` points at, else a local one.
+    """Return a secret from ``name``, else from the file that ``name_FILE`` names, else a local one.
 
-    The local one is made once at ``fallback_file`` with mode 0600, so that the embedded default
-    needs no configuration and still has a secret of its own.
+    The local secret is created once at ``fallback_file`` with mode 0600, so that the default setup needs no
+    configuration and still has its own secret.
     """
     value = env_str(name)
     if value:
@@ -154,12 +154,12 @@ def _local_secret(path: Path) -> str:
 
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.parent.stat().st_mode & 0o077:
-        # A folder that was there keeps its rights at mkdir. Whoever does not own it cannot change them.
+        # mkdir leaves the permissions of an existing folder. Only its owner can change them.
         with contextlib.suppress(PermissionError):
             path.parent.chmod(0o700)
     if not path.exists():
-        # Written whole beside it, then linked: of two processes that start at once one wins, and neither
-        # a slow nor a killed one leaves half a secret for the other to read.
+        # Written beside its path, then linked: of two processes that start together one wins, and neither
+        # a slow nor a killed process leaves half a secret for the other to read.
         handle, draft = tempfile.mkstemp(dir=path.parent)  # mkstemp makes it 0600
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(secrets.token_urlsafe(48))
@@ -170,5 +170,5 @@ def _local_secret(path: Path) -> str:
         Path(draft).unlink()
     value = path.read_text(encoding="utf-8").strip()
     if not value:
-        raise EnvError(f"{path} is empty: remove it, and a new secret is made")
+        raise EnvError(f"{path} is empty: delete it, and the next start creates a new secret")
     return value

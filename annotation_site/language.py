@@ -1,4 +1,4 @@
-"""Which language a page is in. Workers read theirs; the console, the admin and the APIs are English throughout."""
+"""Choose the language of a page. Worker pages are translated; the console, the admin and the APIs are English."""
 
 from collections.abc import Callable
 
@@ -8,26 +8,25 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
 # The HIT pages with their API, and the worker site with the pages that answer externalSubmit in its frame.
-_TRANSLATED = ("/hit/", "/work", "/a/", "/mturk/externalSubmit")
-_HIT = "/hit/"
-PARAMETER = "lang"
+_TRANSLATED_PATHS = ("/hit/", "/work", "/a/", "/mturk/externalSubmit")
+_HIT_PATH = "/hit/"
+LANGUAGE_PARAMETER = "lang"
 
 
 class WorkerLanguageMiddleware:
-    """Django's LocaleMiddleware for the pages that are translated, English for the others.
+    """Django's LocaleMiddleware for translated pages, English for the others.
 
-    A HIT page has no cookie, so its language may stand in its address, ``?lang=de``. Otherwise the worker site's
-    cookie decides, then the browser. The language is put back after each request: nothing of it is left in the
-    thread.
+    A HIT page has no cookie, so its address may name the language: ``?lang=de``. Otherwise the worker site's cookie
+    decides, then the browser. The thread's language is restored after each request.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer in the language of the path and the reader."""
-        translated = request.path_info.startswith(_TRANSLATED)
-        language = _language(request) if translated else settings.LANGUAGE_CODE
+        """Answer in the language of the path and the worker."""
+        translated = request.path_info.startswith(_TRANSLATED_PATHS)
+        language = _select_language(request) if translated else settings.LANGUAGE_CODE
         request.LANGUAGE_CODE = language  # as LocaleMiddleware sets it
         with translation.override(language):
             response = self.get_response(request)
@@ -37,10 +36,10 @@ class WorkerLanguageMiddleware:
         return response
 
 
-def _language(request: HttpRequest) -> str:
-    if request.path_info.startswith(_HIT):
+def _select_language(request: HttpRequest) -> str:
+    if request.path_info.startswith(_HIT_PATH):
         try:
-            return translation.get_supported_language_variant(request.GET.get(PARAMETER, ""))
+            return translation.get_supported_language_variant(request.GET.get(LANGUAGE_PARAMETER, ""))
         except LookupError:
-            pass  # none asked for, or one that there is not
+            pass  # no language requested, or an unknown one
     return translation.get_language_from_request(request)

@@ -1,6 +1,6 @@
-"""Whether the books agree: the marketplace's entries with its balances, and our ledger with the marketplace's.
+"""Compare the marketplace's entries with its balances, and our ledger with the marketplace's.
 
-Here, since no app below knows both ledgers.
+This module is in the composition root because no app below may import both ledgers.
 """
 
 from collections import defaultdict
@@ -11,20 +11,22 @@ from django.db.models import F, Q, Sum
 
 from hits.marketplace.models import BonusPayment, EntryKind, Payout
 from hits.marketplace.models import LedgerEntry as MarketEntry
-from hits.marketplace.selectors.accounts import unbalanced_requesters
+from hits.marketplace.selectors.accounts import find_unbalanced_requesters
 from hits.models import Assignment, Batch, Hit, OutgoingCall
 from hits.payments import ledger
 from hits.payments.models import Entry, LedgerEntry
-from hits.payments.statement import HELD_FEE
+from hits.payments.statement import HELD_FEE_PREFIX
 from hits.services import audit
-from hits.services.outbox.outbox_operations import reference
+from hits.services.outbox.outbox_operations import call_reference
 
-LOCAL = "local"  # the environment whose marketplace is in this database
-_SCRIPTS_BONUS = "bonus:script:"  # how the key of a bonus begins that a script sent; its number follows
+LOCAL_ENVIRONMENT = "local"  # the environment whose marketplace is in this database
+_SCRIPT_BONUS_PREFIX = (
+    "bonus:script:"  # the key of a bonus that a script sent; the marketplace's number follows
+)
 
 
 @dataclass
-class Sums:
+class LedgerSums:
     """What a batch has on hold and has paid, in cents."""
 
     held: int = 0
@@ -34,10 +36,10 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class ScriptsBonus:
-    """A bonus that stands in the marketplace's ledger alone: a script sent it with the account's own key.
+class ScriptBonus:
+    """A bonus that is in the marketplace's ledger only: a script sent it with the account's key.
 
-    ``bonus`` is its number there; amounts are cents.
+    ``bonus`` is the marketplace's number of it; amounts are cents.
     """
 
     bonus: int
@@ -48,37 +50,37 @@ class ScriptsBonus:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A batch on which the two ledgers do not agree, with the bonuses that scripts sent and ours does not know."""
+class LedgerDifference:
+    """A batch on which the two ledgers differ, with the bonuses that scripts sent and our ledger lacks."""
 
     batch: int
-    ours: Sums
-    marketplace: Sums
-    scripts_bonuses: list[ScriptsBonus] = field(default_factory=list)
+    ours: LedgerSums
+    marketplace: LedgerSums
+    scripts_bonuses: list[ScriptBonus] = field(default_factory=list)
 
     @property
-    def can_book(self) -> bool:
-        """True when those bonuses are all that the bonuses differ by: nothing of our own is on its way."""
+    def can_post(self) -> bool:
+        """True when those bonuses explain the whole difference in bonuses, so no call of ours is under way."""
         missing = sum(row.amount_cents for row in self.scripts_bonuses)
         return 0 < missing == self.marketplace.bonus - self.ours.bonus
 
 
 @dataclass(frozen=True)
-class Report:
-    """What was compared, and every difference."""
+class LedgerReport:
+    """How many batches were compared, and every difference that was found."""
 
     requesters: list[str]
     payouts: list[int]
-    batches: list[Difference]
+    batches: list[LedgerDifference]
     compared: int
 
     @property
     def agrees(self) -> bool:
-        """True when there is no difference at all."""
+        """True when nothing differs."""
         return not (self.requesters or self.payouts or self.batches)
 
     def as_json(self) -> dict[str, object]:
-        """Return plain values."""
+        """Return the report as ``check_ledger --json`` prints it."""
         return {
             "agrees": self.agrees,
             "unbalanced_requesters": self.requesters,
@@ -88,47 +90,51 @@ class Report:
         }
 
 
-def check_books() -> Report:
-    """Compare everything and return the report; writes nothing."""
-    ids = list(Batch.objects.filter(environment=LOCAL).order_by("pk").values_list("pk", flat=True))
-    ours, theirs = _ours(), _marketplaces()
-    return Report(
-        requesters=unbalanced_requesters(),
-        payouts=_unbooked_payouts(),
+def compare_ledgers() -> LedgerReport:
+    """Compare all requesters, payouts and batches; writes nothing."""
+    ids = list(
+        Batch.objects.filter(environment=LOCAL_ENVIRONMENT).order_by("pk").values_list("pk", flat=True)
+    )
+    ours, theirs = _sum_own_ledger(), _sum_marketplace_ledger()
+    return LedgerReport(
+        requesters=find_unbalanced_requesters(),
+        payouts=_unposted_payouts(),
         batches=[
-            Difference(pk, ours[pk], theirs[pk], _scripts_bonuses(pk)) for pk in ids if ours[pk] != theirs[pk]
+            LedgerDifference(pk, ours[pk], theirs[pk], _find_script_bonuses(pk))
+            for pk in ids
+            if ours[pk] != theirs[pk]
         ],
         compared=len(ids),
     )
 
 
-def book_scripts_bonuses() -> int:
-    """Write the bonuses that scripts sent into our ledger, each once; return how many. Repeatable.
+def post_script_bonuses() -> int:
+    """Post the bonuses that scripts sent to our ledger, each once; return how many. Idempotent.
 
-    They are paid, and nothing is sent. A batch is left alone whose bonuses differ by anything else, and so is a bonus
-    for work that was not collected yet.
+    The bonuses are paid already, so nothing is sent. Skipped are batches whose bonuses differ for another reason, and
+    bonuses for work that is not collected yet.
     """
-    return sum(_book(row) for row in check_books().batches if row.can_book)
+    return sum(_post_bonuses(row) for row in compare_ledgers().batches if row.can_post)
 
 
 @transaction.atomic
-def _book(difference: Difference) -> int:
+def _post_bonuses(difference: LedgerDifference) -> int:
     batch = Batch.objects.select_related("project").get(pk=difference.batch)
-    booked = 0
+    posted = 0
     for row in difference.scripts_bonuses:
         assignment = Assignment.objects.filter(
             hit__unit__batch=batch, hit__hit_id=row.hit_id, assignment_id=row.assignment_id
         ).first()
-        booked += assignment is not None and _book_one(batch, assignment, row)
-    return booked
+        posted += assignment is not None and _post_bonus(batch, assignment, row)
+    return posted
 
 
-def _book_one(batch: Batch, assignment: Assignment, row: ScriptsBonus) -> bool:
-    key = f"{_SCRIPTS_BONUS}{row.bonus}"
+def _post_bonus(batch: Batch, assignment: Assignment, row: ScriptBonus) -> bool:
+    key = f"{_SCRIPT_BONUS_PREFIX}{row.bonus}"
     facts = {"batch": batch, "assignment": assignment}
-    if not ledger.write(entry=Entry.BONUS, amount_cents=row.amount_cents, key=key, **facts):
+    if not ledger.write_entry(entry=Entry.BONUS, amount_cents=row.amount_cents, key=key, **facts):
         return False
-    ledger.write(entry=Entry.FEE, amount_cents=row.fee_cents, key=f"fee:{key}", **facts)
+    ledger.write_entry(entry=Entry.FEE, amount_cents=row.fee_cents, key=f"fee:{key}", **facts)
     audit.record(
         project=batch.project,
         actor=None,
@@ -141,16 +147,16 @@ def _book_one(batch: Batch, assignment: Assignment, row: ScriptsBonus) -> bool:
     return True
 
 
-def _scripts_bonuses(batch: int) -> list[ScriptsBonus]:
-    """Return the bonuses for a batch's HITs that are neither of a call of ours nor booked since."""
+def _find_script_bonuses(batch: int) -> list[ScriptBonus]:
+    """Return the bonuses for a batch's HITs that no call of ours sent and that are not posted yet."""
     sent = OutgoingCall.objects.filter(batch=batch, operation=OutgoingCall.Operation.BONUS)
-    references = {reference(call) for call in sent.only("token").iterator()}
-    keys = LedgerEntry.objects.filter(batch=batch, key__startswith=_SCRIPTS_BONUS)
-    booked = set(keys.values_list("key", flat=True))
-    hits = Hit.objects.filter(environment=LOCAL, unit__batch=batch, hit_id__isnull=False)
+    references = {call_reference(call) for call in sent.only("token").iterator()}
+    keys = LedgerEntry.objects.filter(batch=batch, key__startswith=_SCRIPT_BONUS_PREFIX)
+    posted = set(keys.values_list("key", flat=True))
+    hits = Hit.objects.filter(environment=LOCAL_ENVIRONMENT, unit__batch=batch, hit_id__isnull=False)
     paid = BonusPayment.objects.filter(assignment__hit__hit_id__in=hits.values("hit_id"))
     return [
-        ScriptsBonus(
+        ScriptBonus(
             row.pk,
             row.assignment.hit.hit_id,
             row.assignment.assignment_id,
@@ -159,21 +165,25 @@ def _scripts_bonuses(batch: int) -> list[ScriptsBonus]:
         )
         for row in paid.select_related("assignment__hit").order_by("pk").iterator()
         # A bonus of ours ends with its call's reference (hits.services.outbox_calls).
-        if row.reason.rpartition(" ")[2] not in references and f"{_SCRIPTS_BONUS}{row.pk}" not in booked
+        if row.reason.rpartition(" ")[2] not in references and f"{_SCRIPT_BONUS_PREFIX}{row.pk}" not in posted
     ]
 
 
-def _unbooked_payouts() -> list[int]:
-    """Return the keys of payouts whose entry is missing or says another sum."""
-    booked = Sum("ledger__worker_cents", filter=Q(ledger__kind=EntryKind.PAYOUT), default=0)
-    rows = Payout.objects.annotate(booked=booked).exclude(booked=-F("amount_cents"))
+def _unposted_payouts() -> list[int]:
+    """Return the keys of payouts whose ledger entry is missing or has another amount."""
+    posted = Sum("ledger__worker_cents", filter=Q(ledger__kind=EntryKind.PAYOUT), default=0)
+    rows = Payout.objects.annotate(posted=posted).exclude(posted=-F("amount_cents"))
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
-def _ours() -> dict[int, Sums]:
-    sums: dict[int, Sums] = defaultdict(Sums)
-    rows = LedgerEntry.objects.filter(batch__environment=LOCAL).order_by().values_list("batch", "entry")
-    fee_of_reward = Q(entry="fee", key__startswith=HELD_FEE)
+def _sum_own_ledger() -> dict[int, LedgerSums]:
+    sums: dict[int, LedgerSums] = defaultdict(LedgerSums)
+    rows = (
+        LedgerEntry.objects.filter(batch__environment=LOCAL_ENVIRONMENT)
+        .order_by()
+        .values_list("batch", "entry")
+    )
+    fee_of_reward = Q(entry="fee", key__startswith=HELD_FEE_PREFIX)
     summed = rows.annotate(
         cents=Sum("amount_cents"), from_hold=Sum("amount_cents", filter=fee_of_reward, default=0)
     )
@@ -189,13 +199,15 @@ def _ours() -> dict[int, Sums]:
     return sums
 
 
-def _marketplaces() -> dict[int, Sums]:
-    """Return the same of the marketplace's entries, by the batch whose HIT they are about."""
+def _sum_marketplace_ledger() -> dict[int, LedgerSums]:
+    """Return the sums of the marketplace's entries by batch."""
     batches = dict(
-        Hit.objects.filter(environment=LOCAL, hit_id__isnull=False).values_list("hit_id", "unit__batch")
+        Hit.objects.filter(environment=LOCAL_ENVIRONMENT, hit_id__isnull=False).values_list(
+            "hit_id", "unit__batch"
+        )
     )
     rows = MarketEntry.objects.filter(hit__isnull=False).order_by().values_list("hit__hit_id", "kind")
-    sums: dict[int, Sums] = defaultdict(Sums)
+    sums: dict[int, LedgerSums] = defaultdict(LedgerSums)
     for hit_id, kind, available, held, worker in rows.annotate(
         Sum("available_cents"), Sum("held_cents"), Sum("worker_cents")
     ).iterator():

@@ -1,21 +1,21 @@
-"""What must not reach a log, whoever writes the line."""
+"""Remove secrets from log messages, whichever module logs them."""
 
 import logging
 import re
 
-# The address of a worker's attempt: whoever knows it can hand in that worker's task.
-_ATTEMPT = re.compile(r"/a/[^/\s]+")
-# Where a marketplace tells us what happened: whoever knows it can make us look for nothing.
-_NOTIFICATIONS = re.compile(r"/notifications/[^/\s]+")
+# The address of a worker's attempt: anybody who knows it can submit that worker's task.
+_ATTEMPT_PATH = re.compile(r"/a/[^/\s]+")
+# The address of marketplace notifications: anybody who knows it can cause needless polling.
+_NOTIFICATION_PATH = re.compile(r"/notifications/[^/\s]+")
 
 
 class SecretFilter(logging.Filter):
-    """Takes attempt secrets out of messages. Django logs the path of every request that it refuses."""
+    """Replace secret addresses in messages. Django logs the path of every request that it refuses."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let the record through, without the secret."""
+        """Keep the record, without the secret."""
         message = record.getMessage()
-        cleaned = _NOTIFICATIONS.sub("/notifications/…", _ATTEMPT.sub("/a/…", message))
+        cleaned = _NOTIFICATION_PATH.sub("/notifications/…", _ATTEMPT_PATH.sub("/a/…", message))
         if cleaned != message:
             record.msg, record.args = cleaned, ()
         return True

@@ -1,4 +1,4 @@
-"""Whether this process can serve requests, and what runs worse than it should."""
+"""Check whether this process can serve requests, and what is degraded."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,13 +11,11 @@ from django.utils import timezone
 from hits.domain.states import JobState
 from hits.models import Job
 
-OLD_JOB = timedelta(
-    minutes=2
-)  # a job that nobody has taken up for so long waits for a worker that is not there
+STALE_JOB_AGE = timedelta(minutes=2)  # a job that is unclaimed for longer has no worker
 
 
-def readiness() -> dict[str, Any]:
-    """Return ``{"ok", "database", "degraded"}``: what failed in a word or two, no detail that helps an attacker."""
+def check_readiness() -> dict[str, Any]:
+    """Return ``{"ok", "database", "degraded"}``: short labels only, no detail that helps an attacker."""
     try:
         pending = unapplied_migrations()
     except DatabaseError:
@@ -28,7 +26,7 @@ def readiness() -> dict[str, Any]:
 
 
 def unapplied_migrations() -> list[str]:
-    """Return the names of migrations that the database lacks; a database without tables lacks them all."""
+    """Return the names of migrations that the database lacks; an empty database lacks all."""
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
@@ -40,5 +38,5 @@ def _cache_faults() -> list[str]:
 
 
 def _queue_faults() -> list[str]:
-    waiting = Job.objects.filter(state=JobState.QUEUED, created_at__lt=timezone.now() - OLD_JOB)
+    waiting = Job.objects.filter(state=JobState.QUEUED, created_at__lt=timezone.now() - STALE_JOB_AGE)
     return ["queue"] if waiting.exists() else []

@@ -1,4 +1,4 @@
-"""One settings file. What a deployment may change comes from the environment (see env.py)."""
+"""The settings. A deployment changes them through environment variables (see env.py)."""
 
 import os
 import sys
@@ -19,34 +19,34 @@ from annotation_site.env import (
 )
 from hits import registry
 from hits.domain import content_security_policy
-from hits.domain.jobs.queues import EVERY_SECONDS, QUEUE_OF, Queue, slots_by_queue
-from hits.hints.card import Rule
+from hits.domain.jobs.queues import INTERVAL_SECONDS, TASK_QUEUES, Queue, slots_by_queue
+from hits.hints.card import HintRule
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("DEERSTALKER_VAR", str(BASE_DIR / "var")))
 TESTING = "pytest" in sys.modules
 if TESTING:
-    # Tests write into a folder of their own, so that a run beside a demo disturbs neither; in memory where the
-    # system offers that, because emptying a database after each test would wait for the disk.
+    # Tests write to their own folder, so that a run beside a demo disturbs neither. It is in memory if possible,
+    # because emptying a database after each test would wait for the disk.
     _memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - mkdtemp makes a private folder
     VAR_DIR = Path(
         env_str("DEERSTALKER_TEST_DIR") or tempfile.mkdtemp(prefix="deerstalker-test-", dir=_memory)
     )
-# The database, the queue and the exports are nobody else's business on a shared machine.
+# On a shared machine nobody else may read the database, the queue and the exports.
 VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env_secret("SECRET_KEY", fallback_file=VAR_DIR / "secrets" / "django")
 USE_TZ = True
 TIME_ZONE = "UTC"
-# English is in the sources; what workers read is translated too (docs/translating.md).
+# The sources are in English; texts for workers are translated (docs/translating.md).
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "German")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# --- Origins: one server answers under two names, so that the HIT frame is really cross-site.
+# --- Origins: one server answers under two names, so that the HIT frame is cross-site.
 PORT = env_int("PORT", 8000, minimum=1)
 PUBLIC_URL = env_origin("PUBLIC_URL", f"http://localhost:{PORT}")
 HIT_ORIGIN = env_origin("HIT_ORIGIN", f"http://127.0.0.1:{PORT}")
@@ -97,7 +97,7 @@ MIDDLEWARE = [
     "annotation_site.language.WorkerLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "annotation_site.middleware.PlainTextMiddleware",
+    "annotation_site.middleware.NulCharacterMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "annotation_site.limits.BodyLimitMiddleware",
     "annotation_site.middleware.SignInRequiredMiddleware",
@@ -119,7 +119,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "annotation_site.context.console",
+                "annotation_site.context.console_context",
             ],
         },
     },
@@ -128,11 +128,11 @@ TEMPLATES = [
 # --- Database: SQLite by default, PostgreSQL by DATABASE_URL.
 ATOMIC_REQUESTS = False
 SQLITE_OPTIONS = {
-    # IMMEDIATE: a transaction that means to write takes the lock at once instead of failing half-way.
+    # IMMEDIATE: a transaction takes the write lock at its start instead of failing half-way.
     "transaction_mode": "IMMEDIATE",
     "timeout": 30,
-    # FULL: a commit survives kill -9 and power loss alike; NORMAL in WAL mode would not survive the latter.
-    # recursive_triggers: INSERT OR REPLACE must not slip past the triggers of append-only tables.
+    # FULL: a commit survives kill -9 and power loss; NORMAL in WAL mode would not survive a power loss.
+    # recursive_triggers: INSERT OR REPLACE must fire the triggers of append-only tables.
     "init_command": (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=30000; "
         "PRAGMA recursive_triggers=ON;"
@@ -140,21 +140,21 @@ SQLITE_OPTIONS = {
 }
 
 
-def _database() -> dict[str, object]:
+def _database_settings() -> dict[str, object]:
     found = env_database("DATABASE_URL")
     if not found:
         return {
             "ENGINE": "annotation_site.sqlite",
             "NAME": env_str("SQLITE_PATH", str(VAR_DIR / "deerstalker.sqlite3")),
             "OPTIONS": SQLITE_OPTIONS,
-            # A file, never memory: a live server would share one memory connection between threads.
+            # A file, not memory: a live server would share one memory connection between threads.
             "TEST": {"NAME": VAR_DIR / "test.sqlite3"},
         }
     pool = {"pool": {"min_size": 1, "max_size": env_int("DATABASE_POOL", 16, minimum=1)}}
     return found | {"OPTIONS": found.get("OPTIONS", {}) | pool}
 
 
-DATABASES = {"default": _database()}
+DATABASES = {"default": _database_settings()}
 
 # --- Signing in
 AUTHENTICATION_BACKENDS = [
@@ -183,7 +183,7 @@ if TESTING:
     PASSWORD_HASHERS = ["tests.support.passwords.QuickHasher"]
 
 # --- Content security: nothing inline, nothing from elsewhere. HIT views loosen frame-ancestors only.
-CONTENT_SECURITY_POLICY = {"DIRECTIVES": content_security_policy.console(hit_origin=HIT_ORIGIN)}
+CONTENT_SECURITY_POLICY = {"DIRECTIVES": content_security_policy.console_policy(hit_origin=HIT_ORIGIN)}
 X_FRAME_OPTIONS = "DENY"
 
 # --- Files
@@ -205,7 +205,7 @@ if DEBUG or TESTING:
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 MAX_IMAGE_BYTES = 40 * 1024 * 1024
 MAX_IMAGE_PIXELS = 50_000_000
-# The largest zip of predictions that a leaderboard takes; more is turned away before it is read.
+# The largest zip of predictions that a leaderboard accepts; a larger one is refused before it is read.
 LEADERBOARD_MAX_BYTES = env_int("LEADERBOARD_MAX_BYTES", 200 * 1024 * 1024, minimum=1024)
 
 # --- API
@@ -214,9 +214,9 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_METADATA_CLASS": None,  # OPTIONS would describe an endpoint before anybody asks who may see it
-    "EXCEPTION_HANDLER": "hits.api.errors.handle",
-    # A whole class behind one address begins no faster than that.
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS would describe an endpoint before the permission check
+    "EXCEPTION_HANDLER": "hits.api.errors.handle_exception",
+    # A whole class behind one address starts no faster than that.
     "DEFAULT_THROTTLE_RATES": {
         "hit-begin": "300/min",
         "hit-draft": "120/min",
@@ -237,26 +237,26 @@ if env_str("REDIS_URL"):
         }
     }
 
-# --- Live hints (docs/hints.md): rules switched off, the encoder process's socket, a model for contradictions.
-HINTS_OFF = env_choices("HINTS_OFF", list(Rule), default=(Rule.CONTRADICTS,))
+# --- Live hints (docs/hints.md): disabled rules, the socket of the encoder process, a model for contradictions.
+HINTS_OFF = env_choices("HINTS_OFF", list(HintRule), default=(HintRule.CONTRADICTS,))
 HINTS_SOCKET = VAR_DIR / "encoder.sock"
 HINTS_NLI_MODEL = env_str("HINTS_NLI_MODEL")
 
-# --- Marketplace: the built-in one behind the same boto3 calls, unless told otherwise.
+# --- Marketplace: by default the built-in one, behind the same boto3 calls.
 MTURK_ENDPOINT = env_str("MTURK_ENDPOINT", "local")
 MTURK_LIVE = env_bool("MTURK_LIVE", False)
 MTURK_INPROCESS_TRANSPORT = "hits.marketplace.transport.attach"
-# The two ask each other by name, since neither app imports the other.
-ATTEMPT_PROOF = "hits.marketplace.proof.holds"
-KNOWN_COUNTRY = "hits.marketplace.proof.country_of"
-MARKETPLACE_ACCEPT_CHECK = "hits.selectors.eligibility.acceptance.why_not_accept"
+# The two apps call each other by name, since neither imports the other.
+ATTEMPT_PROOF = "hits.marketplace.proof.is_valid_secret"
+KNOWN_COUNTRY = "hits.marketplace.proof.find_country"
+MARKETPLACE_ACCEPT_CHECK = "hits.selectors.eligibility.acceptance.acceptance_refusals"
 MTURK_KEYS_SECRET = env_secret("MTURK_KEYS_SECRET", fallback_file=VAR_DIR / "secrets" / "mturk-keys")
 PUBLISH_PER_SECOND = env_int("PUBLISH_PER_SECOND", 0, minimum=0)  # 0: no limit here, 3 on Amazon's
 MTURK_PLATFORM_ACCESS_KEY_ID = env_str("MTURK_PLATFORM_ACCESS_KEY_ID", "AKDEERSTALKERPLATFORM")
 MARKETPLACE_FEE_SCHEDULE = env_str("MARKETPLACE_FEE_SCHEDULE", "local")
 # Hosts (host or host:port) that requesters' notifications may be sent to, besides this site itself.
 MARKETPLACE_NOTIFICATION_HOSTS = [urlsplit(PUBLIC_URL).netloc, *env_list("MARKETPLACE_NOTIFICATION_HOSTS")]
-# Where a HIT page may hand its answer over to, and who may frame it.
+# The origins to which a HIT page may submit, and those that may frame it.
 HIT_SUBMIT_ORIGINS = env_list("HIT_SUBMIT_ORIGINS") or [
     PUBLIC_URL,
     "https://www.mturk.com",
@@ -276,7 +276,7 @@ CELERY_BROKER_URL = env_str("BROKER_URL", "filesystem://localhost//")
 if CELERY_BROKER_URL.startswith("filesystem://"):
     for _folder in ("messages", "control"):
         (_QUEUE / _folder).mkdir(parents=True, exist_ok=True)
-    # kombu's own reads messages that are still being written, and ends the worker.
+    # kombu's transport reads messages that are still being written, which stops the worker.
     CELERY_BROKER_TRANSPORT = "annotation_site.filesystem_queue:Transport"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(_QUEUE / "messages"),
@@ -285,11 +285,11 @@ if CELERY_BROKER_URL.startswith("filesystem://"):
         "polling_interval": 0.3,
     }
 CELERY_TASK_IGNORE_RESULT = True
-# A message is acknowledged on receipt (annotation_site/celery.py): a job's row, not its message, outlives a worker.
+# Messages are acknowledged on receipt (annotation_site/celery.py): a job's row, not its message, outlives a worker.
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_TASK_DEFAULT_QUEUE = Queue.DEFAULT.value
-CELERY_TASK_ROUTES = {task: {"queue": queue.value} for task, queue in QUEUE_OF.items()}
+CELERY_TASK_ROUTES = {task: {"queue": queue.value} for task, queue in TASK_QUEUES.items()}
 WORKER_CONCURRENCY = env_int("WORKER_CONCURRENCY", 1, minimum=1)  # heavy jobs at once
 QUEUE_SLOTS = slots_by_queue(WORKER_CONCURRENCY)
 CELERY_TASK_ALWAYS_EAGER = env_bool("CELERY_TASK_ALWAYS_EAGER", False)
@@ -298,7 +298,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULER = "annotation_site.beat:Scheduler"
-CELERY_BEAT_SCHEDULE = {task: {"task": task, "schedule": every} for task, every in EVERY_SECONDS.items()}
+CELERY_BEAT_SCHEDULE = {task: {"task": task, "schedule": every} for task, every in INTERVAL_SECONDS.items()}
 
 LOGGING = {
     "version": 1,
@@ -306,10 +306,9 @@ LOGGING = {
     "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "filters": {"secrets": {"()": "annotation_site.logs.SecretFilter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["secrets"]}},
-    # One line per sign-in and sign-out says nothing that the audit trail does not. botocore at DEBUG writes whole
-    # requests, with workers' ids in them.
+    # The audit trail has each sign-in and sign-out already. botocore at DEBUG logs whole requests with worker ids.
     "loggers": {"axes": {"level": "WARNING"}, "botocore": {"level": "INFO"}, "celery": {"level": "WARNING"}},
     "root": {"handlers": ["stderr"], "level": env_str("LOG_LEVEL", "WARNING" if TESTING else "INFO")},
 }
 SILENCED_SYSTEM_CHECKS = ["urls.W005"]
-os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")  # boto3 must never go looking for a cloud host
+os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")  # boto3 must never query a cloud host

@@ -1,11 +1,11 @@
-"""Signing in under attack: nobody guesses for long, and nobody can shut somebody else out.
+"""Slow down password guessing without locking anybody out.
 
-Three brakes, all counted in the database, so that no outage of a cache releases them:
+Three limits, all counted in the database, so that an outage of the cache does not lift them:
 
-- eight wrong passwords for one name from one address pause that pair for a quarter of an hour (django-axes);
-- thirty wrong ones from one address, whatever the names, pause that address as long;
-- a name that was tried wrongly from elsewhere eight times is never paused: each try has to be announced, and waits
-  some seconds that grow with the tries. A ticket in the form says when it was announced; no thread waits meanwhile.
+- eight wrong passwords for one name from one address lock that pair for a quarter of an hour (django-axes);
+- thirty wrong passwords from one address, for any names, lock that address for the same time;
+- eight wrong passwords for one name from several addresses delay each further attempt by some seconds, more each
+  time. A signed ticket in the form tells when the attempt was announced, so no thread waits meanwhile.
 """
 
 from datetime import timedelta
@@ -20,16 +20,16 @@ from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-WITHIN = timedelta(minutes=15)
-FIRST_DELAY_SECONDS, MOST_DELAY_SECONDS = 5, 60
+FAILURE_WINDOW = timedelta(minutes=15)
+FIRST_DELAY_SECONDS, MAX_DELAY_SECONDS = 5, 60
 TICKET_SECONDS = 900
-_TICKET = signing.TimestampSigner(salt="sign-in.ticket")
+_TICKET_SIGNER = signing.TimestampSigner(salt="sign-in.ticket")
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the address that limits are counted under: what the nearest proxy saw, or the connection's own.
+    """Return the address that limits count: the one that the nearest proxy saw, or that of the connection.
 
-    Only the last entry of X-Forwarded-For is the proxy's; what stands before it the client wrote.
+    Only the last entry of X-Forwarded-For is the proxy's; the client writes the entries before it.
     """
     if settings.REST_FRAMEWORK["NUM_PROXIES"]:
         forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).split(",")
@@ -39,63 +39,65 @@ def client_address(request: HttpRequest) -> str:
 
 
 class SignInHandler(AxesDatabaseHandler):
-    """django-axes' counting, with a second, wider limit for an address alone."""
+    """The handler of django-axes, with a second, wider limit per address."""
 
     def is_locked(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> bool:
-        """Whether this name from here, or everything from here, is paused."""
+        """Return whether this name from this address, or the whole address, is locked."""
         if super().is_locked(request, credentials):
             return True
-        failures = _failures(ip_address=client_address(request))
+        failures = _count_failures(ip_address=client_address(request))
         return failures >= settings.SIGN_IN_FAILURES_PER_ADDRESS
 
     def user_login_failed(
         self, sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: Any
     ) -> None:
-        """Count, and have the page say that it is paused when that is so."""
+        """Count the failure, and show the locked page if the limit is reached."""
         super().user_login_failed(sender, credentials, request, **kwargs)
         if request is not None and self.is_locked(request, credentials):
-            setattr(request, "axes_locked_out", True)  # noqa: B010 - axes' middleware looks at it
+            setattr(request, "axes_locked_out", True)  # noqa: B010 - axes' middleware reads it
 
 
-def _failures(**of: str) -> int:
-    """Count wrong passwords of the last quarter of an hour."""
-    recent = AccessAttempt.objects.filter(attempt_time__gte=timezone.now() - WITHIN, **of)
+def _count_failures(**filters: str) -> int:
+    """Count the wrong passwords of the last quarter of an hour."""
+    recent = AccessAttempt.objects.filter(attempt_time__gte=timezone.now() - FAILURE_WINDOW, **filters)
     return int(recent.aggregate(n=Sum("failures_since_start"))["n"] or 0)
 
 
 def delay_seconds(name: str) -> int:
-    """Return how long a try for this name has to have been announced: 0 until it was tried wrongly often enough."""
-    rounds = _failures(username=name) // settings.AXES_FAILURE_LIMIT
-    return min(FIRST_DELAY_SECONDS * 2 ** (rounds - 1), MOST_DELAY_SECONDS) if rounds else 0
+    """Return how many seconds before its attempt a sign-in for this name must be announced: 0 without failures."""
+    rounds = _count_failures(username=name) // settings.AXES_FAILURE_LIMIT
+    return min(FIRST_DELAY_SECONDS * 2 ** (rounds - 1), MAX_DELAY_SECONDS) if rounds else 0
 
 
 class SignInView(auth.LoginView):
-    """Django's page, which makes a name that is being guessed wait between its tries."""
+    """Django's sign-in page, which delays attempts for a name that is being guessed."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Look at the brake for the name before the password is looked at."""
+        """Check the delay for the name before the password."""
         name = request.POST.get("username", "")[:150]
         delay = delay_seconds(name) if name else 0
-        waited = _waited(request.POST.get("ticket", ""), name)
-        if delay and (waited is None or waited < delay):
-            return self._wait(name, delay)
+        age = _ticket_age(request.POST.get("ticket", ""), name)
+        if delay and (age is None or age < delay):
+            return self._delay_response(name, delay)
         return super().post(request, *args, **kwargs)
 
-    def _wait(self, name: str, delay: int) -> HttpResponse:
+    def _delay_response(self, name: str, delay: int) -> HttpResponse:
         context = self.get_context_data(
-            form=self.get_form_class()(initial={"username": name}), wait=delay, ticket=_TICKET.sign(name)
+            form=self.get_form_class()(initial={"username": name}),
+            delay=delay,
+            ticket=_TICKET_SIGNER.sign(name),
         )
         response = self.render_to_response(context, status=429)
         response["Retry-After"] = str(delay)
         return response
 
 
-def _waited(ticket: str, name: str) -> float | None:
-    """Return how many seconds ago a try for this name was announced; ``None`` without a ticket that holds."""
+def _ticket_age(ticket: str, name: str) -> float | None:
+    """Return how many seconds ago an attempt for this name was announced; ``None`` without a valid ticket."""
     try:
-        if _TICKET.unsign(ticket, max_age=TICKET_SECONDS) != name:
+        if _TICKET_SIGNER.unsign(ticket, max_age=TICKET_SECONDS) != name:
             return None
     except signing.BadSignature:
         return None
-    stamp = ticket.rsplit(_TICKET.sep, 2)[1]
+    stamp = ticket.rsplit(_TICKET_SIGNER.sep, 2)[1]
     return timezone.now().timestamp() - signing.b62_decode(stamp)

@@ -1,4 +1,4 @@
-"""What a server looks at before it starts: nothing is begun that would only fail later, and nothing twice."""
+"""Checks before a server starts: the database is ready, and no other server uses the data folder."""
 
 import fcntl
 import ipaddress
@@ -13,19 +13,19 @@ from django.db import DatabaseError
 
 from annotation_site.readiness import unapplied_migrations
 
-LOCK = "server.lock"
+LOCK_NAME = "server.lock"
 
 
 def bind_address() -> str:
-    """Return the address to listen on: this machine alone, unless ``BIND`` says otherwise."""
+    """Return the address to listen on: ``BIND``, by default this machine only."""
     return os.environ.get("BIND", "127.0.0.1")
 
 
 def refuse_unapplied_migrations() -> None:
-    """Say in one line what has to be run first.
+    """Refuse to start on a database that lacks migrations.
 
     Raises:
-        CommandError: with exit status 2: migrations are to be applied, or the database does not answer.
+        CommandError: with exit status 2: migrations are unapplied, or the database does not answer.
     """
     try:
         pending = unapplied_migrations()
@@ -38,19 +38,19 @@ def refuse_unapplied_migrations() -> None:
         )
 
 
-def warning_about_reach() -> str:
-    """Return what to say when others than this machine can reach the server directly; else nothing."""
+def exposure_warning() -> str:
+    """Return a warning if other machines can reach the server directly, else an empty text."""
     if is_loopback(bind_address()) or settings.SECURE_PROXY_SSL_HEADER:
         return ""
     return (
-        f"BIND={bind_address()} lets other machines reach this server without a proxy: it has no TLS, and some "
-        "hundred slow connections can stop it. Put nginx or Caddy before it and set BEHIND_PROXY=1 "
+        f"BIND={bind_address()} lets other machines reach this server without a proxy. It has no TLS, and about a "
+        "hundred slow connections can stop it. Put nginx or Caddy in front of it and set BEHIND_PROXY=1 "
         "(docs/operating.md)."
     )
 
 
 def is_loopback(address: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     if address == "localhost":
         return True
     try:
@@ -60,23 +60,23 @@ def is_loopback(address: str) -> bool:
 
 
 @contextmanager
-def held_folder() -> Iterator[None]:
-    """Hold the data folder for one server: two with workers would take each other's jobs, with other addresses.
+def lock_data_folder() -> Iterator[None]:
+    """Lock the data folder for one server: two with workers would run each other's jobs, with other addresses.
 
     Web processes without a worker may share it.
 
     Raises:
-        CommandError: with exit status 2: another server holds the folder; the message says which process.
+        CommandError: with exit status 2: another server has the lock; the message names its process.
     """
-    path = Path(settings.VAR_DIR) / LOCK
+    path = Path(settings.VAR_DIR) / LOCK_NAME
     with path.open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             lock.seek(0)
-            who = lock.read().strip() or "another process"
+            owner = lock.read().strip() or "another process"
             raise CommandError(
-                f"{settings.VAR_DIR}: {who} serves this folder already; stop it, use --no-worker for a further web "
+                f"{settings.VAR_DIR}: {owner} serves this folder already; stop it, use --no-worker for another web "
                 "process, or name another folder, such as DEERSTALKER_VAR=var/two",
                 returncode=2,
             ) from error

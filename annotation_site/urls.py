@@ -1,4 +1,4 @@
-"""All addresses. Apps are included by name, so that this module wires and imports nothing else."""
+"""All addresses. Apps are included by name, so that this module does not import them."""
 
 from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_not_required
@@ -12,9 +12,9 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("sign-in/", login_not_required(SignInView.as_view()), name="login"),
     path("sign-out/", auth.LogoutView.as_view(), name="logout"),
-    path("healthz", login_not_required(views.live), name="health"),
-    path("healthz/live", login_not_required(views.live), name="health-live"),
-    path("healthz/ready", login_not_required(views.ready), name="health-ready"),
+    path("healthz", login_not_required(views.health_live), name="health"),
+    path("healthz/live", login_not_required(views.health_live), name="health-live"),
+    path("healthz/ready", login_not_required(views.health_ready), name="health-ready"),
     path("language", set_language, name="set-language"),
     path("", include("hits.urls")),
     path("", include("hits.marketplace.urls")),

@@ -1,4 +1,4 @@
-"""The front door."""
+"""The home page, health checks and error pages."""
 
 import sys
 
@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template import loader
 
-from annotation_site.readiness import readiness
-from hits.selectors.roles import projects_of
-from hits.services.errors import is_full
+from annotation_site.readiness import check_readiness
+from hits.selectors.roles import user_projects
+from hits.services.errors import is_disk_full
 
-_BAD_REQUESTS: list[tuple[type[Exception], str]] = [
+_BAD_REQUEST_MESSAGES: list[tuple[type[Exception], str]] = [
     (TooManyFilesSent, "Too many files were sent at once: send at most 100 at a time."),
     (TooManyFieldsSent, "The form has too many fields: send less at a time."),
     (RequestDataTooBig, "The texts of the form are too large: send less at a time."),
@@ -21,38 +21,38 @@ _BAD_REQUESTS: list[tuple[type[Exception], str]] = [
 
 @login_not_required
 def home(request: HttpRequest) -> HttpResponse:
-    """Show what this is to a stranger; take everybody else to their work."""
+    """Show the welcome page to visitors; redirect signed-in users to their projects or tasks."""
     if not request.user.is_authenticated:
         return render(request, "welcome.html")
-    if projects_of(request.user).exists() or request.user.is_superuser:
+    if user_projects(request.user).exists() or request.user.is_superuser:
         return redirect("projects")
     return redirect("marketplace:work")
 
 
-def live(request: HttpRequest) -> HttpResponse:
-    """Answer that this process is up; no database is asked."""
+def health_live(request: HttpRequest) -> HttpResponse:
+    """Answer that this process runs, without a database query."""
     return JsonResponse({"ok": True})
 
 
-def ready(request: HttpRequest) -> HttpResponse:
-    """Answer whether requests can be served: 503 without the database or with migrations to apply.
+def health_ready(request: HttpRequest) -> HttpResponse:
+    """Answer whether requests can be served: 503 without the database or with unapplied migrations.
 
-    A cache that does not answer, and work that nobody takes up, are told as degraded with 200: taking every web
-    process out of a load balancer for them would help nobody.
+    A cache that does not answer and jobs that nobody claims are reported as degraded with 200, because removing every
+    web process from a load balancer would not help.
     """
-    found = readiness()
+    found = check_readiness()
     return JsonResponse(found, status=200 if found["ok"] else 503)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Say what could not be read of a request, and what to do instead."""
-    words = next((words for kind, words in _BAD_REQUESTS if isinstance(exception, kind)), "")
-    body = loader.render_to_string("400.html", {"words": words})
+    """Name the part of a request that could not be read, and what to do instead."""
+    message = next((text for kind, text in _BAD_REQUEST_MESSAGES if isinstance(exception, kind)), "")
+    body = loader.render_to_string("400.html", {"message": message})
     return HttpResponse(body, status=400)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Say that something broke; where the disk was full, say that instead, since whoever runs the server can help."""
-    if is_full(sys.exc_info()[1]):
+    """Report an error; a full disk has its own page, because the server's operator can fix it."""
+    if is_disk_full(sys.exc_info()[1]):
         return HttpResponse(loader.render_to_string("507.html"), status=507)
     return HttpResponse(loader.render_to_string("500.html"), status=500)

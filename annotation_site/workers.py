@@ -1,20 +1,20 @@
-"""The command lines of the background workers: a light one for what is short, a heavy one for what is long."""
+"""The command lines of the background workers: a light one for short tasks, a heavy one for long jobs."""
 
 import sys
 
 from django.conf import settings
 
-from hits.domain.jobs.queues import HEAVY, LIGHT, LIGHT_SLOTS, WORKERS
+from hits.domain.jobs.queues import HEAVY, LIGHT, LIGHT_SLOTS, WORKER_QUEUES
 
 
 def worker_commands() -> list[list[str]]:
-    """Return the command lines of the workers that ``serve`` keeps alive; long work never stops the light one."""
-    light = _command(LIGHT, LIGHT_SLOTS)
-    return [[*light, "--beat"], _command(HEAVY, settings.WORKER_CONCURRENCY)]
+    """Return the command lines of the workers that ``serve`` supervises; long jobs never block the light one."""
+    light = _worker_command(LIGHT, LIGHT_SLOTS)
+    return [[*light, "--beat"], _worker_command(HEAVY, settings.WORKER_CONCURRENCY)]
 
 
-def _command(name: str, concurrency: int) -> list[str]:
-    queues = ",".join(queue.value for queue in WORKERS[name])
+def _worker_command(name: str, concurrency: int) -> list[str]:
+    queues = ",".join(queue.value for queue in WORKER_QUEUES[name])
     return [
         sys.executable, "-m", "celery", "--quiet", "--app", "annotation_site", "worker",
         "--hostname", f"{name}@%h", "--queues", queues, "--concurrency", str(concurrency),

@@ -1,8 +1,8 @@
-"""How many processors there are for us."""
+"""The number of processor cores that this process may use."""
 
 import os
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -11,46 +11,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.records import InvalidInput
-from hits.domain.files.atomic_files import file_sha256, put_folder, sync, whole_file
+from hits.domain.files.atomic_files import atomic_file, file_sha256, publish_folder, sync_to_disk
 
 __all__ = [
+    "atomic_file",
     "file_sha256",
     "partial_folder",
-    "put_folder",
+    "publish_folder",
     "sha256_if_readable",
-    "sync",
-    "whole_file",
+    "sync_to_disk",
     "write_npy",
     "write_text",
 ]
 
 
 def write_npy(path: Path, array: NDArray[Any]) -> None:
-    """Write an array beside its place and rename it, so that nobody meets half a file.
+    """Write an array to a temporary file and rename it, so that no reader sees half a file.
 
     Raises:
         InvalidInput: the folder is missing or not writable.
     """
-    with _whole(path) as file:
+    with _open_atomically(path) as file:
         np.save(file, array, allow_pickle=False)
 
 
 def write_text(path: Path, pieces: Iterable[str]) -> None:
-    """Write pieces of text as UTF-8, as ``write_npy`` writes an array; line ends stay as they are.
+    """Write pieces of text as UTF-8, as ``write_npy`` writes an array; line ends are kept.
 
     Raises:
         InvalidInput: the folder is missing or not writable.
     """
-    with _whole(path) as file:
+    with _open_atomically(path) as file:
         file.writelines(piece.encode() for piece in pieces)
 
 
 @contextmanager
 def partial_folder(folder: Path) -> Iterator[Path]:
-    """Yield a hidden path beside a folder, where one is made and from which it is renamed; what stays there goes.
+    """Yield a hidden path beside a folder, for building it; whatever remains there is deleted.
 
-    Whoever makes the folder also puts it in place (``put_folder``), since only they know when it counts: some do so
-    together with a row.
+    The caller moves the finished folder into place (``publish_folder``): some do so in the transaction of a row.
     """
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.partial")
     try:
@@ -60,7 +59,7 @@ def partial_folder(folder: Path) -> Iterator[Path]:
 
 
 def sha256_if_readable(path: Path) -> str:
-    """Return the same; nothing for a file that cannot be read."""
+    """Return a file's SHA-256; an empty string if the file cannot be read."""
     try:
         return file_sha256(path)
     except OSError:
@@ -68,10 +67,10 @@ def sha256_if_readable(path: Path) -> str:
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that is written whole; what goes wrong is said in one line."""
+def _open_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that is written atomically; raise InvalidInput if that fails."""
     try:
-        with whole_file(path) as file:
+        with atomic_file(path) as file:
             yield file
     except OSError as error:
-        raise InvalidInput(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+        raise InvalidInput(f"{path}: cannot be written ({error.strerror}); choose another path") from error

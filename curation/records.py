@@ -1,6 +1,6 @@
-"""Plain records that curation passes around: regions, observations, comparison sets.
+"""Plain records that all of curation shares: regions, observations, comparison sets.
 
-Nothing here imports Django or a numerical library, so that exporters, measures and tests share one vocabulary.
+This module imports neither Django nor a numerical library, so that exporters, measures and tests can use it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ MIN_CONFIDENCE, MAX_CONFIDENCE = 1.0, 3.0
 
 
 class InvalidInput(ValueError):
-    """Input that cannot be used. The message is one line: what is wrong, where, and how to mend it."""
+    """Input that cannot be used. The message is one line: what is wrong, where, and how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class ImageReference:
-    """Where an image is published, with its natural size in pixels."""
+    """The address of a published image, and its natural size in pixels."""
 
     url: str
     width: int
@@ -50,7 +50,7 @@ class ImageReference:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """A written inference and the observation it was written for."""
+    """An inference's text and the id of its observation."""
 
     instance_id: str
     text: str
@@ -58,7 +58,7 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class ObservationRecord:
-    """One observation pair of the Sherlock corpus: a clue with its boxes and what it lets one infer.
+    """One observation pair of the Sherlock corpus: a clue with its boxes, and the inference drawn from it.
 
     confidence runs from 1 (possible) to 3 (certain). obs_idx is the observation's number in its form.
     split_idx is the test split (absent in training files). Source: Hessel et al. 2022,
@@ -87,26 +87,26 @@ class SkipReason(StrEnum):
     """Why an instance got no comparison set."""
 
     GOLD_IS_BEST = "gold_is_best"
-    """No inference that passed the global filters is more plausible than its gold one."""
+    """No inference that passed the global filters is more plausible than the gold inference."""
 
     TOO_FEW_CANDIDATES = "too_few_candidates"
-    """It had fewer candidates than the floor, even before anything was sampled."""
+    """It had fewer candidates than the minimum, even before any was sampled."""
 
     USED_UP = "used_up"
-    """It had enough candidates at the start; earlier sets took them."""
+    """It had enough candidates at the start; earlier sets used them."""
 
     CANNOT_FILL_SET = "cannot_fill_set"
-    """The floor was met, but too few candidates were left to fill a set."""
+    """It had the minimum of candidates, but too few to fill a set."""
 
     POOL_EXHAUSTED = "pool_exhausted"
-    """Fewer inferences were left than any set needs, and its candidates were not counted (an early stop)."""
+    """Fewer inferences remained than a set needs; its candidates were not counted (early stop)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSet:
     """The inferences to be rated for one instance.
 
-    chosen: ids of inferences in the order in which they were picked. rank: 1 is the most promising set.
+    chosen: ids of inferences in the order of picking. rank: 1 is the set with the best set score.
     """
 
     instance: int
@@ -116,7 +116,7 @@ class ComparisonSet:
 
 @dataclass(frozen=True, slots=True)
 class SkippedInstance:
-    """An instance without a set. available: candidates left at its turn, exactly; None if they were not counted."""
+    """An instance without a set. available: candidates that were free at its turn; None if they were not counted."""
 
     instance: int
     reason: SkipReason

@@ -1,4 +1,4 @@
-"""Find dataset families by folder: names at start, code when it is first asked for."""
+"""Find dataset families by folder: their names at start, their code at first use."""
 
 from functools import cache
 from importlib import import_module
@@ -7,18 +7,18 @@ from typing import Any
 from hits import registry
 
 
-def names() -> list[str]:
+def family_names() -> list[str]:
     """Return the names of all families, sorted."""
     return registry.family_names()
 
 
 @cache
-def load(name: str) -> Any:
+def load_family(name: str) -> Any:
     """Return the ``FAMILY`` of a family's folder; ``curation.versions.families`` gives it its type.
 
     Raises:
         NotInstalled: there is no such folder; the message lists the known ones.
-        LookupError: its family is called otherwise.
+        LookupError: its family has another name than the folder.
     """
     modules = registry.family_modules()
     if name not in modules:

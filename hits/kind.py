@@ -15,18 +15,18 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hits.domain.answers.evidence import Row, answer_rows, words
+from hits.domain.answers.evidence import EvidenceRow, answer_rows, humanize
 from hits.domain.answers.exam import ExamScore, GradableItem
 from hits.domain.answers.records import Record, RecordError
-from hits.domain.answers.review_flags import Check, pace
-from hits.domain.answers.storable_json import unkept
+from hits.domain.answers.review_flags import ReviewCheck, check_pace
+from hits.domain.answers.storable_json import find_unstorable
 from hits.domain.hashing import content_sha256
-from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, neutral
+from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, neutralize_images
 from hits.domain.states import Purpose
-from hits.hints.card import Card, Rule
+from hits.hints.card import Card, HintRule
 
-LAST_RECORD = 32_767  # the number of an answer's record is a small one everywhere
-LONGEST_RECORD_TYPE = 40
+MAX_RECORD_INDEX = 32_767  # the number of an answer's record is a small one everywhere
+MAX_RECORD_TYPE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +104,16 @@ class HitKind(ABC):
     reward_cents: ClassVar[int]
     bonus_cents: ClassVar[int] = 0
     max_bonus_items: ClassVar[int] = 0
-    assignments_per_hit: ClassVar[int] = 1
-    usual_seconds: ClassVar[int]
+    redundancy: ClassVar[int] = 1
+    expected_seconds: ClassVar[int]
     duration_seconds: ClassVar[int] = 30 * 60
     lifetime_seconds: ClassVar[int] = 14 * 24 * 3600
     auto_approval_seconds: ClassVar[int] = 7 * 24 * 3600
-    hint_rules: ClassVar[tuple[Rule, ...]] = ()
+    hint_rules: ClassVar[tuple[HintRule, ...]] = ()
     examples: ClassVar[tuple[Mapping[str, str], ...]] = ()
     record_types: ClassVar[Mapping[str, type[Schema]]] = {}
     arms: ClassVar[int] = 1
-    once: ClassVar[bool] = False
+    is_single_attempt: ClassVar[bool] = False
     unit_word: ClassVar[tuple[str, str]] = ("photo", "photos")
     record_word: ClassVar[tuple[str, str]] = ("record", "records")
     launches_from_units: ClassVar[bool] = False
@@ -158,7 +158,7 @@ class HitKind(ABC):
 
     def page_images(self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts]) -> dict[int, ImageFacts]:
         """Return the facts of a unit's images without what its page must not tell (``page_facts``)."""
-        return neutral(images, self.image_ids(unit), self.page_facts)
+        return neutralize_images(images, self.image_ids(unit), self.page_facts)
 
     def subject(self, unit: Mapping[str, Any]) -> str:
         """Return what a unit is about: its first image, or its own content where it shows none.
@@ -218,7 +218,7 @@ class HitKind(ABC):
         try:
             found = list(self.records(unit, answer))  # a generator is read once
             images = set(self.image_ids(unit))
-            return [self._checked_record(record, images) for record in _distinct(found)]
+            return [self._checked_record(record, images) for record in _check_indices(found)]
         except RecordError:
             raise
         except (
@@ -241,16 +241,16 @@ class HitKind(ABC):
         except ValidationError as error:
             first = field_errors(error)[0]
             raise RecordError(f"{where}, {first.field}: {first.message}") from error
-        for path, problem in unkept(fields):
+        for path, problem in find_unstorable(fields):
             raise RecordError(f"{where}, {path}: {problem}")
         return replace(record, fields=fields)
 
-    def problems(self) -> list[str]:
+    def find_problems(self) -> list[str]:
         """Return what is wrong with the kind itself, in sentences: said at start, before anybody works on it."""
         return [
-            f"record type {name!r} has {len(name)} characters; use at most {LONGEST_RECORD_TYPE}"
+            f"record type {name!r} has {len(name)} characters; use at most {MAX_RECORD_TYPE}"
             for name in self.record_types
-            if len(name) > LONGEST_RECORD_TYPE
+            if len(name) > MAX_RECORD_TYPE
         ]
 
     # What console pages show of units and answers
@@ -278,18 +278,18 @@ class HitKind(ABC):
         boxes = [box.model_dump() for box in self.region(unit)]
         return [{"index": 1, "boxes": boxes, "label": "Region"}] if boxes else []
 
-    def unit_lines(self, unit: Mapping[str, Any]) -> list[Row]:
+    def unit_rows(self, unit: Mapping[str, Any]) -> list[EvidenceRow]:
         """Return what a unit says besides its images, line by line, for people who read an answer to it."""
         images = set(self.image_ids(unit))
-        rows: list[Row] = []
+        rows: list[EvidenceRow] = []
         for name, said in unit.items():
             if isinstance(said, str):
-                rows.append(Row(words(name), said))  # as it was launched, to the letter
+                rows.append(EvidenceRow(humanize(name), said))  # as it was launched, to the letter
             elif not _holds_images(said, images):
                 rows += answer_rows({name: said}, self.Unit)
         return rows
 
-    def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
+    def answer_rows(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[EvidenceRow]:
         """Return an answer line by line, as a person reads it."""
         return answer_rows(answer, self.Answer)
 
@@ -300,18 +300,18 @@ class HitKind(ABC):
         answer: Mapping[str, Any],
         *,
         active_seconds: float,
-        usual_seconds: int,
-    ) -> list[Check]:
+        expected_seconds: int,
+    ) -> list[ReviewCheck]:
         """Return what a reviewer should look at in an answer; times in seconds."""
-        return [pace(active_seconds, usual_seconds)]
+        return [check_pace(active_seconds, expected_seconds)]
 
-    def gradable(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradableItem]:
+    def gradable_items(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradableItem]:
         """Return what people grade piece by piece, in the order of the page; only qualifying kinds have any."""
         return []
 
     def exam_score(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> ExamScore:
         """Return how the answer did in the unit's exam; kinds without an exam ask nothing."""
-        return ExamScore(right=0, asked=0)
+        return ExamScore(right=0, total=0)
 
     def hint_cards(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
@@ -353,15 +353,15 @@ def _holds_images(value: Any, images: Collection[int]) -> bool:
     return bool(values) and all(type(one) is int and one in images for one in values)
 
 
-def _distinct(records: Sequence[Record]) -> Sequence[Record]:
+def _check_indices(records: Sequence[Record]) -> Sequence[Record]:
     seen: set[int] = set()
     for record in records:
         if not isinstance(record, Record):
             raise RecordError(f"records: {type(record).__name__} is no Record")
-        is_number = type(record.index) is int and 1 <= record.index <= LAST_RECORD
+        is_number = type(record.index) is int and 1 <= record.index <= MAX_RECORD_INDEX
         if not is_number or record.index in seen:
             raise RecordError(
-                f"record {record.index}: number records from 1 to {LAST_RECORD:,}, each once over all types"
+                f"record {record.index}: number records from 1 to {MAX_RECORD_INDEX:,}, each once over all types"
             )
         seen.add(record.index)
     return records

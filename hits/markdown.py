@@ -1,7 +1,7 @@
-"""Markdown that people write, as safe HTML.
+"""Render Markdown that people write as safe HTML.
 
-A photo is named by its number, ``![what it shows](photo:12)``, and shown only where the caller knows it. No other
-picture survives: an address elsewhere would tell its owner who reads, and could change after it was approved.
+A photo is named by its number, ``![what it shows](photo:12)``, and shown only if the caller passes it. All other
+pictures are removed: an external address would reveal the readers to its owner, and could change after approval.
 """
 
 import re
@@ -30,74 +30,76 @@ _TAGS = {
     "br",
     "hr",
 }
-_LINKS = {"a": {"target": "_blank"}}  # followed in place, a link would put its page where the work stands
+_LINK_ATTRIBUTES = {
+    "a": {"target": "_blank"}
+}  # in the same tab, a link would replace the task
 _SCHEMES = ("https:", "mailto:")
 _PHOTO = re.compile(r"photo:(\d{1,18})")
-# The parser's time grows with the length times these, and it finds no end to a link that is never closed.
-MOST_MARKS = 100
+# The parser's time grows with the text's length times their number, because it searches the end of unclosed links.
+MAX_MARKS = 100
 
 
-def trouble(text: str) -> str:
-    """Return what keeps ``text`` from being read as Markdown, in words; nothing for every text that people write."""
+def find_problem(text: str) -> str:
+    """Return the problem that prevents ``text`` from being rendered; empty for all ordinary texts."""
     for mark in "[<":
-        if text.count(mark) > MOST_MARKS:
-            return f"it has “{mark}” more than {MOST_MARKS} times; use fewer"
-    return "" if _parsed(text) is not None else "it nests too many lists or quotations; use fewer levels"
+        if text.count(mark) > MAX_MARKS:
+            return f"“{mark}” occurs more than {MAX_MARKS} times; use fewer"
+    return "" if _parse(text) is not None else "lists or quotations are nested too deeply; use fewer levels"
 
 
 def to_html(text: str, photos: Mapping[int, str] | None = None) -> str:
-    """Return ``text`` rendered and sanitised: no scripts, styles or unknown tags survive.
+    """Return ``text`` rendered and sanitized, without scripts, styles and unknown tags.
 
-    ``photos`` are addresses by number. Of pictures only these are shown; of all others, the words in their place,
-    and without ``photos`` not even these.
+    ``photos`` are addresses by number. Only these pictures are shown; the others are replaced by their alternative
+    text, and without ``photos`` they are removed.
     """
     shown = photos or {}
 
     def attribute(tag: str, name: str, value: str) -> str | None:
         if (tag, name) != ("img", "src"):
-            return _kept(tag, name, value)
+            return _filter_link(tag, name, value)
         number = photo_number(value)
         return shown.get(number) if number is not None else None
 
     html: str = nh3.clean(
-        _rendered(text),
+        _render(text),
         tags=_TAGS | ({"img"} if photos is not None else set()),
         attributes={"a": {"href"}, "img": {"src", "alt"}},
         attribute_filter=attribute,
-        set_tag_attribute_values=_LINKS,
+        set_tag_attribute_values=_LINK_ATTRIBUTES,
         url_schemes={"https", "mailto", "photo"},
     )
     return html
 
 
 def to_inline_html(text: str) -> str:
-    """Return one line of Markdown as HTML without a paragraph round it, and without pictures and blocks."""
+    """Return one line of Markdown as inline HTML, without paragraph, pictures and blocks."""
     html: str = nh3.clean(
-        _rendered(text),
+        _render(text),
         tags={"strong", "em", "a", "code"},
         attributes={"a": {"href"}},
-        attribute_filter=_kept,
-        set_tag_attribute_values=_LINKS,
+        attribute_filter=_filter_link,
+        set_tag_attribute_values=_LINK_ATTRIBUTES,
         url_schemes={"https", "mailto"},
     )
     return html.strip()
 
 
-def pictures(text: str) -> list[str]:
-    """Return the source of every picture in ``text``, as it is written, in their order."""
-    finder = _Pictures()
-    finder.feed(_rendered(text))
+def picture_sources(text: str) -> list[str]:
+    """Return the source of every picture in ``text``, unchanged and in order."""
+    finder = _PictureFinder()
+    finder.feed(_render(text))
     finder.close()
     return finder.found
 
 
 def photo_number(source: str) -> int | None:
-    """Return which photo a picture's source names, or ``None`` where it is something else."""
+    """Return the number of the photo that a picture's source names, or ``None`` for another source."""
     match = _PHOTO.fullmatch(source)
     return int(match.group(1)) if match else None
 
 
-class _Pictures(HTMLParser):
+class _PictureFinder(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
@@ -107,20 +109,20 @@ class _Pictures(HTMLParser):
             self.found.append(dict(attrs).get("src") or "")
 
 
-def _kept(tag: str, name: str, value: str) -> str | None:
-    # A relative address leads to our own pages, or with two slashes to anybody's.
-    foreign = (tag, name) == ("a", "href") and not value.lower().startswith(_SCHEMES)
-    return None if foreign else value
+def _filter_link(tag: str, name: str, value: str) -> str | None:
+    # A relative address leads to our own pages, or with two slashes to any host.
+    is_refused = (tag, name) == ("a", "href") and not value.lower().startswith(_SCHEMES)
+    return None if is_refused else value
 
 
-def _rendered(text: str) -> str:
-    fits = all(text.count(mark) <= MOST_MARKS for mark in "[<")
-    html = _parsed(text) if fits else None
+def _render(text: str) -> str:
+    fits = all(text.count(mark) <= MAX_MARKS for mark in "[<")
+    html = _parse(text) if fits else None
     return f"<pre>{escape(text)}</pre>" if html is None else html
 
 
 @lru_cache(maxsize=64)  # every task's page shows one of a few texts
-def _parsed(text: str) -> str | None:
+def _parse(text: str) -> str | None:
     try:
         return markdown.markdown(text)
     except RecursionError:

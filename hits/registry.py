@@ -1,8 +1,7 @@
-"""Find HIT kinds by folder.
+"""Find HIT kinds and dataset families by folder.
 
-A kind is a folder below one of ``settings.HIT_KIND_PACKAGES`` that holds ``kind.py`` with a
-module-level ``KIND``. Adding one changes no other file. Names are known at start, from the folders;
-the code of a kind is imported when it is first asked for.
+A kind is a folder in one of ``settings.HIT_KIND_PACKAGES`` that has a ``kind.py`` with a module-level ``KIND``. The
+names come from the folders at start; the code of a kind is imported at its first use.
 """
 
 from functools import cache
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class NotInstalled(LookupError):
-    """A kind or a family that rows may name but whose folder is in none of this process's packages."""
+    """A kind or family whose folder is in none of this process's packages, though rows may name it."""
 
 
 def kind_apps(packages: list[str]) -> list[str]:
@@ -26,20 +25,20 @@ def kind_apps(packages: list[str]) -> list[str]:
 
 
 def family_apps(packages: list[str]) -> list[str]:
-    """Return the dotted names of all family packages, sorted, for ``INSTALLED_APPS``: they may bring templates."""
+    """Return the dotted names of all family packages, sorted, for ``INSTALLED_APPS``: they may have templates."""
     return sorted(f"{package}.{name}" for package in packages for name in _folders(package, "family.py"))
 
 
-def names() -> list[str]:
+def kind_names() -> list[str]:
     """Return the names of all kinds, sorted."""
     return sorted(_modules())
 
 
-def get(name: str) -> "HitKind":
+def get_kind(name: str) -> "HitKind":
     """Return the kind called ``name``.
 
     Raises:
-        NotInstalled: there is no such folder; the message lists the known kinds.
+        NotInstalled: no kind has that name; the message lists the known kinds.
     """
     modules = _modules()
     if name not in modules:
@@ -48,13 +47,13 @@ def get(name: str) -> "HitKind":
 
 
 def family_names() -> list[str]:
-    """Return the names of all dataset families, sorted; what they are is known to the apps above."""
+    """Return the names of all dataset families, sorted; the apps above define what a family is."""
     return sorted(family_modules())
 
 
 @cache
 def family_modules() -> dict[str, str]:
-    """Return the dotted name of each family's package, found below ``settings.FAMILY_PACKAGES`` by ``family.py``."""
+    """Return the dotted name of each family's package: a folder in ``settings.FAMILY_PACKAGES`` with ``family.py``."""
     from django.conf import settings  # noqa: PLC0415 - settings themselves call kind_apps()
 
     found: dict[str, str] = {}
@@ -66,20 +65,20 @@ def family_modules() -> dict[str, str]:
     return found
 
 
-def module_of(name: str) -> str:
+def kind_module(name: str) -> str:
     """Return the dotted name of a kind's package.
 
     Raises:
-        LookupError: there is no such folder.
+        LookupError: no kind has that name.
     """
-    get(name)
+    get_kind(name)
     return _modules()[name]
 
 
 @cache
-def with_purpose(*purposes: "Purpose") -> tuple[str, ...]:
-    """Return the names of the kinds that are for one of ``purposes``, sorted."""
-    return tuple(name for name in names() if get(name).purpose in purposes)
+def kinds_with_purpose(*purposes: "Purpose") -> tuple[str, ...]:
+    """Return the names of the kinds with one of the ``purposes``, sorted."""
+    return tuple(name for name in kind_names() if get_kind(name).purpose in purposes)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Where uploaded files lie: Django's folder on disk, in which a name always stands for a whole file."""
+"""Storage of uploaded files: Django's folder on disk, with atomic writes."""
 
 import hashlib
 from collections.abc import Iterator
@@ -9,66 +9,66 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, Storage
 from django.utils.deconstruct import deconstructible
 
-from hits.domain.files.atomic_files import whole_file
+from hits.domain.files.atomic_files import atomic_file
 
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 
 
 @deconstructible(path="hits.storage.WholeFileStorage")
 class WholeFileStorage(FileSystemStorage):
-    """Files beside their place, flushed and renamed; a name that is taken is replaced, since names are by content."""
+    """Write each file under a temporary name, flush and rename it. Names derive from content, so they are replaced."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **{"allow_overwrite": True, **kwargs})  # type: ignore[arg-type]
 
     def _save(self, name: str, content: File) -> str:
-        """Write a file; what Django does bit by bit under the final name could be cut off in the middle.
+        """Write a file atomically; Django writes block by block under the final name, which a kill can cut off.
 
         Raises:
-            OSError: the folder is not writable, or the disk is full; nothing is left of the file then.
+            OSError: the folder is not writable, or the disk is full; no file remains then.
         """
         path = Path(self.path(name))
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as file:
+        with atomic_file(path) as file:
             for block in content.chunks():
                 file.write(block)
         return name.replace("\\", "/")
 
 
-def keep_content(storage: Storage, name: str, data: bytes) -> str:
-    """Make a name hold exactly ``data`` and return it.
+def save_content(storage: Storage, name: str, data: bytes) -> str:
+    """Store exactly ``data`` under a name and return the name.
 
-    A file that is there already is trusted only when its size and its sha256 agree; otherwise it is replaced.
+    An existing file is kept only if its size and sha256 match; otherwise it is replaced.
 
     Raises:
         OSError: the file cannot be written.
     """
-    if holds(storage, name, size=len(data), sha256=hashlib.sha256(data).hexdigest()):
+    if has_content(storage, name, size=len(data), sha256=hashlib.sha256(data).hexdigest()):
         return name
     return storage.save(name, ContentFile(data))
 
 
-def holds(storage: Storage, name: str, *, size: int, sha256: str) -> bool:
-    """Whether a file is there with that many bytes and that hash. A file of another size is not read."""
+def has_content(storage: Storage, name: str, *, size: int, sha256: str) -> bool:
+    """Return whether a file with that size and hash exists. A file of another size is not read."""
     try:
-        return storage.size(name) == size and sha256_of(storage, name) == sha256
+        return storage.size(name) == size and stored_sha256(storage, name) == sha256
     except FileNotFoundError:
         return False
 
 
-def sha256_of(storage: Storage, name: str) -> str:
-    """Return a stored file's sha256, 64 hex digits, read a block at a time.
+def stored_sha256(storage: Storage, name: str) -> str:
+    """Return a stored file's sha256, 64 hex digits, read block by block.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: the file does not exist.
     """
     digest = hashlib.sha256()
     with storage.open(name) as file:
-        for block in _blocks(file):
+        for block in _read_blocks(file):
             digest.update(block)
     return digest.hexdigest()
 
 
-def _blocks(file: File) -> Iterator[bytes]:
-    while block := file.read(BLOCK):
+def _read_blocks(file: File) -> Iterator[bytes]:
+    while block := file.read(BLOCK_BYTES):
         yield block

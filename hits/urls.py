@@ -1,4 +1,4 @@
-"""Addresses of the HIT pages and of the console's parts that this app owns."""
+"""URLs of the HIT pages and of this app's console pages."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path, re_path
@@ -20,7 +20,7 @@ urlpatterns = [
     path("hit/<uuid:public_id>/", hit_page, name="hit-page"),
     path("hit/<uuid:public_id>/document", hit_document, name="hit-document"),
     path("hit/<uuid:public_id>/region", hit_region, name="hit-region"),
-    # The bearer token is these endpoints' own sign-in, so the session's is not asked for.
+    # These endpoints authenticate by bearer token, so they need no session.
     path("hit/api/open", login_not_required(api.OpenView.as_view()), name="hit-api-open"),
     path("hit/api/draft", login_not_required(api.DraftView.as_view()), name="hit-api-draft"),
     path("hit/api/submission", login_not_required(api.SubmissionView.as_view()), name="hit-api-submission"),
@@ -28,7 +28,7 @@ urlpatterns = [
     path("hit/api/consent", login_not_required(api.ConsentView.as_view()), name="hit-api-consent"),
     re_path(r"^media/(?P<path>images/[0-9a-f]{2}/[0-9a-f]{64}\.(?:jpg|png))$", image_file, name="image-file"),
     path("notifications/<str:key>", notification, name="notification"),
-    # The console. Every one of these stands in the table of tests/hits/views/test_console_access.py.
+    # The console. Each of these URLs is in the table of tests/hits/views/test_console_access.py.
     path("projects/", projects.project_list, name="projects"),
     path("new-project", projects.project_new, name="project-new"),
     path("projects/<slug:slug>/", batches.project_batches, name="project-batches"),
@@ -106,7 +106,7 @@ urlpatterns = [
     path("submissions/<int:assignment_id>/", review.assignment_detail, name="assignment-detail"),
     path("submissions/<int:assignment_id>/decide", review.decide, name="decide"),
     path("submissions/<int:assignment_id>/override", review.override, name="override"),
-    path("submissions/<int:assignment_id>/pay-again", review.pay_again, name="pay-again"),
+    path("submissions/<int:assignment_id>/pay-again", review.retry_payment, name="pay-again"),
     path("jobs/<int:job_id>/", jobs.job_detail, name="job-detail"),
     path("jobs/<int:job_id>/cancel", jobs.job_cancel, name="job-cancel"),
     path("jobs/<int:job_id>/resume", jobs.job_resume, name="job-resume"),

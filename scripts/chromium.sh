@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The browser tests drive the system's Chromium through Playwright, whose own driver needs libatomic. Both there:
-# nothing to do. One missing: as root both are installed from the system's packages; otherwise one loud line, and
-# those tests skip themselves. Never fails; speaks on stderr only.
+# The browser tests drive the system's Chromium through Playwright, whose driver needs libatomic. If one is missing,
+# root installs both from the system's packages; other users get a warning, and the tests are skipped. Never fails;
+# prints to stderr only.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec 1>&2

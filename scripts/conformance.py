@@ -1,12 +1,12 @@
 """Write docs/conformance.md: every rule of the MTurk contract that a test proves, with its source.
 
-The rules stand where they are proved, as marks of the tests:
+The rules are marks of the tests that prove them:
 
     @pytest.mark.rule("hit-type-equal-values", source="D", text="Equal values give the same HITTypeId.")
 
-This script collects the tests (it runs none) and writes the page. ``--check`` writes nothing and fails when the
-page in the repository differs from a fresh one. ``--calls`` runs the tests of the rules that name an operation, and
-fails when a rule names one that none of its tests calls: what a sentence says is not yet what a test does.
+The script collects the tests without running them and writes the page. ``--check`` writes nothing and fails when the
+page in the repository is outdated. ``--calls`` runs the tests of rules that name an operation, and fails when none of
+a rule's tests calls that operation.
 """
 
 import argparse
@@ -34,8 +34,8 @@ SOURCES = {
     "X": "measured with unmodified boto3",
     "ours": "our own decision, where the contract says nothing or cannot be kept",
 }
-# Seen on Amazon's service in this version: in its documentation, or on the wire in issue threads.
-ATTESTED = frozenset(
+# Seen on Amazon's service in this version: in its documentation, or in replies that issue threads quote.
+SEEN_ON_AMAZON = frozenset(
     {
         "HITAlreadyExists",
         "HITDoesNotExist",
@@ -45,7 +45,7 @@ ATTESTED = frozenset(
     }
 )
 # Named by Amazon's own Java SDK for the version before (ErrorProcessingFilter.java).
-EARLIER = frozenset(
+IN_EARLIER_SDK = frozenset(
     {
         "AssignmentDoesNotExist",
         "InsufficientFunds",
@@ -62,13 +62,13 @@ EARLIER = frozenset(
         "XMLParseError",
     }
 )
-REFUSED = "refused-"
-# Called, and refused whatever is asked.
+REFUSED_PREFIX = "refused-"
+# Operations that are always refused.
 NEVER_ANSWERED = frozenset({"GetFileUploadURL"})
 
 
 class RuleError(Exception):
-    """Marks that contradict one another or say too little; the message names the tests."""
+    """Marks that contradict one another or are incomplete; the message names the tests."""
 
 
 @dataclass
@@ -82,20 +82,20 @@ class Rule:
 
 
 class Collector:
-    """A pytest plugin that reads the marks of what was collected."""
+    """A pytest plugin that keeps the collected tests."""
 
     def __init__(self) -> None:
         self.items: list[pytest.Item] = []
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Keep the collected tests in the order in which they are written."""
-        self.items = sorted(session.items, key=_place)
+        """Keep the collected tests in source order."""
+        self.items = sorted(session.items, key=_sort_key)
 
 
 class Recorder:
-    """A pytest plugin that runs the tests of rules which name an operation, and notes what each test calls.
+    """A pytest plugin that runs the tests of rules that name an operation, and records the calls of each.
 
-    A call is noted where the marketplace takes it, so that it counts in process and over a socket alike.
+    Calls are recorded in the marketplace's dispatcher, so that both in-process and socket calls count.
     """
 
     def __init__(self) -> None:
@@ -105,98 +105,98 @@ class Recorder:
         self._names = operation_names()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave the tests out whose rules name no operation, once all rules are noted."""
-        self.rules = read_rules(sorted(items, key=_place))
+        """Read all rules, then deselect the tests whose rules name no operation."""
+        self.rules = read_rules(sorted(items, key=_sort_key))
         items[:] = [
-            item for item in items if any(self._names_one(mark) for mark in item.iter_markers("rule"))
+            item for item in items if any(self._names_operation(mark) for mark in item.iter_markers("rule"))
         ]
 
-    def _names_one(self, mark: pytest.Mark) -> bool:
-        return any(named_in(name, _values(mark).get("text", "")) for name in self._names)
+    def _names_operation(self, mark: pytest.Mark) -> bool:
+        return any(is_named_in(name, _mark_values(mark).get("text", "")) for name in self._names)
 
     def pytest_collection_finish(self) -> None:
-        """Listen at the marketplace's door."""
+        """Wrap the marketplace's dispatcher."""
         from hits.marketplace import dispatch
 
-        real = dispatch._run
+        original = dispatch._run_operation
 
         def run(operation: str, request: Any) -> dict[str, Any]:
-            self._note(operation, answered=False)
-            reply = real(operation, request)
-            self._note(operation, answered=True)
+            self._record(operation, answered=False)
+            reply = original(operation, request)
+            self._record(operation, answered=True)
             return reply
 
-        dispatch._run = run
+        dispatch._run_operation = run
 
-    def _note(self, operation: str, *, answered: bool) -> None:
+    def _record(self, operation: str, *, answered: bool) -> None:
         for rule_id in self._rule_ids:
             self.calls[rule_id].add((operation, answered))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Note calls for the rules of the test that runs now."""
-        self._rule_ids = [_values(mark)["id"] for mark in item.iter_markers("rule")]
+        """Record calls for the rules of the running test."""
+        self._rule_ids = [_mark_values(mark)["id"] for mark in item.iter_markers("rule")]
         return (yield)
 
 
-def _place(item: pytest.Item) -> tuple[str, int, str]:
+def _sort_key(item: pytest.Item) -> tuple[str, int, str]:
     path, line, _ = item.location
     return path, line or 0, item.name
 
 
-def _pytest(root: Path, plugin: object, *options: str) -> tuple[int, str]:
-    """Start pytest on every file that has a rule; return its status and what it printed."""
+def _run_pytest(root: Path, plugin: object, *options: str) -> tuple[int, str]:
+    """Run pytest on every file that has a rule; return its status and output."""
     files = [
         str(path)
         for folder in ("tests", "hits", "validation", "curation")
         for path in sorted((root / folder).rglob("test_*.py"))
         if MARK in path.read_text(encoding="utf-8")
     ]
-    said = io.StringIO()
-    always = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(root)]
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = pytest.main([*always, *options, *files], plugins=[plugin])
-    return int(status), said.getvalue()
+    output = io.StringIO()
+    options_always = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(root)]
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        status = pytest.main([*options_always, *options, *files], plugins=[plugin])
+    return int(status), output.getvalue()
 
 
-def collected_items(root: Path) -> list[pytest.Item]:
+def collect_items(root: Path) -> list[pytest.Item]:
     """Return the tests of every file that has a rule. Raises RuleError when one cannot be collected."""
     collector = Collector()
-    status, said = _pytest(root, collector, "--collect-only")
+    status, output = _run_pytest(root, collector, "--collect-only")
     if status != pytest.ExitCode.OK:
-        raise RuleError(f"the tests cannot be collected:\n{said[-2000:]}")
+        raise RuleError(f"the tests cannot be collected:\n{output[-2000:]}")
     return collector.items
 
 
-def recorded(root: Path = ROOT) -> tuple[list[Rule], dict[str, set[tuple[str, bool]]]]:
+def record_calls(root: Path = ROOT) -> tuple[list[Rule], dict[str, set[tuple[str, bool]]]]:
     """Run the tests of the rules that name an operation; return all rules, and by rule what its tests called.
 
     A call is the operation's name and whether it was answered. Raises RuleError when a test fails.
     """
     recorder = Recorder()
-    status, said = _pytest(root, recorder)
+    status, output = _run_pytest(root, recorder)
     if status != pytest.ExitCode.OK:
-        raise RuleError(f"the tests of the rules fail:\n{said[-2000:]}")
+        raise RuleError(f"the tests of the rules fail:\n{output[-2000:]}")
     return recorder.rules, dict(recorder.calls)
 
 
-def uncalled(rules: list[Rule], calls: Mapping[str, Set[tuple[str, bool]]]) -> list[str]:
-    """Say which rules name an operation that none of their tests calls, and which operations are never answered."""
-    said = []
+def find_uncalled(rules: list[Rule], calls: Mapping[str, Set[tuple[str, bool]]]) -> list[str]:
+    """Return messages about rules whose tests never call the operation they name, and unanswered operations."""
+    messages = []
     for name in operation_names():
-        named = naming(name, rules)
+        named = rules_naming(name, rules)
         made = {
             rule.id: {(name, answered) for answered in (False, True)} & calls.get(rule.id, set())
             for rule in named
         }
-        said += [
+        messages += [
             f"rule {rule_id} names {name}, and its tests never call it"
             for rule_id, found in made.items()
             if not found
         ]
         if name not in NEVER_ANSWERED and not any((name, True) in found for found in made.values()):
-            said.append(f"no rule's tests get an answer of {name}")
-    return said
+            messages.append(f"no rule's tests get an answer of {name}")
+    return messages
 
 
 def read_rules(items: list[pytest.Item]) -> list[Rule]:
@@ -205,17 +205,17 @@ def read_rules(items: list[pytest.Item]) -> list[Rule]:
     for item in items:
         test = (item.location[0], item.name.partition("[")[0])
         for mark in reversed(list(item.iter_markers("rule"))):
-            new = _rule(mark, test)
+            new = _parse_rule(mark, test)
             known = rules.setdefault(new.id, new)
             if (known.source, known.text) != (new.source, new.text):
-                raise RuleError(f"rule {new.id} says two things: see {known.tests[0]} and {test}")
+                raise RuleError(f"rule {new.id} has two texts or sources: see {known.tests[0]} and {test}")
             if test not in known.tests:
                 known.tests.append(test)
     return list(rules.values())
 
 
-def _rule(mark: pytest.Mark, test: tuple[str, str]) -> Rule:
-    values = _values(mark)
+def _parse_rule(mark: pytest.Mark, test: tuple[str, str]) -> Rule:
+    values = _mark_values(mark)
     if set(values) != {"id", "source", "text"} or not all(values.values()):
         raise RuleError(f"{test}: a rule has an id, a source and a text")
     if values["source"] not in SOURCES:
@@ -223,7 +223,7 @@ def _rule(mark: pytest.Mark, test: tuple[str, str]) -> Rule:
     return Rule(**values)
 
 
-def _values(mark: pytest.Mark) -> dict[str, Any]:
+def _mark_values(mark: pytest.Mark) -> dict[str, Any]:
     return dict(zip(("id", "source", "text"), mark.args, strict=False)) | dict(mark.kwargs)
 
 
@@ -234,12 +234,12 @@ def operation_names() -> list[str]:
     return sorted(service_model().operation_names)
 
 
-def naming(operation: str, rules: list[Rule]) -> list[Rule]:
+def rules_naming(operation: str, rules: list[Rule]) -> list[Rule]:
     """Return the rules whose sentence names an operation."""
-    return [rule for rule in rules if named_in(operation, rule.text)]
+    return [rule for rule in rules if is_named_in(operation, rule.text)]
 
 
-def named_in(operation: str, text: str) -> bool:
+def is_named_in(operation: str, text: str) -> bool:
     """Tell whether a sentence names an operation."""
     return re.search(rf"\b{operation}\b", text) is not None
 
@@ -250,23 +250,23 @@ def error_codes(root: Path) -> set[str]:
     for path in sorted((root / "hits" / "marketplace").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                found |= set(_codes(node.func.id, node))
+                found |= set(_codes_in_call(node.func.id, node))
     return found
 
 
-def _codes(name: str, call: ast.Call) -> Iterator[str]:
-    where = {"ApiError": 0, "invalid": 1, "missing": 0}.get(name)
-    if where is None:
+def _codes_in_call(name: str, call: ast.Call) -> Iterator[str]:
+    position = {"ApiError": 0, "invalid": 1, "missing": 0}.get(name)
+    if position is None:
         return
-    given = [*call.args[where : where + 1], *(word.value for word in call.keywords if word.arg == "code")]
-    for value in given:
+    keywords = [keyword.value for keyword in call.keywords if keyword.arg == "code"]
+    for value in [*call.args[position : position + 1], *keywords]:
         if isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value:
             yield value.value + ("DoesNotExist" if name == "missing" else "")
 
 
-def page(root: Path = ROOT) -> str:
+def build_page(root: Path = ROOT) -> str:
     """Return the whole page. Raises RuleError."""
-    items = collected_items(root)
+    items = collect_items(root)
     rules = read_rules(items)
     about = {item.location[0]: _first_line(item) for item in items}
     return "\n".join(
@@ -311,13 +311,13 @@ def _topics(rules: list[Rule], about: dict[str, str]) -> list[str]:
         lines += ["| rule | what holds | source | proved by |", "|---|---|---|---|"]
         for rule in rules:
             if rule.tests[0][0] == file:
-                proofs = "<br>".join(f"`{_short(test, file)}`" for test in rule.tests)
+                proofs = "<br>".join(f"`{_test_label(test, file)}`" for test in rule.tests)
                 lines.append(f"| {rule.id} | {_cell(rule.text)} | {rule.source} | {proofs} |")
         lines.append("")
     return lines
 
 
-def _short(test: tuple[str, str], file: str) -> str:
+def _test_label(test: tuple[str, str], file: str) -> str:
     return test[1] if test[0] == file else "::".join(test)
 
 
@@ -327,7 +327,9 @@ def _cell(text: str) -> str:
 
 def _operations(rules: list[Rule]) -> list[str]:
     names = operation_names()
-    rows = (f"| {name} | {', '.join(rule.id for rule in naming(name, rules)) or 'none'} |" for name in names)
+    rows = (
+        f"| {name} | {', '.join(rule.id for rule in rules_naming(name, rules)) or 'none'} |" for name in names
+    )
     return [
         f"## The {len(names)} operations",
         "",
@@ -342,9 +344,9 @@ def _operations(rules: list[Rule]) -> list[str]:
 
 def _refusals(rules: list[Rule]) -> list[str]:
     rows = (
-        f"| {rule.id.removeprefix(REFUSED)} | {_cell(rule.text)} |"
+        f"| {rule.id.removeprefix(REFUSED_PREFIX)} | {_cell(rule.text)} |"
         for rule in rules
-        if rule.id.startswith(REFUSED)
+        if rule.id.startswith(REFUSED_PREFIX)
     )
     return [
         "## What is refused",
@@ -360,6 +362,7 @@ def _refusals(rules: list[Rule]) -> list[str]:
 
 def _codes_table(root: Path) -> list[str]:
     codes = error_codes(root)
+    unverified = codes - SEEN_ON_AMAZON - IN_EARLIER_SDK
     return [
         "## Error codes",
         "",
@@ -367,32 +370,32 @@ def _codes_table(root: Path) -> list[str]:
         "",
         "| where seen | codes |",
         "|---|---|",
-        f"| on Amazon's service in this version | {_listed(ATTESTED)} |",
-        f"| in Amazon's Java SDK for the version before | {_listed(codes & EARLIER)} |",
-        f"| nowhere: made up here, plausible, not verified | {_listed(codes - ATTESTED - EARLIER)} |",
+        f"| on Amazon's service in this version | {_join_codes(SEEN_ON_AMAZON)} |",
+        f"| in Amazon's Java SDK for the version before | {_join_codes(codes & IN_EARLIER_SDK)} |",
+        f"| nowhere: made up here, plausible, not verified | {_join_codes(unverified)} |",
         "",
     ]
 
 
-def _listed(codes: Set[str]) -> str:
+def _join_codes(codes: Set[str]) -> str:
     return ", ".join(f"`{code}`" for code in sorted(codes))
 
 
 def main() -> int:
     """Write the page, or compare it; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is not fresh")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is outdated")
     parser.add_argument(
         "--calls",
         action="store_true",
-        help="run the rules' tests; fail when a rule names what none of them calls",
+        help="run the rules' tests; fail if a rule names an operation that none of them calls",
     )
     arguments = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotation_site.settings")
     try:
         if arguments.calls:
             return _check_calls()
-        fresh = page()
+        fresh = build_page()
     except RuleError as error:
         print(f"conformance: {error}", file=sys.stderr)
         return 2
@@ -401,7 +404,7 @@ def main() -> int:
         return 0
     if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != fresh:
         print(
-            "conformance: docs/conformance.md is not what the tests say: run make conformance",
+            "conformance: docs/conformance.md is outdated: run make conformance",
             file=sys.stderr,
         )
         return 1
@@ -409,7 +412,7 @@ def main() -> int:
 
 
 def _check_calls() -> int:
-    wrong = uncalled(*recorded())
+    wrong = find_uncalled(*record_calls())
     for line in wrong:
         print(f"conformance: {line}", file=sys.stderr)
     return 1 if wrong else 0

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Write requirements/{base,ml,dev}.txt anew from the .in files: exact versions with hashes, for Python 3.11 to 3.13.
-#     scripts/lock.sh             keep the versions that the locks hold, add what the .in files ask for
+# Update requirements/{base,ml,dev}.txt from the .in files: exact versions with hashes, for Python 3.11 to 3.13.
+#     scripts/lock.sh             keep the locked versions, add new packages of the .in files
 #     scripts/lock.sh --upgrade   take the newest versions that the ranges allow
-# uv is used from the environment variable UV, or installed into a throw-away environment.
+# The environment variable UV names uv; otherwise it is installed into a temporary environment.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../requirements"
 
@@ -15,8 +15,8 @@ if [ -z "${UV:-}" ]; then
 fi
 
 for layer in base ml dev; do
-    # --universal with the fewest versions: one lock for every supported Python. No header and no index lines:
-    # the files name packages, never the place that they came from.
+    # --universal with the fewest versions: one lock for every supported Python. No header and no index lines, so
+    # that the files do not name a package index.
     "$UV" pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
         --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
         --override overrides.txt --output-file "$layer.txt" "$@" "$layer.in"

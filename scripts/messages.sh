@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Bring locale/*/LC_MESSAGES/*.po in line with the sources, and compile them. What is new stands there untranslated.
-# GNU gettext is needed here and nowhere else: the platform reads the .mo files, which are committed.
-#     scripts/messages.sh        all languages there are
-#     scripts/messages.sh pl     begin another one
+# Update locale/*/LC_MESSAGES/*.po from the sources and compile them. New messages are left untranslated.
+# Only this script needs GNU gettext: the platform reads the committed .mo files.
+#     scripts/messages.sh        all languages
+#     scripts/messages.sh pl     add a language
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec 1>&2
@@ -23,8 +23,8 @@ for domain in django djangojs; do
 done
 for language in "${languages[@]}"; do
     for file in "locale/$language/LC_MESSAGES"/*.po; do
-        # A guess is worse than an English sentence, and a date in the header would change at every run.
-        sed -i '0,/^msgid ""$/{/^#, fuzzy$/d}' "$file"   # a new file's header is no guess
+        # A fuzzy guess is worse than an English sentence, and a date in the header would change at every run.
+        sed -i '0,/^msgid ""$/{/^#, fuzzy$/d}' "$file"   # a new file's header is not fuzzy
         msgattrib --clear-fuzzy --empty --clear-previous --no-obsolete --no-wrap "$file" -o "$file"
         sed -i '/^"POT-Creation-Date:/d' "$file"
         msgfmt --check-format -o "${file%.po}.mo" "$file"

@@ -1,8 +1,7 @@
-"""``make screenshots``: play the demo, and take the pictures of docs/screenshots anew.
+"""``make screenshots``: play the demo and update the pictures in docs/screenshots.
 
-A loop is played first, so that the judging and version pages have something to show; then two scripted
-workers fill part of the open batch, and a third one draws in the browser as a person would. A fourth opens tasks of
-judging, of which one more opinion is asked.
+A played loop fills the judging and version pages. Then two scripted workers answer part of the open batch, and a
+third one draws in the browser. A fourth opens judging tasks, for which one more judgment per item is requested.
 """
 
 import io
@@ -26,12 +25,12 @@ from tests.support.browser import CHROMIUM, FLAGS
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "screenshots"
 CREDIT = "Rachel Michetti"
-ATTEMPTS = 10  # at opening a page, a second apart
-JUDGED = {"likert_comparison": "comparison", "localization_match": "matching"}  # kind → picture
-PLAYED = "played-loop-1"
+ATTEMPTS = 10  # to open a page, a second apart
+JUDGING_PICTURES = {"likert_comparison": "comparison", "localization_match": "matching"}  # kind → picture
+PLAYED_SLUG = "played-loop-1"
 TITLES = ("Played loop 1: ratings", "Played loop 1: matching")
 WINDOWS = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
-_SIGN_IN = re.compile(r"(?:admin|researcher|annotator)\s+(\w+)\s+(\S+)")
+_SIGN_IN_LINE = re.compile(r"(?:admin|researcher|annotator)\s+(\w+)\s+(\S+)")
 
 # Clue, inference, confidence, boxes in shares of the photo: left, top, right, bottom.
 Observation = tuple[str, str, str, list[tuple[float, float, float, float]]]
@@ -59,9 +58,9 @@ def main() -> None:
     print("playing a loop …", file=sys.stderr)
     command = [sys.executable, "manage.py", "demo"]
     subprocess.run([*command, "--once"], cwd=ROOT, check=True, capture_output=True)
-    with _demo(command) as accounts:
-        _fill(accounts)
-        curated = _curate() | _score()
+    with _serve_demo(command) as accounts:
+        _answer_tasks(accounts)
+        curated = _run_curation() | _run_scoring()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             _worker_pages(browser, accounts)
@@ -71,54 +70,54 @@ def main() -> None:
 
 
 @contextmanager
-def _demo(command: list[str]) -> Iterator[dict[str, str]]:
+def _serve_demo(command: list[str]) -> Iterator[dict[str, str]]:
     """Serve the demo; yields passwords by user name."""
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    said = ""
+    output = ""
     try:
         for line in process.stderr:
-            said += line
+            output += line
             if "Ctrl C" in line:
                 break
         else:
-            sys.exit(said)
-        yield dict(_SIGN_IN.findall(said))
+            sys.exit(output)
+        yield dict(_SIGN_IN_LINE.findall(output))
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
 
 
-def _fill(accounts: dict[str, str]) -> None:
+def _answer_tasks(accounts: dict[str, str]) -> None:
     """Let two scripted workers answer some of the open batch."""
     django.setup()
     from annotation_site.demo import answers
-    from annotation_site.demo.play import wait_for
+    from annotation_site.demo.play import wait_for_job
     from annotation_site.demo.player import ScriptedWorker
     from hits.models import Batch
     from hits.models import Image as Photo
-    from hits.services.batches.extend import extend_batch
+    from hits.services.batches.extensions import extend_batch
 
     batch = Batch.objects.get(project__name="Sample photos", kind="sherlock_observation")
     names = dict(Photo.objects.values_list("pk", "name"))
     for part, (name, count) in enumerate((("wendy", 6), ("wilma", 2))):
         worker = ScriptedWorker(settings.PUBLIC_URL, name, accounts[name])
         try:
-            worker.work_through(batch.name, _at_most(count, answers.writer(part, names)))
+            worker.work_through(batch.name, _limit_answers(count, answers.observation_writer(part, names)))
         except StopIteration:
             continue
-    for kind in JUDGED:
-        played = Batch.objects.get(project__slug=PLAYED, kind=kind)
-        wait_for(extend_batch(batch=played, more_opinions=1, by=None)[1])
+    for kind in JUDGING_PICTURES:
+        played = Batch.objects.get(project__slug=PLAYED_SLUG, kind=kind)
+        wait_for_job(extend_batch(batch=played, more_redundancy=1, by=None)[1])
 
 
-def _curate() -> dict[str, str]:
-    """Give the pages of curation something to show, by a researcher's commands; return their addresses by picture."""
+def _run_curation() -> dict[str, str]:
+    """Run curation commands for the pages of curation; return their addresses by picture."""
     from django.core.management import call_command
 
     from curation.models import Audit, ComparisonRound, ProposalRun
 
-    of = ("--project", PLAYED)
+    of = ("--project", PLAYED_SLUG)
     call_command("propose_boxes", *of)
     for kind in ("duplicates", "topics"):
         call_command("analyse_texts", kind, *of)
@@ -126,22 +125,24 @@ def _curate() -> dict[str, str]:
         "create_audit", *of, "--name", "Grounded on people", "--codebook", "grounded-on-people", "--n", "50"
     )
     return {
-        "curation": reverse("curation", args=[PLAYED]),
-        "round": reverse("comparison-round", args=[PLAYED, ComparisonRound.objects.latest("pk").pk]),
-        "proposals": reverse("curation-proposals-run", args=[PLAYED, ProposalRun.objects.latest("pk").pk]),
-        "texts": reverse("curation-texts", args=[PLAYED]),
-        "audit": reverse("curation-audit-read", args=[PLAYED, Audit.objects.latest("pk").pk]),
+        "curation": reverse("curation", args=[PLAYED_SLUG]),
+        "round": reverse("comparison-round", args=[PLAYED_SLUG, ComparisonRound.objects.latest("pk").pk]),
+        "proposals": reverse(
+            "curation-proposals-run", args=[PLAYED_SLUG, ProposalRun.objects.latest("pk").pk]
+        ),
+        "texts": reverse("curation-texts", args=[PLAYED_SLUG]),
+        "audit": reverse("curation-audit-read", args=[PLAYED_SLUG, Audit.objects.latest("pk").pk]),
     }
 
 
-def _score() -> dict[str, str]:
-    """Train a scorer that carries no meaning and measure it, for the pages of Scorers; return their addresses."""
+def _run_scoring() -> dict[str, str]:
+    """Train and evaluate a tiny random scorer for the pages of Scorers; return their addresses."""
     from django.core.management import call_command
 
     from curation.models import DatasetVersion, Scorer
 
-    version = DatasetVersion.objects.get(project__slug=PLAYED)
-    of = ("--project", PLAYED, "--version", version.name)
+    version = DatasetVersion.objects.get(project__slug=PLAYED_SLUG)
+    of = ("--project", PLAYED_SLUG, "--version", version.name)
     small = ("--batch-size", "16", "--max-steps", "300", "--checkpoint-every", "30", "--warmup-steps", "60")
     rate = ("--learning-rate", "0.001", "--epochs", "200")
     call_command("train_scorer", *of, "--name", "tiny", "--model", "tiny", *small, *rate)
@@ -150,14 +151,14 @@ def _score() -> dict[str, str]:
     call_command("audit_shortcuts", *of, "--split", "all", "--only", "text_only")
     call_command("create_leaderboard", *of, "--split", "all", "--title", "Played loop")
     return {
-        "scorer": reverse("scorer", args=[PLAYED, Scorer.objects.latest("pk").pk]),
-        "evaluations": reverse("evaluations", args=[PLAYED]),
-        "leaderboard": reverse("leaderboard", args=[_handed_in().slug]),
+        "scorer": reverse("scorer", args=[PLAYED_SLUG, Scorer.objects.latest("pk").pk]),
+        "evaluations": reverse("evaluations", args=[PLAYED_SLUG]),
+        "leaderboard": reverse("leaderboard", args=[_submit_teams().slug]),
     }
 
 
-def _handed_in() -> Any:
-    """Let three teams hand in what was scored above; return their leaderboard."""
+def _submit_teams() -> Any:
+    """Let three teams submit the predictions above; return their leaderboard."""
     from curation.leaderboard.models import Leaderboard
     from curation.leaderboard.services import entries
     from curation.leaderboard.services.boards import add_team, set_open
@@ -170,18 +171,18 @@ def _handed_in() -> Any:
     for team, label in (("Lestrade", "tiny"), ("Gregson", "label-sentence"), ("Hopkins", "Random")):
         path = predictions_file(Evaluation.objects.get(label=label))
         assert path is not None
-        entry, _ = entries.submit(
+        entry, _ = entries.submit_entry(
             team=add_team(board=board, name=team, by=None)[0],
-            about=entries.About(model=label),
+            description=entries.ModelDescription(model=label),
             upload=entries.Upload([path.read_bytes()], path.name),
             queue=False,
         )
         assert entry.job is not None
-        jobs.run_here(job=entry.job)
+        jobs.run_in_process(job=entry.job)
     return board
 
 
-def _at_most(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _limit_answers(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
     left = iter(range(count))
 
     def limited(config: Any) -> Any:
@@ -192,36 +193,36 @@ def _at_most(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _worker_pages(browser: Browser, accounts: dict[str, str]) -> None:
-    page = _signed_in(browser, "walter", accounts)
-    _go(page, "/work/")
+    page = _sign_in(browser, "walter", accounts)
+    _open(page, "/work/")
     frame = _accept(page, "Sample photos: observations")
-    frame.get_by_text(CREDIT).wait_for()  # the observations below were written for this photo
+    frame.get_by_text(CREDIT).wait_for()  # OBSERVATIONS are about this photo
     for index, observation in enumerate(OBSERVATIONS, start=1):
-        _observe(page, frame, index, observation)
+        _write_observation(page, frame, index, observation)
     frame.locator("#how").evaluate("how => { how.open = false; }")
     frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
     frame.get_by_text("Saved", exact=False).first.wait_for()
     for width, height in WINDOWS:
         page.set_viewport_size({"width": width, "height": height})
-        frame.locator(".toolbar button").first.click()  # the hint below the photo is worded for the new width
+        frame.locator(".toolbar button").first.click()  # the hint below the photo depends on the width
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            _take(page, f"observation-{width}{'-dark' if scheme == 'dark' else ''}")
+            _take_screenshot(page, f"observation-{width}{'-dark' if scheme == 'dark' else ''}")
 
 
 def _judge_pages(browser: Browser, accounts: dict[str, str]) -> None:
-    page = _signed_in(browser, "wanda", accounts)
-    for title, picture in zip(TITLES, JUDGED.values(), strict=True):
-        _go(page, "/work/")
+    page = _sign_in(browser, "wanda", accounts)
+    for title, picture in zip(TITLES, JUDGING_PICTURES.values(), strict=True):
+        _open(page, "/work/")
         frame = _accept(page, title, agreed=True)
         frame.locator("#how").evaluate("how => { how.open = false; }")
         frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
-        _take(page, f"{picture}-1280")
+        _take_screenshot(page, f"{picture}-1280")
         page.get_by_role("button", name="Return").first.click()
 
 
 def _accept(page: Page, title: str, *, agreed: bool = False) -> FrameLocator:
-    """Accept the batch's first task, agree to the consent text unless that was done, and return the task's frame."""
+    """Accept the batch's first task, agree to the consent text if needed, and return the task's frame."""
     page.locator(".job", has_text=title).get_by_role("button", name="Start").click()
     frame = page.frame_locator("iframe")
     if not agreed:
@@ -231,7 +232,7 @@ def _accept(page: Page, title: str, *, agreed: bool = False) -> FrameLocator:
     return frame
 
 
-def _observe(page: Page, frame: FrameLocator, index: int, observation: Observation) -> None:
+def _write_observation(page: Page, frame: FrameLocator, index: int, observation: Observation) -> None:
     clue, inference, confidence, boxes = observation
     card = frame.locator(f"#o{index}")
     if card.get_attribute("open") is None:
@@ -251,43 +252,43 @@ def _observe(page: Page, frame: FrameLocator, index: int, observation: Observati
 
 
 def _console_pages(browser: Browser, accounts: dict[str, str], curated: dict[str, str]) -> None:
-    page = _signed_in(browser, "rosa", accounts)
-    _go(page, "/projects/sample-photos/")
+    page = _sign_in(browser, "rosa", accounts)
+    _open(page, "/projects/sample-photos/")
     page.get_by_role("link", name="Sample photos: observations").click()
     page.get_by_role("button", name="Check now").click()
     page.get_by_role("link", name=re.compile(r"^Review \d")).first.wait_for()
-    _take(page, "batch-1280", page.url)
-    _take(page, "judging-1280", f"/projects/{PLAYED}/judging/")
-    _take(page, "judging-report-1280", f"/projects/{PLAYED}/judging/report/")
-    _take(page, "version-1280", "/versions/1/")
-    _take(page, "pay-1280", f"/projects/{PLAYED}/pay")
-    _take(page, "money-1280", f"/projects/{PLAYED}/money")
+    _take_screenshot(page, "batch-1280", page.url)
+    _take_screenshot(page, "judging-1280", f"/projects/{PLAYED_SLUG}/judging/")
+    _take_screenshot(page, "judging-report-1280", f"/projects/{PLAYED_SLUG}/judging/report/")
+    _take_screenshot(page, "version-1280", "/versions/1/")
+    _take_screenshot(page, "pay-1280", f"/projects/{PLAYED_SLUG}/pay")
+    _take_screenshot(page, "money-1280", f"/projects/{PLAYED_SLUG}/money")
     for name, place in curated.items():
-        _take(page, f"{name}-1280", place)
-    _road_pages(page)
+        _take_screenshot(page, f"{name}-1280", place)
+    _worker_console_pages(page)
 
 
-def _road_pages(page: Page) -> None:
-    """Grade a few pairs, then look at an applicant, and at what workers are told."""
-    _go(page, "/projects/sample-photos/applicants/")
+def _worker_console_pages(page: Page) -> None:
+    """Grade a few pairs, then open a worker's page and the instruction editor."""
+    _open(page, "/projects/sample-photos/applicants/")
     page.get_by_role("link", name="Sample photos: qualification").click()
     page.get_by_role("link", name=re.compile("^Grade")).first.click()
     for _ in range(3):
         page.keyboard.press("1")
         page.wait_for_timeout(400)
-    _take(page, "grading-1280")
-    _go(page, f"/projects/{PLAYED}/workers/")
+    _take_screenshot(page, "grading-1280")
+    _open(page, f"/projects/{PLAYED_SLUG}/workers/")
     page.locator("main table a").first.click()
-    _take(page, "worker-1280")
-    _take(page, "instructions-1280", "/projects/sample-photos/instructions/sherlock_observation/")
+    _take_screenshot(page, "worker-1280")
+    _take_screenshot(page, "instructions-1280", "/projects/sample-photos/instructions/sherlock_observation/")
 
 
-def _signed_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:
+def _sign_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:
     page = browser.new_context(
         viewport={"width": 1280, "height": 900}, base_url=settings.PUBLIC_URL
     ).new_page()
     page.set_default_timeout(60_000)
-    _go(page, "/sign-in/")
+    _open(page, "/sign-in/")
     page.fill("[name=username]", name)
     page.fill("[name=password]", accounts[name])
     with page.expect_navigation():
@@ -295,8 +296,8 @@ def _signed_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:
     return page
 
 
-def _go(page: Page, url: str) -> None:
-    """Open a page, again where a busy server reset the connection or a page with a job reloaded itself meanwhile."""
+def _open(page: Page, url: str) -> None:
+    """Open a page; retry if a busy server resets the connection or a page with a job reloads itself."""
     for left in reversed(range(ATTEMPTS)):
         try:
             page.goto(url)
@@ -308,9 +309,9 @@ def _go(page: Page, url: str) -> None:
             return
 
 
-def _take(page: Page, name: str, url: str = "") -> None:
+def _take_screenshot(page: Page, name: str, url: str = "") -> None:
     if url:
-        _go(page, url)
+        _open(page, url)
     page.wait_for_timeout(600)
     path = TARGET / f"{name}.webp"
     with Image.open(io.BytesIO(page.screenshot())) as picture:

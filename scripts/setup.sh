@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Make .venv hold what the locks say; with nothing to do it takes a few hundredths of a second.
-#     scripts/setup.sh runtime    what the site, its tasks and the demo need
-#     scripts/setup.sh dev        and the test tools, linters and types
-# Everything is said on stderr, so that a command run afterwards keeps stdout to itself.
+# Install the locked packages into .venv; when nothing changed it takes a few hundredths of a second.
+#     scripts/setup.sh runtime    packages of the site, its tasks and the demo
+#     scripts/setup.sh dev        also test tools, linters and types
+# Prints to stderr only, so that stdout is free for the command that follows.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec 1>&2
 
-TORCH=2.13.0      # alone and first, without a hash: each platform has its own build of it
+TORCH=2.13.0      # installed alone and first, without a hash: each platform has its own build
 DISK_GB=6
 VENV=.venv
 
@@ -16,14 +16,14 @@ fail() { echo "setup: $*"; exit 1; }
 case "${1:-}" in
     runtime) parts="torch base ml" ;;
     dev) parts="torch base ml dev" ;;
-    *) fail "say which: scripts/setup.sh runtime|dev" ;;
+    *) fail "use scripts/setup.sh runtime or scripts/setup.sh dev" ;;
 esac
 
-# A part's stamp holds what was installed (a version, or a lock's hash).
-wanted() {
+# A part's stamp has the installed version, or the hash of the installed lock.
+required() {
     if [ "$1" = torch ]; then echo "$TORCH"; else sha256sum <"requirements/$1.txt" | cut -c 1-64; fi
 }
-installed() { [ -f "$VENV/.$1.stamp" ] && [ "$(cat "$VENV/.$1.stamp")" = "$(wanted "$1")" ]; }
+installed() { [ -f "$VENV/.$1.stamp" ] && [ "$(cat "$VENV/.$1.stamp")" = "$(required "$1")" ]; }
 
 supported() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; }
 
@@ -56,13 +56,13 @@ install_part() {
         pip_install "torch==$TORCH"
     else
         echo "setup: requirements/$1.txt"
-        # --no-deps: the locks are complete, and nothing but the line above may bring a torch
+        # --no-deps: the locks are complete, and only the line above may install torch
         pip_install --no-deps --require-hashes -r "requirements/$1.txt"
     fi
-    wanted "$1" >"$VENV/.$1.stamp"
+    required "$1" >"$VENV/.$1.stamp"
 }
 
-# An environment from elsewhere (a moved or copied folder, a Python that went away) is replaced, never repaired.
+# A moved or copied environment, or one whose Python is gone, is rebuilt, never repaired.
 if ! { supported "$VENV/bin/python" && grep -qsF "$PWD/$VENV/" "$VENV/bin/pip"; }; then build_venv; fi
 
 changed=
@@ -71,5 +71,5 @@ for part in $parts; do
 done
 if [ -n "$changed" ] && ! "$VENV/bin/python" -m pip check --disable-pip-version-check; then
     rm -f "$VENV"/.*.stamp
-    fail "the installed packages do not fit together (above): run make clean, then the same command again"
+    fail "the installed packages conflict (above): run make clean, then the same command again"
 fi

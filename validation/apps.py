@@ -13,12 +13,12 @@ class ValidationConfig(AppConfig):
         """Show in the navigation what waits for a person here."""
         # Imported now, since rows may be named only once all apps are loaded.
         import validation.checks  # noqa: F401, PLC0415
-        from hits.templatetags.console import count_waiting  # noqa: PLC0415
+        from hits.templatetags.console import register_waiting_counter  # noqa: PLC0415
         from validation.selectors import rounds, training, worker_rules  # noqa: PLC0415
 
         for section in ("people", "applicants"):
-            count_waiting(section, rounds.unanswered_in)
+            register_waiting_counter(section, rounds.count_unanswered)
         for section in ("people", "rules"):
-            count_waiting(section, worker_rules.waiting_in)
+            register_waiting_counter(section, worker_rules.count_open_proposals)
         for section in ("people", "training"):
-            count_waiting(section, training.waiting_in)
+            register_waiting_counter(section, training.count_unanswered)

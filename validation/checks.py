@@ -8,10 +8,10 @@ from validation import registry
 
 
 @register()
-def judging_specs(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_judging_specs(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Every judging kind has a spec, and its answer schema knows every label that the spec names."""
     try:
-        found = registry.check()
+        errors = registry.find_spec_errors()
     except LookupError:
         return []  # the kinds themselves cannot be found, which another check says
-    return [Error(message, id="deerstalker.E010") for message in found]
+    return [Error(message, id="deerstalker.E010") for message in errors]

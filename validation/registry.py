@@ -6,21 +6,23 @@ from importlib import import_module
 from hits import registry
 from hits.domain.states import Purpose
 from validation.domain.judging.spec import JudgingSpec, Material
-from validation.domain.judging.spec_problems import problems
+from validation.domain.judging.spec_problems import find_problems
 
 
 class SpecError(LookupError):
     """A judging kind without a spec that can be used; the message names the kind and what to mend."""
 
 
-def names() -> tuple[str, ...]:
+def kind_names() -> tuple[str, ...]:
     """Return the names of all judging kinds in the order in which pages list them."""
-    return tuple(sorted(registry.with_purpose(Purpose.JUDGING), key=lambda name: (spec_of(name).order, name)))
+    return tuple(
+        sorted(registry.kinds_with_purpose(Purpose.JUDGING), key=lambda name: (spec_of(name).order, name))
+    )
 
 
 def specs() -> list[JudgingSpec]:
     """Return the specs of all judging kinds in the order in which pages list them."""
-    return [spec_of(name) for name in names()]
+    return [spec_of(name) for name in kind_names()]
 
 
 @cache
@@ -31,10 +33,10 @@ def spec_of(name: str) -> JudgingSpec:
         SpecError: the kind has no ``judging.py`` with a ``SPEC`` of its own.
         LookupError: there is no such kind.
     """
-    kind = registry.get(name)
+    kind = registry.get_kind(name)
     if kind.purpose is not Purpose.JUDGING:
-        raise SpecError(f"kind {name}: is not judged; use one of {', '.join(names())}")
-    module = f"{registry.module_of(name)}.judging"
+        raise SpecError(f"kind {name}: is not judged; use one of {', '.join(kind_names())}")
+    module = f"{registry.kind_module(name)}.judging"
     try:
         spec = import_module(module).SPEC
     except ModuleNotFoundError as error:
@@ -52,23 +54,23 @@ def spec_of(name: str) -> JudgingSpec:
 
 def record_types_of(name: str) -> tuple[str, ...]:
     """Return the types of the records that a kind collects or judges; none of a kind that is no longer there."""
-    if name not in registry.names():
+    if name not in registry.kind_names():
         return ()
     judged = spec_of(name).record_type if has_spec(name) else None
-    return (*registry.get(name).record_types, *([judged] if judged else ()))
+    return (*registry.get_kind(name).record_types, *([judged] if judged else ()))
 
 
 def has_spec(name: str) -> bool:
     """Tell whether ``name`` is a judging kind."""
-    return name in registry.with_purpose(Purpose.JUDGING)
+    return name in registry.kinds_with_purpose(Purpose.JUDGING)
 
 
-def decided() -> tuple[str, ...]:
+def decidable_kinds() -> tuple[str, ...]:
     """Return the names of the kinds whose items are accepted or rejected."""
-    return tuple(spec.name for spec in specs() if spec.decided)
+    return tuple(spec.name for spec in specs() if spec.decided_dimensions)
 
 
-def made_of(material: Material) -> JudgingSpec:
+def spec_for_material(material: Material) -> JudgingSpec:
     """Return the first spec whose rounds are made of ``material``.
 
     Raises:
@@ -80,7 +82,7 @@ def made_of(material: Material) -> JudgingSpec:
     raise LookupError(f"no judging kind takes {material.value.replace('_', ' ')}")
 
 
-def judges_of(record_type: str) -> JudgingSpec:
+def spec_for_record_type(record_type: str) -> JudgingSpec:
     """Return the first spec that judges records of a type one by one.
 
     Raises:
@@ -92,14 +94,14 @@ def judges_of(record_type: str) -> JudgingSpec:
     raise LookupError(f"no judging kind judges records of type {record_type!r}")
 
 
-def check() -> list[str]:
+def find_spec_errors() -> list[str]:
     """Return what is wrong with any spec, each sentence with the kind's name; nothing where all is well."""
     found: list[str] = []
-    for name in registry.with_purpose(Purpose.JUDGING):
+    for name in registry.kinds_with_purpose(Purpose.JUDGING):
         try:
             spec = spec_of(name)
         except SpecError as error:
             found.append(str(error))
             continue
-        found += [f"kind {name}: {problem}" for problem in problems(spec)]
+        found += [f"kind {name}: {problem}" for problem in find_problems(spec)]
     return found

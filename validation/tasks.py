@@ -12,17 +12,19 @@ from validation.services import answering, applicants, ask_more, decisions, rate
 @shared_task(name="validation.note_applicants")
 def note_applicants() -> None:
     """Note who handed in a qualification task, so that nobody takes it twice."""
-    applicants.note_applicants(marketplace=marketplace())
+    applicants.record_applicants(marketplace=marketplace())
 
 
 @shared_task(name="validation.answer_applicants")
 def answer_applicants(job_id: int) -> None:
     """Answer, pay and qualify a round's applicants."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             args = progress.job.args
-            done = answering.answer_applicants(
-                found=QualificationRound.objects.select_related("batch__project").get(pk=args["round"]),
+            done = answering.decide_applicants(
+                qualification_round=QualificationRound.objects.select_related("batch__project").get(
+                    pk=args["round"]
+                ),
                 by=get_user_model().objects.filter(pk=args["by_id"]).first(),
                 marketplace=marketplace(),
                 progress=progress,
@@ -35,17 +37,17 @@ def answer_applicants(job_id: int) -> None:
 @shared_task(name="validation.evaluate_rules")
 def evaluate_rules() -> None:
     """Let the standing rules look; they only propose."""
-    worker_rules.evaluate_all()
+    worker_rules.evaluate_rules()
 
 
 @shared_task(name="validation.compute_report")
 def compute_report(job_id: int) -> None:
     """Compute a judging report."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             job = progress.job
             assert job.project is not None
-            made = report.compute(
+            made = report.compute_report(
                 project=job.project, kind=job.args["kind"], by=job.created_by, progress=progress
             )
             jobs.set_result(job=job, judgments=made.judgments, sentence=made.figures["sentence"])
@@ -54,11 +56,11 @@ def compute_report(job_id: int) -> None:
 @shared_task(name="validation.make_rater_rows")
 def make_rater_rows(job_id: int) -> None:
     """Write the files of per-rater rows."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             job = progress.job
             assert job.project is not None
-            made = rater_rows.make_rows(project=job.project, kind=job.args["kind"], progress=progress)
+            made = rater_rows.write_rater_rows(project=job.project, kind=job.args["kind"], progress=progress)
             jobs.set_result(job=job, rows=made.rows, judgments=made.judgments)
 
 
@@ -71,12 +73,12 @@ def refresh_reports() -> None:
 @shared_task(name="validation.decide_items")
 def decide_items(job_id: int) -> None:
     """Decide judged items by rules, or count what each method would decide."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
-            decisions.run_job(progress=progress, by=progress.job.created_by)
+            decisions.run_decision_job(progress=progress, by=progress.job.created_by)
 
 
 @shared_task(name="validation.ask_one_more")
 def ask_one_more() -> None:
     """Ask one more judge about undecided items, wherever a round wishes it and nobody has to type a sum."""
-    ask_more.ask_everywhere(marketplace=marketplace())
+    ask_more.launch_due_follow_ups(marketplace=marketplace())

@@ -1,9 +1,9 @@
-"""What the scripted workers answer. Deterministic: the page's config is all they look at."""
+"""Answers of the scripted workers, derived deterministically from the page's config."""
 
 import hashlib
 from typing import Any
 
-from annotation_site.demo.lines import lines_for
+from annotation_site.demo.sample_observations import sample_observations
 
 Config = dict[str, Any]
 REASONABLE = ("highly", "relatively", "highly", "un")
@@ -11,44 +11,50 @@ INTERESTING = ("very", "interesting", "interesting", "caption_like")
 BOXES = ("appropriate", "appropriate", "mostly", "appropriate")
 
 
-def writer(part: int, names: dict[int, str]) -> Any:
+def observation_writer(worker_index: int, names: dict[int, str]) -> Any:
     """Return an answering function for the observation task; ``names`` maps image ids to file names."""
 
     def answer(config: Config) -> dict[str, Any]:
         image = config["unit"]["image"]
-        lines = lines_for(names[image["id"]], image["id"], part)
+        observations = sample_observations(names[image["id"]], image["id"], worker_index)
         return {
             "observations": [
                 {
                     "index": index,
-                    "clue": line.clue,
-                    "inference": line.inference,
-                    "confidence": 1 + _number(line.inference) % 3,
-                    "boxes": [_pixels(line.box, image["width"], image["height"])],
+                    "clue": observation.clue,
+                    "inference": observation.inference,
+                    "confidence": 1 + _hash_number(observation.inference) % 3,
+                    "boxes": [_box_in_pixels(observation.box, image["width"], image["height"])],
                 }
-                for index, line in enumerate(lines, start=1)
+                for index, observation in enumerate(observations, start=1)
             ]
         }
 
     return answer
 
 
-def applicant(part: int, names: dict[int, str], descriptions: dict[int, str], *, captions: int = 0) -> Any:
+def qualification_writer(
+    worker_index: int, names: dict[int, str], descriptions: dict[int, str], *, captions: int = 0
+) -> Any:
     """Return an answering function for the qualification task.
 
-    The first ``captions`` pairs only say what is seen, so that whoever grades has something to decide.
+    The first ``captions`` pairs only describe the photo, so that the grader has something to decide.
     """
 
     def answer(config: Config) -> dict[str, Any]:
-        photos, left = [], captions
+        photos, captions_left = [], captions
         for image in config["unit"]["photos"]:
             pairs = []
-            for line in lines_for(names[image["id"]], image["id"], part)[:3]:
-                inference = f"There is {line.clue}." if left > 0 else line.inference
+            for observation in sample_observations(names[image["id"]], image["id"], worker_index)[:3]:
+                inference = f"There is {observation.clue}." if captions_left > 0 else observation.inference
                 pairs.append(
-                    {"clue": line.clue, "inference": inference, "confidence": 1 + _number(line.inference) % 3}
+                    {
+                        "clue": observation.clue,
+                        "inference": inference,
+                        "confidence": 1 + _hash_number(observation.inference) % 3,
+                    }
                 )
-                left -= 1
+                captions_left -= 1
             photos.append(
                 {"image": image["id"], "description": descriptions[image["id"]] + ".", "pairs": pairs}
             )
@@ -58,11 +64,11 @@ def applicant(part: int, names: dict[int, str], descriptions: dict[int, str], *,
     return answer
 
 
-def reviewer(salt: str) -> Any:
+def pair_judge(salt: str) -> Any:
     """Return an answering function for the observation review."""
 
     def answer(config: Config) -> dict[str, Any]:
-        draw = _number(salt + config["unit"]["inference"])
+        draw = _hash_number(salt + config["unit"]["inference"])
         return {
             "boxes": BOXES[draw % 4],
             "reasonable": REASONABLE[draw // 4 % 4],
@@ -72,7 +78,7 @@ def reviewer(salt: str) -> Any:
     return answer
 
 
-def judge(salt: str) -> Any:
+def candidate_rater(salt: str) -> Any:
     """Return an answering function for the Likert comparison."""
 
     def answer(config: Config) -> dict[str, Any]:
@@ -86,39 +92,39 @@ def judge(salt: str) -> Any:
     return answer
 
 
-def matcher(salt: str, names: dict[int, str]) -> Any:
-    """Return an answering function for the localization task: mostly right, since the scripts know the lines.
+def region_matcher(salt: str, names: dict[int, str]) -> Any:
+    """Return an answering function for the localization task: right except for about every third photo.
 
-    About every third photo has two regions mixed up, as people's answers do.
+    In such a photo two regions are swapped, as in people's answers.
     """
 
     def answer(config: Config) -> dict[str, Any]:
         unit = config["unit"]
         image = unit["image"]
         boxes = {
-            line.inference: _pixels(line.box, image["width"], image["height"])
-            for part in (0, 1)
-            for line in lines_for(names[image["id"]], image["id"], part)
+            observation.inference: _box_in_pixels(observation.box, image["width"], image["height"])
+            for worker in (0, 1)
+            for observation in sample_observations(names[image["id"]], image["id"], worker)
         }
-        left = [(region["id"], region["boxes"]) for region in unit["regions"]]
-        found = []
+        regions = [(region["id"], region["boxes"]) for region in unit["regions"]]
+        matches = []
         for row in unit["inferences"]:
-            at = next((n for n, (_, drawn) in enumerate(left) if drawn == [boxes.get(row["text"])]), 0)
-            found.append({"inference": row["id"], "region": left.pop(at)[0]})
-        if _number(salt + str(image["id"])) % 3 == 0:
-            found[0]["region"], found[1]["region"] = found[1]["region"], found[0]["region"]
-        return {"matches": found}
+            index = next((n for n, (_, drawn) in enumerate(regions) if drawn == [boxes.get(row["text"])]), 0)
+            matches.append({"inference": row["id"], "region": regions.pop(index)[0]})
+        if _hash_number(salt + str(image["id"])) % 3 == 0:
+            matches[0]["region"], matches[1]["region"] = matches[1]["region"], matches[0]["region"]
+        return {"matches": matches}
 
     return answer
 
 
 def _rating(text: str, salt: str) -> int:
-    # Two judges agree mostly, not always: one in four ratings depends on who is asked.
-    own = _number(salt + text)
-    return 1 + (own if own % 4 == 0 else _number(text)) % 3
+    # Judges agree mostly: one in four ratings depends on the judge.
+    own = _hash_number(salt + text)
+    return 1 + (own if own % 4 == 0 else _hash_number(text)) % 3
 
 
-def _pixels(box: tuple[float, float, float, float], width: int, height: int) -> dict[str, int]:
+def _box_in_pixels(box: tuple[float, float, float, float], width: int, height: int) -> dict[str, int]:
     left, top = int(box[0] * width), int(box[1] * height)
     return {
         "left": left,
@@ -128,5 +134,5 @@ def _pixels(box: tuple[float, float, float, float], width: int, height: int) -> 
     }
 
 
-def _number(text: str) -> int:
+def _hash_number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")

@@ -1,4 +1,4 @@
-"""The people of the rehearsal: an admin, a researcher, annotators, and money in the account."""
+"""The users of the demo: an admin, a researcher and workers, with money in the account."""
 
 import json
 import secrets
@@ -10,24 +10,24 @@ from django.contrib.auth.models import User
 from django.db.models import Sum
 from django.utils.module_loading import import_string
 
-from hits.domain.files.atomic_files import whole_file
+from hits.domain.files.atomic_files import atomic_file
 from hits.domain.states import Role
 from hits.models import Project
 from hits.services import projects
 from hits.services.errors import Refused
 
-ANNOTATORS = ("walter", "wendy", "wilma", "wolfgang", "wanda")
-STAFF = ("admin", "rosa")
-PROJECT = "Sample photos"
-PLAYED = "Played loop"
+WORKER_NAMES = ("walter", "wendy", "wilma", "wolfgang", "wanda")
+STAFF_NAMES = ("admin", "rosa")
+PROJECT_NAME = "Sample photos"
+PLAYED_PREFIX = "Played loop"
 FUNDS_CENTS = 500_000
-CHANGED = "(changed since: “manage.py changepassword” sets a new one)"
-_ACCOUNTS = "hits.marketplace.services.accounts"
+CHANGED_PASSWORD = "(changed: “manage.py changepassword” sets a new one)"  # noqa: S105 - a note, no password
+_ACCOUNT_SERVICES = "hits.marketplace.services.accounts"
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who can sign in."""
+    """A user name with its password and role."""
 
     username: str
     password: str
@@ -35,8 +35,8 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
-    """Everybody, and the project they meet in."""
+class DemoUsers:
+    """The demo's accounts, its project and the researcher who runs it."""
 
     project: Project
     researcher: User
@@ -47,38 +47,42 @@ class Cast:
         return next(account.password for account in self.accounts if account.username == username)
 
 
-def assemble(*, played: bool = False) -> Cast:
-    """Make the cast, or find it again; the demo's own passwords stay what they were when it first printed them.
+def create_demo_users(*, played: bool = False) -> DemoUsers:
+    """Create the users and the project, or reuse those of an earlier demo with the same passwords.
 
-    A loop that scripts play gets a project of its own each time: what people clicked together in the
-    rehearsal stays theirs, and the figures of a run are of that run alone.
+    A scripted loop (``played``) gets a new project each time, so that its figures contain no other work.
 
     Raises:
-        Refused: the database holds real work, and no demo ever ran in it.
+        Refused: the database has real work and no earlier demo.
     """
     _refuse_real_work()
     known = _read_passwords()
     accounts = [
-        _account(name, role, known) for name, role in zip(STAFF, ("admin", "researcher"), strict=True)
+        _get_account(name, role, known)
+        for name, role in zip(STAFF_NAMES, ("admin", "researcher"), strict=True)
     ]
-    admin = _staff(accounts[0], is_superuser=True, is_staff=True)
-    researcher = _staff(accounts[1])
-    name = f"{PLAYED} {Project.objects.filter(name__startswith=PLAYED).count() + 1}" if played else PROJECT
+    admin = _create_staff_user(accounts[0], is_superuser=True, is_staff=True)
+    researcher = _create_staff_user(accounts[1])
+    name = (
+        f"{PLAYED_PREFIX} {Project.objects.filter(name__startswith=PLAYED_PREFIX).count() + 1}"
+        if played
+        else PROJECT_NAME
+    )
     project = Project.objects.filter(name=name).first() or projects.create_project(
         name=name, by=admin, is_rehearsal=True
     )
     if not project.memberships.filter(user=researcher).exists():
         projects.set_role(project=project, user=researcher, role=Role.RESEARCHER, by=admin)
-    for name in ANNOTATORS:
-        accounts.append(_account(name, "annotator", known))
-        _annotator(accounts[-1])
+    for name in WORKER_NAMES:
+        accounts.append(_get_account(name, "annotator", known))
+        _create_worker(accounts[-1])
     _write_passwords(accounts)
-    _fund()
-    return Cast(project, researcher, accounts)
+    _deposit_funds()
+    return DemoUsers(project, researcher, accounts)
 
 
 def deposited_cents() -> int:
-    """Return all that was ever deposited on the platform's account."""
+    """Return the sum of all deposits to the platform's account."""
     entries = import_string("hits.marketplace.models.LedgerEntry").objects.filter(
         requester__access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID, kind="deposit"
     )
@@ -86,28 +90,29 @@ def deposited_cents() -> int:
 
 
 def _refuse_real_work() -> None:
-    """The demo makes accounts and prints their passwords; that must never happen among somebody's real work.
+    """Refuse a database with real work, because the demo creates accounts and prints their passwords.
 
-    Where a demo ran before, what people made there since is theirs to go on with.
+    A database in which a demo ran before is accepted with everything that people added since.
     """
-    if Project.objects.filter(is_rehearsal=True, name__in=[PROJECT, f"{PLAYED} 1"]).exists():
+    if Project.objects.filter(is_rehearsal=True, name__in=[PROJECT_NAME, f"{PLAYED_PREFIX} 1"]).exists():
         return
-    strangers = User.objects.exclude(username__in=[*STAFF, *ANNOTATORS])
+    strangers = User.objects.exclude(username__in=[*STAFF_NAMES, *WORKER_NAMES])
     if Project.objects.exists() or strangers.exists():
         raise Refused(
-            f"{settings.VAR_DIR}: its database holds real work, and no demo ran here before; serve it with "
-            "“manage.py serve”, or give the demo a folder of its own, such as DEERSTALKER_VAR=var/demo-2, "
+            f"{settings.VAR_DIR}: its database has real work, and no demo ran here before; serve it with "
+            "“manage.py serve”, or give the demo its own folder, such as DEERSTALKER_VAR=var/demo-2, "
             "without DATABASE_URL"
         )
 
 
-def _account(name: str, role: str, known: dict[str, str]) -> Account:
-    """A new name gets a new password; one that is there keeps the one it has, printed while it is still that."""
+def _get_account(name: str, role: str, known: dict[str, str]) -> Account:
+    """Return a new user with a new password, or an existing one with its password if that is unchanged."""
     user = User.objects.filter(username=name).first()
     if user is None:
         return Account(name, secrets.token_urlsafe(9), role)
-    kept = known.get(name, "")
-    return Account(name, kept if kept and user.check_password(kept) else CHANGED, role)
+    password = known.get(name, "")
+    is_current = password and user.check_password(password)
+    return Account(name, password if is_current else CHANGED_PASSWORD, role)
 
 
 def _passwords_file() -> Path:
@@ -119,19 +124,21 @@ def _read_passwords() -> dict[str, str]:
         found = json.loads(_passwords_file().read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return {str(name): str(word) for name, word in found.items()} if isinstance(found, dict) else {}
+    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
 
 
 def _write_passwords(accounts: list[Account]) -> None:
     path = _passwords_file()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    kept = {account.username: account.password for account in accounts if account.password != CHANGED}
-    with whole_file(path) as file:
-        file.write(json.dumps(kept, indent=1).encode())
+    known = {
+        account.username: account.password for account in accounts if account.password != CHANGED_PASSWORD
+    }
+    with atomic_file(path) as file:
+        file.write(json.dumps(known, indent=1).encode())
     path.chmod(0o600)
 
 
-def _staff(account: Account, **more: bool) -> User:
+def _create_staff_user(account: Account, **more: bool) -> User:
     user, created = User.objects.get_or_create(username=account.username, defaults=more)
     if created:
         user.set_password(account.password)
@@ -139,18 +146,18 @@ def _staff(account: Account, **more: bool) -> User:
     return user
 
 
-def _annotator(account: Account) -> None:
+def _create_worker(account: Account) -> None:
     if not User.objects.filter(username=account.username).exists():
-        import_string(f"{_ACCOUNTS}.create_worker_account")(
+        import_string(f"{_ACCOUNT_SERVICES}.create_worker_account")(
             username=account.username, password=account.password, country="US"
         )
 
 
-def _fund() -> None:
+def _deposit_funds() -> None:
     requester = import_string("hits.marketplace.models.Requester").objects.get(
         access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID
     )
     if requester.available_cents < FUNDS_CENTS:
-        import_string(f"{_ACCOUNTS}.deposit")(
+        import_string(f"{_ACCOUNT_SERVICES}.deposit")(
             requester=requester, cents=FUNDS_CENTS - requester.available_cents, note="rehearsal"
         )

@@ -1,4 +1,4 @@
-"""Sample photographs that ship inside installed packages, with their licences."""
+"""Sample photos from installed packages, with their licences."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class SamplePhoto:
-    """One photograph in an installed package."""
+    """One photo in an installed package."""
 
     name: str
     path: Path
@@ -23,7 +23,7 @@ _SKIMAGE = [
     ("coffee.png", "A cup of espresso on a wooden table", "Rachel Michetti", "CC0"),
     ("rocket.jpg", "A rocket on its pad at dusk", "SpaceX", "Public domain"),
     ("motorcycle_left.png", "A red motorcycle in a garage", "Middlebury stereo 2014", "CC0"),
-    # Nearly the same view: the de-duplication has something to find.
+    # Nearly the same view, so that deduplication finds a pair.
     ("motorcycle_right.png", "A red motorcycle in a garage", "Middlebury stereo 2014", "CC0"),
 ]
 _SKLEARN = [
@@ -33,7 +33,7 @@ _SKLEARN = [
 
 
 def sample_photos() -> list[SamplePhoto]:
-    """Return the photographs that are installed, in a fixed order."""
+    """Return the installed photos in a fixed order."""
     folders = [
         (_package("skimage") / "data", _SKIMAGE),
         (_package("sklearn") / "datasets" / "images", _SKLEARN),
@@ -47,7 +47,7 @@ def sample_photos() -> list[SamplePhoto]:
 
 
 def _package(name: str) -> Path:
-    # The folder only: importing the packages would load much that the demo does not need.
+    # Only the folder: an import of the packages would load much that the demo does not need.
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         return Path("/nonexistent")

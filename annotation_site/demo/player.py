@@ -1,7 +1,7 @@
-"""A scripted worker who uses the real pages over HTTP, as a browser would.
+"""A scripted worker who uses the real pages over HTTP.
 
-One opener holds the worker site's cookies; the HIT frame is fetched with another that holds none,
-because that is what a browser does with a cross-site frame.
+One opener keeps the worker site's cookies. The HIT frame is fetched with another that has none, as a browser does
+with a cross-site frame.
 """
 
 import html
@@ -22,13 +22,13 @@ _FRAME = re.compile(r'<iframe\b[^>]*\bsrc="([^"]+)"')
 _CONFIG = re.compile(r'<script id="hit-config" type="application/json">(.*?)</script>', re.DOTALL)
 _ACCEPT = re.compile(r'action="([^"]*/work/groups/[^"]+/accept)"')
 _RETURN = re.compile(r'action="([^"]*/work/tasks/[^"]+/return)"')
-TIMEOUT = 60
+TIMEOUT_SECONDS = 60
 
-Answer = Callable[[dict[str, Any]], dict[str, Any]]
+AnswerFunction = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class PlayError(RuntimeError):
-    """A page did not behave as the script expects; the message says which."""
+    """A page did not behave as the script expects; the message names it."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Page:
 
 
 class ScriptedWorker:
-    """Signs in, takes HITs, answers them, and hands the answers over."""
+    """Sign in, accept HITs, answer and submit them."""
 
     def __init__(self, base: str, username: str, password: str) -> None:
         self.base = base
@@ -51,8 +51,8 @@ class ScriptedWorker:
         self._frame = urllib.request.build_opener()  # no cookies: the frame is cross-site
         self._sign_in(password)
 
-    def work_through(self, batch_name: str, answer: Answer) -> int:
-        """Take and answer every HIT of the batch, which a group's description names; return how many.
+    def work_through(self, batch_name: str, answer: AnswerFunction) -> int:
+        """Accept and answer every HIT of the batch; return how many. A group's description names its batch.
 
         ``answer`` maps the page's config to an answer.
         """
@@ -73,7 +73,7 @@ class ScriptedWorker:
 
     def _sign_in(self, password: str) -> None:
         page = self._get("/sign-in/")
-        self._csrf = _first(_CSRF, page)
+        self._csrf = _first_match(_CSRF, page)
         landed = self._post("/sign-in/", {"username": self.username, "password": password})
         if "/sign-in/" in landed.url:
             raise PlayError(f"{self.username} could not sign in")
@@ -87,18 +87,18 @@ class ScriptedWorker:
                 return action
         return None
 
-    def _answer(self, task: Page, answer: Answer) -> bool:
-        frame = _fetch(self._frame, html.unescape(_first(_FRAME, task)))
+    def _answer(self, task: Page, answer: AnswerFunction) -> bool:
+        frame = _fetch(self._frame, html.unescape(_first_match(_FRAME, task)))
         if frame.status == 403:  # noqa: PLR2004 - the page says that this worker may not do this unit
-            self._post(html.unescape(_first(_RETURN, task)), {})
+            self._post(html.unescape(_first_match(_RETURN, task)), {})
             return False
-        config = json.loads(_first(_CONFIG, frame))
+        config = json.loads(_first_match(_CONFIG, frame))
         origin = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(frame.url))
         if config["consent"]:
             self._call(origin, config, "consent", {"version": config["consent"]["version"], "country": "US"})
         opened = self._call(origin, config, "open", {})
         if config["unit"] is None:
-            config["unit"] = opened["unit"]  # which of its orders is shown was decided just now
+            config["unit"] = opened["unit"]  # opening the attempt decides which order is shown
         stored = self._call(
             origin,
             config,
@@ -106,20 +106,20 @@ class ScriptedWorker:
             {
                 "client_uuid": str(uuid.uuid4()),
                 "answer": answer(config),
-                "active_seconds": self._pace(config),
+                "active_seconds": self._active_seconds(config),
                 "simulated": True,
             },
         )
         fields = {key: stored[key] for key in ("submission_id", "sha256", "schema_version")}
-        handed = _fetch(
-            self._frame, config["submitTo"], _form({"assignmentId": config["assignmentId"], **fields})
+        submitted = _fetch(
+            self._frame, config["submitTo"], _encode_form({"assignmentId": config["assignmentId"], **fields})
         )
-        if handed.status != 200:  # noqa: PLR2004
-            raise PlayError(f"{self.username}: the marketplace refused the hand-over ({handed.status})")
+        if submitted.status != 200:  # noqa: PLR2004
+            raise PlayError(f"{self.username}: the marketplace refused the submission ({submitted.status})")
         return True
 
-    def _pace(self, config: dict[str, Any]) -> float:
-        """Return a time between 0.7 and 1.3 of the usual one: people differ, and so do tasks."""
+    def _active_seconds(self, config: dict[str, Any]) -> float:
+        """Return 0.7 to 1.3 of the expected time: people and tasks differ."""
         draw = zlib.crc32(f"{self.username}/{config['assignmentId']}".encode()) / 2**32
         return float(round(config["usual_seconds"] * (0.7 + 0.6 * draw), 1))
 
@@ -145,21 +145,21 @@ class ScriptedWorker:
 
     def _post(self, path: str, fields: dict[str, str]) -> Page:
         url = urllib.parse.urljoin(self.base, path)
-        page = _fetch(self._site, url, _form({"csrfmiddlewaretoken": self._csrf, **fields}))
+        page = _fetch(self._site, url, _encode_form({"csrfmiddlewaretoken": self._csrf, **fields}))
         token = _CSRF.search(page.body)
         if token:
             self._csrf = token.group(1)
         return page
 
 
-def _first(pattern: re.Pattern[str], page: Page) -> str:
+def _first_match(pattern: re.Pattern[str], page: Page) -> str:
     match = pattern.search(page.body)
     if match is None:
         raise PlayError(f"{page.url} answered {page.status} without {pattern.pattern[:40]!r}")
     return match.group(1)
 
 
-def _form(fields: dict[str, str]) -> bytes:
+def _encode_form(fields: dict[str, str]) -> bytes:
     return urllib.parse.urlencode(fields).encode()
 
 
@@ -169,7 +169,7 @@ def _fetch(opener: urllib.request.OpenerDirector, url: str, data: bytes | None =
 
 def _open(opener: urllib.request.OpenerDirector, request: urllib.request.Request) -> Page:
     try:
-        with opener.open(request, timeout=TIMEOUT) as reply:
+        with opener.open(request, timeout=TIMEOUT_SECONDS) as reply:
             return Page(reply.url, reply.status, reply.read().decode())
     except urllib.error.HTTPError as error:
         return Page(error.url or request.full_url, error.code, error.read().decode(errors="replace"))

@@ -1,1 +1,1 @@
-"""Django's SQLite backend, whose writers wait in line."""
+"""Django's SQLite backend with a fair queue of writers."""

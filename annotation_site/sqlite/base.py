@@ -1,4 +1,4 @@
-"""The backend: each transaction, and each statement that writes by itself, waits for its turn."""
+"""The backend: each transaction, and each write outside of one, waits in the write queue."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from django.db.backends.sqlite3 import base
 from django.db.utils import OperationalError
 
-from annotation_site.sqlite.turns import Turns, turns_of
+from annotation_site.sqlite.write_queue import WriteQueue, write_queue
 
-_WRITES = ("INSERT", "UPDATE", "DELETE", "REPLAC")
-_DEFAULT_SECONDS = 30.0
+_WRITE_STATEMENTS = ("INSERT", "UPDATE", "DELETE", "REPLAC")
+_DEFAULT_TIMEOUT_SECONDS = 30.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -17,54 +17,54 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._turn: Turns | None = None  # while it is ours
+        self._held_queue: WriteQueue | None = None  # while this connection may write
 
-    def take_turn(self) -> None:
-        """Wait until nobody else of ours writes to the file.
+    def acquire_write(self) -> None:
+        """Wait until no other connection of this site writes to the file.
 
         Raises:
-            OperationalError: others wrote for longer than a connection waits.
+            OperationalError: others wrote for longer than the connection's timeout.
         """
-        if self._turn is not None or self.is_in_memory_db():
+        if self._held_queue is not None or self.is_in_memory_db():
             return
-        turns = turns_of(str(self.settings_dict["NAME"]))
-        if not turns.take(float(self.settings_dict["OPTIONS"].get("timeout", _DEFAULT_SECONDS))):
+        queue = write_queue(str(self.settings_dict["NAME"]))
+        if not queue.acquire(float(self.settings_dict["OPTIONS"].get("timeout", _DEFAULT_TIMEOUT_SECONDS))):
             raise OperationalError("database is locked")
-        self._turn = turns
+        self._held_queue = queue
 
-    def give_turn(self) -> None:
-        """Let the next one write."""
-        if self._turn is not None:
-            turns, self._turn = self._turn, None
-            turns.give()
+    def release_write(self) -> None:
+        """Let the next connection write."""
+        if self._held_queue is not None:
+            queue, self._held_queue = self._held_queue, None
+            queue.release()
 
     def create_cursor(self, name: str | None = None) -> "_Cursor":
-        """Return a cursor that waits for a turn where it writes outside of a transaction."""
+        """Return a cursor that queues its writes outside of a transaction."""
         return self.connection.cursor(factory=lambda connection: _Cursor(connection, self))
 
     def _start_transaction_under_autocommit(self) -> None:
-        self.take_turn()
+        self.acquire_write()
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]  # the stubs leave it out
         except BaseException:
-            self.give_turn()
+            self.release_write()
             raise
 
     def _commit(self) -> None:
-        super()._commit()  # type: ignore[misc]  # one that fails is rolled back, and that ends the turn
-        self.give_turn()
+        super()._commit()  # type: ignore[misc]  # a failed commit is rolled back, which releases the write
+        self.release_write()
 
     def _rollback(self) -> None:
         try:
             super()._rollback()  # type: ignore[misc]
         finally:
-            self.give_turn()
+            self.release_write()
 
     def _close(self) -> None:
         try:
             super()._close()  # type: ignore[misc]
         finally:
-            self.give_turn()
+            self.release_write()
 
 
 class _Cursor(base.SQLiteCursorWrapper):
@@ -73,18 +73,18 @@ class _Cursor(base.SQLiteCursorWrapper):
         self._wrapper = wrapper
 
     def execute(self, query: str, params: Any = None) -> Any:
-        return self._in_turn(query, lambda: super(_Cursor, self).execute(query, params))
+        return self._run_queued(query, lambda: super(_Cursor, self).execute(query, params))
 
     def executemany(self, query: str, param_list: Any) -> Any:
-        return self._in_turn(query, lambda: super(_Cursor, self).executemany(query, param_list))
+        return self._run_queued(query, lambda: super(_Cursor, self).executemany(query, param_list))
 
-    def _in_turn(self, query: str, run: Callable[[], Any]) -> Any:
+    def _run_queued(self, query: str, run: Callable[[], Any]) -> Any:
         wrapper = self._wrapper
-        alone = not wrapper.in_atomic_block and query.lstrip()[:6].upper() in _WRITES
-        if not alone or wrapper._turn is not None:
+        is_single_write = not wrapper.in_atomic_block and query.lstrip()[:6].upper() in _WRITE_STATEMENTS
+        if not is_single_write or wrapper._held_queue is not None:
             return run()
-        wrapper.take_turn()
+        wrapper.acquire_write()
         try:
             return run()
         finally:
-            wrapper.give_turn()
+            wrapper.release_write()

@@ -21,7 +21,7 @@ class CodeKind(StrEnum):
     MULTIPLE = "multiple"
 
 
-class Shows(StrEnum):
+class ShownText(StrEnum):
     """What readers see of a pair beside its photo and boxes."""
 
     PAIR = "pair"
@@ -72,13 +72,13 @@ class Code:
         """The values beside which nothing can be chosen."""
         return frozenset(choice.value for choice in self.choices if choice.alone)
 
-    def words_of(self, value: str) -> str:
+    def value_label(self, value: str) -> str:
         """Return a value as people read it; one that is not in the codebook stays as it is."""
         return next((choice.words for choice in self.choices if choice.value == value), value)
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedFigure:
     """A published figure that stands beside the own one: ``count`` ``of`` items, in ``words``."""
 
     code: str
@@ -101,10 +101,10 @@ class Codebook:
     codes: tuple[Code, ...]
     source: str = ""
     intro: str = ""
-    shows: Shows = Shows.PAIR
+    shows: ShownText = ShownText.PAIR
     pairs: int | None = None
     pairs_per_split: int | None = None
-    published: tuple[Published, ...] = field(default=())
+    published: tuple[PublishedFigure, ...] = field(default=())
 
     def as_row(self) -> dict[str, Any]:
         """Return the codebook as JSON keeps it; ``from_row`` in ``parsing`` reads it back."""

@@ -8,67 +8,67 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from curation.audits.answers import chosen
+from curation.audits.answers import chosen_values
 from curation.audits.codebook import Codebook
-from curation.audits.figures import AgreementFigures, CodeFigures, ReadItem, ValueFigures
-from curation.audits.readings import ItemState, Reading
-from hits.domain.files.csv_download import words
+from curation.audits.figures import AgreementFigures, CodeFigures, LabelledItem, ValueFigures
+from curation.audits.labels import ItemState, ReaderLabel
+from hits.domain.files.csv_download import escape_formula
 
-BETWEEN = ";"
+VALUE_SEPARATOR = ";"
 
 
-def columns(letters: Sequence[str]) -> list[str]:
-    """Return the names of the columns of ``lines``."""
+def csv_columns(letters: Sequence[str]) -> list[str]:
+    """Return the names of the columns of ``csv_rows``."""
     fixed = ["instance_id", "split", "place", "score", "codebook", "codebook_version", "code", "state"]
     return [*fixed, *(f"reader_{letter}" for letter in letters), "agreed"]
 
 
-def lines(
-    items: Sequence[ReadItem], codebook: Codebook, letters: Sequence[str], *, is_open: bool
+def csv_rows(
+    items: Sequence[LabelledItem], codebook: Codebook, letters: Sequence[str], *, is_open: bool
 ) -> Iterator[list[object]]:
     """Yield a line per pair and code: what each reader who counts says, and what is agreed; several by ``;``."""
     for item in items:
-        state = item.readings.state(codebook)
+        state = item.labels.state(codebook)
         hidden = is_hidden(state, is_open=is_open)
-        agreed = item.readings.agreed(codebook)
+        agreed = item.labels.agreed(codebook)
         for code in codebook.codes:
-            said = {str(reader): reading for reader, reading in item.readings.standing.items() if not hidden}
+            labels = {str(reader): label for reader, label in item.labels.current.items() if not hidden}
             yield [
                 item.key,
-                words(item.split),
-                item.place,
+                escape_formula(item.split),
+                item.position,
                 "" if item.score is None else item.score,
                 codebook.id,
                 codebook.version,
                 code.id,
                 state.value,
-                *(_cell(said[letter].codes, code.id) if letter in said else "" for letter in letters),
+                *(_cell(labels[letter].codes, code.id) if letter in labels else "" for letter in letters),
                 _cell(agreed, code.id),
             ]
 
 
 def is_hidden(state: ItemState, *, is_open: bool) -> bool:
     """Tell whether the readings of a pair are kept from everybody for now."""
-    return is_open and state is ItemState.READING
+    return is_open and state is ItemState.INCOMPLETE
 
 
 def items_document(
-    items: Sequence[ReadItem], codebook: Codebook, *, is_open: bool
+    items: Sequence[LabelledItem], codebook: Codebook, *, is_open: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield each pair with its readings as plain data."""
     for item in items:
-        state = item.readings.state(codebook)
+        state = item.labels.state(codebook)
         row: dict[str, Any] = {
             "instance_id": item.key,
             "split": item.split,
-            "place": item.place,
+            "place": item.position,
             "score": item.score,
             "state": state.value,
-            "readings": [] if is_hidden(state, is_open=is_open) else _readings(item),
-            "agreed": item.readings.agreed(codebook),
+            "readings": [] if is_hidden(state, is_open=is_open) else _item_labels(item),
+            "agreed": item.labels.agreed(codebook),
         }
-        if item.readings.settling is not None:
-            row["settled_with"] = item.readings.settling.note
+        if item.labels.settlement is not None:
+            row["settled_with"] = item.labels.settlement.note
         yield row
 
 
@@ -76,42 +76,39 @@ def figures_document(found: Sequence[CodeFigures]) -> list[dict[str, Any]]:
     """Return the figures as plain data; coefficients that are not defined are null."""
     return [
         {
-            "code": row.code.id,
-            "agreed_on": row.of,
-            "differ": row.open,
-            "values": [_value(value) for value in row.values],
-            "agreement": [_agreement(agreement) for agreement in row.agreement],
+            "code": figures.code.id,
+            "agreed_on": figures.agreed,
+            "differ": figures.differing,
+            "values": [_value(value) for value in figures.values],
+            "agreement": [_agreement(agreement) for agreement in figures.agreement],
         }
-        for row in found
+        for figures in found
     ]
 
 
-def _readings(item: ReadItem) -> list[dict[str, Any]]:
+def _item_labels(item: LabelledItem) -> list[dict[str, Any]]:
     rows = []
-    for reader, reading in item.readings.standing.items():
-        blind = item.readings.blind[reader]
-        row = _reading(str(reader), reading) | {"counts": True}
-        rows.append(row if blind.codes == reading.codes else row | {"blind_answers": blind.codes})
-    rows += [
-        _reading(str(reader), reading) | {"counts": False}
-        for reader, reading in item.readings.surplus.items()
-    ]
+    for reader, label in item.labels.current.items():
+        blind = item.labels.blind[reader]
+        row = _label(str(reader), label) | {"counts": True}
+        rows.append(row if blind.codes == label.codes else row | {"blind_answers": blind.codes})
+    rows += [_label(str(reader), label) | {"counts": False} for reader, label in item.labels.surplus.items()]
     return rows
 
 
-def _reading(letter: str, reading: Reading) -> dict[str, Any]:
-    return {"reader": letter, "answers": reading.codes, "note": reading.note}
+def _label(letter: str, label: ReaderLabel) -> dict[str, Any]:
+    return {"reader": letter, "answers": label.codes, "note": label.note}
 
 
 def _value(figure: ValueFigures) -> dict[str, Any]:
-    interval = figure.total.interval
+    interval = figure.overall.interval
     return {
         "value": figure.value,
-        "count": figure.total.count,
-        "of": figure.total.of,
+        "count": figure.overall.count,
+        "of": figure.overall.total,
         "interval_95": [interval.low, interval.high] if interval else None,
         "by_split": {
-            split: {"count": share.count, "of": share.of} for split, share in figure.by_split.items()
+            split: {"count": share.count, "of": share.total} for split, share in figure.by_split.items()
         },
     }
 
@@ -129,4 +126,4 @@ def _agreement(figure: AgreementFigures) -> dict[str, Any]:
 
 
 def _cell(answers: Mapping[str, Any], code: str) -> str:
-    return BETWEEN.join(chosen(answers, code))
+    return VALUE_SEPARATOR.join(chosen_values(answers, code))

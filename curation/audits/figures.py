@@ -14,33 +14,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from curation.audits.answers import chosen
-from curation.audits.codebook import NO, YES, Code, Codebook, CodeKind, Published
-from curation.audits.readings import ItemReadings, ItemState
-from curation.audits.sampling import How
+from curation.audits.answers import chosen_values
+from curation.audits.codebook import NO, YES, Code, Codebook, CodeKind, PublishedFigure
+from curation.audits.labels import ItemLabels, ItemState
+from curation.audits.sampling import SamplingMethod
 from validation.domain.agreement.agreement import (
-    Agreement,
     Coefficient,
+    GraderAgreement,
     Statistic,
     coefficients,
-    cohen,
-    confusion,
+    confusion_matrix,
+    grader_agreement,
 )
 from validation.domain.judging.ratings import IntArray, RatingTable
 from validation.domain.reports.planner import Interval, score_interval
 
-TWO = 2
+READERS_OF_TABLE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class ReadItem:
+class LabelledItem:
     """One pair of the sample, by its published id, with its readings. ``place`` is that of the sample, from 1."""
 
     key: str
-    place: int
+    position: int
     split: str
     score: float | None
-    readings: ItemReadings
+    labels: ItemLabels
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class Share:
     """How many of the pairs with an agreed answer have one value; ``interval`` where they were drawn by lot."""
 
     count: int
-    of: int
+    total: int
     interval: Interval | None
 
     @property
     def share(self) -> float | None:
         """The share, 0 to 1, or ``None`` of nothing."""
-        return self.count / self.of if self.of else None
+        return self.count / self.total if self.total else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ class ValueFigures:
     """One value of a code: in all, by split, and what was published of it."""
 
     value: str
-    words: str
-    total: Share
+    label: str
+    overall: Share
     by_split: Mapping[str, Share]
-    published: tuple[Published, ...]
+    published: tuple[PublishedFigure, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class AgreementFigures:
     labels: tuple[str, ...]
     percent: Coefficient
     alpha: Coefficient
-    cohen: Agreement | None
+    cohen: GraderAgreement | None
     table: IntArray | None
     pair: tuple[Hashable, Hashable] | None
 
@@ -91,54 +91,57 @@ class CodeFigures:
 
     code: Code
     values: tuple[ValueFigures, ...]
-    of: int
-    open: int
+    agreed: int
+    differing: int
     agreement: tuple[AgreementFigures, ...]
 
 
-def by_state(items: Sequence[ReadItem], codebook: Codebook) -> dict[ItemState, int]:
+def count_by_state(items: Sequence[LabelledItem], codebook: Codebook) -> dict[ItemState, int]:
     """Return how many pairs are how far."""
-    states = [item.readings.state(codebook) for item in items]
+    states = [item.labels.state(codebook) for item in items]
     return {state: states.count(state) for state in ItemState}
 
 
-def figures(
-    items: Sequence[ReadItem], codebook: Codebook, *, how: How, rng: np.random.Generator
+def code_figures(
+    items: Sequence[LabelledItem], codebook: Codebook, *, method: SamplingMethod, rng: np.random.Generator
 ) -> list[CodeFigures]:
     """Return the figures of every code, over the complete pairs.
 
     Args:
         how: how the pairs were chosen, which says where an interval makes sense. rng: draws the bootstrap's items.
     """
-    done = [item for item in items if item.readings.is_complete]
-    agreed = [(item.split, item.readings.agreed(codebook)) for item in done]
-    differing = [item.readings.differing(codebook) for item in done]
+    done = [item for item in items if item.labels.is_complete]
+    agreed = [(item.split, item.labels.agreed(codebook)) for item in done]
+    differing = [item.labels.differing(codebook) for item in done]
     return [
         CodeFigures(
             code=code,
-            values=tuple(_value(code, value, agreed, codebook, how) for value in code.values),
-            of=sum(code.id in answers for _, answers in agreed),
-            open=sum(code.id in codes for codes in differing),
-            agreement=tuple(_agreements(code, done, rng)),
+            values=tuple(_value_figures(code, value, agreed, codebook, method) for value in code.values),
+            agreed=sum(code.id in answers for _, answers in agreed),
+            differing=sum(code.id in codes for codes in differing),
+            agreement=tuple(_code_agreements(code, done, rng)),
         )
         for code in codebook.codes
     ]
 
 
-_Agreed = Sequence[tuple[str, Mapping[str, object]]]
+_AgreedAnswers = Sequence[tuple[str, Mapping[str, object]]]
 
 
-def _value(code: Code, value: str, agreed: _Agreed, codebook: Codebook, how: How) -> ValueFigures:
-    of_split: dict[str, list[tuple[str, Mapping[str, object]]]] = {}
+def _value_figures(
+    code: Code, value: str, agreed: _AgreedAnswers, codebook: Codebook, method: SamplingMethod
+) -> ValueFigures:
+    by_split: dict[str, list[tuple[str, Mapping[str, object]]]] = {}
     for row in agreed:
-        of_split.setdefault(row[0], []).append(row)
-    in_all, within = how is How.RANDOM, how is not How.TOP
+        by_split.setdefault(row[0], []).append(row)
+    is_random, is_random_in_split = method is SamplingMethod.RANDOM, method is not SamplingMethod.TOP
     return ValueFigures(
         value=value,
-        words=code.words_of(value),
-        total=_share(code.id, value, agreed, by_lot=in_all),
+        label=code.value_label(value),
+        overall=_share(code.id, value, agreed, is_random=is_random),
         by_split={
-            split: _share(code.id, value, rows, by_lot=within) for split, rows in sorted(of_split.items())
+            split: _share(code.id, value, rows, is_random=is_random_in_split)
+            for split, rows in sorted(by_split.items())
         },
         published=tuple(
             figure for figure in codebook.published if (figure.code, figure.value) == (code.id, value)
@@ -146,60 +149,68 @@ def _value(code: Code, value: str, agreed: _Agreed, codebook: Codebook, how: How
     )
 
 
-def _share(code: str, value: str, agreed: _Agreed, *, by_lot: bool) -> Share:
+def _share(code: str, value: str, agreed: _AgreedAnswers, *, is_random: bool) -> Share:
     answered = [answers for _, answers in agreed if code in answers]
-    count = sum(value in chosen(answers, code) for answers in answered)
-    of = len(answered)
-    return Share(count, of, score_interval(of, count / of) if by_lot and of else None)
+    count = sum(value in chosen_values(answers, code) for answers in answered)
+    total = len(answered)
+    return Share(count, total, score_interval(total, count / total) if is_random and total else None)
 
 
-def _agreements(code: Code, done: Sequence[ReadItem], rng: np.random.Generator) -> list[AgreementFigures]:
+def _code_agreements(
+    code: Code, done: Sequence[LabelledItem], rng: np.random.Generator
+) -> list[AgreementFigures]:
     if code.kind is CodeKind.MULTIPLE:
-        return [_agreement(_ticked(code, value, done), value, rng) for value in code.values]
-    rows = [(key, reader, values[0]) for key, reader, values in _said(code, done)]
-    return [_agreement(RatingTable.of(rows, code.values), None, rng)]
+        return [_agreement(_choice_table(code, value, done), value, rng) for value in code.values]
+    rows = [(key, reader, values[0]) for key, reader, values in _blind_answers(code, done)]
+    return [_agreement(RatingTable.from_rows(rows, code.values), None, rng)]
 
 
-def _ticked(code: Code, value: str, done: Sequence[ReadItem]) -> RatingTable:
-    rows = [(key, reader, YES if value in values else NO) for key, reader, values in _said(code, done)]
-    return RatingTable.of(rows, (YES, NO))
+def _choice_table(code: Code, value: str, done: Sequence[LabelledItem]) -> RatingTable:
+    rows = [
+        (key, reader, YES if value in values else NO) for key, reader, values in _blind_answers(code, done)
+    ]
+    return RatingTable.from_rows(rows, (YES, NO))
 
 
-def _said(code: Code, done: Sequence[ReadItem]) -> list[tuple[Hashable, Hashable, list[str]]]:
+def _blind_answers(code: Code, done: Sequence[LabelledItem]) -> list[tuple[Hashable, Hashable, list[str]]]:
     """Return (pair, reader, values) of the blind answers to a code, where it was asked."""
     return [
         (item.key, reader, values)
         for item in done
-        for reader, reading in item.readings.blind.items()
-        if (values := chosen(reading.codes, code.id))
+        for reader, label in item.labels.blind.items()
+        if (values := chosen_values(label.codes, code.id))
     ]
 
 
 def _agreement(table: RatingTable, choice: str | None, rng: np.random.Generator) -> AgreementFigures:
     found = coefficients(table, [Statistic.PERCENT, Statistic.ALPHA_NOMINAL], rng=rng)
-    pair = _the_two(table)
+    pair = _rater_pair(table)
     return AgreementFigures(
         choice=choice,
         labels=tuple(str(label) for label in table.scale),
         percent=found[Statistic.PERCENT],
         alpha=found[Statistic.ALPHA_NOMINAL],
-        cohen=cohen(_pairs(table, pair)) if pair else None,
-        table=confusion(table, *pair) if pair else None,
+        cohen=grader_agreement(_paired_labels(table, pair)) if pair else None,
+        table=confusion_matrix(table, *pair) if pair else None,
         pair=pair,
     )
 
 
-def _the_two(table: RatingTable) -> tuple[Hashable, Hashable] | None:
+def _rater_pair(table: RatingTable) -> tuple[Hashable, Hashable] | None:
     """Return the two people of the table, if there are two, in the order of their names."""
-    if len(table.rater_ids) != TWO:
+    if len(table.rater_ids) != READERS_OF_TABLE:
         return None
     first, second = sorted(table.rater_ids, key=str)
     return first, second
 
 
-def _pairs(table: RatingTable, pair: tuple[Hashable, Hashable]) -> list[tuple[Hashable, Hashable]]:
+def _paired_labels(table: RatingTable, pair: tuple[Hashable, Hashable]) -> list[tuple[Hashable, Hashable]]:
     """Return what the two said of each item that both answered."""
-    said: dict[int, dict[Hashable, int]] = {}
+    labels_by_item: dict[int, dict[Hashable, int]] = {}
     for item, rater, label in zip(table.items, table.raters, table.labels, strict=True):
-        said.setdefault(int(item), {})[table.rater_ids[rater]] = int(label)
-    return [(labels[pair[0]], labels[pair[1]]) for labels in said.values() if len(labels) == TWO]
+        labels_by_item.setdefault(int(item), {})[table.rater_ids[rater]] = int(label)
+    return [
+        (labels[pair[0]], labels[pair[1]])
+        for labels in labels_by_item.values()
+        if len(labels) == READERS_OF_TABLE
+    ]

@@ -1,4 +1,4 @@
-"""What a hierarchical clustering is asked for, and what it answers."""
+"""The options and the result of hierarchical clustering."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from curation.records import InvalidInput
 
-# Told (steps done, steps in all) between steps of a few tenths of a second; the total may grow. What it raises ends
-# the work: that is how a job is cancelled.
+# Called with (steps done, total) every few tenths of a second; the total may grow. An exception from it ends the
+# work, which is how a job is cancelled.
 Progress = Callable[[int, int], None]
 
 
-def silent(done: int, total: int) -> None:
-    """Tell nobody."""
+def ignore_progress(done: int, total: int) -> None:
+    """Do nothing."""
 
 
 class Linkage(StrEnum):
-    """How far apart two clusters are.
+    """The distance of two clusters.
 
     AVERAGE, COMPLETE, SINGLE: mean, greatest, least cosine distance between their members. WARD, on unit vectors: the
-    square root of twice what merging adds to the sum of squares about the means, which is scipy's height.
+    square root of twice the increase of the within-cluster sum of squares, as scipy defines it.
     """
 
     AVERAGE = "average"
@@ -34,7 +34,7 @@ class Linkage(StrEnum):
 
 
 class Method(StrEnum):
-    """AUTO picks. SPARSE: ``curation.dedup.exact``. DENSE: scipy on every distance. NONE: nothing had to be found."""
+    """AUTO: choose. SPARSE: ``curation.dedup.exact``. DENSE: scipy on all distances. NONE: no search was needed."""
 
     AUTO = "auto"
     SPARSE = "sparse"
@@ -44,14 +44,14 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ByNumber:
-    """Merge until this many clusters are left."""
+    """Merge until this many clusters remain."""
 
     clusters: int
 
 
 @dataclass(frozen=True, slots=True)
 class ByFraction:
-    """Merge until round(fraction x rows) clusters are left, at least one."""
+    """Merge until round(fraction x rows) clusters remain, at least one."""
 
     fraction: float
 
@@ -66,20 +66,20 @@ class ByDistance:
 Cut = ByNumber | ByFraction | ByDistance
 
 
-def clusters_wanted(cut: Cut, n: int) -> int | None:
-    """The number of clusters to make of n rows; None when a distance decides. Raises InvalidInput."""
+def target_cluster_count(cut: Cut, n: int) -> int | None:
+    """Return the number of clusters to make of n rows; None if a distance decides. Raises InvalidInput."""
     if isinstance(cut, ByNumber):
         if not 1 <= cut.clusters <= n:
             raise InvalidInput(
-                f"clusters: {cut.clusters} asked for from {n} rows of features; ask for 1 to {n}"
+                f"clusters: {cut.clusters} is not possible with {n} rows of features; choose 1 to {n}"
             )
         return cut.clusters
     if isinstance(cut, ByFraction):
         if not 0 < cut.fraction <= 1:
-            raise InvalidInput(f"fraction: {cut.fraction} is not a share; give more than 0 and at most 1")
+            raise InvalidInput(f"fraction: {cut.fraction} is not a fraction; give more than 0 and at most 1")
         return max(1, round(cut.fraction * n))
     if not 0 <= cut.distance < np.inf:
-        raise InvalidInput(f"distance: {cut.distance} is none; give a number of at least 0")
+        raise InvalidInput(f"distance: {cut.distance} is not a distance; give a number of at least 0")
     return None
 
 
@@ -87,31 +87,30 @@ def clusters_wanted(cut: Cut, n: int) -> int | None:
 class Clustering:
     """A partition of n rows, and how it was found.
 
-    labels: (n,) 0, 1, 2, … in order of first appearance. heights: the distance at which each merge was made,
-    ascending up to rounding; empty when nothing had to be found. why: one line on the choice of the method. stages:
-    seconds by stage.
+    labels: (n,) 0, 1, 2, … in order of first appearance. heights: the distance of each merge, ascending up to
+    rounding; empty if no search was needed. reason: why the method was chosen. stages: seconds by stage.
     """
 
     labels: NDArray[np.int64]
     heights: NDArray[np.float64]
     method: Method
-    why: str
+    reason: str
     stages: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def clusters(self) -> int:
-        """How many clusters there are."""
+        """Number of clusters."""
         return int(self.labels.max()) + 1
 
     @property
     def threshold(self) -> float | None:
-        """The distance of the last merge: cut there, the same clusters come out, ties apart. None without a merge."""
+        """The distance of the last merge; a cut there gives the same clusters, except for ties. None without a merge."""
         return float(self.heights[-1]) if len(self.heights) else None
 
 
 def relabel_by_first_appearance(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Rename (n,) labels to 0, 1, 2, … in the order in which they first occur."""
+    """Renumber (n,) labels as 0, 1, 2, … in order of first appearance."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    names = np.empty(len(first), dtype=np.int64)
-    names[np.argsort(first)] = np.arange(len(first))
-    return names[inverse]
+    new_labels = np.empty(len(first), dtype=np.int64)
+    new_labels[np.argsort(first)] = np.arange(len(first))
+    return new_labels[inverse]

@@ -1,4 +1,4 @@
-"""Hierarchical clustering by scipy, on every pairwise distance."""
+"""Hierarchical clustering by scipy, on all pairwise distances."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from curation.dedup.cuts import Linkage, relabel_by_first_appearance
 from curation.dedup.vectors import unit_rows
 
 BLOCK_ROWS = 256
-Step = Callable[[], None]  # called between blocks; what it raises ends the work
+Step = Callable[[], None]  # called between blocks; an exception ends the work
 
 
-def no_step() -> None:
-    """Tell nobody."""
+def ignore_step() -> None:
+    """Do nothing."""
 
 
 def dense_bytes(n: int, d: int) -> int:
-    """The memory that n rows of length d need: unit rows, and two condensed arrays (ours and scipy's copy)."""
+    """Return the memory for n rows of length d: unit rows, and two condensed arrays (ours and scipy's copy)."""
     return n * (n - 1) * 8 + n * d * 8
 
 
-def dense_tree(features: NDArray[np.floating], linkage: Linkage, step: Step = no_step) -> NDArray[np.float64]:
-    """scipy's merges of (n, d) features, (n - 1, 4), heights in the linkage's unit. Raises as unit_rows does.
+def dense_tree(
+    features: NDArray[np.floating], linkage: Linkage, step: Step = ignore_step
+) -> NDArray[np.float64]:
+    """Return scipy's merges of (n, d) features, (n - 1, 4), heights in the linkage's unit. Raises as unit_rows does.
 
-    What step raises ends the work while distances are made, and before scipy begins. scipy itself cannot be stopped
-    and holds the interpreter's lock: no other thread of the process runs meanwhile, about 4 s for 7,000 rows, and
-    growing with their square.
+    An exception from step ends the work until scipy starts. scipy cannot be stopped and holds the interpreter's lock:
+    no other thread of the process runs meanwhile, about 4 s for 7,000 rows, growing with the square of the rows.
     """
     distances = condensed_cosine_distances(unit_rows(features, "features"), step)
     if linkage is Linkage.WARD:  # the Euclidean distance of unit vectors
@@ -39,20 +40,20 @@ def dense_tree(features: NDArray[np.floating], linkage: Linkage, step: Step = no
     return tree
 
 
-def condensed_cosine_distances(rows: NDArray[np.floating], step: Step = no_step) -> NDArray[np.float64]:
-    """Pairwise 1 - cosine of (n, d) unit rows, in scipy's condensed order: (n (n - 1) / 2,)."""
+def condensed_cosine_distances(rows: NDArray[np.floating], step: Step = ignore_step) -> NDArray[np.float64]:
+    """Return pairwise 1 - cosine of (n, d) unit rows, in scipy's condensed order: (n (n - 1) / 2,)."""
     n = len(rows)
     distances = np.empty(n * (n - 1) // 2, dtype=np.float64)
     position = 0
     for row in _similarity_rows(rows, step):
         np.subtract(1.0, row, out=distances[position : position + len(row)])
         position += len(row)
-    # Rounding leaves copies a hair below zero, which is no distance.
+    # Rounding makes distances of copies slightly negative.
     return np.maximum(distances, 0.0, out=distances)
 
 
 def _similarity_rows(rows: NDArray[np.floating], step: Step) -> Iterator[NDArray[np.floating]]:
-    """The cosine of each row with every later row; whole blocks are multiplied at once for speed."""
+    """Yield the cosines of each row with all later rows; whole blocks are multiplied at once for speed."""
     for start in range(0, len(rows), BLOCK_ROWS):
         step()
         block = rows[start : start + BLOCK_ROWS] @ rows[start:].T
@@ -60,8 +61,8 @@ def _similarity_rows(rows: NDArray[np.floating], step: Step) -> Iterator[NDArray
             yield similarity[offset + 1 :]
 
 
-def labels_after(merges: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Labels of n leaves once the given merges (pairs of tree nodes; merge i makes node n + i) are made."""
+def labels_from_merges(merges: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return the labels of n leaves after the given merges (pairs of tree nodes; merge i makes node n + i)."""
     parent = np.arange(n + len(merges), dtype=np.int64)
     for index, (left, right) in enumerate(merges):
         parent[left] = parent[right] = n + index

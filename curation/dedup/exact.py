@@ -1,35 +1,35 @@
 """Exact hierarchical clustering from the few pairs of rows that lie near one another.
 
-The tree's n - k lowest merges need only pairs of rows within some distance h, the reach. So: guess h, collect the
-pairs within it, merge, verify that all merges were made safely below h, else raise h. Memory is O(n d + pairs)
-instead of O(n^2). Distances are 1 - cosine.
+The tree's n - k lowest merges need only pairs of rows within some distance h, the radius. The algorithm guesses h,
+collects the pairs within it, merges, and verifies that all merges are safely below h; otherwise it raises h. Memory is
+O(n d + pairs) instead of O(n^2). Distances are 1 - cosine.
 
-Why no merge is missed or wrong. D is the distance of two clusters; what is merged is always the nearest pair.
+Why no merge is missed or wrong. D is the distance of two clusters; the nearest pair is always merged next.
 
 1. All four linkages are reducible: merging the nearest pair A, B gives D(A u B, C) >= min(D(A, C), D(B, C)). For
    single, complete and average it follows from minimum, maximum and mean. For Ward, in squares,
    (|A| + |B| + |C|) D(AB, C) = (|A| + |C|) D(A, C) + (|B| + |C|) D(B, C) - |C| D(A, B), and D(A, B) is the least.
-2. So a pair of clusters above h can be dropped for good: nothing that grows out of it ever comes down to h again.
-3. So every C with D(A u B, C) <= h was stored with A or with B: the neighbours of a union lie in the union of the
-   neighbours, and no other pair has to be looked at.
-4. The distance from a union needs no dropped pair. Single: the lesser of the two sides, and a missing one is above
-   h. Complete: a missing side is above h, hence so is the maximum: drop. Average: 1 - S_A . S_B / (|A| |B|) with S
-   the sums of unit vectors. Ward: from the same sums, which give the means.
-5. The only way out is to have made the wanted merges, each at most h (less the rounding below), or, when the cut is
-   a distance, to have no pair left at or below it. When the pairs run out before, h was too low: it is raised, first
-   within the pairs that were collected beyond it, then with a second product.
+2. So a pair of clusters above h can be dropped for good: no later union of them is within h.
+3. So every C with D(A u B, C) <= h was stored with A or with B: the neighbours of a union are among the neighbours
+   of its parts, and no other pair needs to be checked.
+4. The distance from a union needs no dropped pair. Single: the lesser of the two sides; a missing side is above h.
+   Complete: a missing side is above h, hence so is the maximum: drop. Average: 1 - S_A . S_B / (|A| |B|) with S the
+   sums of unit vectors. Ward: from the same sums, which give the means.
+5. The algorithm ends only when it made the requested merges, each at most h (less the rounding below), or, if the cut
+   is a distance, when no pair at or below it remains. If the pairs run out earlier, h was too low. It is then raised,
+   first within the pairs that were collected beyond it, then with a second matrix product.
 
-The result is a function of the rows alone. Distances of pairs are summed in float64 from the rows as given, by one
-machine code, whatever product proposed them; distances of unions come from the sums of their members, added in the
-order of the merges. Neither the guess, the block size, the memory nor the filter enters (a filter passes a superset:
-``curation.dedup.products``), and ties are broken by name:
+The result is a function of the rows alone. Distances of pairs are summed in float64 from the input rows by one machine
+code, whichever backend proposed them; distances of unions come from the sums of their members, added in the order of
+the merges. The guess, the block size, the memory and the filter have no influence (a filter passes a superset:
+``curation.dedup.matmul_backends``), and ties are broken by name:
 
-    Rows with equal values are merged first, the lowest rows first. Then the nearest pair merges; among equally near
-    ones, that with the lowest smallest member of the one cluster, then the lowest smallest member of the other.
+    Rows with equal values merge first, the lowest rows first. Then the nearest pair merges; among equally near
+    pairs, the one with the lowest smallest member of one cluster, then the lowest smallest member of the other.
 
-scipy breaks ties by the order in which its nearest-neighbour chain (or, for single linkage, its spanning tree) comes
-across them, which depends on the tree so far. Where heights tie, or differ by no more than rounding, both trees are
-right and may differ; where they do not, the partitions are the same.
+scipy breaks ties by the order in which its nearest-neighbour chain (or, for single linkage, its spanning tree) meets
+them, which depends on the tree so far. Where heights tie, or differ by rounding only, both trees are correct and may
+differ; elsewhere the partitions are equal.
 
 Rounding. Let u = 2^-53 and N = |A| + |B|. Unit rows carry a relative error of (d / 2 + 2) u, sums of them (N - 2) u
 more, a product d u, the division 3 u: the computed mean cosine is off by less than (N + 2 d + 16) u. Distances below
@@ -53,28 +53,28 @@ from numpy.typing import NDArray
 
 from curation.dedup import forest as forests
 from curation.dedup.cuts import Linkage, Progress
+from curation.dedup.distance_sample import MAX_DISTANCE, DistanceSample
 from curation.dedup.forest import Forest
 from curation.dedup.kernels import ROUNDING
-from curation.dedup.pairs import Clock, NearPairs, Plan, Search, TooManyPairs, blocks
-from curation.dedup.rows import Rows
-from curation.dedup.survey import FARTHEST, Survey
+from curation.dedup.pairs import MemoryPlan, NearPairs, PairSearch, StageClock, TooManyPairs, block_slices
+from curation.dedup.rows import DistinctRows
 
-CODES = {
+LINKAGE_CODES = {
     Linkage.AVERAGE: forests.AVERAGE,
     Linkage.COMPLETE: forests.COMPLETE,
     Linkage.SINGLE: forests.SINGLE,
     Linkage.WARD: forests.WARD,
 }
-SUMMED = (Linkage.AVERAGE, Linkage.WARD)
+SUM_LINKAGES = (Linkage.AVERAGE, Linkage.WARD)
 MERGES_PER_STEP = 8192
-SPARE = 2.5  # so many times the pairs that the guess needs are collected, to be able to raise it
-RAISE = 2.0  # so many times the pairs are used when the guess was too low
-RAISE_COLLECTED = 6.0  # so many times the pairs are collected when all that were there did not do
+SPARE_FACTOR = 2.5  # collect this many times the pairs that the guess needs, so that it can be raised
+RAISE_FACTOR = 2.0  # use this many times the pairs if the guess was too low
+COLLECT_FACTOR = 6.0  # collect this many times the pairs if all collected pairs were too few
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """When to stop: after so many merges, or when the nearest pair is above a distance (a half square for Ward)."""
+class MergeGoal:
+    """When to stop: after a number of merges, or when the nearest pair is above a distance (half its square for Ward)."""
 
     linkage: Linkage
     merges: int | None
@@ -82,14 +82,14 @@ class Goal:
 
 
 class TooCoarse(Exception):
-    """More pairs are needed than the caller would have merged from."""
+    """More pairs are needed than the caller accepts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
-    """What was made, and from how many pairs.
+class MergeResult:
+    """The merges, and the number of pairs that they needed.
 
-    roots: (n,) for each distinct row, the lowest row of its cluster. heights: of the merges, in the order made.
+    roots: (n,) for each distinct row, the lowest row of its cluster. heights: of the merges, in order.
     """
 
     roots: NDArray[np.int32]
@@ -97,151 +97,164 @@ class Merged:
     pairs: int
 
 
-class Steps:
-    """Tells the caller how far the work is, and lets what it raises through."""
+class StepCounter:
+    """Counts steps for the caller's progress callback; its exceptions pass through."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress, self.done, self.total = progress, 0, 0
 
     def expect(self, steps: int) -> None:
-        """Add to the steps in all."""
+        """Add to the total number of steps."""
         self.total += steps
 
     def step(self) -> None:
-        """Count one."""
+        """Count one step."""
         self.done += 1
         self.progress(self.done, max(self.total, self.done))
 
 
-def first_guess(found: Survey, merges: int, n: int) -> float:
-    """A distance within which the pairs probably suffice for so many merges of n rows."""
-    return found.quantile(min(1.0, 0.2 + 1.4 * merges / n))
+def guess_radius(sample: DistanceSample, merges: int, n: int) -> float:
+    """Guess a radius whose pairs probably suffice for this many merges of n rows."""
+    return sample.quantile(min(1.0, 0.2 + 1.4 * merges / n))
 
 
-def rounding(linkage: Linkage, given: int, d: int) -> float:
-    """How far a computed distance of two clusters may be from the true one (module docstring)."""
+def rounding_error(linkage: Linkage, input_count: int, d: int) -> float:
+    """Return the bound of the error of a computed distance of two clusters (module docstring)."""
     if linkage is Linkage.WARD:
-        return 2 * given * (given + 3 * d + 32) * ROUNDING
-    return 2 * (given + 2 * d + 16) * ROUNDING if linkage is Linkage.AVERAGE else 0.0
+        return 2 * input_count * (input_count + 3 * d + 32) * ROUNDING
+    return 2 * (input_count + 2 * d + 16) * ROUNDING if linkage is Linkage.AVERAGE else 0.0
 
 
-def merge_by_distance(search: Search, goal: Goal, steps: Steps) -> Merged:
-    """Make every merge up to goal.highest. Raises TooManyPairs when the pairs within it do not fit into memory."""
-    slack = 3 * rounding(goal.linkage, search.rows.given, search.rows.dimensions)
-    reach = min(goal.highest + slack, FARTHEST)
-    pairs = _collect(search, reach, steps)
-    if pairs.reach < reach:
-        raise _too_many(search.plan, reach)
-    merged = _merge(search.rows, pairs, reach, goal, steps, search.clock)
+def merge_by_distance(search: PairSearch, goal: MergeGoal, steps: StepCounter) -> MergeResult:
+    """Make all merges up to goal.highest. Raises TooManyPairs if the pairs within it do not fit into memory."""
+    slack = 3 * rounding_error(goal.linkage, search.rows.input_count, search.rows.dimensions)
+    radius = min(goal.highest + slack, MAX_DISTANCE)
+    pairs = _collect_pairs(search, radius, steps)
+    if pairs.radius < radius:
+        raise _too_many_pairs(search.plan, radius)
+    merged = _merge_within(search.rows, pairs, radius, goal, steps, search.clock)
     assert merged is not None
     return merged
 
 
-def merge_by_number(search: Search, goal: Goal, found: Survey, steps: Steps, most: float = np.inf) -> Merged:
-    """Make goal.merges merges: guess the reach, verify, raise.
+def merge_by_number(
+    search: PairSearch, goal: MergeGoal, sample: DistanceSample, steps: StepCounter, max_pairs: float = np.inf
+) -> MergeResult:
+    """Make goal.merges merges: guess the radius, verify, raise it if needed.
 
-    Raises TooManyPairs as merge_by_distance does, and TooCoarse before it raises the guess to more than most pairs.
+    Raises TooManyPairs as merge_by_distance does, and TooCoarse before it uses more than max_pairs pairs.
     """
     assert goal.merges is not None
-    guess = reach = first_guess(found, goal.merges, len(search.rows))
+    guess = radius = guess_radius(sample, goal.merges, len(search.rows))
     while True:
-        if reach > guess and found.pairs_within(reach) > most:
+        if radius > guess and sample.pairs_within(radius) > max_pairs:
             raise TooCoarse
-        wanted = max(reach, found.reach_of(SPARE * found.pairs_within(reach)))
-        pairs = _collect(search, wanted, steps)
-        for nearer in _raised(pairs, reach):
-            if nearer > guess and pairs.within(nearer) > most:
+        collect_radius = max(radius, sample.radius_for(SPARE_FACTOR * sample.pairs_within(radius)))
+        pairs = _collect_pairs(search, collect_radius, steps)
+        for merge_radius in _growing_radii(pairs, radius):
+            if merge_radius > guess and pairs.count_within(merge_radius) > max_pairs:
                 raise TooCoarse
-            merged = _merge(search.rows, pairs, nearer, goal, steps, search.clock)
+            merged = _merge_within(search.rows, pairs, merge_radius, goal, steps, search.clock)
             if merged is not None:
                 return merged
-        if pairs.reach < wanted:
-            raise _too_many(search.plan, wanted)
-        reach = _farther(found, pairs.reach)
+        if pairs.radius < collect_radius:
+            raise _too_many_pairs(search.plan, collect_radius)
+        radius = _larger_radius(sample, pairs.radius)
         del pairs
 
 
-def _farther(found: Survey, reach: float) -> float:
-    """A reach with several times the pairs, for another product; everything once that is no longer farther."""
-    farther = found.reach_of(max(RAISE_COLLECTED * found.pairs_within(reach), 1.0))
-    return farther if farther > reach else FARTHEST
+def _larger_radius(sample: DistanceSample, radius: float) -> float:
+    """Return a radius with several times the pairs, for another product; the maximum if no larger one helps."""
+    larger = sample.radius_for(max(COLLECT_FACTOR * sample.pairs_within(radius), 1.0))
+    return larger if larger > radius else MAX_DISTANCE
 
 
-def _too_many(plan: Plan, reach: float) -> TooManyPairs:
+def _too_many_pairs(plan: MemoryPlan, radius: float) -> TooManyPairs:
     return TooManyPairs(
-        f"memory: more than {plan.pairs} pairs of rows lie within the distance of {reach:.4g} that is needed; "
-        "give more memory, or ask for more clusters"
+        f"memory: more than {plan.pairs} pairs of rows lie within the distance of {radius:.4g} that is needed; "
+        "give more memory, or choose more clusters"
     )
 
 
-def _raised(pairs: NearPairs, reach: float) -> Iterator[float]:
-    """Reaches to try with the same pairs, ever farther, the last one using them all."""
-    reach = min(reach, pairs.reach)
-    while reach < pairs.reach:
-        yield reach
-        reach = max(np.nextafter(reach, np.inf), pairs.reach_of(int(RAISE * pairs.within(reach)) + 1))
-    yield pairs.reach
+def _growing_radii(pairs: NearPairs, radius: float) -> Iterator[float]:
+    """Yield growing radii to try with the same pairs; the last one uses all of them."""
+    radius = min(radius, pairs.radius)
+    while radius < pairs.radius:
+        yield radius
+        radius = max(
+            np.nextafter(radius, np.inf), pairs.radius_for(int(RAISE_FACTOR * pairs.count_within(radius)) + 1)
+        )
+    yield pairs.radius
 
 
-def _collect(search: Search, reach: float, steps: Steps) -> NearPairs:
-    steps.expect(len(blocks(len(search.rows), search.plan.block)))
-    return search.collect(reach, steps.step)
+def _collect_pairs(search: PairSearch, radius: float, steps: StepCounter) -> NearPairs:
+    steps.expect(len(block_slices(len(search.rows), search.plan.block)))
+    return search.collect(radius, steps.step)
 
 
-def _merge(
-    rows: Rows, pairs: NearPairs, reach: float, goal: Goal, steps: Steps, clock: Clock
-) -> Merged | None:
-    """Merge what lies safely within reach; None when a number of merges was wanted and not reached."""
-    most = len(rows) - 1 if goal.merges is None else goal.merges
+def _merge_within(
+    rows: DistinctRows,
+    pairs: NearPairs,
+    radius: float,
+    goal: MergeGoal,
+    steps: StepCounter,
+    clock: StageClock,
+) -> MergeResult | None:
+    """Merge all that is safely within the radius; None if the requested number of merges was not reached."""
+    max_merges = len(rows) - 1 if goal.merges is None else goal.merges
     with clock.stage("merge"):
-        forest = _forest(rows, pairs, reach, most, goal.linkage)
-        forests.plant(forest, pairs.ends, pairs.distances)
-    slack = 3 * rounding(goal.linkage, rows.given, rows.dimensions)
-    highest = min(forest.reach - slack, goal.highest)
-    heights = np.empty(most)
-    stops = [*range(MERGES_PER_STEP, most, MERGES_PER_STEP), most]
-    steps.expect(len(stops))
-    for stop in stops:
+        forest = _build_forest(rows, pairs, radius, max_merges, goal.linkage)
+        forests.fill_forest(forest, pairs.ends, pairs.distances)
+    slack = 3 * rounding_error(goal.linkage, rows.input_count, rows.dimensions)
+    highest = min(forest.radius - slack, goal.highest)
+    heights = np.empty(max_merges)
+    checkpoints = [*range(MERGES_PER_STEP, max_merges, MERGES_PER_STEP), max_merges]
+    steps.expect(len(checkpoints))
+    for stop in checkpoints:
         with clock.stage("merge"):
-            going = forests.merge(forest, highest, stop, heights)
+            has_more = forests.merge(forest, highest, stop, heights)
         steps.step()
-        if not going:
+        if not has_more:
             break
-    made = int(forest.counts[forests.MERGES])
-    if goal.merges is not None and made < most:
+    merge_count = int(forest.counts[forests.MERGES])
+    if goal.merges is not None and merge_count < max_merges:
         return None
-    return Merged(_roots(forest.parent), heights[:made], pairs.within(reach))
+    return MergeResult(_find_roots(forest.parent), heights[:merge_count], pairs.count_within(radius))
 
 
-def _forest(rows: Rows, pairs: NearPairs, reach: float, merges: int, linkage: Linkage) -> Forest:
-    """Every distinct row a cluster of its own, with room for the pairs within reach."""
-    n, room = len(rows), pairs.within(reach)
-    slots = min(merges, n // 2) if linkage in SUMMED else 0
+def _build_forest(
+    rows: DistinctRows, pairs: NearPairs, radius: float, merges: int, linkage: Linkage
+) -> Forest:
+    """Return a forest in which every distinct row is a cluster, with room for the pairs within the radius."""
+    n, capacity = len(rows), pairs.count_within(radius)
+    slots = min(merges, n // 2) if linkage in SUM_LINKAGES else 0
     return Forest(
         rows=rows.values,
         inverse=rows.inverse,
-        linkage=CODES[linkage],
-        reach=reach if reach < FARTHEST else np.inf,  # every pair is there, and Ward's go beyond FARTHEST
+        linkage=LINKAGE_CODES[linkage],
+        radius=radius
+        if radius < MAX_DISTANCE
+        else np.inf,  # all pairs are present, and Ward's distances exceed MAX_DISTANCE
         parent=np.arange(n, dtype=np.int32),
         size=rows.copies.copy(),
         first=np.full(n, forests.ABSENT, dtype=np.int32),
-        seen=np.full(n, forests.ABSENT, dtype=np.int32),
+        shared_end=np.full(n, forests.ABSENT, dtype=np.int32),
         slot=np.full(n, forests.ABSENT, dtype=np.int32),
         free=np.arange(slots, dtype=np.int32)[::-1].copy(),
         sums=np.empty((slots, rows.dimensions)),
-        other=np.empty(2 * room, dtype=np.int32),
-        following=np.empty(2 * room, dtype=np.int32),
-        distance=np.empty(room),
-        heap=np.empty(room, dtype=np.int32),
-        place=np.empty(room, dtype=np.int32),
+        other=np.empty(2 * capacity, dtype=np.int32),
+        next_end=np.empty(2 * capacity, dtype=np.int32),
+        distance=np.empty(capacity),
+        heap=np.empty(capacity, dtype=np.int32),
+        heap_position=np.empty(capacity, dtype=np.int32),
         counts=np.array([0, slots, 0], dtype=np.int64),
     )
 
 
-def _roots(parent: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Follow parents, which are lower rows, up to the top."""
+def _find_roots(parent: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Follow parents, which are lower rows, up to the roots."""
     while True:
-        above = parent[parent]
-        if np.array_equal(above, parent):
+        grandparent = parent[parent]
+        if np.array_equal(grandparent, parent):
             return parent
-        parent = above
+        parent = grandparent

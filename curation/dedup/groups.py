@@ -1,4 +1,4 @@
-"""What a group of near-duplicates holds: its least alike pair, and what people's decisions leave of it."""
+"""Groups of near-duplicates: find their least similar pair, and split them by people's decisions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BLOCK_ROWS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class LeastAlike:
+class LeastSimilarPair:
     """The two rows of a group with the least cosine, the lower index first."""
 
     first: int
@@ -22,45 +22,45 @@ class LeastAlike:
     cosine: float
 
 
-def least_alike(features: NDArray[np.floating]) -> LeastAlike:
-    """Return the least alike pair of n vectors, n at least 2.
+def find_least_similar(features: NDArray[np.floating]) -> LeastSimilarPair:
+    """Return the least similar pair of n vectors, n at least 2.
 
-    features: (n, d), any length but zero. Takes n²·d / 2 products, and memory for a float32 copy and 256 rows of n
-    cosines. Raises InvalidInput for a bad row.
+    features: (n, d), of any nonzero length. Cost: n²·d / 2 multiplications, and memory for a float32 copy and 256
+    rows of n cosines. Raises InvalidInput for a bad row.
     """
     rows = unit_rows(features, "features", np.float32)
-    best = LeastAlike(0, 1, np.inf)
+    best = LeastSimilarPair(0, 1, np.inf)
     for start in range(0, len(rows), BLOCK_ROWS):
         cosines = rows[start : start + BLOCK_ROWS] @ rows[start:].T
-        # each pair once
+        # count each pair once
         cosines[np.tril_indices(len(cosines), m=cosines.shape[1])] = np.inf
-        at = int(cosines.argmin())
-        first, second = divmod(at, cosines.shape[1])
-        if cosines.flat[at] < best.cosine:
-            best = LeastAlike(start + first, start + second, float(cosines.flat[at]))
-    return LeastAlike(best.first, best.second, min(1.0, max(-1.0, best.cosine)))
+        index = int(cosines.argmin())
+        first, second = divmod(index, cosines.shape[1])
+        if cosines.flat[index] < best.cosine:
+            best = LeastSimilarPair(start + first, start + second, float(cosines.flat[index]))
+    return LeastSimilarPair(best.first, best.second, min(1.0, max(-1.0, best.cosine)))
 
 
 def divide_group(
     kept: int, members: Sequence[int], different: Collection[tuple[int, int]]
 ) -> list[tuple[int, list[int]]]:
-    """Divide a group so that nothing stands behind what people call different from it.
+    """Divide a group so that no member's representative is one that people called different from it.
 
-    Each member stays with the first kept one that it is not called different from, and becomes a kept one itself if
-    there is none.
+    Each member joins the first representative that it was not called different from; if there is none, it becomes a
+    representative itself.
 
     Args:
-        kept: stands for the group. different: pairs that people call different, the lower key first.
+        kept: the group's representative. different: pairs that people called different, the lower key first.
 
     Returns:
-        each kept one with the members behind it; parts of one are left out.
+        each representative with its members; subgroups of one are omitted.
     """
-    parts: list[tuple[int, list[int]]] = [(kept, [])]
+    subgroups: list[tuple[int, list[int]]] = [(kept, [])]
     for member in members:
-        for head, behind in parts:
-            if (min(head, member), max(head, member)) not in different:
-                behind.append(member)
+        for representative, followers in subgroups:
+            if (min(representative, member), max(representative, member)) not in different:
+                followers.append(member)
                 break
         else:
-            parts.append((member, []))
-    return [part for part in parts if part[1]]
+            subgroups.append((member, []))
+    return [subgroup for subgroup in subgroups if subgroup[1]]

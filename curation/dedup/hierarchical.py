@@ -1,8 +1,8 @@
-"""Hierarchical clustering of vectors by cosine: exact, by whichever of two ways is quicker and fits into memory.
+"""Exact hierarchical clustering of vectors by cosine, with the faster of two methods that fits into memory.
 
-The published corpus was de-duplicated this way: 80K clusters of CLIP image vectors, one image kept from each, and
-again on sentence vectors for its comparison sets. Linkage and metric are not stated there; average linkage on
-cosine distance is the default here. Source: Hessel et al. 2022, section 3 and appendices A.2 and E,
+The published corpus was de-duplicated this way: 80K clusters of CLIP image vectors, one image kept from each; and
+sentence vectors for its comparison sets. The paper states neither linkage nor metric; the default here is average
+linkage on cosine distance. Source: Hessel et al. 2022, section 3 and appendices A.2 and E,
 doi:10.1007/978-3-031-20059-5_32.
 """
 
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.dedup.crew import Crew, crew
 from curation.dedup.cuts import (
     ByDistance,
     ByNumber,
@@ -22,32 +21,33 @@ from curation.dedup.cuts import (
     Linkage,
     Method,
     Progress,
-    clusters_wanted,
+    ignore_progress,
     relabel_by_first_appearance,
-    silent,
+    target_cluster_count,
 )
-from curation.dedup.dense import dense_bytes, dense_tree, labels_after
+from curation.dedup.dense import dense_bytes, dense_tree, labels_from_merges
+from curation.dedup.distance_sample import MAX_DISTANCE, DistanceSample, sample_distances
 from curation.dedup.exact import (
-    Goal,
-    Merged,
-    Steps,
+    MergeGoal,
+    MergeResult,
+    StepCounter,
     TooCoarse,
-    first_guess,
+    guess_radius,
     merge_by_distance,
     merge_by_number,
 )
-from curation.dedup.pairs import Clock, Search, TooManyPairs, plan
-from curation.dedup.products import BlockProduct, Float32Product
-from curation.dedup.rows import Rows, distinct_rows
-from curation.dedup.survey import FARTHEST, Survey, survey
+from curation.dedup.matmul_backends import MatmulBackend, NumpyFloat32Backend
+from curation.dedup.pairs import PairSearch, StageClock, TooManyPairs, plan_memory
+from curation.dedup.rows import DistinctRows, distinct_rows
+from curation.dedup.thread_pool import ThreadPool, open_thread_pool
 from curation.dedup.vectors import check_vectors
 from curation.records import InvalidInput
 
 MEMORY_LIMIT_BYTES = 2 * 2**30
-FEW_ROWS = 1000  # scipy is done before the compiled loops are loaded
-DENSE_SHARE = (
+DENSE_MAX_ROWS = 1000  # scipy finishes before the compiled loops are loaded
+DENSE_MAX_PAIR_SHARE = (
     1 / 50
-)  # of all pairs: beyond that, walking the lists of pairs takes longer than scipy with its matrix
+)  # of all pairs: above this share, merging from pairs takes longer than scipy
 
 __all__ = ["Linkage", "cluster", "cluster_to_k", "relabel_by_first_appearance"]
 
@@ -61,9 +61,9 @@ def cluster_to_k(
 ) -> NDArray[np.int64]:
     """Merge n vectors into exactly k clusters.
 
-    features: (n, d), any length but zero; only directions matter. Returns (n,) labels 0..k-1 in order of first
-    appearance. The n - k lowest merges of the tree are made, so ties never change the number of clusters; nothing
-    is drawn at random. Raises InvalidInput for a bad row, a k outside 1..n, or too little memory.
+    features: (n, d), of any nonzero length; only directions matter. Returns (n,) labels 0..k-1 in order of first
+    appearance. It makes the n - k lowest merges of the tree, so ties never change the number of clusters; the result
+    is deterministic. Raises InvalidInput for a bad row, a k outside 1..n, or too little memory.
     """
     return cluster(features, ByNumber(k), linkage=linkage, memory_limit_bytes=memory_limit_bytes).labels
 
@@ -74,141 +74,158 @@ def cluster(
     *,
     linkage: Linkage = Linkage.AVERAGE,
     memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
-    product: BlockProduct | None = None,
-    progress: Progress = silent,
+    backend: MatmulBackend | None = None,
+    progress: Progress = ignore_progress,
     method: Method = Method.AUTO,
 ) -> Clustering:
     """Cluster n vectors hierarchically and cut the tree.
 
-    features: (n, d) floats, any length but zero; only directions matter. memory_limit_bytes: what may be taken beside
-    the features and the program itself. product: multiplies blocks of rows; it changes the time, never the result.
-    progress: told how far the work is; what it raises ends the work, and nothing is left behind. Ties are broken as
-    ``curation.dedup.exact`` says, by scipy's order when the method is DENSE.
+    features: (n, d) floats of any nonzero length; only directions matter. memory_limit_bytes: memory to use beside
+    the features and the program itself. backend: multiplies blocks of rows; it changes the time, never the result.
+    progress: called with (steps done, total); an exception from it ends the work cleanly. Ties are broken as
+    ``curation.dedup.exact`` documents, or in scipy's order if the method is DENSE.
 
-    Raises InvalidInput for a bad row, a cut that does not fit, or too little memory.
+    Raises InvalidInput for a bad row, an impossible cut, or too little memory.
     """
     check_vectors(features, "features")
     n = len(features)
-    wanted = clusters_wanted(cut, n)
-    if n in (wanted, 1):
-        return Clustering(np.arange(n), np.empty(0), Method.NONE, "every row is a cluster of its own")
-    if wanted == 1:
+    target_count = target_cluster_count(cut, n)
+    if n in (target_count, 1):
+        return Clustering(np.arange(n), np.empty(0), Method.NONE, "every row is its own cluster")
+    if target_count == 1:
         return Clustering(np.zeros(n, dtype=np.int64), np.empty(0), Method.NONE, "all rows are one cluster")
-    task = _Task(features, cut, wanted, linkage, memory_limit_bytes, product or Float32Product(), progress)
+    task = _ClusteringTask(
+        features, cut, target_count, linkage, memory_limit_bytes, backend or NumpyFloat32Backend(), progress
+    )
     if method is Method.DENSE:
-        return task.dense("scipy was asked for")
-    if method is Method.AUTO and n <= FEW_ROWS and task.dense_fits:
-        return task.dense(f"for {n} rows scipy is faster than loading the compiled loops")
-    with crew() as hands:
-        return task.sparse(hands, choose=method is Method.AUTO)
+        return task.run_dense("scipy was requested")
+    if method is Method.AUTO and n <= DENSE_MAX_ROWS and task.dense_fits:
+        return task.run_dense(f"for {n} rows scipy is faster than loading the compiled loops")
+    with open_thread_pool() as threads:
+        return task.run_sparse(threads, allow_dense=method is Method.AUTO)
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
-    """What was asked for. wanted: number of clusters, None when a distance decides."""
+class _ClusteringTask:
+    """One call of ``cluster``. target_count: number of clusters, None if a distance decides."""
 
     features: NDArray[np.floating]
     cut: Cut
-    wanted: int | None
+    target_count: int | None
     linkage: Linkage
     memory: int
-    product: BlockProduct
+    backend: MatmulBackend
     progress: Progress
 
     @property
     def dense_fits(self) -> bool:
-        """Whether scipy's arrays fit into the memory."""
+        """Whether scipy's arrays fit into memory."""
         return dense_bytes(*self.features.shape) <= self.memory
 
-    def dense(self, why: str) -> Clustering:
-        """Ask scipy. Raises InvalidInput when its arrays do not fit."""
+    def run_dense(self, reason: str) -> Clustering:
+        """Cluster with scipy. Raises InvalidInput if its arrays do not fit."""
         n = len(self.features)
         if not self.dense_fits:
             raise InvalidInput(
                 f"features: {n} rows need {dense_bytes(*self.features.shape) / 2**30:.1f} GiB for their pairwise "
                 f"distances and the limit is {self.memory / 2**30:.1f} GiB; cluster fewer rows at a time"
             )
-        clock = Clock()
+        clock = StageClock()
         with clock.stage("scipy"):
             tree = dense_tree(self.features, self.linkage, lambda: self.progress(0, 1))
-        made = n - self.wanted if self.wanted else int(np.count_nonzero(tree[:, 2] <= self._distance))
+        merge_count = (
+            n - self.target_count
+            if self.target_count
+            else int(np.count_nonzero(tree[:, 2] <= self._distance))
+        )
         self.progress(1, 1)
-        labels = labels_after(tree[:made, :2].astype(np.int64), n)
-        return Clustering(labels, tree[:made, 2], Method.DENSE, why, clock.seconds)
+        labels = labels_from_merges(tree[:merge_count, :2].astype(np.int64), n)
+        return Clustering(labels, tree[:merge_count, 2], Method.DENSE, reason, clock.seconds)
 
-    def sparse(self, crew: Crew, *, choose: bool) -> Clustering:
-        """Merge from near pairs, or ask scipy if that is quicker and there is a choice."""
-        clock = Clock()
+    def run_sparse(self, threads: ThreadPool, *, allow_dense: bool) -> Clustering:
+        """Merge from near pairs, or use scipy if allowed and faster."""
+        clock = StageClock()
         with clock.stage("prepare"):
             rows = distinct_rows(self.features)
-        copies = rows.given - len(rows)
-        if self.wanted and rows.given - self.wanted <= copies:
-            return _only_copies(rows, rows.given - self.wanted, clock)
+        copies = rows.input_count - len(rows)
+        if self.target_count and rows.input_count - self.target_count <= copies:
+            return _merge_copies_only(rows, rows.input_count - self.target_count, clock)
         with clock.stage("survey"):
-            found = survey(rows, crew)
-        every = len(rows) * (len(rows) - 1) / 2
-        share = found.pairs_within(self._guess(rows, found)) / every
-        choose = choose and self.dense_fits
-        if choose and share > DENSE_SHARE:
-            return self.dense(
-                f"a coarse cut: about {share:.0%} of all pairs would be needed, scipy is quicker"
+            sample = sample_distances(rows, threads)
+        pair_count = len(rows) * (len(rows) - 1) / 2
+        share = sample.pairs_within(self._guess_radius(rows, sample)) / pair_count
+        allow_dense = allow_dense and self.dense_fits
+        if allow_dense and share > DENSE_MAX_PAIR_SHARE:
+            return self.run_dense(
+                f"a coarse cut: about {share:.0%} of all pairs would be needed, scipy is faster"
             )
         try:
-            merged = self._merge(rows, found, crew, clock, DENSE_SHARE * every if choose else np.inf)
+            merged = self._merge(
+                rows, sample, threads, clock, DENSE_MAX_PAIR_SHARE * pair_count if allow_dense else np.inf
+            )
         except TooCoarse:
-            return self.dense(
-                f"a coarse cut: more than {DENSE_SHARE:.0%} of all pairs are needed, scipy is quicker"
+            return self.run_dense(
+                f"a coarse cut: more than {DENSE_MAX_PAIR_SHARE:.0%} of all pairs are needed, scipy is faster"
             )
         except TooManyPairs as error:
-            if choose:
-                return self.dense(f"scipy has room, the pairs that are needed do not ({error})")
+            if allow_dense:
+                return self.run_dense(f"scipy fits into memory, the needed pairs do not ({error})")
             raise
-        why = f"pairs of near rows suffice: {merged.pairs / every:.2%} of all"
-        return self._clustering(rows, merged, why, clock)
+        reason = f"pairs of near rows suffice: {merged.pairs / pair_count:.2%} of all"
+        return self._clustering(rows, merged, reason, clock)
 
     @property
     def _distance(self) -> float:
         assert isinstance(self.cut, ByDistance)
         return self.cut.distance
 
-    def _guess(self, rows: Rows, found: Survey) -> float:
-        if self.wanted:
-            return first_guess(found, len(rows) - self.wanted, len(rows))
-        return min(_compared(self._distance, self.linkage), FARTHEST)
+    def _guess_radius(self, rows: DistinctRows, sample: DistanceSample) -> float:
+        if self.target_count:
+            return guess_radius(sample, len(rows) - self.target_count, len(rows))
+        return min(_comparable_distance(self._distance, self.linkage), MAX_DISTANCE)
 
-    def _merge(self, rows: Rows, found: Survey, crew: Crew, clock: Clock, most: float) -> Merged:
-        merges = len(rows) - self.wanted if self.wanted else None
-        room = plan(rows, merges or len(rows), self.product, crew.size, self.memory)
+    def _merge(
+        self,
+        rows: DistinctRows,
+        sample: DistanceSample,
+        threads: ThreadPool,
+        clock: StageClock,
+        max_pairs: float,
+    ) -> MergeResult:
+        merges = len(rows) - self.target_count if self.target_count else None
+        memory_plan = plan_memory(rows, merges or len(rows), self.backend, threads.size, self.memory)
         with clock.stage("prepare"):
-            scores = self.product.prepare(rows.unit(), room.block)
-        search = Search(rows, scores, crew, room, clock)
-        steps = Steps(self.progress)
+            scores = self.backend.prepare(rows.as_unit_rows(), memory_plan.block)
+        search = PairSearch(rows, scores, threads, memory_plan, clock)
+        steps = StepCounter(self.progress)
         if merges is None:
-            highest = _compared(self._distance, self.linkage)
-            return merge_by_distance(search, Goal(self.linkage, None, highest), steps)
-        return merge_by_number(search, Goal(self.linkage, merges), found, steps, most)
+            highest = _comparable_distance(self._distance, self.linkage)
+            return merge_by_distance(search, MergeGoal(self.linkage, None, highest), steps)
+        return merge_by_number(search, MergeGoal(self.linkage, merges), sample, steps, max_pairs)
 
-    def _clustering(self, rows: Rows, merged: Merged, why: str, clock: Clock) -> Clustering:
+    def _clustering(
+        self, rows: DistinctRows, merged: MergeResult, reason: str, clock: StageClock
+    ) -> Clustering:
         labels = relabel_by_first_appearance(merged.roots)[rows.groups]
         heights = np.sqrt(2 * merged.heights) if self.linkage is Linkage.WARD else merged.heights
-        heights = np.concatenate([np.zeros(rows.given - len(rows)), heights])
-        return Clustering(labels, heights, Method.SPARSE, why, clock.seconds)
+        heights = np.concatenate([np.zeros(rows.input_count - len(rows)), heights])
+        return Clustering(labels, heights, Method.SPARSE, reason, clock.seconds)
 
 
-def _compared(distance: float, linkage: Linkage) -> float:
-    """A distance in the linkage's unit as the merges compare it: Ward's by half its square."""
+def _comparable_distance(distance: float, linkage: Linkage) -> float:
+    """Convert a distance from the linkage's unit to the one that merges compare: half the square for Ward."""
     return distance**2 / 2 if linkage is Linkage.WARD else distance
 
 
-def _only_copies(rows: Rows, merges: int, clock: Clock) -> Clustering:
-    """Merge some exact copies, the lowest rows first, when that alone is enough."""
+def _merge_copies_only(rows: DistinctRows, merges: int, clock: StageClock) -> Clustering:
+    """Merge exact copies only, the lowest rows first, if that is enough."""
     first = np.unique(rows.groups, return_index=True)[1]
     originals = first[rows.groups]
-    copies = np.flatnonzero(originals != np.arange(rows.given))
+    copies = np.flatnonzero(originals != np.arange(rows.input_count))
     copies = copies[np.argsort(originals[copies], kind="stable")][:merges]
-    roots = np.arange(rows.given)
+    roots = np.arange(rows.input_count)
     roots[copies] = originals[copies]
     labels = relabel_by_first_appearance(roots)
     return Clustering(
-        labels, np.zeros(merges), Method.SPARSE, "only exact copies had to be merged", clock.seconds
+        labels, np.zeros(merges), Method.SPARSE, "merging exact copies was enough", clock.seconds
     )

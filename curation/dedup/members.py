@@ -1,6 +1,6 @@
-"""Which member stands for its cluster.
+"""Choose the member of each cluster to keep.
 
-The paper samples one at random; the lowest index, the medoid and the largest need no generator.
+The paper samples one at random; the first, the medoid and the largest are deterministic.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from curation.records import InvalidInput
 
 
 def keep_random(labels: NDArray[np.integer], generator: np.random.Generator) -> NDArray[np.int64]:
-    """One member of each cluster, each with the same chance.
+    """Return one member of each cluster, each with equal probability.
 
     labels: (n,), every label 0..k-1 occurring. Returns (k,) row indices in the order of the labels.
     """
@@ -21,12 +21,12 @@ def keep_random(labels: NDArray[np.integer], generator: np.random.Generator) -> 
 
 
 def keep_first(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The lowest index of each cluster. labels: (n,), 0..k-1. Returns (k,) row indices in the order of the labels."""
+    """Return the lowest index of each cluster. labels: (n,), 0..k-1. Returns (k,) indices in the order of the labels."""
     return np.array([members[0] for members in _members(labels)], dtype=np.int64)
 
 
 def keep_medoid(labels: NDArray[np.integer], features: NDArray[np.floating]) -> NDArray[np.int64]:
-    """The member of each cluster with the greatest mean cosine to the whole cluster; the lowest index on a tie.
+    """Return the member of each cluster with the greatest mean cosine to the cluster; the lowest index on a tie.
 
     labels: (n,), 0..k-1. features: (n, d). Returns (k,) row indices in the order of the labels. Raises InvalidInput
     for bad vectors or lengths that differ.
@@ -38,7 +38,7 @@ def keep_medoid(labels: NDArray[np.integer], features: NDArray[np.floating]) -> 
 
 
 def keep_largest(labels: NDArray[np.integer], sizes: NDArray[np.number]) -> NDArray[np.int64]:
-    """The member of each cluster with the greatest size, say its number of pixels; the lowest index on a tie.
+    """Return the member of each cluster with the greatest size, such as pixels; the lowest index on a tie.
 
     labels: (n,), 0..k-1. sizes: (n,). Returns (k,) row indices in the order of the labels. Raises InvalidInput for
     sizes that are not one number per row.
@@ -62,8 +62,8 @@ def _medoid(features: NDArray[np.floating]) -> int:
 
 
 def _members(labels: NDArray[np.integer]) -> list[NDArray[np.intp]]:
-    """The row indices of each label in ascending order."""
+    """Return the row indices of each label in ascending order."""
     if len(labels) == 0:
-        raise InvalidInput("labels: there is none; cluster at least one row first")
+        raise InvalidInput("labels: the list is empty; cluster at least one row first")
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.cumsum(np.bincount(labels))[:-1])

@@ -1,4 +1,4 @@
-"""All pairs of rows within some distance, found block by block, in bounded memory."""
+"""Find all pairs of rows within a radius, block by block, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.dedup import kernels
-from curation.dedup.crew import AHEAD, Crew
 from curation.dedup.kernels import ROUNDING
-from curation.dedup.products import Block, BlockProduct, Lane, Scores
-from curation.dedup.rows import Rows
+from curation.dedup.matmul_backends import Block, MatmulBackend, MatmulThread, PreparedMatmul
+from curation.dedup.rows import DistinctRows
+from curation.dedup.thread_pool import MAX_AHEAD, ThreadPool
 from curation.records import InvalidInput
 
 MIB = 2**20
-PAIR_BYTES = 16 + 32  # two names and a distance as collected; lists, distance and heap while merging
-ROW_BYTES = 64  # columns of one number per row, here and while merging
-MOST_PAIRS = 2**30 - 1  # ends of pairs are counted in 32 bits
-FEWEST_PAIRS_PER_ROW = 4
-ROOM = 2**15  # pairs that a thread finds before it measures them
-BLOCKS = (
+PAIR_BYTES = 16 + 32  # two names and a distance while collecting; lists, distance and heap while merging
+ROW_BYTES = 64  # arrays of one number per row, here and while merging
+MAX_PAIRS = 2**30 - 1  # ends of pairs are 32-bit integers
+MIN_PAIRS_PER_ROW = 4
+THREAD_BUFFER_PAIRS = 2**15  # pairs that a thread finds before it computes their distances
+BLOCK_SHAPES = (
     Block(2048, 2048),
     Block(1024, 2048),
     Block(512, 1024),
@@ -33,73 +33,83 @@ BLOCKS = (
     Block(128, 512),
     Block(32, 64),
 )
-STRIPS = 8  # that a square on the diagonal is cut into
-FOUND_BYTES = 16  # a pair that a thread found, until it is taken in
-BLOCK_SHARE = 4  # blocks and, were they all found, their pairs take at most 1 / BLOCK_SHARE of the memory
+STRIPS = 8  # into which a square on the diagonal is cut
+FOUND_BYTES = 16  # per pair that a thread found, until the caller adds it
+BLOCK_SHARE = 4  # blocks with the maximum of pairs take at most 1 / BLOCK_SHARE of the memory
 
 
 class TooManyPairs(InvalidInput):
-    """More pairs lie within the distance that is needed than fit into memory."""
+    """More pairs are within the needed radius than fit into memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How the memory is used: the shape of a block of scores, and how many pairs may be held."""
+class MemoryPlan:
+    """The division of the memory: the shape of a block of scores, and the maximum number of pairs."""
 
     block: Block
     pairs: int
 
 
-def plan(rows: Rows, merges: int, product: BlockProduct, workers: int, limit: int) -> Plan:
-    """Divide the memory, beyond what the features take. merges: that need sums of vectors.
+def plan_memory(
+    rows: DistinctRows, merges: int, backend: MatmulBackend, workers: int, limit: int
+) -> MemoryPlan:
+    """Divide the memory beyond the features. merges: number of merges that need sums of vectors.
 
-    Raises InvalidInput when the limit leaves no room for a few pairs per row.
+    Raises InvalidInput if the limit leaves no room for a few pairs per row.
     """
     n, d = len(rows), rows.dimensions
-    per_score = workers * (4 + FOUND_BYTES * (AHEAD + 1))
-    block = next((block for block in BLOCKS if BLOCK_SHARE * per_score * block.values <= limit), BLOCKS[-1])
-    held = ROW_BYTES * rows.given + 8 * d * min(merges, n // 2) + product.bytes_needed(n, d, block, workers)
-    held += rows.copied_bytes + FOUND_BYTES * workers * (ROOM + block.columns + (AHEAD + 1) * block.values)
-    left = (limit - held) // PAIR_BYTES
-    if left < FEWEST_PAIRS_PER_ROW * n:
-        least = (held + FEWEST_PAIRS_PER_ROW * n * PAIR_BYTES) / MIB
+    per_score = workers * (4 + FOUND_BYTES * (MAX_AHEAD + 1))
+    block = next(
+        (block for block in BLOCK_SHAPES if BLOCK_SHARE * per_score * block.values <= limit), BLOCK_SHAPES[-1]
+    )
+    fixed_bytes = (
+        ROW_BYTES * rows.input_count
+        + 8 * d * min(merges, n // 2)
+        + backend.bytes_needed(n, d, block, workers)
+    )
+    fixed_bytes += rows.copied_bytes + FOUND_BYTES * workers * (
+        THREAD_BUFFER_PAIRS + block.columns + (MAX_AHEAD + 1) * block.values
+    )
+    pair_room = (limit - fixed_bytes) // PAIR_BYTES
+    if pair_room < MIN_PAIRS_PER_ROW * n:
+        minimum = (fixed_bytes + MIN_PAIRS_PER_ROW * n * PAIR_BYTES) / MIB
         raise InvalidInput(
-            f"memory: {limit / MIB:.0f} MiB is too little for {rows.given} rows of length {d}; "
-            f"give at least {least:.0f} MiB"
+            f"memory: {limit / MIB:.0f} MiB is too little for {rows.input_count} rows of length {d}; "
+            f"give at least {minimum:.0f} MiB"
         )
-    return Plan(block, min(left, MOST_PAIRS))
+    return MemoryPlan(block, min(pair_room, MAX_PAIRS))
 
 
-class Clock:
+class StageClock:
     """Seconds by stage."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
 
     def add(self, name: str, seconds: float) -> None:
-        """Add to a stage what threads took for it, as a share of the wall clock's."""
+        """Add to a stage the time of threads, as a share of wall time."""
         self.seconds[name] += seconds  # type: ignore[assignment]
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Add the time that the ``with`` block takes to a stage."""
+        """Add the duration of the ``with`` block to a stage."""
         started = time.perf_counter()
         yield
         self.add(name, time.perf_counter() - started)
 
 
 class NearPairs:
-    """The pairs within ``reach``, at most ``capacity`` of them: when there are more, the reach comes down.
+    """The pairs within ``radius``, at most ``capacity``; if there are more, the radius shrinks.
 
     ends: (count, 2) rows, the lower one first. distances: (count,).
     """
 
-    def __init__(self, capacity: int, reach: float) -> None:
-        # The system hands out memory page by page as it is written to: room that is not used costs nothing.
+    def __init__(self, capacity: int, radius: float) -> None:
+        # The system allocates memory page by page on write: unused capacity costs nothing.
         self._ends = np.empty((capacity, 2), dtype=np.int32)
         self._distances = np.empty(capacity)
         self.count = 0
-        self.reach = reach
+        self.radius = radius
 
     @property
     def ends(self) -> NDArray[np.int32]:
@@ -111,71 +121,71 @@ class NearPairs:
         """The distance of each pair."""
         return self._distances[: self.count]
 
-    def within(self, reach: float) -> int:
-        """How many pairs lie within a smaller reach."""
-        return int(np.count_nonzero(self.distances <= reach))
+    def count_within(self, radius: float) -> int:
+        """Return the number of pairs within a smaller radius."""
+        return int(np.count_nonzero(self.distances <= radius))
 
-    def reach_of(self, pairs: int) -> float:
-        """The least distance within which there are so many pairs; the whole reach when there are not."""
+    def radius_for(self, pairs: int) -> float:
+        """Return the least radius with this many pairs; the whole radius if there are fewer."""
         if pairs >= self.count:
-            return self.reach
+            return self.radius
         return float(np.partition(self.distances, pairs)[pairs])
 
     def add(self, ends: NDArray[np.int32], distances: NDArray[np.float64]) -> None:
-        """Take in pairs. Raises TooManyPairs when even the nearest ones, all equally near, have no room."""
+        """Add pairs. Raises TooManyPairs if even the nearest pairs, all equally near, do not fit."""
         while self.count + len(ends) > len(self._distances):
-            self._come_down()
-            near = distances <= self.reach
+            self._shrink_radius()
+            near = distances <= self.radius
             ends, distances = ends[near], distances[near]
         stop = self.count + len(ends)
         self._ends[self.count : stop] = ends
         self._distances[self.count : stop] = distances
         self.count = stop
 
-    def _come_down(self) -> None:
-        """Give up about the farther half of the pairs, and always some."""
-        middle = self.reach_of(self.count // 2)
-        nearer = self.distances[self.distances < self.reach]
-        if not len(nearer) and self.reach <= middle:
+    def _shrink_radius(self) -> None:
+        """Drop about the farther half of the pairs, and at least some."""
+        middle = self.radius_for(self.count // 2)
+        nearer = self.distances[self.distances < self.radius]
+        if not len(nearer) and self.radius <= middle:
             raise TooManyPairs(
-                f"memory: more than {len(self._distances)} pairs of rows lie within a distance of {self.reach:.4g}"
+                f"memory: more than {len(self._distances)} pairs of rows lie within a distance of {self.radius:.4g}"
             )
-        self.reach = middle if middle < self.reach else float(nearer.max())
-        near = self.distances <= self.reach
+        self.radius = middle if middle < self.radius else float(nearer.max())
+        near = self.distances <= self.radius
         kept = int(np.count_nonzero(near))
         self._ends[:kept], self._distances[:kept] = self.ends[near], self.distances[near]
         self.count = kept
 
 
-def blocks(n: int, shape: Block) -> list[tuple[slice, slice]]:
-    """Rows and columns of blocks that cover every pair with row < column once; little below the diagonal."""
-    found = []
+def block_slices(n: int, shape: Block) -> list[tuple[slice, slice]]:
+    """Return rows and columns of blocks that cover every pair with row < column once, with little below the diagonal."""
+    slices = []
     for top in range(0, n, shape.rows):
         bottom = min(top + shape.rows, n)
         strip = max(1, shape.rows // STRIPS)
-        found += [
+        slices += [
             (slice(start, min(start + strip, bottom)), slice(start, bottom))
             for start in range(top, bottom, strip)
         ]
-        found += [
+        slices += [
             (slice(top, bottom), slice(start, min(start + shape.columns, n)))
             for start in range(bottom, n, shape.columns)
         ]
-    return found
+    return slices
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
-    """What a thread needs for itself: a lane of the product, and room for what it finds."""
+class _ThreadBuffers:
+    """A thread's own buffers: for its matrix products, and for the pairs that it finds."""
 
-    lane: Lane
+    lane: MatmulThread
     ends: NDArray[np.int32]
     distances: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """The pairs within reach of one block, and the seconds that finding them took a thread."""
+class _BlockPairs:
+    """The pairs of one block within the radius, and the thread's seconds for finding them."""
 
     ends: NDArray[np.int32]
     distances: NDArray[np.float64]
@@ -184,59 +194,61 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """What collecting pairs needs: the rows, a product of them, threads, room, and whom to tell."""
+class PairSearch:
+    """Collects pairs: the rows, their prepared matrix product, threads and memory plan."""
 
-    rows: Rows
-    scores: Scores
-    crew: Crew
-    plan: Plan
-    clock: Clock
+    rows: DistinctRows
+    scores: PreparedMatmul
+    threads: ThreadPool
+    plan: MemoryPlan
+    clock: StageClock
 
-    def collect(self, reach: float, step: Callable[[], None]) -> NearPairs:
-        """All pairs of rows within reach, or within less when they are too many: see ``reach`` of the answer."""
-        pairs = NearPairs(self.plan.pairs, reach)
-        room = ROOM + self.plan.block.columns
-        with self.scores.lanes(self.crew.size) as lanes:
-            desks: SimpleQueue[_Desk] = SimpleQueue()
+    def collect(self, radius: float, step: Callable[[], None]) -> NearPairs:
+        """Return all pairs within the radius, or a smaller one if they are too many: see ``radius`` of the result."""
+        pairs = NearPairs(self.plan.pairs, radius)
+        buffer_size = THREAD_BUFFER_PAIRS + self.plan.block.columns
+        with self.scores.threads(self.threads.size) as lanes:
+            free_buffers: SimpleQueue[_ThreadBuffers] = SimpleQueue()
             for lane in lanes:
-                desks.put(_Desk(lane, np.empty((room, 2), dtype=np.int32), np.empty(room)))
+                free_buffers.put(
+                    _ThreadBuffers(lane, np.empty((buffer_size, 2), dtype=np.int32), np.empty(buffer_size))
+                )
 
-            def work(place: tuple[slice, slice]) -> _Found:
-                desk = desks.get()
+            def work(area: tuple[slice, slice]) -> _BlockPairs:
+                buffers = free_buffers.get()
                 try:
-                    return self._sift(desk, place, pairs.reach)
+                    return self._find_pairs(buffers, area, pairs.radius)
                 finally:
-                    desks.put(desk)
+                    free_buffers.put(buffers)
 
-            for found in self.crew.stream(work, blocks(len(self.rows), self.plan.block)):
+            for found in self.threads.map_ordered(work, block_slices(len(self.rows), self.plan.block)):
                 pairs.add(found.ends, found.distances)
-                self.clock.add("product", found.product / self.crew.size)
-                self.clock.add("scan", found.scan / self.crew.size)
+                self.clock.add("product", found.product / self.threads.size)
+                self.clock.add("scan", found.scan / self.threads.size)
                 step()
         return pairs
 
-    def _sift(self, desk: _Desk, place: tuple[slice, slice], reach: float) -> _Found:
-        """Find the pairs of one block, a roomful at a time."""
+    def _find_pairs(self, buffers: _ThreadBuffers, area: tuple[slice, slice], radius: float) -> _BlockPairs:
+        """Find the pairs of one block, one full buffer at a time."""
         started = time.perf_counter()
-        words = desk.lane.block(*place)
+        words = buffers.lane.block(*area)
         multiplied = time.perf_counter()
-        lowest = self.scores.lowest(1.0 - reach - self._rounding())
-        rows, columns = place
+        lowest = self.scores.min_score(1.0 - radius - self._rounding())
+        rows, columns = area
         corner = (rows.start, columns.start, columns.stop - columns.start)
         ends, distances, row = [], [], 0
         while row < len(words):
-            row, found = kernels.candidates(
-                words, self.scores.per_word, lowest, corner, (row, len(words)), desk.ends
+            row, found = kernels.find_candidates(
+                words, self.scores.per_word, lowest, corner, (row, len(words)), buffers.ends
             )
-            kept = kernels.within_reach(
-                self.rows.values, self.rows.inverse, reach, desk.ends[:found], desk.distances
+            count = kernels.filter_by_radius(
+                self.rows.values, self.rows.inverse, radius, buffers.ends[:found], buffers.distances
             )
-            ends.append(desk.ends[:kept].copy())
-            distances.append(desk.distances[:kept].copy())
+            ends.append(buffers.ends[:count].copy())
+            distances.append(buffers.distances[:count].copy())
         scan = time.perf_counter() - multiplied
-        return _Found(np.concatenate(ends), np.concatenate(distances), multiplied - started, scan)
+        return _BlockPairs(np.concatenate(ends), np.concatenate(distances), multiplied - started, scan)
 
     def _rounding(self) -> float:
-        """How far the float64 distance of a pair may be from the true one."""
+        """Return the bound of the error of a pair's float64 distance."""
         return 2 * (2 * self.rows.dimensions + 18) * ROUNDING

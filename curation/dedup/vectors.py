@@ -1,4 +1,4 @@
-"""Checks and unit rows shared by everything that compares vectors by cosine."""
+"""Checks and unit rows, shared by all code that compares vectors by cosine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ BLOCK_ROWS = 4096
 
 
 def check_vectors(vectors: NDArray[np.floating], name: str) -> None:
-    """Demand a real (n, d) array, n and d at least 1, without NaN, infinity or zero rows.
+    """Require a real (n, d) array, n and d at least 1, without NaN, infinity or zero rows.
 
-    name: how the message calls the array. Raises InvalidInput naming the first row at fault.
+    name: of the array in the message. Raises InvalidInput that names the first bad row.
     """
     if vectors.ndim != MATRIX_DIMENSIONS or 0 in vectors.shape:
         raise InvalidInput(
@@ -22,7 +22,7 @@ def check_vectors(vectors: NDArray[np.floating], name: str) -> None:
         )
     if not np.issubdtype(vectors.dtype, np.floating):
         raise InvalidInput(f"{name}: {vectors.dtype} values; save them as float32")
-    # One number per row is enough to look at: the greatest magnitude is NaN, infinite or zero when the row is bad.
+    # One number per row is enough: the greatest magnitude is NaN, infinite or zero if the row is bad.
     greatest = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))
     broken = np.flatnonzero(~np.isfinite(greatest))
     if broken.size:
@@ -35,11 +35,11 @@ def check_vectors(vectors: NDArray[np.floating], name: str) -> None:
 def unit_rows(
     vectors: NDArray[np.floating], name: str, dtype: type[np.floating] = np.float64
 ) -> NDArray[np.floating]:
-    """Copy of (n, d) vectors, each row scaled to length 1. Raises as check_vectors does."""
+    """Return a copy of (n, d) vectors, each row scaled to length 1. Raises as check_vectors does."""
     check_vectors(vectors, name)
     rows = np.empty(vectors.shape, dtype=dtype)
-    for start in range(0, len(vectors), BLOCK_ROWS):  # in blocks, so that only the result takes memory
-        # Scaling by the greatest magnitude first keeps the squares of very large or small values finite.
+    for start in range(0, len(vectors), BLOCK_ROWS):  # in blocks, so that temporary arrays stay small
+        # Dividing by the greatest magnitude first keeps squares of very large or small values finite.
         block = vectors[start : start + BLOCK_ROWS].astype(np.float64)
         block /= np.abs(block).max(axis=1, keepdims=True)
         block /= np.linalg.norm(block, axis=1, keepdims=True)

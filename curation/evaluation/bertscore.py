@@ -15,27 +15,27 @@ from curation.records import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenVectors:
     """A text's tokens. vectors: (k, d), rows of length 1. counts: (k,), False for those that mark start and end.
 
     As in the published code, such marks may be matched, but their own matches do not count.
     """
 
     vectors: NDArray[np.floating]
-    counts: NDArray[np.bool_]
+    is_counted: NDArray[np.bool_]
 
 
-def greedy_f1(candidate: Tokens, reference: Tokens) -> float:
+def greedy_f1(candidate: TokenVectors, reference: TokenVectors) -> float:
     """Return the harmonic mean of how well each text's tokens are matched by the other's; 0 where one has none."""
-    if not candidate.counts.any() or not reference.counts.any():
+    if not candidate.is_counted.any() or not reference.is_counted.any():
         return 0.0
     similarity = np.asarray(candidate.vectors, dtype=np.float64) @ np.asarray(reference.vectors, np.float64).T
-    precision = similarity.max(axis=1)[candidate.counts].mean()
-    recall = similarity.max(axis=0)[reference.counts].mean()
+    precision = similarity.max(axis=1)[candidate.is_counted].mean()
+    recall = similarity.max(axis=0)[reference.is_counted].mean()
     return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
 
-def rescaled(score: float, baseline: float) -> float:
+def rescale(score: float, baseline: float) -> float:
     """Return a score with what unrelated texts reach at 0, and 1 at 1.
 
     Raises:

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.inputs import Scores, in_order
+from curation.evaluation.inputs import Scores, order_scores
 from curation.records import InvalidInput
 from validation.domain.agreement.pairwise import (
     GeneratorFactory,
-    draw,
+    draw_published,
     pairwise_agreement,
     published_generator,
-    tie_break,
+    tie_break_noise,
 )
 
 
@@ -89,21 +89,21 @@ def score_comparison(
     generator: returns a fresh generator; called once per instance, so that the order of instances does not
     matter. Raises InvalidInput for missing, unknown or non-finite scores.
     """
-    rows = agreements_of(scores, key, generator=generator)
+    rows = instance_agreements(scores, key, generator=generator)
     if not len(rows):
         return ComparisonScores(human=None, model=None, random=None, oracle=None, images=0)
     human, model, random, oracle = (float(value) for value in rows.mean(axis=0))
     return ComparisonScores(human=human, model=model, random=random, oracle=oracle, images=len(rows))
 
 
-def agreements_of(
+def instance_agreements(
     scores: Scores, key: ComparisonKey, *, generator: GeneratorFactory = published_generator
 ) -> NDArray[np.float64]:
     """Return each instance's figures, (n, 4): human, model, random, oracle, in percent as in ``ComparisonScores``.
 
     Raises InvalidInput for missing, unknown or non-finite scores.
     """
-    values = dict(zip(key.test_ids, in_order(scores, key.test_ids).tolist(), strict=True))
+    values = dict(zip(key.test_ids, order_scores(scores, key.test_ids).tolist(), strict=True))
     rows = [_score_instance(values, instance, generator()) for instance in key.instances]
     return 100 * np.array(rows, dtype=np.float64).reshape(-1, 4)
 
@@ -113,8 +113,8 @@ def _score_instance(
 ) -> tuple[float, float, float, float]:
     """(human, model, random, oracle) of one instance, each from -1 to 1."""
     n = len(instance.test_ids)
-    noise = tie_break(generator, n)
-    chance = draw(generator, n)
+    noise = tie_break_noise(generator, n)
+    chance = draw_published(generator, n)
     model = np.array([scores[test_id] for test_id in instance.test_ids], dtype=np.float64)
     labels = (instance.first, instance.second)
     human = [

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.comparison import ComparisonKey, RatedInstance, agreements_of
-from curation.evaluation.inputs import Scores, in_order
+from curation.evaluation.comparison import ComparisonKey, RatedInstance, instance_agreements
+from curation.evaluation.inputs import Scores, order_scores
 from curation.records import InvalidInput
 
-AGREEMENT = 30.0
+MIN_AGREEMENT = 30.0
 """Least human agreement of an image, percent with chance at 0 (paper 001 §5.3)."""
 FOLDS = 5
 PERMUTATIONS = 200
@@ -26,7 +26,7 @@ BAD_AT_MOST, GOOD_AT_LEAST = 1.5, 2.5
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class InstanceOutcome:
     """How well a model and people order one instance's candidates, percent with chance at 0.
 
     human: one annotator's order for the other, the mean of both ways.
@@ -38,20 +38,20 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class MedianGroups:
     """The images that are kept, and on which of them the model does better than its median.
 
     kept: their outcomes, in order. above: (n,) bool. median: the model's, percent. asked: images before that.
     """
 
-    kept: tuple[Outcome, ...]
+    selected: tuple[InstanceOutcome, ...]
     above: NDArray[np.bool_]
     median: float
-    asked: int
+    considered: int
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class CrossValidatedAuc:
     """Area under the ROC curve, percent: the mean over folds, and each fold's own."""
 
     value: float
@@ -59,7 +59,7 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class PermutationTest:
     """What an area reaches where the groups mean nothing: labels are permuted, and all models fitted anew.
 
     p: share of the permutations, the observed labels among them, that reach the area. low, high: 95 % of the
@@ -89,19 +89,23 @@ class Mistake:
     gap: float
 
 
-def outcomes(scores: Scores, key: ComparisonKey) -> list[Outcome]:
+def measure_outcomes(scores: Scores, key: ComparisonKey) -> list[InstanceOutcome]:
     """Return how each instance of a key was ordered, in the key's order; ties are broken as published.
 
     Raises:
         InvalidInput: missing, unknown or non-finite scores.
     """
     return [
-        Outcome(instance.instance, model=float(model), human=float(human))
-        for instance, (human, model, _, _) in zip(key.instances, agreements_of(scores, key), strict=True)
+        InstanceOutcome(instance.instance, model=float(model), human=float(human))
+        for instance, (human, model, _, _) in zip(
+            key.instances, instance_agreements(scores, key), strict=True
+        )
     ]
 
 
-def split_at_median(found: Sequence[Outcome], *, least_agreement: float = AGREEMENT) -> Groups:
+def split_at_median(
+    outcomes_: Sequence[InstanceOutcome], *, min_agreement: float = MIN_AGREEMENT
+) -> MedianGroups:
     """Keep the images on which people agree, and part them at the model's median.
 
     Images at the median are all in one group: the lower one, or the upper one where that makes the groups more even.
@@ -112,20 +116,20 @@ def split_at_median(found: Sequence[Outcome], *, least_agreement: float = AGREEM
     Raises:
         InvalidInput: a group would have fewer images than there are folds.
     """
-    kept = tuple(one for one in found if one.human > least_agreement)
-    values = np.array([one.model for one in kept], dtype=np.float64)
-    median = float(np.median(values)) if kept else 0.0
-    above = min((values > median, values >= median), key=_unevenness)
-    fewest = min(int(above.sum()), int((~above).sum()))
-    if fewest < FOLDS:
+    selected = tuple(outcome for outcome in outcomes_ if outcome.human > min_agreement)
+    values = np.array([outcome.model for outcome in selected], dtype=np.float64)
+    median = float(np.median(values)) if selected else 0.0
+    above = min((values > median, values >= median), key=_size_difference)
+    smallest = min(int(above.sum()), int((~above).sum()))
+    if smallest < FOLDS:
         raise InvalidInput(
-            f"images: {len(kept)} of {len(found)} have human agreement above {least_agreement:g}, which makes a "
-            f"group of {fewest}; {FOLDS} folds need {FOLDS} in each, so rate more sets or lower the threshold"
+            f"images: {len(selected)} of {len(outcomes_)} have human agreement above {min_agreement:g}, which makes a "
+            f"group of {smallest}; {FOLDS} folds need {FOLDS} in each, so rate more sets or lower the threshold"
         )
-    return Groups(kept, above, median, len(found))
+    return MedianGroups(selected, above, median, len(outcomes_))
 
 
-def _unevenness(above: NDArray[np.bool_]) -> int:
+def _size_difference(above: NDArray[np.bool_]) -> int:
     """How many more images one group has than the other."""
     return abs(2 * int(above.sum()) - len(above))
 
@@ -137,13 +141,13 @@ def stratified_folds(
     fold = np.empty(len(labels), dtype=np.int64)
     start = 0
     for group in (True, False):
-        places = rng.permutation(np.flatnonzero(labels == group))
-        fold[places] = (start + np.arange(len(places))) % folds
-        start += len(places)  # the next group goes on, so that folds differ by one image at most
+        rows = rng.permutation(np.flatnonzero(labels == group))
+        fold[rows] = (start + np.arange(len(rows))) % folds
+        start += len(rows)  # the next group goes on, so that folds differ by one image at most
     return fold
 
 
-def area_under_curve(labels: NDArray[np.bool_], scores: NDArray[np.floating]) -> float:
+def roc_auc(labels: NDArray[np.bool_], scores: NDArray[np.floating]) -> float:
     """Return the area under the ROC curve, 0 to 1, of n scores; equal scores count half.
 
     Raises:
@@ -159,9 +163,9 @@ def area_under_curve(labels: NDArray[np.bool_], scores: NDArray[np.floating]) ->
     return float((ranks[labels].sum() - positive * (positive + 1) / 2) / (positive * negative))
 
 
-def cross_validated_area(
+def cross_validated_auc(
     labels: NDArray[np.bool_], scores: NDArray[np.floating], fold: NDArray[np.int64]
-) -> Area:
+) -> CrossValidatedAuc:
     """Return the mean area of the folds, percent, each over the images that its model had not seen.
 
     Scores of different folds come from different models, so they are compared within a fold only. There is no
@@ -172,19 +176,19 @@ def cross_validated_area(
     Args:
         labels, scores, fold: (n,), the last one of 0 to k-1.
     """
-    places = [np.flatnonzero(fold == one) for one in np.unique(fold)]
-    areas = tuple(100 * area_under_curve(labels[at], scores[at]) for at in places)
-    return Area(float(np.mean(areas)), areas)
+    rows_by_fold = [np.flatnonzero(fold == number) for number in np.unique(fold)]
+    areas = tuple(100 * roc_auc(labels[rows], scores[rows]) for rows in rows_by_fold)
+    return CrossValidatedAuc(float(np.mean(areas)), areas)
 
 
-def area_by_chance(
+def permutation_test(
     labels: NDArray[np.bool_],
-    area_of: Callable[[NDArray[np.bool_]], float],
+    measure_auc: Callable[[NDArray[np.bool_]], float],
     *,
     observed: float,
     rng: np.random.Generator,
     permutations: int = PERMUTATIONS,
-) -> Chance:
+) -> PermutationTest:
     """Return what areas permuted labels reach when everything that depends on labels is made anew.
 
     Source of p with the observed labels counted: Phipson & Smyth 2010, doi:10.2202/1544-6115.1585.
@@ -193,34 +197,34 @@ def area_by_chance(
         labels: (n,). area_of: makes folds and models for labels and returns their area, percent.
         observed: the area of the labels as they are.
     """
-    drawn = np.array([area_of(rng.permutation(labels)) for _ in range(permutations)])
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    reached = int(np.count_nonzero(drawn >= observed))
-    return Chance((1 + reached) / (1 + permutations), float(low), float(high), permutations)
+    permuted = np.array([measure_auc(rng.permutation(labels)) for _ in range(permutations)])
+    low, high = np.quantile(permuted, [0.025, 0.975])
+    reached = int(np.count_nonzero(permuted >= observed))
+    return PermutationTest((1 + reached) / (1 + permutations), float(low), float(high), permutations)
 
 
 def worst_mistakes(
-    scores: Scores, key: ComparisonKey, *, most: int = 12
+    scores: Scores, key: ComparisonKey, *, limit: int = 12
 ) -> tuple[list[Mistake], list[Mistake]]:
     """Return the worst false positives and false negatives, the worst first, one of an instance at most.
 
     A false positive is rated 1.5 or less on average and has a high place by the model; a false negative 2.5 or more
     and a low one. A constant model has neither, since all its places are equal.
     """
-    values = dict(zip(key.test_ids, in_order(scores, key.test_ids).tolist(), strict=True))
-    found = [_of_instance(values, instance) for instance in key.instances]
+    values = dict(zip(key.test_ids, order_scores(scores, key.test_ids).tolist(), strict=True))
+    mistakes = [_mistakes_of_instance(values, instance) for instance in key.instances]
     return (
-        _worst([one[0] for one in found if one[0] is not None], most),
-        _worst([one[1] for one in found if one[1] is not None], most),
+        _select_worst([pair[0] for pair in mistakes if pair[0] is not None], limit),
+        _select_worst([pair[1] for pair in mistakes if pair[1] is not None], limit),
     )
 
 
-def _worst(found: Sequence[Mistake], most: int) -> list[Mistake]:
-    wrong = [one for one in found if one.gap > 0.5]  # noqa: PLR2004 - on the wrong side of the middle
-    return sorted(wrong, key=lambda one: (-one.gap, one.instance))[:most]
+def _select_worst(mistakes: Sequence[Mistake], limit: int) -> list[Mistake]:
+    wrong = [mistake for mistake in mistakes if mistake.gap > 0.5]  # noqa: PLR2004 - on the wrong side of the middle
+    return sorted(wrong, key=lambda mistake: (-mistake.gap, mistake.instance))[:limit]
 
 
-def _of_instance(
+def _mistakes_of_instance(
     scores: Mapping[str, float], instance: RatedInstance
 ) -> tuple[Mistake | None, Mistake | None]:
     """Return the worst false positive and false negative of one instance."""
@@ -228,17 +232,17 @@ def _of_instance(
     from scipy.stats import rankdata  # noqa: PLC0415 - the web process never loads scipy
 
     ranks = rankdata(-values)
-    places = 1 - (ranks - 1) / max(1, len(values) - 1)  # 1 is the model's favourite, 0 its last
+    positions = 1 - (ranks - 1) / max(1, len(values) - 1)  # 1 is the model's favourite, 0 its last
     means = (instance.first + instance.second) / 2
-    liked = (means - LOWEST_RATING) / (HIGHEST_RATING - LOWEST_RATING)
+    ratings = (means - LOWEST_RATING) / (HIGHEST_RATING - LOWEST_RATING)
     bad, good = means <= BAD_AT_MOST, means >= GOOD_AT_LEAST
     return (
-        _pick(instance, values, ranks, np.where(bad, places - liked, -1.0)),
-        _pick(instance, values, ranks, np.where(good, liked - places, -1.0)),
+        _find_mistake(instance, values, ranks, np.where(bad, positions - ratings, -1.0)),
+        _find_mistake(instance, values, ranks, np.where(good, ratings - positions, -1.0)),
     )
 
 
-def _pick(
+def _find_mistake(
     instance: RatedInstance,
     values: NDArray[np.float64],
     ranks: NDArray[np.float64],
@@ -246,13 +250,13 @@ def _pick(
 ) -> Mistake | None:
     if not len(gaps) or gaps.max() < 0:
         return None
-    at = int(gaps.argmax())
+    index = int(gaps.argmax())
     return Mistake(
         instance=instance.instance,
-        test_id=instance.test_ids[at],
-        score=float(values[at]),
-        rank=float(ranks[at]),
+        test_id=instance.test_ids[index],
+        score=float(values[index]),
+        rank=float(ranks[index]),
         of=len(values),
-        ratings=(float(instance.first[at]), float(instance.second[at])),
-        gap=float(gaps[at]),
+        ratings=(float(instance.first[index]), float(instance.second[index])),
+        gap=float(gaps[index]),
     )

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.comparison import ComparisonKey, agreements_of
+from curation.evaluation.comparison import ComparisonKey, instance_agreements
 from curation.evaluation.intervals import mean_figure, mean_of_means
 from curation.evaluation.localization import LocalizationShares
 from curation.evaluation.retrieval import TrueRanks
 
-COMPARED = ("human", "model", "random", "oracle")
+COMPARISON_COLUMNS = ("human", "model", "random", "oracle")
 PERCENT = 100.0
 
 
@@ -49,7 +49,7 @@ def localization_figures(shares: LocalizationShares, *, rng: np.random.Generator
 
 
 def comparison_figures(
-    agreements: NDArray[np.float64], *, rng: np.random.Generator, without: Sequence[str] = ()
+    agreements: NDArray[np.float64], *, rng: np.random.Generator, omitted: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the figures of comparison.
 
@@ -57,13 +57,13 @@ def comparison_figures(
     the model's where people alone are measured.
     """
     measured = {
-        name: mean_figure(agreements[:, place] if name not in without else np.zeros(0), rng=rng).as_json()
-        for place, name in enumerate(COMPARED)
+        name: mean_figure(agreements[:, column] if name not in omitted else np.zeros(0), rng=rng).as_json()
+        for column, name in enumerate(COMPARISON_COLUMNS)
     }
     return {**measured, "images": len(agreements)}
 
 
 def judges_figures(key: ComparisonKey, *, rng: np.random.Generator) -> dict[str, Any]:
     """Return the figures of comparison that need no model: what judges, chance and the mean rating reach."""
-    agreements = agreements_of(np.zeros(len(key.test_ids)), key)
-    return comparison_figures(agreements, rng=rng, without=("model",))
+    agreements = instance_agreements(np.zeros(len(key.test_ids)), key)
+    return comparison_figures(agreements, rng=rng, omitted=("model",))

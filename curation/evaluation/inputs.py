@@ -24,18 +24,18 @@ from pydantic_core import from_json
 from curation.evaluation.key_tables import IdColumn, read_table
 from curation.records import InvalidInput
 
-NAMED_AT_MOST = 3
+MAX_NAMED_IDS = 3
 SCORE_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 Scores = Mapping[str, float] | NDArray[np.floating]
 """Scores by id, or as many as there are ids, in the order of the key's ``test_ids``."""
 
 
-def name_some(ids: Iterable[object]) -> str:
+def describe_ids(ids: Iterable[object]) -> str:
     """Name the first few ids and say how many more there are."""
     ids = list(ids)
-    named = ", ".join(repr(item) for item in ids[:NAMED_AT_MOST])
-    rest = len(ids) - NAMED_AT_MOST
-    return f"{named} and {rest} more" if rest > 0 else named
+    listed = ", ".join(repr(item) for item in ids[:MAX_NAMED_IDS])
+    more = len(ids) - MAX_NAMED_IDS
+    return f"{listed} and {more} more" if more > 0 else listed
 
 
 def read_json(path: Path) -> Any:
@@ -61,16 +61,16 @@ def parse_json(data: bytes, name: str) -> Any:
 
     Raises InvalidInput when it is not JSON, or repeats a key.
     """
-    with _collector_at_rest():
+    with _garbage_collection_off():
         try:
             value = from_json(data)
         except ValueError:  # the standard library says what is wrong, or takes what this one does not
-            return _parse_strictly(data, name)
-        return value if _kept_every_key(value, data.count(b":")) else _parse_strictly(data, name)
+            return _parse_checking_keys(data, name)
+        return value if _has_every_key(value, data.count(b":")) else _parse_checking_keys(data, name)
 
 
 @contextmanager
-def _collector_at_rest() -> Iterator[None]:
+def _garbage_collection_off() -> Iterator[None]:
     """Keep Python's collector from walking millions of fresh objects again and again, none of which is garbage."""
     was_on = gc.isenabled()
     gc.disable()
@@ -81,7 +81,7 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def _kept_every_key(value: Any, colons: int) -> bool:
+def _has_every_key(value: Any, colons: int) -> bool:
     """Whether the objects within a value, found level by level, have as many keys as the file has colons."""
     level, keys = [value], 0
     while level:
@@ -93,12 +93,14 @@ def _kept_every_key(value: Any, colons: int) -> bool:
     return False
 
 
-def _parse_strictly(data: bytes, name: str) -> Any:
+def _parse_checking_keys(data: bytes, name: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-            raise InvalidInput(f"{name}: given more than once: {name_some(twice)}; keep one entry for each")
+            repeated = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+            raise InvalidInput(
+                f"{name}: given more than once: {describe_ids(repeated)}; keep one entry for each"
+            )
         return found
 
     try:
@@ -148,7 +150,7 @@ def read_predictions(path: Path, *, instance_ids: Path | None, key_ids: Sequence
     one-dimensional, a length that does not match, repeated ids, and anything that is not a number.
     """
     if path.suffix == ".npy":
-        return _array_scores(path, read_npy(path), instance_ids, key_ids)
+        return _order_array_scores(path, read_npy(path), instance_ids, key_ids)
     if path.suffix != ".json":
         raise InvalidInput(f"{path}: predictions must be a .npy or a .json file")
     if instance_ids is not None:
@@ -168,41 +170,41 @@ def sorted_order(ids: Sequence[str]) -> NDArray[np.intp]:
         return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
 
 
-def from_sorted(scores: NDArray[np.floating], ids: Sequence[str]) -> NDArray[np.float64]:
+def restore_key_order(scores: NDArray[np.floating], ids: Sequence[str]) -> NDArray[np.float64]:
     """Return scores (n,) that follow the sorted ids in the order of ``ids``."""
     found = np.empty(len(ids), dtype=np.float64)
     found[sorted_order(ids)] = scores
     return found
 
 
-def in_order(scores: Scores, ids: Sequence[str]) -> NDArray[np.float64]:
+def order_scores(scores: Scores, ids: Sequence[str]) -> NDArray[np.float64]:
     """Return one finite score for each of the distinct ids, in their order: (n,).
 
     Raises InvalidInput naming the missing, unknown or non-finite ids.
     """
-    values = scores if isinstance(scores, np.ndarray) else _looked_up(scores, ids)
+    values = scores if isinstance(scores, np.ndarray) else _look_up_scores(scores, ids)
     if len(values) != len(ids):
         raise InvalidInput(f"predictions: {len(values)} scores for {len(ids)} ids of the key; give one each")
-    broken = np.flatnonzero(~np.isfinite(values)).tolist()
-    if broken:
-        some = name_some([ids[place] for place in broken])
-        raise InvalidInput(f"predictions: NaN or infinite score for {some}; give finite numbers")
+    invalid = np.flatnonzero(~np.isfinite(values)).tolist()
+    if invalid:
+        named = describe_ids([ids[index] for index in invalid])
+        raise InvalidInput(f"predictions: NaN or infinite score for {named}; give finite numbers")
     return np.asarray(values, dtype=np.float64)
 
 
-def _looked_up(scores: Mapping[str, float], ids: Sequence[str]) -> NDArray[np.float64]:
+def _look_up_scores(scores: Mapping[str, float], ids: Sequence[str]) -> NDArray[np.float64]:
     try:
         values = np.fromiter(map(scores.__getitem__, ids), dtype=np.float64, count=len(ids))
     except KeyError:
         missing = [item for item in ids if item not in scores]
         raise InvalidInput(
-            f"predictions: no score for {name_some(missing)}; give one for every id of the key"
+            f"predictions: no score for {describe_ids(missing)}; give one for every id of the key"
         ) from None
     if len(scores) != len(ids):
-        wanted = set(ids)
-        unknown = [item for item in scores if item not in wanted]
+        known = set(ids)
+        unknown = [item for item in scores if item not in known]
         raise InvalidInput(
-            f"predictions: {name_some(unknown)} not in the answer key; remove what it does not ask for"
+            f"predictions: {describe_ids(unknown)} not in the answer key; remove what it does not ask for"
         )
     return values
 
@@ -212,12 +214,14 @@ def _read_ids(path: Path) -> list[str]:
     if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
         raise InvalidInput(f"{path}: must be a JSON list of ids (strings), in the order of the scores")
     if len(set(ids)) != len(ids):
-        twice = [item for item, count in Counter(ids).items() if count > 1]
-        raise InvalidInput(f"{path}: listed more than once: {name_some(twice)}; list every id once")
+        repeated = [item for item, count in Counter(ids).items() if count > 1]
+        raise InvalidInput(f"{path}: listed more than once: {describe_ids(repeated)}; list every id once")
     return ids
 
 
-def _array_scores(path: Path, scores: np.ndarray, ids_path: Path | None, key_ids: Sequence[str]) -> Scores:
+def _order_array_scores(
+    path: Path, scores: np.ndarray, ids_path: Path | None, key_ids: Sequence[str]
+) -> Scores:
     if scores.dtype not in SCORE_DTYPES:
         raise InvalidInput(f"{path}: scores are {scores.dtype}; save them as float32 or float64")
     if scores.ndim != 1:
@@ -228,7 +232,9 @@ def _array_scores(path: Path, scores: np.ndarray, ids_path: Path | None, key_ids
         raise InvalidInput(
             f"{path}: {len(scores)} scores for the {len(ids)} ids of {source}; they must match"
         )
-    return from_sorted(scores, ids) if ids_path is None else dict(zip(ids, scores.tolist(), strict=True))
+    return (
+        restore_key_order(scores, ids) if ids_path is None else dict(zip(ids, scores.tolist(), strict=True))
+    )
 
 
 def scores_by_id(scores: Any, name: str) -> dict[str, float]:
@@ -245,7 +251,7 @@ def scores_by_id(scores: Any, name: str) -> dict[str, float]:
         return scores
     wrong = [item for item, score in scores.items() if type(score) not in {int, float}]
     if wrong:
-        raise InvalidInput(f"{name}: the score of {name_some(wrong)} is not a number; write numbers only")
+        raise InvalidInput(f"{name}: the score of {describe_ids(wrong)} is not a number; write numbers only")
     try:
         return {item: float(score) for item, score in scores.items()}
     except OverflowError as error:

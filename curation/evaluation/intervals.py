@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.domain.agreement.pairwise import drawn_means, says_enough
+from validation.domain.agreement.pairwise import bootstrap_means, can_bootstrap
 
-DRAWS = 1000
+REPLICATES = 1000
 LEVEL = 0.95
 
 
@@ -45,8 +45,8 @@ def mean_of_means(groups: Sequence[NDArray[np.floating]], *, rng: np.random.Gene
     if not filled:
         return Figure()
     value = float(np.mean([group.mean() for group in filled]))
-    if not says_enough(np.concatenate(filled)):
+    if not can_bootstrap(np.concatenate(filled)):
         return Figure(value)
-    means = np.mean([drawn_means(group, rng=rng, replicates=DRAWS) for group in filled], axis=0)
+    means = np.mean([bootstrap_means(group, rng=rng, replicates=REPLICATES) for group in filled], axis=0)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Figure(value, float(low), float(high))

@@ -21,32 +21,32 @@ _CLOSING = re.compile(_SPACE + rb"\}" + _SPACE + rb"\Z")
 _ENTRY = re.compile(rb'"([^"]+)"_:_\[_"([^"]+)"_,_"([^"]+)"_\](_,_)'.replace(b"_", _SPACE))
 _BETWEEN = 4  # the group of what stands between two entries
 _QUOTES = 6  # of an entry
-_HEAD = 4096  # within which the first entry ends
+_SEARCH_BYTES = 4096  # within which the first entry ends
 _PREFIX = 8  # bytes of an id by which it is sorted first
 _PRINTABLE = (0x20, 0x7E)
-Ids = NDArray[np.bytes_]
+IdBytes = NDArray[np.bytes_]
 
 
 @dataclass(frozen=True, slots=True)
 class IdColumn(Sequence[str]):
     """Distinct ids as bytes, (n,), and their places in sorted order, (n,)."""
 
-    values: Ids
+    values: IdBytes
     order: NDArray[np.intp]
 
     def __len__(self) -> int:
         return len(self.values)
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
 
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
-        if isinstance(place, slice):
-            return [value.decode() for value in self.values[place].tolist()]
-        return bytes(self.values[place]).decode()
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [value.decode() for value in self.values[index].tolist()]
+        return bytes(self.values[index]).decode()
 
     def __iter__(self) -> Iterator[str]:
         return map(bytes.decode, self.values.tolist())
@@ -57,8 +57,8 @@ class PairTable(Mapping[str, list[str]]):
     """``{test id: [image, inference]}`` as columns of bytes, (n,) each; entries are made when asked for."""
 
     test_ids: IdColumn
-    images: Ids
-    inferences: Ids
+    images: IdBytes
+    inferences: IdBytes
     _entries: dict[str, list[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -74,15 +74,15 @@ class PairTable(Mapping[str, list[str]]):
             self._entries = {name: [one.decode(), other.decode()] for name, (one, other) in named}
         return self._entries[test_id]
 
-    def places(self) -> tuple[tuple[str, ...], NDArray[np.intp], NDArray[np.intp]] | None:
+    def instance_positions(self) -> tuple[tuple[str, ...], NDArray[np.intp], NDArray[np.intp]] | None:
         """Return the instances, sorted, and the place of each row's image and inference among them, (n,) each.
 
         ``None`` where that takes a closer look: an inference belongs to no image, or ids begin alike.
         """
         starts, first, rows = np.unique(_prefixes(self.images), return_index=True, return_inverse=True)
         names = self.images[first]
-        wanted = _prefixes(self.inferences)
-        columns = np.minimum(np.searchsorted(starts, wanted), len(starts) - 1)
+        prefixes = _prefixes(self.inferences)
+        columns = np.minimum(np.searchsorted(starts, prefixes), len(starts) - 1)
         if (names[rows] != self.images).any() or (names[columns] != self.inferences).any():
             return None
         return tuple(name.decode() for name in names.tolist()), rows.astype(np.intp), columns
@@ -90,8 +90,8 @@ class PairTable(Mapping[str, list[str]]):
 
 def read_table(data: bytes) -> PairTable | None:
     """Return the table that a file is, or ``None`` when it is none, repeats a test id, or has ids below 8 letters."""
-    opening, closing = _OPENING.match(data), _CLOSING.search(data, max(0, len(data) - _HEAD))
-    entry = _ENTRY.match(data[: opening.end() + _HEAD], opening.end()) if opening else None
+    opening, closing = _OPENING.match(data), _CLOSING.search(data, max(0, len(data) - _SEARCH_BYTES))
+    entry = _ENTRY.match(data[: opening.end() + _SEARCH_BYTES], opening.end()) if opening else None
     if opening is None or closing is None or entry is None:
         return None
     start, stride, between = opening.end(), entry.end() - opening.end(), entry[_BETWEEN]
@@ -103,20 +103,20 @@ def read_table(data: bytes) -> PairTable | None:
     last = np.frombuffer(data[start + (count - 1) * stride : closing.start()] + between, dtype=np.uint8)
     rows = np.frombuffer(data, dtype=np.uint8, count=(count - 1) * stride, offset=start).reshape(-1, stride)
     spans = [(entry.start(group) - start, entry.end(group) - start) for group in (1, 2, 3)]
-    if min(end - begin for begin, end in spans) < _PREFIX or not _same_around(rows, last, spans):
+    if min(end - begin for begin, end in spans) < _PREFIX or not _has_constant_filler(rows, last, spans):
         return None
-    columns = [_column(rows, last, span) for span in spans]
+    columns = [_read_column(rows, last, span) for span in spans]
     test_ids, images, inferences = columns
     if test_ids is None or images is None or inferences is None:
         return None
-    order = sorted_places(test_ids)
+    order = sorted_positions(test_ids)
     sorted_ids = test_ids[order]
     if (sorted_ids[1:] == sorted_ids[:-1]).any():
         return None
     return PairTable(IdColumn(test_ids, order), images, inferences)
 
 
-def sorted_places(ids: Ids) -> NDArray[np.intp]:
+def sorted_positions(ids: IdBytes) -> NDArray[np.intp]:
     """Return the places of ids (n,) of one length of at least 8 in sorted order, (n,).
 
     Numbers sort several times as fast as texts, so the first eight bytes are compared as one; the few that are equal
@@ -124,37 +124,42 @@ def sorted_places(ids: Ids) -> NDArray[np.intp]:
     """
     starts = _prefixes(ids)
     order = np.argsort(starts, kind="stable")
-    alike = np.flatnonzero(starts[order][1:] == starts[order][:-1])
-    if len(alike) > len(ids) // 100:  # ids that share a beginning
+    equal = np.flatnonzero(starts[order][1:] == starts[order][:-1])
+    if len(equal) > len(ids) // 100:  # ids that share a beginning
         return np.argsort(ids, kind="stable")
-    for run in np.split(alike, np.flatnonzero(np.diff(alike) > 1) + 1):
+    for run in np.split(equal, np.flatnonzero(np.diff(equal) > 1) + 1):
         if len(run):
-            places = order[run[0] : run[-1] + 2]
-            order[run[0] : run[-1] + 2] = places[np.argsort(ids[places], kind="stable")]
+            positions = order[run[0] : run[-1] + 2]
+            order[run[0] : run[-1] + 2] = positions[np.argsort(ids[positions], kind="stable")]
     return order
 
 
-def _prefixes(ids: Ids) -> NDArray[np.uint64]:
+def _prefixes(ids: IdBytes) -> NDArray[np.uint64]:
     """Return the first eight bytes of each id as a number that sorts alike, (n,)."""
     letters = ids.view(np.uint8).reshape(len(ids), -1)[:, :_PREFIX]
     return np.ascontiguousarray(letters).view(">u8").ravel().astype(np.uint64)
 
 
-def _same_around(rows: NDArray[np.uint8], last: NDArray[np.uint8], spans: Sequence[tuple[int, int]]) -> bool:
+def _has_constant_filler(
+    rows: NDArray[np.uint8], last: NDArray[np.uint8], spans: Sequence[tuple[int, int]]
+) -> bool:
     """Whether all that is no id is the same in every row."""
-    around = np.ones(len(last), dtype=bool)
+    is_filler = np.ones(len(last), dtype=bool)
     for begin, end in spans:
-        around[begin:end] = False
+        is_filler[begin:end] = False
     first = rows[0] if len(rows) else last
-    places = np.flatnonzero(around)
-    return all((rows[:, place] == first[place]).all() and last[place] == first[place] for place in places)
+    filler_columns = np.flatnonzero(is_filler)
+    return all(
+        (rows[:, column] == first[column]).all() and last[column] == first[column]
+        for column in filler_columns
+    )
 
 
-def _column(rows: NDArray[np.uint8], last: NDArray[np.uint8], span: tuple[int, int]) -> Ids | None:
+def _read_column(rows: NDArray[np.uint8], last: NDArray[np.uint8], span: tuple[int, int]) -> IdBytes | None:
     """Return one id per row, or ``None`` where a byte is no printable letter of ASCII."""
     begin, end = span
     letters = np.concatenate([rows[:, begin:end], last[None, begin:end]])
-    least, most = _PRINTABLE
-    if letters.min() < least or letters.max() > most:
+    lowest, highest = _PRINTABLE
+    if letters.min() < lowest or letters.max() > highest:
         return None
     return letters.view(f"S{end - begin}").ravel()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.inputs import Scores, in_order
+from curation.evaluation.inputs import Scores, order_scores
 from curation.records import InvalidInput
 
 IOU_THRESHOLD = 0.5
@@ -54,7 +54,7 @@ class TruePairs:
     places, correct: (n, n), region by inference. places are those of the pairs' ids among the key's.
     """
 
-    places: NDArray[np.intp]
+    positions: NDArray[np.intp]
     correct: NDArray[np.bool_]
 
 
@@ -66,7 +66,7 @@ class ProposedBoxes:
     that inference's true region, 0 to 1. image: of each inference, (q,), 0 to p - 1. names: of the images, (p,).
     """
 
-    places: NDArray[np.intp]
+    positions: NDArray[np.intp]
     inference: NDArray[np.intp]
     iou: NDArray[np.float64]
     image: NDArray[np.intp]
@@ -95,14 +95,14 @@ def parse_localization_key(raw: Mapping[str, Any]) -> LocalizationKey:
     """
     test_ids = tuple(raw)
     entries = list(raw.values())
-    given, proposed = _kinds(test_ids, entries)
+    given, proposed = _split_by_type(test_ids, entries)
     pairs: dict[str, _Pairs] = {}
-    for place in given:
-        _read_pair(test_ids, place, entries[place], pairs)
+    for position in given:
+        _read_pair(test_ids, position, entries[position], pairs)
     return LocalizationKey(
         test_ids=test_ids,
-        true_pairs={name: _square(name, found) for name, found in pairs.items()},
-        proposals=_proposals(test_ids, entries, proposed),
+        true_pairs={name: _true_pairs(name, found) for name, found in pairs.items()},
+        proposals=_proposed_boxes(test_ids, entries, proposed),
     )
 
 
@@ -116,17 +116,17 @@ def assign_regions(similarity: NDArray[np.floating]) -> NDArray[np.intp]:
     return linear_sum_assignment(similarity, maximize=True)[1]
 
 
-def shares_of(scores: Scores, key: LocalizationKey) -> LocalizationShares:
+def image_shares(scores: Scores, key: LocalizationKey) -> LocalizationShares:
     """Return how much of each image was right.
 
     Raises InvalidInput for missing, unknown or non-finite scores.
     """
-    values = in_order(scores, key.test_ids)
+    values = order_scores(scores, key.test_ids)
     given = [_true_pair_share(values, pairs) for pairs in key.true_pairs.values()]
     boxes = key.proposals
     return LocalizationShares(
         given=np.array(given, dtype=np.float64),
-        proposed=_hit_shares(boxes, values[boxes.places]),
+        proposed=_hit_shares(boxes, values[boxes.positions]),
         oracle=_hit_shares(boxes, boxes.iou),
     )
 
@@ -136,7 +136,7 @@ def score_localization(scores: Scores, key: LocalizationKey) -> LocalizationScor
 
     Raises InvalidInput for missing, unknown or non-finite scores.
     """
-    shares = shares_of(scores, key)
+    shares = image_shares(scores, key)
     return LocalizationScores(
         gt_accuracy=_percent(shares.given),
         gt_images=len(shares.given),
@@ -147,13 +147,13 @@ def score_localization(scores: Scores, key: LocalizationKey) -> LocalizationScor
 
 
 def _true_pair_share(values: NDArray[np.float64], pairs: TruePairs) -> float:
-    chosen = assign_regions(values[pairs.places])
+    chosen = assign_regions(values[pairs.positions])
     return float(np.mean(pairs.correct[np.arange(len(chosen)), chosen]))
 
 
 def _hit_shares(boxes: ProposedBoxes, score: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return each image's share of inferences whose best-scored box is right, the first one on a tie: (p,)."""
-    if not boxes.places.size:
+    if not boxes.positions.size:
         return np.zeros(0)
     order = np.lexsort((-score, boxes.inference))  # stable, so equal scores stay in the order of the key
     first = np.searchsorted(boxes.inference[order], np.arange(len(boxes.image)))
@@ -163,7 +163,7 @@ def _hit_shares(boxes: ProposedBoxes, score: NDArray[np.float64]) -> NDArray[np.
 
 def chance_shares(boxes: ProposedBoxes) -> NDArray[np.float64]:
     """Return each image's share of inferences that get the right region when a box is drawn by lot: (p,)."""
-    if not boxes.places.size:
+    if not boxes.positions.size:
         return np.zeros(0)
     hits = np.bincount(boxes.inference, weights=boxes.iou > IOU_THRESHOLD) / np.bincount(boxes.inference)
     return np.bincount(boxes.image, weights=hits) / np.bincount(boxes.image)
@@ -173,58 +173,60 @@ def _percent(shares: NDArray[np.float64]) -> float | None:
     return float(100 * shares.mean()) if shares.size else None
 
 
-def _kinds(test_ids: Sequence[str], entries: Sequence[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _split_by_type(
+    test_ids: Sequence[str], entries: Sequence[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the places of the entries of type gt and of type auto."""
     if set(map(type, entries)) - {dict}:
-        wrong = next(place for place, entry in enumerate(entries) if not isinstance(entry, dict))
+        wrong = next(position for position, entry in enumerate(entries) if not isinstance(entry, dict))
         raise InvalidInput(f"answer key: {test_ids[wrong]!r} must be an object with type, image and inst_id")
     kinds = [entry.get("type") for entry in entries]
     is_given = np.fromiter((kind == GIVEN for kind in kinds), dtype=bool, count=len(kinds))
     is_proposed = np.fromiter((kind == PROPOSED for kind in kinds), dtype=bool, count=len(kinds))
     neither = np.flatnonzero(~(is_given | is_proposed))
     if neither.size:
-        place = int(neither[0])
+        position = int(neither[0])
         raise InvalidInput(
-            f"answer key: {test_ids[place]!r} has type {kinds[place]!r}; it must be 'gt' or 'auto'"
+            f"answer key: {test_ids[position]!r} has type {kinds[position]!r}; it must be 'gt' or 'auto'"
         )
     return np.flatnonzero(is_given), np.flatnonzero(is_proposed)
 
 
-def _proposals(
-    test_ids: Sequence[str], entries: Sequence[dict[str, Any]], places: NDArray[np.intp]
+def _proposed_boxes(
+    test_ids: Sequence[str], entries: Sequence[dict[str, Any]], positions: NDArray[np.intp]
 ) -> ProposedBoxes:
-    found = [entries[place] for place in places.tolist()]
-    ids = [test_ids[place] for place in places.tolist()]
-    images, inferences = _texts(ids, found, "image"), _texts(ids, found, "inst_id")
+    selected = [entries[position] for position in positions.tolist()]
+    ids = [test_ids[position] for position in positions.tolist()]
+    images, inferences = _read_strings(ids, selected, "image"), _read_strings(ids, selected, "inst_id")
     numbers: dict[tuple[str, str], int] = {}
     inference = [numbers.setdefault(pair, len(numbers)) for pair in zip(images, inferences, strict=True)]
     names: dict[str, int] = {}
     image = [names.setdefault(name, len(names)) for name, _ in numbers]
     return ProposedBoxes(
-        places=places,
+        positions=positions,
         inference=np.array(inference, dtype=np.intp),
-        iou=_overlaps(ids, found),
+        iou=_read_ious(ids, selected),
         image=np.array(image, dtype=np.intp),
         names=tuple(names),
     )
 
 
-def _texts(ids: Sequence[str], entries: Sequence[dict[str, Any]], name: str) -> list[str]:
+def _read_strings(ids: Sequence[str], entries: Sequence[dict[str, Any]], name: str) -> list[str]:
     values = [entry.get(name) for entry in entries]
     if set(map(type, values)) <= {str}:
         return values  # type: ignore[return-value]
-    wrong = next(place for place, value in enumerate(values) if not isinstance(value, str))
+    wrong = next(position for position, value in enumerate(values) if not isinstance(value, str))
     raise InvalidInput(f"answer key: {ids[wrong]!r} needs {name}, a string")
 
 
-def _overlaps(ids: Sequence[str], entries: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
+def _read_ious(ids: Sequence[str], entries: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
     values = [entry.get("IoU") for entry in entries]
     if set(map(type, values)) <= {int, float}:
         with suppress(OverflowError):  # a whole number that no float can be
-            found = np.array(values, dtype=np.float64)
-            if np.isfinite(found).all():
-                return found
-    wrong = next(place for place, value in enumerate(values) if not _is_number(value))
+            ious = np.array(values, dtype=np.float64)
+            if np.isfinite(ious).all():
+                return ious
+    wrong = next(position for position, value in enumerate(values) if not _is_number(value))
     raise InvalidInput(f"answer key: {ids[wrong]!r} needs IoU, a finite number")
 
 
@@ -236,10 +238,12 @@ _Pairs = dict[tuple[int | str, str], tuple[int, bool]]
 """True pairs of an image while a key is read: (region, inference) -> place among the ids, whether it is correct."""
 
 
-def _read_pair(test_ids: Sequence[str], place: int, entry: dict[str, Any], images: dict[str, _Pairs]) -> None:
-    test_id = test_ids[place]
-    (image,) = _texts([test_id], [entry], "image")
-    (inference,) = _texts([test_id], [entry], "inst_id")
+def _read_pair(
+    test_ids: Sequence[str], position: int, entry: dict[str, Any], images: dict[str, _Pairs]
+) -> None:
+    test_id = test_ids[position]
+    (image,) = _read_strings([test_id], [entry], "image")
+    (inference,) = _read_strings([test_id], [entry], "inst_id")
     region = entry.get("bbox_idx")
     if isinstance(region, bool) or not isinstance(region, int | str):
         raise InvalidInput(f"answer key: {test_id!r} needs bbox_idx, the number of its region")
@@ -249,10 +253,10 @@ def _read_pair(test_ids: Sequence[str], place: int, entry: dict[str, Any], image
     if (region, inference) in pairs:
         other = test_ids[pairs[region, inference][0]]
         raise InvalidInput(f"answer key: {other!r} and {test_id!r} ask for the same pair; keep one")
-    pairs[region, inference] = (int(place), bool(entry["correct"]))
+    pairs[region, inference] = (int(position), bool(entry["correct"]))
 
 
-def _square(name: str, pairs: _Pairs) -> TruePairs:
+def _true_pairs(name: str, pairs: _Pairs) -> TruePairs:
     regions = list(dict.fromkeys(region for region, _ in pairs))
     inferences = list(dict.fromkeys(inference for _, inference in pairs))
     if len(regions) != len(inferences) or len(pairs) != len(regions) * len(inferences):
@@ -262,6 +266,6 @@ def _square(name: str, pairs: _Pairs) -> TruePairs:
         )
     cells = [[pairs[region, inference] for inference in inferences] for region in regions]
     return TruePairs(
-        places=np.array([[place for place, _ in row] for row in cells], dtype=np.intp),
+        positions=np.array([[position for position, _ in row] for row in cells], dtype=np.intp),
         correct=np.array([[correct for _, correct in row] for row in cells], dtype=bool),
     )

@@ -10,7 +10,7 @@ from statistics import StatisticsError, correlation
 from types import MappingProxyType
 from typing import Any
 
-LEAST_CORRELATED = 4  # three dots lie near a line too easily
+MIN_CORRELATED = 4  # three dots lie near a line too easily
 
 
 class Better(StrEnum):
@@ -25,18 +25,18 @@ class Measure:
     """One measure; those of which less is better are mean ranks, 1 is best, the others percent.
 
     name: in commands and addresses. task, key: its place in the figures. count: the key of its n in the same task.
-    counted: what n counts. group, words: the head of a table's columns, and of the column. short: the paper's head.
+    counted: what n counts. group, label: the head of a table's columns, and of the column. short: the paper's head.
     """
 
     name: str
     task: str
     key: str
     group: str
-    words: str
+    label: str
     short: str
     better: Better
     count: str
-    counted: str
+    count_label: str
 
     @property
     def path(self) -> tuple[str, str]:
@@ -46,7 +46,7 @@ class Measure:
     @property
     def title(self) -> str:
         """Its name where no head of a table stands above it."""
-        return f"{self.group}, {self.words}"
+        return f"{self.group}, {self.label}"
 
     @property
     def is_rank(self) -> bool:
@@ -70,14 +70,14 @@ _COMPARISON = ("comparison", "Comparison")
 
 
 def _measure(
-    name: str, task: tuple[str, str], words: str, short: str, *, key: str = "", better: Better = Better.HIGH
+    name: str, task: tuple[str, str], label: str, short: str, *, key: str = "", better: Better = Better.HIGH
 ) -> Measure:
-    count, counted = {
+    count, count_label = {
         "retrieval": ("instances", "instances"),
         "localization": (name.replace("accuracy", "images"), "images"),
         "comparison": ("images", "images"),
     }[task[0]]
-    return Measure(name, task[0], key or name, task[1], words, short, better, count, counted)
+    return Measure(name, task[0], key or name, task[1], label, short, better, count, count_label)
 
 
 P_AT_1 = _measure("p_at_1", _RETRIEVAL, "P@1", "P@1")
@@ -98,13 +98,13 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 """By name, in the order of tables."""
 
 
-def figure_of(figures: Mapping[str, Any], path: tuple[str, str]) -> Mapping[str, float | None]:
+def get_figure(figures: Mapping[str, Any], path: tuple[str, str]) -> Mapping[str, float | None]:
     """Return a figure with its interval, ``{"value", "low", "high"}``; empty where the task was not measured."""
-    found = figures.get(path[0], {}).get(path[1])
-    return found if isinstance(found, Mapping) else {}
+    figure = figures.get(path[0], {}).get(path[1])
+    return figure if isinstance(figure, Mapping) else {}
 
 
-def count_of(figures: Mapping[str, Any], measure: Measure) -> int | None:
+def get_count(figures: Mapping[str, Any], measure: Measure) -> int | None:
     """Return over how many a measure was taken, if it was."""
     found = figures.get(measure.task, {}).get(measure.count)
     return int(found) if found is not None else None
@@ -112,7 +112,7 @@ def count_of(figures: Mapping[str, Any], measure: Measure) -> int | None:
 
 def pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return Pearson's r of two measures over models; nothing for fewer than four, or where one never varies."""
-    if len(first) < LEAST_CORRELATED:
+    if len(first) < MIN_CORRELATED:
         return None
     try:
         return correlation(first, second)

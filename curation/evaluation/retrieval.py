@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.inputs import Scores, in_order, name_some
+from curation.evaluation.inputs import Scores, describe_ids, order_scores
 from curation.evaluation.key_tables import PairTable
 from curation.records import InvalidInput
 
@@ -62,27 +62,27 @@ def parse_retrieval_key(raw: Mapping[str, Any]) -> RetrievalKey:
 
     Raises InvalidInput naming the entry that is malformed, foreign or repeated, or a pair that is absent.
     """
-    key = (_of_table(raw) if isinstance(raw, PairTable) else None) or _of_entries(raw)
+    key = (_key_from_table(raw) if isinstance(raw, PairTable) else None) or _key_from_entries(raw)
     _check_square(key)
     return key
 
 
-def _of_table(table: PairTable) -> RetrievalKey | None:
-    found = table.places()
-    return RetrievalKey(found[0], table.test_ids, found[1], found[2]) if found else None
+def _key_from_table(table: PairTable) -> RetrievalKey | None:
+    positions = table.instance_positions()
+    return RetrievalKey(positions[0], table.test_ids, positions[1], positions[2]) if positions else None
 
 
-def _of_entries(raw: Mapping[str, Any]) -> RetrievalKey:
-    images, inferences = _columns(raw)
+def _key_from_entries(raw: Mapping[str, Any]) -> RetrievalKey:
+    images, inferences = _split_pairs(raw)
     test_ids = tuple(raw)
     ids = tuple(sorted(set(images)))
     position = {instance: index for index, instance in enumerate(ids)}
     if not position.keys() >= set(inferences):
         foreign = [test_id for test_id, other in zip(raw, inferences, strict=True) if other not in position]
         raise InvalidInput(
-            f"answer key: the inference of {name_some(foreign)} belongs to no image of the key"
+            f"answer key: the inference of {describe_ids(foreign)} belongs to no image of the key"
         )
-    return RetrievalKey(ids, test_ids, _places(images, position), _places(inferences, position))
+    return RetrievalKey(ids, test_ids, _positions(images, position), _positions(inferences, position))
 
 
 def rank_true_pairs(similarity: NDArray[np.floating]) -> TrueRanks:
@@ -98,17 +98,17 @@ def rank_true_pairs(similarity: NDArray[np.floating]) -> TrueRanks:
     )
 
 
-def ranks_of(scores: Scores, key: RetrievalKey) -> TrueRanks:
+def rank_instances(scores: Scores, key: RetrievalKey) -> TrueRanks:
     """Return where each instance's true partner stands among all.
 
     Raises InvalidInput for missing, unknown or non-finite scores.
     """
     similarity = np.empty((len(key.ids), len(key.ids)), dtype=np.float64)
-    similarity[key.rows, key.columns] = in_order(scores, key.test_ids)
+    similarity[key.rows, key.columns] = order_scores(scores, key.test_ids)
     return rank_true_pairs(similarity)
 
 
-def by_chance(sizes: Sequence[float]) -> dict[str, float]:
+def chance_figures(sizes: Sequence[float]) -> dict[str, float]:
     """Return what drawn scores are expected to reach on chunks of so many instances, a mean over chunks as published.
 
     Mean ranks and percent, by the names of measures; at least one chunk, none empty.
@@ -123,7 +123,7 @@ def score_retrieval(scores: Scores, key: RetrievalKey) -> RetrievalScores:
     A tie at the top is no hit: P@1 needs a rank of exactly 1. Raises InvalidInput for missing, unknown or
     non-finite scores.
     """
-    ranks = ranks_of(scores, key)
+    ranks = rank_instances(scores, key)
     if not key.ids:
         return RetrievalScores(im2txt=None, txt2im=None, p_at_1=None, instances=0)
     return RetrievalScores(
@@ -142,7 +142,7 @@ def _average_ranks(
     return above + (equal + 1) / 2
 
 
-def _columns(raw: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _split_pairs(raw: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     pairs = list(raw.values())
     if set(map(type, pairs)) <= {list, tuple} and set(map(len, pairs)) <= {PAIR_LENGTH}:
         images, inferences = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
@@ -160,7 +160,7 @@ def _is_pair(value: object) -> bool:
     )
 
 
-def _places(names: Sequence[str], position: Mapping[str, int]) -> NDArray[np.intp]:
+def _positions(names: Sequence[str], position: Mapping[str, int]) -> NDArray[np.intp]:
     return np.fromiter(map(position.__getitem__, names), dtype=np.intp, count=len(names))
 
 
@@ -169,9 +169,9 @@ def _check_square(key: RetrievalKey) -> None:
     cells = key.rows * n + key.columns
     order = np.argsort(cells, kind="stable")
     filled = cells[order]
-    again = np.flatnonzero(filled[1:] == filled[:-1])
-    if again.size:
-        second = order[again + 1].min()
+    repeats = np.flatnonzero(filled[1:] == filled[:-1])
+    if repeats.size:
+        second = order[repeats + 1].min()
         first = np.flatnonzero(cells == cells[second])[0]
         raise InvalidInput(
             f"answer key: {key.test_ids[first]!r} and {key.test_ids[second]!r} ask for the same pair; keep one"

@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL
+from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL
 from curation.records import InvalidInput, ObservationRecord, Region
 from validation.domain.agreement.box_agreement import iou_matrix
 
-CHUNK = 1000
-BOXES = 100
+CHUNK_SIZE = 1000
+MAX_BOXES = 100
 MIN_INFERENCES = 3
 _ID_BYTES = 16  # 32 hex digits, as the published ids have
 _SECRET_BYTES = 64  # the most that blake2b takes
 
 
 @dataclass(frozen=True, slots=True)
-class Ids:
+class TestIdMaker:
     """Makes test ids: equal content and secret, equal id. secret: 1 to 64 bytes that nobody else knows."""
 
     secret: bytes
@@ -38,14 +38,14 @@ class Ids:
         if not 0 < len(self.secret) <= _SECRET_BYTES:
             raise InvalidInput(f"secret: has {len(self.secret)} bytes; use 1 to {_SECRET_BYTES}")
 
-    def of(self, *parts: str) -> str:
+    def make(self, *parts: str) -> str:
         """Return the id of what the parts name, 32 hex digits."""
         text = "\0".join(parts).encode()
         return hashlib.blake2b(text, key=self.secret, digest_size=_ID_BYTES).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScoreRequest:
     """Something to be scored: the region of which place, with the text of which place, under which id."""
 
     test_id: str
@@ -77,14 +77,14 @@ class LocalizationImage:
 
 
 @dataclass(slots=True)
-class Localizable:
+class LocalizableImages:
     """Images that can be localized in, and how many pairs or images were left out, by reason."""
 
     images: list[LocalizationImage] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def deal_chunks(
+def split_into_chunks(
     pairs: Sequence[ObservationRecord], *, size: int, rng: np.random.Generator
 ) -> list[list[ObservationRecord]]:
     """Share pairs out in chunks: by ``split_idx`` where all have one, else by lot, as evenly as can be.
@@ -111,14 +111,14 @@ def deal_chunks(
             by_number[number].append(pair)
         return [by_number[number] for number in sorted(by_number)]
     count = max(1, round(len(pairs) / size))
-    dealt = np.array_split(rng.permutation(len(pairs)), count)
-    return [[pairs[place] for place in chunk.tolist()] for chunk in dealt]
+    chunks = np.array_split(rng.permutation(len(pairs)), count)
+    return [[pairs[index] for index in chunk.tolist()] for chunk in chunks]
 
 
-def retrieval_ids(chunk: Sequence[ObservationRecord], ids: Ids) -> list[str]:
+def retrieval_ids(chunk: Sequence[ObservationRecord], ids: TestIdMaker) -> list[str]:
     """Return the n² test ids of a chunk, image by image: that of image i with inference j is at i * n + j."""
     names = [pair.instance_id for pair in chunk]
-    return [ids.of(RETRIEVAL, image, inference) for image in names for inference in names]
+    return [ids.make(RETRIEVAL, image, inference) for image in names for inference in names]
 
 
 def retrieval_key(chunk: Sequence[ObservationRecord], test_ids: Sequence[str]) -> dict[str, list[str]]:
@@ -128,9 +128,13 @@ def retrieval_key(chunk: Sequence[ObservationRecord], test_ids: Sequence[str]) -
     return dict(zip(test_ids, pairs, strict=True))
 
 
-def localizable(
-    pairs: Iterable[ObservationRecord], *, boxes: Mapping[str, Sequence[Region]], least: int, most_boxes: int
-) -> Localizable:
+def find_localizable(
+    pairs: Iterable[ObservationRecord],
+    *,
+    boxes: Mapping[str, Sequence[Region]],
+    min_pairs: int,
+    max_boxes: int,
+) -> LocalizableImages:
     """Return the images that have something to be localized.
 
     Inferences are matched to regions on images with at least ``least`` pairs that can be told apart: one whose
@@ -141,21 +145,21 @@ def localizable(
     by_image: dict[str, list[ObservationRecord]] = defaultdict(list)
     for pair in pairs:
         by_image[pair.image.url].append(pair)
-    found = Localizable()
+    result = LocalizableImages()
     for url, all_pairs in by_image.items():
-        distinct = _told_apart(all_pairs, found.left_out)
-        if len(distinct) < least:
+        distinct = _distinguishable(all_pairs, result.left_out)
+        if len(distinct) < min_pairs:
             distinct = []
-            found.left_out["image_with_too_few_pairs_to_match"] += 1
-        proposed = tuple(boxes.get(url, ()))[:most_boxes]
+            result.left_out["image_with_too_few_pairs_to_match"] += 1
+        proposed = tuple(boxes.get(url, ()))[:max_boxes]
         if boxes and not proposed:
-            found.left_out["image_without_proposed_boxes"] += 1
+            result.left_out["image_without_proposed_boxes"] += 1
         if distinct or proposed:
-            found.images.append(LocalizationImage(tuple(all_pairs), tuple(distinct), proposed))
-    return found
+            result.images.append(LocalizationImage(tuple(all_pairs), tuple(distinct), proposed))
+    return result
 
 
-def _told_apart(pairs: Sequence[ObservationRecord], left_out: Counter[str]) -> list[ObservationRecord]:
+def _distinguishable(pairs: Sequence[ObservationRecord], left_out: Counter[str]) -> list[ObservationRecord]:
     texts: set[str] = set()
     regions: set[frozenset[Region]] = set()
     distinct = []
@@ -172,61 +176,63 @@ def _told_apart(pairs: Sequence[ObservationRecord], left_out: Counter[str]) -> l
     return distinct
 
 
-def given_pairs(image: LocalizationImage, ids: Ids) -> list[Asked]:
+def given_pairs(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest]:
     """Return each region of an image with each inference that is matched; both count the matched pairs."""
     return [
-        Asked(ids.of(LOCALIZATION, "given", region.instance_id, text.instance_id), i, j)
+        ScoreRequest(ids.make(LOCALIZATION, "given", region.instance_id, text.instance_id), i, j)
         for i, region in enumerate(image.matched)
         for j, text in enumerate(image.matched)
     ]
 
 
-def proposed_pairs(image: LocalizationImage, ids: Ids) -> list[Asked]:
+def proposed_pairs(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest]:
     """Return each proposed box of an image with each of its inferences; regions count its boxes, texts its pairs."""
     return [
-        Asked(ids.of(LOCALIZATION, "proposed", text.instance_id, str(i)), i, j)
+        ScoreRequest(ids.make(LOCALIZATION, "proposed", text.instance_id, str(i)), i, j)
         for j, text in enumerate(image.pairs)
         for i in range(len(image.boxes))
     ]
 
 
-def overlaps(image: LocalizationImage) -> NDArray[np.float64]:
+def box_overlaps(image: LocalizationImage) -> NDArray[np.float64]:
     """Return each proposed box's greatest IoU with any box of each pair: (pairs, boxes)."""
     proposed = _corners(image.boxes)
     return np.array([iou_matrix(proposed, _corners(pair.bboxes)).max(axis=1) for pair in image.pairs])
 
 
-def localization_key(image: LocalizationImage, ids: Ids) -> Iterator[tuple[str, dict[str, Any]]]:
+def localization_key(image: LocalizationImage, ids: TestIdMaker) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield an image's entries of the key: (test id, what it stands for)."""
-    for asked in given_pairs(image, ids):
+    for request in given_pairs(image, ids):
         yield (
-            asked.test_id,
+            request.test_id,
             {
                 "type": "gt",
                 "image": image.url,
-                "inst_id": image.matched[asked.text].instance_id,
-                "bbox_idx": asked.region,
-                "correct": asked.region == asked.text,
+                "inst_id": image.matched[request.text].instance_id,
+                "bbox_idx": request.region,
+                "correct": request.region == request.text,
             },
         )
     if not image.boxes:
         return
-    iou = overlaps(image).tolist()
-    for asked in proposed_pairs(image, ids):
+    iou = box_overlaps(image).tolist()
+    for request in proposed_pairs(image, ids):
         yield (
-            asked.test_id,
+            request.test_id,
             {
                 "type": "auto",
                 "image": image.url,
-                "inst_id": image.pairs[asked.text].instance_id,
-                "IoU": iou[asked.text][asked.region],
+                "inst_id": image.pairs[request.text].instance_id,
+                "IoU": iou[request.text][request.region],
             },
         )
 
 
-def comparison_ids(row: Mapping[str, Any], ids: Ids) -> list[str]:
+def comparison_ids(row: Mapping[str, Any], ids: TestIdMaker) -> list[str]:
     """Return the test ids of a rated set's candidates, in their order."""
-    return [ids.of(COMPARISON, row["Input_iid"], candidate["source_iid"]) for candidate in row["candidates"]]
+    return [
+        ids.make(COMPARISON, row["Input_iid"], candidate["source_iid"]) for candidate in row["candidates"]
+    ]
 
 
 def _corners(boxes: Sequence[Region]) -> NDArray[np.float64]:

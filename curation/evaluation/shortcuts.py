@@ -36,7 +36,7 @@ LABELS: Mapping[Shortcut, str] = {
 }
 
 
-LEAST_TRAINED = 50  # pairs of other splits, below which a trained shortcut says nothing
+MIN_TRAINING_PAIRS = 50  # pairs of other splits, below which a trained shortcut says nothing
 
 
 def typicality(candidates: NDArray[np.floating], training: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -64,5 +64,5 @@ def grouped_folds(groups: Sequence[str], *, rng: np.random.Generator, folds: int
     if len(names) < folds:
         raise InvalidInput(f"images: {len(names)} are too few for {folds} folds; rate sets of more images")
     order = rng.permutation(len(names))
-    fold_of = {names[place]: at % folds for at, place in enumerate(order.tolist())}
+    fold_of = {names[name_index]: position % folds for position, name_index in enumerate(order.tolist())}
     return np.array([fold_of[group] for group in groups], dtype=np.int64)

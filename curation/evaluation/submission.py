@@ -26,36 +26,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.arrays import scores_in_npy
-from curation.evaluation.held_keys import (
+from curation.evaluation.answer_keys import (
     COMPARISON,
     RETRIEVAL,
-    HeldKeys,
-    Keys,
-    Share,
-    figures_of,
-    figures_of_shares,
+    AnswerKeyFolder,
+    AnswerKeys,
+    Subset,
+    compute_figures,
+    compute_subset_figures,
     in_file_order,
     task_of,
 )
-from curation.evaluation.inputs import in_order, name_some, parse_json, scores_by_id
+from curation.evaluation.inputs import describe_ids, order_scores, parse_json, scores_by_id
+from curation.evaluation.npy_scores import read_npy_scores
 from curation.records import InvalidInput
 
 FOLDER, README_FOLDER = "test_set_predictions", "test_set_submission"
 ZIP_NAME = f"{FOLDER}.zip"
 # Browsers number a second download: "test_set_predictions (1).zip" is the same file.
 _ZIP_NAMES = re.compile(rf"({FOLDER}|{README_FOLDER})( ?\(\d+\))?\.zip")
-_NOISE = re.compile(r"__MACOSX/.*|(.*/)?(\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)")
-MOST_ENTRIES = 500
+_IGNORED_FILES = re.compile(r"__MACOSX/.*|(.*/)?(\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)")
+MAX_ENTRIES = 500
 NPY_BYTES, JSON_BYTES, SLACK = (
     8,
     100,
     16_384,
 )  # per score: a float64; 32 hex digits and a long number; for headers
-_KINDS = (".npy", ".json")
+_SUFFIXES = (".npy", ".json")
 _ENCRYPTED = 0x1
 # What Python's zip reader meets in a damaged file. InvalidInput, a ValueError too, is none of these.
-_DAMAGE = (
+_ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -66,7 +66,7 @@ _DAMAGE = (
     RuntimeError,
     ValueError,
 )
-_DEPTH = 2
+_PATH_DEPTH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Submission:
     notes: tuple[str, ...] = ()
 
 
-def largest_submission(expected: Mapping[str, int]) -> int:
+def max_submission_bytes(expected: Mapping[str, int]) -> int:
     """Return how many bytes a submission may have, packed or not; pages refuse a larger upload at once."""
     return sum(JSON_BYTES * count + SLACK for count in expected.values())
 
@@ -90,7 +90,7 @@ def is_zip_name(name: str) -> bool:
 
 
 def read_submission(
-    path: Path, *, file_name: str, expected: Mapping[str, int], held: Path | Keys
+    path: Path, *, file_name: str, expected: Mapping[str, int], keys: Path | AnswerKeys
 ) -> Submission:
     """Read and check a submission.
 
@@ -105,28 +105,29 @@ def read_submission(
     name = PurePosixPath(file_name.replace("\\", "/")).name
     if not is_zip_name(name):
         raise InvalidInput(f"{name or 'the file'}: is not called {ZIP_NAME}; rename it and send it again")
-    if path.stat().st_size > largest_submission(expected):
+    if path.stat().st_size > max_submission_bytes(expected):
         raise InvalidInput(
             f"{name}: has {path.stat().st_size} bytes, more than all scores take up; "
             "put nothing but the predictions into it"
         )
     try:
         with zipfile.ZipFile(path) as archive:
-            files, notes = _files(archive, name, expected)
+            files, notes = _list_files(archive, name, expected)
             _check_complete(files, expected)
             scores = {
-                stem: _scores(archive, files[stem], expected[stem], held) for stem in in_file_order(files)
+                stem: _read_scores(archive, files[stem], expected[stem], keys)
+                for stem in in_file_order(files)
             }
     except InvalidInput:
         raise
-    except _DAMAGE as error:
-        why = " ".join(str(error).split())
-        raise InvalidInput(f"{name}: is no whole zip file ({why}); zip the folder again") from error
+    except _ZIP_ERRORS as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInput(f"{name}: is no whole zip file ({reason}); zip the folder again") from error
     return Submission(scores, tuple(notes))
 
 
 def score_submission(
-    submission: Submission, held: Path | Keys, *, rng: np.random.Generator
+    submission: Submission, keys: Path | AnswerKeys, *, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return the figures of a submission, as ``curation.evaluation.figures`` describes them.
 
@@ -135,39 +136,39 @@ def score_submission(
     Raises:
         InvalidInput: a key is missing or broken.
     """
-    return figures_of(submission.scores, _keys(held), rng=rng)
+    return compute_figures(submission.scores, _as_answer_keys(keys), rng=rng)
 
 
-def score_shares(
-    submission: Submission, held: Path | Keys, *, rng: np.random.Generator, shares: Sequence[Share]
+def score_subsets(
+    submission: Submission, keys: Path | AnswerKeys, *, rng: np.random.Generator, subsets: Sequence[Subset]
 ) -> list[dict[str, Any]]:
     """Return the same for each share of the instances.
 
     Raises:
         InvalidInput: a key is missing or broken.
     """
-    return figures_of_shares(submission.scores, _keys(held), rng=rng, shares=shares)
+    return compute_subset_figures(submission.scores, _as_answer_keys(keys), rng=rng, subsets=subsets)
 
 
-def _keys(held: Path | Keys) -> Keys:
-    return HeldKeys(held) if isinstance(held, Path) else held
+def _as_answer_keys(keys: Path | AnswerKeys) -> AnswerKeys:
+    return AnswerKeyFolder(keys) if isinstance(keys, Path) else keys
 
 
-def _files(
+def _list_files(
     archive: zipfile.ZipFile, name: str, expected: Mapping[str, int]
 ) -> tuple[dict[str, zipfile.ZipInfo], list[str]]:
     """Return the zip's files by name without ending, and notes."""
     entries = [info for info in archive.infolist() if not info.is_dir()]
-    if len(entries) > MOST_ENTRIES:
+    if len(entries) > MAX_ENTRIES:
         raise InvalidInput(
             f"{name}: holds {len(entries)} files; send the {len(expected)} of predictions alone"
         )
     files: dict[str, zipfile.ZipInfo] = {}
     folders: set[str] = set()
     for info in entries:
-        if _NOISE.fullmatch(info.filename):
+        if _IGNORED_FILES.fullmatch(info.filename):
             continue
-        folder, stem = _place(info, expected)
+        folder, stem = _locate_file(info, expected)
         if stem in files:
             raise InvalidInput(f"{info.filename}: {files[stem].filename} is there too; keep one of the two")
         files[stem] = info
@@ -179,7 +180,7 @@ def _files(
     return files, notes if odd else []
 
 
-def _place(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[str, str]:
+def _locate_file(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[str, str]:
     """Return the folder and the name without ending of one file of the zip."""
     name = info.filename
     parts = PurePosixPath(name).parts
@@ -191,26 +192,26 @@ def _place(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[str, str
         )
     if info.flag_bits & _ENCRYPTED:
         raise InvalidInput(f"{name}: is encrypted; zip the folder without a password")
-    where = f"zip the folder {FOLDER} itself: zip -r {ZIP_NAME} {FOLDER}"
-    if len(parts) < _DEPTH:
-        raise InvalidInput(f"{name}: lies in no folder; {where}")
-    if len(parts) > _DEPTH:
-        raise InvalidInput(f"{name}: lies {len(parts) - 1} folders deep, and one is expected; {where}")
+    hint = f"zip the folder {FOLDER} itself: zip -r {ZIP_NAME} {FOLDER}"
+    if len(parts) < _PATH_DEPTH:
+        raise InvalidInput(f"{name}: lies in no folder; {hint}")
+    if len(parts) > _PATH_DEPTH:
+        raise InvalidInput(f"{name}: lies {len(parts) - 1} folders deep, and one is expected; {hint}")
     if parts[0] not in {FOLDER, README_FOLDER}:
         raise InvalidInput(f"{name}: the folder is called {parts[0]}; rename it to {FOLDER}")
     stem, kind = PurePosixPath(name).stem, PurePosixPath(name).suffix
     if stem not in expected:
-        raise InvalidInput(f"{name}: {_not_expected(stem, expected)}")
-    if kind not in _KINDS:
+        raise InvalidInput(f"{name}: {_describe_unexpected(stem, expected)}")
+    if kind not in _SUFFIXES:
         raise InvalidInput(
             f"{name}: is no .npy file; save it with numpy.save, or as .json {{test id: score}}"
         )
     return parts[0], stem
 
 
-def _not_expected(stem: str, expected: Mapping[str, int]) -> str:
+def _describe_unexpected(stem: str, expected: Mapping[str, int]) -> str:
     near = difflib.get_close_matches(stem, expected, n=1)
-    known = name_some(in_file_order(expected))
+    known = describe_ids(in_file_order(expected))
     hint = f"call it {near[0]}.npy" if near else f"leave it out; predictions are {known}"
     return f"is no file of this leaderboard's submissions; {hint}"
 
@@ -222,41 +223,41 @@ def _check_complete(files: Mapping[str, zipfile.ZipInfo], expected: Mapping[str,
     missing = [f"{stem}.npy" for stem in chunks if stem not in files]
     if missing and len(missing) < len(chunks):
         raise InvalidInput(
-            f"{FOLDER}: {name_some(missing)} missing of {len(chunks)} files of retrieval; send all or none"
+            f"{FOLDER}: {describe_ids(missing)} missing of {len(chunks)} files of retrieval; send all or none"
         )
     if not files:
-        raise InvalidInput(f"{FOLDER}: holds no predictions; add {name_some(in_file_order(expected))}")
+        raise InvalidInput(f"{FOLDER}: holds no predictions; add {describe_ids(in_file_order(expected))}")
 
 
-def _scores(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, count: int, held: Path | Keys
+def _read_scores(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, count: int, keys: Path | AnswerKeys
 ) -> NDArray[np.float64]:
     name, path = info.filename, PurePosixPath(info.filename)
     if path.suffix == ".npy":
-        return scores_in_npy(_read(archive, info, NPY_BYTES * count), name, count)
-    scores = scores_by_id(parse_json(_read(archive, info, JSON_BYTES * count), name), name)
-    ids = _sorted_ids(held, path.stem)
+        return read_npy_scores(_read_member(archive, info, NPY_BYTES * count), name, count)
+    scores = scores_by_id(parse_json(_read_member(archive, info, JSON_BYTES * count), name), name)
+    ids = _sorted_ids(keys, path.stem)
     try:
-        return in_order(scores, ids)
+        return order_scores(scores, ids)
     except InvalidInput as error:
         raise InvalidInput(f"{name}: {str(error).removeprefix('predictions: ')}") from error
 
 
-def _sorted_ids(held: Path | Keys, stem: str) -> Sequence[str]:
-    raw = _keys(held).raw(stem)
+def _sorted_ids(keys: Path | AnswerKeys, stem: str) -> Sequence[str]:
+    raw = _as_answer_keys(keys).raw(stem)
     return sorted(raw["test_id_map"] if stem == COMPARISON else raw)
 
 
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, max_bytes: int) -> bytes:
     """Return a file's bytes; what a header says about its size is not believed, only obeyed."""
-    most += SLACK
-    if info.file_size > most:
+    max_bytes += SLACK
+    if info.file_size > max_bytes:
         raise InvalidInput(
-            f"{info.filename}: {info.file_size} bytes unpacked, and its scores take up {most} at most; "
+            f"{info.filename}: {info.file_size} bytes unpacked, and its scores take up {max_bytes} at most; "
             "save one number per test id"
         )
     with archive.open(info) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
         raise InvalidInput(f"{info.filename}: is larger than the zip says; zip the folder again")
     return data

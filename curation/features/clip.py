@@ -11,17 +11,17 @@ import torch
 from numpy.typing import NDArray
 
 from curation.features.encoder import EncoderUnavailable, Precision, unit_float32
-from curation.features.marked import BATCH, MarkedPictures
 from curation.features.pixels import SCALING, Normalisation
+from curation.features.region_images import BATCH_SIZE, RegionImageEncoder
 from curation.features.regions import Crop
-from curation.features.weights import SHA, SHORT, folder_of, folder_sha256, hub_commit
+from curation.features.weights import SHA_PREFIX, SHORT_DIGITS, folder_sha256, hub_commit, resolve_folder
 
 DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16}
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedClip:
-    """A CLIPModel, its picture settings, its tokenizer, and which weights they are: a sha256 or the hub's commit."""
+    """A CLIPModel with its normalisation and tokenizer. weights: a SHA-256 or the hub's commit."""
 
     model: Any
     norm: Normalisation
@@ -30,7 +30,7 @@ class LoadedClip:
     label: str
 
 
-class ClipEncoder(MarkedPictures):
+class ClipEncoder(RegionImageEncoder):
     """A CLIP model. ``source`` is a hub id such as ``openai/clip-vit-base-patch32``, or a folder."""
 
     is_clip = True
@@ -44,59 +44,59 @@ class ClipEncoder(MarkedPictures):
         crop: Crop = Crop.TWO_SQUARES,
     ) -> None:
         clip = load_clip(source)
-        self._device = chosen_device(device)
+        self._device = choose_device(device)
         self.precision = resolve_precision(precision, self._device)
         self._dtype = DTYPES[self.precision]
         self._model = clip.model.eval().to(self._device, self._dtype)
         self._tokenizer = clip.tokenizer
         self._crop = crop
         self._norm = clip.norm
-        # A fast tokenizer is set anew for each call, and refuses two calls at once.
+        # Each call changes the settings of a fast tokenizer, so it is not thread-safe.
         self._tokenizing = threading.Lock()
         self.name = f"CLIP {clip.label}"
-        self.revision = f"{clip.weights[: len(SHA) + SHORT]} {self.precision} {crop}"
+        self.revision = f"{clip.weights[: len(SHA_PREFIX) + SHORT_DIGITS]} {self.precision} {crop}"
         self.dim = int(clip.model.config.projection_dim)
-        self.preprocessing = described(self._norm, crop, self.precision, clip.weights)
+        self.preprocessing = describe_preprocessing(self._norm, crop, self.precision, clip.weights)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (n, dim) float32 rows of length 1; texts longer than the model takes are cut."""
+        """Return (n, dim) float32 rows of length 1; texts are cut to the model's maximum length."""
         rows = []
-        for start in range(0, len(texts), BATCH):
+        for start in range(0, len(texts), BATCH_SIZE):
             with self._tokenizing:
                 batch = self._tokenizer(
-                    list(texts[start : start + BATCH]),
+                    list(texts[start : start + BATCH_SIZE]),
                     padding=True,
                     truncation=True,
                     max_length=self._model.config.text_config.max_position_embeddings,
                     return_tensors="pt",
                 )
             with torch.inference_mode():
-                rows.append(_pooled(self._model.get_text_features(**batch.to(self._device))))
-        return unit_float32(torch.cat(rows).float().cpu().numpy()) if rows else self._none()
+                rows.append(_pooled_features(self._model.get_text_features(**batch.to(self._device))))
+        return unit_float32(torch.cat(rows).float().cpu().numpy()) if rows else self._empty_rows()
 
     def encode_pixels(self, pixels: torch.Tensor) -> NDArray[np.float32]:
-        """Return (n, dim) rows, one per picture, the mean of its views, not yet of length 1."""
+        """Return (n, dim) unnormalised rows, one per image: the mean of its views."""
         with torch.inference_mode():
-            views = _pooled(self._model.get_image_features(pixel_values=pixels.to(self._device)))
+            views = _pooled_features(self._model.get_image_features(pixel_values=pixels.to(self._device)))
         return self._mean_of_views(views)
 
 
-def chosen_device(wanted: str) -> torch.device:
-    """Return the device of that name; an empty one is the GPU where there is one."""
-    return torch.device(wanted or ("cuda" if torch.cuda.is_available() else "cpu"))
+def choose_device(name: str) -> torch.device:
+    """Return the device of that name; empty is the GPU, if there is one."""
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
-def resolve_precision(wanted: Precision, device: torch.device) -> Precision:
-    """Return bf16 or fp32; ``auto`` is bf16 where the device multiplies it in hardware."""
-    if wanted is not Precision.AUTO:
-        return wanted
+def resolve_precision(requested: Precision, device: torch.device) -> Precision:
+    """Return bf16 or fp32; ``auto`` is bf16 if the device multiplies it in hardware."""
+    if requested is not Precision.AUTO:
+        return requested
     if device.type == "cuda":
         return Precision.BF16 if torch.cuda.is_bf16_supported(including_emulation=False) else Precision.FP32
     return Precision.BF16 if _cpu_multiplies_bf16() else Precision.FP32
 
 
-def normalisation(processor: Any) -> Normalisation:
-    """Return what a CLIP image processor's settings say."""
+def read_normalisation(processor: Any) -> Normalisation:
+    """Return the normalisation of a CLIP image processor."""
     return Normalisation(
         side=int(processor.crop_size["height"]),
         mean=tuple(processor.image_mean),
@@ -104,8 +104,10 @@ def normalisation(processor: Any) -> Normalisation:
     )
 
 
-def described(norm: Normalisation, crop: Crop, precision: Precision, weights: str) -> dict[str, Any]:
-    """Return what is done to a picture before the tower, for manifests."""
+def describe_preprocessing(
+    norm: Normalisation, crop: Crop, precision: Precision, weights: str
+) -> dict[str, Any]:
+    """Return the preprocessing of images, for manifests."""
     return {
         "side": norm.side,
         "mean": list(norm.mean),
@@ -114,72 +116,79 @@ def described(norm: Normalisation, crop: Crop, precision: Precision, weights: st
         "scaling": SCALING,
         "decoding": "Pillow, full size",
         "precision": precision.value,
-        "batch": BATCH,
+        "batch": BATCH_SIZE,
         "weights": weights,
     }
 
 
 def _cpu_multiplies_bf16() -> bool:
-    known = (
+    probes = (
         getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     )
-    return any(supported is not None and bool(supported()) for supported in known)
+    return any(supported is not None and bool(supported()) for supported in probes)
 
 
 def load_clip(source: str) -> LoadedClip:
-    """Return what a hub id or a folder holds; all of it from one commit of the hub.
+    """Load a CLIP from a hub id or a folder; all files come from one commit of the hub.
 
     Raises:
-        EncoderUnavailable: it cannot be had.
+        EncoderUnavailable: it is not available.
     """
     from transformers import AutoTokenizer, CLIPModel  # noqa: PLC0415 - takes seconds to import
 
-    # The Pil class itself: the plain name falls back to it with a warning where torchvision is missing.
+    # The plain class name would fall back to this one with a warning, since torchvision is missing.
     from transformers.models.clip import CLIPImageProcessorPil  # noqa: PLC0415
 
-    def read(place: str, revision: str) -> tuple[Any, Any, Any]:
+    def load(source: str, revision: str) -> tuple[Any, Any, Any]:
         return (
-            CLIPModel.from_pretrained(place, use_safetensors=True, revision=revision),
-            CLIPImageProcessorPil.from_pretrained(place, revision=revision),
-            AutoTokenizer.from_pretrained(place, revision=revision),
+            CLIPModel.from_pretrained(source, use_safetensors=True, revision=revision),
+            CLIPImageProcessorPil.from_pretrained(source, revision=revision),
+            AutoTokenizer.from_pretrained(source, revision=revision),
         )
 
-    folder, (model, processor, tokenizer), commit = _read(source, read)
-    weights = SHA + folder_sha256(folder) if folder else commit
+    folder, (model, processor, tokenizer), commit = _load_at_commit(source, load)
+    weights = SHA_PREFIX + folder_sha256(folder) if folder else commit
     label = folder.name if folder else source
-    return LoadedClip(model, normalisation(processor), tokenizer, weights, label)
+    return LoadedClip(model, read_normalisation(processor), tokenizer, weights, label)
 
 
 def load_tokenizer(source: str) -> Any:
-    """Return the tokenizer alone of a hub id or a folder, as ``load_clip`` does; its weights need not be there.
+    """Load only the tokenizer of a hub id or a folder, as ``load_clip`` does; the weights may be missing.
 
     Raises:
-        EncoderUnavailable: it cannot be had.
+        EncoderUnavailable: it is not available.
     """
     from transformers import AutoTokenizer  # noqa: PLC0415 - takes seconds to import
 
-    return _read(source, lambda place, revision: AutoTokenizer.from_pretrained(place, revision=revision))[1]
+    return _load_at_commit(
+        source, lambda place, revision: AutoTokenizer.from_pretrained(place, revision=revision)
+    )[1]
 
 
-def _read(source: str, read: Callable[[str, str], Any]) -> tuple[Path | None, Any, str]:
-    """Return the folder that was meant, if one was, what ``read(source, revision)`` found, and the hub's commit."""
+def _load_at_commit(source: str, load: Callable[[str, str], Any]) -> tuple[Path | None, Any, str]:
+    """Return the folder, if ``source`` is one, the result of ``load(source, revision)``, and the hub's commit."""
     from safetensors import SafetensorError  # noqa: PLC0415
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
     disable_progress_bar()
-    folder = folder_of(source, EncoderUnavailable)
+    folder = resolve_folder(source, EncoderUnavailable)
     try:
         commit = "" if folder else hub_commit(source)
-        # One commit for every file, and never another that holds converted weights.
-        return folder, read(source, commit or "main"), commit
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:  # also cut-off or other weights
+        # One commit for all files; without it the library may use a commit with converted weights.
+        return folder, load(source, commit or "main"), commit
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:  # includes truncated or mismatched weights
         raise EncoderUnavailable(
-            f"CLIP weights {source!r} cannot be had: name a folder with config.json, model.safetensors and "
+            f"CLIP weights {source!r} are not available: give a folder with config.json, model.safetensors and "
             "the tokenizer's files, or a hub id that this machine can download; pickled weights are never read"
         ) from error
 
 
-def _pooled(output: object) -> torch.Tensor:
+def _pooled_features(output: object) -> torch.Tensor:
     # transformers 5 wraps the features; earlier versions returned the tensor itself.
     features = getattr(output, "pooler_output", output)
     assert isinstance(features, torch.Tensor)

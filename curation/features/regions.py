@@ -6,10 +6,10 @@ from PIL import Image as Pillow
 
 
 class Crop(StrEnum):
-    """How a picture that is no square becomes what a model takes.
+    """How a non-square image becomes a model's square input.
 
-    ``two_squares``: the squares at both ends, whose vectors are averaged (paper 001 B). ``centre``: the short side is
-    scaled and the middle cut out, as CLIP was trained. ``pad``: nothing is cut, the rest is the model's mean colour.
+    ``two_squares``: the squares at both ends, whose vectors are averaged (Hessel et al. 2022, appendix B). ``centre``:
+    the middle of the image scaled by its short side, as CLIP was trained. ``pad``: the whole image on the mean colour.
     """
 
     TWO_SQUARES = "two_squares"
@@ -18,12 +18,12 @@ class Crop(StrEnum):
 
     @property
     def views(self) -> int:
-        """How many squares a picture becomes."""
+        """Number of squares per image."""
         return 2 if self is Crop.TWO_SQUARES else 1
 
 
-def widescreen_squares(picture: Pillow.Image) -> tuple[Pillow.Image, Pillow.Image]:
-    """Return the two squares of side min(width, height) at either end of a picture."""
+def crop_end_squares(picture: Pillow.Image) -> tuple[Pillow.Image, Pillow.Image]:
+    """Return the squares of side min(width, height) at both ends of an image."""
     width, height = picture.size
     side = min(width, height)
     if width >= height:

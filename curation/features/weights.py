@@ -1,4 +1,4 @@
-"""Which weights a name means and which were loaded, so that a manifest names exactly what was used."""
+"""Identify the weights of a model name exactly, for manifests."""
 
 import hashlib
 from pathlib import Path
@@ -8,12 +8,12 @@ from curation.files import file_sha256
 from curation.records import InvalidInput
 
 WEIGHT_SUFFIXES = {".safetensors", ".bin", ".xml"}
-SHA = "sha256:"
-SHORT = 16  # digits of it that a revision carries; the manifest has all
+SHA_PREFIX = "sha256:"
+SHORT_DIGITS = 16  # digits of the hash in a revision; the manifest has all
 
 
 def folder_sha256(folder: Path) -> str:
-    """Return one sha256 over a model folder's files, weights, configuration and vocabulary, by name."""
+    """Return one SHA-256 over the weights, configuration and vocabulary files of a model's folder."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.is_file() and path.suffix in WEIGHT_SUFFIXES | {".json", ".txt"}:
@@ -21,34 +21,34 @@ def folder_sha256(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def folder_of(source: str, unavailable: type[InvalidInput]) -> Path | None:
-    """Return the folder that is meant, or ``None`` for a hub id.
+def resolve_folder(source: str, error_class: type[InvalidInput]) -> Path | None:
+    """Return the folder of a model name, or ``None`` for a hub id.
 
-    What is absolute or starts with a dot is a folder, anything else a hub id: which of both a name means never
-    depends on where a worker happens to stand.
+    Absolute paths and paths that start with a dot are folders, all other names hub ids. So the meaning of a name does
+    not depend on a worker's current folder.
 
     Raises:
-        unavailable: it is neither, or a hub id that is also a folder here, which would be read in its stead.
+        error_class: it is neither, or a hub id for which a folder exists here, which the library would read instead.
     """
     if Path(source).is_absolute() or source.startswith("."):
         return Path(source).absolute()
     if not is_hub_id(source):
-        raise unavailable(
-            f"model {source!r} is neither a hub id such as openai/clip-vit-base-patch32 nor a folder's path; write a "
-            f"folder as its absolute path or as ./{source}"
+        raise error_class(
+            f"model {source!r} is neither a hub id such as openai/clip-vit-base-patch32 nor a folder's path; give a "
+            f"folder as an absolute path or as ./{source}"
         )
     if Path(source).exists():
-        raise unavailable(
-            f"model {source!r} is a hub id, and {Path(source).absolute()} lies here, which would be read in its "
-            "stead; name the folder by that path, or start the worker in another folder"
+        raise error_class(
+            f"model {source!r} is a hub id, but the folder {Path(source).absolute()} would be read instead; "
+            "give the folder by that path, or start the worker in another folder"
         )
     return None
 
 
 def hub_commit(source: str) -> str:
-    """Return the hub's present commit of a model, or, where the hub cannot be asked, the one that was fetched last.
+    """Return the hub's current commit of a model; offline, the commit that was downloaded last.
 
-    Raises OSError when there is none. ``transformers`` itself no longer says which commit it loaded.
+    Raises OSError if there is none. ``transformers`` does not report the commit that it loads.
     """
     from transformers.utils import cached_file  # noqa: PLC0415 - takes seconds
 

@@ -22,10 +22,10 @@ from curation.leaderboard.selectors import boards as stored
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import entries
 
-NO_KEY = "key: there is none; send the header Authorization: Bearer and your team's key"
+MISSING_KEY_MESSAGE = "key: there is none; send the header Authorization: Bearer and your team's key"
 
 
-class TeamKey(BaseAuthentication):
+class TeamKeyAuthentication(BaseAuthentication):
     """``Authorization: Bearer <key>``; the leaderboard is the address's."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, LeaderboardTeam] | None:
@@ -40,7 +40,9 @@ class TeamKey(BaseAuthentication):
             return None
         board = stored.built_board(request.parser_context["kwargs"]["slug"])
         try:
-            team = entries.enter(board=board, key=key.strip(), address=BaseThrottle().get_ident(request))
+            team = entries.authenticate_team(
+                board=board, key=key.strip(), address=BaseThrottle().get_ident(request)
+            )
         except entries.UnknownKey as error:
             raise AuthenticationFailed(str(error)) from error
         except entries.LimitReached as error:
@@ -82,11 +84,11 @@ class SubmitThrottle(SimpleRateThrottle):
 class BoardView(APIView):
     """Base of what whoever may see a leaderboard reads: its active teams, by their keys, and whom pages show it."""
 
-    authentication_classes = [TeamKey, SessionAuthentication]
+    authentication_classes = [TeamKeyAuthentication, SessionAuthentication]
     permission_classes = [AllowAny]  # whether a leaderboard may be seen depends on the leaderboard
     throttle_classes = [ReadThrottle]
 
-    def board(self, request: Request, slug: str) -> Leaderboard:
+    def get_board(self, request: Request, slug: str) -> Leaderboard:
         """Return the leaderboard. Raises Http404 for whoever may not see it."""
         team = request.auth
         if isinstance(team, LeaderboardTeam) and team.is_active:
@@ -105,22 +107,22 @@ class TableView(BoardView):
 
     def get(self, request: Request, slug: str) -> Response:
         """Return measures, entries and references."""
-        board = self.board(request, slug)
-        found = self._table(request, board, kept=False)
-        if stored.shows_kept(board):
-            final = self._table(request, board, kept=True)
+        board = self.get_board(request, slug)
+        found = self._table(request, board, private=False)
+        if stored.shows_private_figures(board):
+            final = self._table(request, board, private=True)
             found["kept"] = {name: final[name] for name in ("measures", "entries", "references")}
-        return Response(found | {"files": _files(request, board)})
+        return Response(found | {"files": _files_json(request, board)})
 
-    def _table(self, request: Request, board: Leaderboard, *, kept: bool) -> dict[str, Any]:
+    def _table(self, request: Request, board: Leaderboard, *, private: bool) -> dict[str, Any]:
         table = tables.make_table(
             board,
             stored.shown_entries(board),
             sort=request.query_params.get("sort", ""),
             every_entry=request.query_params.get("all") == "1",
-            kept=kept,
+            private=private,
         )
-        return _table(board, table)
+        return _table_json(board, table)
 
 
 class FilesView(BoardView):
@@ -128,7 +130,7 @@ class FilesView(BoardView):
 
     def get(self, request: Request, slug: str) -> Response:
         """Return the names, sizes and addresses."""
-        return Response({"files": _files(request, self.board(request, slug))})
+        return Response({"files": _files_json(request, self.get_board(request, slug))})
 
 
 class FileView(BoardView):
@@ -144,7 +146,7 @@ class FileView(BoardView):
 
     def get(self, request: Request, slug: str, name: str) -> FileResponse:
         """Send the file."""
-        board = self.board(request, slug)
+        board = self.get_board(request, slug)
         found = stored.public_file(board, name)
         if found is None:
             raise Http404
@@ -159,7 +161,7 @@ class FileView(BoardView):
 class TeamView(APIView):
     """Base of what only a team may do: its key is the permission, a session counts for nothing."""
 
-    authentication_classes = [TeamKey]
+    authentication_classes = [TeamKeyAuthentication]
     permission_classes = [AllowAny]  # initial() asks for the key
     throttle_classes: list[type[BaseThrottle]] = [ReadThrottle]
 
@@ -167,18 +169,20 @@ class TeamView(APIView):
         """Refuse a request without a key."""
         super().initial(request, *args, **kwargs)
         if not isinstance(request.auth, LeaderboardTeam):
-            raise NotAuthenticated(NO_KEY)
+            raise NotAuthenticated(MISSING_KEY_MESSAGE)
 
 
 class SubmissionInput(serializers.Serializer[Any]):
     """Form of a submission; the zip itself is checked when it is scored."""
 
     file = serializers.FileField(allow_empty_file=True)
-    model = serializers.CharField(max_length=entries.LONGEST_MODEL)
+    model = serializers.CharField(max_length=entries.MAX_MODEL_LENGTH)
     description = serializers.CharField(
-        max_length=entries.LONGEST_DESCRIPTION, required=False, allow_blank=True, default=""
+        max_length=entries.MAX_DESCRIPTION_LENGTH, required=False, allow_blank=True, default=""
     )
-    url = serializers.CharField(max_length=entries.LONGEST_URL, required=False, allow_blank=True, default="")
+    url = serializers.CharField(
+        max_length=entries.MAX_URL_LENGTH, required=False, allow_blank=True, default=""
+    )
 
 
 class SubmissionsView(TeamView):
@@ -193,17 +197,17 @@ class SubmissionsView(TeamView):
     def get(self, request: Request, slug: str) -> Response:
         """Return the team's entries, newest first, and what is left of its limits."""
         team = cast(LeaderboardTeam, request.auth)
-        so_far, board = stored.used(team), team.leaderboard
+        usage, board = stored.team_usage(team), team.leaderboard
         return Response(
             {
                 "team": team.name,
                 "limits": {
                     "daily": board.daily_limit,
-                    "used_within_24_hours": so_far.today,
+                    "used_within_24_hours": usage.today,
                     "total": board.total_limit,
-                    "used": so_far.total,
+                    "used": usage.total,
                 },
-                "submissions": [_submission(request, entry) for entry in stored.entries_of_team(team)],
+                "submissions": [_submission_json(request, entry) for entry in stored.team_entries(team)],
             }
         )
 
@@ -214,15 +218,15 @@ class SubmissionsView(TeamView):
         given = body.validated_data
         file = cast(UploadedFile, given["file"])
         try:
-            entry, new = entries.submit(
+            entry, is_new = entries.submit_entry(
                 team=cast(LeaderboardTeam, request.auth),
-                about=entries.About(given["model"], given["description"], given["url"]),
+                description=entries.ModelDescription(given["model"], given["description"], given["url"]),
                 upload=entries.Upload(file.chunks(), file.name or ""),
             )
         except entries.LimitReached as error:
             raise Throttled(detail=str(error)) from error
-        code = status.HTTP_201_CREATED if new else status.HTTP_200_OK
-        return Response(_submission(request, entry), status=code)
+        code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
+        return Response(_submission_json(request, entry), status=code)
 
 
 class SubmissionView(TeamView):
@@ -231,10 +235,10 @@ class SubmissionView(TeamView):
     def get(self, request: Request, slug: str, entry_id: int) -> Response:
         """Return state, figures and defect."""
         team = cast(LeaderboardTeam, request.auth)
-        entry = stored.entries_of_team(team).filter(pk=entry_id).first()
+        entry = stored.team_entries(team).filter(pk=entry_id).first()
         if entry is None:
             raise Http404
-        return Response(_submission(request, entry))
+        return Response(_submission_json(request, entry))
 
 
 class WithdrawalView(TeamView):
@@ -243,14 +247,14 @@ class WithdrawalView(TeamView):
     def post(self, request: Request, slug: str, entry_id: int) -> Response:
         """Withdraw it, and return it as it stands then."""
         team = cast(LeaderboardTeam, request.auth)
-        entry = stored.entries_of_team(team).filter(pk=entry_id).first()
+        entry = stored.team_entries(team).filter(pk=entry_id).first()
         if entry is None:
             raise Http404
-        entries.withdraw(team=team, entry=entry)
-        return Response(_submission(request, entry))
+        entries.withdraw_entry(team=team, entry=entry)
+        return Response(_submission_json(request, entry))
 
 
-def _files(request: Request, board: Leaderboard) -> list[dict[str, Any]]:
+def _files_json(request: Request, board: Leaderboard) -> list[dict[str, Any]]:
     return [
         {
             "name": file.name,
@@ -261,7 +265,7 @@ def _files(request: Request, board: Leaderboard) -> list[dict[str, Any]]:
     ]
 
 
-def _submission(request: Request, entry: LeaderboardEntry) -> dict[str, Any]:
+def _submission_json(request: Request, entry: LeaderboardEntry) -> dict[str, Any]:
     return {
         "id": entry.pk,
         "address": reverse(
@@ -277,14 +281,14 @@ def _submission(request: Request, entry: LeaderboardEntry) -> dict[str, Any]:
         "is_hidden": entry.is_hidden,
         "is_withdrawn": entry.is_withdrawn,
         "defect": entry.defect,
-        "notes": stored.notes_of(entry),
-        "figures": tables.rounded(entry.figures),
+        "notes": stored.entry_notes(entry),
+        "figures": tables.round_figures(entry.figures),
         "created_at": entry.created_at,
         "scored_at": entry.scored_at,
     }
 
 
-def _table(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
+def _table_json(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
     names = [measure.name for measure in table.measures]
     return {
         "leaderboard": board.slug,
@@ -306,30 +310,31 @@ def _table(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
                 "unit": measure.unit,
                 "better": measure.better.value,
                 "count": count,
-                "counted": measure.counted,
+                "counted": measure.count_label,
             }
             for measure, count in zip(table.measures, table.counts, strict=True)
         ],
         "entries": [
             {
-                "place": row.place,
+                "place": row.rank,
                 "team": row.entry.team.name,
                 "model": row.entry.model,
                 "description": row.entry.description,
                 "url": row.entry.url,
                 "created_at": row.entry.created_at,
-                "figures": _figures(names, row.figures),
+                "figures": _figures_json(names, row.figures),
             }
             for row in table.rows
         ],
         "references": [
-            {"name": one.name, "figures": _figures(names, one.figures)} for one in table.references
+            {"name": reference.name, "figures": _figures_json(names, reference.figures)}
+            for reference in table.references
         ],
     }
 
 
-def _figures(names: list[str], figures: Any) -> dict[str, dict[str, float | None]]:
+def _figures_json(names: list[str], figures: Any) -> dict[str, dict[str, float | None]]:
     return {
-        name: {"value": one.value, "low": one.low, "high": one.high}
-        for name, one in zip(names, figures, strict=True)
+        name: {"value": figure.value, "low": figure.low, "high": figure.high}
+        for name, figure in zip(names, figures, strict=True)
     }

@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from curation.models.versions import DatasetVersion
 from hits.models import Job, Project
-from hits.models.base import AppendOnly, Created
+from hits.models.base import AppendOnly, CreatedByModel
 
 
 class EntryState(StrEnum):
@@ -18,7 +18,7 @@ class EntryState(StrEnum):
     REFUSED = "refused"
 
 
-class Leaderboard(Created):
+class Leaderboard(CreatedByModel):
     """One split of a sealed version on which teams compare their models.
 
     ``path`` is a folder below the media folder, never served as such: ``public/`` holds the instances and sorted ids
@@ -50,7 +50,7 @@ class Leaderboard(Created):
         return self.title
 
 
-class LeaderboardTeam(Created):
+class LeaderboardTeam(CreatedByModel):
     """Who hands in. ``token_sha256`` is of a secret that is shown once and never kept."""
 
     leaderboard = models.ForeignKey(Leaderboard, on_delete=models.PROTECT, related_name="teams")

@@ -10,19 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.evaluation.answer_keys import (
+    COMPARISON,
+    AnswerKeyFolder,
+    Subset,
+    parse_answer_key,
+    split_held_out,
+)
 from curation.evaluation.figures import judges_figures
-from curation.evaluation.held_keys import COMPARISON, HeldKeys, Share, parse_key, shares_without
 from curation.evaluation.localization import LocalizationKey, chance_shares
-from curation.evaluation.retrieval import RetrievalKey, by_chance
-from curation.evaluation.submission import Submission, largest_submission, read_submission, score_shares
+from curation.evaluation.retrieval import RetrievalKey, chance_figures
+from curation.evaluation.submission import Submission, max_submission_bytes, read_submission, score_subsets
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
-from curation.files import file_sha256, partial_folder, put_folder
+from curation.files import file_sha256, partial_folder, publish_folder
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry
 from curation.leaderboard.selectors.boards import (
     ARCHIVE,
     HELD,
-    KEPT_FIGURES,
     PHOTO_LIST,
+    PRIVATE_FIGURES,
     PUBLIC,
     board_folder,
 )
@@ -45,7 +51,7 @@ class BoardKeys:
 
     def __init__(self, board: Leaderboard) -> None:
         self._board = board
-        self._held = HeldKeys(board_folder(board) / HELD)
+        self._held = AnswerKeyFolder(board_folder(board) / HELD)
 
     def raw(self, name: str) -> Mapping[str, Any]:
         """Return the key of one file. Raises KeyFault when it is lost, cannot be read, or has lost some ids."""
@@ -53,14 +59,14 @@ class BoardKeys:
             raw = self._held.raw(name)
             ids = len(raw["test_id_map"] if name == COMPARISON else raw)
         except (ValueError, LookupError, TypeError, OSError) as error:  # InvalidInput is a ValueError
-            raise self.fault(f"the held key of {name} is lost or broken", error) from error
+            raise self.key_fault(f"the held key of {name} is lost or broken", error) from error
         if ids != self._board.tasks[name]:
-            raise self.fault(
+            raise self.key_fault(
                 f"the held key of {name} has {ids} test ids, and {self._board.tasks[name]} were written"
             )
         return raw
 
-    def shares(self) -> list[Share]:
+    def shares(self) -> list[Subset]:
         """Return what is shown at once, and what is kept for the end where something is.
 
         Raises:
@@ -69,21 +75,21 @@ class BoardKeys:
         try:
             kept = self._held.kept()
         except (ValueError, LookupError, TypeError, OSError) as error:
-            raise self.fault("the list of what is kept for the end is broken", error) from error
+            raise self.key_fault("the list of what is kept for the end is broken", error) from error
         if bool(kept) != bool(self._board.options.get("private_share")):
-            raise self.fault("the list of what is kept for the end is lost")
-        return shares_without(kept)
+            raise self.key_fault("the list of what is kept for the end is lost")
+        return split_held_out(kept)
 
-    def fault(self, words: str, error: Exception | None = None) -> KeyFault:
+    def key_fault(self, message: str, error: Exception | None = None) -> KeyFault:
         """Return the fault in one line for those who run the leaderboard, without the server's folders."""
         found = str(error).replace(str(board_folder(self._board)), self._board.path).partition(";")[0]
-        why = f" ({found})" if error else ""
+        detail = f" ({found})" if error else ""
         return KeyFault(
-            f"{words}{why}; restore {self._board.path}/{HELD} in the media folder, then resume this job"
+            f"{message}{detail}; restore {self._board.path}/{HELD} in the media folder, then resume this job"
         )
 
 
-def build(board: Leaderboard, progress: Progress) -> dict[str, Any]:
+def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
     """Write a leaderboard's instances, ids and keys into its folder, whole or not at all, and return the counts.
 
     Repeatable: one that is built stays as it is.
@@ -93,16 +99,16 @@ def build(board: Leaderboard, progress: Progress) -> dict[str, Any]:
     """
     if board.sha256:
         return {"files": len(board.tasks)}
-    home = board_folder(board)
+    folder = board_folder(board)
     try:
-        with partial_folder(home) as partial:
-            written = _write(board, partial, progress)
+        with partial_folder(folder) as partial:
+            written = _write_files(board, partial, progress)
             counts = _list_photos(board, partial, written)
-            facts = _facts(partial, written) | {"photos": counts}
-            _pack(partial)
-            if home.exists():  # of a run that died before it was written down: nobody has seen it
-                shutil.rmtree(home)
-            put_folder(partial, home)
+            facts = _key_facts(partial, written) | {"photos": counts}
+            _pack_archive(partial)
+            if folder.exists():  # of a run that died before it was written down: nobody has seen it
+                shutil.rmtree(folder)
+            publish_folder(partial, folder)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     tasks = dict(written.expected)
@@ -110,7 +116,7 @@ def build(board: Leaderboard, progress: Progress) -> dict[str, Any]:
     return {"files": len(tasks), "scores": sum(tasks.values()), "photos": counts, **written.left_out}
 
 
-def score(entry: LeaderboardEntry, progress: Progress) -> dict[str, Any]:
+def score_submission(entry: LeaderboardEntry, progress: Progress) -> dict[str, Any]:
     """Score a submission, or write down its defect. Repeatable: one that was dealt with stays as it is.
 
     Anything but a defect of the zip fails the job, which can be resumed; the entry then waits.
@@ -122,13 +128,13 @@ def score(entry: LeaderboardEntry, progress: Progress) -> dict[str, Any]:
     if entry.state != EntryState.QUEUED:
         return {"state": entry.state}
     board, path = entry.team.leaderboard, entry_file(entry)
-    _check_kept(entry, path)
+    _check_stored_zip(entry, path)
     progress.advance(0, total=2)
     keys = BoardKeys(board)
     try:
-        read = read_submission(path, file_name=entry.file_name, expected=board.tasks, held=keys)
+        read = read_submission(path, file_name=entry.file_name, expected=board.tasks, keys=keys)
     except InvalidInput as defect:
-        record_refused(entry=entry, defect=_told(str(defect), entry))
+        record_refused(entry=entry, defect=_hide_server_paths(str(defect), entry))
         return {"state": entry.state}
     progress.advance(1)
     record_scored(entry=entry, figures=_figures(read, keys, board))
@@ -136,26 +142,26 @@ def score(entry: LeaderboardEntry, progress: Progress) -> dict[str, Any]:
     return {"state": entry.state, "notes": list(read.notes)}
 
 
-def _check_kept(entry: LeaderboardEntry, path: Path) -> None:
+def _check_stored_zip(entry: LeaderboardEntry, path: Path) -> None:
     """Tell a file that we lost or spoiled, which no team is charged with, from a broken submission."""
     try:
-        is_theirs = file_sha256(path) == entry.sha256
+        is_unchanged = file_sha256(path) == entry.sha256
     except OSError as error:
         raise Refused(f"entry {entry.pk}: its zip is missing; restore the media folder") from error
-    if not is_theirs:
+    if not is_unchanged:
         raise Refused(f"entry {entry.pk}: its zip changed since it was handed in; restore the media folder")
 
 
 def _figures(read: Submission, keys: BoardKeys, board: Leaderboard) -> dict[str, Any]:
     """Return the figures of what was read, and so has as many finite scores as are asked for: what fails is a key."""
     try:
-        shown, *kept = score_shares(read, keys, rng=_generator(board.sha256), shares=keys.shares())
+        shown, *kept = score_subsets(read, keys, rng=_generator(board.sha256), subsets=keys.shares())
     except InvalidInput as error:
-        raise keys.fault("a held key is broken", error) from error
-    return shown | {KEPT_FIGURES: kept[0]} if kept else shown
+        raise keys.key_fault("a held key is broken", error) from error
+    return shown | {PRIVATE_FIGURES: kept[0]} if kept else shown
 
 
-def _write(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
+def _write_files(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
     """Write the files; the archive and the figures of the keys are one more step."""
     proposals = None
     if board.options.get("proposals"):
@@ -163,7 +169,7 @@ def _write(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
         if proposals is None:
             raise Refused("proposals: the run is gone; make another leaderboard")
 
-    def tell(done: int, total: int) -> None:
+    def report_progress(done: int, total: int) -> None:
         progress.advance(done, total=total + 1)
 
     return write_evaluation_sets(
@@ -171,8 +177,8 @@ def _write(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
         split=board.split,
         out=out,
         proposals=proposals,
-        kept_percent=board.options.get("private_share", 0),
-        tell=tell,
+        private_percent=board.options.get("private_share", 0),
+        report_progress=report_progress,
     )
 
 
@@ -181,13 +187,13 @@ def _list_photos(board: Leaderboard, folder: Path, written: WrittenSets) -> dict
 
     So they need no second place on the disk, and one that is taken down is sent no more.
     """
-    passing = board.options.get("passing", photos.LICENSED)
+    passing = board.options.get("passing", photos.LICENSED_PHOTOS)
     rows = list(photos.photo_rows(board.version, written.photos, passing=passing))
     (folder / PUBLIC / PHOTO_LIST).write_bytes(pretty_json(rows))
     return photos.photo_counts(rows)
 
 
-def _pack(folder: Path) -> None:
+def _pack_archive(folder: Path) -> None:
     """Pack what may be downloaded into one archive, so that a download costs no work."""
     public = folder / PUBLIC
     with zipfile.ZipFile(folder / ARCHIVE, "x", zipfile.ZIP_DEFLATED) as archive:
@@ -196,16 +202,16 @@ def _pack(folder: Path) -> None:
                 archive.write(path, path.relative_to(public).as_posix())
 
 
-def _told(defect: str, entry: LeaderboardEntry) -> str:
+def _hide_server_paths(defect: str, entry: LeaderboardEntry) -> str:
     """Return a defect without where things lie on this server."""
     path = entry_file(entry)
     home = board_folder(entry.team.leaderboard)
-    for place, words in (
+    for path_text, replacement in (
         (str(path), entry.file_name),
         (str(home), "leaderboard"),
         (path.name, entry.file_name),
     ):
-        defect = defect.replace(place, words)
+        defect = defect.replace(path_text, replacement)
     return defect
 
 
@@ -214,59 +220,63 @@ def _generator(sha256: str) -> np.random.Generator:
     return np.random.default_rng(int(sha256[:15], 16))
 
 
-def _facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
+def _key_facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
     """Return what the keys tell before anybody hands in: how people agree, what chance reaches, and over how many."""
-    held = HeldKeys(folder / HELD)
-    shown, *kept = shares_without(held.kept())
-    facts = _facts_of_share(held, written, shown)
+    held = AnswerKeyFolder(folder / HELD)
+    shown, *kept = split_held_out(held.kept())
+    facts = _share_facts(held, written, shown)
     return {
         **facts,
-        **({KEPT_FIGURES: _facts_of_share(held, written, kept[0])} if kept else {}),
+        **({PRIVATE_FIGURES: _share_facts(held, written, kept[0])} if kept else {}),
         "without": [name for name, count in facts["counts"].items() if not count],
-        "largest": largest_submission(written.expected),
+        "largest": max_submission_bytes(written.expected),
     }
 
 
-def _facts_of_share(held: HeldKeys, written: WrittenSets, share: Share) -> dict[str, Any]:
+def _share_facts(held: AnswerKeyFolder, written: WrittenSets, share: Subset) -> dict[str, Any]:
     people: dict[str, Any] = {}
     chance: dict[str, Any] = {}
     counts: dict[str, int] = {}
     sizes: list[tuple[int, int]] = []  # of a chunk, and of the share's part of it
     for name in written.expected:
-        key = parse_key(name, held.raw(name))
+        key = parse_answer_key(name, held.raw(name))
         if isinstance(key, RetrievalKey):
             sizes.append((len(key.ids), int(share(key.ids).sum())))
         elif isinstance(key, LocalizationKey):
             given, proposed = share(list(key.true_pairs)), share(key.proposals.names)
             chance |= {
-                "gt_accuracy": _plain(_true_by_chance(key, given)),
-                "auto_accuracy": _plain(_auto_by_chance(key, proposed)),
+                "gt_accuracy": _figure_without_interval(_chance_true_accuracy(key, given)),
+                "auto_accuracy": _figure_without_interval(_chance_auto_accuracy(key, proposed)),
             }
             counts |= {"gt_accuracy": int(given.sum()), "auto_accuracy": int(proposed.sum())}
         else:
-            counted = share([one.instance for one in key.instances])
-            instances = tuple(one for one, is_in in zip(key.instances, counted, strict=True) if is_in)
+            counted = share([instance.instance for instance in key.instances])
+            instances = tuple(
+                instance for instance, is_in in zip(key.instances, counted, strict=True) if is_in
+            )
             known = judges_figures(replace(key, instances=instances), rng=_generator(written.manifest_sha256))
             people["comparison"], chance["comparison"] = known["human"], known["random"]
             counts["comparison"] = known["images"]
-    if asked := [size for size, part in sizes if part]:
-        chance |= {name: _plain(value) for name, value in by_chance(asked).items()}
+    if chunk_sizes := [size for size, part in sizes if part]:
+        chance |= {
+            name: _figure_without_interval(value) for name, value in chance_figures(chunk_sizes).items()
+        }
     if sizes:
         counts |= dict.fromkeys(("p_at_1", "im2txt", "txt2im"), sum(part for _, part in sizes))
     return {"references": {"human": people, "random": chance}, "counts": counts}
 
 
-def _true_by_chance(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
+def _chance_true_accuracy(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
     """Return the expected accuracy of an assignment at random: any pair is met by one in n of them."""
     shares = np.array([pairs.correct.mean() for pairs in key.true_pairs.values()])[counted]
     return float(100 * shares.mean()) if shares.size else None
 
 
-def _auto_by_chance(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
+def _chance_auto_accuracy(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
     """Return the expected accuracy of picking one of the proposed boxes at random."""
     shares = chance_shares(key.proposals)[counted]
     return float(100 * shares.mean()) if shares.size else None
 
 
-def _plain(value: float | None) -> dict[str, float | None]:
+def _figure_without_interval(value: float | None) -> dict[str, float | None]:
     return {"value": value, "low": None, "high": None}

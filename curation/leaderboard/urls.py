@@ -10,31 +10,31 @@ from curation.leaderboard.api import (
     TableView,
     WithdrawalView,
 )
-from curation.leaderboard.views import boards, desk
+from curation.leaderboard.views import boards, organiser
 
 _DESK = "projects/<slug:slug>/leaderboards/<int:board_id>/"
 _BOARD = "leaderboards/<slug:slug>/"
 
 urlpatterns = [
-    path("projects/<slug:slug>/leaderboards/", desk.boards, name="leaderboards"),
-    path(_DESK, desk.desk, name="leaderboard-desk"),
-    path(f"{_DESK}open", desk.open_or_close, name="leaderboard-open"),
-    path(f"{_DESK}publish", desk.publish, name="leaderboard-publish"),
-    path(f"{_DESK}teams", desk.team_add, name="leaderboard-teams"),
-    path(f"{_DESK}teams/<int:team_id>/key", desk.team_key, name="leaderboard-team-key"),
-    path(f"{_DESK}teams/<int:team_id>/active", desk.team_active, name="leaderboard-team-active"),
+    path("projects/<slug:slug>/leaderboards/", organiser.board_list, name="leaderboards"),
+    path(_DESK, organiser.manage_board, name="leaderboard-desk"),
+    path(f"{_DESK}open", organiser.set_open, name="leaderboard-open"),
+    path(f"{_DESK}publish", organiser.publish, name="leaderboard-publish"),
+    path(f"{_DESK}teams", organiser.team_add, name="leaderboard-teams"),
+    path(f"{_DESK}teams/<int:team_id>/key", organiser.team_key, name="leaderboard-team-key"),
+    path(f"{_DESK}teams/<int:team_id>/active", organiser.team_active, name="leaderboard-team-active"),
     path(
         f"{_DESK}entries/<int:entry_id>/hidden",
-        desk.entry_hidden,
+        organiser.entry_hidden,
         name="leaderboard-entry-hidden",
     ),
     path("leaderboards/", boards.board_list, name="leaderboard-list"),
     path(_BOARD, boards.board, name="leaderboard"),
     path(f"{_BOARD}submit", boards.submit, name="leaderboard-submit"),
-    path(f"{_BOARD}mine", boards.mine, name="leaderboard-mine"),
+    path(f"{_BOARD}mine", boards.team_submissions, name="leaderboard-mine"),
     path(f"{_BOARD}entries/<str:receipt>", boards.entry, name="leaderboard-entry"),
     path(f"{_BOARD}entries/<str:receipt>/withdraw", boards.withdraw, name="leaderboard-withdraw"),
-    path(f"{_BOARD}files/<path:name>", boards.file, name="leaderboard-file"),
+    path(f"{_BOARD}files/<path:name>", boards.download_file, name="leaderboard-file"),
     path(f"api/{_BOARD}", TableView.as_view(), name="api-leaderboard"),
     path(f"api/{_BOARD}files/", FilesView.as_view(), name="api-leaderboard-files"),
     path(f"api/{_BOARD}files/<path:name>", FileView.as_view(), name="api-leaderboard-file"),

@@ -5,16 +5,16 @@ from typing import Any
 
 from curation.models import DatasetVersion
 from curation.scorer.recipes import COLUMN_MEASURES, TABLE_COLUMNS, TABLES
-from curation.services.ablation_tables import AblationRow, Cell, RowState, curve
+from curation.services.ablation_tables import AblationRow, Cell, RowState, batch_size_curve
 
-STATES = {
+STATE_LABELS = {
     RowState.TRAINED: "trained, not evaluated",
     RowState.MISSING: "not made",
     RowState.OTHERS: "not ours",
 }
 
 
-def statement(version: DatasetVersion, split: str, rows: Iterable[AblationRow]) -> str:
+def describe_limits(version: DatasetVersion, split: str, rows: Iterable[AblationRow]) -> str:
     """Say what may not be concluded: ours is another dataset, and other models."""
     models = sorted({row.scorer.config.get("model", "") for row in rows if row.scorer is not None} - {""})
     started = f", from {', '.join(models)}" if models else ""
@@ -26,21 +26,21 @@ def statement(version: DatasetVersion, split: str, rows: Iterable[AblationRow]) 
     )
 
 
-def as_lines(rows: Sequence[AblationRow]) -> Iterator[str]:
+def table_lines(rows: Sequence[AblationRow]) -> Iterator[str]:
     """Yield the lines of all tables; each cell is paper | ours (interval)."""
     for table in TABLES:
         members = [row for row in rows if table in row.recipe.tables]
         shown = TABLE_COLUMNS[table]
         lines = [["", *(COLUMN_MEASURES[name].short for name in shown), ""]]
-        for row in _ordered(table, members):
+        for row in _order_rows(table, members):
             cells = [_cell(row.cells[name]) for name in shown]
-            lines.append([row.recipe.words, *cells, _rests_on(row, shown)])
+            lines.append([row.recipe.label, *cells, _describe_row(row, shown)])
         yield ""
         yield f"{table}: paper | ours (95 % interval)"
-        yield from _aligned(lines)
+        yield from _align_columns(lines)
 
 
-def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+def _align_columns(lines: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield lines of columns, the first and the last one to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for first, *cells, last in lines:
@@ -48,8 +48,8 @@ def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"{first:{widths[0]}}{middle}  {last}".rstrip()
 
 
-def _ordered(table: str, rows: Sequence[AblationRow]) -> list[AblationRow]:
-    return [row for _, row in curve(rows)] if table == "Figure 5" else list(rows)
+def _order_rows(table: str, rows: Sequence[AblationRow]) -> list[AblationRow]:
+    return [row for _, row in batch_size_curve(rows)] if table == "Figure 5" else list(rows)
 
 
 def _cell(cell: Cell) -> str:
@@ -61,29 +61,29 @@ def _cell(cell: Cell) -> str:
     return f"{paper} | {cell.value:.1f} ({cell.low:.1f}–{cell.high:.1f})"
 
 
-def _rests_on(row: AblationRow, shown: Sequence[str]) -> str:
+def _describe_row(row: AblationRow, shown: Sequence[str]) -> str:
     """Say what a row rests on, and what speaks against its figures."""
-    counted = row.counted(shown)
-    said = [
-        STATES.get(row.state, "") or (f"n: {counted}" if counted else ""),
+    counted = row.describe_counts(shown)
+    parts = [
+        STATE_LABELS.get(row.state, "") or (f"n: {counted}" if counted else ""),
         f"from {row.model}" if row.model else "",
-        f"unlike the recipe: {', '.join(row.differs)}" if row.differs else "",
-        f"! {row.known_words}" if row.known_words else "",
+        f"unlike the recipe: {', '.join(row.differences)}" if row.differences else "",
+        f"! {row.known_pairs_warning}" if row.known_pairs_warning else "",
     ]
-    return "; ".join(filter(None, said))
+    return "; ".join(filter(None, parts))
 
 
-def as_json(rows: Iterable[AblationRow]) -> list[dict[str, Any]]:
+def rows_as_json(rows: Iterable[AblationRow]) -> list[dict[str, Any]]:
     """Return the rows as plain values."""
     return [
         {
             "recipe": row.recipe.name,
-            "words": row.recipe.words,
+            "words": row.recipe.label,
             "tables": list(row.recipe.tables),
             "state": row.state.value,
             "scorer": row.scorer.pk if row.scorer is not None else None,
             "evaluation": row.evaluation.pk if row.evaluation is not None else None,
-            "differs": list(row.differs),
+            "differs": list(row.differences),
             "pairs_known_from_training": row.known_pairs,
             "cells": {
                 name: {

@@ -2,7 +2,7 @@
 
 from os.path import sep
 
-from curation.selectors.scorers import PREFIX
+from curation.selectors.scorers import SCORER_PREFIX
 from hits.management.jobs import absolute_model
 
 
@@ -11,5 +11,5 @@ def absolute_encoder(given: str) -> str:
 
     So does that of a scorer which is called like a folder in sight, such as the one that it was imported from.
     """
-    place = given.removeprefix(PREFIX)
-    return given if place != given and sep not in place else absolute_model(given)
+    without_prefix = given.removeprefix(SCORER_PREFIX)
+    return given if without_prefix != given and sep not in without_prefix else absolute_model(given)

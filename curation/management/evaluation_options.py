@@ -4,12 +4,12 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from typing import Any
 
-from curation.evaluation.sets import BOXES, CHUNK, MIN_INFERENCES
+from curation.evaluation.sets import CHUNK_SIZE, MAX_BOXES, MIN_INFERENCES
 from curation.families.sherlock.evaluation_plan import TEXTS, SetOptions
 from curation.records import InvalidInput
-from hits.management.base import bad_input
+from hits.management.base import input_error
 
-_OPTIONS = ("texts", "boxes", "chunk", "min_inferences", "seed")
+_OPTION_NAMES = ("texts", "boxes", "chunk", "min_inferences", "seed")
 
 
 def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -> None:
@@ -27,17 +27,17 @@ def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -
         metavar="RUN",
         help="run of proposed boxes; the newest by default, 0 for none",
     )
-    parser.add_argument("--boxes", type=int, default=BOXES, help="proposed boxes per photo")
-    parser.add_argument("--chunk", type=int, default=CHUNK, help="pairs per chunk of retrieval")
+    parser.add_argument("--boxes", type=int, default=MAX_BOXES, help="proposed boxes per photo")
+    parser.add_argument("--chunk", type=int, default=CHUNK_SIZE, help="pairs per chunk of retrieval")
     parser.add_argument(
         "--min-inferences", type=int, default=MIN_INFERENCES, help="pairs of a photo to match one to one"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draw of the chunks")
 
 
-def set_options(given: Mapping[str, Any]) -> SetOptions:
+def read_set_options(given: Mapping[str, Any]) -> SetOptions:
     """Return the options that were given."""
     try:
-        return SetOptions(**{name: given[name] for name in _OPTIONS})
+        return SetOptions(**{name: given[name] for name in _OPTION_NAMES})
     except InvalidInput as error:
-        raise bad_input(f"--{error}") from error
+        raise input_error(f"--{error}") from error

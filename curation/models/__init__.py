@@ -3,7 +3,7 @@
 from curation.models.audits import (
     Audit,
     AuditItem,
-    AuditReading,
+    AuditLabel,
     AuditState,
 )
 from curation.models.duplicates import (
@@ -34,7 +34,7 @@ from curation.models.scorers import (
 from curation.models.sources import (
     LeakageRun,
     LeakedPair,
-    LeakReading,
+    LeakReview,
     LeakVerdict,
     Source,
     SourceRecord,
@@ -43,7 +43,7 @@ from curation.models.texts import (
     AnalysisKind,
     PairText,
     TextAnalysis,
-    TextReading,
+    TextReview,
     TextScore,
 )
 from curation.models.versions import (
@@ -57,7 +57,7 @@ __all__ = [
     "AnalysisKind",
     "Audit",
     "AuditItem",
-    "AuditReading",
+    "AuditLabel",
     "AuditState",
     "ComparisonRound",
     "ComparisonSet",
@@ -69,7 +69,7 @@ __all__ = [
     "EvaluationSource",
     "FeatureSet",
     "ImageProposals",
-    "LeakReading",
+    "LeakReview",
     "LeakVerdict",
     "LeakageRun",
     "LeakedPair",
@@ -84,7 +84,7 @@ __all__ = [
     "SourceRecord",
     "Subject",
     "TextAnalysis",
-    "TextReading",
+    "TextReview",
     "TextScore",
     "VersionImage",
     "VersionRow",

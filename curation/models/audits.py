@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from curation.models.pairs import Pair
 from hits.models import Project
-from hits.models.base import AppendOnly, Created
+from hits.models.base import AppendOnly, CreatedByModel
 
 
 class AuditState(StrEnum):
@@ -18,7 +18,7 @@ class AuditState(StrEnum):
     CLOSED = "closed"
 
 
-class Audit(Created):
+class Audit(CreatedByModel):
     """A close reading of some pairs with a codebook, by a number of readers who do not see one another's words.
 
     ``codebook`` is kept as it was when the audit began; ``sample`` says how the pairs were chosen (at random with
@@ -51,30 +51,31 @@ class AuditItem(models.Model):
 
     audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="items")
     observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="audit_items")
-    place = models.PositiveIntegerField()
+    position = models.PositiveIntegerField(db_column="place")
     split = models.CharField(max_length=12, blank=True)
     score = models.FloatField(null=True)
 
     class Meta:
-        ordering = ["place"]
+        ordering = ["position"]
         constraints = [
             models.UniqueConstraint(fields=["audit", "observation"], name="audit_item_once"),
-            models.UniqueConstraint(fields=["audit", "place"], name="audit_place_once"),
+            models.UniqueConstraint(fields=["audit", "position"], name="audit_place_once"),
         ]
 
 
-class AuditReading(AppendOnly):
+class AuditLabel(AppendOnly):
     """One reader's codes for one pair; of a reader's readings the newest stands.
 
     ``answers`` maps each code's id to the chosen value, or to a list of them.
     """
 
-    item = models.ForeignKey(AuditItem, on_delete=models.PROTECT, related_name="readings")
+    item = models.ForeignKey(AuditItem, on_delete=models.PROTECT, related_name="labels")
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     answers = models.JSONField()
     note = models.CharField(max_length=1000, blank=True)
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta(AppendOnly.Meta):
+        db_table = "curation_auditreading"
         ordering = ["id"]
         indexes = [models.Index(fields=["item", "reader"], name="audit_reading_pair")]

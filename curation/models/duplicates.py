@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.models import Project
-from hits.models.base import Created
+from hits.models.base import CreatedByModel
 
 
 class DuplicateRunState(StrEnum):
@@ -17,11 +17,11 @@ class DuplicateRunState(StrEnum):
     UNDONE = "undone"
 
 
-class DuplicateRun(Created):
+class DuplicateRun(CreatedByModel):
     """What one de-duplication found.
 
     ``groups`` are ``{"kept", "members", "pair", "cosine"}`` in row keys of images: ``pair`` are the two photos of the
-    group that are least alike, ``cosine`` is theirs. ``looked_at`` are the photos that were compared. ``changed``
+    group that are least alike, ``cosine`` is theirs. ``compared_images`` are the photos that were compared. ``changed``
     maps a photo to its mark before and after the photos were set aside, so that this can be undone; ``outcome`` is
     what that act counted.
     """
@@ -32,7 +32,7 @@ class DuplicateRun(Created):
     encoder = models.CharField(max_length=200)
     clusters = models.PositiveIntegerField()
     groups = models.JSONField(default=list)
-    looked_at = models.JSONField(default=list)
+    compared_images = models.JSONField(default=list, db_column="looked_at")
     changed = models.JSONField(default=dict)
     outcome = models.JSONField(default=dict)
     decided_at = models.DateTimeField(null=True)

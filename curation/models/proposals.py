@@ -4,10 +4,10 @@ from django.db import models
 
 from curation.models.pairs import Pair
 from hits.models import Image, Project
-from hits.models.base import Created
+from hits.models.base import CreatedByModel
 
 
-class ProposalRun(Created):
+class ProposalRun(CreatedByModel):
     """One run of a detector over a project's images, or one imported file of proposals.
 
     ``options`` are what was asked for; ``figures`` say what the run found, so that its page adds up nothing.
@@ -32,7 +32,7 @@ class ProposalRun(Created):
 class ImageProposals(models.Model):
     """A detector's boxes in one image: ``[[left, top, width, height, score], …]``, best first, in pixels."""
 
-    run = models.ForeignKey(ProposalRun, on_delete=models.CASCADE, related_name="found")
+    run = models.ForeignKey(ProposalRun, on_delete=models.CASCADE, related_name="image_proposals")
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="proposals")
     boxes = models.JSONField(default=list)
 

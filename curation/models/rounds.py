@@ -5,10 +5,10 @@ from django.db import models
 from curation.models.pairs import Pair
 from curation.models.scorers import Scorer
 from hits.models import Batch, Job, Project
-from hits.models.base import Created
+from hits.models.base import CreatedByModel
 
 
-class ComparisonRound(Created):
+class ComparisonRound(CreatedByModel):
     """One run of the comparison-set builder: its options, where everything came from, what was skipped.
 
     ``skipped`` maps a reason to ``[{"instance": id, "available": n}, …]``, and ``skip_totals`` to their number,

@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from curation.models.versions import DatasetVersion
 from hits.models import Job, Project
-from hits.models.base import Created
+from hits.models.base import CreatedByModel
 
 
 class ScorerOrigin(StrEnum):
@@ -27,7 +27,7 @@ class EvaluationSource(StrEnum):
     JUDGMENTS = "judgments"
 
 
-class Scorer(Created):
+class Scorer(CreatedByModel):
     """A model m(image, region, inference) of a project: what it was trained on, with what settings, and its weights.
 
     ``version`` and ``splits`` say on which pairs it was trained, ``parent`` from which scorer it started; an imported
@@ -74,7 +74,7 @@ class Scorer(Created):
         return f"scorer:{self.pk}"
 
 
-class Evaluation(Created):
+class Evaluation(CreatedByModel):
     """How well something scores one split of a sealed version: retrieval, localization and comparison.
 
     ``label`` is what tables call it. ``texts`` says whether inferences or clues were ranked. ``figures`` are
@@ -118,7 +118,7 @@ class Evaluation(Created):
         return int(self.provenance.get("pairs_known_from_training", 0))
 
 
-class ErrorAnalysis(Created):
+class ErrorAnalysis(CreatedByModel):
     """Whether errors of an evaluation on the comparison task can be foretold, and the worst of them (paper 001 §5.3).
 
     ``figures`` has one area under the curve per predictor; ``galleries`` the worst false positives and negatives.

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.models import Image, Project
-from hits.models.base import AppendOnly, Created
+from hits.models.base import AppendOnly, CreatedByModel
 
 
 class Source(StrEnum):
@@ -49,7 +49,7 @@ class SourceRecord(models.Model):
         return f"{self.source} {self.source_id}"
 
 
-class LeakageRun(Created):
+class LeakageRun(CreatedByModel):
     """One look for images of different splits that show nearly the same. ``checked`` counts images."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="leakage_runs")
@@ -80,7 +80,7 @@ class LeakedPair(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "first", "second"], name="leak_once_per_run")]
 
 
-class LeakReading(AppendOnly):
+class LeakReview(AppendOnly):
     """What a person said about two images, whichever run found them; the newest one stands.
 
     ``first`` has the lower key of the two.
@@ -93,6 +93,7 @@ class LeakReading(AppendOnly):
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta(AppendOnly.Meta):
+        db_table = "curation_leakreading"
         ordering = ["id"]
         indexes = [models.Index(fields=["first", "second"], name="leak_reading_pair")]
         constraints = [

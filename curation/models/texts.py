@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from curation.models.pairs import Pair
 from hits.models import Project
-from hits.models.base import AppendOnly, Created
+from hits.models.base import AppendOnly, CreatedByModel
 
 
 class AnalysisKind(StrEnum):
@@ -27,7 +27,7 @@ class PairText(StrEnum):
     INFERENCE = "inference"
 
 
-class TextAnalysis(Created):
+class TextAnalysis(CreatedByModel):
     """One analysis of a project's texts: its options, what it found, and from what."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="text_analyses")
@@ -71,10 +71,10 @@ class TextScore(models.Model):
         ]
 
 
-class TextReading(AppendOnly):
+class TextReview(AppendOnly):
     """What a person said after reading a text of the queue; the newest one stands. It removes nothing."""
 
-    observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="text_readings")
+    observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="text_reviews")
     field = models.CharField(max_length=10)
     is_concern = models.BooleanField()
     note = models.CharField(max_length=400, blank=True)
@@ -82,4 +82,5 @@ class TextReading(AppendOnly):
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta(AppendOnly.Meta):
+        db_table = "curation_textreading"
         ordering = ["id"]

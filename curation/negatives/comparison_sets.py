@@ -15,31 +15,31 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.negatives.candidates import CountedBlock, Counts, Ids, Pool, Scorer
-from curation.negatives.filters import as_mask, cap_verbatim
+from curation.negatives.candidates import CandidatePool, CandidateScorer, CountArray, CountedBlock, IdArray
+from curation.negatives.filters import cap_verbatim, make_mask
 from curation.negatives.greedy import TextVectors, pick_greedily
 from curation.negatives.options import (
     ComparisonSetOptions,
+    ExecutionOptions,
     FloorWhen,
     Order,
     Shortcut,
     VerbatimCap,
-    Work,
 )
 from curation.negatives.plausibility import Plausibility
-from curation.negatives.promise import Promise, PromiseRanking, measure_promise, rank_by_promise
+from curation.negatives.set_score import SetRanking, SetScore, rank_sets, score_set
 from curation.records import ComparisonSet, InvalidInput, SkippedInstance, SkipReason
 
 NOT_COUNTED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Funnel:
+class FilterCounts:
     """How many inferences there are, and how many of them soft de-duplication and the verbatim cap left."""
 
     inferences: int
-    soft: int
-    cap: int
+    after_soft: int
+    after_cap: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class DraftSet:
     objectives: tuple[float, ...]
     eligible: int
     available: int
-    promise: Promise
+    set_score: SetScore
 
     @property
     def margins(self) -> tuple[float, ...]:
@@ -78,9 +78,9 @@ class ComparisonSetResult:
     sets: tuple[ComparisonSet, ...]
     skipped: tuple[SkippedInstance, ...]
     drafts: tuple[DraftSet, ...]
-    ranking: PromiseRanking
-    funnel: Funnel
-    eligible: Counts
+    ranking: SetRanking
+    funnel: FilterCounts
+    eligible: CountArray
 
 
 def build_comparison_sets(
@@ -88,11 +88,11 @@ def build_comparison_sets(
     texts: Sequence[str],
     text_vectors: NDArray[np.floating],
     *,
-    kept: Iterable[int] | None = None,
+    candidate_ids: Iterable[int] | None = None,
     image_ids: Sequence[Hashable] | None = None,
     options: ComparisonSetOptions | None = None,
     generator: np.random.Generator | None = None,
-    work: Work | None = None,
+    execution: ExecutionOptions | None = None,
 ) -> ComparisonSetResult:
     """Build and rank the sets of m instances from n inferences.
 
@@ -102,25 +102,25 @@ def build_comparison_sets(
     the shortcut stop_early left it out. Raises InvalidInput for lengths that differ, bad vectors or scores, ids out
     of range, and a missing generator or image_ids.
     """
-    options, work = options or ComparisonSetOptions(), work or Work()
+    options, execution = options or ComparisonSetOptions(), execution or ExecutionOptions()
     n = plausibility.shape[1]
     _check_lengths(n, texts, text_vectors, image_ids, options)
-    soft = np.arange(n) if kept is None else np.flatnonzero(as_mask(kept, n))
-    capped = options.verbatim_cap is VerbatimCap.BEFORE_FLOOR
-    ids = cap_verbatim(soft.tolist(), texts, options.max_verbatim) if capped else soft
-    pool = Pool(ids, texts, options, image_ids)
-    with ThreadPoolExecutor(work.threads) as threads:
+    soft = np.arange(n) if candidate_ids is None else np.flatnonzero(make_mask(candidate_ids, n))
+    is_capped = options.verbatim_cap is VerbatimCap.BEFORE_FLOOR
+    ids = cap_verbatim(soft.tolist(), texts, options.max_verbatim) if is_capped else soft
+    pool = CandidatePool(ids, texts, options, image_ids)
+    with ThreadPoolExecutor(execution.threads) as threads:
         vectors = TextVectors(text_vectors)
-        scorer = Scorer(plausibility, pool, options, work, threads)
-        passes = _Passes(plausibility.shape[0], options, work)
-        order = _order(scorer, options, generator, passes)
-        turns = _Turns(scorer, pool, texts, vectors, options, passes)
-        turns.run(order)
-    funnel = Funnel(inferences=n, soft=len(soft), cap=len(ids))
-    return turns.result(funnel)
+        scorer = CandidateScorer(plausibility, pool, options, execution, threads)
+        progress = _ProgressCounter(plausibility.shape[0], options, execution)
+        order = _instance_order(scorer, options, generator, progress)
+        builder = _SetBuilder(scorer, pool, texts, vectors, options, progress)
+        builder.run(order)
+    funnel = FilterCounts(inferences=n, after_soft=len(soft), after_cap=len(ids))
+    return builder.result(funnel)
 
 
-def why_skipped(eligible: int, available: int, options: ComparisonSetOptions) -> SkipReason | None:
+def find_skip_reason(eligible: int, available: int, options: ComparisonSetOptions) -> SkipReason | None:
     """Why an instance with so many candidates, at the start and at its turn, gets no set; None when it gets one."""
     floor = options.min_candidates
     counted = eligible if options.floor_when is FloorWhen.START else available
@@ -149,15 +149,15 @@ def _check_lengths(
         raise InvalidInput(f"image ids: {len(image_ids)} for {n} inferences; give one for each")
 
 
-class _Passes:
+class _ProgressCounter:
     """Counts scored instances over all passes for the progress report."""
 
-    def __init__(self, instances: int, options: ComparisonSetOptions, work: Work) -> None:
-        counting = options.order in {Order.MOST_CANDIDATES, Order.FEWEST_CANDIDATES}
+    def __init__(self, instances: int, options: ComparisonSetOptions, execution: ExecutionOptions) -> None:
+        scores_twice = options.order in {Order.MOST_CANDIDATES, Order.FEWEST_CANDIDATES}
         self.instances = instances
-        self.total = instances * (2 if counting else 1)
+        self.total = instances * (2 if scores_twice else 1)
         self._done = 0
-        self._report = work.progress
+        self._report = execution.progress
 
     def step(self, count: int) -> None:
         self._done += count
@@ -165,87 +165,90 @@ class _Passes:
             self._report(self._done, self.total)
 
 
-def _order(
-    scorer: Scorer, options: ComparisonSetOptions, generator: np.random.Generator | None, passes: _Passes
-) -> Ids:
+def _instance_order(
+    scorer: CandidateScorer,
+    options: ComparisonSetOptions,
+    generator: np.random.Generator | None,
+    progress: _ProgressCounter,
+) -> IdArray:
     """The (m,) instances in the order of their turns. Orders by candidates score everything once more."""
-    given = np.arange(passes.instances)
+    given_order = np.arange(progress.instances)
     if options.order is Order.GIVEN:
-        return given
+        return given_order
     if options.order is Order.RANDOM:
         if generator is None:
             raise InvalidInput("order: random needs a seed; give one")
-        return generator.permutation(given)
-    eligible = np.empty(len(given), np.int64)
-    for block in scorer.blocks(given):
+        return generator.permutation(given_order)
+    eligible = np.empty(len(given_order), np.int64)
+    for block in scorer.score_blocks(given_order):
         eligible[block.instances] = block.eligible
-        passes.step(len(block.eligible))
+        progress.step(len(block.eligible))
     return np.argsort(-eligible if options.order is Order.MOST_CANDIDATES else eligible, kind="stable")
 
 
 @dataclass(slots=True)
-class _Turns:
+class _SetBuilder:
     """Gives every instance its turn and keeps what came of it."""
 
-    scorer: Scorer
-    pool: Pool
+    scorer: CandidateScorer
+    pool: CandidatePool
     texts: Sequence[str]
     vectors: TextVectors
     options: ComparisonSetOptions
-    passes: _Passes
+    progress: _ProgressCounter
     drafts: list[DraftSet] = field(default_factory=list)
     skipped: list[SkippedInstance] = field(default_factory=list)
-    eligible: Counts = field(init=False)
-    left: int = field(init=False)
+    eligible: CountArray = field(init=False)
+    remaining: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.eligible = np.full(self.passes.instances, NOT_COUNTED, np.int64)
-        self.left = len(self.pool)
+        self.eligible = np.full(self.progress.instances, NOT_COUNTED, np.int64)
+        self.remaining = len(self.pool)
 
-    def run(self, order: Ids) -> None:
-        done = 0
-        for block in self.scorer.blocks(order):
+    def run(self, order: IdArray) -> None:
+        processed = 0
+        for block in self.scorer.score_blocks(order):
             if self.options.shortcut is not Shortcut.DROP_USED:
                 self.eligible[block.instances] = block.eligible
             for row in range(len(block.available)):
-                if self.exhausted:
-                    self.skip_rest(order[done + row :])
-                    self.passes.step(len(order) - done)
+                if self.is_exhausted:
+                    self.skip_rest(order[processed + row :])
+                    self.progress.step(len(order) - processed)
                     return
-                self.turn(block, row)
-            done += len(block.available)
-            self.passes.step(len(block.available))
+                self.process_instance(block, row)
+            processed += len(block.available)
+            self.progress.step(len(block.available))
 
     @property
-    def exhausted(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Whether nobody can get a set any more, and work may stop for it."""
         if self.options.shortcut is not Shortcut.STOP_EARLY:
             return False
         at_turn = self.options.floor_when is FloorWhen.TURN
-        return self.left < max(self.options.size, self.options.min_candidates if at_turn else 0)
+        return self.remaining < max(self.options.size, self.options.min_candidates if at_turn else 0)
 
-    def skip_rest(self, instances: Ids) -> None:
+    def skip_rest(self, instances: IdArray) -> None:
         self.eligible[instances] = NOT_COUNTED
         for instance in instances.tolist():
             self.skipped.append(SkippedInstance(instance, SkipReason.POOL_EXHAUSTED, None))
 
-    def turn(self, block: CountedBlock, row: int) -> None:
+    def process_instance(self, block: CountedBlock, row: int) -> None:
         instance = int(block.instances[row])
         available, columns = int(block.available[row]), None
-        if block.version != self.pool.version or self.pool.taken_for(instance):
+        if block.version != self.pool.version or self.pool.taken_columns(instance):
             columns = self.scorer.candidates(block, row)
             available = len(columns)
-        reason = why_skipped(int(self.eligible[instance]), available, self.options)
+        reason = find_skip_reason(int(self.eligible[instance]), available, self.options)
         if reason is None:
             columns = self.scorer.candidates(block, row) if columns is None else columns
             if not self.pool.can_fill(columns):
                 reason = SkipReason.CANNOT_FILL_SET
             else:
-                self.draft(block, row, columns)
+                self.draft_set(block, row, columns)
         if reason is not None:
             self.skipped.append(SkippedInstance(instance, reason, available))
 
-    def draft(self, block: CountedBlock, row: int, columns: Ids) -> None:
+    def draft_set(self, block: CountedBlock, row: int, columns: IdArray) -> None:
         instance = int(block.instances[row])
         picks = pick_greedily(block, row, columns, self.pool, self.vectors, self.options)
         chosen = self.pool.ids[picks.columns]
@@ -259,7 +262,7 @@ class _Turns:
                 objectives=picks.objectives,
                 eligible=int(self.eligible[instance]),
                 available=len(columns),
-                promise=measure_promise(
+                set_score=score_set(
                     [self.texts[index] for index in chosen],
                     self.vectors.mean_similarity(chosen),
                     picks.plausibility,
@@ -267,17 +270,17 @@ class _Turns:
             )
         )
         self.pool.take(picks.columns, instance)
-        self.left = len(self.pool)
+        self.remaining = len(self.pool)
 
-    def result(self, funnel: Funnel) -> ComparisonSetResult:
-        ranking = rank_by_promise(
-            [draft.promise for draft in self.drafts],
+    def result(self, funnel: FilterCounts) -> ComparisonSetResult:
+        ranking = rank_sets(
+            [draft.set_score for draft in self.drafts],
             weight=self.options.promise_weight,
             length=self.options.promise_length,
         )
         sets = tuple(
-            ComparisonSet(instance=draft.instance, chosen=draft.chosen, rank=int(place))
-            for draft, place in zip(self.drafts, ranking.places(), strict=True)
+            ComparisonSet(instance=draft.instance, chosen=draft.chosen, rank=int(rank))
+            for draft, rank in zip(self.drafts, ranking.ranks(), strict=True)
         )
         return ComparisonSetResult(
             sets, tuple(self.skipped), tuple(self.drafts), ranking, funnel, self.eligible

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.dedup.cuts import ByNumber, Linkage, silent
+from curation.dedup.cuts import ByNumber, Linkage, ignore_progress
 from curation.dedup.hierarchical import cluster
+from curation.dedup.matmul_backends import MatmulBackend
 from curation.dedup.members import keep_first, keep_medoid, keep_random
-from curation.dedup.products import BlockProduct
-from curation.negatives.options import Keep, Strictness
+from curation.negatives.options import KeepRule, Strictness
 from curation.records import InvalidInput
 
-SOFT_SHARE = 0.8
+DEFAULT_SOFT_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +33,25 @@ class SoftClusters:
         """How many inferences there are in the cluster of each inference, itself included: (n,)."""
         return np.bincount(self.labels)[self.labels]
 
-    def members(self) -> dict[int, list[int]]:
+    def dropped_members(self) -> dict[int, list[int]]:
         """The inferences that were dropped in favour of each kept one, ascending; none is left out."""
-        stays = {int(self.labels[index]): int(index) for index in self.kept}
+        representatives = {int(self.labels[index]): int(index) for index in self.kept}
         dropped: dict[int, list[int]] = {}
         for index, label in enumerate(self.labels.tolist()):
-            if stays[label] != index:
-                dropped.setdefault(stays[label], []).append(index)
+            if representatives[label] != index:
+                dropped.setdefault(representatives[label], []).append(index)
         return dropped
 
 
 def cluster_softly(
     text_vectors: NDArray[np.floating],
     *,
-    share: float = SOFT_SHARE,
+    share: float = DEFAULT_SOFT_SHARE,
     linkage: Linkage = Linkage.AVERAGE,
-    keep: Keep = Keep.FIRST,
+    keep: KeepRule = KeepRule.FIRST,
     generator: np.random.Generator | None = None,
-    product: BlockProduct | None = None,
-    progress: Callable[[int, int], None] = silent,
+    backend: MatmulBackend | None = None,
+    progress: Callable[[int, int], None] = ignore_progress,
 ) -> SoftClusters:
     """Soft de-duplication: one inference stays of each of round(share x n) clusters of text vectors.
 
@@ -59,19 +59,19 @@ def cluster_softly(
     a product changes the time, never the result. Raises InvalidInput for a share outside 0 to 1 and as cluster does.
     """
     if not 0 < share <= 1:
-        raise InvalidInput(f"share: {share:g} is not within 0 to 1; give for instance {SOFT_SHARE}")
-    wanted = ByNumber(max(1, round(share * len(text_vectors))))
-    labels = cluster(text_vectors, wanted, linkage=linkage, product=product, progress=progress).labels
-    if keep is Keep.RANDOM:
+        raise InvalidInput(f"share: {share:g} is not within 0 to 1; give for instance {DEFAULT_SOFT_SHARE}")
+    cut = ByNumber(max(1, round(share * len(text_vectors))))
+    labels = cluster(text_vectors, cut, linkage=linkage, backend=backend, progress=progress).labels
+    if keep is KeepRule.RANDOM:
         if generator is None:
             raise InvalidInput("keep: random needs a seed; give one, or keep the first")
         kept = keep_random(labels, generator)
     else:
-        kept = keep_first(labels) if keep is Keep.FIRST else keep_medoid(labels, text_vectors)
+        kept = keep_first(labels) if keep is KeepRule.FIRST else keep_medoid(labels, text_vectors)
     return SoftClusters(labels=labels, kept=np.sort(kept))
 
 
-def more_plausible_than_gold(
+def mask_above_gold(
     row: NDArray[np.floating], gold: int, strictness: Strictness = Strictness.ABOVE
 ) -> NDArray[np.bool_]:
     """Which of n inferences are as plausible as strictness demands; the gold one never is.
@@ -89,16 +89,16 @@ def cap_verbatim(ids: Iterable[int], texts: Sequence[str], copies: int) -> NDArr
 
     texts: the text of every inference. copies: how many of the same text may stay. Returns ids, ascending.
     """
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     kept = []
     for index in sorted(ids):
-        seen[texts[index]] += 1
-        if seen[texts[index]] <= copies:
+        counts[texts[index]] += 1
+        if counts[texts[index]] <= copies:
             kept.append(index)
     return np.array(kept, dtype=np.int64)
 
 
-def as_mask(ids: Iterable[int], n: int) -> NDArray[np.bool_]:
+def make_mask(ids: Iterable[int], n: int) -> NDArray[np.bool_]:
     """A mask (n,) that is true at the given ids. Raises InvalidInput for an id outside 0..n-1 or given twice."""
     ids = list(ids)
     outside = [index for index in ids if not 0 <= index < n]
@@ -107,6 +107,6 @@ def as_mask(ids: Iterable[int], n: int) -> NDArray[np.bool_]:
     mask = np.zeros(n, dtype=bool)
     mask[ids] = True
     if mask.sum() != len(ids):
-        twice = next(index for index, count in Counter(ids).items() if count > 1)
-        raise InvalidInput(f"candidates: id {twice} is given twice; list every id once")
+        repeated = next(index for index, count in Counter(ids).items() if count > 1)
+        raise InvalidInput(f"candidates: id {repeated} is given twice; list every id once")
     return mask

@@ -14,19 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.negatives import kernels
-from curation.negatives.candidates import CountedBlock, Ids, Pool
+from curation.negatives.candidates import CandidatePool, CountedBlock, IdArray
+from curation.negatives.matmul_backends import block_slices
 from curation.negatives.options import ComparisonSetOptions, Diversity
-from curation.negatives.plausibility import precision, unit_vectors
-from curation.negatives.products import blocks_of
+from curation.negatives.plausibility import common_dtype, unit_vectors
 
-HEAD = 64
+HEAD_SIZE = 64
 ITERATIONS = 3
 SLACK = 1e-5
-BLOCK = 4096
+BLOCK_SIZE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Picks:
+class PickedColumns:
     """What was picked, in the order of picking. columns: of the scores. The rest: one figure per pick.
 
     similarity: to those picked before, 0 for the first. objectives: weight x plausibility - similarity.
@@ -43,56 +43,56 @@ class TextVectors:
 
     def __init__(self, vectors: NDArray[np.floating]) -> None:
         """vectors: (n, e), any length but zero. Raises InvalidInput for bad ones."""
-        self.rows = unit_vectors(vectors, "text embeddings", precision(vectors))
-        self._heads, self._tails = _split(self.rows)
-        self._room = np.empty_like(self._heads)
+        self.rows = unit_vectors(vectors, "text embeddings", common_dtype(vectors))
+        self._heads, self._tails = _split_heads(self.rows)
+        self._buffer = np.empty_like(self._heads)
 
     def bounds(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Heads and tails of (m,) texts, see kernels.Candidates; only valid until the next call."""
-        return np.take(self._heads, ids, axis=0, out=self._room[: len(ids)], mode="clip"), self._tails[ids]
+        return np.take(self._heads, ids, axis=0, out=self._buffer[: len(ids)], mode="clip"), self._tails[ids]
 
     def mean_similarity(self, ids: NDArray[np.integer]) -> float:
         """Mean over all pairs of (k,) texts; 0 for a single one."""
         return float(kernels.mean_similarity(self.rows, ids))
 
 
-def _split(rows: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _split_heads(rows: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Heads (n, r), the parts of unit rows within the r directions that hold most, and tails (n,), the rest's length.
 
     By the inequality of Cauchy and Schwarz two texts are at least as similar as head x head' - tail x tail'. Slack is
     added to the squared tails, so that the product of two tails grows by it at least: it covers rows that rounding
     left too long (2e-7) and the float32 product of two heads (r x 6e-8).
     """
-    sample = rows[:: -(-len(rows) // BLOCK)].astype(np.float64)
-    guess = np.random.default_rng(0).normal(size=(rows.shape[1], min(HEAD, rows.shape[1])))
+    sample = rows[:: -(-len(rows) // BLOCK_SIZE)].astype(np.float64)
+    guess = np.random.default_rng(0).normal(size=(rows.shape[1], min(HEAD_SIZE, rows.shape[1])))
     for _ in range(ITERATIONS):  # any orthonormal directions are right; good ones save work
         guess = np.linalg.qr(sample.T @ (sample @ guess))[0]
-    heads = np.concatenate([(part @ guess).astype(np.float32) for part in _parts(rows)])
+    heads = np.concatenate([(part @ guess).astype(np.float32) for part in _float64_parts(rows)])
     tails = np.sqrt(np.maximum(0.0, 1.0 + SLACK - np.square(heads, dtype=np.float64).sum(axis=1)))
     return heads, np.nextafter(tails.astype(np.float32), np.float32(2))
 
 
-def _parts(rows: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
-    for part in blocks_of(len(rows), BLOCK):
+def _float64_parts(rows: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    for part in block_slices(len(rows), BLOCK_SIZE):
         yield rows[part].astype(np.float64)
 
 
 def pick_greedily(
     block: CountedBlock,
     row: int,
-    columns: Ids,
-    pool: Pool,
+    columns: IdArray,
+    pool: CandidatePool,
     vectors: TextVectors,
     options: ComparisonSetOptions,
-) -> Picks:
+) -> PickedColumns:
     """Pick options.size of the (m,) candidate columns of one row, and count down what is left of their texts.
 
     The first pick has no similarity; the lowest column wins a tie. There must be enough to pick.
     """
-    upper = block.columns.at_most(block.scored.scores[row, columns])
+    upper = block.columns.upper_bounds(block.scored.scores[row, columns])
     ids = pool.ids[columns]
     candidates = kernels.Candidates(columns, ids, pool.numbers[columns], upper, *vectors.bounds(ids))
-    taste = kernels.Taste(options.size, options.weight, options.diversity is Diversity.MAX)
-    picked, figures, _ = kernels.pick(block.scored, row, candidates, vectors.rows, pool.left, taste)
+    rules = kernels.PickRules(options.size, options.weight, options.diversity is Diversity.MAX)
+    picked, figures, _ = kernels.pick(block.scored, row, candidates, vectors.rows, pool.remaining, rules)
     plausibility, similarity, objectives = (tuple(column) for column in figures.T.tolist())
-    return Picks(columns[picked], plausibility, similarity, objectives)
+    return PickedColumns(columns[picked], plausibility, similarity, objectives)

@@ -19,7 +19,7 @@ from curation.dedup.kernels import kernel
 CHUNK = 512  # columns counted at once; those that are close are looked for only where there are some
 LANES = 8
 # Cosine of unit vectors, rounding of their components included, is never below this.
-LEAST_COSINE = -1.0 - 1e-6
+MIN_COSINE = -1.0 - 1e-6
 
 
 class Block(NamedTuple):
@@ -58,12 +58,12 @@ class Candidates(NamedTuple):
     tails: NDArray[np.float32]
 
 
-class Taste(NamedTuple):
+class PickRules(NamedTuple):
     """size: how many are picked. weight: of plausibility. nearest: the greatest similarity counts, not the mean."""
 
     size: int
     weight: float
-    nearest: bool
+    use_max: bool
 
 
 @kernel()
@@ -120,7 +120,7 @@ def mean_similarity(vectors: Any, ids: Any) -> Any:
 
 
 @kernel()
-def _passes(  # noqa: PLR0917 - handing over a structure would cost more than the work
+def _is_candidate(  # noqa: PLR0917 - handing over a structure would cost more than the work
     score: Any, gold: float, exact: bool, at_least: bool, image: Any, inference: Any, lanes: Any
 ) -> Any:
     """Decide a score that is close to the gold one's, by the plausibility itself."""
@@ -148,36 +148,38 @@ def count_candidates(block: Block, start: int, stop: int, free: Any, counts: Any
     found = np.empty(CHUNK + 1, np.int64)
     for row in range(len(scores)):
         image, gold = images[row], golds[row]
-        every, left = 0, 0
+        total, free_count = 0, 0
         for begin in range(start, stop, CHUNK):
             end = min(begin + CHUNK, stop)
-            line = scores[row, begin:end]
-            above, above_free, close = _count_chunk(line, free[begin:end], low[row], high[row])
-            every += above
-            left += above_free
-            for place in found[: _find_close(line, low[row], high[row], found) if close else 0]:
-                column = begin + place
+            row_scores = scores[row, begin:end]
+            above, above_free, close = _count_chunk(row_scores, free[begin:end], low[row], high[row])
+            total += above
+            free_count += above_free
+            for position in found[: _find_close(row_scores, low[row], high[row], found) if close else 0]:
+                column = begin + position
                 difference = 0.0 if exact else np.float64(_quick_dot(image, inferences[column])) - gold
                 passes = difference > 0  # unpredictable: no branch
                 if abs(difference) <= slack:
-                    passes = _passes(line[place], gold, exact, at_least, image, inferences[column], lanes)
-                every += passes
-                left += passes & free[column]
-        counts[row, 0] += every
-        counts[row, 1] += left
+                    passes = _is_candidate(
+                        row_scores[position], gold, exact, at_least, image, inferences[column], lanes
+                    )
+                total += passes
+                free_count += passes & free[column]
+        counts[row, 0] += total
+        counts[row, 1] += free_count
 
 
 @kernel()
-def discount_barred(block: Block, starts: Any, barred: Any, free: Any, counts: Any) -> None:
+def discount_excluded(block: Block, starts: Any, excluded: Any, free: Any, counts: Any) -> None:
     """Take what may be no candidate from counts (b, 2): the barred columns starts[r] to starts[r + 1] of row r."""
     scores, low, high, golds, exact, _, at_least, images, inferences = block
     lanes = np.empty(images.shape[1] // LANES + 1)
     for row in range(len(scores)):
-        for column in barred[starts[row] : starts[row + 1]]:
+        for column in excluded[starts[row] : starts[row + 1]]:
             score = scores[row, column]
             if score > high[row] or (
                 score >= low[row]
-                and _passes(score, golds[row], exact, at_least, images[row], inferences[column], lanes)
+                and _is_candidate(score, golds[row], exact, at_least, images[row], inferences[column], lanes)
             ):
                 counts[row, 0] -= 1
                 counts[row, 1] -= free[column]
@@ -210,29 +212,31 @@ def select_candidates(block: Block, row: int, free: Any) -> Any:
     """The candidates of one row among the free columns, ascending. free: (c,) int32, 0 or 1."""
     scores, low, high, golds, exact, slack, at_least, images, inferences = block
     least, most, gold = low[row], high[row], golds[row]
-    line, image = scores[row], images[row]
+    row_scores, image = scores[row], images[row]
     lanes = np.empty(len(image) // LANES + 1)
     found = np.empty(len(free) + 1, np.int64)
-    near = np.int64(0)
+    close_count = np.int64(0)
     for column in range(len(free)):
-        found[near] = column
-        near = near + (np.int64(line[column] >= least) & np.int64(free[column]))
+        found[close_count] = column
+        close_count = close_count + (np.int64(row_scores[column] >= least) & np.int64(free[column]))
     count = np.int64(0)
-    for column in found[:near]:
-        if line[column] > most:
+    for column in found[:close_count]:
+        if row_scores[column] > most:
             passes = True
         else:
             difference = 0.0 if exact else np.float64(_quick_dot(image, inferences[column])) - gold
             passes = difference > 0
             if abs(difference) <= slack:
-                passes = _passes(line[column], gold, exact, at_least, image, inferences[column], lanes)
+                passes = _is_candidate(
+                    row_scores[column], gold, exact, at_least, image, inferences[column], lanes
+                )
         found[count] = column
         count += np.int64(passes)
     return found[:count].copy()
 
 
 @kernel()
-def pick(block: Block, row: int, candidates: Candidates, rows: Any, left: Any, taste: Taste) -> Any:
+def pick(block: Block, row: int, candidates: Candidates, rows: Any, remaining: Any, rules: PickRules) -> Any:
     """Pick greedily: each time the greatest weight x plausibility - similarity to the picked, lowest position first.
 
     Exact: every candidate has an upper bound of its value, and each one whose bound reaches the best value is
@@ -241,57 +245,59 @@ def pick(block: Block, row: int, candidates: Candidates, rows: Any, left: Any, t
     similarity and value, and how many similarities were computed.
     """
     columns, ids, texts, upper, heads, tails = candidates
-    size, weight, nearest = taste
+    size, weight, use_max = rules
     image, inferences, m = block.images[row], block.inferences, len(upper)
     lanes = np.empty(max(len(image), rows.shape[1]) // LANES + 1)
     known, taken = np.full(m, block.exact), np.zeros(m, np.bool_)
-    seen, gathered = np.zeros(m, np.int64), np.full(m, -np.inf if nearest else 0.0)
-    least, bounds = gathered.copy(), np.empty(m)
+    measured, similarities = np.zeros(m, np.int64), np.full(m, -np.inf if use_max else 0.0)
+    lower, bounds = similarities.copy(), np.empty(m)
     picked, figures, computed = np.empty(size, np.int64), np.empty((size, 3)), 0
     for turn in range(size):
         if turn:
-            _add_least(heads, tails, picked[turn - 1], nearest, least)
-        top = _bound_values(taste, turn, upper, least, taken, bounds)
+            _raise_lower_bounds(heads, tails, picked[turn - 1], use_max, lower)
+        top = _bound_values(rules, turn, upper, lower, taken, bounds)
         best, best_value, best_similarity = -1, -np.inf, 0.0
-        for place in range(-1, m):
-            t = top if place < 0 else place
-            if taken[t] or bounds[t] < best_value or left[texts[t]] == 0:
+        for index in range(-1, m):
+            t = top if index < 0 else index
+            if taken[t] or bounds[t] < best_value or remaining[texts[t]] == 0:
                 continue
-            for other in range(seen[t], turn):
-                near = dot(rows[ids[t]], rows[ids[picked[other]]], lanes)
-                gathered[t] = max(gathered[t], near) if nearest else gathered[t] + near
-            computed += turn - seen[t]
-            seen[t], least[t] = turn, gathered[t]
+            for other in range(measured[t], turn):
+                similarity_ = dot(rows[ids[t]], rows[ids[picked[other]]], lanes)
+                similarities[t] = (
+                    max(similarities[t], similarity_) if use_max else similarities[t] + similarity_
+                )
+            computed += turn - measured[t]
+            measured[t], lower[t] = turn, similarities[t]
             if not known[t]:
                 upper[t], known[t] = dot(image, inferences[columns[t]], lanes), True
-            similarity = 0.0 if turn == 0 else gathered[t] if nearest else gathered[t] / turn
+            similarity = 0.0 if turn == 0 else similarities[t] if use_max else similarities[t] / turn
             value = weight * upper[t] - similarity
             if value > best_value or (value == best_value and t < best):
                 best, best_value, best_similarity = t, value, similarity
         figures[turn, 0], figures[turn, 1], figures[turn, 2] = upper[best], best_similarity, best_value
         picked[turn], taken[best] = best, True
-        left[texts[best]] -= 1
+        remaining[texts[best]] -= 1
     return picked, figures, computed
 
 
 @kernel({"reassoc", "contract"})
-def _add_least(heads: Any, tails: Any, new: int, nearest: bool, least: Any) -> None:
+def _raise_lower_bounds(heads: Any, tails: Any, new: int, use_max: bool, lower: Any) -> None:
     """Add to least, (m,), what the similarity to a new pick is at least, or raise least to it."""
-    for t in range(len(least)):
+    for t in range(len(lower)):
         near = np.float32(0)
         for k in range(heads.shape[1]):
             near += heads[new, k] * heads[t, k]
         near -= tails[new] * tails[t]
-        least[t] = max(least[t], near) if nearest else least[t] + near
+        lower[t] = max(lower[t], near) if use_max else lower[t] + near
 
 
 @kernel()
-def _bound_values(taste: Taste, turn: int, upper: Any, least: Any, taken: Any, bounds: Any) -> int:
+def _bound_values(rules: PickRules, turn: int, upper: Any, lower: Any, taken: Any, bounds: Any) -> int:
     """Write upper bounds of the values, (m,); return the position of the greatest one that is not taken."""
     top = -1
     for t in range(len(upper)):
-        similarity = 0.0 if turn == 0 else least[t] if taste.nearest else least[t] / turn
-        bounds[t] = taste.weight * upper[t] - similarity
+        similarity = 0.0 if turn == 0 else lower[t] if rules.use_max else lower[t] / turn
+        bounds[t] = rules.weight * upper[t] - similarity
         if not taken[t] and (top < 0 or bounds[t] > bounds[top]):
             top = t
     return top
@@ -301,11 +307,11 @@ def _bound_values(taste: Taste, turn: int, upper: Any, least: Any, taken: Any, b
 def order_bfloat16(words: Any) -> None:
     """Turn (b, c) int16, the bits of bfloat16 numbers, into integers that have their order: sign x magnitude."""
     for row in range(len(words)):
-        line = words[row]
-        for column in range(len(line)):
-            sign = line[column] >> np.int16(15)
-            magnitude = line[column] & np.int16(0x7FFF)
-            line[column] = (magnitude ^ sign) - sign
+        row_words = words[row]
+        for column in range(len(row_words)):
+            sign = row_words[column] >> np.int16(15)
+            magnitude = row_words[column] & np.int16(0x7FFF)
+            row_words[column] = (magnitude ^ sign) - sign
 
 
 @kernel()
@@ -314,14 +320,14 @@ def scale_rows(vectors: Any, out: Any) -> None:
 
     Scaling by the greatest magnitude first keeps the squares of very large or small values finite.
     """
-    lanes, line = np.empty(vectors.shape[1] // LANES + 1), np.empty(vectors.shape[1])
+    lanes, row_values = np.empty(vectors.shape[1] // LANES + 1), np.empty(vectors.shape[1])
     for row in range(len(vectors)):
         greatest = _greatest(vectors[row])
-        for k in range(len(line)):
-            line[k] = np.float64(vectors[row, k]) / greatest
-        length = np.sqrt(dot(line, line, lanes))
-        for k in range(len(line)):
-            out[row, k] = line[k] / length
+        for k in range(len(row_values)):
+            row_values[k] = np.float64(vectors[row, k]) / greatest
+        length = np.sqrt(dot(row_values, row_values, lanes))
+        for k in range(len(row_values)):
+            out[row, k] = row_values[k] / length
 
 
 @kernel({"nnan", "nsz", "reassoc"})

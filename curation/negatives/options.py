@@ -17,7 +17,7 @@ from curation.records import InvalidInput
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-class Keep(StrEnum):
+class KeepRule(StrEnum):
     """Which inference stands for its soft cluster. The paper samples one."""
 
     FIRST = "first"
@@ -92,7 +92,7 @@ class VerbatimCap(StrEnum):
     AT_SAMPLING = "at_sampling"
 
 
-class Length(StrEnum):
+class LengthPreference(StrEnum):
     """Which mean length of a set's inferences is more promising. The paper gives no direction."""
 
     LONGER = "longer"
@@ -133,7 +133,7 @@ class ComparisonSetOptions:
     order: Order = Order.GIVEN
     disqualification: Disqualification = Disqualification.GLOBAL
     verbatim_cap: VerbatimCap = VerbatimCap.BEFORE_FLOOR
-    promise_length: Length = Length.LONGER
+    promise_length: LengthPreference = LengthPreference.LONGER
     shortcut: Shortcut = Shortcut.NONE
 
     def __post_init__(self) -> None:
@@ -156,7 +156,7 @@ class ComparisonSetOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ExecutionOptions:
     """How the work is done and who is told; nothing here changes a result.
 
     memory_mib: the most that the buffers of scores take, at least one row of each. threads: that multiply
@@ -174,7 +174,7 @@ class Work:
                 raise InvalidInput(f"{name}: {getattr(self, name)} is too few; give at least 1")
 
 
-def choose(kind: type[Choice], value: str, name: str) -> Choice:
+def parse_choice(kind: type[Choice], value: str, name: str) -> Choice:
     """The choice of that value. Raises InvalidInput naming the option and what it may be."""
     try:
         return kind(value)

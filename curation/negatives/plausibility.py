@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from curation.dedup.vectors import MATRIX_DIMENSIONS, check_vectors
 from curation.negatives.kernels import dots, scale_rows
-from curation.negatives.products import PlainProduct, ScoreProduct, Scores, blocks_of, outward
+from curation.negatives.matmul_backends import (
+    NumpyScoreBackend,
+    PreparedScores,
+    ScoreBackend,
+    block_slices,
+    round_outward,
+)
 from curation.records import InvalidInput
 
 UNIT_BLOCK = 1024
@@ -39,7 +45,7 @@ class ScoreBlock:
     inferences: NDArray[Any]
 
 
-class Columns(Protocol):
+class PlausibilityColumns(Protocol):
     """Some of the inferences, ready to be scored."""
 
     @property
@@ -47,7 +53,7 @@ class Columns(Protocol):
         """Type of the scores."""
         ...
 
-    def open(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
+    def start_block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
         """A block of (b,) instances, whose scores are to be in the first b rows of a (>= b, c) buffer."""
         ...
 
@@ -55,11 +61,11 @@ class Columns(Protocol):
         """Score the block; give each part of the columns as soon as its scores are there."""
         ...
 
-    def at_most(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+    def upper_bounds(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         """The greatest plausibility, (k,), that (k,) scores can stand for."""
         ...
 
-    def one_processor(self) -> AbstractContextManager[object]:
+    def single_thread(self) -> AbstractContextManager[object]:
         """While this lasts, a thread that fills a block keeps to one processor."""
         ...
 
@@ -72,7 +78,7 @@ class Plausibility(Protocol):
         """(instances, inferences)."""
         ...
 
-    def columns(self, ids: NDArray[np.intp]) -> Columns:
+    def columns(self, ids: NDArray[np.intp]) -> PlausibilityColumns:
         """The (c,) inferences that are to be scored, in that order."""
         ...
 
@@ -94,7 +100,7 @@ class PlausibilityMatrix:
         """(instances, inferences)."""
         return self._matrix.shape
 
-    def columns(self, ids: NDArray[np.intp]) -> Columns:
+    def columns(self, ids: NDArray[np.intp]) -> PlausibilityColumns:
         """The (c,) columns of the matrix."""
         return _MatrixColumns(self._matrix, ids)
 
@@ -111,14 +117,14 @@ class EmbeddingPlausibility:
         self,
         images: NDArray[np.floating],
         inferences: NDArray[np.floating],
-        product: ScoreProduct | None = None,
+        backend: ScoreBackend | None = None,
     ) -> None:
         """images: (m, d), inferences: (n, d), any length but zero; product: numpy's when absent.
 
         Raises InvalidInput for bad vectors.
         """
-        dtype = precision(images, inferences)
-        self._product = product or PlainProduct()
+        dtype = common_dtype(images, inferences)
+        self._backend = backend or NumpyScoreBackend()
         self._images = unit_vectors(images, "image embeddings", dtype)
         self._inferences = unit_vectors(inferences, "inference embeddings", dtype)
         if self._images.shape[1] != self._inferences.shape[1]:
@@ -133,12 +139,12 @@ class EmbeddingPlausibility:
         """(instances, inferences)."""
         return len(self._images), len(self._inferences)
 
-    def columns(self, ids: NDArray[np.intp]) -> Columns:
+    def columns(self, ids: NDArray[np.intp]) -> PlausibilityColumns:
         """A copy of the (c, d) vectors; of all of them, none is made."""
-        every = np.array_equal(ids, np.arange(len(self._inferences)))
-        chosen = self._inferences if every else self._inferences[ids]
+        is_all = np.array_equal(ids, np.arange(len(self._inferences)))
+        chosen = self._inferences if is_all else self._inferences[ids]
         return _EmbeddingColumns(
-            self._images, self._inferences, chosen, self._product.prepare(self._images, chosen)
+            self._images, self._inferences, chosen, self._backend.prepare(self._images, chosen)
         )
 
 
@@ -149,26 +155,26 @@ class _MatrixColumns:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return precision(self.matrix)
+        return common_dtype(self.matrix)
 
-    def open(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
+    def start_block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
         golds = np.array([self.matrix[instance, instance] for instance in instances.tolist()], np.float64)
         images, inferences = (np.empty((len(side), 0), self.dtype) for side in (instances, self.ids))
-        band = outward(golds, 0.0, self.dtype)
+        band = round_outward(golds, 0.0, self.dtype)
         return ScoreBlock(buffer[: len(instances)], *band, golds, True, images, inferences)
 
     def fill(self, instances: NDArray[np.intp], block: ScoreBlock) -> Iterator[slice]:
-        for place, instance in enumerate(instances.tolist()):
+        for position, instance in enumerate(instances.tolist()):
             row = self.matrix[instance]
             if not np.isfinite(row).all():
                 raise InvalidInput(f"plausibility: row {instance} holds NaN or infinity; compute it again")
-            block.scores[place] = row[self.ids]
+            block.scores[position] = row[self.ids]
         yield slice(0, len(self.ids))
 
-    def at_most(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+    def upper_bounds(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         return scores.astype(np.float64)
 
-    def one_processor(self) -> AbstractContextManager[object]:
+    def single_thread(self) -> AbstractContextManager[object]:
         return nullcontext()
 
 
@@ -177,32 +183,32 @@ class _EmbeddingColumns:
     images: NDArray[Any]
     inferences: NDArray[Any]
     chosen: NDArray[Any]
-    product: Scores
+    prepared: PreparedScores
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.product.dtype
+        return self.prepared.dtype
 
-    def open(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
+    def start_block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
         images = self.images[instances]
         golds = dots(images, self.inferences[instances])
-        band = self.product.band(golds)
+        band = self.prepared.band(golds)
         return ScoreBlock(buffer[: len(instances)], *band, golds, False, images, self.chosen)
 
     def fill(self, instances: NDArray[np.intp], block: ScoreBlock) -> Iterator[slice]:
-        return self.product.fill(instances, block.scores)
+        return self.prepared.fill(instances, block.scores)
 
-    def at_most(self, scores: NDArray[Any]) -> NDArray[np.float64]:
-        return self.product.at_most(scores)
+    def upper_bounds(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+        return self.prepared.upper_bounds(scores)
 
-    def one_processor(self) -> AbstractContextManager[object]:
-        return self.product.one_processor()
+    def single_thread(self) -> AbstractContextManager[object]:
+        return self.prepared.single_thread()
 
 
-def precision(*arrays: NDArray[Any]) -> np.dtype[Any]:
+def common_dtype(*arrays: NDArray[Any]) -> np.dtype[Any]:
     """float64 if one of the arrays is at least as wide, else float32."""
-    wide = any(array.dtype.itemsize >= np.dtype(np.float64).itemsize for array in arrays)
-    return np.dtype(np.float64 if wide else np.float32)
+    is_wide = any(array.dtype.itemsize >= np.dtype(np.float64).itemsize for array in arrays)
+    return np.dtype(np.float64 if is_wide else np.float32)
 
 
 def unit_vectors(vectors: NDArray[np.floating], name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -212,8 +218,8 @@ def unit_vectors(vectors: NDArray[np.floating], name: str, dtype: np.dtype[Any])
     """
     check_vectors(vectors, name)
     rows = np.empty(vectors.shape, dtype)
-    for part in blocks_of(len(rows), UNIT_BLOCK):
-        scale_rows(np.array(vectors[part], precision(vectors)), rows[part])
+    for part in block_slices(len(rows), UNIT_BLOCK):
+        scale_rows(np.array(vectors[part], common_dtype(vectors)), rows[part])
     return rows
 
 

@@ -10,29 +10,29 @@ from typing import Any
 
 from curation.families.sherlock.evaluation_plan import newest_proposals
 from curation.models import DatasetVersion, Evaluation, Scorer
-from curation.pipelines.inner_jobs import run_within
-from curation.pipelines.shortcuts import measured_baseline
+from curation.pipelines.inner_jobs import run_inner_job
+from curation.pipelines.shortcuts import measure_baseline
 from curation.records import InvalidInput
 from curation.scorer import recipes
 from curation.scorer.config import TINY
 from curation.scorer.recipes import Recipe, RecipeKind
-from curation.selectors.ablations import PROMPT, RECIPE, scorer_with
-from curation.selectors.evaluations import evaluations, standing
-from curation.selectors.scorers import PREFIX
+from curation.selectors.ablations import PROMPT, RECIPE, find_scorer
+from curation.selectors.evaluations import evaluations, find_reusable_evaluation
+from curation.selectors.scorers import SCORER_PREFIX
 from curation.services.ablation_sources import SHORTCUTS
 from curation.services.ablations import (
     AblationOptions,
-    chosen,
-    config_of,
-    keep_row,
-    usual_splits,
+    add_recipe_to_evaluation,
+    default_splits,
+    selected_recipes,
+    training_config,
 )
 from curation.services.evaluations import EvaluationOptions, request_evaluation
-from curation.services.scorers import request_training, resolved_encoder, unused_name
+from curation.services.scorers import next_free_name, request_training, resolve_encoder
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-STOOD, MADE, READ = "stood", "made", "read from the others"
+EXISTING, CREATED, DERIVED = "stood", "made", "read from the others"
 
 
 def run_ablations(progress: Progress) -> dict[str, Any]:
@@ -44,18 +44,18 @@ def run_ablations(progress: Progress) -> dict[str, Any]:
     """
     job = progress.job
     version = DatasetVersion.objects.select_related("project").get(pk=job.args["version"])
-    work = _Work(version, AblationOptions.from_json(job.args["options"]), progress)
-    plan = chosen(work.options)
+    ablation_job = _AblationJob(version, AblationOptions.from_json(job.args["options"]), progress)
+    plan = selected_recipes(ablation_job.options)
     rows: dict[str, str] = {}
     refused: dict[str, str] = {}
-    for place, recipe in enumerate(plan):
-        progress.advance(place, total=len(plan))
+    for index, recipe in enumerate(plan):
+        progress.advance(index, total=len(plan))
         try:
-            rows[recipe.name] = work.make(recipe)
-            progress.log(f"{recipe.words}: {rows[recipe.name]}")
+            rows[recipe.name] = ablation_job.make_row(recipe)
+            progress.log(f"{recipe.label}: {rows[recipe.name]}")
         except (Refused, InvalidInput) as error:
             refused[recipe.name] = str(error)
-            progress.log(f"{recipe.words}: not made, {error}")
+            progress.log(f"{recipe.label}: not made, {error}")
     if refused and not rows:
         raise Refused(next(iter(refused.values())))
     progress.advance(len(plan), total=len(plan))
@@ -63,31 +63,35 @@ def run_ablations(progress: Progress) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _AblationJob:
     """The rows of one job."""
 
     version: DatasetVersion
     options: AblationOptions
     progress: Progress
 
-    def make(self, recipe: Recipe) -> str:
+    def make_row(self, recipe: Recipe) -> str:
         """Make a row unless it stands; return how it came to be.
 
         Raises:
             Refused, InvalidInput: it cannot be made; the message says why.
         """
         if recipe.kind is RecipeKind.BOUND:
-            return READ
+            return DERIVED
         if recipe.kind in SHORTCUTS:
-            return self._baseline(recipe)
+            return self._make_baseline(recipe)
         if recipe.kind is RecipeKind.ZERO_SHOT:
-            return self._zero_shot(recipe)
-        scorer = self._scorer(recipes.get(recipe.trains_as) if recipe.trains_as != recipe.name else recipe)
-        return self._evaluated(recipe, scorer.encoder_name, lambda one: one.scorer_id == scorer.pk)
+            return self._make_zero_shot(recipe)
+        scorer = self._find_or_train_scorer(
+            recipes.get_recipe(recipe.trains_as) if recipe.trains_as != recipe.name else recipe
+        )
+        return self._evaluate(
+            recipe, scorer.encoder_name, lambda evaluation: evaluation.scorer_id == scorer.pk
+        )
 
-    def _baseline(self, recipe: Recipe) -> str:
+    def _make_baseline(self, recipe: Recipe) -> str:
         was_made = [
-            measured_baseline(
+            measure_baseline(
                 self.progress,
                 self.version,
                 split=self.options.split,
@@ -96,57 +100,59 @@ class _Work:
             )[1]
             for shortcut in SHORTCUTS[recipe.kind]
         ]
-        return MADE if any(was_made) else STOOD
+        return CREATED if any(was_made) else EXISTING
 
-    def _zero_shot(self, recipe: Recipe) -> str:
+    def _make_zero_shot(self, recipe: Recipe) -> str:
         model = self.options.model or recipes.default_model()
         if model == TINY:
             raise Refused(
                 "model: tiny has random weights, so there is no zero shot; name a CLIP by --model clip:FOLDER"
             )
-        encoder = resolved_encoder(self.version.project, model)
+        encoder = resolve_encoder(self.version.project, model)
 
-        def is_theirs(one: Evaluation) -> bool:
-            return bool(one.options.get(RECIPE) == recipe.name and one.options.get("encoder") == encoder)
+        def matches(evaluation: Evaluation) -> bool:
+            return bool(
+                evaluation.options.get(RECIPE) == recipe.name and evaluation.options.get("encoder") == encoder
+            )
 
-        return self._evaluated(recipe, encoder, is_theirs)
+        return self._evaluate(recipe, encoder, matches)
 
-    def _scorer(self, recipe: Recipe) -> Scorer:
+    def _find_or_train_scorer(self, recipe: Recipe) -> Scorer:
         """Return a ready scorer with a recipe's settings, whoever had it trained; trained here if there is none."""
-        config = config_of(recipe, self.options)
-        if config.model.startswith(PREFIX):
-            config = replace(config, model=resolved_encoder(self.version.project, config.model))
-        splits = usual_splits(self.version, seed=config.seed)
-        known = scorer_with(self.version, config.as_json(), splits.as_json())
+        config = training_config(recipe, self.options)
+        if config.model.startswith(SCORER_PREFIX):
+            config = replace(config, model=resolve_encoder(self.version.project, config.model))
+        splits = default_splits(self.version, seed=config.seed)
+        known = find_scorer(self.version, config.as_json(), splits.as_json())
         if known is not None and known.is_ready:
             return known
         if known is not None and known.job is not None:
-            run_within(self.progress, known.job)
+            run_inner_job(self.progress, known.job)
         else:
             known = request_training(
                 project=self.version.project,
                 by=self.progress.job.created_by,
                 version=self.version,
-                name=unused_name(self.version.project, f"{self.version.name} {recipe.name}"[:50]),
+                name=next_free_name(self.version.project, f"{self.version.name} {recipe.name}"[:50]),
                 config=config,
                 recipe=recipe.name,
                 queue=False,
             )
             assert known.job is not None
-            run_within(self.progress, known.job)
+            run_inner_job(self.progress, known.job)
         known.refresh_from_db()
         return known
 
-    def _evaluated(self, recipe: Recipe, encoder: str, is_theirs: Callable[[Evaluation], bool]) -> str:
+    def _evaluate(self, recipe: Recipe, encoder: str, matches: Callable[[Evaluation], bool]) -> str:
         """Evaluate a scorer or encoder on the split, unless that was done or was begun on the usual sets."""
-        known = self._known(recipe, is_theirs)
+        known = self._find_evaluation(recipe, matches)
         if known is not None:
-            keep_row(evaluation=known, recipe=recipe)
+            add_recipe_to_evaluation(evaluation=known, recipe=recipe)
         if known is not None and known.figures:
-            return STOOD
+            return EXISTING
         if known is not None and known.job is not None:
-            run_within(self.progress, known.job)
-            return MADE
+            run_inner_job(self.progress, known.job)
+            return CREATED
         facts = {RECIPE: recipe.name} | ({PROMPT: recipe.prompt} if recipe.prompt else {})
         row = request_evaluation(
             project=self.version.project,
@@ -155,23 +161,23 @@ class _Work:
             split=self.options.split,
             encoder=encoder,
             texts=recipe.texts.value,
-            options=EvaluationOptions(label=self._label(recipe, encoder), more=facts),
+            options=EvaluationOptions(label=self._label(recipe, encoder), extra_facts=facts),
             queue=False,
         )
         assert row.job is not None
-        run_within(self.progress, row.job)
-        return MADE
+        run_inner_job(self.progress, row.job)
+        return CREATED
 
-    def _known(self, recipe: Recipe, is_theirs: Callable[[Evaluation], bool]) -> Evaluation | None:
+    def _find_evaluation(self, recipe: Recipe, matches: Callable[[Evaluation], bool]) -> Evaluation | None:
         """Return the newest usual evaluation with the newest proposed boxes; one with figures comes first."""
         run = newest_proposals(self.version)
         rows = evaluations(self.version.project).filter(
             version=self.version, split=self.options.split, texts=recipe.texts.value
         )
-        return standing(filter(is_theirs, rows), run.pk if run is not None else None)
+        return find_reusable_evaluation(filter(matches, rows), run.pk if run is not None else None)
 
     def _label(self, recipe: Recipe, encoder: str) -> str:
         """What tables call it: the row's name, and the model where that is not the paper's."""
         if recipe.kind is RecipeKind.ZERO_SHOT:
-            return f"{recipe.words} ({encoder})"
-        return f"{recipe.words} (from {self.options.model})" if self.options.model else recipe.words
+            return f"{recipe.label} ({encoder})"
+        return f"{recipe.label} (from {self.options.model})" if self.options.model else recipe.label

@@ -19,26 +19,32 @@ from curation.models import ComparisonRound, Pair, Scorer, Subject
 from curation.negatives.comparison_sets import (
     ComparisonSetResult,
     DraftSet,
-    Funnel,
+    FilterCounts,
     build_comparison_sets,
 )
 from curation.negatives.filters import SoftClusters, cluster_softly
-from curation.negatives.options import Keep, Work
+from curation.negatives.options import ExecutionOptions, KeepRule
 from curation.negatives.plausibility import EmbeddingPlausibility
-from curation.negatives.promise import PromiseRanking
-from curation.pipelines.encoders import Encoders, encoders, is_parallel, preprocessing_of, region_mode_of
-from curation.pipelines.matmul_backends import best_product
-from curation.pipelines.score_matmul_backends import best_score_product
-from curation.pipelines.texts.texts_common import installed
-from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
+from curation.negatives.set_score import SetRanking
+from curation.pipelines.encoders import (
+    RoundEncoders,
+    get_preprocessing,
+    get_region_mode,
+    get_round_encoders,
+    is_parallel,
+)
+from curation.pipelines.matmul_backends import choose_matmul_backend
+from curation.pipelines.score_matmul_backends import choose_score_backend
+from curation.pipelines.texts.texts_common import package_version
+from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
 from curation.records import InvalidInput
 from curation.selectors import pairs as collected
-from curation.selectors.scorers import known_pairs, scorer_of
+from curation.selectors.scorers import known_pairs, scorer_by_encoder
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
-from curation.services.scorers import as_provenance, known_pairs_words
-from curation.versions.choices import Choices
+from curation.services.scorers import known_pairs_warning, scorer_provenance
 from curation.versions.selection import Selection
-from curation.versions.splits import split_of
+from curation.versions.selection_filter import SelectionFilter
+from curation.versions.splits import parse_split
 from hits.domain.hashing import content_sha256
 from hits.models import Job, Project
 from hits.services.errors import Refused
@@ -46,7 +52,7 @@ from hits.services.jobs.jobs import Progress
 
 STAGES = 4  # vectors of regions, of texts for them, of sentences, and the sets
 ORDER_STREAM = 1  # the random order must not follow the draw of who stays
-DROPPED_NAMED = 3
+MAX_DROPPED_NAMED = 3
 
 
 def build_comparison_round(
@@ -56,7 +62,7 @@ def build_comparison_round(
     by: AbstractBaseUser | None = None,
     encoder: str = "",
     progress: Progress | None = None,
-    using: Encoders | None = None,
+    given_encoders: RoundEncoders | None = None,
     job: Job | None = None,
 ) -> ComparisonRound:
     """Return a stored round with its sets, skip reasons and provenance.
@@ -69,100 +75,105 @@ def build_comparison_round(
     Raises:
         Refused: no accepted pairs, a missing file, or options that do not fit.
     """
-    pairs = _pairs(project, options)
-    scorer = scorer_of(encoder)
-    _warn(scorer, options, progress)
-    made = using or encoders(encoder)
-    steps = Steps(STAGES * len(pairs), progress)
-    regions = _region_vectors(project, pairs, made, steps)
+    pairs = _select_pairs(project, options)
+    scorer = scorer_by_encoder(encoder)
+    _warn_known_pairs(scorer, options, progress)
+    round_encoders = given_encoders or get_round_encoders(encoder)
+    steps = StepCounter(STAGES * len(pairs), progress)
+    regions = _region_vectors(project, pairs, round_encoders, steps)
     matching = _text_vectors(
         project,
         pairs,
-        Maker(made.name, made.revision, Subject.TEXTS, preprocessing=preprocessing_of(made)),
-        made.texts,
+        VectorOrigin(
+            round_encoders.name,
+            round_encoders.revision,
+            Subject.TEXTS,
+            preprocessing=get_preprocessing(round_encoders),
+        ),
+        round_encoders.texts,
         steps,
     )
     sentences = _text_vectors(
         project,
         pairs,
-        Maker(
-            made.sentence_name,
-            made.sentence_revision,
+        VectorOrigin(
+            round_encoders.sentence_name,
+            round_encoders.sentence_revision,
             Subject.TEXTS,
-            preprocessing=made.sentence_preprocessing,
+            preprocessing=round_encoders.sentence_preprocessing,
         ),
-        made.sentences,
+        round_encoders.sentences,
         steps,
     )
     try:
-        plausibility = EmbeddingPlausibility(regions, matching, best_score_product())
-        soft, result = _chosen(pairs, options, sentences, plausibility, steps)
+        plausibility = EmbeddingPlausibility(regions, matching, choose_score_backend())
+        soft, result = _choose_sets(pairs, options, sentences, plausibility, steps)
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    built = _built(pairs, soft, result, made, options)
-    built.provenance.update(_of_scorer(scorer, options))
+    built = _make_round(pairs, soft, result, round_encoders, options)
+    built.provenance.update(_scorer_provenance(scorer, options))
     return store_round(project=project, options=options, built=built, by=by, job=job, scorer=scorer)
 
 
-def _warn(scorer: Scorer | None, options: RoundOptions, progress: Progress | None) -> None:
-    words = known_pairs_words(scorer, options.split) if scorer is not None else ""
-    if words and progress is not None:
-        progress.log(words)
+def _warn_known_pairs(scorer: Scorer | None, options: RoundOptions, progress: Progress | None) -> None:
+    message = known_pairs_warning(scorer, options.split) if scorer is not None else ""
+    if message and progress is not None:
+        progress.log(message)
 
 
-def _of_scorer(scorer: Scorer | None, options: RoundOptions) -> dict[str, Any]:
+def _scorer_provenance(scorer: Scorer | None, options: RoundOptions) -> dict[str, Any]:
     """What the round's provenance says of our own model, if it judged plausibility."""
     if scorer is None:
         return {}
-    return as_provenance(scorer) | {"pairs_that_scorer_knows": known_pairs(scorer, options.split)[0]}
+    return scorer_provenance(scorer) | {"pairs_that_scorer_knows": known_pairs(scorer, options.split)[0]}
 
 
-def _chosen(
+def _choose_sets(
     pairs: Sequence[Pair],
     options: RoundOptions,
     sentences: NDArray[np.float32],
     plausibility: EmbeddingPlausibility,
-    steps: Steps,
+    steps: StepCounter,
 ) -> tuple[SoftClusters, ComparisonSetResult]:
     """De-duplicate the texts softly, then build the sets; the job hears of the second as of one more stage."""
     soft = cluster_softly(
         sentences,
         share=options.soft_share,
         linkage=Linkage(options.linkage),
-        keep=Keep(options.keep),
+        keep=KeepRule(options.keep),
         generator=np.random.default_rng(options.seed),
-        product=best_product(),
+        backend=choose_matmul_backend(),
         progress=lambda done, total: steps(0),
     )
-    told = 0
+    reported = 0
 
-    def tell(done: int, total: int) -> None:
-        nonlocal told
-        now = len(pairs) * done // total
-        steps(now - told)
-        told = now
+    def report_progress(done: int, total: int) -> None:
+        nonlocal reported
+        reached = len(pairs) * done // total
+        steps(reached - reported)
+        reported = reached
 
     result = build_comparison_sets(
         plausibility,
         [pair.inference for pair in pairs],
         sentences,
-        kept=soft.kept.tolist(),
+        candidate_ids=soft.kept.tolist(),
         image_ids=[pair.image_id for pair in pairs],
-        options=options.rules(),
+        options=options.builder_options(),
         generator=np.random.default_rng([options.seed, ORDER_STREAM]),
-        work=Work(threads=usable_cores(), progress=tell),
+        execution=ExecutionOptions(threads=usable_cores(), progress=report_progress),
     )
     return soft, result
 
 
-def _pairs(project: Project, options: RoundOptions) -> list[Pair]:
+def _select_pairs(project: Project, options: RoundOptions) -> list[Pair]:
     selection = Selection.from_json(options.selection)
-    choices = Choices(project, Pair.TYPE, selection, record_types=(Pair.TYPE,))
-    pairs = [pair for pair in collected.accepted(project) if choices.why_not(pair) is None]
+    choices = SelectionFilter(project, Pair.TYPE, selection, record_types=(Pair.TYPE,))
+    pairs = [pair for pair in collected.accepted_pairs(project) if choices.exclusion_reason(pair) is None]
     if not pairs and not selection.is_everything:
         raise Refused("observations: no approved pair is left by what was selected; select more")
     if options.split:
-        pairs = [pair for pair in pairs if split_of(pair.image.split) == split_of(options.split)]
+        pairs = [pair for pair in pairs if parse_split(pair.image.split) == parse_split(options.split)]
     if not pairs:
         where = f" in the split {options.split}" if options.split else ""
         raise Refused(f"observations: none is approved{where} yet; approve submissions first")
@@ -170,33 +181,33 @@ def _pairs(project: Project, options: RoundOptions) -> list[Pair]:
 
 
 def _region_vectors(
-    project: Project, pairs: Sequence[Pair], made: Encoders, steps: Steps
+    project: Project, pairs: Sequence[Pair], round_encoders: RoundEncoders, steps: StepCounter
 ) -> NDArray[np.float32]:
-    return vectors_of(
+    return get_vectors(
         project=project,
-        maker=Maker(
-            made.name,
-            made.revision,
+        origin=VectorOrigin(
+            round_encoders.name,
+            round_encoders.revision,
             Subject.REGIONS,
-            region_mode=region_mode_of(made).value,
-            preprocessing=preprocessing_of(made),
+            region_mode=get_region_mode(round_encoders).value,
+            preprocessing=get_preprocessing(round_encoders),
         ),
         items=pairs,
         fingerprints=[content_sha256([pair.image.sha256, pair.boxes]) for pair in pairs],
         ids=[pair.instance_id for pair in pairs],
-        encode=lambda few: made.regions([(open_image(pair.image), pair.boxes) for pair in few]),
+        encode=lambda batch: round_encoders.regions([(open_image(pair.image), pair.boxes) for pair in batch]),
         step=steps,
-        parallel=is_parallel(made),
+        parallel=is_parallel(round_encoders),
     )
 
 
 def _text_vectors(
-    project: Project, pairs: Sequence[Pair], maker: Maker, encode: Any, steps: Steps
+    project: Project, pairs: Sequence[Pair], maker: VectorOrigin, encode: Any, steps: StepCounter
 ) -> NDArray[np.float32]:
     texts = [pair.inference for pair in pairs]
-    return vectors_of(
+    return get_vectors(
         project=project,
-        maker=maker,
+        origin=maker,
         items=texts,
         fingerprints=texts,
         ids=[pair.instance_id for pair in pairs],
@@ -205,22 +216,22 @@ def _text_vectors(
     )
 
 
-def _built(
+def _make_round(
     pairs: Sequence[Pair],
     soft: SoftClusters,
     result: ComparisonSetResult,
-    made: Encoders,
+    round_encoders: RoundEncoders,
     options: RoundOptions,
 ) -> BuiltRound:
-    figures = _Figures(pairs, soft, result.ranking)
+    figures = _SetFigures(pairs, soft, result.ranking)
     sets = [
         BuiltSet(
             gold=pairs[item.instance].pk,
             chosen=[pairs[index].instance_id for index in item.chosen],
             rank=item.rank,
-            scores=figures.of(place, draft),
+            scores=figures.describe(set_index, draft),
         )
-        for place, (item, draft) in enumerate(zip(result.sets, result.drafts, strict=True))
+        for set_index, (item, draft) in enumerate(zip(result.sets, result.drafts, strict=True))
     ]
     skipped: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in result.skipped:
@@ -228,8 +239,8 @@ def _built(
             {"instance": pairs[row.instance].instance_id, "available": row.available}
         )
     return BuiltRound(
-        encoder=made.name,
-        provenance=_provenance(made, options, pairs, result.funnel),
+        encoder=round_encoders.name,
+        provenance=_provenance(round_encoders, options, pairs, result.funnel),
         instances=len(pairs),
         inferences=len(pairs),
         sets=sets,
@@ -237,17 +248,17 @@ def _built(
     )
 
 
-class _Figures:
+class _SetFigures:
     """The figures of a set's row, see ``BuiltSet``."""
 
-    def __init__(self, pairs: Sequence[Pair], soft: SoftClusters, ranking: PromiseRanking) -> None:
+    def __init__(self, pairs: Sequence[Pair], soft: SoftClusters, ranking: SetRanking) -> None:
         self._pairs = pairs
         self._copies = Counter(pair.inference for pair in pairs)
         self._sizes = soft.sizes()
-        self._dropped = soft.members()
+        self._dropped = soft.dropped_members()
         self._ranking = ranking
 
-    def of(self, place: int, draft: DraftSet) -> dict[str, Any]:
+    def describe(self, set_index: int, draft: DraftSet) -> dict[str, Any]:
         """The figures of the set that was built in that place."""
         ranks = self._ranking
         return {
@@ -258,17 +269,17 @@ class _Figures:
             "copies": [self._copies[self._pairs[index].inference] for index in draft.chosen],
             "cluster": [int(self._sizes[index]) for index in draft.chosen],
             "dropped": [
-                [self._pairs[other].instance_id for other in self._dropped.get(index, [])[:DROPPED_NAMED]]
+                [self._pairs[other].instance_id for other in self._dropped.get(index, [])[:MAX_DROPPED_NAMED]]
                 for index in draft.chosen
             ],
             "eligible": draft.eligible,
             "available": draft.available,
-            "promise": {name: round(value, 6) for name, value in asdict(draft.promise).items()},
+            "promise": {name: round(value, 6) for name, value in asdict(draft.set_score).items()},
             "places": {
-                "words": float(ranks.words[place]),
-                "similarity": float(ranks.similarity[place]),
-                "plausibility": float(ranks.plausibility[place]),
-                "total": round(float(ranks.total[place]), 6),
+                "words": float(ranks.words[set_index]),
+                "similarity": float(ranks.similarity[set_index]),
+                "plausibility": float(ranks.plausibility[set_index]),
+                "total": round(float(ranks.total[set_index]), 6),
             },
         }
 
@@ -278,22 +289,22 @@ def _rounded(values: Sequence[float]) -> list[float]:
 
 
 def _provenance(
-    made: Encoders, options: RoundOptions, pairs: Sequence[Pair], funnel: Funnel
+    round_encoders: RoundEncoders, options: RoundOptions, pairs: Sequence[Pair], funnel: FilterCounts
 ) -> dict[str, Any]:
     return {
-        "plausibility_encoder": made.name,
-        "plausibility_revision": made.revision,
-        "sentence_encoder": made.sentence_name,
-        "sentence_revision": made.sentence_revision,
+        "plausibility_encoder": round_encoders.name,
+        "plausibility_revision": round_encoders.revision,
+        "sentence_encoder": round_encoders.sentence_name,
+        "sentence_revision": round_encoders.sentence_revision,
         "min_candidates": options.min_candidates,
         "seed": options.seed,
-        "rules": asdict(options.rules()),
+        "rules": asdict(options.builder_options()),
         "pairs_sha256": content_sha256([pair.instance_id for pair in pairs]),
-        "left_by_soft_deduplication": funnel.soft,
-        "left_by_verbatim_cap": funnel.cap,
+        "left_by_soft_deduplication": funnel.after_soft,
+        "left_by_verbatim_cap": funnel.after_cap,
         "numpy": np.__version__,
-        "scipy": installed("scipy"),
-        "numba": installed("numba"),
-        "torch": installed("torch"),
-        "sentence_transformers": installed("sentence-transformers"),
+        "scipy": package_version("scipy"),
+        "numba": package_version("numba"),
+        "torch": package_version("torch"),
+        "sentence_transformers": package_version("sentence-transformers"),
     }

@@ -12,20 +12,20 @@ import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from numpy.typing import NDArray
 
-from curation.dedup.cuts import Clustering, Linkage, silent
+from curation.dedup.cuts import Clustering, Linkage, ignore_progress
 from curation.dedup.dense import dense_bytes
-from curation.dedup.groups import divide_group, least_alike
+from curation.dedup.groups import divide_group, find_least_similar
 from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.dedup.pairs import TooManyPairs
 from curation.models import Subject
-from curation.pipelines.encoders import ImageVectors, image_vectors, is_parallel, preprocessing_of
-from curation.pipelines.matmul_backends import best_product
-from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
+from curation.pipelines.encoders import ImageEncoder, get_image_encoder, get_preprocessing, is_parallel
+from curation.pipelines.matmul_backends import choose_matmul_backend
+from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
 from curation.records import InvalidInput
-from curation.selectors.duplicates import called_different
-from curation.selectors.images import standing_images
-from curation.services.dedup import DedupOptions, Marks, set_aside_duplicates, store_preview
+from curation.selectors.duplicates import pairs_marked_different
+from curation.selectors.images import available_images
+from curation.services.dedup import DedupOptions, MarkCounts, set_aside_duplicates, store_preview
 from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
@@ -34,11 +34,11 @@ SCIPY_SECONDS = 3e-7  # a pair of rows, at most; about a third was seen
 
 
 @dataclass(frozen=True, slots=True)
-class Deduplicated:
+class DeduplicationResult:
     """What a run found. ``groups`` maps a kept image to its duplicates (row keys).
 
     images: that were clustered. to_set_aside: images in the groups that are not the one kept; run: the row that has
-    them. marked, set_aside_again, marked_though_offered_again: see ``Marks``; ``None`` when this was a preview.
+    them. marked, set_aside_again, marked_though_offered_again: see ``MarkCounts``; ``None`` when this was a preview.
     least_cosine: of the least alike pair within a group. method, why: how the clusters were found. threshold: the
     distance of the last merge, if there was one.
     """
@@ -76,8 +76,8 @@ def deduplicate_images(
     options: DedupOptions,
     by: AbstractBaseUser | None = None,
     progress: Progress | None = None,
-    encoder: ImageVectors | None = None,
-) -> Deduplicated:
+    encoder: ImageEncoder | None = None,
+) -> DeduplicationResult:
     """Find the project's near-duplicates, and mark them if ``options`` ask for it.
 
     Repeatable: equal photos, options and encoder, equal groups, and over all photos equal marks, but for what people
@@ -90,61 +90,61 @@ def deduplicate_images(
     Raises:
         Refused: too few photos, a missing file, or options that do not fit.
     """
-    images = standing_images(project, options.source)
+    images = available_images(project, options.source)
     if not images:
-        raise Refused(f"images: there is none{options.of_source}; import some first")
-    encoder = encoder or image_vectors(options.encoder)
-    vectors = _vectors(project, images, encoder, progress)
-    found, clustered = _grouped(images, vectors, options, progress)
-    groups = _decided(project, clustered)
-    described = _described(groups, images, vectors)
+        raise Refused(f"images: there is none{options.source_suffix}; import some first")
+    encoder = encoder or get_image_encoder(options.encoder)
+    vectors = _image_vectors(project, images, encoder, progress)
+    clustering, clustered = _group_images(images, vectors, options, progress)
+    groups = _apply_decisions(project, clustered)
+    group_rows = _describe_groups(groups, images, vectors)
     run = store_preview(
         project=project,
         options=options,
         encoder=encoder.name,
-        clusters=found.clusters,
-        groups=described,
-        looked_at=[image.pk for image in images],
+        clusters=clustering.clusters,
+        groups=group_rows,
+        compared_images=[image.pk for image in images],
         by=by,
     )
     marks = set_aside_duplicates(run=run, by=by) if options.set_aside else None
     if progress is not None:
-        _tell(marks, progress)
-    return Deduplicated(
+        _log_marks(marks, progress)
+    return DeduplicationResult(
         images=len(images),
-        clusters=found.clusters,
+        clusters=clustering.clusters,
         to_set_aside=sum(map(len, groups.values())),
-        least_cosine=min((group["cosine"] for group in described), default=None),
+        least_cosine=min((group["cosine"] for group in group_rows), default=None),
         run=run.pk,
         marked=marks.marked if marks else None,
         set_aside_again=marks.set_aside_again if marks else None,
         marked_though_offered_again=marks.marked_though_offered_again if marks else None,
         encoder=encoder.name,
-        method=found.method.value,
-        why=found.why,
-        threshold=found.threshold,
+        method=clustering.method.value,
+        why=clustering.reason,
+        threshold=clustering.threshold,
         options=asdict(options),
         groups=groups,
     )
 
 
-def _decided(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+def _apply_decisions(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
     """The groups without what people call different."""
-    different = called_different(project)
+    different = pairs_marked_different(project)
     parts = (divide_group(kept, members, different) for kept, members in groups.items())
     return dict(part for divided in parts for part in divided)
 
 
-def _described(
+def _describe_groups(
     groups: Mapping[int, Sequence[int]], images: Sequence[Image], vectors: NDArray[np.float32]
 ) -> list[dict[str, Any]]:
     """The groups as ``DuplicateRun`` keeps them, each with its least alike pair."""
     row_of = {image.pk: row for row, image in enumerate(images)}
-    described = []
+    rows = []
     for kept, members in groups.items():
         keys = [kept, *members]
-        pair = least_alike(vectors[[row_of[key] for key in keys]])
-        described.append(
+        pair = find_least_similar(vectors[[row_of[key] for key in keys]])
+        rows.append(
             {
                 "kept": kept,
                 "members": list(members),
@@ -152,62 +152,72 @@ def _described(
                 "cosine": round(pair.cosine, 6),
             }
         )
-    return described
+    return rows
 
 
-def _vectors(
-    project: Project, images: Sequence[Image], encoder: ImageVectors, progress: Progress | None
+def _image_vectors(
+    project: Project, images: Sequence[Image], encoder: ImageEncoder, progress: Progress | None
 ) -> NDArray[np.float32]:
     """A vector of each image, from an earlier run where there are any; each image is a step."""
-    return vectors_of(
+    return get_vectors(
         project=project,
-        maker=Maker(encoder.name, encoder.revision, Subject.IMAGES, preprocessing=preprocessing_of(encoder)),
+        origin=VectorOrigin(
+            encoder.name, encoder.revision, Subject.IMAGES, preprocessing=get_preprocessing(encoder)
+        ),
         items=images,
         fingerprints=[image.sha256 for image in images],
         ids=[str(image.pk) for image in images],
         encode=lambda few: encoder.encode_images([open_image(image) for image in few]),
-        step=Steps(len(images), progress),
+        step=StepCounter(len(images), progress),
         parallel=is_parallel(encoder),
     )
 
 
-def _grouped(
+def _group_images(
     images: Sequence[Image], vectors: NDArray[np.float32], options: DedupOptions, progress: Progress | None
 ) -> tuple[Clustering, dict[int, list[int]]]:
     """Cluster, and choose the one kept of each cluster. Raises Refused."""
     try:
-        found = _clustered(vectors, options, progress)
-        return found, _groups(images, found.labels, _keep(found.labels, vectors, images, options))
+        clustering = _cluster_vectors(vectors, options, progress)
+        return clustering, _groups(
+            images, clustering.labels, _select_kept(clustering.labels, vectors, images, options)
+        )
     except TooManyPairs as error:
         raise Refused(f"{error}; give more by --memory-mib, or merge less") from error
     except InvalidInput as error:
         raise Refused(str(error)) from error
 
 
-def _clustered(vectors: NDArray[np.float32], options: DedupOptions, progress: Progress | None) -> Clustering:
+def _cluster_vectors(
+    vectors: NDArray[np.float32], options: DedupOptions, progress: Progress | None
+) -> Clustering:
     """Cluster; the steps of it count on top of the images, and the job's log says what came of it."""
     n = len(vectors)
-    told = silent if progress is None else lambda done, total: progress.advance(n + done, n + total)
+    report_progress = (
+        ignore_progress if progress is None else lambda done, total: progress.advance(n + done, n + total)
+    )
     if progress is not None and dense_bytes(*vectors.shape) <= options.memory_bytes:
-        progress.brace(
+        progress.hold_lease(
             SCIPY_SECONDS * n * n
         )  # scipy, should it be taken, stops the thread that keeps the job
-    found = cluster(
+    clustering = cluster(
         vectors,
         options.cut,
         linkage=Linkage(options.linkage),
         memory_limit_bytes=options.memory_bytes,
-        product=best_product(),
-        progress=told,
+        backend=choose_matmul_backend(),
+        progress=report_progress,
     )
     if progress is not None:
-        progress.brace(0)
-        of = options.of_source
-        progress.log(f"{n} images{of} in {found.clusters} clusters ({found.method}: {found.why})")
-    return found
+        progress.hold_lease(0)
+        of = options.source_suffix
+        progress.log(
+            f"{n} images{of} in {clustering.clusters} clusters ({clustering.method}: {clustering.reason})"
+        )
+    return clustering
 
 
-def _tell(marks: Marks | None, progress: Progress) -> None:
+def _log_marks(marks: MarkCounts | None, progress: Progress) -> None:
     """Say that nothing was set aside yet, or where people had decided something else than the groups."""
     if marks is None:
         progress.log("a preview: no photo is set aside until somebody asks for it")
@@ -218,7 +228,7 @@ def _tell(marks: Marks | None, progress: Progress) -> None:
         progress.log(f"{marks.marked_though_offered_again} marked that somebody had offered again before")
 
 
-def _keep(
+def _select_kept(
     labels: NDArray[np.int64], vectors: NDArray[np.float32], images: Sequence[Image], options: DedupOptions
 ) -> NDArray[np.int64]:
     if options.keep == "medoid":

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.features.choose import get_encoder
 from curation.features.encoder import (
     DEFAULT_ENCODER,
     POOLED_ENCODER,
@@ -15,17 +14,18 @@ from curation.features.encoder import (
     EncoderUnavailable,
     Precision,
 )
+from curation.features.factory import get_encoder
 from curation.features.regions import Crop
 from curation.records import InvalidInput, Region
-from curation.selectors.scorers import PREFIX, scorer_of, weights_folder
+from curation.selectors.scorers import SCORER_PREFIX, scorer_by_encoder, weights_folder
 from hits.domain.images.region_drawing import RegionMode
 from hits.services.errors import Refused
 
 Boxes = Sequence[Mapping[str, int]]
-MarkedPicture = tuple[Pillow.Image, Boxes]
+MarkedImage = tuple[Pillow.Image, Boxes]
 
 
-class ImageVectors(Protocol):
+class ImageEncoder(Protocol):
     """Vectors of whole photos, for near-duplicates and error analyses."""
 
     name: str
@@ -36,7 +36,7 @@ class ImageVectors(Protocol):
         ...
 
 
-class Encoders(Protocol):
+class RoundEncoders(Protocol):
     """What a comparison round needs: pictures with regions and texts in one space, and sentences."""
 
     name: str
@@ -45,7 +45,7 @@ class Encoders(Protocol):
     sentence_revision: str
     sentence_preprocessing: dict[str, Any]
 
-    def regions(self, items: Sequence[MarkedPicture]) -> NDArray[np.floating]:
+    def regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
         """Return (n, d) vectors of n pictures with their boxes (image pixels) marked."""
         ...
 
@@ -66,15 +66,15 @@ class ModelEncoders:
 
         self._encoder = encoder
         self._sentences = SentenceEncoder()
-        self.region_mode = region_mode_of(encoder)
+        self.region_mode = get_region_mode(encoder)
         self.preprocessing = encoder.preprocessing
         self.name = encoder.name
         self.revision = encoder.revision
         self.sentence_name = self._sentences.name
         self.sentence_revision = self._sentences.revision
-        self.sentence_preprocessing = preprocessing_of(self._sentences)
+        self.sentence_preprocessing = get_preprocessing(self._sentences)
 
-    def regions(self, items: Sequence[MarkedPicture]) -> NDArray[np.floating]:
+    def regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
         """Return (n, d) vectors of n pictures with their boxes (image pixels) drawn as ``region_mode`` says."""
         boxes = [[Region(**box) for box in region] for _, region in items]
         return self._encoder.encode_regions([picture for picture, _ in items], boxes, self.region_mode)
@@ -88,7 +88,7 @@ class ModelEncoders:
         return self._sentences.encode_texts(texts)
 
 
-def image_vectors(name: str = "") -> ImageVectors:
+def get_image_encoder(name: str = "") -> ImageEncoder:
     """Return the encoder of that name for photos.
 
     Empty, and the default's own name, mean pooled image features: an encoder that sees names of objects
@@ -107,7 +107,7 @@ def image_vectors(name: str = "") -> ImageVectors:
         raise Refused(str(error)) from error
 
 
-def feature_encoder(
+def get_feature_encoder(
     name: str, *, precision: Precision = Precision.AUTO, crop: Crop = Crop.TWO_SQUARES
 ) -> Any:
     """Return the encoder of that name for a feature set; ``efficientnet-lite0`` has pictures only.
@@ -119,37 +119,37 @@ def feature_encoder(
         Refused: it is not known, or its weights cannot be had; the message says how to get them.
     """
     if name == POOLED_ENCODER:
-        return image_vectors(name)
-    return _image_and_text(name, precision=precision, crop=crop)
+        return get_image_encoder(name)
+    return _get_joint_encoder(name, precision=precision, crop=crop)
 
 
-def _image_and_text(
+def _get_joint_encoder(
     name: str, *, precision: Precision = Precision.AUTO, crop: Crop = Crop.TWO_SQUARES
 ) -> Encoder:
     try:
-        if name.startswith(PREFIX):
-            return _scorer_encoder(name, precision)
+        if name.startswith(SCORER_PREFIX):
+            return _load_scorer_encoder(name, precision)
         return get_encoder(name, precision=precision, crop=crop)
     except InvalidInput as error:  # EncoderUnavailable among them
         raise Refused(str(error)) from error
 
 
-def _scorer_encoder(name: str, precision: Precision) -> Encoder:
+def _load_scorer_encoder(name: str, precision: Precision) -> Encoder:
     """The project's own model, as its kept weights are."""
     from curation.scorer.model.encoder import ScorerEncoder
 
-    scorer = scorer_of(name)
+    scorer = scorer_by_encoder(name)
     if scorer is None:
         raise EncoderUnavailable(f"encoder {name!r}: there is no such scorer that is ready; train one first")
     return ScorerEncoder(weights_folder(scorer), name=scorer.name, precision=precision)
 
 
-def region_mode_of(encoder: object) -> RegionMode:
+def get_region_mode(encoder: object) -> RegionMode:
     """Return how an encoder is shown a region when nobody says: a scorer as it was trained, others highlighted."""
     return RegionMode(getattr(encoder, "region_mode", RegionMode.HIGHLIGHT))
 
 
-def preprocessing_of(encoder: object) -> dict[str, Any]:
+def get_preprocessing(encoder: object) -> dict[str, Any]:
     """Return what an encoder does to a picture first; nothing where it does not say."""
     return dict(getattr(encoder, "preprocessing", {}))
 
@@ -159,10 +159,10 @@ def is_parallel(encoder: object) -> bool:
     return hasattr(encoder, "preprocessing")
 
 
-def encoders(name: str = "") -> Encoders:
+def get_round_encoders(name: str = "") -> RoundEncoders:
     """Return the encoders of that name for comparison rounds; empty is the default, ``scorer:<number>`` our own.
 
     Raises:
         Refused: one is not known, or its weights cannot be had; the message says how to get them.
     """
-    return ModelEncoders(_image_and_text(name))
+    return ModelEncoders(_get_joint_encoder(name))

@@ -16,13 +16,21 @@ from numpy.typing import NDArray
 
 from curation.features.encoder import Precision
 from curation.features.regions import Crop
-from curation.features.shards import Item, Made, ShardFolder
+from curation.features.shards import FeatureSpec, Item, ShardFolder
 from curation.models import FeatureSet, Pair, Subject
-from curation.pipelines.encoders import feature_encoder
-from curation.pipelines.vectors import Maker, Steps, encoded, made_of, open_image, sealed, standing_vectors
+from curation.pipelines.encoders import get_feature_encoder
+from curation.pipelines.vectors import (
+    StepCounter,
+    VectorOrigin,
+    cached_vectors,
+    encode_batches,
+    make_spec,
+    open_image,
+    seal_shards,
+)
 from curation.records import InvalidInput, Region
 from curation.selectors import pairs as collected
-from curation.selectors.images import standing_images
+from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURE_SHARD
 from curation.services.features import FeatureOptions, features_path, plan_features, reopen_features
 from hits.domain.hashing import content_sha256
@@ -31,16 +39,16 @@ from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
-from hits.services.jobs.subjobs import Part, Split
+from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 
 Encode = Callable[[Sequence[Any]], NDArray[np.floating]]
 
 
 @dataclass(frozen=True, slots=True)
-class Subjects:
+class EncodingItems:
     """The things to encode, and each as an item; in order."""
 
-    things: Sequence[Any]
+    objects: Sequence[Any]
     items: Sequence[Item]
 
 
@@ -53,14 +61,14 @@ def make_features(progress: Progress) -> dict[str, Any]:
         Split: shards are to be made; the job is called again when they are.
         Refused: see ``plan`` and ``seal``.
     """
-    row, options = _planned(progress)
+    row, options = _load_or_plan(progress)
     missing = missing_shards(row, options)
     if missing:
         total = sum(rows for _, rows in missing)
         progress.log(f"{len(missing)} of {row.shards} shards are to be made: {total} of {row.count}")
-        parts = [_part(row, options, shard, rows) for shard, rows in missing]
-        raise Split(task=FEATURE_SHARD, parts=parts, done=row.count - total)
-    row = seal(row, options)
+        subjobs = [_make_subjob(row, options, shard, rows) for shard, rows in missing]
+        raise SplitIntoSubjobs(task=FEATURE_SHARD, subjobs=subjobs, done=row.count - total)
+    row = seal_feature_set(row, options)
     return {
         "feature_set": row.pk,
         "encoder": row.encoder,
@@ -73,14 +81,14 @@ def make_features(progress: Progress) -> dict[str, Any]:
     }
 
 
-def make_part(progress: Progress) -> None:
+def make_shard_subjob(progress: Progress) -> None:
     """Do one part of a whole: a shard."""
     args = progress.job.args
     row = FeatureSet.objects.select_related("project").get(pk=args["feature_set"])
     make_shard(row, args["shard"], FeatureOptions(**args["options"]), progress)
 
 
-def _planned(progress: Progress) -> tuple[FeatureSet, FeatureOptions]:
+def _load_or_plan(progress: Progress) -> tuple[FeatureSet, FeatureOptions]:
     """The set that an earlier call of this job planned, or a new plan."""
     job = progress.job
     assert job.project is not None
@@ -88,57 +96,57 @@ def _planned(progress: Progress) -> tuple[FeatureSet, FeatureOptions]:
     row = FeatureSet.objects.select_related("project").filter(pk=job.result.get("feature_set")).first()
     if row is not None:
         return row, replace(options, precision=job.result["precision"])
-    row, options = plan(job.project, options)
+    row, options = plan_feature_set(job.project, options)
     jobs.set_result(job=job, feature_set=row.pk, precision=options.precision)
     return row, options
 
 
-def _part(row: FeatureSet, options: FeatureOptions, shard: int, rows: int) -> Part:
-    return Part(
+def _make_subjob(row: FeatureSet, options: FeatureOptions, shard: int, rows: int) -> PlannedSubjob:
+    return PlannedSubjob(
         title=f"Shard {shard + 1} of {row.shards}",
         total=rows,
         args={"feature_set": row.pk, "shard": shard, "options": asdict(options)},
     )
 
 
-def plan(project: Project, options: FeatureOptions) -> tuple[FeatureSet, FeatureOptions]:
+def plan_feature_set(project: Project, options: FeatureOptions) -> tuple[FeatureSet, FeatureOptions]:
     """Write the items and the row of a set; return it with the options that its shards have to be made with.
 
     Raises:
         Refused: nothing to encode, or the encoder cannot be had or cannot do this.
     """
-    encoder = _encoder(options.encoder, options.precision, options.crop)
+    encoder = _load_encoder(options.encoder, options.precision, options.crop)
     precision = encoder.preprocessing["precision"]
-    subjects = _subjects(project, options)
-    if not subjects.items:
-        raise Refused(f"{options.words}: there is none; import or approve some first")
-    hashes = [item.sha256 for item in subjects.items]
-    made = made_of(maker_of(encoder, options), hashes, shard_rows=options.shard_rows)
-    row = plan_features(project=project, made=made)
-    if standing_vectors(project, made) is None:
-        reopen_features(row=row, made=made)
+    selected = _select_items(project, options)
+    if not selected.items:
+        raise Refused(f"{options.description}: there is none; import or approve some first")
+    hashes = [item.sha256 for item in selected.items]
+    spec = make_spec(vector_origin(encoder, options), hashes, shard_rows=options.shard_rows)
+    row = plan_features(project=project, made=spec)
+    if cached_vectors(project, spec) is None:
+        reopen_features(row=row, made=spec)
         row.refresh_from_db()
         try:
-            _folder(row, made).write_items(subjects.items)
+            _shard_folder(row, spec).write_items(selected.items)
         except InvalidInput as error:
             raise Refused(str(error)) from error
     return row, replace(options, precision=precision)
 
 
-def maker_of(encoder: Any, options: FeatureOptions) -> Maker:
+def vector_origin(encoder: Any, options: FeatureOptions) -> VectorOrigin:
     """Return what stands in a set's row about who made it."""
     _check_mode(encoder, options)
-    return Maker(
+    return VectorOrigin(
         encoder.name, encoder.revision, Subject(options.subject), encoder.preprocessing, options.region_mode
     )
 
 
 def missing_shards(row: FeatureSet, options: FeatureOptions) -> list[tuple[int, int]]:
     """Return (shard, rows) of what is still to be made."""
-    made = _made(row, options)
+    spec = _row_spec(row, options)
     if row.is_complete:
         return []
-    return [(shard, len(made.rows(shard))) for shard in _folder(row, made).missing(made)]
+    return [(shard, len(spec.rows(shard))) for shard in _shard_folder(row, spec).missing_shards(spec)]
 
 
 def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: Progress | None) -> None:
@@ -148,32 +156,34 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
         Refused: this machine's encoder is another one than the set's, or something to encode is gone.
         Cancelled: somebody asked for it to stop; nothing of the shard is kept.
     """
-    made = _made(row, options)
-    folder, rows = _folder(row, made), made.rows(shard)
-    step = Steps(len(rows), progress)
-    if folder.finished(shard, len(rows)) is not None:
+    spec = _row_spec(row, options)
+    folder, rows = _shard_folder(row, spec), spec.rows(shard)
+    step = StepCounter(len(rows), progress)
+    if folder.find_finished(shard, len(rows)) is not None:
         step(len(rows))
         return
-    encoder = _encoder(options.encoder, options.precision, options.crop)
+    encoder = _load_encoder(options.encoder, options.precision, options.crop)
     if (encoder.name[:80], encoder.revision[:120]) != (row.encoder, row.revision):
         raise Refused(
             f"{row.encoder}: this worker has {encoder.revision}, the set is {row.revision}; start anew"
         )
-    things = _things(row.project, options, folder.items(rows))
+    objects = _load_objects(row.project, options, folder.items(rows))
     try:
         # Texts share one tokenizer; they gain more from all threads in one batch.
-        pictures = options.subject != Subject.TEXTS
-        folder.write(shard, encoded(things, _encode(encoder, options), step, parallel=pictures))
+        is_parallel = options.subject != Subject.TEXTS
+        folder.write(
+            shard, encode_batches(objects, _make_encode(encoder, options), step, parallel=is_parallel)
+        )
     except InvalidInput as error:
         raise Refused(str(error)) from error
 
 
-def seal(row: FeatureSet, options: FeatureOptions) -> FeatureSet:
+def seal_feature_set(row: FeatureSet, options: FeatureOptions) -> FeatureSet:
     """Write the manifest once all shards are there; return the row, complete."""
     if not row.is_complete:
-        made = _made(row, options)
+        spec = _row_spec(row, options)
         try:
-            sealed(row.project, made, _folder(row, made))
+            seal_shards(row.project, spec, _shard_folder(row, spec))
         except InvalidInput as error:
             raise Refused(str(error)) from error
         row.refresh_from_db()
@@ -181,19 +191,21 @@ def seal(row: FeatureSet, options: FeatureOptions) -> FeatureSet:
 
 
 @lru_cache(maxsize=1)
-def _encoder(name: str, precision: str, crop: str) -> Any:
+def _load_encoder(name: str, precision: str, crop: str) -> Any:
     """One model at a time stays loaded, for the next shard."""
-    return feature_encoder(name, precision=Precision(precision), crop=Crop(crop))
+    return get_feature_encoder(name, precision=Precision(precision), crop=Crop(crop))
 
 
 def _check_mode(encoder: Any, options: FeatureOptions) -> None:
     if options.subject == Subject.REGIONS and RegionMode(options.region_mode) not in encoder.region_modes:
-        able = ", ".join(sorted(encoder.region_modes))
-        raise Refused(f"region_mode: {encoder.name} cannot do {options.region_mode}; use {able}, or CLIP")
+        supported = ", ".join(sorted(encoder.region_modes))
+        raise Refused(
+            f"region_mode: {encoder.name} cannot do {options.region_mode}; use {supported}, or CLIP"
+        )
 
 
-def _made(row: FeatureSet, options: FeatureOptions) -> Made:
-    return Made(
+def _row_spec(row: FeatureSet, options: FeatureOptions) -> FeatureSpec:
+    return FeatureSpec(
         encoder=row.encoder,
         revision=row.revision,
         subject=row.subject,
@@ -205,52 +217,54 @@ def _made(row: FeatureSet, options: FeatureOptions) -> Made:
     )
 
 
-def _folder(row: FeatureSet, made: Made) -> ShardFolder:
+def _shard_folder(row: FeatureSet, spec: FeatureSpec) -> ShardFolder:
     """Where shards of this length lie: jobs that cut the same set differently never write into one folder."""
-    return ShardFolder(Path(settings.MEDIA_ROOT) / features_path(row.project, made))
+    return ShardFolder(Path(settings.MEDIA_ROOT) / features_path(row.project, spec))
 
 
-def _subjects(project: Project, options: FeatureOptions) -> Subjects:
-    things: Sequence[Any] = (
-        standing_images(project) if options.subject == Subject.IMAGES else list(collected.accepted(project))
+def _select_items(project: Project, options: FeatureOptions) -> EncodingItems:
+    objects: Sequence[Any] = (
+        available_images(project)
+        if options.subject == Subject.IMAGES
+        else list(collected.accepted_pairs(project))
     )
-    return Subjects(things, [_item(thing, options) for thing in things])
+    return EncodingItems(objects, [_make_item(item, options) for item in objects])
 
 
-def _item(thing: Any, options: FeatureOptions) -> Item:
+def _make_item(item: Any, options: FeatureOptions) -> Item:
     if options.subject == Subject.IMAGES:
-        return Item(str(thing.pk), thing.sha256)
+        return Item(str(item.pk), item.sha256)
     if options.subject == Subject.REGIONS:
-        return Item(thing.instance_id, content_sha256([thing.image.sha256, thing.boxes]))
-    return Item(thing.instance_id, content_sha256(getattr(thing, options.text)))
+        return Item(item.instance_id, content_sha256([item.image.sha256, item.boxes]))
+    return Item(item.instance_id, content_sha256(getattr(item, options.text)))
 
 
-def _things(project: Project, options: FeatureOptions, items: Sequence[Item]) -> list[Any]:
+def _load_objects(project: Project, options: FeatureOptions, items: Sequence[Item]) -> list[Any]:
     """The rows of these items, unchanged since they were planned."""
     keys = [item.id for item in items]
     found: dict[str, Any]
     if options.subject == Subject.IMAGES:
-        images = Image.objects.filter(project=project, withdrawn_at__isnull=True).in_bulk(
+        images = Image.objects.filter(project=project, taken_down_at__isnull=True).in_bulk(
             [int(k) for k in keys]
         )
         found = {str(pk): image for pk, image in images.items()}
     else:
-        pairs = collected.by_instance_ids(project, set(keys))
-        found = {key: pair for key, pair in pairs.items() if pair.image.withdrawn_at is None}
+        pairs = collected.pairs_by_instance_id(project, set(keys))
+        found = {key: pair for key, pair in pairs.items() if pair.image.taken_down_at is None}
     for item in items:
-        if item.id not in found or _item(found[item.id], options).sha256 != item.sha256:
-            raise Refused(f"{options.words}: {item.id} was changed or taken down meanwhile; start anew")
+        if item.id not in found or _make_item(found[item.id], options).sha256 != item.sha256:
+            raise Refused(f"{options.description}: {item.id} was changed or taken down meanwhile; start anew")
     return [found[key] for key in keys]
 
 
-def _encode(encoder: Any, options: FeatureOptions) -> Encode:
+def _make_encode(encoder: Any, options: FeatureOptions) -> Encode:
     if options.subject == Subject.IMAGES:
-        return lambda few: encoder.encode_images([open_image(image) for image in few])
+        return lambda batch: encoder.encode_images([open_image(image) for image in batch])
     if options.subject == Subject.TEXTS:
-        return lambda few: encoder.encode_texts([getattr(pair, options.text) for pair in few])
+        return lambda batch: encoder.encode_texts([getattr(pair, options.text) for pair in batch])
     mode = RegionMode(options.region_mode)
-    return lambda few: encoder.encode_regions(
-        [open_image(pair.image) for pair in few], [_boxes(pair) for pair in few], mode
+    return lambda batch: encoder.encode_regions(
+        [open_image(pair.image) for pair in batch], [_boxes(pair) for pair in batch], mode
     )
 
 

@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.hints import wire
-from hits.hints.card import LONGEST_TEXT, Pair
+from hits.hints.card import MAX_TEXT, TextPair
 
-KEPT_TEXTS = 4096
+CACHE_SIZE = 4096
 IDLE_SECONDS = 10.0
-MOST_CLIENTS = 32
-Answer = Callable[[Sequence[Pair]], list[float]]
+MAX_CLIENTS = 32
+Answer = Callable[[Sequence[TextPair]], list[float]]
 
 
-class Sentences(Protocol):
+class SentenceVectors(Protocol):
     """What turns texts into vectors of length 1."""
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -36,19 +36,19 @@ class Sentences(Protocol):
 class Similarity:
     """Cosines of pairs. Vectors are kept: between two questions of one page mostly one text has changed."""
 
-    def __init__(self, encoder: Sentences, *, kept: int = KEPT_TEXTS) -> None:
+    def __init__(self, encoder: SentenceVectors, *, cache_size: int = CACHE_SIZE) -> None:
         self._encoder = encoder
-        self._kept = kept
+        self._cache_size = cache_size
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._lock = Lock()
 
-    def __call__(self, pairs: Sequence[Pair]) -> list[float]:
+    def __call__(self, pairs: Sequence[TextPair]) -> list[float]:
         """Return a cosine for each pair."""
         with self._lock:  # one model, one text at a time: more threads would only share the same cores
-            vectors = self._of({text for pair in pairs for text in pair})
+            vectors = self._get_vectors({text for pair in pairs for text in pair})
         return [float(vectors[a] @ vectors[b]) for a, b in pairs]
 
-    def _of(self, texts: set[str]) -> dict[str, NDArray[np.float32]]:
+    def _get_vectors(self, texts: set[str]) -> dict[str, NDArray[np.float32]]:
         new = sorted(texts - self._vectors.keys())
         for text, row in zip(new, self._encoder.encode_texts(new), strict=True):
             self._vectors[text] = row
@@ -56,7 +56,7 @@ class Similarity:
         for text in texts:
             self._vectors.move_to_end(text)
             found[text] = self._vectors[text]
-        while len(self._vectors) > self._kept:
+        while len(self._vectors) > self._cache_size:
             self._vectors.popitem(last=False)
         return found
 
@@ -69,7 +69,7 @@ class HintServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
     def __init__(self, path: Path, answers: dict[str, Answer | None]) -> None:
         self.answers = answers
-        self._room = BoundedSemaphore(MOST_CLIENTS)
+        self._client_slots = BoundedSemaphore(MAX_CLIENTS)
         super().__init__(str(path), _Client)
 
     def server_bind(self) -> None:
@@ -79,7 +79,7 @@ class HintServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread, or hang up when all places are taken: no answer is no hint."""
-        if not self._room.acquire(blocking=False):
+        if not self._client_slots.acquire(blocking=False):
             self.shutdown_request(request)
             return
         super().process_request(request, client_address)
@@ -89,7 +89,7 @@ class HintServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._room.release()
+            self._client_slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a client that went away."""
@@ -103,7 +103,7 @@ class HintServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         question = message.get("do")
         if not isinstance(question, str) or question not in self.answers:
             raise wire.WireError(f"do: use {', '.join(sorted(self.answers))}")
-        pairs = _pairs(message.get("pairs"))
+        pairs = _parse_pairs(message.get("pairs"))
         answer = self.answers[question]
         return {"scores": answer(pairs) if answer else None}
 
@@ -116,18 +116,18 @@ class _Client(socketserver.BaseRequestHandler):
         """Answer message after message until the client hangs up or sends what is none."""
         self.request.settimeout(IDLE_SECONDS)
         try:
-            while (message := wire.read(self.request.recv)) is not None:
-                self.request.sendall(wire.pack(self.server.reply(message)))
+            while (message := wire.read_message(self.request.recv)) is not None:
+                self.request.sendall(wire.pack_message(self.server.reply(message)))
         except wire.WireError as error:
-            self.request.sendall(wire.pack({"error": str(error)}))
+            self.request.sendall(wire.pack_message({"error": str(error)}))
 
 
-def _pairs(raw: Any) -> list[Pair]:
-    if not isinstance(raw, list) or len(raw) > wire.MOST_PAIRS:
-        raise wire.WireError(f"pairs: send a list of {wire.MOST_PAIRS} pairs or fewer")
+def _parse_pairs(raw: Any) -> list[TextPair]:
+    if not isinstance(raw, list) or len(raw) > wire.MAX_PAIRS:
+        raise wire.WireError(f"pairs: send a list of {wire.MAX_PAIRS} pairs or fewer")
     for pair in raw:
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):  # noqa: PLR2004
             raise wire.WireError("pairs: each is two texts")
-        if any(len(text) > LONGEST_TEXT for text in pair):
-            raise wire.WireError(f"pairs: a text has more than {LONGEST_TEXT} characters")
+        if any(len(text) > MAX_TEXT for text in pair):
+            raise wire.WireError(f"pairs: a text has more than {MAX_TEXT} characters")
     return [(first, second) for first, second in raw]

@@ -7,7 +7,7 @@ from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
 
 
-def run_within(progress: Progress, job: Job) -> None:
+def run_inner_job(progress: Progress, job: Job) -> None:
     """Run a job here, from where it stopped if it did; the outer job's heartbeat goes on meanwhile.
 
     Raises:
@@ -15,14 +15,14 @@ def run_within(progress: Progress, job: Job) -> None:
     """
     outer = progress.job
 
-    def tell(inner: Job, line: str) -> None:
+    def on_progress(inner: Job, line: str) -> None:
         # A step, not a line of its log: raising there would leave that job without an end. And the outer job's own
         # steps are told here too.
         if not line and inner.pk != outer.pk:
             progress.advance(outer.done)
 
-    begun = jobs.resume(job=job, queue=False) if job.state in STOPPED_JOB_STATES else job
-    ended = jobs.run_here(job=begun, listener=tell)
+    started = jobs.resume_job(job=job, queue=False) if job.state in STOPPED_JOB_STATES else job
+    ended = jobs.run_in_process(job=started, listener=on_progress)
     if ended.state == JobState.DONE:
         return
     progress.advance(outer.done)

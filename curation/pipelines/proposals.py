@@ -18,34 +18,39 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.cores import usable_cores
-from curation.features.parallel import in_threads
+from curation.features.parallel import map_in_threads
 from curation.files import file_sha256
 from curation.models import ImageProposals, Pair, ProposalRun
 from curation.pipelines.vectors import open_image
-from curation.proposals.choose import get_detector
-from curation.proposals.detector import LIMIT, Detector, Row
-from curation.proposals.overlap import Coverage, Recall, overlaps
-from curation.proposals.published import Entry, Layout, found_in, read_entries, recognise
+from curation.proposals.detector import DEFAULT_LIMIT, BoxRow, Detector
+from curation.proposals.factory import get_detector
+from curation.proposals.overlap import Coverage, Recall, best_overlaps
+from curation.proposals.published import Layout, ProposalEntry, entry_boxes, read_entries, recognise_layout
 from curation.records import InvalidInput
 from curation.selectors import proposals as stored
-from curation.selectors.jobs import PROPOSALS_PART
+from curation.selectors.jobs import PROPOSALS_SUBJOB
 from curation.services import proposals as keep
-from curation.sources.fence import Fence
+from curation.sources.path_sandbox import PathSandbox
 from curation.versions.plan import image_url
 from hits.models import Image
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
-from hits.services.jobs.subjobs import Part, Split
+from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 
-PART = 500  # photos of one part: minutes of work, some 200 rows for a published collection
-BATCH = 8  # photos between two steps
-READ_AT_ONCE = 200  # records of a file between two steps
-LINES = 20  # photos that cannot be read, each with a line of its own in the log of a part
-NAMED = 5  # of them in the message of a part
+PHOTOS_PER_SUBJOB = 500  # photos of one part: minutes of work, some 200 rows for a published collection
+BATCH_SIZE = 8  # photos between two steps
+RECORD_CHUNK_SIZE = 200  # records of a file between two steps
+MAX_PHOTOS_LOGGED = 20  # photos that cannot be read, each with a line of its own in the log of a part
+MAX_PHOTOS_NAMED = 5  # of them in the message of a part
 _BOX = ("left", "top", "width", "height")
 _COMMIT = re.compile(r"[0-9a-f]{40}")  # revisions of hub models alone look like that
-_UNDECODABLE = (Pillow.DecompressionBombError, SyntaxError, ValueError, EOFError)  # Pillow's, beside OSError
-Places = dict[str, tuple[int, int, int]]
+_DECODING_ERRORS = (
+    Pillow.DecompressionBombError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+)  # Pillow's, beside OSError
+PhotoIndex = dict[str, tuple[int, int, int]]
 
 
 def fill_run(*, run: ProposalRun, last: int, progress: Progress) -> Recall:
@@ -59,17 +64,17 @@ def fill_run(*, run: ProposalRun, last: int, progress: Progress) -> Recall:
         Refused: the detector or the file cannot be had, or is another one than when the run began.
     """
     try:
-        if not run.is_complete and run.detector.startswith(keep.FILE):
-            _read_file(run, progress)
+        if not run.is_complete and run.detector.startswith(keep.FILE_PREFIX):
+            _import_file(run, progress)
         elif not run.is_complete:
-            _share_out(run, last, progress)
+            _start_subjobs(run, last, progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     keep.complete_run(run=run)
     return measure_run(run=run, progress=progress)
 
 
-def fill_part(*, run: ProposalRun, first: int, last: int, progress: Progress) -> None:
+def fill_subjob(*, run: ProposalRun, first: int, last: int, progress: Progress) -> None:
     """Find the boxes of a part: of the photos between two row keys, both inclusive, that have none.
 
     Raises:
@@ -78,7 +83,7 @@ def fill_part(*, run: ProposalRun, first: int, last: int, progress: Progress) ->
         Cancelled: somebody asked for it to stop; what was found stays.
     """
     try:
-        _propose(run, list(stored.images_left(run, first=first, last=last)), progress)
+        _propose(run, list(stored.images_without_boxes(run, first=first, last=last)), progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
 
@@ -86,22 +91,22 @@ def fill_part(*, run: ProposalRun, first: int, last: int, progress: Progress) ->
 def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall:
     """Hold a run's boxes against the pairs that are accepted now; pairs that were measured before are not again."""
     after = measured = 0
-    while found := stored.found_after(run, after):
-        measured += _measure(run, found)
+    while found := stored.next_proposals(run, after):
+        measured += _measure_images(run, found)
         after = found[-1].pk
         if progress is not None:
             progress.advance(progress.job.done, progress.job.total)
-    coverage = Coverage(int(run.options.get("limit", LIMIT)))
+    coverage = Coverage(int(run.options.get("limit", DEFAULT_LIMIT)))
     for pairs in stored.ious_by_image(run):
         coverage.add_image(pairs)
     recall = coverage.recall()
-    keep.store_recall(run=run, recall=stored.as_kept(recall))
+    keep.store_recall(run=run, recall=stored.recall_as_json(recall))
     if progress is not None:
         progress.log(f"Measured {measured} new pairs; {recall.pairs} pairs on {recall.images} photos in all")
     return recall
 
 
-def summary(run: ProposalRun, recall: Recall) -> dict[str, Any]:
+def summarise_run(run: ProposalRun, recall: Recall) -> dict[str, Any]:
     """Return what the job's row keeps."""
     return {
         "run": run.pk,
@@ -112,27 +117,29 @@ def summary(run: ProposalRun, recall: Recall) -> dict[str, Any]:
     }
 
 
-def _share_out(run: ProposalRun, last: int, progress: Progress) -> None:
+def _start_subjobs(run: ProposalRun, last: int, progress: Progress) -> None:
     """Hand what is left to parts, if anything is; all of them use the detector that is found here and now."""
-    left = list(stored.images_left(run, last=last).values_list("pk", flat=True))
-    if not left:
+    pending = list(stored.images_without_boxes(run, last=last).values_list("pk", flat=True))
+    if not pending:
         return
-    _loaded.cache_clear()  # a folder's weights may be others than when this process last looked
-    keep.store_facts(run=run, revision=_detector_of(run).revision)
-    parts = _parts(run, left)
-    progress.log(f"{len(left)} photos have no boxes yet; {len(parts)} parts")
-    raise Split(task=PROPOSALS_PART, parts=parts, done=run.images)
+    _load_detector.cache_clear()  # a folder's weights may be others than when this process last looked
+    keep.store_run_facts(run=run, revision=_get_detector(run).revision)
+    subjobs = _make_subjobs(run, pending)
+    progress.log(f"{len(pending)} photos have no boxes yet; {len(subjobs)} parts")
+    raise SplitIntoSubjobs(task=PROPOSALS_SUBJOB, subjobs=subjobs, done=run.images)
 
 
-def _parts(run: ProposalRun, left: Sequence[int]) -> list[Part]:
-    cuts = [left[start : start + PART] for start in range(0, len(left), PART)]
+def _make_subjobs(run: ProposalRun, pending: Sequence[int]) -> list[PlannedSubjob]:
+    groups = [
+        pending[start : start + PHOTOS_PER_SUBJOB] for start in range(0, len(pending), PHOTOS_PER_SUBJOB)
+    ]
     return [
-        Part(
-            title=f"Part {number} of {len(cuts)}",
-            total=len(cut),
-            args={"run": run.pk, "first": cut[0], "last": cut[-1]},
+        PlannedSubjob(
+            title=f"Part {number} of {len(groups)}",
+            total=len(group),
+            args={"run": run.pk, "first": group[0], "last": group[-1]},
         )
-        for number, cut in enumerate(cuts, start=1)
+        for number, group in enumerate(groups, start=1)
     ]
 
 
@@ -142,70 +149,74 @@ def _propose(run: ProposalRun, images: Sequence[Image], progress: Progress) -> N
     progress.advance(done, total)
     if not images:
         return
-    detector = _detector_of(run)
-    if detector.revision[: keep.REVISION] != run.revision:
+    detector = _get_detector(run)
+    if detector.revision[: keep.MAX_REVISION_LENGTH] != run.revision:
         raise Refused(
             f"run {run.pk}: this worker has {detector.name} {detector.revision}, and the run is of {run.revision}; "
             "give all workers the same, or start a new run"
         )
 
-    def boxes_of(few: Sequence[Image]) -> tuple[dict[int, list[Row]], list[_Broken]]:
-        keys, pictures, bad = _opened(few)
+    def detect(batch: Sequence[Image]) -> tuple[dict[int, list[BoxRow]], list[_UnreadablePhoto]]:
+        keys, pictures, unreadable_batch = _open_photos(batch)
         found = detector.propose(pictures) if pictures else []
-        return {key: one.rows() for key, one in zip(keys, found, strict=True)}, bad
+        return {key: boxes.rows() for key, boxes in zip(keys, found, strict=True)}, unreadable_batch
 
-    broken: list[_Broken] = []
-    batches = (images[start : start + BATCH] for start in range(0, len(images), BATCH))
+    unreadable: list[_UnreadablePhoto] = []
+    batches = (images[start : start + BATCH_SIZE] for start in range(0, len(images), BATCH_SIZE))
     # Only what promises that several threads may call it at once. Selective Search gains nothing: it is Python loops
     # over small arrays, which hold the interpreter's lock; its parts are for several workers.
     threads = usable_cores() if getattr(detector, "parallel", False) else 1
-    with closing(in_threads(boxes_of, batches, threads=threads)) as batches_done:
-        for rows, bad in batches_done:
-            keep.store_found(run=run, found=rows)
+    with closing(map_in_threads(detect, batches, threads=threads)) as batches_done:
+        for rows, unreadable_batch in batches_done:
+            keep.store_boxes(run=run, found=rows)
             done = min(total, done + len(rows))
             progress.advance(done, total)
-            for photo in bad[: max(0, LINES - len(broken))]:
-                progress.log(photo.complaint)
-            broken += bad
-    if broken:
-        raise Refused(_complaint(broken))
+            for photo in unreadable_batch[: max(0, MAX_PHOTOS_LOGGED - len(unreadable))]:
+                progress.log(photo.problem)
+            unreadable += unreadable_batch
+    if unreadable:
+        raise Refused(_describe_unreadable(unreadable))
 
 
 @dataclass(frozen=True, slots=True)
-class _Broken:
+class _UnreadablePhoto:
     """A photo that cannot be read, and what to do about it."""
 
     name: str
-    complaint: str
+    problem: str
 
 
-def _opened(images: Sequence[Image]) -> tuple[list[int], list[Pillow.Image], list[_Broken]]:
+def _open_photos(images: Sequence[Image]) -> tuple[list[int], list[Pillow.Image], list[_UnreadablePhoto]]:
     """Return row keys and pixels of the photos that can be read, and those that cannot: they hinder no other."""
-    keys, pictures, broken = [], [], []
+    keys, pictures, unreadable = [], [], []
     for image in images:
         try:
             picture = open_image(image)
         except Refused as error:
-            broken.append(_Broken(image.name, str(error)))
-        except _UNDECODABLE as error:
-            mend = f"restore {image.file.name}"
-            broken.append(_Broken(image.name, f"{image.name}: cannot be decoded ({error}); {mend}"))
+            unreadable.append(_UnreadablePhoto(image.name, str(error)))
+        except _DECODING_ERRORS as error:
+            hint = f"restore {image.file.name}"
+            unreadable.append(
+                _UnreadablePhoto(image.name, f"{image.name}: cannot be decoded ({error}); {hint}")
+            )
         else:
             keys.append(image.pk)
             pictures.append(picture)
-    return keys, pictures, broken
+    return keys, pictures, unreadable
 
 
-def _complaint(broken: Sequence[_Broken]) -> str:
-    first = broken[0].complaint
-    if len(broken) == 1:
+def _describe_unreadable(unreadable: Sequence[_UnreadablePhoto]) -> str:
+    first = unreadable[0].problem
+    if len(unreadable) == 1:
         return first
-    names = ", ".join(photo.name for photo in broken[:NAMED])
-    more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
-    return f"{first}; {len(broken)} photos of this part cannot be read: {names}{more}; mend them and resume"
+    names = ", ".join(photo.name for photo in unreadable[:MAX_PHOTOS_NAMED])
+    rest = f" and {len(unreadable) - MAX_PHOTOS_NAMED} more" if len(unreadable) > MAX_PHOTOS_NAMED else ""
+    return (
+        f"{first}; {len(unreadable)} photos of this part cannot be read: {names}{rest}; mend them and resume"
+    )
 
 
-def _detector_of(run: ProposalRun) -> Detector:
+def _get_detector(run: ProposalRun) -> Detector:
     """The run's detector; where the loaded one is another, what lies in its place now.
 
     A model of the hub may move on under its id: a run keeps to the commit that it began with.
@@ -213,16 +224,16 @@ def _detector_of(run: ProposalRun) -> Detector:
     options = run.options
     name = options.get("detector", run.detector)  # the row's own name of it may be cut
     commit = run.revision if _COMMIT.fullmatch(run.revision) else ""
-    wanted = _Wanted(name, options["limit"], options["suppress_over"], commit)
-    found = _loaded(wanted)
-    if run.revision in {"", found.revision[: keep.REVISION]}:
-        return found
-    _loaded.cache_clear()
-    return _loaded(wanted)
+    request = _DetectorRequest(name, options["limit"], options["suppress_over"], commit)
+    loaded = _load_detector(request)
+    if run.revision in {"", loaded.revision[: keep.MAX_REVISION_LENGTH]}:
+        return loaded
+    _load_detector.cache_clear()
+    return _load_detector(request)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _DetectorRequest:
     """A detector to load. Which commit it is of, the loaded one says itself, so that none is loaded twice."""
 
     name: str
@@ -232,65 +243,67 @@ class _Wanted:
 
 
 @lru_cache(maxsize=1)
-def _loaded(wanted: _Wanted) -> Detector:
+def _load_detector(request: _DetectorRequest) -> Detector:
     """One detector at a time stays loaded, for the next part."""
     return get_detector(
-        wanted.name, limit=wanted.limit, suppress_over=wanted.suppress_over, revision=wanted.commit
+        request.name, limit=request.limit, suppress_over=request.suppress_over, revision=request.commit
     )
 
 
-def _read_file(run: ProposalRun, progress: Progress) -> None:
+def _import_file(run: ProposalRun, progress: Progress) -> None:
     path = Path(run.options["file"])
     # It may have become a link that leads out since it was chosen: looked at again each time before it is opened.
-    fence = Fence(run.options.get("within", ""))
-    places = stored.by_address(run.project, image_url)
-    fence.check(path)
-    layout = _layout(run, path, places)
-    fence.check(path)
-    keep.store_facts(run=run, revision=_fingerprint(path), layout=layout.value)
+    sandbox = PathSandbox(run.options.get("within", ""))
+    photos = stored.images_by_address(run.project, image_url)
+    sandbox.check(path)
+    layout = _layout(run, path, photos)
+    sandbox.check(path)
+    keep.store_run_facts(run=run, revision=_hash_file(path), layout=layout.value)
     progress.log(f"{path.name}: four numbers of a box are read as {layout.value}")
     seen: set[int] = set()
-    records = others = 0
-    fence.check(path)
-    entries = _known_entries(path, places)
-    while few := list(islice(entries, READ_AT_ONCE)):
-        found: dict[int, list[Row]] = {}
-        for entry, place in few:
+    records = unknown = 0
+    sandbox.check(path)
+    entries = _known_entries(path, photos)
+    while batch := list(islice(entries, RECORD_CHUNK_SIZE)):
+        found: dict[int, list[BoxRow]] = {}
+        for entry, photo in batch:
             records += 1
-            if place is None:
-                others += 1
+            if photo is None:
+                unknown += 1
                 continue
-            key, *size = place
+            key, *size = photo
             if key in seen:
                 raise Refused(f"{entry.where}: is in the file twice; keep one of them")
             seen.add(key)
-            found[key] = found_in(entry, layout, (size[0], size[1]), limit=run.options["limit"]).rows()
-        keep.store_found(run=run, found=found)
-        progress.advance(len(seen), len(places), after=records)
+            found[key] = entry_boxes(entry, layout, (size[0], size[1]), limit=run.options["limit"]).rows()
+        keep.store_boxes(run=run, found=found)
+        progress.advance(len(seen), len(photos), after=records)
     if not seen:
         raise Refused(
             f"{path}: names none of the project's photos; import them under the addresses of the file"
         )
-    progress.log(f"{len(seen)} of {len(places)} photos have boxes; {others} records are of other photos")
+    progress.log(f"{len(seen)} of {len(photos)} photos have boxes; {unknown} records are of other photos")
 
 
-def _known_entries(path: Path, places: Places) -> Iterator[tuple[Entry, tuple[int, int, int] | None]]:
-    return ((entry, places.get(entry.url)) for entry in read_entries(path))
+def _known_entries(
+    path: Path, photos: PhotoIndex
+) -> Iterator[tuple[ProposalEntry, tuple[int, int, int] | None]]:
+    return ((entry, photos.get(entry.url)) for entry in read_entries(path))
 
 
-def _layout(run: ProposalRun, path: Path, places: Places) -> Layout:
-    named = run.options["layout"]
-    if named in set(Layout):
-        return Layout(named)
+def _layout(run: ProposalRun, path: Path, photos: PhotoIndex) -> Layout:
+    given = run.options["layout"]
+    if given in set(Layout):
+        return Layout(given)
 
     def size_of(url: str) -> tuple[int, int] | None:
-        place = places.get(url)
-        return place[1:] if place else None
+        photo = photos.get(url)
+        return photo[1:] if photo else None
 
-    return recognise(path, size_of)
+    return recognise_layout(path, size_of)
 
 
-def _fingerprint(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     try:
         return f"sha256:{file_sha256(path)}"
     except OSError as error:
@@ -299,20 +312,22 @@ def _fingerprint(path: Path) -> str:
         ) from error
 
 
-def _measure(run: ProposalRun, found: list[ImageProposals]) -> int:
+def _measure_images(run: ProposalRun, found: list[ImageProposals]) -> int:
     """Measure the pairs on some images that were not measured yet; return how many."""
-    pairs = stored.accepted_pairs(run, found)
-    known = stored.measured_in(found)
+    pairs = stored.accepted_pairs_by_image(run, found)
+    known = stored.measured_pairs(found)
     measured: dict[tuple[int, int], list[float]] = {}
     for row in found:
         new = [pair for pair in pairs.get(row.image_id, []) if (row.pk, pair.pk) not in known]
         if new:
             proposed = np.array([box[:4] for box in row.boxes], dtype=np.int64).reshape(-1, 4)
-            measured |= {(row.pk, pair.pk): overlaps(proposed, _gold(pair)).tolist() for pair in new}
-    standing = {pair.pk for some in pairs.values() for pair in some}
-    keep.store_overlaps(found=found, measured=measured, standing=standing)
+            measured |= {
+                (row.pk, pair.pk): best_overlaps(proposed, _pair_boxes(pair)).tolist() for pair in new
+            }
+    current = {pair.pk for image_pairs in pairs.values() for pair in image_pairs}
+    keep.store_overlaps(found=found, measured=measured, current_pairs=current)
     return len(measured)
 
 
-def _gold(pair: Pair) -> NDArray[np.int64]:
+def _pair_boxes(pair: Pair) -> NDArray[np.int64]:
     return np.array([[box[side] for side in _BOX] for box in pair.boxes], dtype=np.int64)

@@ -16,78 +16,78 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.features.parallel import one_core_each
+from curation.features.parallel import limit_torch_threads
 from curation.negatives.kernels import order_bfloat16
-from curation.negatives.products import (
-    PART,
-    PlainProduct,
-    ScoreProduct,
-    Scores,
-    blocks_of,
-    margin_of,
-    outward,
+from curation.negatives.matmul_backends import (
+    PART_SIZE,
+    NumpyScoreBackend,
+    PreparedScores,
+    ScoreBackend,
+    block_slices,
+    round_outward,
     summation_error,
+    total_margin,
 )
-from curation.pipelines.matmul_backends import multiplies_bfloat16, rounded_into
+from curation.pipelines.matmul_backends import has_bfloat16_instructions, round_into
 
-ROWS = 512
+BLOCK_ROWS = 512
 HALF = 16  # bits
 FLOAT32 = np.dtype(np.float32)
 
 
-def best_score_product() -> ScoreProduct:
+def choose_score_backend() -> ScoreBackend:
     """The quickest of this machine: bfloat16 where the processor multiplies it, else numpy's."""
-    return BFloat16ScoreProduct() if multiplies_bfloat16() else PlainProduct()
+    return BFloat16ScoreBackend() if has_bfloat16_instructions() else NumpyScoreBackend()
 
 
-class BFloat16ScoreProduct:
+class BFloat16ScoreBackend:
     """torch's bfloat16 product. A word is the score's sign and magnitude as one 16-bit integer."""
 
     name = "bf16"
 
-    def prepare(self, images: NDArray[Any], inferences: NDArray[Any]) -> Scores:
+    def prepare(self, images: NDArray[Any], inferences: NDArray[Any]) -> PreparedScores:
         """Round both sides and measure what that does to them."""
         return _BFloat16Scores(images, inferences)
 
 
 class _BFloat16Scores:
     def __init__(self, images: NDArray[Any], inferences: NDArray[Any]) -> None:
-        (self._images, a), (self._inferences, b) = _rounded(images), _rounded(inferences)
+        (self._images, a), (self._inferences, b) = _round_vectors(images), _round_vectors(inferences)
         d = images.shape[1]
         error = a + b + a * b + summation_error(d + 1, FLOAT32) * (1 + a) * (1 + b)
-        self.margin = margin_of(error, d)
+        self.margin = total_margin(error, d)
         self.dtype = np.dtype(np.int16)
 
     def fill(self, images: NDArray[np.intp], out: NDArray[Any]) -> Iterator[slice]:
         torch.set_num_threads(1)  # OpenMP keeps the number for each thread by itself
         rows, scores = self._images[torch.from_numpy(images)], torch.from_numpy(out).view(torch.bfloat16)
-        for part in blocks_of(len(self._inferences), PART):
+        for part in block_slices(len(self._inferences), PART_SIZE):
             torch.mm(rows, self._inferences[part].T, out=scores[:, part])
             order_bfloat16(out[:, part])
             yield part
 
     def band(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        low, high = outward(plausibility, self.margin, FLOAT32)
-        return _words_below(low), -_words_below(-high)
+        low, high = round_outward(plausibility, self.margin, FLOAT32)
+        return _floor_words(low), -_floor_words(-high)
 
-    def at_most(self, words: NDArray[Any]) -> NDArray[np.float64]:
+    def upper_bounds(self, words: NDArray[Any]) -> NDArray[np.float64]:
         # A sum that was rounded to a word was nearer to it than to the next one.
-        return (_values(words) + _values(words + np.int16(1))) / 2 + self.margin
+        return (_word_values(words) + _word_values(words + np.int16(1))) / 2 + self.margin
 
-    def one_processor(self) -> AbstractContextManager[object]:
-        return one_core_each()
+    def single_thread(self) -> AbstractContextManager[object]:
+        return limit_torch_threads()
 
 
-def _rounded(vectors: NDArray[Any]) -> tuple[torch.Tensor, float]:
+def _round_vectors(vectors: NDArray[Any]) -> tuple[torch.Tensor, float]:
     """The (n, d) vectors in bfloat16, and the greatest length of what rounding changed."""
     rounded = torch.empty(vectors.shape, dtype=torch.bfloat16)
     error = 0.0
-    for part in blocks_of(len(vectors), ROWS):
-        error = max(error, rounded_into(rounded[part], torch.from_numpy(vectors[part])))
+    for part in block_slices(len(vectors), BLOCK_ROWS):
+        error = max(error, round_into(rounded[part], torch.from_numpy(vectors[part])))
     return rounded, error
 
 
-def _words_below(values: NDArray[np.float32]) -> NDArray[np.int16]:
+def _floor_words(values: NDArray[np.float32]) -> NDArray[np.int16]:
     """Of each value the greatest word that stands for no more."""
     bits = values.view(np.int32)
     magnitudes = bits & np.int32(0x7FFFFFFF)
@@ -95,7 +95,7 @@ def _words_below(values: NDArray[np.float32]) -> NDArray[np.int16]:
     return np.where(bits < 0, -up, magnitudes >> HALF).astype(np.int16)
 
 
-def _values(words: NDArray[np.int16]) -> NDArray[np.float64]:
+def _word_values(words: NDArray[np.int16]) -> NDArray[np.float64]:
     """The numbers that words stand for."""
     wide = words.astype(np.int32)
     magnitudes = (np.abs(wide) << HALF).view(np.float32).astype(np.float64)

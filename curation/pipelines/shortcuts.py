@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from curation.evaluation.measures import MEASURES, figure_of
-from curation.evaluation.shortcuts import LABELS, LEAST_TRAINED, Shortcut
+from curation.evaluation.measures import MEASURES, get_figure
+from curation.evaluation.shortcuts import LABELS, MIN_TRAINING_PAIRS, Shortcut
 from curation.families.sherlock.evaluation_plan import newest_proposals, pairs_outside
 from curation.models import DatasetVersion, Evaluation
-from curation.pipelines.inner_jobs import run_within
-from curation.selectors.evaluations import baselines, standing
+from curation.pipelines.inner_jobs import run_inner_job
+from curation.selectors.evaluations import baseline_evaluations, find_reusable_evaluation
 from curation.services.evaluations import request_baseline_evaluation
 from curation.services.shortcuts import ShortcutOptions
 from hits.services.jobs.jobs import Progress
@@ -29,17 +29,17 @@ def audit_shortcuts(progress: Progress) -> dict[str, Any]:
     rows = []
     for done, name in enumerate(options.which):
         progress.advance(done, total=len(options.which))
-        row, _ = measured_baseline(
+        row, _ = measure_baseline(
             progress, version, split=options.split, shortcut=Shortcut(name), seed=options.seed
         )
         if row is not None:
             rows.append(row)
-            progress.log(f"{row.label}: {_words(row)}")
+            progress.log(f"{row.label}: {_describe_figures(row)}")
     progress.advance(len(options.which), total=len(options.which))
     return {"split": options.split, "evaluations": [row.pk for row in rows]}
 
 
-def measured_baseline(
+def measure_baseline(
     progress: Progress, version: DatasetVersion, *, split: str, shortcut: Shortcut, seed: int
 ) -> tuple[Evaluation | None, bool]:
     """Return a shortcut's evaluation, made now unless it stands, and whether it was.
@@ -49,10 +49,15 @@ def measured_baseline(
     Raises:
         Refused, Cancelled: as ``audit_shortcuts``.
     """
-    if shortcut is Shortcut.TEXT_TRAINED and (others := len(pairs_outside(version, split))) < LEAST_TRAINED:
-        progress.log(f"{LABELS[shortcut]}: other splits have {others} pairs; {LEAST_TRAINED} are needed")
+    if (
+        shortcut is Shortcut.TEXT_TRAINED
+        and (pair_count := len(pairs_outside(version, split))) < MIN_TRAINING_PAIRS
+    ):
+        progress.log(
+            f"{LABELS[shortcut]}: other splits have {pair_count} pairs; {MIN_TRAINING_PAIRS} are needed"
+        )
         return None, False
-    row = _standing(version, split, shortcut, seed) or request_baseline_evaluation(
+    row = _find_existing(version, split, shortcut, seed) or request_baseline_evaluation(
         project=version.project,
         by=progress.job.created_by,
         version=version,
@@ -64,22 +69,24 @@ def measured_baseline(
     if row.figures:
         return row, False
     assert row.job is not None
-    run_within(progress, row.job)
+    run_inner_job(progress, row.job)
     row.refresh_from_db()
     return row, True
 
 
-def _standing(version: DatasetVersion, split: str, shortcut: Shortcut, seed: int) -> Evaluation | None:
+def _find_existing(version: DatasetVersion, split: str, shortcut: Shortcut, seed: int) -> Evaluation | None:
     """Return the evaluation that need not be made again, if any; texts alone know no proposed boxes."""
     run = newest_proposals(version) if shortcut is Shortcut.RANDOM else None
-    return standing(baselines(version, split, shortcut.value, seed), run.pk if run else None)
+    return find_reusable_evaluation(
+        baseline_evaluations(version, split, shortcut.value, seed), run.pk if run else None
+    )
 
 
-def _words(row: Evaluation) -> str:
+def _describe_figures(row: Evaluation) -> str:
     """Return the figures by which a shortcut is known."""
-    said = []
+    shown = []
     for name in ("p_at_1", "gt_accuracy", "comparison"):
-        value = figure_of(row.figures, MEASURES[name].path).get("value")
+        value = get_figure(row.figures, MEASURES[name].path).get("value")
         if value is not None:
-            said.append(f"{MEASURES[name].short} {value:.1f}")
-    return ", ".join(said)
+            shown.append(f"{MEASURES[name].short} {value:.1f}")
+    return ", ".join(shown)

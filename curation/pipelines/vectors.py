@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.cores import usable_cores
-from curation.features.parallel import in_threads
-from curation.features.shards import Item, Made, ShardFolder, fingerprint_of, open_features
+from curation.features.parallel import map_in_threads
+from curation.features.shards import FeatureSpec, Item, ShardFolder, combine_hashes, open_features
 from curation.models import FeatureSet, Subject
 from curation.records import InvalidInput
 from curation.services.features import complete_features, features_path
@@ -23,7 +23,7 @@ from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-BATCH = 16
+BATCH_SIZE = 16
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 Row = TypeVar("Row")
 Vectors = NDArray[np.float32]
@@ -31,7 +31,7 @@ Encode = Callable[[Sequence[Row]], NDArray[np.floating]]
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class VectorOrigin:
     """Who makes the vectors: a name, what exactly (weights, precision, crops), what of, and how it is drawn.
 
     ``preprocessing`` has no default: pipelines share sets, and whoever makes one first writes its manifest.
@@ -58,10 +58,10 @@ def open_image(image: Image) -> Pillow.Image:
         raise Refused(f"{image.name}: its file is missing or broken; restore {image.file.name}") from error
 
 
-def vectors_of(
+def get_vectors(
     *,
     project: Project,
-    maker: Maker,
+    origin: VectorOrigin,
     items: Sequence[Row],
     ids: Sequence[str],
     fingerprints: Sequence[str],
@@ -84,103 +84,103 @@ def vectors_of(
         Refused: the files cannot be written.
     """
     hashes = [text if _SHA256.fullmatch(text) else content_sha256(text) for text in fingerprints]
-    made = made_of(maker, hashes)
+    spec = make_spec(origin, hashes)
     try:
-        known = standing_vectors(project, made)
-        if known is not None:
+        cached = cached_vectors(project, spec)
+        if cached is not None:
             step(len(items))
-            return known
-        folder = ShardFolder(Path(settings.MEDIA_ROOT) / features_path(project, made))
-        folder.write_items(_named(ids, hashes))
-        _make_shards(folder, made, items, encode, step, parallel)
-        return sealed(project, made, folder)
+            return cached
+        folder = ShardFolder(Path(settings.MEDIA_ROOT) / features_path(project, spec))
+        folder.write_items(_make_items(ids, hashes))
+        _make_shards(folder, spec, items, encode, step, parallel)
+        return seal_shards(project, spec, folder)
     except InvalidInput as error:
         raise Refused(str(error)) from error
 
 
-def made_of(maker: Maker, hashes: Sequence[str], **more: Any) -> Made:
+def make_spec(origin: VectorOrigin, hashes: Sequence[str], **more: Any) -> FeatureSpec:
     """Return the description of a set of items with these hashes, in this order."""
-    return Made(
-        encoder=maker.encoder[:80],
-        revision=maker.revision[:120],
-        subject=maker.subject.value,
+    return FeatureSpec(
+        encoder=origin.encoder[:80],
+        revision=origin.revision[:120],
+        subject=origin.subject.value,
         count=len(hashes),
-        items_sha256=fingerprint_of(hashes),
-        region_mode=maker.region_mode,
-        preprocessing=maker.preprocessing,
+        items_sha256=combine_hashes(hashes),
+        region_mode=origin.region_mode,
+        preprocessing=origin.preprocessing,
         **more,
     )
 
 
-def standing_vectors(project: Project, made: Made) -> Vectors | None:
+def cached_vectors(project: Project, spec: FeatureSpec) -> Vectors | None:
     """Return the vectors of a complete set whose files are as they were written; ``None`` otherwise."""
     row = FeatureSet.objects.filter(
         project=project,
-        encoder=made.encoder,
-        revision=made.revision,
-        subject=made.subject,
-        region_mode=made.region_mode,
-        items_sha256=made.items_sha256,
+        encoder=spec.encoder,
+        revision=spec.revision,
+        subject=spec.subject,
+        region_mode=spec.region_mode,
+        items_sha256=spec.items_sha256,
         is_complete=True,
     ).first()
     if row is None:
         return None
     try:
-        found = open_features(Path(settings.MEDIA_ROOT) / row.path, manifest_sha256=row.sha256)
+        features = open_features(Path(settings.MEDIA_ROOT) / row.path, manifest_sha256=row.sha256)
     except InvalidInput:
         return None  # what is torn or gone is made again
-    return found.memory_map()
+    return features.memory_map()
 
 
-def encoded(
+def encode_batches(
     items: Sequence[Row], encode: Encode[Row], step: Callable[[int], None], *, parallel: bool = False
 ) -> NDArray[np.float32]:
     """Return the vectors of one shard. Its batches are always the same, so that its bytes are too."""
     threads = usable_cores() if parallel else 1
     rows = []
-    with closing(in_threads(encode, _batches(items), threads=threads)) as done:
-        for few in done:
-            rows.append(np.asarray(few, dtype=np.float32))
-            step(len(few))
+    with closing(map_in_threads(encode, _batches(items), threads=threads)) as done:
+        for batch in done:
+            rows.append(np.asarray(batch, dtype=np.float32))
+            step(len(batch))
     return np.concatenate(rows)
 
 
-def sealed(project: Project, made: Made, folder: ShardFolder) -> Vectors:
+def seal_shards(project: Project, spec: FeatureSpec, folder: ShardFolder) -> Vectors:
     """Write the manifest and the row of a set whose shards are all there; return its vectors."""
-    sha256 = folder.seal(made)
-    found = open_features(folder.path, manifest_sha256=sha256, verify=False)
-    complete_features(project=project, made=made, dim=found.shape[1], sha256=sha256)
-    return found.memory_map()
+    sha256 = folder.seal(spec)
+    features = open_features(folder.path, manifest_sha256=sha256, verify=False)
+    complete_features(project=project, made=spec, dim=features.shape[1], sha256=sha256)
+    return features.memory_map()
 
 
 def _make_shards(
     folder: ShardFolder,
-    made: Made,
+    spec: FeatureSpec,
     items: Sequence[Row],
     encode: Encode[Row],
     step: Callable[[int], None],
     parallel: bool,
 ) -> None:
-    missing = set(folder.missing(made))
-    for shard in range(made.shards):
-        rows = made.rows(shard)
+    missing = set(folder.missing_shards(spec))
+    for shard in range(spec.shards):
+        rows = spec.rows(shard)
         if shard in missing:
-            few = items[rows.start : rows.stop]
-            folder.write(shard, encoded(few, encode, step, parallel=parallel))
+            batch = items[rows.start : rows.stop]
+            folder.write(shard, encode_batches(batch, encode, step, parallel=parallel))
         else:
             step(len(rows))
 
 
-def _named(ids: Sequence[str], hashes: Sequence[str]) -> list[Item]:
+def _make_items(ids: Sequence[str], hashes: Sequence[str]) -> list[Item]:
     return [Item(name, sha256) for name, sha256 in zip(ids, hashes, strict=True)]
 
 
 def _batches(items: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    for start in range(0, len(items), BATCH):
-        yield items[start : start + BATCH]
+    for start in range(0, len(items), BATCH_SIZE):
+        yield items[start : start + BATCH_SIZE]
 
 
-class Steps:
+class StepCounter:
     """Adds up what several stages did, and tells a job's row; without a job it only counts."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:

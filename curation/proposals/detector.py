@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.proposals.boxes import sizes_of
+from curation.proposals.boxes import to_sizes
 from curation.records import InvalidInput
 
-LIMIT = 100  # proposals per image in the paper (000 §4.2)
+DEFAULT_LIMIT = 100  # proposals per image in the paper (000 §4.2)
 CLASSICAL = "classical"
-HUGGING_FACE = "hf:"
-Row = list[float | int | None]
+HUGGING_FACE_PREFIX = "hf:"
+BoxRow = list[float | int | None]
 
 
 class DetectorUnavailable(InvalidInput):
@@ -24,7 +24,7 @@ class DetectorUnavailable(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DetectedBoxes:
     """Boxes of one picture, best first.
 
     corners: (k, 4) int64 left, top, right, bottom in image pixels, half-open, within the picture.
@@ -34,10 +34,10 @@ class Found:
     corners: NDArray[np.int64]
     scores: NDArray[np.float64] | None
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[BoxRow]:
         """Return ``[[left, top, width, height, score], …]`` as rows of the database keep them."""
         scores = [None] * len(self.corners) if self.scores is None else self.scores.tolist()
-        boxes = sizes_of(self.corners).tolist()
+        boxes = to_sizes(self.corners).tolist()
         return [[*box, score] for box, score in zip(boxes, scores, strict=True)]
 
 
@@ -50,20 +50,20 @@ class Detector(Protocol):
     name: str
     revision: str
 
-    def propose(self, pictures: Sequence[Pillow.Image]) -> list[Found]:
+    def propose(self, pictures: Sequence[Pillow.Image]) -> list[DetectedBoxes]:
         """Return the boxes of each RGB picture, at most as many as the detector was told to give."""
         ...
 
 
-def check_name(name: str) -> str:
+def check_detector_name(name: str) -> str:
     """Return a detector's name, as it is.
 
     Raises:
         DetectorUnavailable: no detector is called so.
     """
-    if name == CLASSICAL or (name.startswith(HUGGING_FACE) and len(name) > len(HUGGING_FACE)):
+    if name == CLASSICAL or (name.startswith(HUGGING_FACE_PREFIX) and len(name) > len(HUGGING_FACE_PREFIX)):
         return name
     raise DetectorUnavailable(
-        f"detector {name!r} is not known; use {CLASSICAL}, or {HUGGING_FACE} with a hub id such as "
-        f"{HUGGING_FACE}hustvl/yolos-tiny or with a folder of saved weights"
+        f"detector {name!r} is not known; use {CLASSICAL}, or {HUGGING_FACE_PREFIX} with a hub id such as "
+        f"{HUGGING_FACE_PREFIX}hustvl/yolos-tiny or with a folder of saved weights"
     )

@@ -24,7 +24,7 @@ TEXTURE_BINS = 10
 DIRECTIONS = 8
 
 
-class Likeness(Enum):
+class SimilarityRule(Enum):
     """Which similarities are summed (section 3.2); the paper's own two combinations."""
 
     ALL = "colour, texture, size, fill"
@@ -32,11 +32,11 @@ class Likeness(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Regions:
+class Superpixels:
     """The regions that a grouping starts from: n of them, as numbered in ``labels`` (h, w).
 
     sizes: (n,) pixels. boxes: (n, 4) left, top, right, bottom, half-open. colour: (n, 25 c) and texture:
-    (n, 80 c) histograms over c channels, each summing to 1. touching: (e, 2) pairs of neighbours, a < b.
+    (n, 80 c) histograms over c channels, each summing to 1. neighbours: (e, 2) pairs of neighbours, a < b.
     """
 
     labels: IntArray
@@ -44,31 +44,31 @@ class Regions:
     boxes: IntArray
     colour: FloatArray
     texture: FloatArray
-    touching: IntArray
+    neighbours: IntArray
 
 
-def describe(labels: IntArray, channels: FloatArray) -> Regions:
+def describe_superpixels(labels: IntArray, channels: FloatArray) -> Superpixels:
     """Return what the similarities need of a segmentation.
 
     labels: (h, w), 0 to n - 1, each used. channels: (h, w, c), 0 to 1.
     """
     count = int(labels.max()) + 1
-    return Regions(
+    return Superpixels(
         labels=labels,
         sizes=np.bincount(labels.ravel(), minlength=count).astype(np.float64),
-        boxes=_bounds(labels, count),
+        boxes=_bounding_boxes(labels, count),
         colour=_histograms(labels, _binned(channels, COLOUR_BINS), COLOUR_BINS, count),
         texture=_histograms(labels, _binned(_derivatives(channels), TEXTURE_BINS), TEXTURE_BINS, count),
-        touching=_neighbours(labels),
+        neighbours=_neighbours(labels),
     )
 
 
-def group(regions: Regions, likeness: Likeness) -> IntArray:
+def group_superpixels(regions: Superpixels, rule: SimilarityRule) -> IntArray:
     """Return the boxes of all regions, in the order in which they arose: (2 n - 1, 4), the whole picture last.
 
     Deterministic: of equally similar pairs the one with the lowest numbers merges first.
     """
-    grouping = _Grouping(regions, likeness)
+    grouping = _Grouping(regions, rule)
     while grouping.merge_most_similar():
         pass
     return grouping.boxes[: grouping.count]
@@ -77,27 +77,27 @@ def group(regions: Regions, likeness: Likeness) -> IntArray:
 class _Grouping:
     """Regions while they merge; row i of each array is the i-th region that ever was."""
 
-    def __init__(self, regions: Regions, likeness: Likeness) -> None:
+    def __init__(self, regions: Superpixels, rule: SimilarityRule) -> None:
         self.count = len(regions.sizes)
         self._pixels = float(regions.labels.size)
-        self._with_colour = likeness is Likeness.ALL
-        self._sizes = _room_for_merged(regions.sizes)
-        self.boxes = _room_for_merged(regions.boxes)
-        self._colour = _room_for_merged(regions.colour)
-        self._texture = _room_for_merged(regions.texture)
-        self._beside: list[set[int]] = [set() for _ in range(2 * self.count - 1)]
+        self._use_colour = rule is SimilarityRule.ALL
+        self._sizes = _with_spare_rows(regions.sizes)
+        self.boxes = _with_spare_rows(regions.boxes)
+        self._colour = _with_spare_rows(regions.colour)
+        self._texture = _with_spare_rows(regions.texture)
+        self._adjacent: list[set[int]] = [set() for _ in range(2 * self.count - 1)]
         self._heap: list[tuple[float, int, int]] = []
-        for first, second in regions.touching.tolist():
-            self._beside[first].add(second)
-            self._beside[second].add(first)
+        for first, second in regions.neighbours.tolist():
+            self._adjacent[first].add(second)
+            self._adjacent[second].add(first)
         for region in range(self.count):
-            self._offer(region, [other for other in sorted(self._beside[region]) if other > region])
+            self._queue_pairs(region, [other for other in sorted(self._adjacent[region]) if other > region])
 
     def merge_most_similar(self) -> bool:
         """Merge the most similar two neighbours; false when none are left."""
         while self._heap:
             _, first, second = heapq.heappop(self._heap)
-            if second in self._beside[first]:  # neither was merged since
+            if second in self._adjacent[first]:  # neither was merged since
                 self._merge(first, second)
                 return True
         return False
@@ -110,15 +110,15 @@ class _Grouping:
         self._colour[merged] = shares @ self._colour[[first, second]]
         self._texture[merged] = shares @ self._texture[[first, second]]
         self.boxes[merged] = _union(self.boxes[first], self.boxes[second])
-        around = (self._beside[first] | self._beside[second]) - {first, second}
-        for other in around:
-            self._beside[other] -= {first, second}
-            self._beside[other].add(merged)
-        self._beside[first] = self._beside[second] = set()
-        self._beside[merged] = around
-        self._offer(merged, sorted(around))
+        neighbours = (self._adjacent[first] | self._adjacent[second]) - {first, second}
+        for other in neighbours:
+            self._adjacent[other] -= {first, second}
+            self._adjacent[other].add(merged)
+        self._adjacent[first] = self._adjacent[second] = set()
+        self._adjacent[merged] = neighbours
+        self._queue_pairs(merged, sorted(neighbours))
 
-    def _offer(self, region: int, others: list[int]) -> None:
+    def _queue_pairs(self, region: int, others: list[int]) -> None:
         """Queue the pairs of one region with others by their similarity."""
         if not others:
             return
@@ -133,12 +133,12 @@ class _Grouping:
         total = np.minimum(self._texture[region], self._texture[others]).sum(axis=1)
         total += 1 - together / self._pixels  # small ones merge early
         total += 1 - (spanned - together) / self._pixels  # those that fit into each other, too
-        if self._with_colour:
+        if self._use_colour:
             total += np.minimum(self._colour[region], self._colour[others]).sum(axis=1)
         return total
 
 
-def _room_for_merged(rows: NDArray[Number]) -> NDArray[Number]:
+def _with_spare_rows(rows: NDArray[Number]) -> NDArray[Number]:
     """Rows of n regions, with room for the n - 1 that they merge into."""
     return np.concatenate([rows, np.zeros_like(rows[:-1])])
 
@@ -150,16 +150,16 @@ def _union(first: IntArray, second: IntArray) -> IntArray:
     )
 
 
-def _bounds(labels: IntArray, count: int) -> IntArray:
+def _bounding_boxes(labels: IntArray, count: int) -> IntArray:
     """Box of each label: (count, 4)."""
     rows, columns = np.indices(labels.shape)
     flat = labels.ravel()
     boxes = np.empty((count, 4), dtype=np.int64)
     boxes[:, :2] = max(labels.shape)
     boxes[:, 2:] = 0
-    for place, values in ((0, columns), (1, rows)):
-        np.minimum.at(boxes[:, place], flat, values.ravel())
-        np.maximum.at(boxes[:, place + 2], flat, values.ravel() + 1)
+    for axis, values in ((0, columns), (1, rows)):
+        np.minimum.at(boxes[:, axis], flat, values.ravel())
+        np.maximum.at(boxes[:, axis + 2], flat, values.ravel() + 1)
     return boxes
 
 

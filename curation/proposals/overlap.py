@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.proposals.boxes import corners_of
-from validation.domain.agreement.box_agreement import MATCH_OVER, iou_matrix
+from curation.proposals.boxes import to_corners
+from validation.domain.agreement.box_agreement import IOU_THRESHOLD, iou_matrix
 
-THRESHOLDS = (MATCH_OVER, 0.7, 0.9)
+THRESHOLDS = (IOU_THRESHOLD, 0.7, 0.9)
 PAPER_SOLVABLE = 0.962
 
 
-def overlaps(proposed: NDArray[np.number], gold: NDArray[np.number]) -> NDArray[np.float64]:
+def best_overlaps(proposed: NDArray[np.number], gold: NDArray[np.number]) -> NDArray[np.float64]:
     """Return each proposal's greatest IoU with any of a pair's boxes: (k,).
 
     proposed: (k, 4), gold: (m, 4), m > 0: left, top, width, height in image pixels.
     """
-    return iou_matrix(corners_of(proposed), corners_of(gold)).max(axis=1)
+    return iou_matrix(to_corners(proposed), to_corners(gold)).max(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Recall:
     images_solvable: float | None
     mean_best: float | None
 
-    def at(self, count: int, threshold: float) -> float | None:
+    def share_covered(self, count: int, threshold: float) -> float | None:
         """Return the share covered by the first ``count`` proposals; beyond the limit there are no further ones."""
         curve = self.curves[threshold]
         return curve[min(count, len(curve)) - 1] if self.pairs else None
@@ -71,14 +71,14 @@ class Coverage:
         """Add one image's pairs, each as its proposals' IoU, best proposal first."""
         solvable = count = 0
         for ious in pairs:
-            reached = np.zeros(self.limit)
-            so_far = np.maximum.accumulate(np.array(ious or [0.0])[: self.limit])
-            reached[: len(so_far)], reached[len(so_far) :] = so_far, so_far[-1]
+            best = np.zeros(self.limit)
+            running_best = np.maximum.accumulate(np.array(ious or [0.0])[: self.limit])
+            best[: len(running_best)], best[len(running_best) :] = running_best, running_best[-1]
             for threshold in THRESHOLDS:
-                self._counts[threshold] += reached > threshold
-            solvable += bool(reached[-1] > MATCH_OVER)
+                self._counts[threshold] += best > threshold
+            solvable += bool(best[-1] > IOU_THRESHOLD)
             count += 1
-            self._best += float(reached[-1])
+            self._best += float(best[-1])
         if count:
             self._pairs += count
             self._images += 1
@@ -93,7 +93,7 @@ class Coverage:
             pairs=pairs,
             images=images,
             curves=curves,
-            solvable=curves[MATCH_OVER][-1] if pairs else None,
+            solvable=curves[IOU_THRESHOLD][-1] if pairs else None,
             by_image=self._shares / images if images else None,
             images_solvable=self._solvable_images / images if images else None,
             mean_best=self._best / pairs if pairs else None,

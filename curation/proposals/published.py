@@ -23,15 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from curation.proposals.boxes import distinct, whole_pixels
-from curation.proposals.detector import Found
+from curation.proposals.boxes import find_distinct, round_to_pixels
+from curation.proposals.detector import DetectedBoxes
 from curation.records import InvalidInput
-from curation.sources.json_stream import NotJson, Pieces, open_pieces
+from curation.sources.json_stream import InvalidJson, JsonReader, open_json_reader
 
-LONGEST_RECORD = 1 << 24  # characters; a thousand boxes take a hundred thousand
-LOOKED_AT = 2_000  # entries of known images from which the layout is recognised
+MAX_RECORD_CHARS = 1 << 24  # characters; a thousand boxes take a hundred thousand
+LAYOUT_SAMPLE_SIZE = 2_000  # entries of known images from which the layout is recognised
 _ROUNDING = 1.0  # pixels by which a detector's box may pass the edge
-BOX = 4
+BOX_NUMBERS = 4
 
 
 class Layout(StrEnum):
@@ -62,7 +62,7 @@ class RawBox:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ProposalEntry:
     """One image of the file. ``where`` names file and record for messages."""
 
     url: str
@@ -70,20 +70,20 @@ class Entry:
     where: str
 
 
-def read_entries(path: Path) -> Iterator[Entry]:
+def read_entries(path: Path) -> Iterator[ProposalEntry]:
     """Yield a file's images in their order, with memory for one of them.
 
     Raises:
         InvalidInput: it cannot be read, is no such file, or a record of it is malformed.
     """
     # A number that is none is named with its box, not with its place in the file.
-    with open_pieces(path, longest=LONGEST_RECORD, lenient=True) as pieces:
-        for number, (url, raw) in enumerate(_members(path, pieces), start=1):
+    with open_json_reader(path, max_length=MAX_RECORD_CHARS, lenient=True) as pieces:
+        for number, (url, raw) in enumerate(_iterate_members(path, pieces), start=1):
             where = f"{path}: record {number} ({url[:80]!r})"
-            yield Entry(url, _boxes(raw, where), where)
+            yield ProposalEntry(url, _parse_boxes(raw, where), where)
 
 
-def recognise(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
+def recognise_layout(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
     """Return what bare numbers mean in a file, judged by the first images whose size is known.
 
     Other images may come first, thousands of them: where few are known, the file is read to its end. One box that
@@ -94,17 +94,17 @@ def recognise(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
     Raises:
         InvalidInput: neither reading fits all boxes, both do, or the numbers are shares of the image.
     """
-    evidence = _Evidence()
+    evidence = _LayoutEvidence()
     sized = ((entry, size_of(entry.url)) for entry in read_entries(path))
     known = ((entry, size) for entry, size in sized if size is not None)
-    for entry, size in islice(known, LOOKED_AT):
+    for entry, size in islice(known, LAYOUT_SAMPLE_SIZE):
         evidence.add(entry, size)
         if len(evidence.against) == len(Layout):
             break
     return evidence.verdict(path)
 
 
-def found_in(entry: Entry, layout: Layout, size: Size, *, limit: int) -> Found:
+def entry_boxes(entry: ProposalEntry, layout: Layout, size: Size, *, limit: int) -> DetectedBoxes:
     """Return an entry's boxes in whole pixels of its image, best first; without scores the file's order stands.
 
     Raises:
@@ -114,40 +114,44 @@ def found_in(entry: Entry, layout: Layout, size: Size, *, limit: int) -> Found:
     if len(scored) > 1:
         raise InvalidInput(f"{entry.where}: some boxes have a score and some have none; give all of them one")
     boxes = sorted(entry.boxes, key=lambda box: -(box.score or 0.0))  # stable
-    corners = np.array([_corners(box, layout, entry, size) for box in boxes]).reshape(-1, BOX)
-    whole = whole_pixels(corners, width=size[0], height=size[1])
-    kept = distinct(whole)[:limit]
-    scores = np.array([boxes[place].score for place in kept], dtype=np.float64) if True in scored else None
-    return Found(whole[kept], scores)
+    corners = np.array([_box_corners(box, layout, entry, size) for box in boxes]).reshape(-1, BOX_NUMBERS)
+    rounded = round_to_pixels(corners, width=size[0], height=size[1])
+    selected = find_distinct(rounded)[:limit]
+    scores = (
+        np.array([boxes[index].score for index in selected], dtype=np.float64) if True in scored else None
+    )
+    return DetectedBoxes(rounded[selected], scores)
 
 
-def _corners(box: RawBox, layout: Layout, entry: Entry, size: Size) -> tuple[float, float, float, float]:
+def _box_corners(
+    box: RawBox, layout: Layout, entry: ProposalEntry, size: Size
+) -> tuple[float, float, float, float]:
     left, top, third, fourth = box.numbers
-    sizes = (box.layout or layout) is Layout.SIZES
-    right, bottom = (left + third, top + fourth) if sizes else (third, fourth)
+    is_sizes = (box.layout or layout) is Layout.SIZES
+    right, bottom = (left + third, top + fourth) if is_sizes else (third, fourth)
     inside = left < size[0] and top < size[1] and right > 0 and bottom > 0
     if right < left or bottom < top or not inside:
-        words = "left, top, width, height" if sizes else "left, top, right, bottom"
+        layout_label = "left, top, width, height" if is_sizes else "left, top, right, bottom"
         raise InvalidInput(
-            f"{entry.where}: box {list(box.numbers)}, read as {words}, is not in its image of "
+            f"{entry.where}: box {list(box.numbers)}, read as {layout_label}, is not in its image of "
             f"{size[0]} × {size[1]} pixels; see that the photo is the same, or name the other layout"
         )
     return left, top, right, bottom
 
 
 @dataclass(slots=True)
-class _Evidence:
+class _LayoutEvidence:
     """What speaks against each reading of four bare numbers: the first box that it does not fit."""
 
     against: dict[Layout, str] = field(default_factory=dict)
-    bare: int = 0
+    unlabelled: int = 0
     largest: float = 0.0
 
-    def add(self, entry: Entry, size: Size) -> None:
+    def add(self, entry: ProposalEntry, size: Size) -> None:
         for box in entry.boxes:
             if box.layout is not None:
                 continue
-            self.bare += 1
+            self.unlabelled += 1
             left, top, third, fourth = box.numbers
             self.largest = max(self.largest, *box.numbers)
             if third < left or fourth < top:
@@ -157,18 +161,18 @@ class _Evidence:
             if third > size[0] + _ROUNDING or fourth > size[1] + _ROUNDING:
                 self._rule_out(Layout.CORNERS, entry, box)
 
-    def _rule_out(self, layout: Layout, entry: Entry, box: RawBox) -> None:
+    def _rule_out(self, layout: Layout, entry: ProposalEntry, box: RawBox) -> None:
         self.against.setdefault(layout, f"{entry.where}: box {list(box.numbers)}")
 
     def verdict(self, path: Path) -> Layout:
-        if not self.bare:
+        if not self.unlabelled:
             return Layout.SIZES  # the keys say it, box by box
         if self.largest <= 1:
             raise InvalidInput(f"{path}: its numbers are shares of the image; write boxes in image pixels")
-        left = [layout for layout in Layout if layout not in self.against]
-        if len(left) == 1:
-            return left[0]
-        if not left:
+        possible = [layout for layout in Layout if layout not in self.against]
+        if len(possible) == 1:
+            return possible[0]
+        if not possible:
             raise InvalidInput(
                 f"{self.against[Layout.CORNERS]} cannot be two corners, and {self.against[Layout.SIZES]} "
                 "cannot be a corner and a size; write one layout in the whole file"
@@ -178,19 +182,19 @@ class _Evidence:
         )
 
 
-def _boxes(raw: Any, where: str) -> tuple[RawBox, ...]:
+def _parse_boxes(raw: Any, where: str) -> tuple[RawBox, ...]:
     scores = None
     if isinstance(raw, dict):
-        raw, scores = _unwrapped(raw, where)
+        raw, scores = _unwrap(raw, where)
     if not isinstance(raw, list):
         raise InvalidInput(f"{where}: holds {type(raw).__name__}; give a list of boxes")
-    boxes = tuple(_box(box, f"{where}: box {place}") for place, box in enumerate(raw, start=1))
+    boxes = tuple(_parse_box(box, f"{where}: box {position}") for position, box in enumerate(raw, start=1))
     if scores is None:
         return boxes
     return tuple(RawBox(box.numbers, score, box.layout) for box, score in zip(boxes, scores, strict=True))
 
 
-def _unwrapped(raw: dict[str, Any], where: str) -> tuple[Any, list[float] | None]:
+def _unwrap(raw: dict[str, Any], where: str) -> tuple[Any, list[float] | None]:
     name = next((name for name in ("boxes", "bboxes") if name in raw), None)
     if name is None:
         raise InvalidInput(
@@ -201,57 +205,59 @@ def _unwrapped(raw: dict[str, Any], where: str) -> tuple[Any, list[float] | None
         return boxes, None
     if not isinstance(scores, list) or not isinstance(boxes, list) or len(scores) != len(boxes):
         raise InvalidInput(f"{where}: scores must be a list as long as {name}")
-    return boxes, [_number(score, f"{where}: score {place}") for place, score in enumerate(scores, start=1)]
+    return boxes, [
+        _parse_number(score, f"{where}: score {position}") for position, score in enumerate(scores, start=1)
+    ]
 
 
-def _box(raw: Any, where: str) -> RawBox:
+def _parse_box(raw: Any, where: str) -> RawBox:
     if isinstance(raw, dict):
         keys = next((keys for keys in _KEYS if set(keys) <= set(raw)), None)
         if keys is None:
             raise InvalidInput(f"{where} has {', '.join(sorted(raw)[:6])}; give left, top, width and height")
-        left, top, third, fourth = (_number(raw[key], f"{where}: {key}") for key in keys)
+        left, top, third, fourth = (_parse_number(raw[key], f"{where}: {key}") for key in keys)
         score = raw.get("score")
-        given = None if score is None else _number(score, f"{where}: score")
+        given = None if score is None else _parse_number(score, f"{where}: score")
         return RawBox((left, top, third, fourth), given, _KEYS[keys])
-    if not isinstance(raw, list) or len(raw) not in (BOX, BOX + 1):
+    if not isinstance(raw, list) or len(raw) not in (BOX_NUMBERS, BOX_NUMBERS + 1):
         raise InvalidInput(f"{where} is {json.dumps(raw)[:60]}; give four numbers, or five with a score")
-    left, top, third, fourth, *more = (_number(value, where) for value in raw)
-    return RawBox((left, top, third, fourth), more[0] if more else None, None)
+    left, top, third, fourth, *extra = (_parse_number(value, where) for value in raw)
+    return RawBox((left, top, third, fourth), extra[0] if extra else None, None)
 
 
-def _number(raw: Any, where: str) -> float:
+def _parse_number(raw: Any, where: str) -> float:
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
         raise InvalidInput(f"{where} is {json.dumps(raw)[:40]}; give a finite number")
     return float(raw)
 
 
-def _members(path: Path, pieces: Pieces) -> Iterator[tuple[str, Any]]:
+def _iterate_members(path: Path, pieces: JsonReader) -> Iterator[tuple[str, Any]]:
     """Yield the keys and values of the object that makes up a file."""
 
-    def broken(wanted: str) -> InvalidInput:
+    def syntax_error(expected: str) -> InvalidInput:
         return InvalidInput(
-            f"{path}: is broken at character {pieces.character:,}, where {wanted} should stand"
+            f"{path}: is broken at character {pieces.character:,}, where {expected} should stand"
         )
 
     def value() -> Any:
         try:
-            return pieces.value()
-        except NotJson as error:
-            raise broken("a whole JSON value") from error
+            return pieces.read_value()
+        except InvalidJson as error:
+            raise syntax_error("a whole JSON value") from error
 
-    if pieces.mark() != "{":
+    if pieces.next_character() != "{":
         raise InvalidInput(f'{path}: is no object of the form {{"image address": [boxes]}}')
     closing = pieces.peek() == "}"
     if closing:
-        pieces.mark()
+        pieces.next_character()
     while not closing:
         key = value()
-        if not isinstance(key, str) or pieces.mark() != ":":
-            raise broken("an image address and a colon")
+        if not isinstance(key, str) or pieces.next_character() != ":":
+            raise syntax_error("an image address and a colon")
         yield key, value()
-        mark = pieces.mark()
-        if mark not in {",", "}"}:
-            raise broken("a comma or the closing bracket")
-        closing = mark == "}"
+        separator = pieces.next_character()
+        if separator not in {",", "}"}:
+            raise syntax_error("a comma or the closing bracket")
+        closing = separator == "}"
     if pieces.peek():
-        raise broken("the end of the file")
+        raise syntax_error("the end of the file")

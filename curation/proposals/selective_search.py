@@ -28,26 +28,26 @@ from PIL import Image as Pillow
 from skimage.color import rgb2hsv, rgb2lab
 from skimage.segmentation import felzenszwalb
 
-from curation.proposals.boxes import distinct, whole_pixels
-from curation.proposals.detector import CLASSICAL, LIMIT, Found
-from curation.proposals.grouping import Likeness, describe, group
+from curation.proposals.boxes import find_distinct, round_to_pixels
+from curation.proposals.detector import CLASSICAL, DEFAULT_LIMIT, DetectedBoxes
+from curation.proposals.grouping import SimilarityRule, describe_superpixels, group_superpixels
 from validation.domain.agreement.box_agreement import iou_matrix
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-SIDE = 320  # pixels of the longer side of the copy that is looked at
-LAB_FROM, LAB_SPAN = np.array([0.0, 128.0, 128.0]), np.array([100.0, 255.0, 255.0])
+COPY_SIDE = 320  # pixels of the longer side of the copy that is looked at
+LAB_OFFSET, LAB_SPAN = np.array([0.0, 128.0, 128.0]), np.array([100.0, 255.0, 255.0])
 SMOOTHING = 0.8  # sigma of the paper
-LEAST_REGION = 20  # pixels of the copy
-LEAST_SHARE = 0.0015  # of the picture: smaller boxes cover nothing that people draw
+MIN_SUPERPIXEL = 20  # pixels of the copy
+MIN_AREA_SHARE = 0.0015  # of the picture: smaller boxes cover nothing that people draw
 STRIDE = 4  # straddling is measured on every fourth pixel
-HEAD = 10.0  # levels from the top of a hierarchy within which the level says little
-CANDIDATES = 1500
-COVERED_FROM = 0.5  # IoU from which one box begins to stand for another
+TOP_LEVELS = 10.0  # levels from the top of a hierarchy within which the level says little
+MAX_CANDIDATES = 1500
+MIN_COVER_IOU = 0.5  # IoU from which one box begins to stand for another
 
 
-class Colours(Enum):
+class ColourSpace(Enum):
     """Colour spaces; their channels are scaled to 0 to 1."""
 
     LAB = "Lab"
@@ -58,13 +58,13 @@ class Colours(Enum):
 class Segmentation:
     """One way to cut the picture into superpixels. ``scale`` is Felzenszwalb's k: greater, larger ones."""
 
-    colours: Colours
+    colour_space: ColourSpace
     scale: float
 
 
 SEGMENTATIONS = (
-    Segmentation(Colours.LAB, 50),
-    Segmentation(Colours.HSV, 150),
+    Segmentation(ColourSpace.LAB, 50),
+    Segmentation(ColourSpace.HSV, 150),
 )
 
 
@@ -73,43 +73,47 @@ class SelectiveSearch:
 
     name = CLASSICAL
 
-    def __init__(self, *, limit: int = LIMIT, segmentations: Sequence[Segmentation] = SEGMENTATIONS) -> None:
+    def __init__(
+        self, *, limit: int = DEFAULT_LIMIT, segmentations: Sequence[Segmentation] = SEGMENTATIONS
+    ) -> None:
         self._limit = limit
         self._segmentations = tuple(segmentations)
         self.revision = f"selective-search/1, scikit-image {_library_version()}"
 
-    def propose(self, pictures: Sequence[Pillow.Image]) -> list[Found]:
+    def propose(self, pictures: Sequence[Pillow.Image]) -> list[DetectedBoxes]:
         """Return the boxes of each RGB picture."""
         return [self._propose(picture) for picture in pictures]
 
-    def _propose(self, picture: Pillow.Image) -> Found:
+    def _propose(self, picture: Pillow.Image) -> DetectedBoxes:
         small = _small_copy(picture)
-        cuts = [(cut, _channels(small, cut.colours)) for cut in self._segmentations]
+        cuts = [(cut, _channels(small, cut.colour_space)) for cut in self._segmentations]
         labels = [_segment(channels, cut.scale) for cut, channels in cuts]
-        corners, levels = _grouped(labels, [channels for _, channels in cuts])
-        corners, levels = _large_enough(corners, levels, small.size)
-        weights = np.mean([straddling(corners, cut) for cut in labels], axis=0) / np.log(levels + HEAD)
-        chosen, gains = cover(corners, weights, limit=self._limit)
+        corners, levels = _group_all(labels, [channels for _, channels in cuts])
+        corners, levels = _filter_tiny(corners, levels, small.size)
+        weights = np.mean([edge_fit(corners, cut) for cut in labels], axis=0) / np.log(levels + TOP_LEVELS)
+        chosen, gains = pick_covering(corners, weights, limit=self._limit)
         scale = np.array([picture.width / small.width, picture.height / small.height] * 2)
-        whole = whole_pixels(corners[chosen] * scale, width=picture.width, height=picture.height)
-        kept = distinct(whole)
-        return Found(whole[kept], gains[kept])
+        whole = round_to_pixels(corners[chosen] * scale, width=picture.width, height=picture.height)
+        kept = find_distinct(whole)
+        return DetectedBoxes(whole[kept], gains[kept])
 
 
-def straddling(corners: IntArray, labels: IntArray) -> FloatArray:
+def edge_fit(corners: IntArray, labels: IntArray) -> FloatArray:
     """Return how little superpixels straddle the edges of boxes: (k,), 1 where each lies inside or outside.
 
     corners: (k, 4) left, top, right, bottom in pixels of ``labels`` (h, w). Source: Alexe et al. 2012, equation 9;
     measured on every fourth pixel.
     """
     thinned = labels[::STRIDE, ::STRIDE]
-    inside = _label_counts(np.rint(corners / STRIDE).astype(np.int64), thinned)  # (k, n)
+    inside = _count_labels(np.rint(corners / STRIDE).astype(np.int64), thinned)  # (k, n)
     sizes = np.bincount(thinned.ravel(), minlength=inside.shape[1])
     straddled = np.minimum(inside, sizes - inside).sum(axis=1)
     return 1.0 - straddled / np.maximum(inside.sum(axis=1), 1)
 
 
-def cover(corners: IntArray, weights: FloatArray, *, limit: int) -> tuple[NDArray[np.intp], FloatArray]:
+def pick_covering(
+    corners: IntArray, weights: FloatArray, *, limit: int
+) -> tuple[NDArray[np.intp], FloatArray]:
     """Pick up to ``limit`` boxes by what they add to the weight that is covered; return rows and gains.
 
     corners: (k, 4), each with an area; weights: (k,), not negative. A picked box covers another one by
@@ -117,50 +121,48 @@ def cover(corners: IntArray, weights: FloatArray, *, limit: int) -> tuple[NDArra
     rises and an old one bounds the present one from above: only those at the top are computed anew. Of equal gains
     the lower row goes first.
     """
-    likely = np.sort(np.argsort(-weights, kind="stable")[:CANDIDATES])
-    boxes = corners[likely].astype(np.float64)
-    worth = weights[likely]
-    stands_for = np.clip((iou_matrix(boxes, boxes) - COVERED_FROM) / (1 - COVERED_FROM), 0, 1)  # (c, c)
-    covered = np.zeros(len(likely))
-    bounds = [(-gain, row) for row, gain in enumerate((stands_for @ worth).tolist())]
+    candidates = np.sort(np.argsort(-weights, kind="stable")[:MAX_CANDIDATES])
+    boxes = corners[candidates].astype(np.float64)
+    candidate_weights = weights[candidates]
+    coverage = np.clip((iou_matrix(boxes, boxes) - MIN_COVER_IOU) / (1 - MIN_COVER_IOU), 0, 1)  # (c, c)
+    covered = np.zeros(len(candidates))
+    bounds = [(-gain, row) for row, gain in enumerate((coverage @ candidate_weights).tolist())]
     heapq.heapify(bounds)
     chosen: list[int] = []
     gains: list[float] = []
     while bounds and len(chosen) < limit:
         _, row = heapq.heappop(bounds)
-        gain = float(np.maximum(stands_for[row] - covered, 0) @ worth)
+        gain = float(np.maximum(coverage[row] - covered, 0) @ candidate_weights)
         if bounds and (-gain, row) > bounds[0]:
             heapq.heappush(bounds, (-gain, row))
             continue
-        np.maximum(covered, stands_for[row], out=covered)
+        np.maximum(covered, coverage[row], out=covered)
         chosen.append(row)
         gains.append(gain)
-    return likely[chosen], np.minimum.accumulate(np.array(gains))
+    return candidates[chosen], np.minimum.accumulate(np.array(gains))
 
 
-def _grouped(labels: Sequence[IntArray], channels: Sequence[FloatArray]) -> tuple[IntArray, FloatArray]:
+def _group_all(labels: Sequence[IntArray], channels: Sequence[FloatArray]) -> tuple[IntArray, FloatArray]:
     """Boxes of all groupings, (m, 4), and how far each is from the top of its hierarchy, (m,)."""
     boxes = []
     for cut, values in zip(labels, channels, strict=True):
-        regions = describe(cut, values)
-        boxes += [group(regions, likeness) for likeness in Likeness]
+        regions = describe_superpixels(cut, values)
+        boxes += [group_superpixels(regions, likeness) for likeness in SimilarityRule]
     levels = [np.arange(len(found), dtype=np.float64)[::-1] for found in boxes]
     return np.concatenate(boxes), np.concatenate(levels)
 
 
-def _large_enough(
-    corners: IntArray, levels: FloatArray, size: tuple[int, int]
-) -> tuple[IntArray, FloatArray]:
+def _filter_tiny(corners: IntArray, levels: FloatArray, size: tuple[int, int]) -> tuple[IntArray, FloatArray]:
     """Each box once, with the level nearest to the top of those it was found at, tiny ones left out."""
-    distinct_boxes, which = np.unique(corners, axis=0, return_inverse=True)
+    distinct_boxes, inverse = np.unique(corners, axis=0, return_inverse=True)
     nearest = np.full(len(distinct_boxes), np.inf)
-    np.minimum.at(nearest, which.ravel(), levels)
+    np.minimum.at(nearest, inverse.ravel(), levels)
     areas = (distinct_boxes[:, 2:] - distinct_boxes[:, :2]).prod(axis=1)
-    large = areas >= LEAST_SHARE * size[0] * size[1]
+    large = areas >= MIN_AREA_SHARE * size[0] * size[1]
     return distinct_boxes[large], nearest[large]
 
 
-def _label_counts(corners: IntArray, labels: IntArray) -> IntArray:
+def _count_labels(corners: IntArray, labels: IntArray) -> IntArray:
     """Pixels of each label within each box, by summed-area tables: (k, n)."""
     height, width = labels.shape
     sums = np.zeros((height + 1, width + 1, int(labels.max()) + 1), dtype=np.int32)
@@ -175,22 +177,22 @@ def _label_counts(corners: IntArray, labels: IntArray) -> IntArray:
 
 def _small_copy(picture: Pillow.Image) -> Pillow.Image:
     """The picture with at most 320 pixels a side, and at least two: derivatives need a neighbour."""
-    factor = min(1.0, SIDE / max(picture.size))
+    factor = min(1.0, COPY_SIDE / max(picture.size))
     size = (max(2, round(picture.width * factor)), max(2, round(picture.height * factor)))
     return picture if size == picture.size else picture.resize(size, Pillow.Resampling.BOX)
 
 
-def _channels(picture: Pillow.Image, colours: Colours) -> FloatArray:
+def _channels(picture: Pillow.Image, colour_space: ColourSpace) -> FloatArray:
     """Pixels in a colour space: (h, w, 3), 0 to 1."""
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float64) / 255
-    if colours is Colours.HSV:
+    if colour_space is ColourSpace.HSV:
         return np.asarray(rgb2hsv(pixels))
     lab = np.asarray(rgb2lab(pixels))
-    return np.clip((lab + LAB_FROM) / LAB_SPAN, 0, 1)
+    return np.clip((lab + LAB_OFFSET) / LAB_SPAN, 0, 1)
 
 
 def _segment(channels: FloatArray, scale: float) -> IntArray:
-    found = felzenszwalb(channels, scale=scale, sigma=SMOOTHING, min_size=LEAST_REGION)
+    found = felzenszwalb(channels, scale=scale, sigma=SMOOTHING, min_size=MIN_SUPERPIXEL)
     return np.asarray(found, dtype=np.int64)
 
 

@@ -1,6 +1,6 @@
-"""The scorer m(image, region, inference): its model, its loss, its training loop. Torch; no Django.
+"""The scorer m(image, region, inference): its model, its loss and its training loop. Uses torch, not Django.
 
-The names below are loaded when they are first used, so that pages may read a configuration without torch.
+The names below are loaded at first use, so that pages can read a configuration without torch.
 """
 
 import lazy_loader

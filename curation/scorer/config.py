@@ -1,7 +1,7 @@
-"""What a scorer is made with: plain values, so that pages, commands and the training loop share them.
+"""The settings of a training run as plain values, shared by pages, commands and the training loop.
 
-Nothing here imports torch: the web process reads it.
-Source of the defaults: paper 001 §5 and B, doi:10.1007/978-3-031-20059-5_32.
+This module does not import torch, since the web process reads it.
+Source of the defaults: Hessel et al. 2022 §5 and appendix B, doi:10.1007/978-3-031-20059-5_32.
 """
 
 import math
@@ -16,14 +16,14 @@ from curation.records import InvalidInput
 from hits.domain.images.region_drawing import RegionMode
 
 TINY = "tiny"
-"""A model of random weights and a few thousand parameters, for smoke runs; it carries no meaning."""
+"""A model of random weights with a few thousand parameters, for dry runs; its scores mean nothing."""
 
 
 class TextMode(StrEnum):
-    """Which text of a pair the scorer is trained on.
+    """The text of a pair that the scorer is trained on.
 
-    ``MULTITASK`` draws clue or inference with equal chance for each pair and step, and tells them apart by the
-    prefixes ``clue: `` and ``inference: ``; the other two use no prefix (paper 001 §5, "Multitask learning").
+    ``MULTITASK`` draws clue or inference with equal chance for each pair and step, and marks them with the prefixes
+    ``clue: `` and ``inference: ``; the other two use no prefix (Hessel et al. 2022 §5, "Multitask learning").
     """
 
     INFERENCE = "inference"
@@ -33,17 +33,17 @@ class TextMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """One training run. The defaults are those of the paper's ViT-B/16.
+    """The settings of one training run. The defaults are those of the paper's ViT-B/16.
 
-    model: what training starts from: ``clip:<hub id or folder>``, ``scorer:<folder>``, or ``tiny``.
-    region_mode, text_mode, crop: what the model sees.
-    batch_size: pairs per step over all processes, so one less is the number of negatives. chunk_size: pairs that are
-    held in memory at once, by gradient caching; 0 is the whole batch (of one process). grayscale: its probability.
-    learning_rate, weight_decay: of AdamW. warmup_steps: the rate rises linearly over so many steps.
-    epochs: passes over the pairs; max_steps ends earlier, 0 does not. checkpoint_every: steps between validations.
+    model: the starting weights: ``clip:<hub id or folder>``, ``scorer:<folder>``, or ``tiny``.
+    region_mode, text_mode, crop: the model's input format.
+    batch_size: pairs per step over all processes; each pair has batch_size - 1 negatives. chunk_size: pairs in memory
+    at once, by gradient caching; 0 is the whole batch (of one process). grayscale: probability of a grey half.
+    learning_rate, weight_decay: of AdamW. warmup_steps: steps over which the rate rises linearly.
+    epochs: passes over the pairs. max_steps: limit of steps; 0 is no limit. checkpoint_every: steps between validations.
     patience: validations without a better P@1 until training stops; 0 is never.
-    reduce_on_plateau: a tenth of the rate after a validation without a lower loss, as the published code does.
-    processes: how many work together (torchrun). device: empty chooses. seed: of every random draw.
+    reduce_on_plateau: divide the rate by 10 after a validation without a lower loss, as the published code does.
+    processes: number of torchrun processes. device: empty chooses one. seed: of all random draws.
     """
 
     model: str
@@ -70,27 +70,25 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         if not self.model:
-            raise InvalidInput(
-                "model: name what training starts from, such as clip:openai/clip-vit-base-patch16"
-            )
+            raise InvalidInput("model: give the starting weights, such as clip:openai/clip-vit-base-patch16")
         for name in ("batch_size", "epochs", "checkpoint_every", "processes"):
-            _at_least(name, getattr(self, name), 1)
+            _check_minimum(name, getattr(self, name), 1)
         for name in ("chunk_size", "warmup_steps", "max_steps", "patience", "seed"):
-            _at_least(name, getattr(self, name), 0)
-        if self.batch_size < 2:  # noqa: PLR2004 - a pair alone has no negative
+            _check_minimum(name, getattr(self, name), 0)
+        if self.batch_size < 2:  # noqa: PLR2004 - a single pair has no negative
             raise InvalidInput(f"batch_size: {self.batch_size} leaves no negative; use at least 2")
         if self.batch_size % self.processes:
             raise InvalidInput(
-                f"batch_size: {self.batch_size} cannot be shared evenly by {self.processes} processes; use a multiple"
+                f"batch_size: {self.batch_size} cannot be divided among {self.processes} processes; use a multiple"
             )
         if not 0 < self.learning_rate < 1:
             raise InvalidInput(
-                f"learning_rate: {self.learning_rate:g} is not within 0 to 1; the paper uses 1e-5"
+                f"learning_rate: {self.learning_rate:g} is not between 0 and 1; the paper uses 1e-5"
             )
         if not 0 <= self.weight_decay < math.inf:
-            raise InvalidInput(f"weight_decay: {self.weight_decay:g} is no decay; use 0 or more")
+            raise InvalidInput(f"weight_decay: {self.weight_decay:g} is not a valid decay; use 0 or more")
         if not 0 <= self.grayscale <= 1:
-            raise InvalidInput(f"grayscale: {self.grayscale:g} is no probability; use 0 to 1")
+            raise InvalidInput(f"grayscale: {self.grayscale:g} is not a probability; use 0 to 1")
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values, as ``from_json`` reads them."""
@@ -100,18 +98,18 @@ class TrainingConfig:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "TrainingConfig":
-        """Return a configuration from plain values; what is absent has its default.
+        """Return a configuration from plain values; missing settings have their defaults.
 
         Raises:
-            InvalidInput: an unknown name, or a value that cannot be; the message names it.
+            InvalidInput: an unknown setting or an invalid value; the message names it.
         """
         known = {field.name: field for field in fields(cls)}
         unknown = sorted(set(raw) - set(known))
         if unknown:
-            raise InvalidInput(f"{unknown[0]}: is no setting of a training run; use {', '.join(known)}")
+            raise InvalidInput(f"{unknown[0]}: is not a setting of a training run; use {', '.join(known)}")
         if "model" not in raw:
-            raise InvalidInput("model: is missing; name what training starts from")
-        return cls(**{name: _typed(name, value) for name, value in raw.items()})
+            raise InvalidInput("model: is missing; give the starting weights")
+        return cls(**{name: _check_type(name, value) for name, value in raw.items()})
 
 
 _ENUMS: dict[str, type[StrEnum]] = {
@@ -120,33 +118,33 @@ _ENUMS: dict[str, type[StrEnum]] = {
     "crop": Crop,
     "precision": Precision,
 }
-_WORDS = {"model", "device"}
+_STRINGS = {"model", "device"}
 _NUMBERS = {"learning_rate", "weight_decay", "grayscale"}
-_SWITCHES = {"augment", "compile", "reduce_on_plateau"}
+_BOOLEANS = {"augment", "compile", "reduce_on_plateau"}
 
 
-def _typed(name: str, value: Any) -> Any:
+def _check_type(name: str, value: Any) -> Any:
     if name in _ENUMS:
         kind = _ENUMS[name]
         try:
             return kind(value)
         except ValueError as error:
             raise InvalidInput(f"{name}: {value!r} is not known; use {', '.join(kind)}") from error
-    wanted: tuple[type, ...] = (int,)
-    if name in _WORDS:
-        wanted = (str,)
-    elif name in _SWITCHES:
-        wanted = (bool,)
+    expected: tuple[type, ...] = (int,)
+    if name in _STRINGS:
+        expected = (str,)
+    elif name in _BOOLEANS:
+        expected = (bool,)
     elif name in _NUMBERS:
-        wanted = (int, float)
-    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
-        raise InvalidInput(f"{name}: {value!r} is not {_TYPE_WORDS[wanted[-1]]}")
+        expected = (int, float)
+    if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
+        raise InvalidInput(f"{name}: {value!r} is not {_TYPE_LABELS[expected[-1]]}")
     return value
 
 
-_TYPE_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_TYPE_LABELS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
-def _at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise InvalidInput(f"{name}: {value} is too few; use at least {least}")
+def _check_minimum(name: str, value: int, minimum: int) -> None:
+    if value < minimum:
+        raise InvalidInput(f"{name}: {value} is too small; use at least {minimum}")

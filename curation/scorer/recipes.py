@@ -1,7 +1,7 @@
-"""The rows of the papers' tables on scorers as plain data: what each says, and how it is repeated here.
+"""The rows of the paper's tables on scorers as plain data: their figures, and how to reproduce them.
 
-Source: paper 000, table 3, figures 4a and 5, table 4 (doi:10.1007/978-3-031-20059-5_32); the data and what is
-uncertain in it stand in ``paper.toml``. Nothing here imports torch.
+Source: Hessel et al. 2022, table 3, figures 4a and 5, table 4 (doi:10.1007/978-3-031-20059-5_32). ``paper.toml`` has
+the data and its uncertainties. This module does not import torch.
 """
 
 import tomllib
@@ -25,15 +25,15 @@ BERTSCORE = Measure(
     task="retrieval",
     key="bertscore",
     group="Retrieval",
-    words="BERTScore",
+    label="BERTScore",
     short="BERTScore",
     better=Better.HIGH,
     count="instances",
-    counted="instances",
+    count_label="instances",
 )
-"""Of what retrieval ranks first; measured where it is asked for, since it needs a language model."""
+"""Measured on the top retrieved inferences, on request only, since it needs a language model."""
 COLUMNS = ("im2txt", "txt2im", "p_at_1", "bertscore", "gt_accuracy", "auto_accuracy", "comparison")
-"""The measures of the tables, in their order. The first two are ranks, the others percent."""
+"""The measures of the tables, in order. The first two are ranks, the others percentages."""
 COLUMN_MEASURES: Mapping[str, Measure] = MappingProxyType(
     {name: {**MEASURES, BERTSCORE.name: BERTSCORE}[name] for name in COLUMNS}
 )
@@ -43,15 +43,15 @@ TABLE_COLUMNS: Mapping[str, tuple[str, ...]] = {
     BATCH_CURVE: ("p_at_1", "gt_accuracy", "comparison"),
     "Table 4": ("im2txt", "p_at_1", "gt_accuracy", "auto_accuracy"),
 }
-"""Those that each table has. A row that stands in two tables has the figures of both."""
+"""The measures of each table. A row of two tables has the figures of both."""
 _SPLIT_SUFFIX = {"val": "_val", "test": "_test"}
 
 
 class RecipeKind(StrEnum):
-    """How a row of a table is made.
+    """How a row of a table is produced.
 
-    ``EVALUATED`` is the scorer of another recipe on other texts. ``BOUND`` has no model: what people reach, and what
-    the boxes allow. ``OTHERS`` is a model that this platform does not train.
+    ``EVALUATED`` is the scorer of another recipe on other texts. ``BOUND`` has no model: human performance, and the
+    oracle over proposed boxes. ``OTHERS`` is a model that this platform cannot train.
     """
 
     TRAINED = "trained"
@@ -65,17 +65,17 @@ class RecipeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One row.
+    """One row of the paper's tables.
 
-    name: as commands know it. words: as the tables call it. tables: where the paper has it. paper: its figures by
-    measure; ``comparison`` where no split is named, else ``comparison_val`` and ``comparison_test``. changes:
-    settings of a training run that differ from the defaults; an empty ``model`` has to be named by whoever runs it.
-    trains_as: the recipe whose scorer is evaluated; its own name when it trains one. texts: what is ranked.
-    prompt: around each text, for a model that was never trained on such texts.
+    name: in commands. label: in the tables. tables: the paper's tables with this row. paper: its figures by
+    measure; ``comparison`` if the paper names no split, else ``comparison_val`` and ``comparison_test``. changes:
+    training settings that differ from the defaults; an empty ``model`` must be given when the recipe runs.
+    trains_as: the recipe whose scorer is evaluated; its own name if it trains one. texts: the texts to rank.
+    prompt: surrounds each text, for a model that was not trained on such texts.
     """
 
     name: str
-    words: str
+    label: str
     tables: tuple[str, ...]
     kind: RecipeKind
     paper: Mapping[str, float]
@@ -87,52 +87,52 @@ class Recipe:
 
     @property
     def needs_scorer(self) -> bool:
-        """Whether a trained scorer is evaluated."""
+        """Whether the row evaluates a trained scorer."""
         return self.kind in {RecipeKind.TRAINED, RecipeKind.EVALUATED}
 
     @property
-    def is_ours(self) -> bool:
-        """Whether this platform can make the row."""
+    def is_supported(self) -> bool:
+        """Whether this platform can reproduce the row."""
         return self.kind is not RecipeKind.OTHERS
 
     def config(self, *, model: str = "", **settings: Any) -> TrainingConfig:
         """Return the settings of its training run.
 
         Args:
-            model: what training starts from; empty is the recipe's own.
-            settings: further ones that differ, such as ``max_steps``; they win over the recipe's.
+            model: the starting weights; empty is the recipe's own.
+            settings: further settings, such as ``max_steps``; they override the recipe's.
 
         Raises:
-            InvalidInput: the recipe trains nothing, it has no weights to start from, or a setting cannot be.
+            InvalidInput: the recipe trains nothing, its starting weights are not available, or a setting is invalid.
         """
         if self.kind is not RecipeKind.TRAINED:
-            raise InvalidInput(f"recipe: {self.name} trains nothing; use {', '.join(trainable())}")
-        chosen = {"model": default_model()} | dict(self.changes) | settings
+            raise InvalidInput(f"recipe: {self.name} trains nothing; use {', '.join(trainable_names())}")
+        values = {"model": default_model()} | dict(self.changes) | settings
         if model:
-            chosen["model"] = model
-        if not chosen["model"]:
+            values["model"] = model
+        if not values["model"]:
             raise InvalidInput(
-                f"model: {self.name} starts from {self.words.partition(' + ')[0]}, of which no weights are at hand; "
-                "name them by --model scorer:NAME, or name another model such as clip:openai/clip-vit-base-patch16"
+                f"model: {self.name} starts from {self.label.partition(' + ')[0]}, whose weights are not available; "
+                "give them by --model scorer:NAME, or give another model such as clip:openai/clip-vit-base-patch16"
             )
-        return TrainingConfig.from_json(chosen)
+        return TrainingConfig.from_json(values)
 
-    def of_paper(self, measure: str, split: str) -> float | None:
-        """Return the paper's figure for a measure of ``COLUMNS`` on a split; for another split that on ``val``."""
+    def paper_value(self, measure: str, split: str) -> float | None:
+        """Return the paper's figure for a measure of ``COLUMNS``; for splits other than test, that on ``val``."""
         suffix = _SPLIT_SUFFIX.get(split, "_val")
         return self.paper.get(measure, self.paper.get(f"{measure}{suffix}"))
 
 
 @cache
-def _data() -> tuple[str, Mapping[str, Recipe]]:
+def _load_recipes() -> tuple[str, Mapping[str, Recipe]]:
     raw = tomllib.loads(Path(__file__).with_name("paper.toml").read_text("utf-8"))
-    return raw["default_model"], MappingProxyType({row["name"]: _read(row) for row in raw["recipes"]})
+    return raw["default_model"], MappingProxyType({row["name"]: _parse_recipe(row) for row in raw["recipes"]})
 
 
-def _read(row: Mapping[str, Any]) -> Recipe:
+def _parse_recipe(row: Mapping[str, Any]) -> Recipe:
     return Recipe(
         name=row["name"],
-        words=row["words"],
+        label=row["label"],
         tables=tuple(row["tables"]),
         kind=RecipeKind(row["kind"]),
         paper=MappingProxyType(row["paper"]),
@@ -145,48 +145,48 @@ def _read(row: Mapping[str, Any]) -> Recipe:
 
 
 def default_model() -> str:
-    """Return what a recipe starts from unless it says otherwise."""
-    return _data()[0]
+    """Return the starting weights of recipes that name none."""
+    return _load_recipes()[0]
 
 
 def all_recipes() -> tuple[Recipe, ...]:
-    """Return every row in the order of the paper."""
-    return tuple(_data()[1].values())
+    """Return all rows in the paper's order."""
+    return tuple(_load_recipes()[1].values())
 
 
-def trainable() -> tuple[str, ...]:
+def trainable_names() -> tuple[str, ...]:
     """Return the names of the recipes that train a scorer."""
     return tuple(recipe.name for recipe in all_recipes() if recipe.kind is RecipeKind.TRAINED)
 
 
-def ours() -> tuple[str, ...]:
-    """Return the names of the recipes that can be run."""
-    return tuple(recipe.name for recipe in all_recipes() if recipe.is_ours)
+def supported_names() -> tuple[str, ...]:
+    """Return the names of the recipes that this platform can run."""
+    return tuple(recipe.name for recipe in all_recipes() if recipe.is_supported)
 
 
-def get(name: str) -> Recipe:
+def get_recipe(name: str) -> Recipe:
     """Return the recipe of that name.
 
     Raises:
-        InvalidInput: there is none; the message lists them.
+        InvalidInput: the name is unknown; the message lists the known ones.
     """
-    found = _data()[1].get(name)
-    if found is None:
-        raise InvalidInput(f"recipe: {name!r} is not known; use {', '.join(ours())}")
-    return found
+    recipe = _load_recipes()[1].get(name)
+    if recipe is None:
+        raise InvalidInput(f"recipe: {name!r} is not known; use {', '.join(supported_names())}")
+    return recipe
 
 
-def with_batch_size(size: int) -> Recipe:
-    """Return the recipe of a point of the batch-size curve; one that the paper lacks has no figures of it.
+def batch_size_recipe(size: int) -> Recipe:
+    """Return the recipe of a point of the batch-size curve; without the paper's figures if it lacks that point.
 
     Raises:
-        InvalidInput: a batch of fewer than 2 has no negative.
+        InvalidInput: a batch of fewer than 2 pairs has no negative.
     """
     name = f"batch-{size}"
-    if name in _data()[1]:
-        return get(name)
+    if name in _load_recipes()[1]:
+        return get_recipe(name)
     if size < 2:  # noqa: PLR2004 - a pair alone has no negative
         raise InvalidInput(f"batch size: {size} leaves no negative; use at least 2")
-    like = get("batch-512")
-    changes = dict(like.changes) | {"batch_size": size}
-    return replace(like, name=name, words=f"Batch size {size}", paper={}, changes=changes, trains_as=name)
+    base = get_recipe("batch-512")
+    changes = dict(base.changes) | {"batch_size": size}
+    return replace(base, name=name, label=f"Batch size {size}", paper={}, changes=changes, trains_as=name)

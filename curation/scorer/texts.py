@@ -1,4 +1,4 @@
-"""Which words the scorer reads for a text, by how it was trained. Source: paper 001 §5; prefixes: published code."""
+"""The exact string that a scorer reads for a text. Source: Hessel et al. 2022 §5; prefixes: the published code."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -7,7 +7,7 @@ from curation.scorer.config import TextMode
 
 
 class TextKind(StrEnum):
-    """Which text of a pair."""
+    """A text of a pair: its inference or its clue."""
 
     INFERENCE = "inference"
     CLUE = "clue"
@@ -16,14 +16,14 @@ class TextKind(StrEnum):
 _PREFIXES = {TextKind.INFERENCE: "inference: ", TextKind.CLUE: "clue: "}
 
 
-PLAIN_PROMPT = "{}"  # where the text goes
+DEFAULT_PROMPT = "{}"  # where the text goes
 
 
-def worded(texts: Sequence[str], kind: TextKind, *, mode: TextMode, prompt: str) -> list[str]:
-    """Return texts as a scorer of that card reads them, in training and in use: a prompt, and within it a prefix.
+def format_texts(texts: Sequence[str], kind: TextKind, *, mode: TextMode, prompt: str) -> list[str]:
+    """Return texts as the scorer reads them, in training and inference: prefix and text, within the prompt.
 
-    Only multitask training has prefixes.
+    Only multitask training uses prefixes.
     """
     prefix = _PREFIXES[kind] if mode is TextMode.MULTITASK else ""
-    # Not str.format: a text may hold braces of its own.
-    return [prompt.replace(PLAIN_PROMPT, prefix + text) for text in texts]
+    # Not str.format: a text may contain braces.
+    return [prompt.replace(DEFAULT_PROMPT, prefix + text) for text in texts]

@@ -9,18 +9,18 @@ import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count, Max, Q, QuerySet
 
-from curation.audits.answers import SETTLES
+from curation.audits.answers import SETTLEMENT_KEY
 from curation.audits.codebook import Codebook
 from curation.audits.export import figures_document, items_document
-from curation.audits.figures import CodeFigures, ReadItem, figures
-from curation.audits.parsing import from_row
-from curation.audits.readings import ItemReadings, Reading, first_place, letters, offered
-from curation.audits.sampling import Pair, Recipe
-from curation.models import AnalysisKind, Audit, AuditItem, AuditReading, AuditState, TextAnalysis
+from curation.audits.figures import CodeFigures, LabelledItem, code_figures
+from curation.audits.labels import ItemLabels, ReaderLabel, assign_letters, first_position, order_queue
+from curation.audits.parsing import codebook_from_row
+from curation.audits.sampling import CandidatePair, SampleRecipe
+from curation.models import AnalysisKind, Audit, AuditItem, AuditLabel, AuditState, TextAnalysis
 from curation.selectors import pairs as collected
 from hits.domain.states import Role
 from hits.models import Project
-from hits.selectors.roles import may
+from hits.selectors.roles import has_role
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,54 +29,56 @@ class AuditRow:
 
     audit: Audit
     pairs: int
-    readings: int
-    mine: int
+    labels: int
+    own: int
 
     @property
-    def wanted(self) -> int:
+    def target(self) -> int:
         """How many readings there are to be."""
         return self.pairs * self.audit.readers
 
     @property
     def percent(self) -> float:
         """How much is read, 0 to 100."""
-        return 100 * self.readings / self.wanted if self.wanted else 0.0
+        return 100 * self.labels / self.target if self.target else 0.0
 
 
 def audit_rows(project: Project, reader: AbstractBaseUser) -> list[AuditRow]:
     """Return the project's audits, newest first; two queries. Surplus readings count for nothing."""
     audits = Audit.objects.filter(project=project).select_related("created_by")
     readers: dict[int, Counter[int]] = {}
-    mine: Counter[int] = Counter()
-    read = _readings().filter(item__audit__project=project, item__observation__image__withdrawn_at=None)
-    for audit, item, person in read.values_list("item__audit_id", "item_id", "reader_id").distinct():
+    own: Counter[int] = Counter()
+    labels = _reader_labels().filter(
+        item__audit__project=project, item__observation__image__taken_down_at=None
+    )
+    for audit, item, person in labels.values_list("item__audit_id", "item_id", "reader_id").distinct():
         readers.setdefault(audit, Counter())[item] += 1
-        mine[audit] += person == reader.pk
-    standing = Q(items__observation__image__withdrawn_at=None)
+        own[audit] += person == reader.pk
+    available = Q(items__observation__image__taken_down_at=None)
     return [
         AuditRow(
             audit=row,
             pairs=row.pairs,
-            readings=sum(min(count, row.readers) for count in readers.get(row.pk, Counter()).values()),
-            mine=mine[row.pk],
+            labels=sum(min(count, row.readers) for count in readers.get(row.pk, Counter()).values()),
+            own=own[row.pk],
         )
-        for row in audits.annotate(pairs=Count("items", filter=standing))
+        for row in audits.annotate(pairs=Count("items", filter=available))
     ]
 
 
-def audit_of(project: Project, number: int) -> Audit | None:
+def get_audit(project: Project, number: int) -> Audit | None:
     """Return the project's audit of that number."""
     return Audit.objects.filter(project=project, pk=number).select_related("project", "created_by").first()
 
 
-def codebook_of(audit: Audit) -> Codebook:
+def audit_codebook(audit: Audit) -> Codebook:
     """Return the codebook as it was frozen."""
-    return from_row(audit.codebook)
+    return codebook_from_row(audit.codebook)
 
 
-def may_close(user: Any, audit: Audit) -> bool:
+def can_close(user: Any, audit: Audit) -> bool:
     """Tell whether this person may close the audit: the project's admins, and who began it."""
-    return may(user, audit.project, Role.ADMIN) or audit.created_by_id == user.pk
+    return has_role(user, audit.project, Role.ADMIN) or audit.created_by_id == user.pk
 
 
 def toxicity_analyses(project: Project) -> list[TextAnalysis]:
@@ -85,27 +87,27 @@ def toxicity_analyses(project: Project) -> list[TextAnalysis]:
     return list(finished)
 
 
-def pairs_to_read(project: Project, analysis: int | None = None) -> list[Pair]:
+def auditable_pairs(project: Project, analysis: int | None = None) -> list[CandidatePair]:
     """Return the accepted pairs with the higher of their two texts' scores in an analysis; one query."""
-    rows = collected.accepted(project)
+    rows = collected.accepted_pairs(project)
     if analysis is None:
-        return [Pair(*row) for row in rows.values_list("pk", "instance_id", "image__split")]
+        return [CandidatePair(*row) for row in rows.values_list("pk", "instance_id", "image__split")]
     scored = rows.annotate(top=Max("text_scores__score", filter=Q(text_scores__analysis=analysis)))
-    return [Pair(*row) for row in scored.values_list("pk", "instance_id", "image__split", "top")]
+    return [CandidatePair(*row) for row in scored.values_list("pk", "instance_id", "image__split", "top")]
 
 
-def _readings() -> "QuerySet[AuditReading]":
+def _reader_labels() -> "QuerySet[AuditLabel]":
     """Return readings that are not there to settle a difference."""
-    return AuditReading.objects.exclude(answers__has_key=SETTLES)
+    return AuditLabel.objects.exclude(answers__has_key=SETTLEMENT_KEY)
 
 
-def _items(audit: Audit) -> "QuerySet[AuditItem]":
+def _available_items(audit: Audit) -> "QuerySet[AuditItem]":
     """Return the items whose photos were not taken down since."""
-    return AuditItem.objects.filter(audit=audit, observation__image__withdrawn_at=None)
+    return AuditItem.objects.filter(audit=audit, observation__image__taken_down_at=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class AuditQueue:
     """What one reader has done (``mine``) and what waits for them, as places from 1 in the order of offering.
 
     ``place`` is the pair to show, if any; ``may_read`` tells whether it takes a reading of theirs, ``is_complete``
@@ -113,127 +115,138 @@ class Desk:
     """
 
     pairs: int
-    mine: frozenset[int]
+    done: frozenset[int]
     waiting: Sequence[int]
-    place: int | None
-    may_read: bool
+    position: int | None
+    can_label: bool
     is_complete: bool
     previous: int | None
     following: int | None
 
     @property
-    def is_mine(self) -> bool:
+    def is_done(self) -> bool:
         """Whether the reader has read the pair that is shown."""
-        return self.place in self.mine
+        return self.position in self.done
 
 
-def desk(audit: Audit, reader: AbstractBaseUser, place: int | None = None) -> Desk:
+def audit_queue(audit: Audit, reader: AbstractBaseUser, position: int | None = None) -> AuditQueue:
     """Return a reader's desk at a place, or at the next pair that waits for them; two queries."""
-    places = dict(_items(audit).values_list("pk", "place"))
-    people: dict[int, list[int]] = {}
-    read = _readings().filter(item__audit=audit).order_by("pk").values_list("item_id", "reader_id")
-    come = list(dict.fromkeys(person for _, person in read))
-    for item, person in dict.fromkeys(read):
-        if item in places:
-            people.setdefault(places[item], []).append(person)
-    mine = frozenset(at for at, readers in people.items() if reader.pk in readers)
-    full = {at for at, readers in people.items() if len(readers) >= audit.readers}
-    rank = come.index(reader.pk) if reader.pk in come else len(come)
-    start = 1 + first_place(rank, audit.readers, len(places))
+    positions = dict(_available_items(audit).values_list("pk", "position"))
+    readers_at: dict[int, list[int]] = {}
+    labels = _reader_labels().filter(item__audit=audit).order_by("pk").values_list("item_id", "reader_id")
+    arrivals = list(dict.fromkeys(person for _, person in labels))
+    for item, person in dict.fromkeys(labels):
+        if item in positions:
+            readers_at.setdefault(positions[item], []).append(person)
+    done = frozenset(item_position for item_position, readers in readers_at.items() if reader.pk in readers)
+    full = {item_position for item_position, readers in readers_at.items() if len(readers) >= audit.readers}
+    rank = arrivals.index(reader.pk) if reader.pk in arrivals else len(arrivals)
+    start = 1 + first_position(rank, audit.readers, len(positions))
     is_open = audit.state == AuditState.OPEN
-    waiting = offered([at for at in places.values() if at not in full | mine], start) if is_open else []
-    wanted = next(iter(waiting), None) if place is None else place
-    place = wanted if wanted in places.values() else None
-    return Desk(
-        pairs=len(places),
-        mine=mine,
+    waiting = (
+        order_queue(
+            [item_position for item_position in positions.values() if item_position not in full | done], start
+        )
+        if is_open
+        else []
+    )
+    target = next(iter(waiting), None) if position is None else position
+    position = target if target in positions.values() else None
+    return AuditQueue(
+        pairs=len(positions),
+        done=done,
         waiting=waiting,
-        place=place,
-        may_read=is_open and place is not None and (place in mine or place not in full),
-        is_complete=place in full,
-        previous=max((at for at in mine if place is None or at < place), default=None),
-        following=_following(place, mine, waiting),
+        position=position,
+        can_label=is_open and position is not None and (position in done or position not in full),
+        is_complete=position in full,
+        previous=max(
+            (item_position for item_position in done if position is None or item_position < position),
+            default=None,
+        ),
+        following=_next_position(position, done, waiting),
     )
 
 
-def _following(place: int | None, mine: frozenset[int], waiting: Sequence[int]) -> int | None:
+def _next_position(position: int | None, done: frozenset[int], waiting: Sequence[int]) -> int | None:
     """Return the next of one's own places, else the first that waits and is not shown."""
-    later = min((at for at in mine if place is not None and at > place), default=None)
-    ahead = next((at for at in waiting if at != place), None)
-    if later is None or ahead is None or place is None:
+    later = min(
+        (candidate for candidate in done if position is not None and candidate > position), default=None
+    )
+    ahead = next((candidate for candidate in waiting if candidate != position), None)
+    if later is None or ahead is None or position is None:
         return later or ahead
-    return min(later, ahead) if ahead > place else later
+    return min(later, ahead) if ahead > position else later
 
 
-def item_at(audit: Audit, place: int) -> AuditItem | None:
+def get_item(audit: Audit, position: int) -> AuditItem | None:
     """Return the item at a place with its pair and photo at hand; none when the photo was taken down."""
-    return _items(audit).filter(place=place).select_related("observation__image").first()
+    return _available_items(audit).filter(position=position).select_related("observation__image").first()
 
 
-def my_reading(item: AuditItem, reader: AbstractBaseUser) -> AuditReading | None:
+def newest_label(item: AuditItem, reader: AbstractBaseUser) -> AuditLabel | None:
     """Return what stands of a reader's own readings of an item."""
-    return _readings().filter(item=item, reader_id=reader.pk).order_by("-pk").first()
+    return _reader_labels().filter(item=item, reader_id=reader.pk).order_by("-pk").first()
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAudit:
+class LabelledAudit:
     """All items of an audit with their readings; readers are letters, and ``people`` tells who they are.
 
     ``taken_down`` counts the pairs that are left out because their photo was taken down since.
     """
 
-    items: Sequence[ReadItem]
-    people: Mapping[str, str]
+    items: Sequence[LabelledItem]
+    reader_names: Mapping[str, str]
     taken_down: int
 
     @property
     def letters(self) -> list[str]:
         """The readers' letters in order."""
-        return list(self.people)
+        return list(self.reader_names)
 
-    def at(self, place: int) -> ReadItem | None:
+    def item_at(self, position: int) -> LabelledItem | None:
         """Return the item at a place."""
-        return next((item for item in self.items if item.place == place), None)
+        return next((item for item in self.items if item.position == position), None)
 
 
-def read_audit(audit: Audit) -> ReadAudit:
+def load_labelled_audit(audit: Audit) -> LabelledAudit:
     """Return an audit with all that was read; three queries."""
     rows = list(
-        AuditReading.objects.filter(item__audit=audit)
+        AuditLabel.objects.filter(item__audit=audit)
         .order_by("pk")
         .values_list("item_id", "reader_id", "reader__username", "answers", "note")
     )
-    names = {person: name for _, person, name, answers, _ in rows if SETTLES not in answers}
-    letter = letters(names)
-    readings: dict[int, list[Reading]] = {}
+    names = {person: name for _, person, name, answers, _ in rows if SETTLEMENT_KEY not in answers}
+    letter_of = assign_letters(names)
+    labels: dict[int, list[ReaderLabel]] = {}
     for item, person, _, answers, note in rows:
-        readings.setdefault(item, []).append(Reading(letter.get(person, ""), answers, note))
+        labels.setdefault(item, []).append(ReaderLabel(letter_of.get(person, ""), answers, note))
     items = [
-        ReadItem(key, place, split, score, ItemReadings.of(readings.get(pk, ()), audit.readers))
-        for pk, key, place, split, score in _items(audit).values_list(
-            "pk", "observation__instance_id", "place", "split", "score"
+        LabelledItem(key, position, split, score, ItemLabels.from_labels(labels.get(pk, ()), audit.readers))
+        for pk, key, position, split, score in _available_items(audit).values_list(
+            "pk", "observation__instance_id", "position", "split", "score"
         )
     ]
-    gone = AuditItem.objects.filter(audit=audit).count() - len(items)
-    return ReadAudit(items, {letter[person]: name for person, name in names.items()}, gone)
+    taken_down = AuditItem.objects.filter(audit=audit).count() - len(items)
+    return LabelledAudit(items, {letter_of[person]: name for person, name in names.items()}, taken_down)
 
 
-def pairs_at(audit: Audit, places: Sequence[int]) -> dict[int, AuditItem]:
+def items_by_position(audit: Audit, positions: Sequence[int]) -> dict[int, AuditItem]:
     """Return the items at some places with their pairs and photos; one query."""
-    rows = _items(audit).filter(place__in=list(places)).select_related("observation__image")
-    return {row.place: row for row in rows}
+    rows = _available_items(audit).filter(position__in=list(positions)).select_related("observation__image")
+    return {row.position: row for row in rows}
 
 
-def figures_of(audit: Audit, read: ReadAudit) -> list[CodeFigures]:
+def audit_figures(audit: Audit, labelled: LabelledAudit) -> list[CodeFigures]:
     """Return the figures of every code; the same readings give the same intervals wherever they are shown."""
-    recipe = Recipe.from_row(audit.sample)
+    recipe = SampleRecipe.from_row(audit.sample)
     rng = np.random.default_rng(recipe.seed)
-    return figures(read.items, codebook_of(audit), how=recipe.how, rng=rng)
+    return code_figures(labelled.items, audit_codebook(audit), method=recipe.method, rng=rng)
 
 
-def document_of(audit: Audit, read: ReadAudit) -> dict[str, Any]:
+def audit_document(audit: Audit, labelled: LabelledAudit) -> dict[str, Any]:
     """Return an audit as one JSON document: codebook, sample, pairs with readings, figures. Nobody is named."""
-    codebook = codebook_of(audit)
+    codebook = audit_codebook(audit)
     return {
         "audit": audit.name,
         "project": audit.project.slug,
@@ -242,10 +255,10 @@ def document_of(audit: Audit, read: ReadAudit) -> dict[str, Any]:
         "created_at": audit.created_at.isoformat(),
         "closed_at": audit.closed_at.isoformat() if audit.closed_at else None,
         "readers_each": audit.readers,
-        "readers": read.letters,
+        "readers": labelled.letters,
         "codebook": codebook.as_row() | {"sha256": codebook.sha256},
         "sample": audit.sample,
-        "taken_down": read.taken_down,
-        "pairs": list(items_document(read.items, codebook, is_open=audit.state == AuditState.OPEN)),
-        "figures": figures_document(figures_of(audit, read)),
+        "taken_down": labelled.taken_down,
+        "pairs": list(items_document(labelled.items, codebook, is_open=audit.state == AuditState.OPEN)),
+        "figures": figures_document(audit_figures(audit, labelled)),
     }

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from django.db.models import Count, Q, QuerySet
 
 from curation.dedup.groups import divide_group
-from curation.models import DuplicateRun, DuplicateRunState, LeakReading, LeakVerdict
+from curation.models import DuplicateRun, DuplicateRunState, LeakReview, LeakVerdict
 from hits.models import AuditEvent, Image, Project
 
 
 @dataclass(frozen=True, slots=True)
-class FoundGroup:
+class DuplicateGroup:
     """Photos (row keys) that a run takes for nearly the same.
 
     pair, cosine: the two that are least alike, and how alike; ``None`` where a decision took one of them out since.
@@ -32,61 +32,61 @@ class Preview:
     photos that are set aside now and would be offered again.
     """
 
-    groups: Sequence[FoundGroup]
-    aside: int
-    already: int
-    offered: int
+    groups: Sequence[DuplicateGroup]
+    to_set_aside: int
+    already_set_aside: int
+    to_reoffer: int
 
 
-def standing(project: Project, source: str = "") -> int:
+def count_images(project: Project, source: str = "") -> int:
     """Return how many of the project's images were not taken down, duplicates included.
 
     Args:
         source: only those of this collection, a value of ``Source``.
     """
-    images = Image.objects.filter(project=project, withdrawn_at__isnull=True)
+    images = Image.objects.filter(project=project, taken_down_at__isnull=True)
     return (images.filter(source_record__source=source) if source else images).count()
 
 
 def source_sizes(project: Project) -> dict[str, int]:
     """Return how many images that stand came from each collection that there are some of, in order of its name."""
-    images = Image.objects.filter(project=project, withdrawn_at__isnull=True, source_record__isnull=False)
+    images = Image.objects.filter(project=project, taken_down_at__isnull=True, source_record__isnull=False)
     rows = images.order_by("source_record__source").values_list("source_record__source")
     return dict(rows.annotate(count=Count("pk")))
 
 
-def on_offer(project: Project) -> set[int]:
+def offered_image_ids(project: Project) -> set[int]:
     """Return the keys of the images that stand and are no duplicate."""
-    offered = Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True)
+    offered = Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=True)
     return set(offered.values_list("pk", flat=True))
 
 
-def offered_again(project: Project) -> set[int]:
+def reoffered_image_ids(project: Project) -> set[int]:
     """Return the keys of the images on offer that somebody took a mark off, one by one."""
     events = AuditEvent.objects.filter(project=project, action="images.offer_again")
-    return on_offer(project) & {int(subject) for subject in events.values_list("subject", flat=True)}
+    return offered_image_ids(project) & {int(subject) for subject in events.values_list("subject", flat=True)}
 
 
-def called_same(project: Project) -> list[tuple[Image, Image]]:
+def pairs_marked_same(project: Project) -> list[tuple[Image, Image]]:
     """Return pairs of images that people call the same and one of which at least is set aside, in a fixed order.
 
-    Of a pair the newest reading stands, as in ``curation.selectors.leakage.standing_verdict``.
+    Of a pair the newest reading stands, as in ``curation.selectors.leakage.newest_review``.
     """
-    newest = _newest_readings(project)
+    newest = _newest_reviews(project)
     same = [newest[pair] for pair in sorted(newest) if newest[pair].verdict == LeakVerdict.SAME]
-    pairs = [(reading.first, reading.second) for reading in same]
+    pairs = [(review.first, review.second) for review in same]
     return [pair for pair in pairs if any(image.duplicate_of_id for image in pair)]
 
 
-def called_different(project: Project) -> set[tuple[int, int]]:
+def pairs_marked_different(project: Project) -> set[tuple[int, int]]:
     """Return the pairs of images (row keys, the lower first) that people call different."""
-    newest = _newest_readings(project)
-    return {pair for pair, reading in newest.items() if reading.verdict == LeakVerdict.DIFFERENT}
+    newest = _newest_reviews(project)
+    return {pair for pair, review in newest.items() if review.verdict == LeakVerdict.DIFFERENT}
 
 
-def _newest_readings(project: Project) -> dict[tuple[int, int], LeakReading]:
-    readings = LeakReading.objects.filter(first__project=project).select_related("first", "second")
-    return {(reading.first_id, reading.second_id): reading for reading in readings.order_by("pk")}
+def _newest_reviews(project: Project) -> dict[tuple[int, int], LeakReview]:
+    reviews = LeakReview.objects.filter(first__project=project).select_related("first", "second")
+    return {(review.first_id, review.second_id): review for review in reviews.order_by("pk")}
 
 
 def latest_run(project: Project, state: DuplicateRunState | None = None) -> DuplicateRun | None:
@@ -95,33 +95,40 @@ def latest_run(project: Project, state: DuplicateRunState | None = None) -> Dupl
     return (runs if state is None else runs.filter(state=state)).order_by("-pk").first()
 
 
-def found_groups(run: DuplicateRun) -> list[FoundGroup]:
+def current_groups(run: DuplicateRun) -> list[DuplicateGroup]:
     """Return a run's groups as people's decisions leave them now, least alike first."""
-    different, found = called_different(run.project), []
+    different, found = pairs_marked_different(run.project), []
     for group in run.groups:
         for kept, members in divide_group(group["kept"], group["members"], different):
             is_whole = set(group["pair"]) <= {kept, *members}
             pair = (group["pair"][0], group["pair"][1])
             found.append(
-                FoundGroup(kept, members, pair if is_whole else None, group["cosine"] if is_whole else None)
+                DuplicateGroup(
+                    kept, members, pair if is_whole else None, group["cosine"] if is_whole else None
+                )
             )
     return sorted(found, key=lambda group: (1 if group.cosine is None else group.cosine, group.kept))
 
 
-def preview(run: DuplicateRun) -> Preview:
+def preview_run(run: DuplicateRun) -> Preview:
     """Return what setting a run's photos aside would do now."""
-    groups = found_groups(run)
-    aside = {member for group in groups for member in group.members}
-    now = set(marked(run.project).values_list("pk", flat=True))
-    return Preview(groups, len(aside), len(aside & now), len(now.intersection(run.looked_at) - aside))
+    groups = current_groups(run)
+    to_set_aside = {member for group in groups for member in group.members}
+    current = set(marked_images(run.project).values_list("pk", flat=True))
+    return Preview(
+        groups,
+        len(to_set_aside),
+        len(to_set_aside & current),
+        len(current.intersection(run.compared_images) - to_set_aside),
+    )
 
 
-def marked(project: Project) -> "QuerySet[Image]":
+def marked_images(project: Project) -> "QuerySet[Image]":
     """Return the images that stand and are marked as another's duplicate."""
-    return Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=False)
+    return Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=False)
 
 
-def marks(project: Project) -> dict[int, int]:
+def kept_image_ids(project: Project) -> dict[int, int]:
     """Return what each marked image of the project stands behind, those taken down included."""
     rows = Image.objects.filter(project=project, duplicate_of__isnull=False)
     return {pk: first for pk, first in rows.values_list("pk", "duplicate_of") if first is not None}
@@ -129,7 +136,7 @@ def marks(project: Project) -> dict[int, int]:
 
 def kept_images(project: Project) -> "QuerySet[Image]":
     """Return the images that stand for a group, each with ``others``, its duplicates; largest groups first."""
-    others = Count("duplicates", filter=Q(duplicates__withdrawn_at__isnull=True))
+    others = Count("duplicates", filter=Q(duplicates__taken_down_at__isnull=True))
     return (
         Image.objects.filter(project=project)
         .annotate(others=others)
@@ -141,7 +148,7 @@ def kept_images(project: Project) -> "QuerySet[Image]":
 def duplicates_of(kept: Iterable[Image]) -> dict[int, list[Image]]:
     """Return each kept image's duplicates by its key, oldest first; one query."""
     groups: dict[int, list[Image]] = {image.pk: [] for image in kept}
-    rows = Image.objects.filter(duplicate_of__in=list(groups), withdrawn_at__isnull=True).order_by("pk")
+    rows = Image.objects.filter(duplicate_of__in=list(groups), taken_down_at__isnull=True).order_by("pk")
     for row in rows:
         assert row.duplicate_of_id is not None
         groups[row.duplicate_of_id].append(row)
@@ -150,5 +157,5 @@ def duplicates_of(kept: Iterable[Image]) -> dict[int, list[Image]]:
 
 def group_sizes(project: Project) -> "Counter[int]":
     """Return how many groups there are of each size, the kept image counted in."""
-    counted = marked(project).order_by().values("duplicate_of").annotate(others=Count("pk"))
+    counted = marked_images(project).order_by().values("duplicate_of").annotate(others=Count("pk"))
     return Counter(1 + others for others in counted.values_list("others", flat=True))

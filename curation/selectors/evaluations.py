@@ -11,7 +11,7 @@ import numpy as np
 from django.conf import settings
 from django.db.models import QuerySet
 
-from curation.evaluation.sets import BOXES, CHUNK, MIN_INFERENCES
+from curation.evaluation.sets import CHUNK_SIZE, MAX_BOXES, MIN_INFERENCES
 from curation.models import DatasetVersion, Evaluation, EvaluationSource, Part, Scorer, VersionRow
 from curation.selectors.scorers import ancestry
 from hits.domain.images.region_drawing import RegionMode
@@ -21,7 +21,7 @@ PREDICTIONS = "test_set_predictions.zip"
 COMPARISON_MEMBER = "test_set_predictions/comparison.npy"
 COMPARISON_KEY = "comparison_answer_key.json"
 SHORTCUT = "shortcut"  # in the options of a baseline
-USUAL_SETS = {"boxes": BOXES, "chunk": CHUNK, "min_inferences": MIN_INFERENCES, "seed": 0}
+DEFAULT_SETS = {"boxes": MAX_BOXES, "chunk": CHUNK_SIZE, "min_inferences": MIN_INFERENCES, "seed": 0}
 """The options of the sets that are made unless somebody asks for others."""
 
 
@@ -31,48 +31,54 @@ def evaluations(project: Project) -> "QuerySet[Evaluation]":
     return rows.select_related("version", "scorer__version", "job", "created_by")
 
 
-def evaluations_of(project: Project, version: DatasetVersion | None = None) -> list[Evaluation]:
+def finished_evaluations(project: Project, version: DatasetVersion | None = None) -> list[Evaluation]:
     """Return the evaluations of a project, or of one of its versions, that have figures; newest first."""
     rows = evaluations(project).exclude(figures={})
     return list(rows.filter(version=version) if version is not None else rows)
 
 
-def differing(evaluation: Evaluation) -> dict[str, Any]:
+def changed_options(evaluation: Evaluation) -> dict[str, Any]:
     """Return how an evaluation differs from the usual: options of its sets, and how regions were shown.
 
-    Usual are ``USUAL_SETS`` of whichever texts, and regions as the scorer was trained, or highlighted where it was
-    not trained here. Which run of proposed boxes was taken is no such option: see ``boxes_of``.
+    Usual are ``DEFAULT_SETS`` of whichever texts, and regions as the scorer was trained, or highlighted where it was
+    not trained here. Which run of proposed boxes was taken is no such option: see ``proposal_run_number``.
     """
     sets, shown = evaluation.options.get("sets", {}), evaluation.options.get("region_mode", "")
-    found = {name: sets[name] for name, usual in USUAL_SETS.items() if sets.get(name, usual) != usual}
+    found = {name: sets[name] for name, default in DEFAULT_SETS.items() if sets.get(name, default) != default}
     trained = evaluation.scorer.config.get("region_mode") if evaluation.scorer else ""
     return found if shown in ("", trained or RegionMode.HIGHLIGHT) else found | {"region_mode": shown}
 
 
-def is_usual(evaluation: Evaluation) -> bool:
-    """Whether an evaluation is of the usual sets, with regions as the scorer was trained (see ``differing``).
+def has_default_options(evaluation: Evaluation) -> bool:
+    """Whether an evaluation is of the usual sets, with regions as the scorer was trained (see ``changed_options``).
 
     Figures of two evaluations may stand in one table where both are, or where both differ alike.
     """
-    return not differing(evaluation)
+    return not changed_options(evaluation)
 
 
-def boxes_of(evaluation: Evaluation) -> int | None:
+def proposal_run_number(evaluation: Evaluation) -> int | None:
     """Return the number of the run of proposed boxes that an evaluation took, if it had any."""
     return evaluation.options.get("proposals") or None
 
 
-def standing(evaluations: Iterable[Evaluation], boxes: int | None) -> Evaluation | None:
-    """Return the first usual evaluation with figures and these boxes (see ``boxes_of``).
+def find_reusable_evaluation(evaluations: Iterable[Evaluation], boxes: int | None) -> Evaluation | None:
+    """Return the first usual evaluation with figures and these boxes (see ``proposal_run_number``).
 
     Without one it is the first whose job can be gone on with, if any: what was stopped hides nothing that stands.
     """
-    alike = [one for one in evaluations if is_usual(one) and boxes_of(one) == boxes]
-    done = next((one for one in alike if one.figures), None)
-    return done or next((one for one in alike if one.job is not None), None)
+    alike = [
+        evaluation
+        for evaluation in evaluations
+        if has_default_options(evaluation) and proposal_run_number(evaluation) == boxes
+    ]
+    done = next((evaluation for evaluation in alike if evaluation.figures), None)
+    return done or next((evaluation for evaluation in alike if evaluation.job is not None), None)
 
 
-def baselines(version: DatasetVersion, split: str, shortcut: str, seed: int) -> "QuerySet[Evaluation]":
+def baseline_evaluations(
+    version: DatasetVersion, split: str, shortcut: str, seed: int
+) -> "QuerySet[Evaluation]":
     """Return a version's evaluations of a shortcut with the draws of a seed, newest first."""
     named = {f"options__{SHORTCUT}": shortcut, "options__seed": seed}
     rows = evaluations(version.project).filter(version=version, split=split, texts="inference", **named)
@@ -95,7 +101,7 @@ def predictions_file(evaluation: Evaluation) -> Path | None:
     return path if evaluation.path and path.is_file() else None
 
 
-def compared_scores(evaluation: Evaluation) -> dict[tuple[str, str], float]:
+def read_comparison_scores(evaluation: Evaluation) -> dict[tuple[str, str], float]:
     """Return the scores of the comparison task by (pair whose region it is, pair whose inference it is).
 
     Empty where there are none.
@@ -113,13 +119,15 @@ def compared_scores(evaluation: Evaluation) -> dict[tuple[str, str], float]:
     }
 
 
-def known_of(scorer: Scorer, ids: Set[str]) -> int:
+def count_known_pairs(scorer: Scorer, ids: Set[str]) -> int:
     """Return how many of these pairs trained a scorer or those that it started from, or chose their checkpoints."""
     known: set[str] = set()
-    for one in ancestry(scorer):
-        if one.version_id is not None:
-            splits = {one.splits.get("train", ""), one.splits.get("val", "")}
-            rows = VersionRow.objects.filter(version=one.version_id, part=Part.OBSERVATION, split__in=splits)
+    for ancestor in ancestry(scorer):
+        if ancestor.version_id is not None:
+            splits = {ancestor.splits.get("train", ""), ancestor.splits.get("val", "")}
+            rows = VersionRow.objects.filter(
+                version=ancestor.version_id, part=Part.OBSERVATION, split__in=splits
+            )
             known |= ids & set(rows.values_list("instance_id", flat=True))
     return len(known)
 

@@ -9,35 +9,35 @@ from curation.models import FeatureSet
 from curation.selectors.jobs import FEATURES
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Job, Project
-from hits.selectors.jobs import may_resume
+from hits.selectors.jobs import can_resume
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSet:
+class StoredFeatureSet:
     """A feature set, its bytes on the disk, and the job that makes it or can go on with it, if any."""
 
     row: FeatureSet
     bytes: int
-    making: Job | None
-    resumable: Job | None
+    open_job: Job | None
+    resumable_job: Job | None
 
     @property
     def state(self) -> str:
         """complete, being made, stopped, or lost when its files are gone."""
-        if self.making is not None:
+        if self.open_job is not None:
             return "making"
         if not self.row.is_complete:
             return "stopped"
         return "complete" if self.bytes else "lost"
 
 
-def feature_sets(project: Project) -> list[StoredSet]:
+def feature_sets(project: Project) -> list[StoredFeatureSet]:
     """Return the project's feature sets, newest first."""
     newest: dict[int, Job] = {}
     for job in Job.objects.filter(project=project, task=FEATURES).order_by("pk"):
         if "feature_set" in job.result:
             newest[job.result["feature_set"]] = job
-    return [_stored(row, newest.get(row.pk)) for row in FeatureSet.objects.filter(project=project)]
+    return [_stored_set(row, newest.get(row.pk)) for row in FeatureSet.objects.filter(project=project)]
 
 
 def used_encoders(project: Project) -> list[str]:
@@ -48,16 +48,16 @@ def used_encoders(project: Project) -> list[str]:
     return sorted({name for name in asked if name})
 
 
-def _stored(row: FeatureSet, job: Job | None) -> StoredSet:
-    return StoredSet(
+def _stored_set(row: FeatureSet, job: Job | None) -> StoredFeatureSet:
+    return StoredFeatureSet(
         row=row,
-        bytes=_size(Path(settings.MEDIA_ROOT) / row.path),
-        making=job if job is not None and job.state in OPEN_JOB_STATES else None,
-        resumable=job if job is not None and may_resume(job) else None,
+        bytes=_folder_size(Path(settings.MEDIA_ROOT) / row.path),
+        open_job=job if job is not None and job.state in OPEN_JOB_STATES else None,
+        resumable_job=job if job is not None and can_resume(job) else None,
     )
 
 
-def _size(folder: Path) -> int:
+def _folder_size(folder: Path) -> int:
     if not folder.is_dir():
         return 0
     return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())

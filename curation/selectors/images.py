@@ -3,13 +3,13 @@
 from hits.models import Image, Project
 
 
-def standing_images(project: Project, source: str = "") -> list[Image]:
+def available_images(project: Project, source: str = "") -> list[Image]:
     """Return all images that were not taken down, duplicates included, oldest first.
 
     Args:
         source: only those of this collection, a value of ``Source``.
     """
-    images = Image.objects.filter(project=project, withdrawn_at__isnull=True)
+    images = Image.objects.filter(project=project, taken_down_at__isnull=True)
     if source:
         images = images.filter(source_record__source=source)
     return list(images.order_by("pk"))
@@ -19,7 +19,7 @@ def duplicate_groups(project: Project) -> list[tuple[Image, list[Image]]]:
     """Return each kept image with the images that are marked as its duplicates."""
     groups: dict[int, list[Image]] = {}
     marked = Image.objects.filter(
-        project=project, withdrawn_at__isnull=True, duplicate_of__isnull=False
+        project=project, taken_down_at__isnull=True, duplicate_of__isnull=False
     ).select_related("duplicate_of")
     kept: dict[int, Image] = {}
     for image in marked.order_by("duplicate_of", "pk"):

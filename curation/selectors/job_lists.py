@@ -10,19 +10,19 @@ PREFIX = "curation."
 
 def open_jobs(project: Project) -> list[Job]:
     """Return the project's curation jobs that wait or run, newest first."""
-    return list(_whole(project).filter(state__in=OPEN_JOB_STATES))
+    return list(_top_level_jobs(project).filter(state__in=OPEN_JOB_STATES))
 
 
 def ended_jobs(project: Project) -> "QuerySet[Job]":
     """Return the project's curation jobs that are over, newest first."""
-    return _whole(project).exclude(state__in=OPEN_JOB_STATES)
+    return _top_level_jobs(project).exclude(state__in=OPEN_JOB_STATES)
 
 
-def last_done(project: Project, task: str) -> Job | None:
+def last_finished_job(project: Project, task: str) -> Job | None:
     """Return the newest job of that task that came to its end."""
     return Job.objects.filter(project=project, task=task, state=JobState.DONE).order_by("-pk").first()
 
 
-def _whole(project: Project) -> "QuerySet[Job]":
+def _top_level_jobs(project: Project) -> "QuerySet[Job]":
     rows = Job.objects.filter(project=project, task__startswith=PREFIX, parent=None)
     return rows.select_related("created_by").order_by("-pk")

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from curation.models import LeakageRun, LeakedPair, LeakReading, LeakVerdict
+from curation.models import LeakageRun, LeakedPair, LeakReview, LeakVerdict
 from hits.models import Image, Project
 
 OPEN = "open"
@@ -27,7 +27,7 @@ class SplitImage:
 
 def split_images(project: Project) -> list[SplitImage]:
     """Return all images that were not taken down, oldest first, those without a split and duplicates included."""
-    rows = Image.objects.filter(project=project, withdrawn_at__isnull=True).order_by("pk")
+    rows = Image.objects.filter(project=project, taken_down_at__isnull=True).order_by("pk")
     values = rows.values_list("pk", "split", "sha256", "source_url", "source_record__facts", "duplicate_of")
     return [
         SplitImage(pk, split, sha256, url, facts or {}, duplicate_of is not None)
@@ -38,7 +38,7 @@ def split_images(project: Project) -> list[SplitImage]:
 def split_sizes(project: Project) -> dict[str, int]:
     """Return how many images each split offers; images that are set aside or in no split are not counted."""
     rows = (
-        Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True)
+        Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=True)
         .exclude(split="")
         .values_list("split")
         .annotate(count=Count("pk"))
@@ -47,25 +47,25 @@ def split_sizes(project: Project) -> dict[str, int]:
     return dict(rows)
 
 
-def without_split(project: Project) -> int:
+def count_without_split(project: Project) -> int:
     """Return how many offered images are in no split."""
     return Image.objects.filter(
-        project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True, split=""
+        project=project, taken_down_at__isnull=True, duplicate_of__isnull=True, split=""
     ).count()
 
 
-def runs(project: Project) -> Sequence[LeakageRun]:
+def leakage_runs(project: Project) -> Sequence[LeakageRun]:
     """Return the newest runs, newest first."""
     return list(LeakageRun.objects.filter(project=project).select_related("created_by")[:20])
 
 
-def pairs_of(run: LeakageRun, verdict: str | None = None) -> QuerySet[LeakedPair]:
+def run_pairs(run: LeakageRun, verdict: str | None = None) -> QuerySet[LeakedPair]:
     """Return a run's pairs, best first, each with the ``verdict`` that stands, ``open`` without one.
 
     Args:
         verdict: only those of this verdict.
     """
-    pairs = LeakedPair.objects.filter(run=run).annotate(verdict=_verdict())
+    pairs = LeakedPair.objects.filter(run=run).annotate(verdict=_newest_verdict())
     if verdict is not None:
         pairs = pairs.filter(verdict=verdict)
     return pairs.select_related("first__source_record", "second__source_record").order_by("-cosine", "pk")
@@ -74,27 +74,27 @@ def pairs_of(run: LeakageRun, verdict: str | None = None) -> QuerySet[LeakedPair
 def verdict_counts(run: LeakageRun) -> dict[str, int]:
     """Return how many of a run's pairs are open, same and different."""
     counts = dict.fromkeys((OPEN, *(str(verdict) for verdict in LeakVerdict)), 0)
-    rows = LeakedPair.objects.filter(run=run).annotate(verdict=_verdict()).order_by()
+    rows = LeakedPair.objects.filter(run=run).annotate(verdict=_newest_verdict()).order_by()
     return counts | dict(rows.values_list("verdict").annotate(count=Count("pk")))
 
 
-def _verdict() -> Coalesce:
+def _newest_verdict() -> Coalesce:
     """The verdict that stands on a pair, ``open`` without one."""
-    newest = LeakReading.objects.filter(first=OuterRef("first"), second=OuterRef("second")).order_by("-pk")
+    newest = LeakReview.objects.filter(first=OuterRef("first"), second=OuterRef("second")).order_by("-pk")
     return Coalesce(Subquery(newest.values("verdict")[:1]), Value(OPEN))
 
 
-def readings_of(pairs: Sequence[LeakedPair]) -> dict[tuple[int, int], LeakReading]:
+def newest_reviews(pairs: Sequence[LeakedPair]) -> dict[tuple[int, int], LeakReview]:
     """Return the reading that stands for each of those pairs that has one; one query."""
-    wanted = Q()
+    condition = Q()
     for pair in pairs:
-        wanted |= Q(first=pair.first_id, second=pair.second_id)
-    if not wanted:
+        condition |= Q(first=pair.first_id, second=pair.second_id)
+    if not condition:
         return {}
-    readings = LeakReading.objects.filter(wanted).select_related("by").order_by("pk")
-    return {(reading.first_id, reading.second_id): reading for reading in readings}
+    reviews = LeakReview.objects.filter(condition).select_related("by").order_by("pk")
+    return {(review.first_id, review.second_id): review for review in reviews}
 
 
-def standing_verdict(first: int, second: int) -> LeakReading | None:
+def newest_review(first: int, second: int) -> LeakReview | None:
     """Return the newest reading of two images, the lower key first."""
-    return LeakReading.objects.filter(first=first, second=second).order_by("-pk").first()
+    return LeakReview.objects.filter(first=first, second=second).order_by("-pk").first()

@@ -13,16 +13,16 @@ from curation.selectors import pairs as collected
 from hits.models import Image, Project
 
 WORST, BEST = "worst", "best"
-_CHUNK = 200
+_CHUNK_SIZE = 200
 _BOX_KEYS = ("left", "top", "width", "height", "score")
 
 
-def runs(project: Project) -> "QuerySet[ProposalRun]":
+def proposal_runs(project: Project) -> "QuerySet[ProposalRun]":
     """Return the project's runs, newest first."""
     return ProposalRun.objects.filter(project=project).select_related("created_by")
 
 
-def recall_of(run: ProposalRun) -> Recall | None:
+def read_recall(run: ProposalRun) -> Recall | None:
     """Return a run's figures as last measured, if it was."""
     if not run.figures:
         return None
@@ -30,46 +30,48 @@ def recall_of(run: ProposalRun) -> Recall | None:
     return Recall(**run.figures | {"curves": curves})
 
 
-def as_kept(recall: Recall) -> dict[str, Any]:
-    """Return figures as ``recall_of`` reads them back."""
+def recall_as_json(recall: Recall) -> dict[str, Any]:
+    """Return figures as ``read_recall`` reads them back."""
     plain = asdict(recall)
     return plain | {"curves": {str(over): shares for over, shares in recall.curves.items()}}
 
 
-def unmeasured(run: ProposalRun) -> int:
+def count_unmeasured_pairs(run: ProposalRun) -> int:
     """Return how many accepted pairs on the run's images were not measured yet."""
-    pairs = collected.accepted(run.project).filter(image__proposals__run=run)
+    pairs = collected.accepted_pairs(run.project).filter(image__proposals__run=run)
     return pairs.exclude(proposal_overlaps__proposals__run=run).count()
 
 
-def images_left(run: ProposalRun, *, first: int = 0, last: int) -> "QuerySet[Image]":
+def images_without_boxes(run: ProposalRun, *, first: int = 0, last: int) -> "QuerySet[Image]":
     """Return the standing images without boxes of this run, from one row key to another, in their order."""
-    images = Image.objects.filter(project=run.project, withdrawn_at__isnull=True, pk__gte=first, pk__lte=last)
+    images = Image.objects.filter(
+        project=run.project, taken_down_at__isnull=True, pk__gte=first, pk__lte=last
+    )
     return images.filter(~Exists(ImageProposals.objects.filter(run=run, image=OuterRef("pk")))).order_by("pk")
 
 
-def by_address(project: Project, address: Callable[[Image], str]) -> dict[str, tuple[int, int, int]]:
+def images_by_address(project: Project, address: Callable[[Image], str]) -> dict[str, tuple[int, int, int]]:
     """Return key, width and height of each standing image by the address that exports give it (``address``)."""
-    images = Image.objects.filter(project=project, withdrawn_at__isnull=True)
+    images = Image.objects.filter(project=project, taken_down_at__isnull=True)
     rows = images.iterator(chunk_size=2000)
     return {address(image): (image.pk, image.width, image.height) for image in rows}
 
 
-def found_after(run: ProposalRun, key: int) -> list[ImageProposals]:
+def next_proposals(run: ProposalRun, key: int) -> list[ImageProposals]:
     """Return the next few images of a run after the given row key, those taken down left out."""
-    found = ImageProposals.objects.filter(run=run, pk__gt=key, image__withdrawn_at__isnull=True)
-    return list(found.order_by("pk")[:_CHUNK])
+    found = ImageProposals.objects.filter(run=run, pk__gt=key, image__taken_down_at__isnull=True)
+    return list(found.order_by("pk")[:_CHUNK_SIZE])
 
 
-def accepted_pairs(run: ProposalRun, found: list[ImageProposals]) -> dict[int, list[Pair]]:
+def accepted_pairs_by_image(run: ProposalRun, found: list[ImageProposals]) -> dict[int, list[Pair]]:
     """Return the accepted pairs of some of a run's images, by image."""
     pairs: dict[int, list[Pair]] = {}
-    for pair in collected.accepted(run.project).filter(image__in=[row.image_id for row in found]):
+    for pair in collected.accepted_pairs(run.project).filter(image__in=[row.image_id for row in found]):
         pairs.setdefault(pair.image.pk, []).append(pair)
     return pairs
 
 
-def measured_in(found: list[ImageProposals]) -> set[tuple[int, int]]:
+def measured_pairs(found: list[ImageProposals]) -> set[tuple[int, int]]:
     """Return which pairs were measured with these images' proposals: (proposals, pair)."""
     rows = ProposalOverlap.objects.filter(proposals__in=[row.pk for row in found])
     return set(rows.values_list("proposals_id", "observation_id"))
@@ -78,11 +80,11 @@ def measured_in(found: list[ImageProposals]) -> set[tuple[int, int]]:
 def ious_by_image(run: ProposalRun) -> Iterator[list[list[float]]]:
     """Yield, image by image, the IoUs of each pair that still stands; nothing is held in memory but one image's."""
     rows = ProposalOverlap.objects.filter(
-        proposals__run=run, proposals__image__withdrawn_at__isnull=True
+        proposals__run=run, proposals__image__taken_down_at__isnull=True
     ).order_by("proposals_id", "pk")
     present: int | None = None
     pairs: list[list[float]] = []
-    for image, ious in rows.values_list("proposals_id", "ious").iterator(chunk_size=_CHUNK):
+    for image, ious in rows.values_list("proposals_id", "ious").iterator(chunk_size=_CHUNK_SIZE):
         if image != present and pairs:
             yield pairs
             pairs = []
@@ -92,20 +94,20 @@ def ious_by_image(run: ProposalRun) -> Iterator[list[list[float]]]:
         yield pairs
 
 
-def images_of(run: ProposalRun, order: str) -> "QuerySet[ImageProposals]":
+def proposals_by_coverage(run: ProposalRun, order: str) -> "QuerySet[ImageProposals]":
     """Return a run's images with their pairs, ordered by each image's least covered pair; those without go last."""
     overlaps = ProposalOverlap.objects.select_related("observation").order_by("observation__index", "pk")
-    least = F("least").asc(nulls_last=True) if order == WORST else F("least").desc(nulls_last=True)
+    lowest = F("least").asc(nulls_last=True) if order == WORST else F("least").desc(nulls_last=True)
     return (
-        ImageProposals.objects.filter(run=run, image__withdrawn_at__isnull=True)
+        ImageProposals.objects.filter(run=run, image__taken_down_at__isnull=True)
         .select_related("image")
         .prefetch_related(Prefetch("overlaps", queryset=overlaps))
         .annotate(least=Min("overlaps__best"))
-        .order_by(least, "pk")
+        .order_by(lowest, "pk")
     )
 
 
-def measured_images(run: ProposalRun) -> int:
+def count_measured_images(run: ProposalRun) -> int:
     """Return how many of the run's images have a measured pair."""
     counted = ImageProposals.objects.filter(run=run).aggregate(
         images=Count("pk", filter=Q(overlaps__isnull=False), distinct=True)
@@ -113,19 +115,19 @@ def measured_images(run: ProposalRun) -> int:
     return int(counted["images"])
 
 
-def download_lines(run: ProposalRun, address: Callable[[Image], str]) -> Iterator[str]:
+def stream_boxes_json(run: ProposalRun, address: Callable[[Image], str]) -> Iterator[str]:
     """Yield a run as ``{"image address": [{"left", "top", "width", "height", "score"}, …], …}``, an image a line.
 
     ``address`` names images as exports do.
     """
     opening = "{\n"
-    rows = ImageProposals.objects.filter(run=run, image__withdrawn_at__isnull=True).select_related("image")
-    for found in rows.order_by("pk").iterator(chunk_size=_CHUNK):
-        boxes = [_box(row) for row in found.boxes]
+    rows = ImageProposals.objects.filter(run=run, image__taken_down_at__isnull=True).select_related("image")
+    for found in rows.order_by("pk").iterator(chunk_size=_CHUNK_SIZE):
+        boxes = [_box_json(row) for row in found.boxes]
         yield f"{opening}{json.dumps(address(found.image))}: {json.dumps(boxes, separators=(',', ':'))}"
         opening = ",\n"
     yield "{}\n" if opening == "{\n" else "\n}\n"
 
 
-def _box(row: list[Any]) -> dict[str, Any]:
+def _box_json(row: list[Any]) -> dict[str, Any]:
     return {key: value for key, value in zip(_BOX_KEYS, row, strict=True) if value is not None}

@@ -9,7 +9,7 @@ from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Project
 
 
-def waiting_words(project: Project, record_types: Collection[str]) -> list[str]:
+def describe_waiting(project: Project, record_types: Collection[str]) -> list[str]:
     """Return in words what is collected and in no version: by kind, what waits for review or is of other types."""
     rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
     counts: dict[tuple[str, str], int] = {
@@ -19,10 +19,10 @@ def waiting_words(project: Project, record_types: Collection[str]) -> list[str]:
         .annotate(Count("pk"))
     }
     found = []
-    for name in registry.with_purpose(Purpose.COLLECTING):
+    for name in registry.kinds_with_purpose(Purpose.COLLECTING):
         approved = counts.get((name, AssignmentStatus.APPROVED), 0)
         waiting = counts.get((name, AssignmentStatus.SUBMITTED), 0)
-        foreign = sorted(set(registry.get(name).record_types) - set(record_types))
+        foreign = sorted(set(registry.get_kind(name).record_types) - set(record_types))
         if waiting:
             found.append(f"{waiting} submissions of {name} wait for review")
         if approved and foreign:

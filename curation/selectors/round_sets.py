@@ -26,7 +26,7 @@ _ORDERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedPair:
     """A pair without a set: its published id, why, and its candidates at its turn (``None``: not counted)."""
 
     instance: str
@@ -34,19 +34,21 @@ class Skipped:
     available: int | None
 
 
-def sets_of(
+def find_sets(
     found: ComparisonRound, *, text: str = "", split: str = "", order: SetOrder = SetOrder.PROMISING
 ) -> "QuerySet[ComparisonSet]":
     """Return a round's sets: those with ``text`` in the pair, a candidate or the photo's name, and of that split."""
     rows = found.sets.select_related("observation__image").order_by(*_ORDERS[order])
     if split:
         rows = rows.filter(observation__image__split=split)
-    return rows.filter(_saying(found, text)) if text else rows
+    return rows.filter(_text_filter(found, text)) if text else rows
 
 
-def _saying(found: ComparisonRound, text: str) -> Q:
-    mine = Pair.objects.filter(project=found.project_id, type=Pair.TYPE, fields__inference__icontains=text)
-    ids = set(mine.values_list("instance_id", flat=True))
+def _text_filter(found: ComparisonRound, text: str) -> Q:
+    matching = Pair.objects.filter(
+        project=found.project_id, type=Pair.TYPE, fields__inference__icontains=text
+    )
+    ids = set(matching.values_list("instance_id", flat=True))
     rows = found.sets.values_list("pk", "chosen")
     holding = [pk for pk, chosen in rows if not ids.isdisjoint(chosen)]
     return (
@@ -57,17 +59,17 @@ def _saying(found: ComparisonRound, text: str) -> Q:
     )
 
 
-def splits_of(found: ComparisonRound) -> list[str]:
+def round_splits(found: ComparisonRound) -> list[str]:
     """Return the splits of the photos that a round's sets are about, without the empty one."""
     named = found.sets.exclude(observation__image__split="").order_by()
     return sorted(set(named.values_list("observation__image__split", flat=True)))
 
 
-def skipped_of(found: ComparisonRound, reason: str = "") -> list[Skipped]:
+def skipped_pairs(found: ComparisonRound, reason: str = "") -> list[SkippedPair]:
     """Return the pairs without a set, of one reason or of all; those with most candidates first."""
     skipped: Mapping[str, list[dict[str, Any]]] = found.skipped
     rows = [
-        Skipped(str(row["instance"]), name, row.get("available"))
+        SkippedPair(str(row["instance"]), name, row.get("available"))
         for name, listed in skipped.items()
         if reason in {"", name}
         for row in listed
@@ -75,8 +77,8 @@ def skipped_of(found: ComparisonRound, reason: str = "") -> list[Skipped]:
     return sorted(rows, key=lambda row: -1 if row.available is None else row.available, reverse=True)
 
 
-def candidates_at_turn(found: ComparisonRound) -> list[int]:
+def candidate_counts(found: ComparisonRound) -> list[int]:
     """Return how many candidates each pair had at its turn, with a set or without, in ascending order."""
     with_set = [row.get("available") for row in found.sets.values_list("scores", flat=True)]
-    without = [row.available for row in skipped_of(found)]
+    without = [row.available for row in skipped_pairs(found)]
     return sorted(count for count in [*with_set, *without] if isinstance(count, int))

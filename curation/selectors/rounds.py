@@ -8,17 +8,17 @@ from django.db.models.functions import Cast
 from curation.models import ComparisonRound, ComparisonSet, DatasetVersion
 from hits.domain.states import AssignmentStatus
 from hits.models import Job, Project
-from validation.selectors.judging import judged_completely, own_units
+from validation.selectors.judging import is_fully_judged, item_units
 
-ANNOTATORS = 2  # ratings per candidate that the leaderboard's measures take
+MIN_RATINGS = 2  # ratings per candidate that the leaderboard's measures take
 
 
-def rounds(project: Project) -> list[ComparisonRound]:
+def comparison_rounds(project: Project) -> list[ComparisonRound]:
     """Return the project's comparison rounds, newest first."""
     return list(ComparisonRound.objects.filter(project=project).select_related("batch", "scorer"))
 
 
-def built_by(job: Job) -> ComparisonRound | None:
+def job_round(job: Job) -> ComparisonRound | None:
     """Return the round that a job built, if it did."""
     return ComparisonRound.objects.filter(job=job).first()
 
@@ -33,32 +33,32 @@ def launched_sets(found: ComparisonRound) -> "QuerySet[ComparisonSet]":
     """Return the sets of a round that people are asked to rate, the most promising first; none before its launch."""
     if found.batch is None:
         return found.sets.none()
-    asked = own_units(found.batch).annotate(set_id=Cast("key", BigIntegerField()))
+    asked = item_units(found.batch).annotate(set_id=Cast("key", BigIntegerField()))
     return found.sets.filter(pk__in=asked.values("set_id")).order_by("rank")
 
 
 def is_judged(found: ComparisonRound) -> bool:
     """Tell whether a round's launched sets all have their approved judgments, two at least."""
     batch = found.batch
-    if batch is None or batch.opinions < ANNOTATORS:
+    if batch is None or batch.redundancy < MIN_RATINGS:
         return False
-    return judged_completely(batch=batch, statuses=(AssignmentStatus.APPROVED,))
+    return is_fully_judged(batch=batch, statuses=(AssignmentStatus.APPROVED,))
 
 
 def rated_split(found: ComparisonRound, version: DatasetVersion) -> str:
     """Return the one split of a version that holds a round's ratings; empty, the whole version, where several do."""
-    said = next((one for one in rounds_in(version) if one["id"] == found.pk), {})
-    splits = said.get("splits", [found.options.get("split", "")])
+    sealed_round = next((sealed for sealed in sealed_rounds(version) if sealed["id"] == found.pk), {})
+    splits = sealed_round.get("splits", [found.options.get("split", "")])
     return str(splits[0]) if len(splits) == 1 else ""
 
 
-def rounds_in(version: DatasetVersion) -> list[dict[str, Any]]:
+def sealed_rounds(version: DatasetVersion) -> list[dict[str, Any]]:
     """Return what a sealed version says of the rounds whose ratings it holds, newest first; none of a draft.
 
     Each has its ``id`` and the ``splits`` that its ratings are of. A version of an earlier release names one round
     and no splits.
     """
-    said = version.provenance
-    if "comparison_rounds" in said:
-        return list(said["comparison_rounds"])
-    return [said["comparison_round"]] if "comparison_round" in said else []
+    provenance = version.provenance
+    if "comparison_rounds" in provenance:
+        return list(provenance["comparison_rounds"])
+    return [provenance["comparison_round"]] if "comparison_round" in provenance else []

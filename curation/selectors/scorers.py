@@ -10,14 +10,14 @@ from curation.models import ComparisonRound, DatasetVersion, Part, VersionImage,
 from curation.models.scorers import Evaluation, Scorer
 from curation.selectors import pairs as collected
 from curation.selectors.jobs import IMPORT_SCORER
-from curation.selectors.rounds import rounds_in
+from curation.selectors.rounds import sealed_rounds
 from curation.selectors.versions import sealed_versions
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job, Project
 
-PREFIX = "scorer:"
-BEST = "best"  # the folder, in a run's folder, of the weights that are kept
-_MOST_ANCESTORS = 50
+SCORER_PREFIX = "scorer:"
+WEIGHTS_FOLDER = "best"  # the folder, in a run's folder, of the weights that are kept
+_MAX_ANCESTORS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def scorers(project: Project) -> "QuerySet[Scorer]":
     return Scorer.objects.filter(project=project).select_related("version", "parent", "job", "created_by")
 
 
-def scorer_numbered(project: Project, pk: int) -> Scorer | None:
+def get_scorer(project: Project, pk: int) -> Scorer | None:
     """Return the project's scorer of that number, ready or not."""
     return scorers(project).filter(pk=pk).first()
 
@@ -43,15 +43,19 @@ def ready_scorers(project: Project) -> list[Scorer]:
     return list(scorers(project).filter(is_ready=True))
 
 
-def scorer_called(project: Project, called: str) -> Scorer | None:
+def find_scorer(project: Project, name_or_number: str) -> Scorer | None:
     """Return the project's scorer of that name or number; a name is never a number."""
     rows = scorers(project)
-    return rows.filter(pk=int(called)).first() if called.isdecimal() else rows.filter(name=called).first()
+    return (
+        rows.filter(pk=int(name_or_number)).first()
+        if name_or_number.isdecimal()
+        else rows.filter(name=name_or_number).first()
+    )
 
 
-def scorer_of(encoder: str) -> Scorer | None:
+def scorer_by_encoder(encoder: str) -> Scorer | None:
     """Return the ready scorer that an encoder's name means, such as ``scorer:7``; nothing for other encoders."""
-    number = encoder.removeprefix(PREFIX)
+    number = encoder.removeprefix(SCORER_PREFIX)
     if number == encoder or not number.isdecimal():
         return None
     return Scorer.objects.select_related("version").filter(pk=int(number), is_ready=True).first()
@@ -59,7 +63,9 @@ def scorer_of(encoder: str) -> Scorer | None:
 
 def encoder_choices(project: Project) -> dict[str, str]:
     """Return the project's ready scorers as encoders, each with what forms call it; newest first."""
-    return {one.encoder_name: f"Scorer {one.name}, the project’s own" for one in ready_scorers(project)}
+    return {
+        scorer.encoder_name: f"Scorer {scorer.name}, the project’s own" for scorer in ready_scorers(project)
+    }
 
 
 def scorer_folder(scorer: Scorer) -> Path:
@@ -69,7 +75,7 @@ def scorer_folder(scorer: Scorer) -> Path:
 
 def weights_folder(scorer: Scorer) -> Path:
     """Return the folder of a scorer's weights, as they are kept."""
-    return scorer_folder(scorer) / BEST
+    return scorer_folder(scorer) / WEIGHTS_FOLDER
 
 
 def split_counts(version: DatasetVersion) -> dict[str, SplitCount]:
@@ -85,14 +91,16 @@ def split_counts(version: DatasetVersion) -> dict[str, SplitCount]:
 
 def ancestry(scorer: Scorer) -> list[Scorer]:
     """Return a scorer and those that it started from, one after the other."""
-    line: list[Scorer] = []
-    at: Scorer | None = scorer
-    while at is not None and at not in line and len(line) < _MOST_ANCESTORS:
-        line.append(at)
-        at = (
-            Scorer.objects.select_related("version").filter(pk=at.parent_id).first() if at.parent_id else None
+    chain: list[Scorer] = []
+    current: Scorer | None = scorer
+    while current is not None and current not in chain and len(chain) < _MAX_ANCESTORS:
+        chain.append(current)
+        current = (
+            Scorer.objects.select_related("version").filter(pk=current.parent_id).first()
+            if current.parent_id
+            else None
         )
-    return line
+    return chain
 
 
 def known_pairs(scorer: Scorer, split: str = "") -> tuple[int, int]:
@@ -103,14 +111,16 @@ def known_pairs(scorer: Scorer, split: str = "") -> tuple[int, int]:
     Args:
         split: of these photos alone; empty is all.
     """
-    accepted = collected.accepted(scorer.project).order_by()
+    accepted = collected.accepted_pairs(scorer.project).order_by()
     if split:
         accepted = accepted.filter(image__split=split)
     known: set[str] = set()
-    for one in ancestry(scorer):
-        if one.version_id is not None:
-            splits = {one.splits.get("train", ""), one.splits.get("val", "")}
-            rows = VersionRow.objects.filter(version=one.version_id, part=Part.OBSERVATION, split__in=splits)
+    for ancestor in ancestry(scorer):
+        if ancestor.version_id is not None:
+            splits = {ancestor.splits.get("train", ""), ancestor.splits.get("val", "")}
+            rows = VersionRow.objects.filter(
+                version=ancestor.version_id, part=Part.OBSERVATION, split__in=splits
+            )
             known |= set(
                 accepted.filter(instance_id__in=rows.values("instance_id")).values_list(
                     "instance_id", flat=True
@@ -119,37 +129,40 @@ def known_pairs(scorer: Scorer, split: str = "") -> tuple[int, int]:
     return len(known), accepted.count()
 
 
-def trained_on(version: DatasetVersion) -> list[Scorer]:
+def version_scorers(version: DatasetVersion) -> list[Scorer]:
     """Return the scorers that learned from a version, newest first."""
     return list(Scorer.objects.filter(version=version))
 
 
-def rounds_of(scorer: Scorer) -> list[ComparisonRound]:
+def scorer_rounds(scorer: Scorer) -> list[ComparisonRound]:
     """Return the comparison rounds whose candidates a scorer chose, newest first."""
     return list(ComparisonRound.objects.filter(scorer=scorer).select_related("batch"))
 
 
-def evaluations_with(scorer: Scorer) -> list[Evaluation]:
+def scorer_evaluations(scorer: Scorer) -> list[Evaluation]:
     """Return what a scorer was measured on, newest first."""
     return list(Evaluation.objects.filter(scorer=scorer).select_related("version", "job"))
 
 
 def judged_rounds(scorer: Scorer) -> list[tuple[ComparisonRound, DatasetVersion]]:
     """Return the rounds of a scorer whose judgments are sealed, each with the newest version that has them."""
-    found = [(one, next(iter(versions_with(one)), None)) for one in rounds_of(scorer)]
-    return [(one, version) for one, version in found if version is not None]
+    found = [
+        (comparison_round, next(iter(round_versions(comparison_round)), None))
+        for comparison_round in scorer_rounds(scorer)
+    ]
+    return [(comparison_round, version) for comparison_round, version in found if version is not None]
 
 
-def versions_with(found: ComparisonRound) -> list[DatasetVersion]:
+def round_versions(found: ComparisonRound) -> list[DatasetVersion]:
     """Return the sealed versions that hold a round's judgments, newest first."""
     return [
         version
         for version in sealed_versions(found.project)
-        if any(one["id"] == found.pk for one in rounds_in(version))
+        if any(sealed["id"] == found.pk for sealed in sealed_rounds(version))
     ]
 
 
-def import_in_question(project: Project) -> Job | None:
+def unfinished_import(project: Project) -> Job | None:
     """Return the project's newest import of a scorer, unless it came to its end or was cancelled."""
     job = Job.objects.filter(project=project, task=IMPORT_SCORER).order_by("-pk").first()
     return job if job is not None and job.state in {*OPEN_JOB_STATES, JobState.FAILED} else None

@@ -12,7 +12,7 @@ from curation.selectors.jobs import IMPORT_SOURCE
 from hits.models import Image, Job, Project
 
 SPLITS = ("train", "val", "test", "")
-MOST_ENTITIES = 19  # the last bar holds this many and more
+MAX_ENTITIES = 19  # the last bar holds this many and more
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class SourceRow:
         return sum(self.counts)
 
 
-def known_sources(project: Project, source: Source) -> dict[str, str]:
+def imported_splits(project: Project, source: Source) -> dict[str, str]:
     """Return the split of each of the collection's images that the project has, by the collection's own id."""
     rows = SourceRecord.objects.filter(image__project=project, source=source.value)
     return dict(rows.values_list("source_id", "image__split"))
@@ -40,7 +40,7 @@ def source_records(project: Project, source: Source, ids: Iterable[str]) -> dict
     return {row.source_id: row for row in rows.select_related("image")}
 
 
-def records_of(images: Iterable[int]) -> dict[int, str]:
+def source_labels(images: Iterable[int]) -> dict[int, str]:
     """Return the source ids of those images that have a record, by the image's key."""
     rows = SourceRecord.objects.filter(image__in=list(images))
     return {
@@ -52,7 +52,7 @@ def records_of(images: Iterable[int]) -> dict[int, str]:
 def images_by_source(project: Project) -> list[SourceRow]:
     """Return how many images came from where, by split; images of no collection last."""
     rows = (
-        Image.objects.filter(project=project, withdrawn_at__isnull=True)
+        Image.objects.filter(project=project, taken_down_at__isnull=True)
         .values_list("source_record__source", "split")
         .annotate(count=Count("pk"))
         .order_by()
@@ -67,17 +67,17 @@ def images_by_source(project: Project) -> list[SourceRow]:
 def entity_counts(project: Project) -> tuple[list[int], int]:
     """Return how many images have 0, 1, … entities (the last place: 19 or more), and how many tell none."""
     rows = (
-        Image.objects.filter(project=project, withdrawn_at__isnull=True)
+        Image.objects.filter(project=project, taken_down_at__isnull=True)
         .values_list("entity_count")
         .annotate(count=Count("pk"))
         .order_by()
     )
-    bins, without = [0] * (MOST_ENTITIES + 1), 0
+    bins, without = [0] * (MAX_ENTITIES + 1), 0
     for entities, count in rows:
         if entities is None:
             without += count
         else:
-            bins[min(entities, MOST_ENTITIES)] += count
+            bins[min(entities, MAX_ENTITIES)] += count
     return bins, without
 
 

@@ -8,28 +8,28 @@ from typing import Any
 from django.conf import settings
 
 from curation.models import Evaluation, FeatureSet, Scorer
-from curation.selectors.scorers import BEST
+from curation.selectors.scorers import WEIGHTS_FOLDER
 from hits.selectors.images.stored_files import StoredFile
 
 MANIFEST, CARD = "manifest.json", "scorer.json"
-Named = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]
+FileLister = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]
 
 
 def curation_files() -> Iterator[StoredFile]:
     """Yield every file of feature sets, scorers and evaluations that has a hash."""
     for made in FeatureSet.objects.filter(is_complete=True).iterator():
-        yield from _folder("vectors", f"set {made.pk}", made.path, MANIFEST, made.sha256, _shards)
+        yield from _folder_files("vectors", f"set {made.pk}", made.path, MANIFEST, made.sha256, _shard_files)
     for scorer in Scorer.objects.filter(is_ready=True).iterator():
-        folder = f"{scorer.path}/{BEST}"
-        yield from _folder("scorer", scorer.name, folder, CARD, scorer.weights_sha256, _weights)
+        folder = f"{scorer.path}/{WEIGHTS_FOLDER}"
+        yield from _folder_files("scorer", scorer.name, folder, CARD, scorer.weights_sha256, _weight_files)
     for evaluation in Evaluation.objects.exclude(path="").iterator():
-        yield from _folder(
-            "evaluation", f"{evaluation.pk}", evaluation.path, MANIFEST, evaluation.sha256, _named
+        yield from _folder_files(
+            "evaluation", f"{evaluation.pk}", evaluation.path, MANIFEST, evaluation.sha256, _manifest_files
         )
 
 
-def _folder(
-    kind: str, owner: str, folder: str, listing: str, sha256: str, named: Named
+def _folder_files(
+    kind: str, owner: str, folder: str, listing: str, sha256: str, named: FileLister
 ) -> Iterator[StoredFile]:
     """Yield a folder’s listing, and what it names if it can be read; its own hash says whether it may be believed."""
     yield StoredFile(kind, owner, f"{folder}/{listing}", sha256)
@@ -41,15 +41,15 @@ def _folder(
         return  # the listing itself is reported
 
 
-def _shards(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _shard_files(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for entry in (*manifest["shards"], manifest["items"]):
         yield entry["file"], entry["sha256"]
 
 
-def _weights(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _weight_files(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for entry in card["files"].values():
         yield entry["file"], entry["sha256"]
 
 
-def _named(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _manifest_files(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from manifest["files"].items()

@@ -6,15 +6,15 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from curation.audits.readings import letters
-from curation.models import AnalysisKind, Pair, Source, SourceRecord, TextAnalysis, TextReading, TextScore
+from curation.audits.labels import assign_letters
+from curation.models import AnalysisKind, Pair, Source, SourceRecord, TextAnalysis, TextReview, TextScore
 from curation.selectors import pairs as collected
 from curation.selectors.jobs import ANALYSE_TEXTS
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Image, Job, Project
 from validation.domain.reports.planner import Interval, score_interval
 
-CHUNK = 5_000
+CHUNK_SIZE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,56 +31,56 @@ class TextPair:
 
 def text_pairs(project: Project, split: str = "") -> list[TextPair]:
     """Return the approved pairs, oldest first; of one split, or of all."""
-    rows = collected.accepted(project)
+    rows = collected.accepted_pairs(project)
     if split:
         rows = rows.filter(image__split=split)
     values = rows.values_list(
         "pk", "instance_id", "fields__clue", "fields__inference", "image_id", "image__split"
     )
-    return [TextPair(*row) for row in values.iterator(chunk_size=CHUNK)]
+    return [TextPair(*row) for row in values.iterator(chunk_size=CHUNK_SIZE)]
 
 
-def boxes_of(pks: Collection[int]) -> dict[int, list[dict[str, int]]]:
+def pair_boxes(pks: Collection[int]) -> dict[int, list[dict[str, int]]]:
     """Return the boxes of some pairs."""
     boxes: dict[int, list[dict[str, int]]] = {}
-    for some in _few(sorted(pks)):
-        boxes |= dict(Pair.objects.filter(pk__in=some).values_list("pk", "fields__boxes"))
+    for chunk in _chunks(sorted(pks)):
+        boxes |= dict(Pair.objects.filter(pk__in=chunk).values_list("pk", "fields__boxes"))
     return boxes
 
 
 def alt_texts(image_ids: Collection[int]) -> dict[int, str]:
     """Return the alternative text of those images that have one."""
     found: dict[int, str] = {}
-    for some in _few(sorted(image_ids)):
-        found |= dict(Image.objects.filter(pk__in=some).exclude(alt="").values_list("pk", "alt"))
+    for chunk in _chunks(sorted(image_ids)):
+        found |= dict(Image.objects.filter(pk__in=chunk).exclude(alt="").values_list("pk", "alt"))
     return found
 
 
 def described_regions(image_ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
     """Return the region descriptions of those images that came with some; detected objects are no captions."""
     found: dict[int, list[dict[str, Any]]] = {}
-    for some in _few(sorted(image_ids)):
-        rows = SourceRecord.objects.filter(image__in=some, source=Source.VISUAL_GENOME.value)
+    for chunk in _chunks(sorted(image_ids)):
+        rows = SourceRecord.objects.filter(image__in=chunk, source=Source.VISUAL_GENOME.value)
         for image, regions in rows.values_list("image_id", "regions"):
-            if told := [region for region in regions if region.get("text", "").strip()]:
-                found[image] = told
+            if described := [region for region in regions if region.get("text", "").strip()]:
+                found[image] = described
     return found
 
 
 def image_names(project: Project) -> dict[str, int]:
     """Return the standing images by the names that a file of captions may call them: file name, or the source's."""
-    named = Image.objects.filter(project=project, withdrawn_at__isnull=True)
+    named = Image.objects.filter(project=project, taken_down_at__isnull=True)
     by_name = {name: pk for pk, name in named.values_list("pk", "name")}
     by_source = SourceRecord.objects.filter(image__in=named).values_list("source_id", "image_id")
     return dict(by_source) | {name.rsplit(".", 1)[0]: pk for name, pk in by_name.items()} | by_name
 
 
-def _few(pks: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(pks), CHUNK):
-        yield pks[start : start + CHUNK]
+def _chunks(pks: list[int]) -> Iterator[list[int]]:
+    for start in range(0, len(pks), CHUNK_SIZE):
+        yield pks[start : start + CHUNK_SIZE]
 
 
-def finished(project: Project) -> "QuerySet[TextAnalysis]":
+def finished_analyses(project: Project) -> "QuerySet[TextAnalysis]":
     """Return the project's analyses that are done, newest first."""
     return TextAnalysis.objects.filter(project=project, pairs__gt=0).select_related("created_by")
 
@@ -88,9 +88,9 @@ def finished(project: Project) -> "QuerySet[TextAnalysis]":
 def latest_by_kind(project: Project) -> dict[AnalysisKind, TextAnalysis]:
     """Return the newest finished analysis of each kind."""
     newest: dict[str, int] = {}
-    for kind, pk in finished(project).order_by("pk").values_list("kind", "pk"):
+    for kind, pk in finished_analyses(project).order_by("pk").values_list("kind", "pk"):
         newest[kind] = pk
-    rows = finished(project).filter(pk__in=newest.values())
+    rows = finished_analyses(project).filter(pk__in=newest.values())
     return {AnalysisKind(row.kind): row for row in rows}
 
 
@@ -103,14 +103,14 @@ def text_jobs(project: Project) -> dict[AnalysisKind, Job]:
     return newest
 
 
-def is_open(job: Job | None) -> bool:
+def is_job_open(job: Job | None) -> bool:
     """Whether a job waits or runs."""
     return job is not None and job.state in OPEN_JOB_STATES
 
 
 def pairs_by_pk(project: Project, pks: Iterable[int]) -> dict[int, Pair]:
     """Return pairs with their images by key; those on images that were taken down are left out."""
-    rows = Pair.objects.filter(pk__in=list(pks), image__project=project, image__withdrawn_at__isnull=True)
+    rows = Pair.objects.filter(pk__in=list(pks), image__project=project, image__taken_down_at__isnull=True)
     return {row.pk: row for row in rows.select_related("image")}
 
 
@@ -146,8 +146,8 @@ def published_result(analysis: TextAnalysis) -> dict[str, Any]:
 
 def _instance_ids(pks: Collection[int]) -> dict[int, str]:
     found: dict[int, str] = {}
-    for some in _few(sorted(pks)):
-        rows = Pair.objects.filter(pk__in=some, image__withdrawn_at__isnull=True)
+    for chunk in _chunks(sorted(pks)):
+        rows = Pair.objects.filter(pk__in=chunk, image__taken_down_at__isnull=True)
         found |= dict(rows.values_list("pk", "instance_id"))
     return found
 
@@ -157,7 +157,7 @@ class QueuedText:
     """A text that waits for a person, or was read: its score, and the reading that stands."""
 
     score: TextScore
-    reading: TextReading | None
+    review: TextReview | None
 
     @property
     def split(self) -> str:
@@ -172,37 +172,37 @@ def toxicity_queue(analysis: TextAnalysis) -> list[QueuedText]:
     """
     order = [pk for split in analysis.result.get("splits", []) for pk in split["queue"]]
     rows = TextScore.objects.filter(
-        analysis=analysis, pk__in=order, observation__image__withdrawn_at__isnull=True
+        analysis=analysis, pk__in=order, observation__image__taken_down_at__isnull=True
     ).select_related("observation__image", "observation__submission__assignment")
     scores = {row.pk: row for row in rows}
-    readings = newest_readings(row.observation_id for row in scores.values())
+    reviews = newest_reviews(row.observation_id for row in scores.values())
     return [
-        QueuedText(scores[pk], readings.get((scores[pk].observation_id, scores[pk].field)))
+        QueuedText(scores[pk], reviews.get((scores[pk].observation_id, scores[pk].field)))
         for pk in order
         if pk in scores
     ]
 
 
-def newest_readings(observations: Iterable[int]) -> dict[tuple[int, str], TextReading]:
+def newest_reviews(observations: Iterable[int]) -> dict[tuple[int, str], TextReview]:
     """Return the reading that stands by (pair, field)."""
-    rows = TextReading.objects.filter(observation__in=set(observations)).select_related("by").order_by("pk")
+    rows = TextReview.objects.filter(observation__in=set(observations)).select_related("by").order_by("pk")
     return {(row.observation_id, row.field): row for row in rows}
 
 
-def reader_letters(queue: Sequence[QueuedText]) -> dict[int, str]:
+def reviewer_letters(queue: Sequence[QueuedText]) -> dict[int, str]:
     """Return a letter for each reader of a queue, A for who read first, so that a file names nobody. One query."""
     texts = {(item.score.observation_id, item.score.field) for item in queue}
-    rows = TextReading.objects.filter(observation__in={pair for pair, _ in texts}).order_by("pk")
+    rows = TextReview.objects.filter(observation__in={pair for pair, _ in texts}).order_by("pk")
     readers = [
         by
         for pair, field, by in rows.values_list("observation_id", "field", "by_id")
         if (pair, field) in texts
     ]
-    return letters(readers)
+    return assign_letters(readers)
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingCounts:
+class ReviewCounts:
     """How far people are with a queue, and what they said so far."""
 
     total: int
@@ -210,7 +210,7 @@ class ReadingCounts:
     concerns: int
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """Texts that nobody has read."""
         return self.total - self.read
 
@@ -225,11 +225,11 @@ class ReadingCounts:
         return score_interval(self.read, 1 - self.concerns / self.read) if self.read else None
 
 
-def reading_counts(queue: Iterable[QueuedText]) -> ReadingCounts:
+def count_reviews(queue: Iterable[QueuedText]) -> ReviewCounts:
     """Count a queue's readings."""
     rows = list(queue)
-    read = [row.reading for row in rows if row.reading is not None]
-    return ReadingCounts(len(rows), len(read), sum(reading.is_concern for reading in read))
+    reviews = [row.review for row in rows if row.review is not None]
+    return ReviewCounts(len(rows), len(reviews), sum(review.is_concern for review in reviews))
 
 
 def top_scores(analysis: TextAnalysis, split: str, count: int) -> list[int]:

@@ -8,7 +8,7 @@ from curation.selectors import pairs as collected
 from curation.selectors.jobs import PLAN
 from hits.models import Job, Project
 
-_REPORTED_ON = ("test", "val")
+_REPORTED_SPLITS = ("test", "val")
 
 
 def versions(project: Project) -> list[DatasetVersion]:
@@ -27,7 +27,7 @@ def sealed_versions(project: Project) -> list[DatasetVersion]:
     return list(DatasetVersion.objects.filter(project=project, state=VersionState.SEALED))
 
 
-def sealed_before(version: DatasetVersion) -> DatasetVersion | None:
+def previous_sealed_version(version: DatasetVersion) -> DatasetVersion | None:
     """Return the version that was sealed last before this one."""
     earlier = DatasetVersion.objects.filter(project=version.project, state=VersionState.SEALED)
     if version.sealed_at is not None:
@@ -35,19 +35,19 @@ def sealed_before(version: DatasetVersion) -> DatasetVersion | None:
     return earlier.exclude(pk=version.pk).order_by("-sealed_at").first()
 
 
-def splits_of(version: DatasetVersion) -> list[str]:
+def version_splits(version: DatasetVersion) -> list[str]:
     """Return the splits of a sealed version that have a pair, those that papers report on first."""
     rows = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
     found = set(rows.order_by().values_list("split", flat=True).distinct())
-    return [one for one in _REPORTED_ON if one in found] + sorted(found - set(_REPORTED_ON))
+    return [split for split in _REPORTED_SPLITS if split in found] + sorted(found - set(_REPORTED_SPLITS))
 
 
-def approved_pairs(project: Project) -> int:
+def count_approved_pairs(project: Project) -> int:
     """Return how many pairs a version of the project would hold now, simulated ones counted in."""
-    return collected.accepted(project).order_by().count()
+    return collected.accepted_pairs(project).order_by().count()
 
 
-def newest_plan(version: DatasetVersion) -> Job | None:
+def newest_plan_job(version: DatasetVersion) -> Job | None:
     """Return the newest job that computes what a draft would hold."""
     rows = Job.objects.filter(project=version.project_id, task=PLAN, args__version=version.pk)
     return rows.order_by("-pk").first()
@@ -64,7 +64,7 @@ def row_hashes(version: DatasetVersion | None, parts: Iterable[str]) -> dict[tup
     return {(part, instance_id): sha256 for part, instance_id, sha256 in rows}
 
 
-def rows_of(version: DatasetVersion, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+def version_rows(version: DatasetVersion, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Any]:
     """Return some rows of a sealed version, by part and instance id."""
     found = VersionRow.objects.filter(
         version=version, instance_id__in={instance_id for _, instance_id in keys}

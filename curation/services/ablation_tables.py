@@ -8,22 +8,27 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from curation.evaluation.measures import count_of, figure_of
+from curation.evaluation.measures import get_count, get_figure
 from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.scorer import recipes
 from curation.scorer.recipes import BATCH_CURVE, COLUMN_MEASURES, COLUMNS, Recipe, RecipeKind
-from curation.selectors.ablations import recipes_of
-from curation.selectors.evaluations import SHORTCUT, boxes_of, evaluations_of, is_usual
+from curation.selectors.ablations import evaluation_recipes
+from curation.selectors.evaluations import (
+    SHORTCUT,
+    finished_evaluations,
+    has_default_options,
+    proposal_run_number,
+)
 from curation.services.ablation_sources import (
     BOUND_PATHS,
     SHORTCUTS,
-    bound_source,
-    differences,
-    scorer_of,
-    source_of,
-    sources_of,
+    bound_evaluation,
+    first_with_measure,
+    recipe_evaluations,
+    recipe_scorer,
+    training_differences,
 )
-from curation.services.ablations import usual_splits
+from curation.services.ablations import default_splits
 from hits.services.errors import Refused
 
 
@@ -51,7 +56,7 @@ class Cell:
 class AblationRow:
     """One recipe for a version and a split; ``cells`` by the names of ``COLUMNS``.
 
-    differs: in words, where the scorer's training or the shortcut is not the recipe's, or the boxes not other rows'.
+    differences: in words, where the scorer's training or the shortcut is not the recipe's, or the boxes not other rows'.
     known_pairs: of those that were asked about, how many trained the scorer or chose its checkpoint; ``pairs`` is how
     many were asked about.
     """
@@ -61,7 +66,7 @@ class AblationRow:
     cells: Mapping[str, Cell]
     scorer: Scorer | None = None
     evaluation: Evaluation | None = None
-    differs: Sequence[str] = field(default=())
+    differences: Sequence[str] = field(default=())
     known_pairs: int = 0
     pairs: int | None = None
 
@@ -74,16 +79,16 @@ class AblationRow:
             return str(self.evaluation.options.get("encoder", ""))
         return ""
 
-    def counted(self, names: Iterable[str]) -> str:
+    def describe_counts(self, names: Iterable[str]) -> str:
         """Return over how many some measures were taken: ``200 instances, 60/12 images`` where they differ."""
         found: dict[str, dict[str, None]] = {}
         for name in names:
             if (n := self.cells[name].n) is not None:
-                found.setdefault(COLUMN_MEASURES[name].counted, {})[f"{n:,}"] = None
+                found.setdefault(COLUMN_MEASURES[name].count_label, {})[f"{n:,}"] = None
         return ", ".join(f"{'/'.join(counts)} {of}" for of, counts in found.items())
 
     @property
-    def known_words(self) -> str:
+    def known_pairs_warning(self) -> str:
         """What to bear in mind where pairs that were asked about trained the scorer or chose it; else empty."""
         if not self.known_pairs:
             return ""
@@ -92,12 +97,12 @@ class AblationRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _AvailableResults:
     """What there is of a version and split: ready scorers and usual evaluations, newest first; usual splits."""
 
     scorers: Sequence[Scorer]
-    measured: Sequence[Evaluation]
-    usual: Mapping[str, Any]
+    evaluations: Sequence[Evaluation]
+    default_splits: Mapping[str, Any]
 
 
 def ablation_table(version: DatasetVersion, split: str) -> list[AblationRow]:
@@ -106,96 +111,115 @@ def ablation_table(version: DatasetVersion, split: str) -> list[AblationRow]:
     Of several scorers the one that is nearest to the recipe counts, of equals the newest. Further points of the
     batch-size curve that were trained stand behind the paper's.
     """
-    made = _Made(
+    available = _AvailableResults(
         list(Scorer.objects.filter(project=version.project_id, version=version, is_ready=True)),
-        [one for one in evaluations_of(version.project, version) if one.split == split and is_usual(one)],
-        _usual_splits(version),
+        [
+            evaluation
+            for evaluation in finished_evaluations(version.project, version)
+            if evaluation.split == split and has_default_options(evaluation)
+        ],
+        _default_splits(version),
     )
-    return [_row(recipe, made, split) for recipe in (*recipes.all_recipes(), *_further(made))]
+    return [
+        _row(recipe, available, split)
+        for recipe in (*recipes.all_recipes(), *_extra_batch_recipes(available))
+    ]
 
 
-def _usual_splits(version: DatasetVersion) -> Mapping[str, Any]:
+def _default_splits(version: DatasetVersion) -> Mapping[str, Any]:
     try:
-        found = usual_splits(version)
+        found = default_splits(version)
     except Refused:  # nothing could be trained here now
         return {}
     return found.as_json()
 
 
-def _further(made: _Made) -> list[Recipe]:
+def _extra_batch_recipes(available: _AvailableResults) -> list[Recipe]:
     known = {recipe.name for recipe in recipes.all_recipes()}
-    named = {one.recipe for one in made.scorers}.union(*map(recipes_of, made.measured)) - known
+    named = {scorer.recipe for scorer in available.scorers}.union(
+        *map(evaluation_recipes, available.evaluations)
+    ) - known
     sizes = {name.removeprefix("batch-") for name in named if name.startswith("batch-")}
-    return [recipes.with_batch_size(size) for size in sorted(int(one) for one in sizes if one.isdecimal())]
+    return [
+        recipes.batch_size_recipe(size)
+        for size in sorted(int(scorer) for scorer in sizes if scorer.isdecimal())
+    ]
 
 
-def _row(recipe: Recipe, made: _Made, split: str) -> AblationRow:
+def _row(recipe: Recipe, available: _AvailableResults, split: str) -> AblationRow:
     if recipe.kind is RecipeKind.OTHERS:
         return AblationRow(recipe, RowState.OTHERS, _cells(recipe, split, []))
     if recipe.kind is RecipeKind.BOUND:
-        return _bound(recipe, made, split)
-    sources = sources_of(recipe, made.measured, made.usual)
-    first = sources[0] if sources else None
-    scorer = first.scorer if first is not None else scorer_of(recipe, made.scorers, made.usual)
+        return _bound_row(recipe, available, split)
+    evaluations = recipe_evaluations(recipe, available.evaluations, available.default_splits)
+    first = evaluations[0] if evaluations else None
+    scorer = (
+        first.scorer
+        if first is not None
+        else recipe_scorer(recipe, available.scorers, available.default_splits)
+    )
     state = RowState.MADE if first else RowState.TRAINED if scorer else RowState.MISSING
     return AblationRow(
         recipe,
         state,
-        _cells(recipe, split, sources),
+        _cells(recipe, split, evaluations),
         scorer,
         first,
-        differs=[
-            *(differences(recipe, scorer, made.usual) if scorer is not None else ()),
-            *(_older_boxes(first, made.measured) if first is not None else ()),
-            *(_untrained(recipe, first) if first is not None else ()),
+        differences=[
+            *(training_differences(recipe, scorer, available.default_splits) if scorer is not None else ()),
+            *(_describe_older_boxes(first, available.evaluations) if first is not None else ()),
+            *(_describe_untrained_shortcut(recipe, first) if first is not None else ()),
         ],
         known_pairs=first.provenance.get("pairs_known_from_training", 0) if first is not None else 0,
         pairs=first.figures.get("retrieval", {}).get("instances") if first is not None else None,
     )
 
 
-def _older_boxes(found: Evaluation, measured: Iterable[Evaluation]) -> list[str]:
+def _describe_older_boxes(evaluation: Evaluation, evaluations: Iterable[Evaluation]) -> list[str]:
     """Return in words that a row took an earlier run of proposed boxes than others on the page."""
-    run, newest = boxes_of(found), max((boxes_of(one) or 0 for one in measured), default=0)
+    run, newest = (
+        proposal_run_number(evaluation),
+        max((proposal_run_number(other) or 0 for other in evaluations), default=0),
+    )
     return [f"boxes of run {run}, not {newest}"] if run is not None and run < newest else []
 
 
-def _untrained(recipe: Recipe, found: Evaluation) -> list[str]:
+def _describe_untrained_shortcut(recipe: Recipe, evaluation: Evaluation) -> list[str]:
     """Return in words that a row's shortcut is not the one that its note tells of, which other pairs taught."""
     second_choices = SHORTCUTS.get(recipe.kind, ())[1:]
-    if found.options.get(SHORTCUT) not in second_choices:
+    if evaluation.options.get(SHORTCUT) not in second_choices:
         return []
     return ["cosines with the clue itself, no ridge regression"]
 
 
-def _cells(recipe: Recipe, split: str, sources: Sequence[Evaluation]) -> dict[str, Cell]:
+def _cells(recipe: Recipe, split: str, evaluations: Sequence[Evaluation]) -> dict[str, Cell]:
     return {
-        name: _cell(recipe, name, split, source_of(measure, sources), measure.path)
+        name: _cell(recipe, name, split, first_with_measure(measure, evaluations), measure.path)
         for name, measure in COLUMN_MEASURES.items()
     }
 
 
-def _bound(recipe: Recipe, made: _Made, split: str) -> AblationRow:
+def _bound_row(recipe: Recipe, available: _AvailableResults, split: str) -> AblationRow:
     """Return what people reach and what the boxes allow, each figure from the newest evaluation that has it."""
-    found = {name: bound_source(name, made.measured) for name in COLUMNS}
+    found = {name: bound_evaluation(name, available.evaluations) for name in COLUMNS}
     cells = {
         name: _cell(recipe, name, split, source, BOUND_PATHS.get(name, COLUMN_MEASURES[name].path))
         for name, source in found.items()
     }
-    shown = found["comparison"] or next((one for one in found.values() if one is not None), None)
+    shown = found["comparison"] or next((source for source in found.values() if source is not None), None)
     return AblationRow(recipe, RowState.MADE if shown else RowState.MISSING, cells, evaluation=shown)
 
 
 def _cell(recipe: Recipe, name: str, split: str, source: Evaluation | None, path: tuple[str, str]) -> Cell:
-    paper = recipe.of_paper(name, split)
+    paper = recipe.paper_value(name, split)
     if source is None:
         return Cell(paper)
-    found = figure_of(source.figures, path)
-    n = count_of(source.figures, COLUMN_MEASURES[name])
+    found = get_figure(source.figures, path)
+    n = get_count(source.figures, COLUMN_MEASURES[name])
     return Cell(paper, found.get("value"), found.get("low"), found.get("high"), n)
 
 
-def curve(rows: Iterable[AblationRow]) -> list[tuple[int, AblationRow]]:
+def batch_size_curve(rows: Iterable[AblationRow]) -> list[tuple[int, AblationRow]]:
     """Return the points of the batch-size curve by size."""
     points = [
         (int(row.recipe.changes["batch_size"]), row) for row in rows if BATCH_CURVE in row.recipe.tables

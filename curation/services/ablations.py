@@ -12,11 +12,11 @@ from curation.records import InvalidInput
 from curation.scorer import recipes
 from curation.scorer.config import TrainingConfig
 from curation.scorer.recipes import BATCH_CURVE, Recipe, RecipeKind
-from curation.selectors.ablations import FURTHER, recipes_of
+from curation.selectors.ablations import FURTHER_RECIPES, evaluation_recipes
 from curation.selectors.jobs import ABLATIONS
 from curation.selectors.scorers import split_counts
 from curation.services.options import check_at_least
-from curation.services.scorer_splits import VAL_SHARE, Splits, chosen_splits
+from curation.services.scorer_splits import VAL_SHARE, TrainingSplits, choose_splits
 from curation.services.splits import check_split
 from hits.models import Job
 from hits.services.errors import Refused
@@ -47,7 +47,7 @@ class AblationOptions:
         for name in ("steps", "epochs", "batch_size", "chunk_size", "seed"):
             check_at_least(name, getattr(self, name), 0)
         try:
-            chosen(self)
+            selected_recipes(self)
         except InvalidInput as error:
             raise Refused(str(error)) from error
 
@@ -58,23 +58,25 @@ class AblationOptions:
         return cls(**(dict(given) | lists))
 
 
-def chosen(options: AblationOptions) -> list[Recipe]:
+def selected_recipes(options: AblationOptions) -> list[Recipe]:
     """Return the recipes to be made, in the order of the paper, those that train before those that share a scorer.
 
     Raises:
         InvalidInput: a name or a batch size that cannot be.
     """
-    named = [recipes.get(name) for name in options.recipes]
-    if not named and not options.batch_sizes:
-        named = [one for one in recipes.all_recipes() if one.is_ours]
-    named += [recipes.with_batch_size(size) for size in sorted(set(options.batch_sizes))]
-    foreign = [one.name for one in named if not one.is_ours]
+    selected = [recipes.get_recipe(name) for name in options.recipes]
+    if not selected and not options.batch_sizes:
+        selected = [recipe for recipe in recipes.all_recipes() if recipe.is_supported]
+    selected += [recipes.batch_size_recipe(size) for size in sorted(set(options.batch_sizes))]
+    foreign = [recipe.name for recipe in selected if not recipe.is_supported]
     if foreign:
-        raise InvalidInput(f"recipe: {foreign[0]} is not trained here; use {', '.join(recipes.ours())}")
-    return sorted(named, key=lambda one: one.kind is RecipeKind.EVALUATED)
+        raise InvalidInput(
+            f"recipe: {foreign[0]} is not trained here; use {', '.join(recipes.supported_names())}"
+        )
+    return sorted(selected, key=lambda recipe: recipe.kind is RecipeKind.EVALUATED)
 
 
-def config_of(recipe: Recipe, options: AblationOptions) -> TrainingConfig:
+def training_config(recipe: Recipe, options: AblationOptions) -> TrainingConfig:
     """Return the settings of a recipe's training with what the options change.
 
     Raises:
@@ -90,33 +92,33 @@ def config_of(recipe: Recipe, options: AblationOptions) -> TrainingConfig:
     ):
         if value:
             changes[name] = value
-    made = recipe.config(model=options.model, **changes)
-    if not options.steps or made.max_steps >= made.warmup_steps:
-        return made
+    config = recipe.config(model=options.model, **changes)
+    if not options.steps or config.max_steps >= config.warmup_steps:
+        return config
     # A run that is shorter than its warm-up would never reach its rate, nor see a checkpoint.
     return replace(
-        made,
-        warmup_steps=min(made.warmup_steps, options.steps // 10),
-        checkpoint_every=min(made.checkpoint_every, max(1, options.steps // 2)),
+        config,
+        warmup_steps=min(config.warmup_steps, options.steps // 10),
+        checkpoint_every=min(config.checkpoint_every, max(1, options.steps // 2)),
     )
 
 
-def usual_splits(version: DatasetVersion, *, seed: int = 0) -> Splits:
+def default_splits(version: DatasetVersion, *, seed: int = 0) -> TrainingSplits:
     """Return which pairs of a version train and validate when nobody says otherwise, as every row's scorer does.
 
     Raises:
-        Refused: see ``chosen_splits``.
+        Refused: see ``choose_splits``.
     """
-    return chosen_splits(split_counts(version), None, None, share=VAL_SHARE, seed=seed)
+    return choose_splits(split_counts(version), None, None, share=VAL_SHARE, seed=seed)
 
 
 @transaction.atomic
-def keep_row(*, evaluation: Evaluation, recipe: Recipe) -> None:
+def add_recipe_to_evaluation(*, evaluation: Evaluation, recipe: Recipe) -> None:
     """Write down that an evaluation stands in a row, though it may have been made for another. Repeatable."""
     row = Evaluation.objects.select_for_update().get(pk=evaluation.pk)
-    if recipe.name in recipes_of(row):
+    if recipe.name in evaluation_recipes(row):
         return
-    row.options[FURTHER] = [*row.options.get(FURTHER, []), recipe.name]
+    row.options[FURTHER_RECIPES] = [*row.options.get(FURTHER_RECIPES, []), recipe.name]
     row.save(update_fields=["options"])
 
 
@@ -130,7 +132,7 @@ def request_ablations(
         Conflict: ablations of this version are under way.
     """
     check_split(version, options.split)
-    count = len(chosen(options))
+    count = len(selected_recipes(options))
     return jobs.enqueue(
         task=ABLATIONS,
         title=f"Make {count} row{'s' * (count != 1)} of the paper’s tables for {version.name}",

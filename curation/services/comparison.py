@@ -16,31 +16,31 @@ from curation.negatives.options import (
     Disqualification,
     Diversity,
     FloorWhen,
-    Keep,
-    Length,
+    KeepRule,
+    LengthPreference,
     Order,
     SameImage,
     Strictness,
     VerbatimCap,
-    choose,
+    parse_choice,
 )
 from curation.records import InvalidInput
 from curation.selectors import pairs as collected
 from curation.selectors.jobs import COMPARISON_ROUND
-from curation.services.scorers import resolved_encoder
+from curation.services.scorers import resolve_encoder
 from curation.services.versions import check_selection
 from curation.versions.selection import Selection
 from hits.models import Batch, Job, Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
-from hits.services.launching.terms import Terms
-from validation.domain.judging.quality_check_types import Rates
+from hits.services.launching.terms import LaunchTerms
+from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.services.judging import RoundPlan, launch_comparison
 
-PER_PAGE = (5, 10)
-REASON_LENGTH = 200
+PAGE_SIZES = (5, 10)
+MAX_REASON_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +63,22 @@ class RoundOptions:
     linkage: str = Linkage.AVERAGE.value
     seed: int = 0
     split: str = ""
-    keep: str = Keep.RANDOM.value
+    keep: str = KeepRule.RANDOM.value
     strictness: str = Strictness.ABOVE.value
     same_image: str = SameImage.ALLOWED.value
     floor_when: str = FloorWhen.TURN.value
     order: str = Order.GIVEN.value
     disqualification: str = Disqualification.GLOBAL.value
     verbatim_cap: str = VerbatimCap.BEFORE_FLOOR.value
-    promise_length: str = Length.LONGER.value
+    promise_length: str = LengthPreference.LONGER.value
     selection: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         try:
             Selection.from_json(self.selection)
-            self.rules()
-            choose(Linkage, self.linkage, "linkage")
-            choose(Keep, self.keep, "keep")
+            self.builder_options()
+            parse_choice(Linkage, self.linkage, "linkage")
+            parse_choice(KeepRule, self.keep, "keep")
         except InvalidInput as error:
             raise Refused(str(error)) from error
         if self.size < 2:  # noqa: PLR2004 - one inference cannot be compared
@@ -88,27 +88,27 @@ class RoundOptions:
         if self.seed < 0:
             raise Refused(f"seed: {self.seed} is negative; use 0 or more")
 
-    def rules(self) -> ComparisonSetOptions:
+    def builder_options(self) -> ComparisonSetOptions:
         """The rules as the builder takes them. Raises InvalidInput for a value that is none."""
         return ComparisonSetOptions(
             size=self.size,
             min_candidates=self.min_candidates,
             max_verbatim=self.max_verbatim,
-            diversity=choose(Diversity, self.diversity, "diversity"),
+            diversity=parse_choice(Diversity, self.diversity, "diversity"),
             weight=self.weight,
             promise_weight=self.promise_weight,
-            strictness=choose(Strictness, self.strictness, "strictness"),
-            same_image=choose(SameImage, self.same_image, "same_image"),
-            floor_when=choose(FloorWhen, self.floor_when, "floor_when"),
-            order=choose(Order, self.order, "order"),
-            disqualification=choose(Disqualification, self.disqualification, "disqualification"),
-            verbatim_cap=choose(VerbatimCap, self.verbatim_cap, "verbatim_cap"),
-            promise_length=choose(Length, self.promise_length, "promise_length"),
+            strictness=parse_choice(Strictness, self.strictness, "strictness"),
+            same_image=parse_choice(SameImage, self.same_image, "same_image"),
+            floor_when=parse_choice(FloorWhen, self.floor_when, "floor_when"),
+            order=parse_choice(Order, self.order, "order"),
+            disqualification=parse_choice(Disqualification, self.disqualification, "disqualification"),
+            verbatim_cap=parse_choice(VerbatimCap, self.verbatim_cap, "verbatim_cap"),
+            promise_length=parse_choice(LengthPreference, self.promise_length, "promise_length"),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class JudgesPage:
+class JudgePageOptions:
     """What judges see beside the region, and how many candidates at a time.
 
     ``reference`` is the inference that was written for the region. The paper's text speaks of neither.
@@ -119,8 +119,10 @@ class JudgesPage:
     per_page: int = 10
 
     def __post_init__(self) -> None:
-        if self.per_page not in PER_PAGE:
-            raise Refused(f"per_page: {self.per_page} is not offered; use {' or '.join(map(str, PER_PAGE))}")
+        if self.per_page not in PAGE_SIZES:
+            raise Refused(
+                f"per_page: {self.per_page} is not offered; use {' or '.join(map(str, PAGE_SIZES))}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class BuiltRound:
 
 def splits_in_use(project: Project) -> list[str]:
     """Return the splits of the photos that accepted pairs are about; empty text is no split."""
-    return sorted(set(collected.accepted(project).order_by().values_list("image__split", flat=True)))
+    return sorted(set(collected.accepted_pairs(project).order_by().values_list("image__split", flat=True)))
 
 
 def request_comparison_round(
@@ -185,8 +187,8 @@ def request_comparison_round(
     chosen = options or RoundOptions()
     if encoder == POOLED_ENCODER:
         raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use {DEFAULT_ENCODER} or clip:…")
-    encoder = resolved_encoder(project, encoder)
-    pairs = collected.accepted(project).count()
+    encoder = resolve_encoder(project, encoder)
+    pairs = collected.accepted_pairs(project).count()
     if not pairs:
         raise Refused("observations: none is approved yet; approve submissions first")
     check_selection(project, Selection.from_json(chosen.selection))
@@ -249,23 +251,25 @@ def store_round(
 
 
 @transaction.atomic
-def leave_out(*, item: ComparisonSet, why: str, by: AbstractBaseUser | None) -> None:
+def leave_out_set(*, item: ComparisonSet, reason: str, by: AbstractBaseUser | None) -> None:
     """Leave a set out of its round's launch, or with an empty ``why`` take it back. Repeatable.
 
     Raises:
         Refused: the reason is too long.
         Conflict: the round was launched already.
     """
-    reason = " ".join(why.split())
-    if len(reason) > REASON_LENGTH:
-        raise Refused(f"reason: {len(reason)} characters; say it in {REASON_LENGTH}")
-    found = ComparisonRound.objects.select_for_update().get(pk=item.round_id)
-    if found.batch_id is not None:
+    text = " ".join(reason.split())
+    if len(text) > MAX_REASON_LENGTH:
+        raise Refused(f"reason: {len(text)} characters; say it in {MAX_REASON_LENGTH}")
+    comparison_round = ComparisonRound.objects.select_for_update().get(pk=item.round_id)
+    if comparison_round.batch_id is not None:
         raise Conflict("This round was launched already; its batch is on the judging page.")
-    if not ComparisonSet.objects.filter(pk=item.pk).exclude(left_out=reason).update(left_out=reason):
+    if not ComparisonSet.objects.filter(pk=item.pk).exclude(left_out=text).update(left_out=text):
         return
-    action = "comparison.leave_out" if reason else "comparison.take_back"
-    audit.record(project=found.project, actor=by, action=action, subject=found.pk, set=item.rank)
+    action = "comparison.leave_out" if text else "comparison.take_back"
+    audit.record(
+        project=comparison_round.project, actor=by, action=action, subject=comparison_round.pk, set=item.rank
+    )
 
 
 def launch_comparison_batch(
@@ -274,10 +278,10 @@ def launch_comparison_batch(
     by: AbstractBaseUser | None,
     limit: int | None = None,
     name: str = "",
-    terms: Terms | None = None,
-    page: JudgesPage = JudgesPage(),
-    rates: Rates | None = None,
-    once: str = "",
+    terms: LaunchTerms | None = None,
+    page: JudgePageOptions = JudgePageOptions(),
+    rates: CheckRates | None = None,
+    idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
     """Launch a round's most promising sets for rating, once, without those that were left out.
 
@@ -285,7 +289,7 @@ def launch_comparison_batch(
         limit: at most so many sets, best first; all when absent.
         page: what judges see.
         rates: how many controls are mixed in; none when absent.
-        once: names the wish to launch; a repeated one gets the first one's batch.
+        idempotency_key: a second launch with the same key returns the first one's batch.
 
     Raises:
         Refused: the round has no sets, a set lost one of its pairs, or there is nothing to make controls of.
@@ -295,7 +299,7 @@ def launch_comparison_batch(
         raise Refused(f"limit: {limit} is too few; launch at least one set")
     with transaction.atomic():
         ComparisonRound.objects.select_for_update().get(pk=round.pk)  # nobody leaves a set out meanwhile
-        planned = _planned(round, limit, page)
+        planned = _plan_sets(round, limit, page)
         batch, job = launch_comparison(
             project=round.project,
             sets=planned,
@@ -308,8 +312,8 @@ def launch_comparison_batch(
                 "encoder": round.encoder,
                 "judges_see": asdict(page),
             },
-            plan=RoundPlan(rates=rates or Rates()),
-            once=once,
+            plan=RoundPlan(rates=rates or CheckRates()),
+            idempotency_key=idempotency_key,
         )
         unlaunched = Q(batch__isnull=True) | Q(batch=batch)
         if not ComparisonRound.objects.filter(unlaunched, pk=round.pk).update(batch=batch):
@@ -318,41 +322,41 @@ def launch_comparison_batch(
     return batch, job
 
 
-def launchable(round: ComparisonRound) -> "QuerySet[ComparisonSet]":
+def launchable_sets(round: ComparisonRound) -> "QuerySet[ComparisonSet]":
     """Return the sets of a round that nobody left out, the most promising first."""
     return round.sets.filter(left_out="").order_by("rank")
 
 
-def _no_sets(round: ComparisonRound) -> str:
+def _explain_no_sets(round: ComparisonRound) -> str:
     if round.sets.exists():
         return "all of this round were left out; take some back"
     return "this round has none; build one with a lower floor or from more pairs"
 
 
-def _planned(round: ComparisonRound, limit: int | None, page: JudgesPage) -> list[SetToJudge]:
-    sets = list(launchable(round).select_related("observation")[:limit])
+def _plan_sets(round: ComparisonRound, limit: int | None, page: JudgePageOptions) -> list[SetToJudge]:
+    sets = list(launchable_sets(round).select_related("observation")[:limit])
     if not sets:
-        raise Refused(f"sets: {_no_sets(round)}")
-    texts = _texts(round.project, sets)
-    return [_to_judge(item, texts, page) for item in sets]
+        raise Refused(f"sets: {_explain_no_sets(round)}")
+    texts = _pairs_by_id(round.project, sets)
+    return [_set_to_judge(item, texts, page) for item in sets]
 
 
-def _texts(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Pair]:
-    wanted = {key for item in sets for key in item.chosen}
-    return {row.instance_id: row for row in collected.accepted(project) if row.instance_id in wanted}
+def _pairs_by_id(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Pair]:
+    required = {key for item in sets for key in item.chosen}
+    return {row.instance_id: row for row in collected.accepted_pairs(project) if row.instance_id in required}
 
 
-def _to_judge(item: ComparisonSet, texts: dict[str, Pair], page: JudgesPage) -> SetToJudge:
-    lost = [key for key in item.chosen if key not in texts]
-    if lost:
+def _set_to_judge(item: ComparisonSet, texts: dict[str, Pair], page: JudgePageOptions) -> SetToJudge:
+    missing = [key for key in item.chosen if key not in texts]
+    if missing:
         raise Refused(
-            f"set {item.rank}: the pair {lost[0]} is no longer accepted or its image was taken down; "
+            f"set {item.rank}: the pair {missing[0]} is no longer accepted or its image was taken down; "
             "build a new round"
         )
     gold = item.observation
     return SetToJudge(
         id=str(item.pk),
-        gold=gold.instance_id,
+        own_pair_id=gold.instance_id,
         image_id=gold.image.pk,
         boxes=gold.boxes,
         candidates=[CandidateToRate(key, texts[key].inference) for key in item.chosen],

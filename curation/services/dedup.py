@@ -12,22 +12,22 @@ from django.utils import timezone
 
 from curation.dedup.cuts import ByDistance, ByFraction, ByNumber, Cut, Linkage
 from curation.features.encoder import POOLED_ENCODER
-from curation.models import DuplicateRun, DuplicateRunState, LeakReading, LeakVerdict, Source
+from curation.models import DuplicateRun, DuplicateRunState, LeakReview, LeakVerdict, Source
 from curation.selectors import duplicates
 from curation.selectors.jobs import DEDUPLICATE
-from curation.services.leakage import which_stays
-from curation.services.sources import TITLES
+from curation.services.leakage import choose_kept_image
+from curation.services.sources import SOURCE_TITLES
 from hits.models import Image, Job, Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
-from hits.services.images.duplicates import add_duplicates, mark_duplicates, offer_again, restore_marks
+from hits.services.images.duplicates import add_duplicates, mark_duplicates, restore_marks, unmark_duplicate
 from hits.services.jobs import jobs
 
-KEEPS = ("random", "medoid", "largest", "first")
+KEEP_METHODS = ("random", "medoid", "largest", "first")
 MIB = 2**20
 MEMORY_MIB = 2048  # curation.dedup.hierarchical's own limit; that module is not for the web process
-LEAST_MEMORY_MIB = 64
-MOST_KEPT_TOGETHER = 60  # photos of a group; each pair of them is a decision
+MIN_MEMORY_MIB = 64
+MAX_GROUP_SIZE = 60  # photos of a group; each pair of them is a decision
 # The greatest distance at which photos are taken for near copies when nothing else is asked for. For
 # EfficientNet-lite0 it was measured on 104 COCO photographs (tests/benchmarks/near_copies.py): no two of them come
 # closer than 0.26, while of copies at half size, mirrored, brighter, cropped by 5 or 12 % or saved at JPEG quality 60
@@ -51,7 +51,7 @@ class DedupOptions:
     preview, and ``set_aside_duplicates`` is an act of its own.
 
     The paper clusters into 80K and keeps a random member of each; linkage and metric are not stated there.
-    Source: paper 000 A.2. ``distance`` is in the linkage's own unit, see ``ByDistance``. ``keep`` names the one kept:
+    Source: paper 000 A.2. ``distance`` is in the linkage's own unit, see ``ByDistance``. ``keep_group`` names the one kept:
     a random member by ``seed``, the medoid, the largest in pixels, or the oldest. ``encoder`` is a name that
     ``curation.features`` knows; empty is the default. ``source``: only images of that collection are clustered, as
     the paper did with Visual Genome; empty stands for all. ``memory_mib`` is the most that clustering takes beside
@@ -82,15 +82,15 @@ class DedupOptions:
             raise Refused(f"distance: {self.distance:g} is none; use 0 or more, for instance 0.1")
         if self.linkage not in set(Linkage):
             raise Refused(f"linkage: {self.linkage!r}; use {', '.join(Linkage)}")
-        if self.keep not in KEEPS:
-            raise Refused(f"keep: {self.keep!r}; use {', '.join(KEEPS)}")
+        if self.keep not in KEEP_METHODS:
+            raise Refused(f"keep: {self.keep!r}; use {', '.join(KEEP_METHODS)}")
         if self.seed < 0:
             raise Refused(f"seed: {self.seed} is negative; use 0 or more")
         if self.source not in {"", *Source}:
             raise Refused(f"source: {self.source!r}; use {', '.join(Source)}, or none for all photos")
-        if self.memory_mib < LEAST_MEMORY_MIB:
+        if self.memory_mib < MIN_MEMORY_MIB:
             raise Refused(
-                f"memory: {self.memory_mib} MiB is too little for any clustering; use at least {LEAST_MEMORY_MIB}"
+                f"memory: {self.memory_mib} MiB is too little for any clustering; use at least {MIN_MEMORY_MIB}"
             )
 
     @property
@@ -99,9 +99,9 @@ class DedupOptions:
         return self.memory_mib * MIB
 
     @property
-    def of_source(self) -> str:
+    def source_suffix(self) -> str:
         """The words that say which images are meant, to be put behind them: “ of VCR”; nothing for all."""
-        return f" of {TITLES[Source(self.source)]}" if self.source else ""
+        return f" of {SOURCE_TITLES[Source(self.source)]}" if self.source else ""
 
     @property
     def cut(self) -> Cut:
@@ -127,7 +127,7 @@ def request_deduplication(
         Conflict: one is under way.
     """
     chosen = DedupOptions(**options)
-    count, of = duplicates.standing(project, chosen.source), chosen.of_source
+    count, of = duplicates.count_images(project, chosen.source), chosen.source_suffix
     if count < 2:  # noqa: PLR2004 - one image has no duplicate
         raise Refused(f"images: there are fewer than two{of}; import some first")
     if chosen.clusters is not None and chosen.clusters > count:
@@ -147,7 +147,7 @@ def request_deduplication(
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class MarkCounts:
     """What a run did to a project's marks.
 
     marked: how many of the images looked at are marked now. set_aside_again: images that the groups alone would
@@ -168,16 +168,16 @@ def store_preview(
     encoder: str,
     clusters: int,
     groups: Sequence[Mapping[str, Any]],
-    looked_at: Sequence[int],
+    compared_images: Sequence[int],
     by: AbstractBaseUser | None = None,
 ) -> DuplicateRun:
     """Keep what a run found, and empty earlier previews, which it takes the place of; no photo is touched.
 
     Args:
-        groups, looked_at: as the row has them (``DuplicateRun``).
+        groups, compared_images: as the row has them (``DuplicateRun``).
     """
     DuplicateRun.objects.filter(project=project, state=DuplicateRunState.PREVIEW).update(
-        groups=[], looked_at=[]
+        groups=[], compared_images=[]
     )
     return DuplicateRun.objects.create(
         project=project,
@@ -185,13 +185,13 @@ def store_preview(
         encoder=encoder[:200],
         clusters=clusters,
         groups=list(groups),
-        looked_at=list(looked_at),
+        compared_images=list(compared_images),
         created_by_id=by.pk if by else None,
     )
 
 
 @transaction.atomic
-def set_aside_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) -> Marks:
+def set_aside_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) -> MarkCounts:
     """Set the photos of a preview aside, as people's decisions leave its groups by now. Repeatable.
 
     Raises:
@@ -207,11 +207,11 @@ def set_aside_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = Non
         run.refresh_from_db()
         if run.state == DuplicateRunState.UNDONE:
             raise Conflict("it was undone; run the de-duplication again")
-        return Marks(**run.outcome)
-    groups = {group.kept: group.members for group in duplicates.found_groups(run)}
-    before = duplicates.marks(project)
-    marks = store_groups(project=project, groups=groups, among=run.looked_at, by=by)
-    after = duplicates.marks(project)
+        return MarkCounts(**run.outcome)
+    groups = {group.kept: group.members for group in duplicates.current_groups(run)}
+    before = duplicates.kept_image_ids(project)
+    marks = store_duplicate_groups(project=project, groups=groups, compared_images=run.compared_images, by=by)
+    after = duplicates.kept_image_ids(project)
     changed = {
         str(image): [before.get(image), after.get(image)]
         for image in sorted({*before, *after})
@@ -244,57 +244,59 @@ def undo_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) ->
             raise Conflict("none of its photos were set aside yet")
         return 0
     run.refresh_from_db()
-    now = duplicates.marks(run.project)
+    current = duplicates.kept_image_ids(run.project)
     unchanged = {
-        int(image): before for image, (before, after) in run.changed.items() if now.get(int(image)) == after
+        int(image): before
+        for image, (before, after) in run.changed.items()
+        if current.get(int(image)) == after
     }
     return restore_marks(project=run.project, marks=unchanged, by=by)
 
 
 @transaction.atomic
-def keep_all(*, project: Project, images: Sequence[int], by: AbstractBaseUser) -> None:
+def keep_group(*, project: Project, images: Sequence[int], by: AbstractBaseUser) -> None:
     """Say that the photos of a group are different ones, and offer all of them. Later runs respect it. Repeatable.
 
     Raises:
-        Refused: fewer than two photos, more than ``MOST_KEPT_TOGETHER``, or one of another project.
+        Refused: fewer than two photos, more than ``MAX_GROUP_SIZE``, or one of another project.
     """
     if len(images) < 2:  # noqa: PLR2004 - one photo is no group
         raise Refused("photos: a group has two or more")
-    if len(images) > MOST_KEPT_TOGETHER:
+    if len(images) > MAX_GROUP_SIZE:
         raise Refused(
-            f"photos: the group has {len(images)}, and {MOST_KEPT_TOGETHER} at most can be kept in one act; "
+            f"photos: the group has {len(images)}, and {MAX_GROUP_SIZE} at most can be kept in one act; "
             "a smaller distance divides it"
         )
     known = set(Image.objects.filter(project=project, pk__in=images).values_list("pk", flat=True))
     if missing := set(images) - known:
         raise Refused(f"image {min(missing)} is not in this project")
-    pairs = set(combinations(sorted(set(images)), 2)) - duplicates.called_different(project)
-    LeakReading.objects.bulk_create(
+    pairs = set(combinations(sorted(set(images)), 2)) - duplicates.pairs_marked_different(project)
+    LeakReview.objects.bulk_create(
         [
-            LeakReading(first_id=first, second_id=second, verdict=LeakVerdict.DIFFERENT, by_id=by.pk)
+            LeakReview(first_id=first, second_id=second, verdict=LeakVerdict.DIFFERENT, by_id=by.pk)
             for first, second in sorted(pairs)
         ]
     )
-    behind = duplicates.marks(project)
+    kept_ids = duplicates.kept_image_ids(project)
     for image in images:
-        if behind.get(image) in known:
-            offer_again(project=project, image=image, by=by)
+        if kept_ids.get(image) in known:
+            unmark_duplicate(project=project, image=image, by=by)
     if pairs:
         audit.record(project=project, actor=by, action="images.keep_all", images=len(images))
 
 
 @transaction.atomic
-def store_groups(
+def store_duplicate_groups(
     *,
     project: Project,
     groups: Mapping[int, Sequence[int]],
-    among: Collection[int],
+    compared_images: Collection[int],
     by: AbstractBaseUser | None = None,
-) -> Marks:
+) -> MarkCounts:
     """Keep what a run found, and what people decided before.
 
     Of two images that people call the same and one of which was set aside until now, at most one is offered again:
-    where the groups offer both, the one that ``which_stays`` names is kept. An image that somebody offered again is
+    where the groups offer both, the one that ``choose_kept_image`` names is kept. An image that somebody offered again is
     marked by groups only.
 
     Args:
@@ -303,34 +305,36 @@ def store_groups(
     Raises:
         Refused: as ``mark_duplicates``.
     """
-    pairs, freed = duplicates.called_same(project), duplicates.offered_again(project)
-    mark_duplicates(project=project, groups=groups, among=among, by=by)
-    again = _set_aside_again(project, pairs, freed, by)
+    pairs, reoffered = duplicates.pairs_marked_same(project), duplicates.reoffered_image_ids(project)
+    mark_duplicates(project=project, groups=groups, examined=compared_images, by=by)
+    set_aside_again = _apply_same_verdicts(project, pairs, reoffered, by)
     members = {member for group in groups.values() for member in group}
-    marked = set(duplicates.marked(project).values_list("pk", flat=True))
-    return Marks(
-        marked=len(marked.intersection(among)),
-        set_aside_again=again,
-        marked_though_offered_again=len(freed & members),
+    marked = set(duplicates.marked_images(project).values_list("pk", flat=True))
+    return MarkCounts(
+        marked=len(marked.intersection(compared_images)),
+        set_aside_again=set_aside_again,
+        marked_though_offered_again=len(reoffered & members),
     )
 
 
-def _set_aside_again(
-    project: Project, pairs: Sequence[tuple[Image, Image]], freed: set[int], by: AbstractBaseUser | None
+def _apply_same_verdicts(
+    project: Project, pairs: Sequence[tuple[Image, Image]], reoffered: set[int], by: AbstractBaseUser | None
 ) -> int:
     """Set one of each pair aside where the run's groups offer both; return how many were.
 
     Who is kept follows one order in all pairs, so no image is put behind one that it is kept before.
     """
-    offered = duplicates.on_offer(project) if pairs else set()
+    offered = duplicates.offered_image_ids(project) if pairs else set()
     count = 0
     for pair in pairs:
         if not offered.issuperset(image.pk for image in pair):
             continue
-        kept, away = which_stays(*pair)
-        if away.pk in freed:
-            kept, away = away, kept
-        if Image.objects.filter(pk=away.pk, duplicate_of__isnull=True).exists():  # no earlier pair's choice
-            add_duplicates(project=project, kept=kept.pk, duplicates=[away.pk], by=by)
+        kept, duplicate = choose_kept_image(*pair)
+        if duplicate.pk in reoffered:
+            kept, duplicate = duplicate, kept
+        if Image.objects.filter(
+            pk=duplicate.pk, duplicate_of__isnull=True
+        ).exists():  # no earlier pair's choice
+            add_duplicates(project=project, retained=kept.pk, duplicates=[duplicate.pk], by=by)
             count += 1
     return count

@@ -10,19 +10,19 @@ from curation.models import DatasetVersion
 from curation.records import InvalidInput
 from curation.selectors import versions as stored
 from curation.selectors.jobs import PLAN
-from curation.services.versions import Report, plan_version, state_of
-from curation.versions.difference import Difference, Key, difference
+from curation.services.versions import ProgressReport, plan_version, project_state
+from curation.versions.difference import Difference, Key, compare_rows
 from curation.versions.families import family_of
 from curation.versions.plan import Plan
-from curation.versions.selection import WORDS
+from curation.versions.selection import REASON_LABELS
 from curation.versions.splits import UnknownSplit
 from hits.domain.hashing import content_sha256
 from hits.models import Job
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 
-SHOWN_ROWS = 50
-AT_ONCE = 2000  # pairs that are planned while a page is made
+MAX_SHOWN_ROWS = 50
+MAX_INLINE_PAIRS = 2000  # pairs that are planned while a page is made
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ def draft_contents(version: DatasetVersion) -> DraftContents:
     Raises:
         Refused: a photo's split is unknown.
     """
-    pairs = family_of(version.project).candidates(version)
-    if pairs <= AT_ONCE:
+    pairs = family_of(version.project).count_candidates(version)
+    if pairs <= MAX_INLINE_PAIRS:
         return DraftContents(pairs, summarise_draft(version), None)
-    job = stored.newest_plan(version)
-    kept = job.result if job is not None and job.result else {}
-    current = kept.get("state") == _fingerprint(version)
-    return DraftContents(pairs, kept["summary"] if current else None, job)
+    job = stored.newest_plan_job(version)
+    saved = job.result if job is not None and job.result else {}
+    current = saved.get("state") == _fingerprint(version)
+    return DraftContents(pairs, saved["summary"] if current else None, job)
 
 
 def request_plan(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job:
@@ -65,7 +65,7 @@ def request_plan(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job
     )
 
 
-def plan_draft(*, job: Job, version: DatasetVersion, progress: Report | None = None) -> None:
+def store_draft_summary(*, job: Job, version: DatasetVersion, progress: ProgressReport | None = None) -> None:
     """Compute what a draft would hold and keep it with the job, until rows change.
 
     Raises:
@@ -75,29 +75,29 @@ def plan_draft(*, job: Job, version: DatasetVersion, progress: Report | None = N
     jobs.set_result(job=job, state=state, summary=summarise_draft(version, progress))
 
 
-def summarise_draft(version: DatasetVersion, progress: Report | None = None) -> dict[str, Any]:
+def summarise_draft(version: DatasetVersion, progress: ProgressReport | None = None) -> dict[str, Any]:
     """Return counts, statistics, exclusions and the first changed rows of a draft as plain JSON.
 
     Raises:
         Refused: a photo's split is unknown.
     """
     family = family_of(version.project)
-    total = family.candidates(version)
+    total = family.count_candidates(version)
     try:
         plan = plan_version(version, None if progress is None else lambda done: progress.advance(done, total))
     except (UnknownSplit, InvalidInput) as error:
         raise Refused(str(error)) from error
-    earlier = stored.sealed_before(version)
-    counting, parts = family.statistics(), [part.name for part in family.compared]
+    earlier = stored.previous_sealed_version(version)
+    counter, parts = family.statistics(), [part.name for part in family.compared_parts]
     after: dict[Key, str] = {}
     for row in plan.rows:
-        counting.add(row)
+        counter.add(row)
         if row.part in parts:
             after[row.part, row.instance_id] = row.sha256
-    change = difference(stored.row_hashes(earlier, parts), after)
+    change = compare_rows(stored.row_hashes(earlier, parts), after)
     return {
         "rows": len(after),
-        "statistics": counting.result(),
+        "statistics": counter.result(),
         "exclusions": dict(plan.exclusions),
         "change": change.counts(),
         "parts": {part: list(sides) for part, sides in change.parts.items()},
@@ -109,11 +109,11 @@ def changed_rows(
     change: Difference, version: DatasetVersion, earlier: DatasetVersion | None, plan: Plan | None = None
 ) -> list[dict[str, Any]]:
     """Return the first changed rows with their text; removed ones as they stood before."""
-    wanted = [("removed", key) for key in change.removed[:SHOWN_ROWS]]
-    wanted += [("changed", key) for key in change.changed[:SHOWN_ROWS]]
-    wanted += [("added", key) for key in change.added[:SHOWN_ROWS]]
-    wanted = wanted[:SHOWN_ROWS]
-    rows = _rows(wanted, version, earlier, plan)
+    keys = [("removed", key) for key in change.removed[:MAX_SHOWN_ROWS]]
+    keys += [("changed", key) for key in change.changed[:MAX_SHOWN_ROWS]]
+    keys += [("added", key) for key in change.added[:MAX_SHOWN_ROWS]]
+    keys = keys[:MAX_SHOWN_ROWS]
+    rows = _changed_row_contents(keys, version, earlier, plan)
     photos = _photo_names(rows, version, earlier, plan)
     return [
         {
@@ -122,27 +122,27 @@ def changed_rows(
             "id": key[1],
             "row": rows[key],
             "photo": photos[key],
-            "reason": _reason(version, plan, key) if kind == "removed" else "",
+            "reason": _removal_reason(version, plan, key) if kind == "removed" else "",
         }
-        for kind, key in wanted
+        for kind, key in keys
         if key in rows
     ]
 
 
-def _rows(
-    wanted: Sequence[tuple[str, Key]],
+def _changed_row_contents(
+    keys: Sequence[tuple[str, Key]],
     version: DatasetVersion,
     earlier: DatasetVersion | None,
     plan: Plan | None,
 ) -> dict[Key, dict[str, Any]]:
     """Return changed rows: removed ones as the earlier version has them, the others as they are now."""
-    gone = [key for kind, key in wanted if kind == "removed"]
-    here = [key for kind, key in wanted if kind != "removed"]
-    rows = stored.rows_of(earlier, gone) if earlier else {}
+    removed = [key for kind, key in keys if kind == "removed"]
+    present = [key for kind, key in keys if kind != "removed"]
+    rows = stored.version_rows(earlier, removed) if earlier else {}
     if plan is None:
-        return rows | stored.rows_of(version, here)
-    for part in {part for part, _ in here}:
-        found = plan.rows_called(part, [key for one, key in here if one == part])
+        return rows | stored.version_rows(version, present)
+    for part in {part for part, _ in present}:
+        found = plan.rows_by_id(part, [key for key_part, key in present if key_part == part])
         rows |= {(part, key): row for key, row in found.items()}
     return rows
 
@@ -166,12 +166,12 @@ def _photo_names(
     return {key: names.get(url, "") for key, url in photos.items()}
 
 
-def _reason(version: DatasetVersion, plan: Plan | None, key: Key) -> str:
+def _removal_reason(version: DatasetVersion, plan: Plan | None, key: Key) -> str:
     """Return why a row of the earlier version is not in this one, in words; empty where nobody knows."""
     known: dict[str, str] = version.provenance.get("removed", {})
-    reason = plan.why_left_out(*key) if plan is not None else known.get(key[1], "")
-    return WORDS.get(reason, reason)
+    reason = plan.exclusion_reason(*key) if plan is not None else known.get(key[1], "")
+    return REASON_LABELS.get(reason, reason)
 
 
 def _fingerprint(version: DatasetVersion) -> str:
-    return content_sha256([version.selection, *(str(value) for value in state_of(version.project))])
+    return content_sha256([version.selection, *(str(value) for value in project_state(version.project))])

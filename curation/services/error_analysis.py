@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from curation.evaluation.errors import AGREEMENT
+from curation.evaluation.errors import MIN_AGREEMENT
 from curation.models import ErrorAnalysis, Evaluation, EvaluationSource
 from curation.selectors.jobs import ERROR_ANALYSIS
 from curation.services.options import check_at_least
@@ -15,7 +15,7 @@ from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 
-MOST_SHOWN = 48
+MAX_SHOWN = 48
 _HIGHEST_AGREEMENT = 100.0
 _WITHOUT_SCORES = {
     EvaluationSource.JUDGMENTS.value: "people's judgments, which are what errors are measured by"
@@ -30,17 +30,17 @@ class ErrorOptions:
     features; empty is the default one for photos. seed: of folds and intervals. shown: mistakes of each gallery.
     """
 
-    agreement: float = AGREEMENT
+    agreement: float = MIN_AGREEMENT
     encoder: str = ""
     seed: int = 0
     shown: int = 12
 
     def __post_init__(self) -> None:
         if not -_HIGHEST_AGREEMENT <= self.agreement < _HIGHEST_AGREEMENT:
-            raise Refused(f"agreement: {self.agreement:g} leaves no image; the paper uses {AGREEMENT:g}")
+            raise Refused(f"agreement: {self.agreement:g} leaves no image; the paper uses {MIN_AGREEMENT:g}")
         check_at_least("seed", self.seed, 0)
-        if not 1 <= self.shown <= MOST_SHOWN:
-            raise Refused(f"shown: {self.shown}; use 1 to {MOST_SHOWN}")
+        if not 1 <= self.shown <= MAX_SHOWN:
+            raise Refused(f"shown: {self.shown}; use 1 to {MAX_SHOWN}")
 
 
 def request_error_analysis(
@@ -84,7 +84,7 @@ def request_error_analysis(
 
 
 @transaction.atomic
-def keep_error_analysis(
+def store_error_analysis(
     *,
     analysis: ErrorAnalysis,
     figures: Mapping[str, Any],

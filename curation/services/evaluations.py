@@ -9,17 +9,17 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from curation.evaluation.shortcuts import LABELS, Shortcut
-from curation.families.sherlock.evaluation_plan import ALL, SetOptions, chosen_proposals
+from curation.families.sherlock.evaluation_plan import ALL, SetOptions, resolve_proposals
 from curation.features.encoder import POOLED_ENCODER
 from curation.models import DatasetVersion, Evaluation, EvaluationSource, Scorer
 from curation.records import InvalidInput
 from curation.selectors.evaluations import SHORTCUT
 from curation.selectors.jobs import EVALUATE
-from curation.selectors.scorers import scorer_of
+from curation.selectors.scorers import scorer_by_encoder
 from curation.services.options import check_at_least, check_one_of
-from curation.services.scorers import resolved_encoder
+from curation.services.scorers import resolve_encoder
 from curation.services.splits import check_split, check_version
-from curation.versions.splits import UnknownSplit, split_of
+from curation.versions.splits import UnknownSplit, parse_split
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
 from hits.models import Project
@@ -29,7 +29,7 @@ from hits.services.jobs import jobs
 
 JUDGMENTS_LABEL = "People"
 INFERENCE = "inference"
-LABEL, TITLE = 80, 160
+MAX_LABEL_LENGTH, MAX_TITLE_LENGTH = 80, 160
 _FILE_KINDS = (".zip", ".npy", ".json")
 
 
@@ -46,7 +46,7 @@ class EvaluationOptions:
     proposals: int | None = None
     region_mode: str = ""
     label: str = ""
-    more: Mapping[str, Any] = field(default_factory=dict)
+    extra_facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.region_mode:
@@ -54,7 +54,7 @@ class EvaluationOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _What:
+class _EvaluationSubject:
     """What is evaluated: where its scores come from, its label, and what its options say of it."""
 
     source: EvaluationSource
@@ -90,17 +90,17 @@ def request_evaluation(  # noqa: PLR0913 - what one row says, by keyword
     """
     if encoder == POOLED_ENCODER:
         raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use another one")
-    name = resolved_encoder(project, encoder)
-    scorer = scorer_of(name)
-    chosen = _with(options or EvaluationOptions(), texts, region_mode)
+    name = resolve_encoder(project, encoder)
+    scorer = scorer_by_encoder(name)
+    chosen = _override_options(options or EvaluationOptions(), texts, region_mode)
     source = EvaluationSource.SCORER if scorer else EvaluationSource.ENCODER
-    what = _What(
+    subject = _EvaluationSubject(
         source,
         chosen.label or (scorer.name if scorer else name),
         {"encoder": name, "region_mode": chosen.region_mode},
         scorer,
     )
-    return _request(project, by, version, split, chosen, what, queue=queue)
+    return _request(project, by, version, split, chosen, subject, queue=queue)
 
 
 def request_file_evaluation(
@@ -128,8 +128,8 @@ def request_file_evaluation(
     if not predictions.is_file():
         raise Refused(f"{predictions}: is no file; name the predictions")
     facts = {"predictions": str(predictions.absolute())}
-    what = _What(EvaluationSource.PREDICTIONS, options.label, facts)
-    return _request(project, by, version, split, options, what, queue=queue)
+    subject = _EvaluationSubject(EvaluationSource.PREDICTIONS, options.label, facts)
+    return _request(project, by, version, split, options, subject, queue=queue)
 
 
 def request_judgments_evaluation(
@@ -149,8 +149,8 @@ def request_judgments_evaluation(
     chosen = options or EvaluationOptions()
     if chosen.sets.texts != INFERENCE:
         raise Refused(f"texts: people judged inferences; leave texts at {INFERENCE}")
-    what = _What(EvaluationSource.JUDGMENTS, chosen.label or JUDGMENTS_LABEL, {})
-    return _request(project, by, version, split, chosen, what, queue=queue)
+    subject = _EvaluationSubject(EvaluationSource.JUDGMENTS, chosen.label or JUDGMENTS_LABEL, {})
+    return _request(project, by, version, split, chosen, subject, queue=queue)
 
 
 def request_baseline_evaluation(
@@ -176,8 +176,8 @@ def request_baseline_evaluation(
             raise Refused(f"texts: {LABELS[shortcut]} ranks inferences; leave texts at {INFERENCE}")
         chosen = replace(chosen, proposals=0)  # a proposed box has no clue to read
     label = chosen.label or (f"{LABELS[shortcut]} (seed {seed})" if seed else LABELS[shortcut])
-    what = _What(EvaluationSource.BASELINE, label, {SHORTCUT: shortcut.value, "seed": seed})
-    return _request(project, by, version, split, chosen, what, queue=queue)
+    subject = _EvaluationSubject(EvaluationSource.BASELINE, label, {SHORTCUT: shortcut.value, "seed": seed})
+    return _request(project, by, version, split, chosen, subject, queue=queue)
 
 
 def complete_evaluation(
@@ -188,12 +188,12 @@ def complete_evaluation(
     return bool(rows.update(figures=figures, provenance=provenance, path=path, sha256=sha256))
 
 
-def set_options_of(evaluation: Evaluation) -> SetOptions:
+def evaluation_set_options(evaluation: Evaluation) -> SetOptions:
     """Return how an evaluation's tasks are made."""
     return SetOptions(**evaluation.options["sets"])
 
 
-def _with(options: EvaluationOptions, texts: str, region_mode: str) -> EvaluationOptions:
+def _override_options(options: EvaluationOptions, texts: str, region_mode: str) -> EvaluationOptions:
     """Return options with texts and region mode that were given beside them."""
     try:
         sets = SetOptions(**asdict(options.sets) | {"texts": texts or options.sets.texts})
@@ -204,7 +204,7 @@ def _with(options: EvaluationOptions, texts: str, region_mode: str) -> Evaluatio
         proposals=options.proposals,
         region_mode=region_mode or options.region_mode,
         label=options.label,
-        more=options.more,
+        extra_facts=options.extra_facts,
     )
 
 
@@ -214,28 +214,33 @@ def _request(
     version: DatasetVersion,
     split: str,
     options: EvaluationOptions,
-    what: _What,
+    subject: _EvaluationSubject,
     *,
     queue: bool,
 ) -> Evaluation:
-    plain = _checked(project, version, split)
-    kept = {**options.more, **what.facts, "sets": asdict(options.sets), "proposals": _run(version, options)}
-    key = content_sha256([version.pk, plain, what.source, what.label, kept])[:32]
+    resolved_split = _resolve_split(project, version, split)
+    stored_options = {
+        **options.extra_facts,
+        **subject.facts,
+        "sets": asdict(options.sets),
+        "proposals": _resolve_proposals(version, options),
+    }
+    key = content_sha256([version.pk, resolved_split, subject.source, subject.label, stored_options])[:32]
     with transaction.atomic():
         row = Evaluation.objects.create(
             project=project,
             version=version,
-            split=plain,
-            source=what.source.value,
-            scorer=what.scorer,
-            label=what.label[:LABEL],
+            split=resolved_split,
+            source=subject.source.value,
+            scorer=subject.scorer,
+            label=subject.label[:MAX_LABEL_LENGTH],
             texts=options.sets.texts,
-            options=kept,
+            options=stored_options,
             created_by_id=by.pk if by else None,
         )
         row.job = jobs.enqueue(
             task=EVALUATE,
-            title=f"Evaluate {what.label} on {version.name}, {plain or ALL}"[:TITLE],
+            title=f"Evaluate {subject.label} on {version.name}, {resolved_split or ALL}"[:MAX_TITLE_LENGTH],
             project=project,
             by=by,
             exclusive_key=f"evaluate:{project.pk}:{key}",
@@ -248,21 +253,21 @@ def _request(
     return row
 
 
-def _checked(project: Project, version: DatasetVersion, split: str) -> str:
+def _resolve_split(project: Project, version: DatasetVersion, split: str) -> str:
     """Return the split as rows have it; see that the version can be evaluated on."""
     check_version(project, version)
     try:
-        plain = str(split_of("" if split == ALL else split))
+        resolved = str(parse_split("" if split == ALL else split))
     except UnknownSplit as error:
         raise Refused(str(error)) from error
-    check_split(version, plain)
-    return plain
+    check_split(version, resolved)
+    return resolved
 
 
-def _run(version: DatasetVersion, options: EvaluationOptions) -> int | None:
+def _resolve_proposals(version: DatasetVersion, options: EvaluationOptions) -> int | None:
     """Return which run of proposals it will be, now: later ones belong to later evaluations."""
     try:
-        run = chosen_proposals(version, options.proposals)
+        run = resolve_proposals(version, options.proposals)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     return run.pk if run else None

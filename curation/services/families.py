@@ -20,18 +20,18 @@ def set_family(*, project: Project, family: str, by: AbstractBaseUser | None) ->
     """
     if family not in family_names():
         raise Refused(f"family: {family!r} is not known; use {', '.join(family_names())}")
-    held = Project.objects.select_for_update().get(pk=project.pk)
-    if held.family == family:
-        return held
-    version = DatasetVersion.objects.filter(project=held).order_by("pk").first()
+    locked = Project.objects.select_for_update().get(pk=project.pk)
+    if locked.family == family:
+        return locked
+    version = DatasetVersion.objects.filter(project=locked).order_by("pk").first()
     if version is not None:
         raise Conflict(
-            f"family: {held.slug} has the version {version.name}, so that its family stays {held.family}; "
+            f"family: {locked.slug} has the version {version.name}, so that its family stays {locked.family}; "
             "make another project"
         )
-    before, held.family = held.family, family
-    held.save(update_fields=["family"])
+    before, locked.family = locked.family, family
+    locked.save(update_fields=["family"])
     audit.record(
-        project=held, actor=by, action="project.family", subject=held.pk, before=before, after=family
+        project=locked, actor=by, action="project.family", subject=locked.pk, before=before, after=family
     )
-    return held
+    return locked

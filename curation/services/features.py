@@ -10,13 +10,13 @@ from django.db import transaction
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER, Precision
 from curation.features.regions import Crop
-from curation.features.shards import SHARD_ROWS, Made
+from curation.features.shards import SHARD_ROWS, FeatureSpec
 from curation.models import FeatureSet, Subject
 from curation.selectors import pairs as collected
-from curation.selectors.images import standing_images
+from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURES
 from curation.services.options import check_at_least, check_one_of
-from curation.services.scorers import resolved_encoder
+from curation.services.scorers import resolve_encoder
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
 from hits.models import Job, Project
@@ -64,7 +64,7 @@ class FeatureOptions:
         check_at_least("shard_rows", self.shard_rows, 1)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What is encoded, in words."""
         if self.subject == Subject.TEXTS:
             return {"inference": "inferences", "clue": "clues"}[self.text]
@@ -87,13 +87,13 @@ def request_features(
         Conflict: the same set is being made.
     """
     chosen = options or FeatureOptions()
-    chosen = replace(chosen, encoder=resolved_encoder(project, chosen.encoder))
+    chosen = replace(chosen, encoder=resolve_encoder(project, chosen.encoder))
     count = _count(project, chosen)
     if not count:
-        raise Refused(_NOTHING[Subject(chosen.subject)])
+        raise Refused(_EMPTY_MESSAGES[Subject(chosen.subject)])
     return jobs.enqueue(
         task=FEATURES,
-        title=f"Encode {count} {chosen.words} with {chosen.encoder}"[:160],
+        title=f"Encode {count} {chosen.description} with {chosen.encoder}"[:160],
         project=project,
         by=by,
         exclusive_key=f"features:{project.pk}:{content_sha256(asdict(chosen))[:32]}",
@@ -108,7 +108,7 @@ def features_folder(row: FeatureSet) -> Path:
     return Path(settings.MEDIA_ROOT) / row.path
 
 
-def features_path(project: Project, made: Made) -> str:
+def features_path(project: Project, made: FeatureSpec) -> str:
     """Return where such a set lies below the media folder; equal vectors, equal place."""
     facts = asdict(made)
     del facts["preprocessing"]  # the revision names what of it changes vectors
@@ -116,31 +116,31 @@ def features_path(project: Project, made: Made) -> str:
 
 
 @transaction.atomic
-def plan_features(*, project: Project, made: Made) -> FeatureSet:
+def plan_features(*, project: Project, made: FeatureSpec) -> FeatureSet:
     """Return the row of a set; a new one is not complete yet, and a complete one stays so."""
     row, _ = FeatureSet.objects.get_or_create(
-        project=project, **_key(made), defaults={"path": features_path(project, made), **_facts(made)}
+        project=project, **_identity(made), defaults={"path": features_path(project, made), **_facts(made)}
     )
     return row
 
 
 @transaction.atomic
-def complete_features(*, project: Project, made: Made, dim: int, sha256: str) -> FeatureSet:
+def complete_features(*, project: Project, made: FeatureSpec, dim: int, sha256: str) -> FeatureSet:
     """Return the row of a set whose manifest is written; it replaces what stood there before."""
     facts = _facts(made) | {"path": features_path(project, made), "dim": dim, "sha256": sha256}
     row, _ = FeatureSet.objects.update_or_create(
-        project=project, **_key(made), defaults=facts | {"is_complete": True}
+        project=project, **_identity(made), defaults=facts | {"is_complete": True}
     )
     return row
 
 
-def reopen_features(*, row: FeatureSet, made: Made) -> None:
+def reopen_features(*, row: FeatureSet, made: FeatureSpec) -> None:
     """Say that a set's files are to be made again, in shards as ``made`` says."""
     facts = _facts(made) | {"path": features_path(row.project, made)}
     FeatureSet.objects.filter(pk=row.pk).update(**facts, is_complete=False, sha256="")
 
 
-def _key(made: Made) -> dict[str, Any]:
+def _identity(made: FeatureSpec) -> dict[str, Any]:
     return {
         "encoder": made.encoder,
         "revision": made.revision,
@@ -150,11 +150,11 @@ def _key(made: Made) -> dict[str, Any]:
     }
 
 
-def _facts(made: Made) -> dict[str, Any]:
+def _facts(made: FeatureSpec) -> dict[str, Any]:
     return {"preprocessing": made.preprocessing, "count": made.count, "shards": made.shards}
 
 
-_NOTHING = {
+_EMPTY_MESSAGES = {
     Subject.IMAGES: "images: there is none; import some first",
     Subject.REGIONS: "observations: none is approved yet; approve submissions first",
     Subject.TEXTS: "observations: none is approved yet; approve submissions first",
@@ -163,5 +163,5 @@ _NOTHING = {
 
 def _count(project: Project, options: FeatureOptions) -> int:
     if options.subject == Subject.IMAGES:
-        return len(standing_images(project))
-    return collected.accepted(project).count()
+        return len(available_images(project))
+    return collected.accepted_pairs(project).count()

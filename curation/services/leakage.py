@@ -8,21 +8,21 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from curation.models import LeakageRun, LeakedPair, LeakReading, LeakVerdict
+from curation.models import LeakageRun, LeakedPair, LeakReview, LeakVerdict
 from curation.selectors.jobs import LEAKAGE
-from curation.selectors.leakage import split_sizes, standing_verdict
-from curation.sources.leakage import LEAST_THRESHOLD
+from curation.selectors.leakage import newest_review, split_sizes
+from curation.sources.leakage import MIN_THRESHOLD
 from hits.models import Image, Job, Project
 from hits.services.errors import Refused
 from hits.services.images import duplicates
 from hits.services.jobs import jobs
 
-MOST_PAIRS = 20_000
+MAX_PAIRS = 20_000
 # Whose pictures are kept when two splits share one: results are reported on the first that there is.
-KEPT_FIRST = ("test", "val", "train")
+SPLIT_PRIORITY = ("test", "val", "train")
 
 
-class Compare(StrEnum):
+class CompareBy(StrEnum):
     """By what images are compared."""
 
     NEAR = "near"
@@ -44,20 +44,20 @@ class LeakageOptions:
 
     threshold: float = 0.8
     limit: int = 1000
-    compare: str = Compare.NEAR
+    compare: str = CompareBy.NEAR
     encoder: str = ""
 
     def __post_init__(self) -> None:
-        if not LEAST_THRESHOLD <= self.threshold <= 1:
-            raise Refused(f"threshold: {self.threshold:g} is not within {LEAST_THRESHOLD:g} to 1")
-        if not 1 <= self.limit <= MOST_PAIRS:
-            raise Refused(f"limit: {self.limit} is not within 1 to {MOST_PAIRS}")
-        if self.compare not in set(Compare):
-            raise Refused(f"compare: {self.compare!r}; use {', '.join(Compare)}")
+        if not MIN_THRESHOLD <= self.threshold <= 1:
+            raise Refused(f"threshold: {self.threshold:g} is not within {MIN_THRESHOLD:g} to 1")
+        if not 1 <= self.limit <= MAX_PAIRS:
+            raise Refused(f"limit: {self.limit} is not within 1 to {MAX_PAIRS}")
+        if self.compare not in set(CompareBy):
+            raise Refused(f"compare: {self.compare!r}; use {', '.join(CompareBy)}")
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPair:
+class SimilarPair:
     """Two images (row keys) with their cosine; 1 for equal files, 0 where no vectors were made."""
 
     first: int
@@ -66,14 +66,14 @@ class FoundPair:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundLeaks:
+class LeakageResult:
     """What a search found. ``found`` counts all pairs, ``pairs`` are those that are kept."""
 
     encoder: str
     revision: str
     checked: int
     found: int
-    pairs: Sequence[FoundPair]
+    pairs: Sequence[SimilarPair]
     provenance: Mapping[str, Any]
 
 
@@ -92,8 +92,8 @@ def request_leakage_check(
     """
     sizes = split_sizes(project)
     if len(sizes) < 2:  # noqa: PLR2004 - a split leaks into another
-        have = f"only {next(iter(sizes))} has images" if sizes else "no image is in a split"
-        raise Refused(f"splits: {have}; import images with their splits first")
+        found = f"only {next(iter(sizes))} has images" if sizes else "no image is in a split"
+        raise Refused(f"splits: {found}; import images with their splits first")
     return jobs.enqueue(
         task=LEAKAGE,
         title=f"Compare the splits of {sum(sizes.values())} images",
@@ -108,7 +108,7 @@ def request_leakage_check(
 
 @transaction.atomic
 def store_leaks(
-    *, project: Project, options: LeakageOptions, leaks: FoundLeaks, by: AbstractBaseUser | None = None
+    *, project: Project, options: LeakageOptions, leaks: LeakageResult, by: AbstractBaseUser | None = None
 ) -> LeakageRun:
     """Keep what a search found."""
     run = LeakageRun.objects.create(
@@ -136,7 +136,7 @@ def store_leaks(
     return run
 
 
-def read_pair(*, pair: LeakedPair, verdict: str, by: AbstractBaseUser) -> LeakReading | None:
+def review_pair(*, pair: LeakedPair, verdict: str, by: AbstractBaseUser) -> LeakReview | None:
     """Write down what a person says of two images; nothing when the same person said the same last.
 
     Raises:
@@ -145,34 +145,34 @@ def read_pair(*, pair: LeakedPair, verdict: str, by: AbstractBaseUser) -> LeakRe
     if verdict not in set(LeakVerdict):
         raise Refused(f"verdict: {verdict!r}; use {', '.join(LeakVerdict)}")
     first, second = sorted((pair.first_id, pair.second_id))
-    last = standing_verdict(first, second)
+    last = newest_review(first, second)
     if last is not None and (last.verdict, last.by_id) == (verdict, by.pk):
         return None
-    return LeakReading.objects.create(first_id=first, second_id=second, verdict=verdict, by_id=by.pk)
+    return LeakReview.objects.create(first_id=first, second_id=second, verdict=verdict, by_id=by.pk)
 
 
 @transaction.atomic
-def set_aside(*, pair: LeakedPair, by: AbstractBaseUser) -> Image:
+def set_pair_aside(*, pair: LeakedPair, by: AbstractBaseUser) -> Image:
     """Say that two images are the same, and offer one of them no longer; return that one.
 
-    The image of the split that results are reported on stays (``KEPT_FIRST``). Pairs that people wrote and released
+    The image of the split that results are reported on stays (``SPLIT_PRIORITY``). Pairs that people wrote and released
     versions stay as they are.
 
     Raises:
         Refused: the one that stays stands behind the other already.
     """
-    read_pair(pair=pair, verdict=LeakVerdict.SAME, by=by)
-    kept, away = which_stays(pair.first, pair.second)
-    duplicates.add_duplicates(project=kept.project, kept=kept.pk, duplicates=[away.pk], by=by)
-    away.refresh_from_db()
-    return away
+    review_pair(pair=pair, verdict=LeakVerdict.SAME, by=by)
+    kept, duplicate = choose_kept_image(pair.first, pair.second)
+    duplicates.add_duplicates(project=kept.project, retained=kept.pk, duplicates=[duplicate.pk], by=by)
+    duplicate.refresh_from_db()
+    return duplicate
 
 
-def which_stays(first: Image, second: Image) -> tuple[Image, Image]:
+def choose_kept_image(first: Image, second: Image) -> tuple[Image, Image]:
     """Return the image that is kept and the one that is set aside."""
 
-    def place(image: Image) -> int:
-        return KEPT_FIRST.index(image.split) if image.split in KEPT_FIRST else len(KEPT_FIRST)
+    def split_rank(image: Image) -> int:
+        return SPLIT_PRIORITY.index(image.split) if image.split in SPLIT_PRIORITY else len(SPLIT_PRIORITY)
 
-    kept, away = sorted((first, second), key=lambda image: (place(image), image.pk))
-    return kept, away
+    kept, duplicate = sorted((first, second), key=lambda image: (split_rank(image), image.pk))
+    return kept, duplicate

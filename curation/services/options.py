@@ -12,7 +12,7 @@ def check_one_of(name: str, value: str, known: Iterable[str]) -> None:
         raise Refused(f"{name}: {value or 'nothing'!r} is not known; use {', '.join(names)}")
 
 
-def check_at_least(name: str, value: int, least: int) -> None:
+def check_at_least(name: str, value: int, minimum: int) -> None:
     """See that a number is not too small. Raises Refused otherwise."""
-    if value < least:
-        raise Refused(f"{name}: {value} is too few; use at least {least}")
+    if value < minimum:
+        raise Refused(f"{name}: {value} is too few; use at least {minimum}")

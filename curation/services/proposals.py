@@ -10,40 +10,48 @@ from django.db import transaction
 from django.db.models import F
 
 from curation.models import ImageProposals, ProposalOverlap, ProposalRun
-from curation.proposals.detector import CLASSICAL, LIMIT, DetectorUnavailable, Row, check_name
+from curation.proposals.detector import (
+    CLASSICAL,
+    DEFAULT_LIMIT,
+    BoxRow,
+    DetectorUnavailable,
+    check_detector_name,
+)
 from curation.selectors.jobs import OVERLAPS, PROPOSALS
 from hits.models import Image, Job, Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 
-FILE = "file:"
+FILE_PREFIX = "file:"
 LAYOUTS = ("auto", "corners", "sizes")
-MOST = 1000
-AT_ONCE = 1000
-REVISION = 120  # letters of it that a run's row has room for
+MAX_BOXES = 1000
+INSERT_BATCH_SIZE = 1000
+MAX_REVISION_LENGTH = 120  # letters of it that a run's row has room for
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalOptions:
     """How boxes are proposed.
 
-    detector: a name that ``curation.proposals.choose`` knows. limit: boxes per image, the paper's 100. suppress_over:
+    detector: a name that ``curation.proposals.factory`` knows. limit: boxes per image, the paper's 100. suppress_over:
     drop a model's box that has a higher IoU with a better one; absent keeps all, which is the default since the
     paper names no suppression of its own.
     """
 
     detector: str = CLASSICAL
-    limit: int = LIMIT
+    limit: int = DEFAULT_LIMIT
     suppress_over: float | None = None
 
     def __post_init__(self) -> None:
         try:
-            check_name(self.detector)
+            check_detector_name(self.detector)
         except DetectorUnavailable as error:
             raise Refused(str(error)) from error
-        if not 1 <= self.limit <= MOST:
-            raise Refused(f"limit: {self.limit} is not within 1 to {MOST}; the paper takes {LIMIT}")
+        if not 1 <= self.limit <= MAX_BOXES:
+            raise Refused(
+                f"limit: {self.limit} is not within 1 to {MAX_BOXES}; the paper takes {DEFAULT_LIMIT}"
+            )
         if self.suppress_over is not None and not 0 < self.suppress_over <= 1:
             raise Refused(f"suppress over: {self.suppress_over:g} is not within 0 to 1; use for instance 0.7")
         if self.suppress_over is not None and self.detector == CLASSICAL:
@@ -67,14 +75,14 @@ def request_proposals(
     return _request(project, by, chosen.detector, asdict(chosen), queue=queue)
 
 
-def request_import(
+def request_proposals_import(
     *,
     project: Project,
     by: AbstractBaseUser | None,
     path: Path,
     layout: str = "auto",
-    limit: int = LIMIT,
-    within: Path | None = None,
+    limit: int = DEFAULT_LIMIT,
+    allowed_folder: Path | None = None,
     queue: bool = True,
 ) -> Job:
     """Queue the import of a file of proposals, whose path the worker must be able to read.
@@ -93,16 +101,16 @@ def request_import(
     if not path.is_file():
         raise Refused(f"{path}: is no file; name the file of proposals")
     facts: dict[str, Any] = {"file": str(path.absolute()), "layout": layout, "limit": limit}
-    if within is not None:
-        facts["within"] = str(within.absolute())
-    return _request(project, by, f"{FILE}{path.name}"[:120], facts, queue=queue)
+    if allowed_folder is not None:
+        facts["within"] = str(allowed_folder.absolute())
+    return _request(project, by, f"{FILE_PREFIX}{path.name}"[:120], facts, queue=queue)
 
 
 def _request(
     project: Project, by: AbstractBaseUser | None, detector: str, options: dict[str, Any], *, queue: bool
 ) -> Job:
-    standing = Image.objects.filter(project=project, withdrawn_at__isnull=True)
-    last = standing.order_by("-pk").values_list("pk", flat=True).first()
+    images = Image.objects.filter(project=project, taken_down_at__isnull=True)
+    last = images.order_by("-pk").values_list("pk", flat=True).first()
     if last is None:
         raise Refused("images: there is none; import some first")
     with transaction.atomic():
@@ -145,22 +153,22 @@ def request_overlaps(*, run: ProposalRun, by: AbstractBaseUser | None, queue: bo
 
 
 @transaction.atomic
-def store_facts(*, run: ProposalRun, revision: str, **options: Any) -> None:
+def store_run_facts(*, run: ProposalRun, revision: str, **options: Any) -> None:
     """Write down what exactly a run's boxes come from.
 
     Raises:
         Refused: the run has boxes of another revision already.
     """
-    kept = revision[:REVISION]
+    stored_revision = revision[:MAX_REVISION_LENGTH]
     known = ProposalRun.objects.select_for_update().get(pk=run.pk)
     if known.revision and known.images:
-        _check_revision(known, kept)
-    run.revision, run.options = kept, known.options | options
+        _check_revision(known, stored_revision)
+    run.revision, run.options = stored_revision, known.options | options
     ProposalRun.objects.filter(pk=run.pk).update(revision=run.revision, options=run.options)
 
 
 @transaction.atomic
-def store_found(*, run: ProposalRun, found: Mapping[int, Sequence[Row]]) -> int:
+def store_boxes(*, run: ProposalRun, found: Mapping[int, Sequence[BoxRow]]) -> int:
     """Keep the boxes of some images (row keys), each once however often it is offered; return how many were new.
 
     Raises:
@@ -173,7 +181,7 @@ def store_found(*, run: ProposalRun, found: Mapping[int, Sequence[Row]]) -> int:
         for image, boxes in found.items()
         if image not in known
     ]
-    ImageProposals.objects.bulk_create(rows, batch_size=AT_ONCE)
+    ImageProposals.objects.bulk_create(rows, batch_size=INSERT_BATCH_SIZE)
     boxes = sum(len(row.boxes) for row in rows)
     ProposalRun.objects.filter(pk=run.pk).update(images=F("images") + len(rows), boxes=F("boxes") + boxes)
     return len(rows)
@@ -190,7 +198,7 @@ def store_overlaps(
     *,
     found: Iterable[ImageProposals],
     measured: Mapping[tuple[int, int], Sequence[float]],
-    standing: Iterable[int],
+    current_pairs: Iterable[int],
 ) -> None:
     """Keep how well some images' proposals cover their pairs.
 
@@ -199,7 +207,7 @@ def store_overlaps(
         standing: pairs that count; overlaps with others of these images are forgotten.
     """
     images = [row.pk for row in found]
-    ProposalOverlap.objects.filter(proposals__in=images).exclude(observation__in=list(standing)).delete()
+    ProposalOverlap.objects.filter(proposals__in=images).exclude(observation__in=list(current_pairs)).delete()
     ProposalOverlap.objects.bulk_create(
         [
             ProposalOverlap(
@@ -207,7 +215,7 @@ def store_overlaps(
             )
             for (proposals, pair), ious in measured.items()
         ],
-        batch_size=AT_ONCE,
+        batch_size=INSERT_BATCH_SIZE,
         ignore_conflicts=True,  # measured a moment ago: the same figures
     )
 

@@ -15,16 +15,16 @@ from curation.models import DatasetVersion, Scorer, ScorerOrigin
 from curation.scorer.config import TINY, TrainingConfig
 from curation.selectors import scorers as stored
 from curation.selectors.jobs import IMPORT_SCORER, TRAIN_SCORER
-from curation.selectors.scorers import PREFIX
-from curation.services.scorer_splits import VAL_SHARE, check_batch, chosen_splits
+from curation.selectors.scorers import SCORER_PREFIX
+from curation.services.scorer_splits import VAL_SHARE, check_batch_size, choose_splits
 from curation.services.splits import check_sealed, check_version
 from hits.models import Job, Project
 from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 
-CLIP = "clip:"
-PUBLISHED = "clip:openai/clip-vit-base-patch16"
+CLIP_PREFIX = "clip:"
+PUBLISHED_MODEL = "clip:openai/clip-vit-base-patch16"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 
 
@@ -56,26 +56,26 @@ def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
             batch, or real data upon a scorer of a rehearsal.
     """
     _check_version(project, version)
-    parent, config = _start(project, config)
-    if parent is not None and is_rehearsed(parent) and not version.rehearsal:
+    parent, config = _resolve_start(project, config)
+    if parent is not None and is_from_rehearsal(parent) and not version.rehearsal:
         raise Refused(
             f"model: {parent.name} learned from a rehearsal, whose answers may be simulated; start a real version's "
             "scorer from another model"
         )
     counts = stored.split_counts(version)
-    splits = chosen_splits(counts, train_split, val_split, share=val_share, seed=config.seed)
-    check_batch(config, math.ceil(counts[splits.train].pairs * (1 - splits.share)))
-    return _new_scorer(
+    splits = choose_splits(counts, train_split, val_split, share=val_share, seed=config.seed)
+    check_batch_size(config, math.ceil(counts[splits.train].pairs * (1 - splits.share)))
+    return _create_scorer(
         project=project,
         by=by,
         queue=queue,
-        name=checked_name(name),
+        name=validate_name(name),
         version=version,
         splits=splits.as_json(),
         parent=parent,
         recipe=recipe[:40],
         config=config.as_json(),
-        provenance=provenance_of(version, parent),
+        provenance=training_provenance(version, parent),
     )
 
 
@@ -88,22 +88,22 @@ def _check_version(project: Project, version: DatasetVersion) -> None:
         )
 
 
-def _start(project: Project, config: TrainingConfig) -> tuple[Scorer | None, TrainingConfig]:
+def _resolve_start(project: Project, config: TrainingConfig) -> tuple[Scorer | None, TrainingConfig]:
     """The scorer that training starts from, if it is one, and the configuration that names it by its number."""
-    if config.model.startswith(PREFIX):
-        parent = named_scorer(project, config.model, field="model")
+    if config.model.startswith(SCORER_PREFIX):
+        parent = get_ready_scorer(project, config.model, field="model")
         return parent, replace(config, model=parent.encoder_name)
-    source = config.model.removeprefix(CLIP)
+    source = config.model.removeprefix(CLIP_PREFIX)
     is_clip = source != config.model and (is_hub_id(source) or Path(source).is_dir())
     if config.model != TINY and not is_clip:
         raise Refused(
-            f"model: {config.model!r} is not known; use {PUBLISHED}, clip: with a folder of saved weights, "
-            f"{PREFIX} with a scorer's name, or {TINY}"
+            f"model: {config.model!r} is not known; use {PUBLISHED_MODEL}, clip: with a folder of saved weights, "
+            f"{SCORER_PREFIX} with a scorer's name, or {TINY}"
         )
     return None, config
 
 
-def named_scorer(project: Project, name: str, *, field: str) -> Scorer:
+def get_ready_scorer(project: Project, name: str, *, field: str) -> Scorer:
     """Return the ready scorer that ``scorer:<name or number>`` means.
 
     Args:
@@ -112,25 +112,32 @@ def named_scorer(project: Project, name: str, *, field: str) -> Scorer:
     Raises:
         Refused: there is none, or it is not ready; the message names those that are.
     """
-    called = name.removeprefix(PREFIX)
-    found = stored.scorer_called(project, called)
+    requested = name.removeprefix(SCORER_PREFIX)
+    found = stored.find_scorer(project, requested)
     if found is None or not found.is_ready:
-        known = ", ".join(f"{PREFIX}{one.name}" for one in stored.ready_scorers(project)) or "none yet"
-        wrong = "is not trained to its end" if found else "is no scorer of this project"
-        raise Refused(f"{field}: {called!r} {wrong}; ready are {known}")
+        known = (
+            ", ".join(f"{SCORER_PREFIX}{scorer.name}" for scorer in stored.ready_scorers(project))
+            or "none yet"
+        )
+        problem = "is not trained to its end" if found else "is no scorer of this project"
+        raise Refused(f"{field}: {requested!r} {problem}; ready are {known}")
     return found
 
 
-def resolved_encoder(project: Project, name: str) -> str:
+def resolve_encoder(project: Project, name: str) -> str:
     """Return an encoder's name as jobs keep it: a scorer by its number, any other as it is.
 
     Raises:
         Refused: ``scorer:`` with a name that no ready scorer of the project has.
     """
-    return named_scorer(project, name, field="encoder").encoder_name if name.startswith(PREFIX) else name
+    return (
+        get_ready_scorer(project, name, field="encoder").encoder_name
+        if name.startswith(SCORER_PREFIX)
+        else name
+    )
 
 
-def checked_name(name: str) -> str:
+def validate_name(name: str) -> str:
     """Return a scorer's name without spaces around it.
 
     Raises:
@@ -144,7 +151,7 @@ def checked_name(name: str) -> str:
     return plain
 
 
-def unused_name(project: Project, base: str) -> str:
+def next_free_name(project: Project, base: str) -> str:
     """Return the first of ``base 1``, ``base 2`` … that no scorer of the project has."""
     taken = set(stored.scorers(project).values_list("name", flat=True))
     number = 1
@@ -153,13 +160,13 @@ def unused_name(project: Project, base: str) -> str:
     return f"{base} {number}"
 
 
-def short_model(model: str) -> str:
+def short_model_name(model: str) -> str:
     """Return the last part of what training starts from, as a part of a name: ``clip-vit-base-patch16``."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", model.partition(":")[2].rstrip("/").rpartition("/")[2] or model)
-    return plain.strip("-")[:30] or "scorer"
+    short = re.sub(r"[^A-Za-z0-9._-]+", "-", model.partition(":")[2].rstrip("/").rpartition("/")[2] or model)
+    return short.strip("-")[:30] or "scorer"
 
 
-def provenance_of(version: DatasetVersion, parent: Scorer | None) -> dict[str, Any]:
+def training_provenance(version: DatasetVersion, parent: Scorer | None) -> dict[str, Any]:
     """Return what a scorer rests on: the version with its seal, and the scorer that it started from."""
     facts: dict[str, Any] = {
         "version": version.name,
@@ -168,16 +175,16 @@ def provenance_of(version: DatasetVersion, parent: Scorer | None) -> dict[str, A
     }
     if parent is not None:
         facts |= {"parent": parent.name, "parent_weights_sha256": parent.weights_sha256}
-        facts["rehearsal"] = facts["rehearsal"] or is_rehearsed(parent)
+        facts["rehearsal"] = facts["rehearsal"] or is_from_rehearsal(parent)
     return facts
 
 
-def is_rehearsed(scorer: Scorer) -> bool:
+def is_from_rehearsal(scorer: Scorer) -> bool:
     """Whether a scorer, or one that it started from, learned from a rehearsal's answers."""
     return bool(scorer.provenance.get("rehearsal"))
 
 
-def _new_scorer(
+def _create_scorer(
     *, project: Project, by: AbstractBaseUser | None, queue: bool, name: str, **facts: Any
 ) -> Scorer:
     try:
@@ -205,11 +212,11 @@ def _new_scorer(
     except IntegrityError as error:
         if not Scorer.objects.filter(project=project, name=name).exists():
             raise
-        raise _name_taken(name) from error
+        raise _name_taken_error(name) from error
     return row
 
 
-def _name_taken(name: str) -> Refused:
+def _name_taken_error(name: str) -> Refused:
     return Refused(f"name: there is a scorer {name} already; choose another name")
 
 
@@ -218,7 +225,7 @@ def scorer_path(row: Scorer) -> str:
     return f"scorers/{row.project_id}/{row.pk}"
 
 
-def request_import(
+def request_scorer_import(
     *, project: Project, by: AbstractBaseUser | None, folder: Path, name: str, queue: bool = True
 ) -> Job:
     """Queue the taking in of a scorer's folder, such as ``convert_scorer`` writes; its row is made when all is there.
@@ -227,13 +234,13 @@ def request_import(
         Refused: no such folder, or a name that cannot be used or is taken.
         Conflict: the same name is being taken in.
     """
-    chosen = checked_name(name)
+    chosen = validate_name(name)
     if not (folder / "scorer.json").is_file():
         raise Refused(
             f"{folder}: is no scorer's folder, for it has no scorer.json; make one with convert_scorer"
         )
     if stored.scorers(project).filter(name=chosen).exists():
-        raise _name_taken(chosen)
+        raise _name_taken_error(chosen)
     return jobs.enqueue(
         task=IMPORT_SCORER,
         title=f"Take in the scorer {chosen}",
@@ -248,7 +255,7 @@ def request_import(
 
 
 @transaction.atomic
-def keep_progress(*, scorer: Scorer, **changes: Any) -> None:
+def update_training(*, scorer: Scorer, **changes: Any) -> None:
     """Add to what is written down of a training: to its ``figures``, ``splits`` or ``environment``."""
     row = Scorer.objects.select_for_update().get(pk=scorer.pk)
     for name, facts in changes.items():
@@ -257,14 +264,14 @@ def keep_progress(*, scorer: Scorer, **changes: Any) -> None:
     row.save(update_fields=list(changes))
 
 
-def keep_trained(*, scorer: Scorer, figures: Mapping[str, Any], weights_sha256: str) -> None:
+def mark_trained(*, scorer: Scorer, figures: Mapping[str, Any], weights_sha256: str) -> None:
     """Say that a scorer is ready. Repeatable."""
-    keep_progress(scorer=scorer, figures=dict(figures))
+    update_training(scorer=scorer, figures=dict(figures))
     Scorer.objects.filter(pk=scorer.pk).update(weights_sha256=weights_sha256, is_ready=True)
     scorer.refresh_from_db()
 
 
-def keep_imported(
+def store_imported_scorer(
     *, project: Project, by: AbstractBaseUser | None, name: str, facts: Mapping[str, Any], weights_sha256: str
 ) -> Scorer:
     """Return the row of a scorer that is taken in; call it within the transaction that puts its folder in place.
@@ -290,11 +297,11 @@ def keep_imported(
             row.save(update_fields=["path"])
             audit.record(project=project, actor=by, action="scorer.import", subject=name)
     except IntegrityError as error:
-        raise _name_taken(name) from error
+        raise _name_taken_error(name) from error
     return row
 
 
-def as_provenance(scorer: Scorer) -> dict[str, Any]:
+def scorer_provenance(scorer: Scorer) -> dict[str, Any]:
     """Return what a round's and a version's provenance say of the scorer that chose the candidates."""
     version = scorer.version
     return {
@@ -302,18 +309,18 @@ def as_provenance(scorer: Scorer) -> dict[str, Any]:
         "scorer_weights_sha256": scorer.weights_sha256,
         "scorer_version": version.name if version else "",
         "scorer_version_seal": version.manifest_sha256 if version else "",
-        "scorer_rehearsal": is_rehearsed(scorer),
+        "scorer_rehearsal": is_from_rehearsal(scorer),
     }
 
 
-def known_pairs_words(scorer: Scorer, split: str = "") -> str:
+def known_pairs_warning(scorer: Scorer, split: str = "") -> str:
     """Return what to bear in mind when a scorer chooses candidates for pairs that it learned from; empty for none."""
     known, pairs = stored.known_pairs(scorer, split)
     if not known:
         return ""
-    whole = f"all {pairs:,}" if known == pairs else f"{known:,} of {pairs:,}"
+    amount = f"all {pairs:,}" if known == pairs else f"{known:,} of {pairs:,}"
     return (
-        f"{scorer.name} learned from {whole} approved pairs or was validated with them. It finds their inferences "
+        f"{scorer.name} learned from {amount} approved pairs or was validated with them. It finds their inferences "
         "very plausible, so that few candidates pass. Choose for pairs that it never saw, or read the sets with "
         "that in mind."
     )

@@ -20,11 +20,11 @@ class ShortcutOptions:
 
     split: str
     seed: int = 0
-    which: tuple[str, ...] = field(default=tuple(one.value for one in Shortcut))
+    which: tuple[str, ...] = field(default=tuple(shortcut.value for shortcut in Shortcut))
 
     def __post_init__(self) -> None:
         check_at_least("seed", self.seed, 0)
-        unknown = [one for one in self.which if one not in set(Shortcut)]
+        unknown = [shortcut for shortcut in self.which if shortcut not in set(Shortcut)]
         if unknown or not self.which:
             raise Refused(f"shortcuts: {', '.join(unknown) or 'none'}; use {', '.join(Shortcut)}")
 

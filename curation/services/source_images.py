@@ -14,36 +14,36 @@ from django.db import transaction
 
 from curation.models import Source, SourceRecord
 from curation.records import InvalidInput
-from curation.selectors.sources import known_sources, records_of, source_records
+from curation.selectors.sources import imported_splits, source_labels, source_records
 from curation.sources.boxes import FittedRegions, check_size, fit_regions
-from curation.sources.fence import Fence
+from curation.sources.path_sandbox import PathSandbox
 from curation.sources.records import SourceImage, SourcePlan, SourceRegion
 from hits.models import Image, Project
 from hits.services.errors import BadFile, Refused
 from hits.services.images.import_image import (
-    Description,
-    Incoming,
-    Prepared,
-    known_originals,
+    ImageDescription,
+    IncomingFile,
+    PreparedImage,
+    find_image_by_url,
+    known_original_hashes,
     prepare_image,
     store_images,
-    url_taken,
 )
 from hits.services.jobs.jobs import Progress
 
-BATCH = 16
-DECODERS = min(4, os.cpu_count() or 1)
-LINES = 100  # of a kind that a log takes; all are counted
+BATCH_SIZE = 16
+DECODER_THREADS = min(4, os.cpu_count() or 1)
+MAX_LOGGED_PROBLEMS = 100  # of a kind that a log takes; all are counted
 
 
-class BadPicture(StrEnum):
+class BadImageAction(StrEnum):
     """What to do about a picture that cannot be used."""
 
     SKIP = "skip"
     STOP = "stop"
 
 
-class Sizes(StrEnum):
+class AcceptedSizes(StrEnum):
     """Which sizes of files are taken: the published one alone, or copies at another scale too."""
 
     PUBLISHED = "published"
@@ -54,14 +54,14 @@ class Sizes(StrEnum):
 class ImportOptions:
     """How a collection is imported. ``dry_run`` reads and counts, and stores nothing."""
 
-    bad_picture: BadPicture = BadPicture.SKIP
-    sizes: Sizes = Sizes.PUBLISHED
+    bad_picture: BadImageAction = BadImageAction.SKIP
+    sizes: AcceptedSizes = AcceptedSizes.PUBLISHED
     licence: str = ""
     dry_run: bool = False
 
 
 @dataclass(slots=True)
-class Tally:
+class ImportCounts:
     """What an import did so far. A job's cursor keeps it, so that a later run goes on counting.
 
     ``described`` counts pictures that the project had, and to which the import added what they lacked.
@@ -78,28 +78,28 @@ class Tally:
 
     def note(self, problem: str) -> None:
         """Keep a reason if it is among the first."""
-        if len(self.problems) < LINES:
+        if len(self.problems) < MAX_LOGGED_PROBLEMS:
             self.problems.append(problem)
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _DecodedImage:
     """A picture that was read: ready to store, with its regions as published."""
 
     image: SourceImage
-    prepared: Prepared
+    prepared: PreparedImage
     regions: Sequence[SourceRegion]
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownImage:
     """A picture that the project has by the collection's own id, with its regions as published."""
 
     image: SourceImage
     regions: Sequence[SourceRegion]
 
 
-class PictureImport:
+class ImageImport:
     """The storing half of an import, batch by batch from the cursor on.
 
     fence: what every picture has to lie in when it is opened, which may be hours after the plan was made.
@@ -113,7 +113,7 @@ class PictureImport:
         plan: SourcePlan,
         progress: Progress,
         *,
-        fence: Fence,
+        fence: PathSandbox,
     ) -> None:
         self._project = project
         self._source = source
@@ -122,32 +122,32 @@ class PictureImport:
         self._progress = progress
         self._fence = fence
         self._fingerprint = _fingerprint(plan)
-        self._known = known_sources(project, self._source)
+        self._known = imported_splits(project, self._source)
         self._position, self._tally = self._start()
 
-    def run(self) -> Tally:
+    def run(self) -> ImportCounts:
         images = self._plan.images
         self._progress.advance(self._position, total=len(images), **self._cursor())
-        with ThreadPoolExecutor(DECODERS) as pool:
-            for start in range(self._position, len(images), BATCH):
-                self._batch(images[start : start + BATCH], pool)
+        with ThreadPoolExecutor(DECODER_THREADS) as pool:
+            for start in range(self._position, len(images), BATCH_SIZE):
+                self._batch(images[start : start + BATCH_SIZE], pool)
         return self._tally
 
-    def _start(self) -> tuple[int, Tally]:
+    def _start(self) -> tuple[int, ImportCounts]:
         """Return where an earlier run ended; from the beginning when the files say something else by now."""
         cursor = self._progress.job.cursor
         if cursor.get("plan") != self._fingerprint:
-            return 0, Tally()
-        return cursor["position"], Tally(**cursor["tally"])
+            return 0, ImportCounts()
+        return cursor["position"], ImportCounts(**cursor["tally"])
 
     def _cursor(self) -> dict[str, Any]:
         return {"plan": self._fingerprint, "position": self._position, "tally": asdict(self._tally)}
 
     def _batch(self, batch: Sequence[SourceImage], pool: ThreadPoolExecutor) -> None:
-        said = len(self._tally.problems)
+        first_new_problem = len(self._tally.problems)
         new = [image for image in batch if image.source_id not in self._known]
         known = [
-            _Known(image, self._plan.regions(image)) for image in batch if image.source_id in self._known
+            _KnownImage(image, self._plan.regions(image)) for image in batch if image.source_id in self._known
         ]
         opened = list(self._opened(new, pool))
         with transaction.atomic():
@@ -155,10 +155,10 @@ class PictureImport:
             self._fill(known)
             self._position += len(batch)
             self._progress.advance(self._position, total=len(self._plan.images), **self._cursor())
-        for problem in self._tally.problems[said:]:
+        for problem in self._tally.problems[first_new_problem:]:
             self._progress.log(f"Skipped: {problem}")
 
-    def _fill(self, known: Sequence[_Known]) -> None:
+    def _fill(self, known: Sequence[_KnownImage]) -> None:
         """Fill what pictures of the collection that the project has lack; what differs is said and left."""
         ids = [item.image.source_id for item in known]
         records = source_records(self._project, self._source, ids) if ids else {}
@@ -166,27 +166,27 @@ class PictureImport:
             source, record = item.image, records[item.image.source_id]
             if record.image.split != source.split:
                 self._skip(
-                    f"{source.place}: is in the project's split {record.image.split or 'without a name'}, "
+                    f"{source.location}: is in the project's split {record.image.split or 'without a name'}, "
                     f"here in {source.split}; left as it is"
                 )
             elif not item.regions or self._has_size(source, (record.image.width, record.image.height)):
                 self._fill_one(item, record)
 
-    def _fill_one(self, item: _Known, record: SourceRecord) -> None:
+    def _fill_one(self, item: _KnownImage, record: SourceRecord) -> None:
         source, image = item.image, record.image
         fitted = fit_regions(item.regions, (source.width, source.height), (image.width, image.height))
-        given: list[tuple[str, SourceRecord | Image, str, Any]] = [
+        updates: list[tuple[str, SourceRecord | Image, str, Any]] = [
             ("regions", record, "regions", fitted.regions),
             ("number of entities", image, "entity_count", source.entities),
             ("licence", image, "licence", self._options.licence),
         ]
         changed: set[str] = set()
         differing = []
-        for name, row, field_name, value in given:
-            present = getattr(row, field_name)
-            if value in (None, "", []) or value == present:
+        for name, row, field_name, value in updates:
+            current = getattr(row, field_name)
+            if value in (None, "", []) or value == current:
                 continue
-            if present in (None, "", []):
+            if current in (None, "", []):
                 setattr(row, field_name, value)
                 changed.add(field_name)
             else:
@@ -203,7 +203,9 @@ class PictureImport:
         if "regions" in changed:
             self._count_regions(fitted)
         if differing:
-            self._differs(f"{source.place}: has another {', '.join(differing)} in the project; left as it is")
+            self._differs(
+                f"{source.location}: has another {', '.join(differing)} in the project; left as it is"
+            )
         if changed:
             self._tally.described += 1
         elif differing:
@@ -212,23 +214,23 @@ class PictureImport:
             self._tally.known += 1
 
     def _save_filled(self, record: SourceRecord, changed: set[str]) -> None:
-        own = changed & {"regions", "facts"}
-        if own:
-            record.save(update_fields=own)
-        if changed - own:
-            record.image.save(update_fields=changed - own)
+        record_fields = changed & {"regions", "facts"}
+        if record_fields:
+            record.save(update_fields=record_fields)
+        if changed - record_fields:
+            record.image.save(update_fields=changed - record_fields)
 
-    def _opened(self, images: Sequence[SourceImage], pool: ThreadPoolExecutor) -> Iterator[_Opened]:
+    def _opened(self, images: Sequence[SourceImage], pool: ThreadPoolExecutor) -> Iterator[_DecodedImage]:
         """Read and decode a few pictures; what cannot be used is counted."""
         files = []
         for image in images:
             try:
                 files.append((image, self._incoming(image)))
             except BadFile as error:
-                self._skip(f"{image.place}: {error}")
-        known = known_originals(self._project, [file for _, file in files])
+                self._skip(f"{image.location}: {error}")
+        known = known_original_hashes(self._project, [file for _, file in files])
 
-        def prepare(item: tuple[SourceImage, Incoming]) -> Prepared | BadFile:
+        def prepare(item: tuple[SourceImage, IncomingFile]) -> PreparedImage | BadFile:
             try:
                 return prepare_image(item[1], known)
             except BadFile as error:
@@ -236,11 +238,11 @@ class PictureImport:
 
         for (image, _), prepared in zip(files, pool.map(prepare, files), strict=True):
             if isinstance(prepared, BadFile):
-                self._skip(f"{image.place}: {prepared}")
+                self._skip(f"{image.location}: {prepared}")
             else:
-                yield _Opened(image, prepared, self._plan.regions(image))
+                yield _DecodedImage(image, prepared, self._plan.regions(image))
 
-    def _incoming(self, image: SourceImage) -> Incoming:
+    def _incoming(self, image: SourceImage) -> IncomingFile:
         """Read a picture. Raises BadFile, and InvalidInput when it lies outside by now, which is never skipped."""
         path = Path(image.path)
         self._fence.check(path)
@@ -250,34 +252,34 @@ class PictureImport:
             data = path.read_bytes()
         except OSError as error:
             raise BadFile(f"{path.name}: cannot be read ({error.strerror})") from error
-        about = Description(
+        description = ImageDescription(
             source_url=image.url,
             credit=image.credit,
             licence=self._options.licence,
             split=image.split,
             entity_count=image.entities,
         )
-        return Incoming(path.name, data, about)
+        return IncomingFile(path.name, data, description)
 
-    def _store(self, opened: Sequence[_Opened]) -> None:
+    def _store(self, opened: Sequence[_DecodedImage]) -> None:
         fitting = [item for item in opened if self._fits(item)]
         stored = store_images(project=self._project, prepared=[item.prepared for item in fitting])
-        described = records_of([found[0].pk for found in stored if not isinstance(found, BadFile)])
+        described = source_labels([found[0].pk for found in stored if not isinstance(found, BadFile)])
         records = []
         for item, found in zip(fitting, stored, strict=True):
             if isinstance(found, BadFile):
-                self._skip(f"{item.image.place}: {found}")
+                self._skip(f"{item.image.location}: {found}")
                 continue
             image, is_new = found
             if image.pk in described:
-                self._skip(f"{item.image.place}: is the same file as {described[image.pk]}")
+                self._skip(f"{item.image.location}: is the same file as {described[image.pk]}")
             elif is_new or self._describe(item.image, image):
                 described[image.pk] = f"{self._source} {item.image.source_id}"
                 self._known[item.image.source_id] = image.split
                 records.append(self._record(item, image, is_new))
         SourceRecord.objects.bulk_create(records)
 
-    def _fits(self, item: _Opened) -> bool:
+    def _fits(self, item: _DecodedImage) -> bool:
         decoded = item.prepared.decoded
         if decoded is None:  # the project has it; its row tells the size
             return True
@@ -285,9 +287,11 @@ class PictureImport:
 
     def _has_size(self, image: SourceImage, size: tuple[int, int]) -> bool:
         try:
-            check_size((image.width, image.height), size, resized=self._options.sizes is Sizes.RESIZED)
+            check_size(
+                (image.width, image.height), size, resized=self._options.sizes is AcceptedSizes.RESIZED
+            )
         except InvalidInput as error:
-            self._skip(f"{image.place}: {error}")
+            self._skip(f"{image.location}: {error}")
             return False
         return True
 
@@ -296,18 +300,20 @@ class PictureImport:
         if not self._has_size(source, (image.width, image.height)):
             return False
         if image.split not in {"", source.split}:
-            self._skip(f"{source.place}: is in the project as {image.name}, in {image.split}; left as it is")
+            self._skip(
+                f"{source.location}: is in the project as {image.name}, in {image.split}; left as it is"
+            )
             return False
         image.split = source.split
         image.credit = image.credit or source.credit
         if image.entity_count is None:
             image.entity_count = source.entities
-        if not image.source_url and url_taken(self._project, source.url) is None:
+        if not image.source_url and find_image_by_url(self._project, source.url) is None:
             image.source_url = source.url
         image.save(update_fields=["split", "credit", "entity_count", "source_url"])
         return True
 
-    def _record(self, item: _Opened, image: Image, is_new: bool) -> SourceRecord:
+    def _record(self, item: _DecodedImage, image: Image, is_new: bool) -> SourceRecord:
         source = item.image
         fitted = fit_regions(item.regions, (source.width, source.height), (image.width, image.height))
         self._tally.new += is_new
@@ -331,7 +337,7 @@ class PictureImport:
         self._tally.skipped += 1
 
     def _differs(self, problem: str) -> None:
-        if self._options.bad_picture is BadPicture.STOP:
+        if self._options.bad_picture is BadImageAction.STOP:
             raise Refused(problem)
         self._tally.note(problem)
 

@@ -11,28 +11,35 @@ from django.contrib.auth.models import AbstractBaseUser
 from curation.models import Source
 from curation.records import InvalidInput
 from curation.selectors.jobs import IMPORT_SOURCE
-from curation.services.source_images import LINES, BadPicture, ImportOptions, PictureImport, Sizes, Tally
+from curation.services.source_images import (
+    MAX_LOGGED_PROBLEMS,
+    AcceptedSizes,
+    BadImageAction,
+    ImageImport,
+    ImportCounts,
+    ImportOptions,
+)
 from curation.sources import vcr, visual_genome
-from curation.sources.fence import Fence
-from curation.sources.records import SPLITS, SourceImage, SourcePlan, SourceRegion, WhenMissing
-from curation.sources.vcr import EntityCount, Vcr, read_vcr
-from curation.sources.visual_genome import VisualGenome, read_visual_genome
+from curation.sources.path_sandbox import PathSandbox
+from curation.sources.records import SPLITS, MissingPolicy, SourceImage, SourcePlan, SourceRegion
+from curation.sources.vcr import EntityCount, VcrSource, read_vcr
+from curation.sources.visual_genome import VisualGenomeSource, read_visual_genome
 from hits.models import Job, Project
 from hits.services import audit
-from hits.services.errors import NotStarted, Refused
+from hits.services.errors import CannotStart, Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
 
-Wanted = VisualGenome | Vcr
-AS_PUBLISHED = ImportOptions()
-TITLES = {Source.VISUAL_GENOME: "Visual Genome", Source.VCR: "VCR"}
+CollectionSpec = VisualGenomeSource | VcrSource
+DEFAULT_OPTIONS = ImportOptions()
+SOURCE_TITLES = {Source.VISUAL_GENOME: "Visual Genome", Source.VCR: "VCR"}
 
 
-def request_import(
+def request_source_import(
     *,
     project: Project,
-    wanted: Wanted,
-    options: ImportOptions = AS_PUBLISHED,
+    spec: CollectionSpec,
+    options: ImportOptions = DEFAULT_OPTIONS,
     by: AbstractBaseUser | None = None,
     queue: bool = True,
 ) -> Job:
@@ -42,60 +49,62 @@ def request_import(
         Refused: the folder is not there, or an option makes no sense.
         Conflict: an import into this project is under way.
     """
-    if not Path(wanted.folder).is_dir():
-        raise Refused(f"{wanted.folder}: is no folder on this machine; name the unpacked collection")
-    if wanted.limit is not None and wanted.limit < 1:
-        raise Refused(f"limit: {wanted.limit} is too few; take at least 1")
-    if isinstance(wanted, VisualGenome) and wanted.rest not in {"", *SPLITS}:
-        raise Refused(f"rest: {wanted.rest!r} is no split; use {', '.join(SPLITS)}")
-    source = source_of(wanted)
+    if not Path(spec.folder).is_dir():
+        raise Refused(f"{spec.folder}: is no folder on this machine; name the unpacked collection")
+    if spec.limit is not None and spec.limit < 1:
+        raise Refused(f"limit: {spec.limit} is too few; take at least 1")
+    if isinstance(spec, VisualGenomeSource) and spec.rest not in {"", *SPLITS}:
+        raise Refused(f"rest: {spec.rest!r} is no split; use {', '.join(SPLITS)}")
+    source = spec_source(spec)
     return jobs.enqueue(
         task=IMPORT_SOURCE,
-        title=f"{'Try to import' if options.dry_run else 'Import'} {TITLES[source]}",
+        title=f"{'Try to import' if options.dry_run else 'Import'} {SOURCE_TITLES[source]}",
         project=project,
         by=by,
         exclusive_key=f"import-source:{project.pk}",
         resumable=True,
         queue=queue,
         source=source.value,
-        wanted=asdict(wanted),
+        wanted=asdict(spec),
         options=asdict(options),
     )
 
 
-def source_of(wanted: Wanted) -> Source:
+def spec_source(spec: CollectionSpec) -> Source:
     """Return which collection is meant."""
-    return Source.VISUAL_GENOME if isinstance(wanted, VisualGenome) else Source.VCR
+    return Source.VISUAL_GENOME if isinstance(spec, VisualGenomeSource) else Source.VCR
 
 
-def split_warning(wanted: Wanted) -> str:
+def split_warning(spec: CollectionSpec) -> str:
     """Return what to say before anything is read when no list tells the splits; empty when one does."""
-    if isinstance(wanted, VisualGenome):
-        return visual_genome.split_warning(wanted)
-    return vcr.split_warning(wanted)
+    if isinstance(spec, VisualGenomeSource):
+        return visual_genome.split_warning(spec)
+    return vcr.split_warning(spec)
 
 
-def wanted_of(source: str, kept: Mapping[str, Any]) -> Wanted:
+def spec_from_json(source: str, stored: Mapping[str, Any]) -> CollectionSpec:
     """Return what a job's row asks for."""
-    plain = dict(kept)
-    plain["allowed"] = tuple(plain["allowed"])
-    plain["missing"] = WhenMissing(plain["missing"])
+    values = dict(stored)
+    values["allowed"] = tuple(values["allowed"])
+    values["missing"] = MissingPolicy(values["missing"])
     if Source(source) is Source.VISUAL_GENOME:
-        return VisualGenome(**plain)
-    return Vcr(**plain | {"count": EntityCount(plain["count"])})
+        return VisualGenomeSource(**values)
+    return VcrSource(**values | {"count": EntityCount(values["count"])})
 
 
-def options_of(kept: Mapping[str, Any]) -> ImportOptions:
+def options_from_json(stored: Mapping[str, Any]) -> ImportOptions:
     """Return the options that a job's row keeps."""
-    plain = dict(kept)
-    return ImportOptions(BadPicture(plain.pop("bad_picture")), Sizes(plain.pop("sizes")), **plain)
+    values = dict(stored)
+    return ImportOptions(
+        BadImageAction(values.pop("bad_picture")), AcceptedSizes(values.pop("sizes")), **values
+    )
 
 
 def import_source(
     *,
     project: Project,
-    wanted: Wanted,
-    options: ImportOptions = AS_PUBLISHED,
+    spec: CollectionSpec,
+    options: ImportOptions = DEFAULT_OPTIONS,
     by: AbstractBaseUser | None = None,
     progress: Progress,
 ) -> dict[str, Any]:
@@ -109,9 +118,9 @@ def import_source(
         Cancelled: somebody asked for the job to stop. The cursor is where it goes on.
     """
     try:
-        plan = _plan(wanted, progress)
-        _tell_plan(plan, progress)
-        tally = Tally() if options.dry_run else _store(project, wanted, options, plan, progress)
+        plan = _read_checked_plan(spec, progress)
+        _log_plan(plan, progress)
+        tally = ImportCounts() if options.dry_run else _store_images(project, spec, options, plan, progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     if not options.dry_run:
@@ -119,73 +128,75 @@ def import_source(
             project=project,
             actor=by,
             action="images.import_source",
-            subject=source_of(wanted).value,
+            subject=spec_source(spec).value,
             new=tally.new,
             skipped=tally.skipped,
         )
-    return _result(wanted, options, plan, tally)
+    return _result(spec, options, plan, tally)
 
 
-def _plan(wanted: Wanted, progress: Progress) -> SourcePlan:
+def _read_checked_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
     """Read the plan. Files that are wrong are refused before any work, unless an earlier run stored photos."""
     try:
-        return _read(wanted, progress)
+        return _read_plan(spec, progress)
     except InvalidInput as error:
         if progress.job.done:
             raise
-        raise NotStarted(str(error)) from error
+        raise CannotStart(str(error)) from error
 
 
-def _read(wanted: Wanted, progress: Progress) -> SourcePlan:
-    progress.log(f"Reading what {wanted.folder} describes")
+def _read_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
+    progress.log(f"Reading what {spec.folder} describes")
 
     def tick(_: int) -> None:
         progress.advance(progress.job.done)
 
-    if isinstance(wanted, VisualGenome):
-        return read_visual_genome(wanted, tick=tick)
-    return read_vcr(wanted, tick=tick)
+    if isinstance(spec, VisualGenomeSource):
+        return read_visual_genome(spec, report_progress=tick)
+    return read_vcr(spec, report_progress=tick)
 
 
-def _store(
-    project: Project, wanted: Wanted, options: ImportOptions, plan: SourcePlan, progress: Progress
-) -> Tally:
+def _store_images(
+    project: Project, spec: CollectionSpec, options: ImportOptions, plan: SourcePlan, progress: Progress
+) -> ImportCounts:
     """Store the pictures; each file has to lie inside still when it is opened, since links change meanwhile."""
-    fence = Fence(wanted.within)
+    fence = PathSandbox(spec.within)
 
     def regions(image: SourceImage) -> Sequence[SourceRegion]:
-        fence.check(_regions_file(wanted, image))
+        fence.check(_regions_file(spec, image))
         return plan.regions(image)
 
     fenced = replace(plan, regions=regions)
-    return PictureImport(project, source_of(wanted), options, fenced, progress, fence=fence).run()
+    return ImageImport(project, spec_source(spec), options, fenced, progress, fence=fence).run()
 
 
-def _regions_file(wanted: Wanted, image: SourceImage) -> Path:
+def _regions_file(spec: CollectionSpec, image: SourceImage) -> Path:
     """Return the file that a picture's regions are read from; the folder when they have none."""
-    folder = Path(wanted.folder)
-    if isinstance(wanted, VisualGenome):
-        return Path(wanted.regions or folder)
+    folder = Path(spec.folder)
+    if isinstance(spec, VisualGenomeSource):
+        return Path(spec.regions or folder)
     return folder / image.facts["metadata"]
 
 
-def _tell_plan(plan: SourcePlan, progress: Progress) -> None:
+def _log_plan(plan: SourcePlan, progress: Progress) -> None:
     if plan.warning:
         progress.log(f"Warning: {plan.warning}")
     counts = Counter(image.split for image in plan.images)
-    words = ", ".join(f"{split} {counts[split]}" for split in SPLITS if counts[split])
-    progress.log(f"{len(plan.images)} pictures to import{f': {words}' if words else ''}")
+    summary = ", ".join(f"{split} {counts[split]}" for split in SPLITS if counts[split])
+    progress.log(f"{len(plan.images)} pictures to import{f': {summary}' if summary else ''}")
     for reason, count in plan.left_out.items():
         progress.log(f"Left out, {reason}: {count}")
-    for note in plan.notes[:LINES]:
+    for note in plan.notes[:MAX_LOGGED_PROBLEMS]:
         progress.log(note)
-    if len(plan.notes) > LINES:
-        progress.log(f"{len(plan.notes) - LINES} more such lines")
+    if len(plan.notes) > MAX_LOGGED_PROBLEMS:
+        progress.log(f"{len(plan.notes) - MAX_LOGGED_PROBLEMS} more such lines")
 
 
-def _result(wanted: Wanted, options: ImportOptions, plan: SourcePlan, tally: Tally) -> dict[str, Any]:
+def _result(
+    spec: CollectionSpec, options: ImportOptions, plan: SourcePlan, tally: ImportCounts
+) -> dict[str, Any]:
     return {
-        "source": source_of(wanted).value,
+        "source": spec_source(spec).value,
         "dry_run": options.dry_run,
         "images": len(plan.images),
         "splits": dict(Counter(image.split for image in plan.images)),

@@ -2,7 +2,7 @@
 
 from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import DatasetVersion
-from curation.selectors.versions import splits_of
+from curation.selectors.versions import version_splits
 from hits.models import Project
 from hits.services.errors import Refused
 
@@ -26,7 +26,7 @@ def check_split(version: DatasetVersion, split: str) -> None:
         Refused: it is not, or has none; the message lists those that it has.
     """
     check_sealed(version)
-    known = splits_of(version)
+    known = version_splits(version)
     if not known or (split and split not in known):
-        names = ", ".join(one or ALL for one in known) or "none"
+        names = ", ".join(name or ALL for name in known) or "none"
         raise Refused(f"split: {version.name} has no pair in {split or ALL}; it has {names}")

@@ -15,25 +15,25 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from curation.dedup.cuts import Linkage
-from curation.files import sha256_if_readable, whole_file
-from curation.models import AnalysisKind, Pair, PairText, TextAnalysis, TextReading, TextScore
+from curation.files import atomic_file, sha256_if_readable
+from curation.models import AnalysisKind, Pair, PairText, TextAnalysis, TextReview, TextScore
 from curation.selectors import pairs as collected
 from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.services.options import check_at_least, check_one_of
 from curation.texts.captions import Measure
 from hits.models import Job, Project
 from hits.services import audit
-from hits.services.errors import BadFile, NoRoom, Refused
+from hits.services.errors import BadFile, Refused, StorageFull
 from hits.services.jobs import jobs
 
 FOLDER = "texts"  # below the media folder: files that analyses read
-LARGEST_FILE = 64 * 2**20
-SCORES_AT_ONCE = 1_000
-MOST_TOPICS = 50
-MOST_QUEUED = 500
+MAX_FILE_BYTES = 64 * 2**20
+SCORE_BATCH_SIZE = 1_000
+MAX_TOPICS = 50
+MAX_QUEUED = 500
 WORD_LIST, FROM_FILE, MODEL_PREFIX = "words", "file", "hf:"
 CAPTION_SOURCES = ("auto", "regions", "alt", "file")
-REGIONS_TAKEN = ("overlap", "image")
+REGION_CHOICES = ("overlap", "image")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class TopicOptions:
 
     def __post_init__(self) -> None:
         check_at_least("topics", self.topics, 2)
-        if self.topics > MOST_TOPICS:
-            raise Refused(f"topics: {self.topics} are more than can be read; use {MOST_TOPICS} or fewer")
+        if self.topics > MAX_TOPICS:
+            raise Refused(f"topics: {self.topics} are more than can be read; use {MAX_TOPICS} or fewer")
         for name in ("passes", "least_texts"):
             check_at_least(name, getattr(self, name), 1)
         check_at_least("seed", self.seed, 0)
@@ -93,7 +93,7 @@ class ToxicityOptions:
 
     scorer: ``words``, ``hf:<folder or hub id>`` of a text classifier, or ``file`` for scores made elsewhere.
     label: which of a classifier's labels means toxic; empty is the obvious one. sample: pairs of each split, 0 for
-    all. top: texts of each split in the queue. file, file_name: see ``keep_file``.
+    all. top: texts of each split in the queue. file, file_name: see ``store_file``.
     """
 
     scorer: str = WORD_LIST
@@ -106,14 +106,14 @@ class ToxicityOptions:
     file_name: str = ""
 
     def __post_init__(self) -> None:
-        named = self.scorer.startswith(MODEL_PREFIX) and len(self.scorer) > len(MODEL_PREFIX)
-        if not named and self.scorer not in (WORD_LIST, FROM_FILE):
+        is_model = self.scorer.startswith(MODEL_PREFIX) and len(self.scorer) > len(MODEL_PREFIX)
+        if not is_model and self.scorer not in (WORD_LIST, FROM_FILE):
             raise Refused(f"scorer: {self.scorer!r}; use {WORD_LIST}, {FROM_FILE} or hf:<folder or hub id>")
-        _with_file("scorer", self.scorer, self.file)
+        _check_file("scorer", self.scorer, self.file)
         check_at_least("sample", self.sample, 0)
         check_at_least("top", self.top, 1)
-        if self.top > MOST_QUEUED:
-            raise Refused(f"top: {self.top} are more than a person reads; use {MOST_QUEUED} or fewer a split")
+        if self.top > MAX_QUEUED:
+            raise Refused(f"top: {self.top} are more than a person reads; use {MAX_QUEUED} or fewer a split")
         check_at_least("seed", self.seed, 0)
 
 
@@ -139,16 +139,16 @@ class CaptionOptions:
 
     def __post_init__(self) -> None:
         check_one_of("source", self.source, CAPTION_SOURCES)
-        _with_file("source", self.source, self.file)
-        check_one_of("against", self.against, REGIONS_TAKEN)
+        _check_file("source", self.source, self.file)
+        check_one_of("against", self.against, REGION_CHOICES)
         check_one_of("measure", self.measure, [measure.value for measure in Measure])
         check_at_least("most", self.most, 1)
         for name in ("images", "seed"):
             check_at_least(name, getattr(self, name), 0)
 
 
-Options = DuplicateOptions | TopicOptions | ToxicityOptions | CaptionOptions
-OPTIONS: dict[AnalysisKind, type[Options]] = {
+AnalysisOptions = DuplicateOptions | TopicOptions | ToxicityOptions | CaptionOptions
+OPTION_TYPES: dict[AnalysisKind, type[AnalysisOptions]] = {
     AnalysisKind.DUPLICATES: DuplicateOptions,
     AnalysisKind.TOPICS: TopicOptions,
     AnalysisKind.TOXICITY: ToxicityOptions,
@@ -162,14 +162,14 @@ _TITLES = {
 }
 
 
-def _with_file(name: str, value: str, file: str) -> None:
+def _check_file(name: str, value: str, file: str) -> None:
     if (value == FROM_FILE) != bool(file):
         needed = "name the file to read" if value == FROM_FILE else f"a file is read with {FROM_FILE} alone"
         raise Refused(f"{name}: {value}; {needed}")
 
 
 def request_analysis(
-    *, project: Project, options: Options, by: AbstractBaseUser | None, queue: bool = True
+    *, project: Project, options: AnalysisOptions, by: AbstractBaseUser | None, queue: bool = True
 ) -> Job:
     """Queue an analysis of the project's approved pairs; ``queue`` as for ``hits.services.jobs.jobs.enqueue``.
 
@@ -177,8 +177,8 @@ def request_analysis(
         Refused: no approved pair (of that split).
         Conflict: an analysis of this kind is under way.
     """
-    kind = next(kind for kind, made in OPTIONS.items() if isinstance(options, made))
-    pairs = collected.accepted(project)
+    kind = next(kind for kind, options_type in OPTION_TYPES.items() if isinstance(options, options_type))
+    pairs = collected.accepted_pairs(project)
     count = (pairs.filter(image__split=options.split) if options.split else pairs).count()
     if not count:
         where = f" in the split {options.split}" if options.split else ""
@@ -196,7 +196,7 @@ def request_analysis(
     )
 
 
-def keep_file(*, data: bytes) -> str:
+def store_file(*, data: bytes) -> str:
     """Keep a file that a job will read, possibly elsewhere; return its path below the media folder.
 
     Raises:
@@ -205,27 +205,27 @@ def keep_file(*, data: bytes) -> str:
     """
     if not data.strip():
         raise BadFile("file: is empty; choose one with rows")
-    if len(data) > LARGEST_FILE:
-        raise BadFile(f"file: has {len(data)} bytes; split it into files of {LARGEST_FILE // 2**20} MiB")
+    if len(data) > MAX_FILE_BYTES:
+        raise BadFile(f"file: has {len(data)} bytes; split it into files of {MAX_FILE_BYTES // 2**20} MiB")
     relative = f"{FOLDER}/{hashlib.sha256(data).hexdigest()}"
-    path = kept_file(relative)
+    path = stored_file_path(relative)
     if sha256_if_readable(path) != path.name:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(path) as file:
+            with atomic_file(path) as file:
                 file.write(data)
         except OSError as error:
-            raise NoRoom.after(error, "file: was not kept") from error
+            raise StorageFull.after(error, "file: was not kept") from error
     return relative
 
 
-def kept_file(relative: str) -> Path:
+def stored_file_path(relative: str) -> Path:
     """Return where a kept file lies."""
     return Path(settings.MEDIA_ROOT) / relative
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AnalysisResult:
     """What an analysis came to: its result as JSON, from what, and over how many pairs (at least one)."""
 
     result: dict[str, Any]
@@ -235,24 +235,26 @@ class Found:
 
 @transaction.atomic
 def store_analysis(
-    *, project: Project, options: Options, found: Found, by: AbstractBaseUser | None = None
+    *, project: Project, options: AnalysisOptions, result: AnalysisResult, by: AbstractBaseUser | None = None
 ) -> TextAnalysis:
     """Keep an analysis without scores."""
-    row = _new(project, options, by)
-    return finish_scores(analysis=row, found=found)
+    row = _create_analysis(project, options, by)
+    return finish_analysis(analysis=row, result=result)
 
 
-def begin_scores(*, project: Project, options: ToxicityOptions, by: AbstractBaseUser | None) -> TextAnalysis:
+def create_scored_analysis(
+    *, project: Project, options: ToxicityOptions, by: AbstractBaseUser | None
+) -> TextAnalysis:
     """Return an analysis that takes scores until it is finished; nobody sees it before.
 
     What an earlier, unfinished one of the project left is forgotten: one runs at a time.
     """
     TextAnalysis.objects.filter(project=project, kind=AnalysisKind.TOXICITY.value, pairs=0).delete()
-    return _new(project, options, by)
+    return _create_analysis(project, options, by)
 
 
-def _new(project: Project, options: Options, by: AbstractBaseUser | None) -> TextAnalysis:
-    kind = next(kind for kind, made in OPTIONS.items() if isinstance(options, made))
+def _create_analysis(project: Project, options: AnalysisOptions, by: AbstractBaseUser | None) -> TextAnalysis:
+    kind = next(kind for kind, options_type in OPTION_TYPES.items() if isinstance(options, options_type))
     return TextAnalysis.objects.create(
         project=project, kind=kind.value, options=asdict(options), created_by_id=by.pk if by else None
     )
@@ -260,13 +262,13 @@ def _new(project: Project, options: Options, by: AbstractBaseUser | None) -> Tex
 
 def add_scores(*, analysis: TextAnalysis, scores: Iterable[TextScore]) -> None:
     """Keep some scores; one that is there already stays as it is, so a successor may add it again."""
-    TextScore.objects.bulk_create(scores, batch_size=SCORES_AT_ONCE, ignore_conflicts=True)
+    TextScore.objects.bulk_create(scores, batch_size=SCORE_BATCH_SIZE, ignore_conflicts=True)
 
 
 @transaction.atomic
-def finish_scores(*, analysis: TextAnalysis, found: Found) -> TextAnalysis:
+def finish_analysis(*, analysis: TextAnalysis, result: AnalysisResult) -> TextAnalysis:
     """Show an analysis: from now on it has pairs, so it is finished."""
-    analysis.result, analysis.provenance, analysis.pairs = found.result, found.provenance, found.pairs
+    analysis.result, analysis.provenance, analysis.pairs = result.result, result.provenance, result.pairs
     analysis.save(update_fields=["result", "provenance", "pairs"])
     audit.record(
         project=analysis.project,
@@ -274,14 +276,14 @@ def finish_scores(*, analysis: TextAnalysis, found: Found) -> TextAnalysis:
         action="texts.analyse",
         subject=analysis.pk,
         kind=analysis.kind,
-        pairs=found.pairs,
+        pairs=result.pairs,
     )
     return analysis
 
 
-def record_reading(
+def record_review(
     *, observation: Pair, field: str, is_concern: bool, note: str = "", by: AbstractBaseUser
-) -> TextReading:
+) -> TextReview:
     """Keep what a person says of a text; the newest word stands, and none is lost. It removes nothing.
 
     The same word by the same person again is not written twice.
@@ -291,12 +293,12 @@ def record_reading(
     """
     check_one_of("field", field, [known.value for known in PairText])
     note = " ".join(note.split())
-    most = TextReading._meta.get_field("note").max_length or math.inf
-    if len(note) > most:
-        raise Refused(f"note: {len(note)} characters; use {most} or fewer")
-    last = TextReading.objects.filter(observation=observation, field=field).order_by("-pk").first()
+    max_length = TextReview._meta.get_field("note").max_length or math.inf
+    if len(note) > max_length:
+        raise Refused(f"note: {len(note)} characters; use {max_length} or fewer")
+    last = TextReview.objects.filter(observation=observation, field=field).order_by("-pk").first()
     if last and (last.is_concern, last.note, last.by_id) == (is_concern, note, by.pk):
         return last
-    return TextReading.objects.create(
+    return TextReview.objects.create(
         observation=observation, field=field, is_concern=is_concern, note=note, by_id=by.pk
     )

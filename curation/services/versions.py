@@ -13,35 +13,35 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Max, Sum
 from django.utils import timezone
 
-from curation.models import AuditReading, DatasetVersion, VersionImage, VersionRow, VersionState
+from curation.models import AuditLabel, DatasetVersion, VersionImage, VersionRow, VersionState
 from curation.records import InvalidInput
 from curation.selectors import versions as stored
 from curation.selectors.jobs import SEAL
-from curation.selectors.records import waiting_words
-from curation.versions.choices import Choices
+from curation.selectors.records import describe_waiting
 from curation.versions.export import ExportRefused, export_version, sealed_text
 from curation.versions.families import family_of
-from curation.versions.plan import Plan, reason_words
-from curation.versions.seal import Header, seal_lines, seal_sha256
+from curation.versions.plan import Plan, describe_reasons
+from curation.versions.seal import SealHeader, seal_lines, seal_sha256
 from curation.versions.selection import Selection
+from curation.versions.selection_filter import SelectionFilter
 from curation.versions.splits import UnknownSplit
 from hits.domain.crashpoints import crash_point
 from hits.domain.states import AssignmentStatus
 from hits.models import Assignment, AuditEvent, Image, Job, Project, Record
-from hits.selectors.batches import one_by_one
+from hits.selectors.batches import iterate_in_chunks
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
-from hits.storage import sha256_of
+from hits.storage import stored_sha256
 from validation.models import DecisionRun
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-_BATCH = 500
+_BATCH_SIZE = 500
 _T = TypeVar("_T")
-TRIES = 3  # at preparing, before one is told that the rows do not stand still
+MAX_ATTEMPTS = 3  # at preparing, before one is told that the rows do not stand still
 
 
-class Report(Protocol):
+class ProgressReport(Protocol):
     """Somebody who follows long work: a job's row, or a terminal."""
 
     def advance(self, done: int, total: int) -> None:
@@ -63,7 +63,7 @@ def create_version(
         Refused: the name cannot be used or is taken, or the selection names what the project does not have.
     """
     name = name.strip()
-    check_name(project, name)
+    check_version_name(project, name)
     check_selection(project, selection or Selection())
     try:
         with transaction.atomic():
@@ -90,12 +90,12 @@ def check_selection(project: Project, selection: Selection) -> None:
     try:
         types = family_of(project).record_types
         for record_type in types:
-            Choices(project, record_type, selection, record_types=types)
+            SelectionFilter(project, record_type, selection, record_types=types)
     except InvalidInput as error:
         raise Refused(str(error)) from error
 
 
-def check_name(project: Project, name: str) -> None:
+def check_version_name(project: Project, name: str) -> None:
     """See that a version may be called so.
 
     Raises:
@@ -126,7 +126,7 @@ def request_seal(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job
 
 
 def seal_version(
-    *, version: DatasetVersion, by: AbstractBaseUser | None, progress: Report | None = None
+    *, version: DatasetVersion, by: AbstractBaseUser | None, progress: ProgressReport | None = None
 ) -> DatasetVersion:
     """Seal a draft: check every image's file, keep all rows and their hashes, or change nothing.
 
@@ -143,21 +143,21 @@ def seal_version(
     return _seal(version, by, progress, create=lambda: version)
 
 
-def make_sealed_version(
+def create_sealed_version(
     *,
     project: Project,
     name: str,
     by: AbstractBaseUser | None,
     note: str = "",
     selection: Selection | None = None,
-    progress: Report | None = None,
+    progress: ProgressReport | None = None,
 ) -> DatasetVersion:
     """Return a new version, sealed at once; when it cannot be sealed no draft is left behind.
 
     Raises:
         Refused: see ``create_version`` and ``seal_version``.
     """
-    check_name(project, name)
+    check_version_name(project, name)
     check_selection(project, selection or Selection())
     draft = DatasetVersion(
         project=project,
@@ -175,24 +175,24 @@ def make_sealed_version(
 def _seal(
     draft: DatasetVersion,
     by: AbstractBaseUser | None,
-    progress: Report | None,
+    progress: ProgressReport | None,
     *,
     create: Callable[[], DatasetVersion],
 ) -> DatasetVersion:
     """Prepare, then write in one transaction; prepare again when something changed in between."""
     project = draft.project
-    for _ in range(TRIES):
-        before = state_of(project)
-        plan = _planned(draft)
+    for _ in range(MAX_ATTEMPTS):
+        before = project_state(project)
+        plan = _plan_or_refuse(draft)
         _check_images(project, plan, progress)
-        closing = _Closing(draft, plan)
+        closing = _SealedFields(draft, plan)
         crash_point("seal.after_prepare")
         with transaction.atomic():
-            if state_of(project) != before:
+            if project_state(project) != before:
                 continue
             version = create()
             _write_rows(version, plan)
-            _close(version, closing, by)
+            _mark_sealed(version, closing, by)
             crash_point("seal.after_close")
             audit.record(
                 project=project, actor=by, action="version.seal", subject=version.name, rows=plan.row_count
@@ -200,11 +200,11 @@ def _seal(
         version.refresh_from_db()
         return version
     raise Conflict(
-        f"{draft.name}: what it is to hold changed {TRIES} times while it was sealed; seal it again"
+        f"{draft.name}: what it is to hold changed {MAX_ATTEMPTS} times while it was sealed; seal it again"
     )
 
 
-def plan_version(draft: DatasetVersion, follow: Callable[[int], None] | None = None) -> Plan:
+def plan_version(draft: DatasetVersion, report_progress: Callable[[int], None] | None = None) -> Plan:
     """Return what the version would hold if it were sealed now. Reads only.
 
     Args:
@@ -215,57 +215,59 @@ def plan_version(draft: DatasetVersion, follow: Callable[[int], None] | None = N
         InvalidInput: its selection names what the project does not have.
     """
     plan = Plan(Selection.from_json(draft.selection))
-    family_of(draft.project).plan(draft, plan, follow or (lambda done: None))
+    family_of(draft.project).plan(draft, plan, report_progress or (lambda done: None))
     return plan
 
 
-def _planned(draft: DatasetVersion) -> Plan:
+def _plan_or_refuse(draft: DatasetVersion) -> Plan:
     try:
         plan = plan_version(draft)
     except (UnknownSplit, InvalidInput) as error:
         raise Refused(str(error)) from error
     if not plan.row_count:
-        raise Refused(f"rows: {_nothing_left(draft, plan)}")
+        raise Refused(f"rows: {_explain_empty_plan(draft, plan)}")
     return plan
 
 
-def _nothing_left(draft: DatasetVersion, plan: Plan) -> str:
+def _explain_empty_plan(draft: DatasetVersion, plan: Plan) -> str:
     """Return why there is nothing to seal, with counts by reason and by kind."""
     family = family_of(draft.project)
-    said = []
+    reasons = []
     if plan.exclusions:
-        words = reason_words(plan.exclusions, family.all_exclusion_words())
-        said.append(f"all {plan.exclusions.total()} approved records are left out: {words}")
-    said += waiting_words(draft.project, family.record_types)
-    if not said:
+        words = describe_reasons(plan.exclusions, family.all_exclusion_labels())
+        reasons.append(f"all {plan.exclusions.total()} approved records are left out: {words}")
+    reasons += describe_waiting(draft.project, family.record_types)
+    if not reasons:
         return "nothing is approved yet, so there is nothing to seal"
-    return f"there is nothing to seal: {'; '.join(said)}"
+    return f"there is nothing to seal: {'; '.join(reasons)}"
 
 
-def state_of(project: Project) -> tuple[object, ...]:
+def project_state(project: Project) -> tuple[object, ...]:
     """Return a few sums that change when anything changes that a version of the project would hold."""
     approved = Assignment.objects.filter(
         hit__unit__batch__project=project, status=AssignmentStatus.APPROVED
     ).aggregate(n=Count("pk"), keys=Sum("pk"))
-    shown = Image.objects.filter(project=project, withdrawn_at=None).aggregate(n=Count("pk"), keys=Sum("pk"))
+    images = Image.objects.filter(project=project, taken_down_at=None).aggregate(
+        n=Count("pk"), keys=Sum("pk")
+    )
     newest = AuditEvent.objects.filter(project=project).aggregate(pk=Max("pk"))
     records = Record.objects.filter(project=project).aggregate(n=Count("pk"))
-    chosen = DecisionRun.objects.filter(project=project).aggregate(pk=Max("pk"))
-    read = AuditReading.objects.filter(item__audit__project=project).aggregate(pk=Max("pk"))
-    found = (approved, shown, newest, records, chosen, read)
+    decisions = DecisionRun.objects.filter(project=project).aggregate(pk=Max("pk"))
+    labels = AuditLabel.objects.filter(item__audit__project=project).aggregate(pk=Max("pk"))
+    found = (approved, images, newest, records, decisions, labels)
     return tuple(value for values in found for value in values.values())
 
 
-def _check_images(project: Project, plan: Plan, progress: Report | None) -> None:
+def _check_images(project: Project, plan: Plan, progress: ProgressReport | None) -> None:
     """Boxes are pixels of a certain file: refuse to seal what is no longer that file."""
-    wanted = {image.sha256 for image in plan.images}
-    rows = Image.objects.filter(project=project, withdrawn_at=None)
+    required = {image.sha256 for image in plan.images}
+    rows = Image.objects.filter(project=project, taken_down_at=None)
     done = 0
-    for image in one_by_one(rows):  # progress is written between two
-        if image.sha256 not in wanted:
+    for image in iterate_in_chunks(rows):  # progress is written between two
+        if image.sha256 not in required:
             continue
         try:
-            digest = sha256_of(image.file.storage, str(image.file))
+            digest = stored_sha256(image.file.storage, str(image.file))
         except OSError as error:
             raise Refused(f"{image.name}: its file is missing; restore {image.file.name}") from error
         if digest != image.sha256:
@@ -299,33 +301,33 @@ def _write_rows(version: DatasetVersion, plan: Plan) -> None:
 
 
 def _batches(values: Iterator[_T]) -> Iterator[list[_T]]:
-    while batch := list(islice(values, _BATCH)):
+    while batch := list(islice(values, _BATCH_SIZE)):
         yield batch
 
 
-class _Closing:
+class _SealedFields:
     """What a sealed version's own row says, computed before the database is locked."""
 
     def __init__(self, draft: DatasetVersion, plan: Plan) -> None:
-        self.manifest_sha256 = _seal_of(draft, plan)
+        self.manifest_sha256 = _compute_seal(draft, plan)
         self.statistics = _statistics(draft, plan)
         self.exclusions = dict(plan.exclusions)
         self.selection = plan.selection.as_json()
-        self.provenance = plan.provenance() | _removed(draft, plan)
+        self.provenance = plan.provenance() | _removal_reasons(draft, plan)
 
 
-def _removed(draft: DatasetVersion, plan: Plan) -> dict[str, Any]:
+def _removal_reasons(draft: DatasetVersion, plan: Plan) -> dict[str, Any]:
     """Return why rows of the version that was sealed last are not in this one, by id; nothing where none is gone."""
-    earlier = stored.sealed_before(draft)
-    parts = [part.name for part in family_of(draft.project).compared]
+    earlier = stored.previous_sealed_version(draft)
+    parts = [part.name for part in family_of(draft.project).compared_parts]
     if earlier is None:
         return {}
-    kept = {(part, row.instance_id) for part in parts for row in plan.rows_of(part)}
-    gone = sorted(stored.row_hashes(earlier, parts).keys() - kept)
-    return {"removed": {key: plan.why_left_out(part, key) for part, key in gone}} if gone else {}
+    kept = {(part, row.instance_id) for part in parts for row in plan.part_rows(part)}
+    removed = sorted(stored.row_hashes(earlier, parts).keys() - kept)
+    return {"removed": {key: plan.exclusion_reason(part, key) for part, key in removed}} if removed else {}
 
 
-def _close(version: DatasetVersion, closing: _Closing, by: AbstractBaseUser | None) -> None:
+def _mark_sealed(version: DatasetVersion, closing: _SealedFields, by: AbstractBaseUser | None) -> None:
     """Turn the draft into a sealed version; one conditional UPDATE, so that two seals cannot both win."""
     closed = DatasetVersion.objects.filter(pk=version.pk, state=VersionState.DRAFT).update(
         **vars(closing),
@@ -337,8 +339,8 @@ def _close(version: DatasetVersion, closing: _Closing, by: AbstractBaseUser | No
         raise Conflict(f"{version.name} was sealed by somebody else just now.")
 
 
-def _seal_of(version: DatasetVersion, plan: Plan) -> str:
-    header = Header(
+def _compute_seal(version: DatasetVersion, plan: Plan) -> str:
+    header = SealHeader(
         version.project.slug,
         version.name,
         version.rehearsal,
@@ -350,13 +352,13 @@ def _seal_of(version: DatasetVersion, plan: Plan) -> str:
 
 
 def _statistics(draft: DatasetVersion, plan: Plan) -> dict[str, object]:
-    counting = family_of(draft.project).statistics()
+    counter = family_of(draft.project).statistics()
     for row in plan.rows:
-        counting.add(row)
-    return counting.result()
+        counter.add(row)
+    return counter.result()
 
 
-def export_folder(*, version: DatasetVersion) -> Path:
+def ensure_export_folder(*, version: DatasetVersion) -> Path:
     """Return the folder that holds a sealed version's files for download, written at the first call.
 
     It lies in the media folder, of which only images are ever served. A damaged one is written anew.

@@ -34,9 +34,9 @@ def check_size(stated: Size, stored: Size, *, resized: bool) -> None:
     """
     if stated == stored or (resized and _same_shape(stated, stored)):
         return
-    mend = "get the published file" if resized else "get the published file, or allow resized copies"
+    hint = "get the published file" if resized else "get the published file, or allow resized copies"
     raise InvalidInput(
-        f"the collection says {stated[0]} × {stated[1]}, the file is {stored[0]} × {stored[1]}; {mend}"
+        f"the collection says {stated[0]} × {stated[1]}, the file is {stored[0]} × {stored[1]}; {hint}"
     )
 
 

@@ -8,34 +8,36 @@ from typing import Any
 
 from curation.records import InvalidInput
 
-LARGEST = 10**9
-LARGEST_ID = 2**63 - 1  # one region of the published file has an id of twelve digits
+MAX_INTEGER = 10**9
+MAX_ID = 2**63 - 1  # one region of the published file has an id of twelve digits
 
 
-def record_of(value: Any, place: str) -> Mapping[str, Any]:
+def require_object(value: Any, where: str) -> Mapping[str, Any]:
     """Return a JSON object.
 
     Raises:
         InvalidInput: it is something else.
     """
     if not isinstance(value, dict):
-        raise InvalidInput(f"{place}: is {type(value).__name__}, not an object with named fields")
+        raise InvalidInput(f"{where}: is {type(value).__name__}, not an object with named fields")
     return value
 
 
-def whole(record: Mapping[str, Any], name: str, place: str, *, least: int = 0, most: int = LARGEST) -> int:
+def require_integer(
+    record: Mapping[str, Any], name: str, where: str, *, minimum: int = 0, maximum: int = MAX_INTEGER
+) -> int:
     """Return a whole number from ``least`` to ``most``.
 
     Raises:
         InvalidInput: it is missing, something else, or out of range.
     """
     value = record.get(name)
-    if type(value) is not int or not least <= value <= most:
-        raise InvalidInput(f"{place}: {name} is {_short(value)}; it must be a whole number from {least}")
+    if type(value) is not int or not minimum <= value <= maximum:
+        raise InvalidInput(f"{where}: {name} is {_shorten(value)}; it must be a whole number from {minimum}")
     return value
 
 
-def optional_id(record: Mapping[str, Any], name: str, place: str) -> int | None:
+def optional_id(record: Mapping[str, Any], name: str, where: str) -> int | None:
     """Return an id of another collection, which many records lack.
 
     Raises:
@@ -44,29 +46,29 @@ def optional_id(record: Mapping[str, Any], name: str, place: str) -> int | None:
     value = record.get(name)
     if value is None:
         return None
-    if type(value) is not int or not 0 <= value <= LARGEST_ID:
-        raise InvalidInput(f"{place}: {name} is {_short(value)}; it must be a whole number or null")
+    if type(value) is not int or not 0 <= value <= MAX_ID:
+        raise InvalidInput(f"{where}: {name} is {_shorten(value)}; it must be a whole number or null")
     return value
 
 
-def number(value: Any, name: str, place: str) -> float:
+def require_number(value: Any, name: str, where: str) -> float:
     """Return a finite number.
 
     Raises:
         InvalidInput: it is something else.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(f"{place}: {name} is {_short(value)}; it must be a number")
+        raise InvalidInput(f"{where}: {name} is {_shorten(value)}; it must be a number")
     try:
-        plain = float(value)
+        converted = float(value)
     except OverflowError:
-        plain = math.inf
-    if not math.isfinite(plain):
-        raise InvalidInput(f"{place}: {name} is too large a number")
-    return plain
+        converted = math.inf
+    if not math.isfinite(converted):
+        raise InvalidInput(f"{where}: {name} is too large a number")
+    return converted
 
 
-def text_of(record: Mapping[str, Any], name: str, place: str) -> str:
+def require_text(record: Mapping[str, Any], name: str, where: str) -> str:
     """Return a text that is not empty.
 
     Raises:
@@ -74,11 +76,11 @@ def text_of(record: Mapping[str, Any], name: str, place: str) -> str:
     """
     value = record.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInput(f"{place}: {name} is {_short(value)}; it must be a text")
+        raise InvalidInput(f"{where}: {name} is {_shorten(value)}; it must be a text")
     return value
 
 
-def list_of(record: Mapping[str, Any], name: str, place: str) -> list[Any]:
+def require_list(record: Mapping[str, Any], name: str, where: str) -> list[Any]:
     """Return a list, which may be empty.
 
     Raises:
@@ -86,15 +88,15 @@ def list_of(record: Mapping[str, Any], name: str, place: str) -> list[Any]:
     """
     value = record.get(name)
     if not isinstance(value, list):
-        raise InvalidInput(f"{place}: {name} is {_short(value)}; it must be a list")
+        raise InvalidInput(f"{where}: {name} is {_shorten(value)}; it must be a list")
     return value
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return a text that every database takes: no NUL, no half of a surrogate pair, no space at the ends."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
 
 
-def _short(value: Any) -> str:
-    words = repr(value)
-    return words if len(words) <= 40 else f"{words[:39]}…"  # noqa: PLR2004 - characters
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"  # noqa: PLR2004 - characters

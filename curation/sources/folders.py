@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from curation.records import InvalidInput
-from curation.sources.fence import Fence
-from curation.sources.vcr import PICTURES
-from curation.sources.visual_genome import FOLDERS, IMAGE_DATA
+from curation.sources.path_sandbox import PathSandbox
+from curation.sources.vcr import IMAGES_FOLDER
+from curation.sources.visual_genome import IMAGE_DATA, IMAGE_FOLDERS
 
-DEEPEST = 3  # folders below the one that is looked through
-MOST_SEEN = 20_000  # entries; no page waits for a folder of a million files
-MOST_LISTS = 500
-_LISTS = {".json", ".txt"}
-_PICTURES = {*FOLDERS, PICTURES}
+MAX_DEPTH = 3  # folders below the one that is looked through
+MAX_ENTRIES = 20_000  # entries; no page waits for a folder of a million files
+MAX_LISTS = 500
+_LIST_SUFFIXES = {".json", ".txt"}
+_IMAGE_FOLDERS = {*IMAGE_FOLDERS, IMAGES_FOLDER}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCollection:
     """A folder that holds a collection. ``name`` is relative to the folder of imports; ``files`` are those in it."""
 
     name: str
@@ -31,15 +31,15 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class ImportableContents:
     """What stands beneath a folder of imports, in the order of its names.
 
     ``lists`` are JSON and text files by their names relative to it: lists of images, region descriptions, proposals.
     ``is_cut`` when there is more than was looked at.
     """
 
-    visual_genome: Sequence[Found]
-    vcr: Sequence[Found]
+    visual_genome: Sequence[FoundCollection]
+    vcr: Sequence[FoundCollection]
     lists: Sequence[str]
     is_cut: bool
 
@@ -52,76 +52,78 @@ class _Folder:
     files: frozenset[str]
 
 
-def look_through(root: Path) -> Contents:
+def scan_folder(root: Path) -> ImportableContents:
     """Return what can be imported from a folder. What links lead out of it is passed over, as are hidden names.
 
     Raises:
         InvalidInput: it is no folder, or cannot be read.
     """
-    look = _Look(root)
-    found = list(look.folders())
+    scan = _FolderScan(root)
+    read_folders = list(scan.folders())
     lists = sorted(
-        path.relative_to(root).as_posix() for path in _files(found) if path.suffix.lower() in _LISTS
+        path.relative_to(root).as_posix()
+        for path in _file_paths(read_folders)
+        if path.suffix.lower() in _LIST_SUFFIXES
     )
-    return Contents(
-        visual_genome=[_found(item, root) for item in found if _is_visual_genome(item)],
-        vcr=[_found(item, root) for item in found if PICTURES in item.folders],
-        lists=lists[:MOST_LISTS],
-        is_cut=look.is_cut or len(lists) > MOST_LISTS,
+    return ImportableContents(
+        visual_genome=[_to_collection(item, root) for item in read_folders if _is_visual_genome(item)],
+        vcr=[_to_collection(item, root) for item in read_folders if IMAGES_FOLDER in item.folders],
+        lists=lists[:MAX_LISTS],
+        is_cut=scan.is_cut or len(lists) > MAX_LISTS,
     )
 
 
-def inside(root: Path, name: str) -> Path:
+def resolve_inside(root: Path, name: str) -> Path:
     """Return where something beneath a folder lies, links followed.
 
     Raises:
         InvalidInput: that is outside of the folder.
     """
     path = root / name
-    Fence(root).check(path)
+    PathSandbox(root).check(path)
     return path.resolve()
 
 
 def _is_visual_genome(folder: _Folder) -> bool:
-    return IMAGE_DATA in folder.files and not folder.folders.isdisjoint(FOLDERS)
+    return IMAGE_DATA in folder.files and not folder.folders.isdisjoint(IMAGE_FOLDERS)
 
 
-def _found(folder: _Folder, root: Path) -> Found:
-    return Found(folder.path.relative_to(root).as_posix(), folder.files)
+def _to_collection(folder: _Folder, root: Path) -> FoundCollection:
+    return FoundCollection(folder.path.relative_to(root).as_posix(), folder.files)
 
 
-def _files(folders: Sequence[_Folder]) -> Iterator[Path]:
+def _file_paths(folders: Sequence[_Folder]) -> Iterator[Path]:
     return (folder.path / name for folder in folders for name in folder.files)
 
 
-class _Look:
+class _FolderScan:
     """A walk through the folders, the upper ones first; those of pictures are not entered."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._fence = Fence(root)
-        self._left = MOST_SEEN
+        self._sandbox = PathSandbox(root)
+        self._entries_left = MAX_ENTRIES
         self.is_cut = False
 
     def folders(self) -> Iterator[_Folder]:
-        waiting = [(self._root, 0)]
-        while waiting:
-            path, depth = waiting.pop(0)
+        queue = [(self._root, 0)]
+        while queue:
+            path, depth = queue.pop(0)
             folder = self._read(path, depth)
             yield folder
-            if depth < DEEPEST:
-                waiting += [(path / name, depth + 1) for name in sorted(folder.folders - _PICTURES)]
+            if depth < MAX_DEPTH:
+                queue += [(path / name, depth + 1) for name in sorted(folder.folders - _IMAGE_FOLDERS)]
 
     def _read(self, path: Path, depth: int) -> _Folder:
         folders, files = set(), set()
         try:
             with os.scandir(path) as entries:
                 for entry in entries:
-                    if not self._left:
+                    if not self._entries_left:
                         self.is_cut = True
                         break
-                    self._left -= 1
-                    if not self._counts(entry):
+                    self._entries_left -= 1
+                    if not self._is_selectable(entry):
                         continue
                     if entry.is_dir():
                         folders.add(entry.name)
@@ -134,7 +136,7 @@ class _Look:
                 ) from error
         return _Folder(path, depth, frozenset(folders), frozenset(files))
 
-    def _counts(self, entry: os.DirEntry[str]) -> bool:
+    def _is_selectable(self, entry: os.DirEntry[str]) -> bool:
         """Whether an entry may be chosen: named by a text, not hidden, and no link that leads out."""
         readable = not entry.name.startswith(".") and entry.name.isprintable()
-        return readable and (not entry.is_symlink() or self._fence.holds(Path(entry.path)))
+        return readable and (not entry.is_symlink() or self._sandbox.contains(Path(entry.path)))

@@ -18,7 +18,7 @@ _COCO_HOSTS = frozenset({"images.cocodataset.org", "mscoco.org", "www.mscoco.org
 _FLICKR_FILE = re.compile(r"(\d{4,})_[0-9a-f]+(?:_[a-z0-9]+)?\.(?:jpg|png|gif)")
 
 
-def identities(url: str, facts: Mapping[str, Any]) -> frozenset[str]:
+def find_identities(url: str, facts: Mapping[str, Any]) -> frozenset[str]:
     """Return the names under which other collections know a picture, such as ``coco:547168``.
 
     Args:
@@ -26,15 +26,15 @@ def identities(url: str, facts: Mapping[str, Any]) -> frozenset[str]:
         facts: what its collection says of it; ``coco_id`` and ``flickr_id`` are looked at.
     """
     found = set()
-    for key, word in (("coco_id", "coco"), ("flickr_id", "flickr")):
+    for key, collection in (("coco_id", "coco"), ("flickr_id", "flickr")):
         value = facts.get(key)
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            found.add(f"{word}:{value}")
-    found |= _of_address(url)
+            found.add(f"{collection}:{value}")
+    found |= _ids_from_url(url)
     return frozenset(found)
 
 
-def _of_address(url: str) -> set[str]:
+def _ids_from_url(url: str) -> set[str]:
     try:
         parts = urlsplit(url)
     except ValueError:

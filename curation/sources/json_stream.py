@@ -18,22 +18,22 @@ from typing import Any, BinaryIO, TextIO
 
 from curation.records import InvalidInput
 
-CHUNK = 1 << 20
-LONGEST_RECORD = 1 << 26
+CHUNK_BYTES = 1 << 20
+MAX_RECORD_BYTES = 1 << 26
 _SPACE = re.compile(r"[ \t\r\n]*")
 _FOLLOWS = ",:]} \t\r\n"
 
 
-class NotJson(ValueError):
+class InvalidJson(ValueError):
     """No whole JSON value stands where one should; the message says why."""
 
 
-class TooLong(NotJson):
+class ValueTooLong(InvalidJson):
     """The value is longer than may be held, or never ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedRecord:
     """A record: its number from 1, its place in the file (bytes) and what it says."""
 
     number: int
@@ -42,7 +42,7 @@ class Located:
     value: Any
 
 
-def iterate_list(path: Path, *, chunk: int = CHUNK) -> Iterator[Located]:
+def iterate_list(path: Path, *, chunk: int = CHUNK_BYTES) -> Iterator[LocatedRecord]:
     """Yield the records of a file that holds one JSON list.
 
     Args:
@@ -51,14 +51,14 @@ def iterate_list(path: Path, *, chunk: int = CHUNK) -> Iterator[Located]:
     Raises:
         InvalidInput: unreadable, not UTF-8, no list, a record that is no JSON, or one longer than 64 MiB.
     """
-    with open_pieces(path, chunk=chunk, longest=LONGEST_RECORD) as pieces:
-        yield from _records(path, pieces)
+    with open_json_reader(path, chunk=chunk, max_length=MAX_RECORD_BYTES) as reader:
+        yield from _iterate_records(path, reader)
 
 
 @contextmanager
-def open_pieces(
-    path: Path, *, chunk: int = CHUNK, longest: int = LONGEST_RECORD, lenient: bool = False
-) -> Iterator[Pieces]:
+def open_json_reader(
+    path: Path, *, chunk: int = CHUNK_BYTES, max_length: int = MAX_RECORD_BYTES, lenient: bool = False
+) -> Iterator[JsonReader]:
     """Open a JSON file that is read piece by piece.
 
     Args:
@@ -70,8 +70,8 @@ def open_pieces(
     """
     try:
         with path.open("rb") as file:
-            yield Pieces(
-                file, chunk=chunk, longest=longest, decoder=json.JSONDecoder() if lenient else _DECODER
+            yield JsonReader(
+                file, chunk=chunk, max_length=max_length, decoder=json.JSONDecoder() if lenient else _DECODER
             )
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror}); check its name") from error
@@ -87,27 +87,27 @@ def iterate_lines(path: Path) -> Iterator[tuple[int, Any]]:
     """
     try:
         with path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(_lines(file, path), start=1):
+            for number, line in enumerate(_read_lines(file, path), start=1):
                 if line.strip():
-                    yield number, parse(line, f"{path}: line {number}")
+                    yield number, parse_json(line, f"{path}: line {number}")
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror}); check its name") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path}: is not UTF-8 text; download it again") from error
 
 
-def _lines(file: TextIO, path: Path) -> Iterator[str]:
+def _read_lines(file: TextIO, path: Path) -> Iterator[str]:
     number = 0
-    while line := file.readline(LONGEST_RECORD + 1):
+    while line := file.readline(MAX_RECORD_BYTES + 1):
         number += 1
-        if len(line) > LONGEST_RECORD:
+        if len(line) > MAX_RECORD_BYTES:
             raise InvalidInput(
-                f"{path}: line {number} is longer than {LONGEST_RECORD:,} characters; give one JSON value a line"
+                f"{path}: line {number} is longer than {MAX_RECORD_BYTES:,} characters; give one JSON value a line"
             )
         yield line
 
 
-def parse(text: str, place: str) -> Any:
+def parse_json(text: str, where: str) -> Any:
     """Return the value of a JSON text; ``place`` begins the message of an error.
 
     Raises:
@@ -116,7 +116,7 @@ def parse(text: str, place: str) -> Any:
     try:
         return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{place}: is no JSON ({error}); download the file again") from error
+        raise InvalidInput(f"{where}: is no JSON ({error}); download the file again") from error
 
 
 def read_record(path: Path, offset: int, length: int) -> Any:
@@ -131,7 +131,7 @@ def read_record(path: Path, offset: int, length: int) -> Any:
             text = file.read(length).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path}: has changed since it was read; start again") from error
-    return parse(text, f"{path}: at byte {offset}")
+    return parse_json(text, f"{path}: at byte {offset}")
 
 
 def _refuse_constant(name: str) -> Any:
@@ -141,43 +141,43 @@ def _refuse_constant(name: str) -> Any:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-class Pieces:
+class JsonReader:
     """The part of a JSON file that is in memory.
 
     ``byte`` and ``character`` are the place in the file; a mark of byte order counts as bytes and as no character.
     """
 
-    def __init__(self, file: BinaryIO, *, chunk: int, longest: int, decoder: json.JSONDecoder) -> None:
+    def __init__(self, file: BinaryIO, *, chunk: int, max_length: int, decoder: json.JSONDecoder) -> None:
         self._file = file
         self._bytes = codecs.getincrementaldecoder("utf-8")()
         self._decoder = decoder
         self._chunk = chunk
-        self._longest = longest
+        self._max_length = max_length
         self._ended = False
         self._text = ""
-        self._at = 0
+        self._position = 0
         self.byte = 0
         self.character = 0
         if self.peek() == "\ufeff":
-            self._pass(self._at + 1)
+            self._advance(self._position + 1)
             self.character = 0
 
     def peek(self) -> str:
         """Return the next character that is no space; empty at the end."""
         while True:
-            space = _SPACE.match(self._text, self._at)
+            space = _SPACE.match(self._text, self._position)
             assert space is not None
-            self._pass(space.end())
-            if self._at < len(self._text) or not self._more():
-                return self._text[self._at : self._at + 1]
+            self._advance(space.end())
+            if self._position < len(self._text) or not self._read_more():
+                return self._text[self._position : self._position + 1]
 
-    def mark(self) -> str:
+    def next_character(self) -> str:
         """Return the next character that is no space, and pass it; empty at the end."""
         found = self.peek()
-        self._pass(self._at + len(found))
+        self._advance(self._position + len(found))
         return found
 
-    def value(self) -> Any:
+    def read_value(self) -> Any:
         """Return the next value, and pass it.
 
         Raises:
@@ -187,76 +187,76 @@ class Pieces:
         self.peek()
         while True:
             try:
-                value, end = self._decoder.raw_decode(self._text, self._at)
+                value, end = self._decoder.raw_decode(self._text, self._position)
                 if self._ended or self._is_whole(value, end):
-                    self._pass(end)
+                    self._advance(end)
                     return value
                 problem = "it is cut off"
             except (ValueError, RecursionError) as error:
                 problem = str(error)
-            if len(self._text) - self._at > self._longest:
-                raise TooLong(problem)
-            if not self._more() and self._failed():
-                raise NotJson(problem)
+            if len(self._text) - self._position > self._max_length:
+                raise ValueTooLong(problem)
+            if not self._read_more() and self._cannot_be_read():
+                raise InvalidJson(problem)
 
-    def _more(self) -> bool:
+    def _read_more(self) -> bool:
         """Read on; at least as much as is held, so that a long record is not scanned too often."""
-        data = self._file.read(max(self._chunk, len(self._text) - self._at))
-        self._text = self._text[self._at :] + self._bytes.decode(data, final=not data)
-        self._at = 0
+        data = self._file.read(max(self._chunk, len(self._text) - self._position))
+        self._text = self._text[self._position :] + self._bytes.decode(data, final=not data)
+        self._position = 0
         self._ended = not data
         return bool(data)
 
-    def _pass(self, end: int) -> None:
-        passed = self._text[self._at : end]
+    def _advance(self, end: int) -> None:
+        passed = self._text[self._position : end]
         self.byte += len(passed) if passed.isascii() else len(passed.encode())
         self.character += len(passed)
-        self._at = end
+        self._position = end
 
     def _is_whole(self, value: Any, end: int) -> bool:
         """Whether nothing of the value is still to come: ``0.`` of ``0.5`` reads as the number 0 already."""
-        follows = self._text[end : end + 1]
-        return bool(follows) and (not isinstance(value, int | float) or follows in _FOLLOWS)
+        next_character = self._text[end : end + 1]
+        return bool(next_character) and (not isinstance(value, int | float) or next_character in _FOLLOWS)
 
-    def _failed(self) -> bool:
+    def _cannot_be_read(self) -> bool:
         """Whether what is left cannot be read even now that the file has ended."""
         try:
-            self._decoder.raw_decode(self._text, self._at)
+            self._decoder.raw_decode(self._text, self._position)
         except (ValueError, RecursionError):
             return True
         return False
 
 
-def _records(path: Path, pieces: Pieces) -> Iterator[Located]:
-    if pieces.mark() != "[":
+def _iterate_records(path: Path, reader: JsonReader) -> Iterator[LocatedRecord]:
+    if reader.next_character() != "[":
         raise InvalidInput(f"{path}: does not begin with a list; give the published file, unpacked")
     number = 0
-    while pieces.peek() != "]" or number:
+    while reader.peek() != "]" or number:
         number += 1
-        pieces.peek()
-        begins = pieces.byte
-        value = _record(path, pieces, number)
-        yield Located(number, begins, pieces.byte - begins, value)
-        separator = pieces.peek()
+        reader.peek()
+        start = reader.byte
+        value = _read_value(path, reader, number)
+        yield LocatedRecord(number, start, reader.byte - start, value)
+        separator = reader.peek()
         if separator == "]":
             break
         if separator != ",":
             raise InvalidInput(
                 f"{path}: after record {number} a comma is missing, or the end is cut off; download it again"
             )
-        pieces.mark()
-    pieces.mark()
-    if pieces.peek():
+        reader.next_character()
+    reader.next_character()
+    if reader.peek():
         raise InvalidInput(f"{path}: has more text behind its list; download it again")
 
 
-def _record(path: Path, pieces: Pieces, number: int) -> Any:
+def _read_value(path: Path, reader: JsonReader, number: int) -> Any:
     try:
-        return pieces.value()
-    except TooLong as error:
+        return reader.read_value()
+    except ValueTooLong as error:
         raise InvalidInput(
-            f"{path}: record {number} is longer than {LONGEST_RECORD >> 20} MiB or no JSON "
+            f"{path}: record {number} is longer than {MAX_RECORD_BYTES >> 20} MiB or no JSON "
             f"({error}); give a list of records"
         ) from error
-    except NotJson as error:
+    except InvalidJson as error:
         raise InvalidInput(f"{path}: record {number} is no JSON ({error}); download it again") from error

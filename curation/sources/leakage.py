@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from curation.records import InvalidInput
 
-BLOCK = 2048
-CHUNK = 8192  # pairs computed again at a time
-LEAST_THRESHOLD = 0.5
+BLOCK_SIZE = 2048
+CHUNK_SIZE = 8192  # pairs computed again at a time
+MIN_THRESHOLD = 0.5
 UNIT_ROUNDOFF = 2.0**-24
 BINS = 50
 
@@ -48,13 +48,13 @@ class CrossPairs:
     nearest: NDArray[np.float32]
 
 
-def cross_pairs(
+def find_cross_pairs(
     vectors: NDArray[np.floating],
     splits: Sequence[str],
     *,
     threshold: float,
     limit: int,
-    block: int = BLOCK,
+    block: int = BLOCK_SIZE,
     step: Step = lambda _: None,
 ) -> CrossPairs:
     """Return the pairs of rows of different splits whose cosine is at least ``threshold``.
@@ -70,46 +70,46 @@ def cross_pairs(
     Raises:
         InvalidInput: other shapes, a value that is not finite, or a threshold that is not within 0.5 to 1.
     """
-    _check(vectors, splits, threshold, limit)
+    _check_inputs(vectors, splits, threshold, limit)
     search = _Search(vectors, threshold, limit)
     names = np.asarray(splits, dtype=object)
     rows = {split: np.flatnonzero(names == split) for split in dict.fromkeys(splits)}
     by_splits = {}
     for first, second in combinations(rows, 2):
         before = search.found
-        for left, right in _blocks(rows[first], rows[second], block):
-            search.look(left, right)
+        for left, right in _block_pairs(rows[first], rows[second], block):
+            search.compare_blocks(left, right)
             step(len(left) * len(right))
         by_splits[first, second] = search.found - before
-    pairs, cosines = search.best()
+    pairs, cosines = search.best_pairs()
     return CrossPairs(pairs, cosines, search.found, by_splits, search.nearest)
 
 
-def products(splits: Sequence[str]) -> int:
+def count_products(splits: Sequence[str]) -> int:
     """Return how many products a search makes, for its progress."""
     counts = [splits.count(split) for split in dict.fromkeys(splits)]
     return sum(first * second for first, second in combinations(counts, 2))
 
 
-def cosines_of(vectors: NDArray[np.floating], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+def pair_cosines(vectors: NDArray[np.floating], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the cosine of each pair of rows in float64, (m,); 0 where a row is all zeros."""
     values = np.zeros(len(pairs))
-    for start in range(0, len(pairs), CHUNK):
-        few = pairs[start : start + CHUNK]
-        first, second = vectors[few[:, 0]].astype(np.float64), vectors[few[:, 1]].astype(np.float64)
+    for start in range(0, len(pairs), CHUNK_SIZE):
+        chunk = pairs[start : start + CHUNK_SIZE]
+        first, second = vectors[chunk[:, 0]].astype(np.float64), vectors[chunk[:, 1]].astype(np.float64)
         norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
         dots = np.einsum("ij,ij->i", first, second)
-        values[start : start + CHUNK] = np.divide(dots, norms, out=np.zeros(len(few)), where=norms > 0)
+        values[start : start + CHUNK_SIZE] = np.divide(dots, norms, out=np.zeros(len(chunk)), where=norms > 0)
     return np.clip(values, -1.0, 1.0)
 
 
-def margin(dimensions: int) -> float:
+def rounding_margin(dimensions: int) -> float:
     """Return by how much a float32 product of two unit vectors may miss the exact one (module's docstring)."""
-    gathered = dimensions * UNIT_ROUNDOFF
-    return gathered / (1 - gathered) * (1 + 4 * UNIT_ROUNDOFF) + 4 * UNIT_ROUNDOFF
+    accumulated = dimensions * UNIT_ROUNDOFF
+    return accumulated / (1 - accumulated) * (1 + 4 * UNIT_ROUNDOFF) + 4 * UNIT_ROUNDOFF
 
 
-def histogram(nearest: NDArray[np.floating], bins: int = BINS) -> list[int]:
+def nearest_histogram(nearest: NDArray[np.floating], bins: int = BINS) -> list[int]:
     """Return how many images have their nearest neighbour in each of ``bins`` equal parts of 0 to 1.
 
     Values below 0 count in the first part, those of images without any counterpart (-1 exactly) nowhere.
@@ -119,7 +119,7 @@ def histogram(nearest: NDArray[np.floating], bins: int = BINS) -> list[int]:
     return [int(count) for count in counts]
 
 
-def shared_keys(keys: Sequence[frozenset[str]], splits: Sequence[str]) -> list[tuple[int, int, str]]:
+def find_shared_keys(keys: Sequence[frozenset[str]], splits: Sequence[str]) -> list[tuple[int, int, str]]:
     """Return the pairs of rows of different splits that share a key, (first, second, key), each pair once.
 
     Args:
@@ -129,12 +129,12 @@ def shared_keys(keys: Sequence[frozenset[str]], splits: Sequence[str]) -> list[t
     for row, names in enumerate(keys):
         for name in names:
             holders.setdefault(name, []).append(row)
-    found: dict[tuple[int, int], str] = {}
+    pairs: dict[tuple[int, int], str] = {}
     for name, rows in sorted(holders.items()):
         for first, second in combinations(rows, 2):
             if splits[first] != splits[second]:
-                found.setdefault((first, second), name)
-    return [(first, second, name) for (first, second), name in sorted(found.items())]
+                pairs.setdefault((first, second), name)
+    return [(first, second, name) for (first, second), name in sorted(pairs.items())]
 
 
 class _Search:
@@ -142,75 +142,75 @@ class _Search:
 
     def __init__(self, vectors: NDArray[np.floating], threshold: float, limit: int) -> None:
         self._vectors = vectors
-        self._unit = _unit(vectors)
+        self._unit = _unit_rows(vectors)
         self._threshold = threshold
-        self._cut = np.float32(threshold - margin(vectors.shape[1]) - UNIT_ROUNDOFF)
+        self._cut = np.float32(threshold - rounding_margin(vectors.shape[1]) - UNIT_ROUNDOFF)
         self._limit = limit
         self._pairs = np.empty((0, 2), dtype=np.int64)
         self._cosines = np.empty(0)
         self.found = 0
         self.nearest = np.full(len(vectors), -1, dtype=np.float32)
 
-    def look(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
+    def compare_blocks(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
         """Multiply two blocks of rows and take what is near enough."""
         block = self._unit[left] @ self._unit[right].T
         across, down = block.max(axis=1), block.max(axis=0)
         self.nearest[left] = np.maximum(self.nearest[left], across)
         self.nearest[right] = np.maximum(self.nearest[right], down)
         near_rows = np.flatnonzero(across >= self._cut)
-        for few in _parts(near_rows, max(1, CHUNK * 8 // max(len(right), 1))):
-            at, to = np.nonzero(block[few] >= self._cut)
-            self._take(np.column_stack([left[few[at]], right[to]]))
+        for rows in _chunks(near_rows, max(1, CHUNK_SIZE * 8 // max(len(right), 1))):
+            left_rows, right_rows = np.nonzero(block[rows] >= self._cut)
+            self._collect(np.column_stack([left[rows[left_rows]], right[right_rows]]))
 
-    def _take(self, pairs: NDArray[np.int64]) -> None:
-        cosines = cosines_of(self._vectors, pairs)
+    def _collect(self, pairs: NDArray[np.int64]) -> None:
+        cosines = pair_cosines(self._vectors, pairs)
         near = cosines >= self._threshold
         self.found += int(near.sum())
         ordered = np.sort(pairs[near], axis=1)
         self._pairs = np.concatenate([self._pairs, ordered])
         self._cosines = np.concatenate([self._cosines, cosines[near]])
         if len(self._pairs) > 2 * self._limit:
-            self._pairs, self._cosines = self.best()
+            self._pairs, self._cosines = self.best_pairs()
 
-    def best(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def best_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the best pairs so far, best first; equal cosines in the order of rows."""
         order = np.lexsort((self._pairs[:, 1], self._pairs[:, 0], -self._cosines))[: self._limit]
         return self._pairs[order], self._cosines[order]
 
 
-def _unit(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def _unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return rows of length 1, rounded from float64; a row of zeros stays one."""
     unit = np.empty(vectors.shape, dtype=np.float32)
-    for start in range(0, len(vectors), CHUNK):
-        rows = vectors[start : start + CHUNK].astype(np.float64)
+    for start in range(0, len(vectors), CHUNK_SIZE):
+        rows = vectors[start : start + CHUNK_SIZE].astype(np.float64)
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        unit[start : start + CHUNK] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+        unit[start : start + CHUNK_SIZE] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
     return unit
 
 
-def _blocks(
+def _block_pairs(
     first: NDArray[np.int64], second: NDArray[np.int64], size: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    for left in _parts(first, size):
-        for right in _parts(second, size):
+    for left in _chunks(first, size):
+        for right in _chunks(second, size):
             yield left, right
 
 
-def _parts(rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
+def _chunks(rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
 
 
-def _check(vectors: NDArray[np.floating], splits: Sequence[str], threshold: float, limit: int) -> None:
+def _check_inputs(vectors: NDArray[np.floating], splits: Sequence[str], threshold: float, limit: int) -> None:
     if vectors.ndim != 2 or len(vectors) != len(splits):  # noqa: PLR2004 - rows and columns
         raise InvalidInput(
             f"vectors: shape {vectors.shape} for {len(splits)} splits; give one row for each image"
         )
-    for start in range(0, len(vectors), CHUNK):
-        finite = np.isfinite(vectors[start : start + CHUNK]).all(axis=1)
+    for start in range(0, len(vectors), CHUNK_SIZE):
+        finite = np.isfinite(vectors[start : start + CHUNK_SIZE]).all(axis=1)
         if not finite.all():
             raise InvalidInput(f"vectors: row {start + int(np.argmin(finite))} holds NaN or infinity")
-    if not LEAST_THRESHOLD <= threshold <= 1:
-        raise InvalidInput(f"threshold: {threshold:g} is not within {LEAST_THRESHOLD:g} to 1")
+    if not MIN_THRESHOLD <= threshold <= 1:
+        raise InvalidInput(f"threshold: {threshold:g} is not within {MIN_THRESHOLD:g} to 1")
     if limit < 1:
         raise InvalidInput(f"limit: {limit} is too few; keep at least 1 pair")

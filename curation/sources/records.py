@@ -8,14 +8,14 @@ from enum import StrEnum
 from typing import Any
 
 SPLITS = ("train", "val", "test")
-LONGEST_ID = 200
+MAX_ID_LENGTH = 200
 # How many records are read between two calls of ``Tick``.
-TICK_EVERY = 500
-Tick = Callable[[int], None]
+PROGRESS_EVERY = 500
+ProgressCallback = Callable[[int], None]
 """Told how many records were read so far. May raise to stop the reading."""
 
 
-class WhenMissing(StrEnum):
+class MissingPolicy(StrEnum):
     """What to do about a picture that a file names and that is not there."""
 
     REFUSE = "refuse"
@@ -41,7 +41,7 @@ class SourceImage:
     """
 
     source_id: str
-    place: str
+    location: str
     path: str
     url: str
     split: str

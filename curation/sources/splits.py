@@ -20,10 +20,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from curation.records import InvalidInput
-from curation.sources.json_stream import iterate_list, parse
+from curation.sources.json_stream import iterate_list, parse_json
 from curation.sources.records import SPLITS
 
-LONGEST_SPLIT_FILE = 1 << 26
+MAX_SPLIT_FILE_BYTES = 1 << 26
 
 
 def read_splits(files: Mapping[str, str]) -> dict[str, str]:
@@ -36,9 +36,9 @@ def read_splits(files: Mapping[str, str]) -> dict[str, str]:
         InvalidInput: an unknown split, an unreadable or empty list, or an id in two splits.
     """
     splits: dict[str, str] = {}
-    for split, names in _each_list(files):
+    for split, names in _iterate_lists(files):
         for name in names:
-            image_id = image_number(name)
+            image_id = parse_image_id(name)
             if splits.setdefault(image_id, split) != split:
                 raise InvalidInput(
                     f"image {image_id} is in the lists of {splits[image_id]} and {split}; take it out of one"
@@ -57,7 +57,7 @@ def read_names(path: Path) -> Iterator[str]:
     """
     if path.suffix.lower() == ".json":
         for found in iterate_list(path):
-            yield _name(found.value, f"{path}: record {found.number}")
+            yield _parse_name(found.value, f"{path}: record {found.number}")
         return
     for line in read_text(path).splitlines():
         words = line.split()
@@ -80,7 +80,7 @@ def read_allowed(paths: Sequence[str]) -> set[str]:
     return allowed
 
 
-def without_lists(what: str, *, split: str, count: int | None, mend: str) -> str:
+def missing_list_warning(list_name: str, *, split: str, count: int | None, hint: str) -> str:
     """Return the warning that nothing told the splits.
 
     Args:
@@ -88,10 +88,10 @@ def without_lists(what: str, *, split: str, count: int | None, mend: str) -> str
     """
     how_many = "all images" if count is None else "the only image" if count == 1 else f"all {count:,} images"
     becomes = "becomes" if count == 1 else "become"
-    return f"No {what} was given: {how_many} {becomes} {split}; {mend}"
+    return f"No {list_name} was given: {how_many} {becomes} {split}; {hint}"
 
 
-def image_number(name: str) -> str:
+def parse_image_id(name: str) -> str:
     """Return an id as the collection writes it: ``VG_100K_2/2378438.jpg`` and ``2378438`` are ``2378438``."""
     return PurePosixPath(name).stem if "." in name else PurePosixPath(name).name
 
@@ -103,7 +103,7 @@ def read_text(path: Path) -> str:
         InvalidInput: unreadable, too large, or not UTF-8.
     """
     try:
-        if path.stat().st_size > LONGEST_SPLIT_FILE:
+        if path.stat().st_size > MAX_SPLIT_FILE_BYTES:
             raise InvalidInput(f"{path}: is too large for a list of images; check its name")
         return path.read_text("utf-8-sig")
     except OSError as error:
@@ -112,10 +112,10 @@ def read_text(path: Path) -> str:
         raise InvalidInput(f"{path}: is not UTF-8 text; save it again as UTF-8") from error
 
 
-def _each_list(files: Mapping[str, str]) -> Iterator[tuple[str, Sequence[str]]]:
+def _iterate_lists(files: Mapping[str, str]) -> Iterator[tuple[str, Sequence[str]]]:
     for split, file in files.items():
         if split == "":
-            yield from _one_file(Path(file))
+            yield from _read_combined_file(Path(file))
             continue
         if split not in SPLITS:
             raise InvalidInput(f"split {split!r} is unknown; use {', '.join(SPLITS)}")
@@ -125,21 +125,27 @@ def _each_list(files: Mapping[str, str]) -> Iterator[tuple[str, Sequence[str]]]:
         yield split, names
 
 
-def _one_file(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
-    value = parse(read_text(path), str(path))
+def _read_combined_file(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
+    value = parse_json(read_text(path), str(path))
     if not isinstance(value, dict) or not value or set(value) - set(SPLITS):
         raise InvalidInput(f"{path}: must be an object with the lists {', '.join(SPLITS)}")
     for split, names in value.items():
         if not isinstance(names, list) or not names:
             raise InvalidInput(f"{path}: {split} must be a list of image ids that is not empty")
-        yield split, [_name(item, f"{path}: {split}, entry {at}") for at, item in enumerate(names, start=1)]
+        yield (
+            split,
+            [
+                _parse_name(item, f"{path}: {split}, entry {position}")
+                for position, item in enumerate(names, start=1)
+            ],
+        )
 
 
-def _name(value: Any, place: str) -> str:
+def _parse_name(value: Any, where: str) -> str:
     if isinstance(value, dict):
         value = value.get("img_fn", value.get("image_id"))
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInput(f"{place}: names no image; use an id, a file name, or a record with img_fn")
+        raise InvalidInput(f"{where}: names no image; use an id, a file name, or a record with img_fn")
     return value.strip()

@@ -30,25 +30,32 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from curation.records import InvalidInput
-from curation.sources.fields import clean, list_of, number, record_of, text_of, whole
-from curation.sources.json_stream import iterate_lines, parse
+from curation.sources.fields import (
+    clean_text,
+    require_integer,
+    require_list,
+    require_number,
+    require_object,
+    require_text,
+)
+from curation.sources.json_stream import iterate_lines, parse_json
 from curation.sources.records import (
-    LONGEST_ID,
+    MAX_ID_LENGTH,
     SPLITS,
+    MissingPolicy,
+    ProgressCallback,
     SourceImage,
     SourcePlan,
     SourceRegion,
-    Tick,
-    WhenMissing,
 )
-from curation.sources.splits import read_allowed, without_lists
-from curation.sources.survey import Survey
+from curation.sources.source_scan import SourceScan
+from curation.sources.splits import missing_list_warning, read_allowed
 
-ADDRESS = "http://s3-us-west-2.amazonaws.com/ai2-rowanz/vcr1images/"
-PICTURES = "vcr1images"
-REST = "train"  # what all are without any annotation file
+URL_PREFIX = "http://s3-us-west-2.amazonaws.com/ai2-rowanz/vcr1images/"
+IMAGES_FOLDER = "vcr1images"
+DEFAULT_SPLIT = "train"  # what all are without any annotation file
 MIN_ENTITIES = 3
-LONGEST_METADATA = 1 << 26
+MAX_METADATA_BYTES = 1 << 26
 CORNERS, CORNERS_AND_SCORE = 4, 5
 
 
@@ -60,7 +67,7 @@ class EntityCount(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Vcr:
+class VcrSource:
     """Where a copy lies and what of it is wanted. Paths are texts, so that a job's row can keep them.
 
     Args:
@@ -79,19 +86,19 @@ class Vcr:
     allowed: tuple[str, ...] = ()
     min_entities: int = MIN_ENTITIES
     count: EntityCount = EntityCount.OBJECTS
-    missing: WhenMissing = WhenMissing.REFUSE
+    missing: MissingPolicy = MissingPolicy.REFUSE
     limit: int | None = None
     within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _NamedImage:
     """A picture that the annotation files, or the folders, name."""
 
     image: str
     metadata: str
     split: str
-    place: str
+    location: str
     image_id: str = ""
     movie: str = ""
     objects: tuple[str, ...] | None = None
@@ -106,38 +113,38 @@ class _Metadata:
     objects: tuple[SourceRegion, ...]
 
 
-def unpacked(folder: Path, named: Mapping[str, str]) -> Vcr:
+def find_copy(folder: Path, named: Mapping[str, str]) -> VcrSource:
     """Return the copy in a folder that holds the pictures' one: with the annotation files that are named, by split.
 
     Where none is named, those in the folder are taken. A folder without ``vcr1images`` is taken for it.
     """
-    pictures = folder / PICTURES
-    usual = {split: folder / f"{split}.jsonl" for split in SPLITS}
-    found = {split: str(path) for split, path in usual.items() if path.is_file()}
-    return Vcr(str(pictures if pictures.is_dir() else folder), annotations=dict(named) or found)
+    images = folder / IMAGES_FOLDER
+    expected = {split: folder / f"{split}.jsonl" for split in SPLITS}
+    found = {split: str(path) for split, path in expected.items() if path.is_file()}
+    return VcrSource(str(images if images.is_dir() else folder), annotations=dict(named) or found)
 
 
-def split_warning(wanted: Vcr, count: int | None = None) -> str:
+def split_warning(source: VcrSource, count: int | None = None) -> str:
     """Return what to say when no annotation file tells the splits; empty when one does.
 
     count: how many images are taken, once that is known.
     """
-    if wanted.annotations:
+    if source.annotations:
         return ""
     files = ", ".join(f"{split}.jsonl" for split in SPLITS)
-    mend = f"put {files} beside {PICTURES}, or give --train, --val and --test"
-    return without_lists("annotation file", split=REST, count=count, mend=mend)
+    hint = f"put {files} beside {IMAGES_FOLDER}, or give --train, --val and --test"
+    return missing_list_warning("annotation file", split=DEFAULT_SPLIT, count=count, hint=hint)
 
 
-def read_vcr(wanted: Vcr, *, tick: Tick = lambda _: None) -> SourcePlan:
+def read_vcr(source: VcrSource, *, report_progress: ProgressCallback = lambda _: None) -> SourcePlan:
     """Read and check everything but the pixels.
 
     Raises:
         InvalidInput: names the file, the record and the mend.
     """
-    if not Path(wanted.folder).is_dir():
-        raise InvalidInput(f"{wanted.folder}: is no folder; name vcr1images, unpacked")
-    return _Reading(wanted, tick).plan()
+    if not Path(source.folder).is_dir():
+        raise InvalidInput(f"{source.folder}: is no folder; name vcr1images, unpacked")
+    return _VcrReader(source, report_progress).plan()
 
 
 def count_entities(objects: Sequence[SourceRegion], count: EntityCount) -> int:
@@ -147,199 +154,211 @@ def count_entities(objects: Sequence[SourceRegion], count: EntityCount) -> int:
     return len({(item.text, item.box) for item in objects})
 
 
-class _Reading:
+class _VcrReader:
     """One pass over the files of a copy."""
 
-    def __init__(self, wanted: Vcr, tick: Tick) -> None:
-        self._wanted = wanted
-        self._survey = Survey(missing=wanted.missing, within=wanted.within, tick=tick)
-        self._folder = Path(wanted.folder)
+    def __init__(self, source: VcrSource, report_progress: ProgressCallback) -> None:
+        self._source = source
+        self._scan = SourceScan(missing=source.missing, within=source.within, report_progress=report_progress)
+        self._folder = Path(source.folder)
 
     def plan(self) -> SourcePlan:
-        self._survey.check_inside([*self._wanted.annotations.values(), *self._wanted.allowed, self._folder])
-        allowed = read_allowed(self._wanted.allowed)
-        named = self._annotated() if self._wanted.annotations else self._walked()
+        self._scan.check_inside([*self._source.annotations.values(), *self._source.allowed, self._folder])
+        allowed = read_allowed(self._source.allowed)
+        named = self._read_annotations() if self._source.annotations else self._walk_folder()
         if not named:
             raise InvalidInput(f"{self._folder}: no picture is named; check the folder and annotation files")
         self._check_allowed(allowed, named)
-        with self._survey.whole_file():
-            images = list(self._images(named, allowed))
-        self._survey.settle_missing(
-            complaint=f"is missing below {self._folder}",
-            mend="unpack the archive whole",
+        with self._scan.raise_problems():
+            images = list(self._make_images(named, allowed))
+        self._scan.handle_missing(
+            problem=f"is missing below {self._folder}",
+            hint="unpack the archive whole",
             reason="the picture or its metadata is missing",
         )
         objects = {item.image: item.objects for item in named.values() if item.objects is not None}
 
         def regions(image: SourceImage) -> Sequence[SourceRegion]:
             metadata = Path(image.facts["metadata"])
-            return _metadata_of(self._folder / metadata, str(metadata), objects.get(image.source_id)).objects
+            return _read_metadata(
+                self._folder / metadata, str(metadata), objects.get(image.source_id)
+            ).objects
 
-        warning = split_warning(self._wanted, len(images)) if images else ""
-        return self._survey.plan(images, regions, warning=warning)
+        warning = split_warning(self._source, len(images)) if images else ""
+        return self._scan.make_plan(images, regions, warning=warning)
 
-    def _annotated(self) -> dict[str, _Named]:
-        named: dict[str, _Named] = {}
-        for split, file in self._wanted.annotations.items():
+    def _read_annotations(self) -> dict[str, _NamedImage]:
+        named: dict[str, _NamedImage] = {}
+        for split, file in self._source.annotations.items():
             if split not in SPLITS:
                 raise InvalidInput(f"split {split!r} is unknown; use {', '.join(SPLITS)}")
             lines = 0
-            with self._survey.whole_file():
+            with self._scan.raise_problems():
                 for line, value in iterate_lines(Path(file)):
                     lines += 1
-                    self._survey.count()
-                    with self._survey.record():
-                        item = _named_of(value, split, f"{Path(file).name}: line {line}")
-                        _check_repeated(named.setdefault(item.image, item), item)
+                    self._scan.count_record()
+                    with self._scan.collect_problem():
+                        item = _parse_named_image(value, split, f"{Path(file).name}: line {line}")
+                        _check_consistent(named.setdefault(item.image, item), item)
             if not lines:
                 raise InvalidInput(f"{file}: is empty; give the published file, unpacked")
         return named
 
-    def _walked(self) -> dict[str, _Named]:
+    def _walk_folder(self) -> dict[str, _NamedImage]:
         """Return every picture below the folder that has metadata beside it, in the order of its name."""
         named = {}
         for path in sorted(self._folder.rglob("*.json")):
-            self._survey.count()
+            self._scan.count_record()
             metadata = path.relative_to(self._folder).as_posix()
             image = str(PurePosixPath(metadata).with_suffix(".jpg"))
-            named[image] = _Named(image, metadata, REST, metadata, movie=path.parent.name)
+            named[image] = _NamedImage(image, metadata, DEFAULT_SPLIT, metadata, movie=path.parent.name)
         return named
 
-    def _check_allowed(self, allowed: set[str], named: Mapping[str, _Named]) -> None:
-        self._survey.settle_unknown(
+    def _check_allowed(self, allowed: set[str], named: Mapping[str, _NamedImage]) -> None:
+        self._scan.handle_unknown(
             allowed - set(named) - {item.image_id for item in named.values()},
             named="the lists of allowed images name",
-            complaint="is not among the pictures",
-            mend="unpack the archive whole, or skip what is missing",
+            problem="is not among the pictures",
+            hint="unpack the archive whole, or skip what is missing",
             reason="in the lists of allowed images and not among the pictures",
         )
 
-    def _images(self, named: Mapping[str, _Named], allowed: set[str]) -> Iterator[SourceImage]:
-        taken = 0
+    def _make_images(self, named: Mapping[str, _NamedImage], allowed: set[str]) -> Iterator[SourceImage]:
+        selected = 0
         for item in named.values():
-            if taken == self._wanted.limit:
+            if selected == self._source.limit:
                 return
             if allowed and not allowed & {item.image, item.image_id}:
-                self._survey.leave_out("not in the lists of allowed images")
+                self._scan.leave_out("not in the lists of allowed images")
                 continue
             image = None
-            with self._survey.record():
-                image = self._image(item)
+            with self._scan.collect_problem():
+                image = self._make_image(item)
             if image is not None:
-                taken += 1
+                selected += 1
                 yield image
 
-    def _image(self, item: _Named) -> SourceImage | None:
-        self._survey.count()
-        gone = [name for name in (item.image, item.metadata) if not (self._folder / name).is_file()]
-        if gone:
-            self._survey.miss(f"{item.place}: {gone[0]}")
+    def _make_image(self, item: _NamedImage) -> SourceImage | None:
+        self._scan.count_record()
+        missing = [name for name in (item.image, item.metadata) if not (self._folder / name).is_file()]
+        if missing:
+            self._scan.note_missing(f"{item.location}: {missing[0]}")
             return None
-        self._survey.check_inside([self._folder / item.image, self._folder / item.metadata])
-        about = _metadata_of(self._folder / item.metadata, item.metadata, item.objects)
-        entities = count_entities(about.objects, self._wanted.count)
-        if entities < self._wanted.min_entities:
-            self._survey.leave_out(f"fewer than {self._wanted.min_entities} entities")
+        self._scan.check_inside([self._folder / item.image, self._folder / item.metadata])
+        details = _read_metadata(self._folder / item.metadata, item.metadata, item.objects)
+        entities = count_entities(details.objects, self._source.count)
+        if entities < self._source.min_entities:
+            self._scan.leave_out(f"fewer than {self._source.min_entities} entities")
             return None
         facts = {"metadata": item.metadata, "img_id": item.image_id, "movie": item.movie}
         return SourceImage(
             source_id=item.image,
-            place=item.place,
+            location=item.location,
             path=str(self._folder / item.image),
-            url=ADDRESS + item.image,
+            url=URL_PREFIX + item.image,
             split=item.split,
-            width=about.width,
-            height=about.height,
+            width=details.width,
+            height=details.height,
             credit=f"VCR {item.image_id}".strip(),
             entities=entities,
             facts={name: value for name, value in facts.items() if value},
         )
 
 
-def _named_of(value: Any, split: str, place: str) -> _Named:
-    record = record_of(value, place)
-    image, metadata = _inside(record, "img_fn", place), _inside(record, "metadata_fn", place)
+def _parse_named_image(value: Any, split: str, location: str) -> _NamedImage:
+    record = require_object(value, location)
+    image, metadata = (
+        _relative_path(record, "img_fn", location),
+        _relative_path(record, "metadata_fn", location),
+    )
     objects = record.get("objects")
     if objects is not None and not (
         isinstance(objects, list) and all(isinstance(name, str) for name in objects)
     ):
-        raise InvalidInput(f"{place}: objects must be a list of names")
-    return _Named(
+        raise InvalidInput(f"{location}: objects must be a list of names")
+    return _NamedImage(
         image,
         metadata,
         split,
-        place,
+        location,
         image_id=str(record.get("img_id") or ""),
         movie=str(record.get("movie") or ""),
-        objects=None if objects is None else tuple(clean(name) for name in objects),
+        objects=None if objects is None else tuple(clean_text(name) for name in objects),
     )
 
 
-def _inside(record: Mapping[str, Any], name: str, place: str) -> str:
+def _relative_path(record: Mapping[str, Any], name: str, location: str) -> str:
     """Return a path that stays below the folder."""
-    path = text_of(record, name, place)
+    path = require_text(record, name, location)
     parts = PurePosixPath(path).parts
     if path.startswith("/") or "\\" in path or "\x00" in path or ".." in parts:
-        raise InvalidInput(f"{place}: {name} {path[:60]!r} leaves the folder; give the published file")
-    if len(path) > LONGEST_ID:
-        raise InvalidInput(f"{place}: {name} is longer than {LONGEST_ID} characters; rename the picture")
+        raise InvalidInput(f"{location}: {name} {path[:60]!r} leaves the folder; give the published file")
+    if len(path) > MAX_ID_LENGTH:
+        raise InvalidInput(
+            f"{location}: {name} is longer than {MAX_ID_LENGTH} characters; rename the picture"
+        )
     return path
 
 
-def _check_repeated(first: _Named, again: _Named) -> None:
+def _check_consistent(first: _NamedImage, again: _NamedImage) -> None:
     """Several questions speak of one picture; they must agree on it."""
     if first.split != again.split:
         raise InvalidInput(
-            f"{again.place}: {again.image} is in {first.split} already ({first.place}); take it out of one split"
+            f"{again.location}: {again.image} is in {first.split} already ({first.location}); take it out of one split"
         )
     if (first.metadata, first.objects) != (again.metadata, again.objects):
         raise InvalidInput(
-            f"{again.place}: tells other objects of {again.image} than {first.place}; download the file again"
+            f"{again.location}: tells other objects of {again.image} than {first.location}; download the file again"
         )
 
 
-def _metadata_of(path: Path, place: str, objects: Sequence[str] | None) -> _Metadata:
+def _read_metadata(path: Path, location: str, objects: Sequence[str] | None) -> _Metadata:
     try:
-        if path.stat().st_size > LONGEST_METADATA:
-            raise InvalidInput(f"{place}: is too large for the metadata of a picture; get the published file")
+        if path.stat().st_size > MAX_METADATA_BYTES:
+            raise InvalidInput(
+                f"{location}: is too large for the metadata of a picture; get the published file"
+            )
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{place}: cannot be read; get the published file again") from error
-    record = record_of(parse(text, place), place)
-    boxes = list_of(record, "boxes", place)
-    names = _names(record, objects, place)
+        raise InvalidInput(f"{location}: cannot be read; get the published file again") from error
+    record = require_object(parse_json(text, location), location)
+    boxes = require_list(record, "boxes", location)
+    names = _object_names(record, objects, location)
     if len(names) != len(boxes):
         raise InvalidInput(
-            f"{place}: has {len(boxes)} boxes and {len(names)} names; get the published file again"
+            f"{location}: has {len(boxes)} boxes and {len(names)} names; get the published file again"
         )
     regions = [
-        SourceRegion(str(at), _box(box, f"{place}, box {at}"), name)
-        for at, (box, name) in enumerate(zip(boxes, names, strict=True))
+        SourceRegion(str(index), _parse_box(box, f"{location}, box {index}"), name)
+        for index, (box, name) in enumerate(zip(boxes, names, strict=True))
     ]
-    width, height = whole(record, "width", place, least=1), whole(record, "height", place, least=1)
+    width, height = (
+        require_integer(record, "width", location, minimum=1),
+        require_integer(record, "height", location, minimum=1),
+    )
     return _Metadata(width, height, tuple(regions))
 
 
-def _names(record: Mapping[str, Any], objects: Sequence[str] | None, place: str) -> Sequence[str]:
+def _object_names(record: Mapping[str, Any], objects: Sequence[str] | None, location: str) -> Sequence[str]:
     if "names" not in record:
         if objects is None:
             raise InvalidInput(
-                f"{place}: has no names; name the annotation files, whose objects are the same"
+                f"{location}: has no names; name the annotation files, whose objects are the same"
             )
         return objects
-    names = list_of(record, "names", place)
+    names = require_list(record, "names", location)
     if not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"{place}: names must be a list of texts")
-    cleaned = [clean(name) for name in names]
+        raise InvalidInput(f"{location}: names must be a list of texts")
+    cleaned = [clean_text(name) for name in names]
     if objects is not None and list(objects) != cleaned:
         raise InvalidInput(
-            f"{place}: its names differ from the objects of the annotation files; use files of one release"
+            f"{location}: its names differ from the objects of the annotation files; use files of one release"
         )
     return cleaned
 
 
-def _box(value: Any, place: str) -> tuple[float, float, float, float]:
+def _parse_box(value: Any, location: str) -> tuple[float, float, float, float]:
     if not isinstance(value, list) or len(value) not in {CORNERS, CORNERS_AND_SCORE}:
-        raise InvalidInput(f"{place}: is {json.dumps(value)[:40]}; it must be [x1, y1, x2, y2, score]")
-    left, top, right, bottom = (number(edge, "an edge", place) for edge in value[:CORNERS])
+        raise InvalidInput(f"{location}: is {json.dumps(value)[:40]}; it must be [x1, y1, x2, y2, score]")
+    left, top, right, bottom = (require_number(edge, "an edge", location) for edge in value[:CORNERS])
     return left, top, right, bottom

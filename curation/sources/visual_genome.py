@@ -27,29 +27,29 @@ from typing import Any
 
 from curation.records import InvalidInput
 from curation.sources.fields import (
-    LARGEST_ID,
-    clean,
-    list_of,
-    number,
+    MAX_ID,
+    clean_text,
     optional_id,
-    record_of,
-    text_of,
-    whole,
+    require_integer,
+    require_list,
+    require_number,
+    require_object,
+    require_text,
 )
 from curation.sources.json_stream import iterate_list, read_record
-from curation.sources.records import SourceImage, SourcePlan, SourceRegion, Tick, WhenMissing
-from curation.sources.splits import read_allowed, read_splits, without_lists
-from curation.sources.survey import Survey
+from curation.sources.records import MissingPolicy, ProgressCallback, SourceImage, SourcePlan, SourceRegion
+from curation.sources.source_scan import SourceScan
+from curation.sources.splits import missing_list_warning, read_allowed, read_splits
 
-FOLDERS = ("VG_100K", "VG_100K_2")
+IMAGE_FOLDERS = ("VG_100K", "VG_100K_2")
 IMAGE_DATA = "image_data.json"
-REST = "train"  # what all are without any list
-ADDRESS = re.compile(r"https?://\S+/(VG_100K(?:_2)?)/([A-Za-z0-9_-]+\.jpe?g)")
-LONGEST_URL = 500
+DEFAULT_SPLIT = "train"  # what all are without any list
+URL_PATTERN = re.compile(r"https?://\S+/(VG_100K(?:_2)?)/([A-Za-z0-9_-]+\.jpe?g)")
+MAX_URL_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class VisualGenome:
+class VisualGenomeSource:
     """Where a copy lies and what of it is wanted. Paths are texts, so that a job's row can keep them.
 
     Args:
@@ -71,224 +71,231 @@ class VisualGenome:
     splits: dict[str, str] = field(default_factory=dict)
     rest: str = ""
     allowed: tuple[str, ...] = ()
-    missing: WhenMissing = WhenMissing.REFUSE
+    missing: MissingPolicy = MissingPolicy.REFUSE
     limit: int | None = None
     within: str = ""
 
 
-def split_warning(wanted: VisualGenome, count: int | None = None) -> str:
+def split_warning(source: VisualGenomeSource, count: int | None = None) -> str:
     """Return what to say when no list tells the splits, since Visual Genome ships none; empty when one does.
 
     count: how many images are taken, once that is known.
     """
-    if wanted.splits:
+    if source.splits:
         return ""
-    mend = "give --splits, or --train, --val and --test"
-    return without_lists("list of splits", split=wanted.rest or REST, count=count, mend=mend)
+    hint = "give --splits, or --train, --val and --test"
+    return missing_list_warning("list of splits", split=source.rest or DEFAULT_SPLIT, count=count, hint=hint)
 
 
-def read_visual_genome(wanted: VisualGenome, *, tick: Tick = lambda _: None) -> SourcePlan:
+def read_visual_genome(
+    source: VisualGenomeSource, *, report_progress: ProgressCallback = lambda _: None
+) -> SourcePlan:
     """Read and check everything but the pixels.
 
     Raises:
         InvalidInput: names the file, the record and the mend.
     """
-    return _Reading(wanted, tick).plan()
+    return _VisualGenomeReader(source, report_progress).plan()
 
 
-class _Reading:
+class _VisualGenomeReader:
     """One pass over the files of a copy."""
 
-    def __init__(self, wanted: VisualGenome, tick: Tick) -> None:
-        self._wanted = wanted
-        self._survey = Survey(missing=wanted.missing, within=wanted.within, tick=tick)
-        self._folder = Path(wanted.folder)
-        self._image_data = Path(wanted.image_data or self._folder / IMAGE_DATA)
-        self._regions = Path(wanted.regions) if wanted.regions else None
+    def __init__(self, source: VisualGenomeSource, report_progress: ProgressCallback) -> None:
+        self._source = source
+        self._scan = SourceScan(missing=source.missing, within=source.within, report_progress=report_progress)
+        self._folder = Path(source.folder)
+        self._image_data = Path(source.image_data or self._folder / IMAGE_DATA)
+        self._regions = Path(source.regions) if source.regions else None
 
     def plan(self) -> SourcePlan:
-        lists = [*self._wanted.splits.values(), *self._wanted.allowed]
-        self._survey.check_inside([*lists, self._folder, self._image_data, *filter(None, [self._regions])])
-        splits = read_splits(self._wanted.splits)
-        allowed = read_allowed(self._wanted.allowed)
-        present = _listing(self._folder)
+        lists = [*self._source.splits.values(), *self._source.allowed]
+        self._scan.check_inside([*lists, self._folder, self._image_data, *filter(None, [self._regions])])
+        splits = read_splits(self._source.splits)
+        allowed = read_allowed(self._source.allowed)
+        present = _list_image_folders(self._folder)
         known: set[str] = set()
         images = []
-        with self._survey.whole_file():
-            for place, value in self._records():
-                with self._survey.record():
-                    record = record_of(value, place)
-                    image_id = str(_id_of(record, place))
+        with self._scan.raise_problems():
+            for location, value in self._records():
+                with self._scan.collect_problem():
+                    record = require_object(value, location)
+                    image_id = str(_image_id(record, location))
                     if image_id in known:
-                        raise InvalidInput(f"{place}: image_id {image_id} stands there twice; remove one")
+                        raise InvalidInput(f"{location}: image_id {image_id} stands there twice; remove one")
                     known.add(image_id)
-                    image = self._image(record, image_id, place)
-                    if self._is_wanted(image_id, splits, allowed):
-                        images.append((image, splits.get(image_id) or self._rest()))
+                    image = self._make_image(record, image_id, location)
+                    if self._is_selected(image_id, splits, allowed):
+                        images.append((image, splits.get(image_id) or self._default_split()))
         self._check_known("the lists of splits", set(splits) - known)
         self._check_known("the lists of allowed images", allowed - known)
-        taken = self._found(images, present)
-        return self._with_regions(taken, known)
+        selected = self._find_files(images, present)
+        return self._with_regions(selected, known)
 
     def _records(self) -> Iterator[tuple[str, Any]]:
         any_record = False
         for found in iterate_list(self._image_data):
             any_record = True
-            self._survey.count()
+            self._scan.count_record()
             yield f"{self._image_data.name}: record {found.number}", found.value
         if not any_record:
             raise InvalidInput(f"{self._image_data}: lists no image; give the published file")
 
-    def _image(self, record: Mapping[str, Any], image_id: str, place: str) -> SourceImage:
-        url = text_of(record, "url", place)
-        if not url.startswith(("https://", "http://")) or len(url) > LONGEST_URL:
+    def _make_image(self, record: Mapping[str, Any], image_id: str, location: str) -> SourceImage:
+        url = require_text(record, "url", location)
+        if not url.startswith(("https://", "http://")) or len(url) > MAX_URL_LENGTH:
             raise InvalidInput(
-                f"{place}: url {url[:60]!r} is no web address of up to {LONGEST_URL} characters"
+                f"{location}: url {url[:60]!r} is no web address of up to {MAX_URL_LENGTH} characters"
             )
-        facts = {name: optional_id(record, name, place) for name in ("coco_id", "flickr_id")}
+        facts = {name: optional_id(record, name, location) for name in ("coco_id", "flickr_id")}
         return SourceImage(
             source_id=image_id,
-            place=f"{place} (image_id {image_id})",
+            location=f"{location} (image_id {image_id})",
             path="",
             url=url,
             split="",
-            width=whole(record, "width", place, least=1),
-            height=whole(record, "height", place, least=1),
+            width=require_integer(record, "width", location, minimum=1),
+            height=require_integer(record, "height", location, minimum=1),
             credit=f"Visual Genome {image_id}",
             facts={name: value for name, value in facts.items() if value is not None},
         )
 
-    def _is_wanted(self, image_id: str, splits: Mapping[str, str], allowed: set[str]) -> bool:
+    def _is_selected(self, image_id: str, splits: Mapping[str, str], allowed: set[str]) -> bool:
         if allowed and image_id not in allowed:
-            self._survey.leave_out("not in the lists of allowed images")
+            self._scan.leave_out("not in the lists of allowed images")
             return False
-        if splits and image_id not in splits and not self._wanted.rest:
-            self._survey.leave_out("in no list of a split")
+        if splits and image_id not in splits and not self._source.rest:
+            self._scan.leave_out("in no list of a split")
             return False
         return True
 
-    def _rest(self) -> str:
-        return self._wanted.rest or REST
+    def _default_split(self) -> str:
+        return self._source.rest or DEFAULT_SPLIT
 
-    def _found(
+    def _find_files(
         self, images: Sequence[tuple[SourceImage, str]], present: Mapping[str, set[str]]
     ) -> list[SourceImage]:
         """Return the images whose files are there, with path and split, up to the limit."""
-        taken: list[SourceImage] = []
+        selected: list[SourceImage] = []
         for image, split in images:
-            if self._wanted.limit is not None and len(taken) == self._wanted.limit:
+            if self._source.limit is not None and len(selected) == self._source.limit:
                 break
-            path = _path(image, present)
+            path = _find_path(image, present)
             if path is None:
-                self._survey.miss(f"{image.place}: {_name(image)}")
+                self._scan.note_missing(f"{image.location}: {_file_name(image)}")
                 continue
-            self._survey.check_inside([self._folder / path])
-            taken.append(replace(image, path=str(self._folder / path), split=split))
-        self._survey.settle_missing(
-            complaint=f"is not in {' or '.join(FOLDERS)} below {self._folder}",
-            mend="unpack both archives",
+            self._scan.check_inside([self._folder / path])
+            selected.append(replace(image, path=str(self._folder / path), split=split))
+        self._scan.handle_missing(
+            problem=f"is not in {' or '.join(IMAGE_FOLDERS)} below {self._folder}",
+            hint="unpack both archives",
             reason="the picture is missing",
         )
-        return taken
+        return selected
 
     def _check_known(self, lists: str, unknown: set[str]) -> None:
-        self._survey.settle_unknown(
+        self._scan.handle_unknown(
             unknown,
             named=f"{lists} name image",
-            complaint=f"{self._image_data} does not list",
-            mend="use lists and image data of the same release",
+            problem=f"{self._image_data} does not list",
+            hint="use lists and image data of the same release",
             reason=f"in {lists} and not in the image data",
         )
 
     def _with_regions(self, images: Sequence[SourceImage], known: set[str]) -> SourcePlan:
-        places = self._region_places(known) if self._regions else {}
+        locations = self._locate_regions(known) if self._regions else {}
         if self._regions:
-            images = [replace(image, regions_at=places.get(image.source_id)) for image in images]
+            images = [replace(image, regions_at=locations.get(image.source_id)) for image in images]
         without = sum(image.regions_at is None for image in images) if self._regions else 0
         notes = [f"{without} images have no regions in {self._regions}"] if without else []
-        warning = split_warning(self._wanted, len(images)) if images else ""
-        return self._survey.plan(images, self._read_regions, notes=notes, warning=warning)
+        warning = split_warning(self._source, len(images)) if images else ""
+        return self._scan.make_plan(images, self._read_regions, notes=notes, warning=warning)
 
-    def _region_places(self, known: set[str]) -> dict[str, tuple[int, int]]:
+    def _locate_regions(self, known: set[str]) -> dict[str, tuple[int, int]]:
         """Check every region once, and return where each image's record stands."""
         assert self._regions is not None
-        places: dict[str, tuple[int, int]] = {}
-        with self._survey.whole_file():
+        locations: dict[str, tuple[int, int]] = {}
+        with self._scan.raise_problems():
             for found in iterate_list(self._regions):
-                self._survey.count()
-                place = f"{self._regions.name}: record {found.number}"
-                with self._survey.record():
-                    image_id, _ = _regions_of(record_of(found.value, place), place)
-                    if image_id in places:
-                        raise InvalidInput(f"{place}: image {image_id} stands there twice; remove one")
+                self._scan.count_record()
+                location = f"{self._regions.name}: record {found.number}"
+                with self._scan.collect_problem():
+                    image_id, _ = _parse_regions(require_object(found.value, location), location)
+                    if image_id in locations:
+                        raise InvalidInput(f"{location}: image {image_id} stands there twice; remove one")
                     if image_id not in known:
                         raise InvalidInput(
-                            f"{place}: image {image_id} is not in {self._image_data}; use files of the same release"
+                            f"{location}: image {image_id} is not in {self._image_data}; use files of the same release"
                         )
-                    places[image_id] = (found.offset, found.length)
-        if not places:
+                    locations[image_id] = (found.offset, found.length)
+        if not locations:
             raise InvalidInput(f"{self._regions}: describes no image; give the published file")
-        return places
+        return locations
 
     def _read_regions(self, image: SourceImage) -> Sequence[SourceRegion]:
         if self._regions is None or image.regions_at is None:
             return ()
-        place = f"{self._regions.name}: image {image.source_id}"
-        image_id, regions = _regions_of(
-            record_of(read_record(self._regions, *image.regions_at), place), place
+        location = f"{self._regions.name}: image {image.source_id}"
+        image_id, regions = _parse_regions(
+            require_object(read_record(self._regions, *image.regions_at), location), location
         )
         if image_id != image.source_id:
             raise InvalidInput(f"{self._regions}: has changed since it was read; start again")
         return regions
 
 
-def _id_of(record: Mapping[str, Any], place: str) -> int:
-    return whole(record, "image_id" if "image_id" in record else "id", place, least=1)
+def _image_id(record: Mapping[str, Any], location: str) -> int:
+    return require_integer(record, "image_id" if "image_id" in record else "id", location, minimum=1)
 
 
-def _listing(folder: Path) -> dict[str, set[str]]:
+def _list_image_folders(folder: Path) -> dict[str, set[str]]:
     """Return the names of the files in each of the two folders that exist."""
     try:
         found = {
             name: {file.name for file in (folder / name).iterdir()}
-            for name in FOLDERS
+            for name in IMAGE_FOLDERS
             if (folder / name).is_dir()
         }
     except OSError as error:
         raise InvalidInput(f"{folder}: cannot be read ({error.strerror}); check its rights") from error
     if not found:
-        raise InvalidInput(f"{folder}: has neither {' nor '.join(FOLDERS)}; name the folder that holds them")
+        raise InvalidInput(
+            f"{folder}: has neither {' nor '.join(IMAGE_FOLDERS)}; name the folder that holds them"
+        )
     return found
 
 
-def _name(image: SourceImage) -> str:
-    match = ADDRESS.fullmatch(image.url)
+def _file_name(image: SourceImage) -> str:
+    match = URL_PATTERN.fullmatch(image.url)
     return f"{match[1]}/{match[2]}" if match else f"{image.source_id}.jpg"
 
 
-def _path(image: SourceImage, present: Mapping[str, set[str]]) -> str | None:
+def _find_path(image: SourceImage, present: Mapping[str, set[str]]) -> str | None:
     """Return the file of an image relative to the folder: where its url says, or else in either folder."""
-    match = ADDRESS.fullmatch(image.url)
+    match = URL_PATTERN.fullmatch(image.url)
     file = match[2] if match else f"{image.source_id}.jpg"
-    folders = [match[1], *FOLDERS] if match else FOLDERS
+    folders = [match[1], *IMAGE_FOLDERS] if match else IMAGE_FOLDERS
     for folder in folders:
         if file in present.get(folder, ()):
             return f"{folder}/{file}"
     return None
 
 
-def _regions_of(record: Mapping[str, Any], place: str) -> tuple[str, list[SourceRegion]]:
-    image_id = str(_id_of(record, place))
+def _parse_regions(record: Mapping[str, Any], location: str) -> tuple[str, list[SourceRegion]]:
+    image_id = str(_image_id(record, location))
     regions = []
-    for at, value in enumerate(list_of(record, "regions", place), start=1):
-        where = f"{place}, region {at}"
-        region = record_of(value, where)
-        left, top = number(region.get("x"), "x", where), number(region.get("y"), "y", where)
-        width = number(region.get("width"), "width", where)
-        height = number(region.get("height"), "height", where)
+    for at, value in enumerate(require_list(record, "regions", location), start=1):
+        region_location = f"{location}, region {at}"
+        region = require_object(value, region_location)
+        left, top = (
+            require_number(region.get("x"), "x", region_location),
+            require_number(region.get("y"), "y", region_location),
+        )
+        width = require_number(region.get("width"), "width", region_location)
+        height = require_number(region.get("height"), "height", region_location)
         phrase = region.get("phrase")
         if not isinstance(phrase, str):
-            raise InvalidInput(f"{where}: phrase is missing; give the published file")
-        region_id = str(whole(region, "region_id", where, most=LARGEST_ID))
-        regions.append(SourceRegion(region_id, (left, top, left + width, top + height), clean(phrase)))
+            raise InvalidInput(f"{region_location}: phrase is missing; give the published file")
+        region_id = str(require_integer(region, "region_id", region_location, maximum=MAX_ID))
+        regions.append(SourceRegion(region_id, (left, top, left + width, top + height), clean_text(phrase)))
     return image_id, regions

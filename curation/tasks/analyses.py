@@ -9,7 +9,7 @@ from hits.services.jobs import jobs
 @shared_task(name=ABLATIONS)
 def run_ablations(job_id: int) -> None:
     """Make the rows that a job names."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             # Inside the claim, so that a missing library fails the job instead of leaving it queued.
             from curation.pipelines import ablations  # noqa: PLC0415 - loads model libraries
@@ -20,7 +20,7 @@ def run_ablations(job_id: int) -> None:
 @shared_task(name=SHORTCUTS)
 def audit_shortcuts(job_id: int) -> None:
     """Measure how far one gets without the image."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import shortcuts  # noqa: PLC0415 - loads model libraries
 
@@ -30,7 +30,7 @@ def audit_shortcuts(job_id: int) -> None:
 @shared_task(name=ERROR_ANALYSIS)
 def analyse_errors(job_id: int) -> None:
     """Analyse an evaluation's errors."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines.evaluation import error_analysis  # noqa: PLC0415 - loads model libraries
 

@@ -10,7 +10,7 @@ from hits.services.jobs import jobs
 @shared_task(name=DEDUPLICATE)
 def deduplicate_images(job_id: int) -> None:
     """Mark a project's near-duplicates."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             # Inside the claim, so that a missing library fails the job instead of leaving it queued.
             from curation.pipelines import deduplicate  # noqa: PLC0415 - loads model libraries

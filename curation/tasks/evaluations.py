@@ -10,7 +10,7 @@ from hits.services.jobs import jobs
 @shared_task(name=EVALUATE)
 def evaluate(job_id: int) -> None:
     """Measure how well something scores one split of a sealed version."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines.evaluation.evaluate import run_evaluation  # noqa: PLC0415 - loads model libraries
 

@@ -9,7 +9,7 @@ from hits.services.jobs import jobs
 @shared_task(name=FEATURES)
 def make_features(job_id: int) -> None:
     """Plan a feature set, hand out its shards, and seal it once they are made."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import features  # noqa: PLC0415 - loads model libraries
 
@@ -19,8 +19,8 @@ def make_features(job_id: int) -> None:
 @shared_task(name=FEATURE_SHARD)
 def make_feature_shard(job_id: int) -> None:
     """Make one shard."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import features  # noqa: PLC0415 - loads model libraries
 
-            features.make_part(progress)
+            features.make_shard_subjob(progress)

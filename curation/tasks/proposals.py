@@ -3,43 +3,43 @@
 from celery import shared_task
 
 from curation.models import ProposalRun
-from curation.selectors.jobs import OVERLAPS, PROPOSALS, PROPOSALS_PART
+from curation.selectors.jobs import OVERLAPS, PROPOSALS, PROPOSALS_SUBJOB
 from hits.services.jobs import jobs
 
 
 @shared_task(name=PROPOSALS)
 def propose_boxes(job_id: int) -> None:
     """Fill a run with boxes, from a file or by parts that a detector works on, and measure it."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries
 
             job = progress.job
             run = ProposalRun.objects.select_related("project").get(pk=job.args["run"])
             recall = proposals.fill_run(run=run, last=job.args["last"], progress=progress)
-            jobs.set_result(job=job, **proposals.summary(run, recall))
+            jobs.set_result(job=job, **proposals.summarise_run(run, recall))
 
 
-@shared_task(name=PROPOSALS_PART)
-def propose_boxes_of_part(job_id: int) -> None:
+@shared_task(name=PROPOSALS_SUBJOB)
+def propose_subjob_boxes(job_id: int) -> None:
     """Find the boxes of one part of a run's photos."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries
 
             args = progress.job.args
             run = ProposalRun.objects.select_related("project").get(pk=args["run"])
-            proposals.fill_part(run=run, first=args["first"], last=args["last"], progress=progress)
+            proposals.fill_subjob(run=run, first=args["first"], last=args["last"], progress=progress)
 
 
 @shared_task(name=OVERLAPS)
 def measure_proposals(job_id: int) -> None:
     """Hold a run against the pairs that are accepted now."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries
 
             job = progress.job
             run = ProposalRun.objects.select_related("project").get(pk=job.args["run"])
             recall = proposals.measure_run(run=run, progress=progress)
-            jobs.set_result(job=job, **proposals.summary(run, recall))
+            jobs.set_result(job=job, **proposals.summarise_run(run, recall))

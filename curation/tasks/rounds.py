@@ -11,13 +11,13 @@ from hits.services.jobs import jobs
 @shared_task(name=COMPARISON_ROUND)
 def build_comparison_round(job_id: int) -> None:
     """Build a comparison round."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import comparison  # noqa: PLC0415 - loads model libraries
 
             job = progress.job
             assert job.project is not None
-            found = rounds.built_by(job) or comparison.build_comparison_round(
+            found = rounds.job_round(job) or comparison.build_comparison_round(
                 project=job.project,
                 options=RoundOptions(**job.args["options"]),
                 encoder=job.args.get("encoder", ""),

@@ -4,21 +4,21 @@ from celery import shared_task
 
 from curation.selectors.jobs import IMPORT_SOURCE, LEAKAGE
 from curation.services.leakage import LeakageOptions
-from curation.services.sources import import_source, options_of, wanted_of
+from curation.services.sources import import_source, options_from_json, spec_from_json
 from hits.services.jobs import jobs
 
 
 @shared_task(name=IMPORT_SOURCE)
 def import_collection(job_id: int) -> None:
     """Import a published collection."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             job = progress.job
             assert job.project is not None
             found = import_source(
                 project=job.project,
-                wanted=wanted_of(job.args["source"], job.args["wanted"]),
-                options=options_of(job.args["options"]),
+                spec=spec_from_json(job.args["source"], job.args["wanted"]),
+                options=options_from_json(job.args["options"]),
                 by=job.created_by,
                 progress=progress,
             )
@@ -28,7 +28,7 @@ def import_collection(job_id: int) -> None:
 @shared_task(name=LEAKAGE)
 def check_leakage(job_id: int) -> None:
     """Find images of different splits that show nearly the same."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import leakage  # noqa: PLC0415 - loads model libraries
 

@@ -9,7 +9,7 @@ from hits.services.jobs import jobs
 @shared_task(name=ANALYSE_TEXTS)
 def analyse_texts(job_id: int) -> None:
     """Run one analysis of a project's texts."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             # Inside the claim, so that a missing library fails the job instead of leaving it queued.
             from curation.pipelines.texts import text_analysis  # noqa: PLC0415 - loads model libraries
@@ -18,7 +18,7 @@ def analyse_texts(job_id: int) -> None:
             assert job.project is not None
             found = text_analysis.analyse_texts(
                 project=job.project,
-                options=text_analysis.options_of(job.args["kind"], job.args["options"]),
+                options=text_analysis.parse_options(job.args["kind"], job.args["options"]),
                 by=job.created_by,
                 progress=progress,
             )

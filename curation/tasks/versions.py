@@ -4,27 +4,27 @@ from celery import shared_task
 
 from curation.models import DatasetVersion
 from curation.selectors.jobs import PLAN, SEAL
-from curation.services import export_folder, plan_draft, seal_version
+from curation.services import ensure_export_folder, seal_version, store_draft_summary
 from hits.services.jobs import jobs
 
 
 @shared_task(name=SEAL)
 def seal(job_id: int) -> None:
     """Seal a version and write its files for download."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             job = progress.job
             version = DatasetVersion.objects.select_related("project").get(pk=job.args["version"])
             version = seal_version(version=version, by=job.created_by, progress=progress)
-            export_folder(version=version)
+            ensure_export_folder(version=version)
             jobs.set_result(job=job, version=version.name, seal=version.manifest_sha256)
 
 
 @shared_task(name=PLAN)
 def plan(job_id: int) -> None:
     """Compute what a draft would hold, and keep it with the job."""
-    with jobs.claimed(job_id) as progress:
+    with jobs.claim_job(job_id) as progress:
         if progress is not None:
             job = progress.job
             version = DatasetVersion.objects.select_related("project").get(pk=job.args["version"])
-            plan_draft(job=job, version=version, progress=progress)
+            store_draft_summary(job=job, version=version, progress=progress)

@@ -9,7 +9,7 @@ from hits.models import Project
 
 register = template.Library()
 
-_TABS = (
+_CURATION_TABS = (
     ("duplicates", "Duplicates", "curation"),
     ("sources", "Sources", "curation-sources"),
     ("leakage", "Splits", "curation-leakage"),
@@ -20,7 +20,7 @@ _TABS = (
     ("audits", "Audits", "curation-audits"),
     ("jobs", "Jobs", "curation-jobs"),
 )
-_SCORING = (
+_SCORING_TABS = (
     ("scorers", "Scorers", "scorers"),
     ("evaluations", "Evaluations", "evaluations"),
     ("ablations", "Ablations", "ablations"),
@@ -31,21 +31,21 @@ _SCORING = (
 @register.inclusion_tag("curation/_tabs.html")
 def curation_tabs(project: Project, tab: str) -> dict[str, object]:
     """Show the pages below Curation, the open one marked."""
-    return {"links": _links(_TABS, project), "tab": tab, "of": "Curation"}
+    return {"links": _tab_links(_CURATION_TABS, project), "tab": tab, "title": "Curation"}
 
 
 @register.inclusion_tag("curation/_tabs.html")
 def scoring_tabs(project: Project, tab: str) -> dict[str, object]:
     """Show the pages below Scorers, the open one marked."""
-    return {"links": _links(_SCORING, project), "tab": tab, "of": "Scorers"}
+    return {"links": _tab_links(_SCORING_TABS, project), "tab": tab, "title": "Scorers"}
 
 
-def _links(tabs: Iterable[tuple[str, str, str]], project: Project) -> list[dict[str, str]]:
+def _tab_links(tabs: Iterable[tuple[str, str, str]], project: Project) -> list[dict[str, str]]:
     """The tabs whose pages exist."""
     links = []
-    for name, words, address in tabs:
+    for name, label, address in tabs:
         try:
-            links.append({"tab": name, "words": words, "url": reverse(address, args=[project.slug])})
+            links.append({"tab": name, "label": label, "url": reverse(address, args=[project.slug])})
         except NoReverseMatch:
             continue
     return links

@@ -14,7 +14,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-LOWEST, HIGHEST, BINS = -0.2, 1.0, 24
+MIN_COSINE, MAX_COSINE, BINS = -0.2, 1.0, 24
 Box = Mapping[str, int]
 
 
@@ -26,8 +26,8 @@ class Measure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """How n cosines are spread: mean, quartiles, and counts in ``BINS`` equal bins from ``LOWEST`` to ``HIGHEST``.
+class CosineSpread:
+    """How n cosines are spread: mean, quartiles, and counts in ``BINS`` equal bins from ``MIN_COSINE`` to ``MAX_COSINE``.
 
     What lies below the first bin is counted in it. All are ``None`` of no cosine.
     """
@@ -40,19 +40,21 @@ class Spread:
     bins: tuple[int, ...]
 
 
-def spread(cosines: Sequence[float] | NDArray[np.floating]) -> Spread:
+def describe_spread(cosines: Sequence[float] | NDArray[np.floating]) -> CosineSpread:
     """Describe cosines, -1 to 1."""
     values = np.asarray(cosines, dtype=np.float64)
     if not len(values):
-        return Spread(0, None, None, None, None, (0,) * BINS)
-    counts, _ = np.histogram(np.clip(values, LOWEST, HIGHEST), bins=BINS, range=(LOWEST, HIGHEST))
+        return CosineSpread(0, None, None, None, None, (0,) * BINS)
+    counts, _ = np.histogram(
+        np.clip(values, MIN_COSINE, MAX_COSINE), bins=BINS, range=(MIN_COSINE, MAX_COSINE)
+    )
     lower, median, upper = np.quantile(values, (0.25, 0.5, 0.75))
-    return Spread(
+    return CosineSpread(
         len(values), float(values.mean()), float(lower), float(median), float(upper), tuple(counts.tolist())
     )
 
 
-def likeness(text: NDArray[np.floating], captions: NDArray[np.floating], measure: Measure) -> float:
+def caption_similarity(text: NDArray[np.floating], captions: NDArray[np.floating], measure: Measure) -> float:
     """Return the mean or the greatest cosine of one text with its captions.
 
     text: (d,) and captions: (m, d), m ≥ 1, rows of length 1.
@@ -61,7 +63,7 @@ def likeness(text: NDArray[np.floating], captions: NDArray[np.floating], measure
     return float(cosines.mean() if measure is Measure.MEAN else cosines.max())
 
 
-def among_themselves(captions: NDArray[np.floating], measure: Measure) -> list[float]:
+def similarity_among_captions(captions: NDArray[np.floating], measure: Measure) -> list[float]:
     """Return each caption's likeness to the others of its picture; nothing for fewer than two captions.
 
     captions: (m, d), rows of length 1.
@@ -69,28 +71,29 @@ def among_themselves(captions: NDArray[np.floating], measure: Measure) -> list[f
     if len(captions) < 2:  # noqa: PLR2004 - one caption has no other
         return []
     return [
-        likeness(captions[row], np.delete(captions, row, axis=0), measure) for row in range(len(captions))
+        caption_similarity(captions[row], np.delete(captions, row, axis=0), measure)
+        for row in range(len(captions))
     ]
 
 
-def overlap(first: Box, second: Box) -> float:
+def box_iou(first: Box, second: Box) -> float:
     """Return the intersection over union of two boxes ``{left, top, width, height}``, in pixels."""
-    across = _shared(first["left"], first["width"], second["left"], second["width"])
-    down = _shared(first["top"], first["height"], second["top"], second["height"])
+    across = _shared_length(first["left"], first["width"], second["left"], second["width"])
+    down = _shared_length(first["top"], first["height"], second["top"], second["height"])
     both = across * down
     union = first["width"] * first["height"] + second["width"] * second["height"] - both
     return both / union if union > 0 else 0.0
 
 
-def _shared(start: int, length: int, other: int, other_length: int) -> int:
+def _shared_length(start: int, length: int, other: int, other_length: int) -> int:
     return max(0, min(start + length, other + other_length) - max(start, other))
 
 
-def nearest_regions(boxes: Sequence[Box], regions: Sequence[Box], most: int) -> list[int]:
+def nearest_regions(boxes: Sequence[Box], regions: Sequence[Box], limit: int) -> list[int]:
     """Return which regions overlap one of the boxes, the greatest overlap first, ``most`` at most.
 
     Equal overlaps come in the order of the regions.
     """
-    best = [max((overlap(box, region) for box in boxes), default=0.0) for region in regions]
-    order = sorted(range(len(regions)), key=lambda place: (-best[place], place))
-    return [place for place in order[:most] if best[place] > 0]
+    best = [max((box_iou(box, region) for box in boxes), default=0.0) for region in regions]
+    order = sorted(range(len(regions)), key=lambda index: (-best[index], index))
+    return [index for index in order[:limit] if best[index] > 0]

@@ -22,26 +22,26 @@ def read_scores(path: Path) -> dict[Score, float]:
     field, or a text that is scored twice.
     """
     found: dict[Score, float] = {}
-    for place, row in _rows(path, ("id", "field", "score")):
+    for location, row in _rows(path, ("id", "field", "score")):
         field = str(row["field"]).strip()
         if field not in FIELDS:
-            raise InvalidInput(f"{place}, column field: {field!r}; use {' or '.join(FIELDS)}")
+            raise InvalidInput(f"{location}, column field: {field!r}; use {' or '.join(FIELDS)}")
         key = (str(row["id"]).strip(), field)
         if key in found:
-            raise InvalidInput(f"{place}: the {field} of {key[0]} is scored twice; keep one row")
-        found[key] = _score(row["score"], place)
+            raise InvalidInput(f"{location}: the {field} of {key[0]} is scored twice; keep one row")
+        found[key] = _score(row["score"], location)
     if not found:
         raise InvalidInput("scores: the file has no rows; give id, field and score in each")
     return found
 
 
-def _score(raw: Any, place: str) -> float:
+def _score(raw: Any, location: str) -> float:
     try:
         value = float(raw) if not isinstance(raw, bool) else math.nan
     except (TypeError, ValueError):
         value = math.nan
     if not 0 <= value <= 1:
-        raise InvalidInput(f"{place}, column score: {str(raw)[:40]!r} is no number from 0 to 1")
+        raise InvalidInput(f"{location}, column score: {str(raw)[:40]!r} is no number from 0 to 1")
     return value
 
 
@@ -51,11 +51,11 @@ def read_captions(path: Path) -> dict[str, list[str]]:
     Raises InvalidInput that names row and column: a missing column, or an empty value.
     """
     found: dict[str, list[str]] = {}
-    for place, row in _rows(path, ("image", "caption")):
+    for location, row in _rows(path, ("image", "caption")):
         image, caption = (str(row[name]).strip() for name in ("image", "caption"))
         for column, value in (("image", image), ("caption", caption)):
             if not value:
-                raise InvalidInput(f"{place}, column {column}: is empty; fill it in or leave the row out")
+                raise InvalidInput(f"{location}, column {column}: is empty; fill it in or leave the row out")
         found.setdefault(image, []).append(caption)
     if not found:
         raise InvalidInput("captions: the file has no rows; give image and caption in each")
@@ -81,18 +81,18 @@ def _csv_rows(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[tuple[
     # A byte order mark comes again after the file was wound back.
     reader = csv.reader((line.removeprefix("\ufeff") for line in lines), strict=True)
     header = [cell.strip().lower() for cell in next(reader, [])]
-    lacking = [name for name in columns if name not in header]
-    if lacking:
-        raise InvalidInput(f"row 1: has no column called {lacking[0]}; needed: {', '.join(columns)}")
+    missing = [name for name in columns if name not in header]
+    if missing:
+        raise InvalidInput(f"row 1: has no column called {missing[0]}; needed: {', '.join(columns)}")
     for cells in reader:
         if not any(cell.strip() for cell in cells):
             continue
-        place = f"row {reader.line_num}"
+        location = f"row {reader.line_num}"
         if len(cells) != len(header):
             raise InvalidInput(
-                f"{place}: has {len(cells)} values, the header has {len(header)}; mend the commas"
+                f"{location}: has {len(cells)} values, the header has {len(header)}; mend the commas"
             )
-        yield place, dict(zip(header, cells, strict=True))
+        yield location, dict(zip(header, cells, strict=True))
 
 
 def _json_rows(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -100,14 +100,14 @@ def _json_rows(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[tuple
         text = line.removeprefix("\ufeff").strip()
         if not text:
             continue
-        place = f"row {number}"
+        location = f"row {number}"
         try:
             row = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"{place}: is no JSON; write one object a line") from error
+            raise InvalidInput(f"{location}: is no JSON; write one object a line") from error
         if not isinstance(row, dict):
-            raise InvalidInput(f'{place}: is no JSON object; write for instance {{"{columns[0]}": …}}')
-        lacking = [name for name in columns if row.get(name) is None]
-        if lacking:
-            raise InvalidInput(f"{place}: has no {lacking[0]}; needed: {', '.join(columns)}")
-        yield place, row
+            raise InvalidInput(f'{location}: is no JSON object; write for instance {{"{columns[0]}": …}}')
+        missing = [name for name in columns if row.get(name) is None]
+        if missing:
+            raise InvalidInput(f"{location}: has no {missing[0]}; needed: {', '.join(columns)}")
+        yield location, row

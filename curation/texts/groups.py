@@ -17,7 +17,7 @@ from curation.records import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class RepeatedText:
     """A text that occurs more than once: its first index, and how often it occurs."""
 
     first: int
@@ -25,7 +25,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class Copies:
+class CopyCounts:
     """Exact copies among n texts.
 
     ``distinct`` counts different texts, ``repeated`` those of them that occur more than once. ``most`` lists these,
@@ -35,18 +35,18 @@ class Copies:
     texts: int
     distinct: int
     repeated: int
-    most: tuple[Copy, ...]
+    most: tuple[RepeatedText, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TextGroup:
     """Texts of one cluster by their indices, ascending; ``kept`` is the one that stays."""
 
     kept: int
     members: tuple[int, ...]
 
 
-def count_copies(texts: Sequence[str], *, listed: int) -> Copies:
+def count_copies(texts: Sequence[str], *, listed: int) -> CopyCounts:
     """Count exact copies; texts that differ in a letter or a full stop are different.
 
     listed: how many of the repeated texts to list; equal counts in the order of their first index.
@@ -55,14 +55,14 @@ def count_copies(texts: Sequence[str], *, listed: int) -> Copies:
     first: dict[str, int] = {}
     for index, text in enumerate(texts):
         first.setdefault(text, index)
-    repeated = [Copy(first[text], count) for text, count in counts.items() if count > 1]
+    repeated = [RepeatedText(first[text], count) for text, count in counts.items() if count > 1]
     repeated.sort(key=lambda copy: (-copy.count, copy.first))
-    return Copies(len(texts), len(counts), len(repeated), tuple(repeated[:listed]))
+    return CopyCounts(len(texts), len(counts), len(repeated), tuple(repeated[:listed]))
 
 
 def largest_groups(
     labels: NDArray[np.integer], kept: NDArray[np.integer], *, listed: int
-) -> tuple[Group, ...]:
+) -> tuple[TextGroup, ...]:
     """Return the clusters with the most members, largest first; clusters of one are no group.
 
     labels: (n,) cluster of each text, 0..k-1. kept: the index that stays of each cluster, in any order. Equal sizes
@@ -77,12 +77,12 @@ def largest_groups(
     order = np.argsort(labels, kind="stable")
     ends = np.cumsum(sizes)
     return tuple(
-        Group(int(keeper[label]), tuple(order[ends[label] - sizes[label] : ends[label]].tolist()))
+        TextGroup(int(keeper[label]), tuple(order[ends[label] - sizes[label] : ends[label]].tolist()))
         for label in chosen
     )
 
 
-def size_counts(labels: NDArray[np.integer]) -> dict[int, int]:
+def count_group_sizes(labels: NDArray[np.integer]) -> dict[int, int]:
     """Return how many clusters have 1, 2, 3, … members. labels: (n,), 0..k-1."""
     sizes, counts = np.unique(np.bincount(labels), return_counts=True)
     return {int(size): int(count) for size, count in zip(sizes, counts, strict=True)}

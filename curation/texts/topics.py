@@ -17,7 +17,7 @@ from curation.records import InvalidInput
 NO_TOPIC = -1
 
 
-def likeliest(shares: NDArray[np.floating], has_words: NDArray[np.bool_]) -> NDArray[np.int64]:
+def likeliest_topics(shares: NDArray[np.floating], has_words: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return each text's likeliest topic, the lowest number on a tie; ``NO_TOPIC`` without a known word.
 
     shares: (n, k) share of each topic in each text. has_words: (n,), false where no word of the text is known.
@@ -25,7 +25,7 @@ def likeliest(shares: NDArray[np.floating], has_words: NDArray[np.bool_]) -> NDA
     return np.where(has_words, shares.argmax(axis=1), NO_TOPIC).astype(np.int64)
 
 
-def by_size(topics: NDArray[np.integer], count: int) -> NDArray[np.int64]:
+def topics_by_size(topics: NDArray[np.integer], count: int) -> NDArray[np.int64]:
     """Return the topics' numbers, the one with most texts first; equal ones by their number.
 
     topics: (n,) topic of each text, or ``NO_TOPIC``. count: how many topics there are.
@@ -34,7 +34,7 @@ def by_size(topics: NDArray[np.integer], count: int) -> NDArray[np.int64]:
     return np.argsort(-sizes, kind="stable").astype(np.int64)
 
 
-def flow(
+def topic_flow(
     clues: NDArray[np.integer], inferences: NDArray[np.integer], clue_topics: int, inference_topics: int
 ) -> NDArray[np.int64]:
     """Count pairs by the topic of their clue (rows) and of their inference (columns).
@@ -50,7 +50,7 @@ def flow(
     return counted.reshape(clue_topics, inference_topics).astype(np.int64)
 
 
-def times_chance(counts: NDArray[np.integer]) -> NDArray[np.float64]:
+def lift_over_chance(counts: NDArray[np.integer]) -> NDArray[np.float64]:
     """Return how many times more pairs each cell holds than if both topics had nothing to do with each other.
 
     counts: (a, b) pairs. A cell of an empty row or column is 0.
@@ -74,7 +74,7 @@ def coherence(columns: Sequence[int], together: NDArray[np.integer], texts: int)
     columns: the topic's words. together: (v, v), in how many of the ``texts`` both words occur; the diagonal counts
     one word. Source: Lau et al. 2014, doi:10.3115/v1/E14-1056.
     """
-    pairs = [(a, b) for place, a in enumerate(columns) for b in columns[place + 1 :]]
+    pairs = [(a, b) for index, a in enumerate(columns) for b in columns[index + 1 :]]
     if not pairs:
         return None
     return float(np.mean([_npmi(together[a, a], together[b, b], together[a, b], texts) for a, b in pairs]))
@@ -88,7 +88,7 @@ def _npmi(first: int, second: int, both: int, texts: int) -> float:
     return float(np.log(both * texts / (first * second)) / -np.log(both / texts))
 
 
-def examples(
+def clearest_pairs(
     clue_shares: NDArray[np.floating],
     inference_shares: NDArray[np.floating],
     cell: tuple[int, int],

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from curation.texts.words import spans_of
+from curation.texts.words import word_spans
 from hits.hints.words import PROFANITY
 
 
-class Group(StrEnum):
+class WordGroup(StrEnum):
     """Why a word is on the list."""
 
     SWEARING = "swearing or slur"
@@ -28,41 +28,47 @@ class Group(StrEnum):
 
 
 # How much one word of a group counts, 0 to 1. The order is a judgment: slurs first, everyday words last.
-GRADES = {Group.SWEARING: 0.9, Group.SEXUAL: 0.6, Group.STIGMA: 0.6, Group.HARM: 0.4, Group.SOILED: 0.3}
-EXCUSED = 1 / 3  # of its grade is left to a word beside one that makes it harmless
+GROUP_GRADES = {
+    WordGroup.SWEARING: 0.9,
+    WordGroup.SEXUAL: 0.6,
+    WordGroup.STIGMA: 0.6,
+    WordGroup.HARM: 0.4,
+    WordGroup.SOILED: 0.3,
+}
+HARMLESS_FACTOR = 1 / 3  # of its grade is left to a word beside one that makes it harmless
 
 
-def _set(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Short and curated after what the paper's readers found: sexualised content, stigmas of weight, mind and gender, dark
 # remarks about death. It misses most of what a trained model would see, and it cannot tell who is meant.
 _WORDS = {
-    Group.SWEARING: frozenset(PROFANITY),
-    Group.SEXUAL: _set("""
+    WordGroup.SWEARING: frozenset(PROFANITY),
+    WordGroup.SEXUAL: _word_set("""
         boob boobs breasts brothel erotic genitals hooker hookers horny kinky lewd naked nude nudity orgy
         orgasm penis porn porno pornography promiscuous prostitute prostitutes seductive seductively sex
         sexual sexually sexy stripper strippers topless vagina
         """),
-    Group.STIGMA: _set("""
+    WordGroup.STIGMA: _word_set("""
         chubby crazy creepy cripple crippled crossdresser deranged disgusting dumb fat fatso fatty freak
         freaks fugly gross hideous homo idiot idiots imbecile insane lard loser losers lunatic lunatics
         midget midgets obese overweight psycho psychopath pathetic savage savages schizo stupid ugly weirdo
         weirdos
         """),
-    Group.HARM: _set("""
+    WordGroup.HARM: _word_set("""
         abuse abused abusive assault assaulted corpse dead deadly death die dies dying execute executed gore
         gory hang hanged hate hates kill killed killer killers killing kills lynch molest molested murder
         murdered murderer rape raped rapist shoot slaughter stab stabbed strangle strangled suicidal suicide
         terrorist terrorists torture tortured
         """),
-    Group.SOILED: _set("""
+    WordGroup.SOILED: _word_set("""
         dirty drunk drunken dump filthy foul nasty pee poop poor scum sleazy slob slobs smelly stinks stinky
         trash trashy urine vomit
         """),
 }
-_THINGS = _set("""
+_OBJECT_WORDS = _word_set("""
     bathroom bathtub bike boat boots bottle bowl bowls boots bucket building bus car carpet ceiling clothes
     clothing couch counter cup cups dish dishes dog door fabric feet floor fork glass glasses glove gloves
     grill hair hands house jacket jeans kitchen knife laundry mirror mop mud oven pan pans pants paws plate
@@ -70,37 +76,37 @@ _THINGS = _set("""
     table tile tiles tire tires toilet towel towels train truck van vehicle wall walls water wheel wheels
     window windows
     """)
-_PLANTS = _set(
+_PLANT_WORDS = _word_set(
     "battery branch branches end flower flowers garden grass ground leaf leaves limbs phone plant plants tree trees"
 )
 # A word of the list is likely harmless in a text that holds one of these: "a dirty spoon", "a dead tree".
-BESIDE = {
-    "dirty": _THINGS,
-    "filthy": _THINGS,
-    "nasty": _THINGS | _set("fall rain storm weather wind"),
-    "trash": _set("bag bags bin bins can cans collected collection container containers day garbage recycling truck"),
-    "dump": _set("bed load truck trucks"),
-    "poor": _set("condition light lighting quality reception service soil visibility weather"),
-    "pee": _set("dog dogs puppy"),
-    "poop": _set("bag bags bird birds dog dogs horse pigeon"),
-    "dead": _PLANTS,
-    "die": _PLANTS | _set("cast cut dice"),
-    "dying": _PLANTS,
-    "hang": _set("clothes coat coats curtain curtains decorations glider hook hooks laundry out picture pictures"),
-    "shoot": _set("ball basketball basket commercial film hoop hoops movie photo photograph picture pictures video"),
-    "kill": _set("bacteria bug bugs flies germs insects mosquitoes time weeds"),
-    "killing": _set("bacteria bugs germs time weeds"),
-    "fat": _set("content free low meat milk steak"),
-    "gross": _set("weight"),
-    "crazy": _set("colors colours hair hat pattern shirt socks weather"),
-    "naked": _set("branches eye tree trees"),
-    "hate": _set("broccoli rain snow vegetables"),
-    "ugly": _set("sweater sweaters"),
+HARMLESS_NEIGHBOURS = {
+    "dirty": _OBJECT_WORDS,
+    "filthy": _OBJECT_WORDS,
+    "nasty": _OBJECT_WORDS | _word_set("fall rain storm weather wind"),
+    "trash": _word_set("bag bags bin bins can cans collected collection container containers day garbage recycling truck"),
+    "dump": _word_set("bed load truck trucks"),
+    "poor": _word_set("condition light lighting quality reception service soil visibility weather"),
+    "pee": _word_set("dog dogs puppy"),
+    "poop": _word_set("bag bags bird birds dog dogs horse pigeon"),
+    "dead": _PLANT_WORDS,
+    "die": _PLANT_WORDS | _word_set("cast cut dice"),
+    "dying": _PLANT_WORDS,
+    "hang": _word_set("clothes coat coats curtain curtains decorations glider hook hooks laundry out picture pictures"),
+    "shoot": _word_set("ball basketball basket commercial film hoop hoops movie photo photograph picture pictures video"),
+    "kill": _word_set("bacteria bug bugs flies germs insects mosquitoes time weeds"),
+    "killing": _word_set("bacteria bugs germs time weeds"),
+    "fat": _word_set("content free low meat milk steak"),
+    "gross": _word_set("weight"),
+    "crazy": _word_set("colors colours hair hat pattern shirt socks weather"),
+    "naked": _word_set("branches eye tree trees"),
+    "hate": _word_set("broccoli rain snow vegetables"),
+    "ugly": _word_set("sweater sweaters"),
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class WordMatch:
     """A word that counted: ``text[start:end]``, why, and the word beside it that makes it likely harmless, if any."""
 
     start: int
@@ -110,11 +116,11 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TextFinding:
     """A text's score, 0 (nothing seen) to 1, and the words that it rests on; a model names none."""
 
     score: float
-    matches: tuple[Match, ...] = ()
+    matches: tuple[WordMatch, ...] = ()
 
 
 class ToxicityScorer(Protocol):
@@ -123,7 +129,7 @@ class ToxicityScorer(Protocol):
     name: str
     revision: str
 
-    def score(self, texts: Sequence[str]) -> list[Finding]:
+    def score(self, texts: Sequence[str]) -> list[TextFinding]:
         """Return one finding per text."""
         ...
 
@@ -138,28 +144,31 @@ class WordList:
     name = "word list"
 
     def __init__(self) -> None:
-        self._groups = {word: group for group in reversed(Group) for word in _WORDS[group]}
+        self._groups = {word: group for group in reversed(WordGroup) for word in _WORDS[group]}
         listed = sorted(
-            (word, group.value, sorted(BESIDE.get(word, ()))) for word, group in self._groups.items()
+            (word, group.value, sorted(HARMLESS_NEIGHBOURS.get(word, ())))
+            for word, group in self._groups.items()
         )
-        digest = hashlib.sha256(repr((listed, sorted(GRADES.items()), EXCUSED)).encode()).hexdigest()
+        digest = hashlib.sha256(
+            repr((listed, sorted(GROUP_GRADES.items()), HARMLESS_FACTOR)).encode()
+        ).hexdigest()
         self.revision = f"{len(listed)} words, {digest[:12]}"
 
-    def score(self, texts: Sequence[str]) -> list[Finding]:
+    def score(self, texts: Sequence[str]) -> list[TextFinding]:
         """Return one finding per text."""
         return [self._find(text) for text in texts]
 
-    def _find(self, text: str) -> Finding:
-        spans = list(spans_of(text))
-        said = {word for word, _, _ in spans}
-        matches, left, counted = [], 1.0, set[str]()
+    def _find(self, text: str) -> TextFinding:
+        spans = list(word_spans(text))
+        present = {word for word, _, _ in spans}
+        matches, harmless_share, counted = [], 1.0, set[str]()
         for word, start, end in spans:
             group = self._groups.get(word)
             if group is None:
                 continue
-            beside = min(BESIDE.get(word, frozenset()) & said, default="")
-            matches.append(Match(start, end, group.value, beside))
+            beside = min(HARMLESS_NEIGHBOURS.get(word, frozenset()) & present, default="")
+            matches.append(WordMatch(start, end, group.value, beside))
             if word not in counted:
-                left *= 1 - GRADES[group] * (EXCUSED if beside else 1)
+                harmless_share *= 1 - GROUP_GRADES[group] * (HARMLESS_FACTOR if beside else 1)
                 counted.add(word)
-        return Finding(round(1 - left, 6), tuple(matches))
+        return TextFinding(round(1 - harmless_share, 6), tuple(matches))

@@ -8,23 +8,23 @@ from collections.abc import Collection, Iterator
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
-def _set(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # What inferences are written with and scikit-learn's list of function words lacks: hedges, and verbs that say little.
-HEDGES = _set("""
+HEDGE_WORDS = _word_set("""
     ago anybody away did does doing everybody gets getting goes going gone got having inside just kind later let like
     likely lot lots maybe near need needs outside possibly probably puts quite really recently shall somebody soon
     sort suggest suggests theirs thing things way yes
     """)
 # Words of that list that photos show. On its oddities: Nothman et al. 2018, doi:10.18653/v1/W18-2502.
-PICTURED = _set("bill bottom cry empty fire front full mill side system thick thin top")
+PHOTOGRAPHED_WORDS = _word_set("bill bottom cry empty fire front full mill side system thick thin top")
 _ENDINGS = frozenset(("s", "d", "ll", "ve", "re", "m"))
-SHORTEST = 2  # letters of a word that may name a topic
+MIN_WORD_LENGTH = 2  # letters of a word that may name a topic
 
 
-def spans_of(text: str) -> Iterator[tuple[str, int, int]]:
+def word_spans(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each word in lower case with its place, ``text[start:end]``."""
     for match in _WORD.finditer(text):
         yield match.group().casefold().replace("’", "'"), match.start(), match.end()
@@ -37,12 +37,12 @@ def topical_words(text: str, function_words: Collection[str]) -> list[str]:
     """
     return [
         word
-        for word, _, _ in spans_of(text)
-        if len(word) >= SHORTEST and not _says_little(word, function_words)
+        for word, _, _ in word_spans(text)
+        if len(word) >= MIN_WORD_LENGTH and not _is_function_word(word, function_words)
     ]
 
 
-def _says_little(word: str, function_words: Collection[str]) -> bool:
+def _is_function_word(word: str, function_words: Collection[str]) -> bool:
     head, apostrophe, ending = word.partition("'")
     if not apostrophe:
         return word in function_words

@@ -32,14 +32,16 @@ class Difference:
         }
 
 
-def difference(before: Mapping[Key, str], after: Mapping[Key, str]) -> Difference:
+def compare_rows(before: Mapping[Key, str], after: Mapping[Key, str]) -> Difference:
     """Compare the row hashes of two versions, each ``{(part, instance id): sha256}``."""
-    was, now = Counter(part for part, _ in before), Counter(part for part, _ in after)
+    counts_before, counts_after = Counter(part for part, _ in before), Counter(part for part, _ in after)
     return Difference(
         added=tuple(sorted(after.keys() - before.keys())),
         removed=tuple(sorted(before.keys() - after.keys())),
         changed=tuple(sorted(key for key in before.keys() & after.keys() if before[key] != after[key])),
         before=len(before),
         after=len(after),
-        parts={part: (was[part], now[part]) for part in sorted(was | now)},
+        parts={
+            part: (counts_before[part], counts_after[part]) for part in sorted(counts_before | counts_after)
+        },
     )

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from curation.files import partial_folder, put_folder, sha256_if_readable
+from curation.files import partial_folder, publish_folder, sha256_if_readable
 from curation.models import DatasetVersion, VersionImage, VersionRow
 from curation.versions.families import family_of_version
-from curation.versions.seal import Header, SealedImage, SealedRow, annotators_sha256, seal_lines
+from curation.versions.seal import SealedImage, SealedRow, SealHeader, annotators_sha256, seal_lines
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json
 
@@ -25,8 +25,8 @@ SEAL = "seal.jsonl"
 ANNOTATORS = "annotators.jsonl"
 STATISTICS = "statistics.json"
 REHEARSAL = "REHEARSAL.txt"
-_CHUNK = 1000
-_LEFT_OUT = "regions_left_out"
+_CHUNK_SIZE = 1000
+_LEFT_OUT_KEY = "regions_left_out"
 
 
 class ExportRefused(ValueError):
@@ -43,7 +43,7 @@ class WrittenFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenExport:
     """What an export consists of; ``files`` leaves the manifest out, which lists them."""
 
     folder: Path
@@ -53,7 +53,7 @@ class Written:
 
 def export_version(
     version: DatasetVersion, folder: Path, *, real: bool = False, regions: bool = False
-) -> Written:
+) -> WrittenExport:
     """Write the version into ``folder``, which must be absent, empty, or hold this same export.
 
     Args:
@@ -66,8 +66,8 @@ def export_version(
     """
     if not version.is_sealed:
         raise ExportRefused(f"version {version.name} is a draft: seal it first")
-    if _holds(folder, version, regions=regions) and not (real and version.rehearsal):
-        return _written(folder)
+    if _is_exported(folder, version, regions=regions) and not (real and version.rehearsal):
+        return _read_written(folder)
     check_target(folder, rehearsal=version.rehearsal, real=real)
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -77,15 +77,15 @@ def export_version(
             manifest = _manifest(version, files)
             if regions:
                 written = {file.name for file in files}
-                manifest[_LEFT_OUT] = family_of_version(version).regions_left_out(version, written)
+                manifest[_LEFT_OUT_KEY] = family_of_version(version).regions_left_out(version, written)
             write_file(partial, MANIFEST, [pretty_json(manifest)])
             crash_point("export.before_rename")
-            put_folder(partial, folder)
+            publish_folder(partial, folder)
     except OSError:
-        if _holds(folder, version, regions=regions):
-            return _written(folder)  # somebody else wrote the same export a moment ago
+        if _is_exported(folder, version, regions=regions):
+            return _read_written(folder)  # somebody else wrote the same export a moment ago
         raise
-    return Written(folder, version.manifest_sha256, tuple(files))
+    return WrittenExport(folder, version.manifest_sha256, tuple(files))
 
 
 def check_target(folder: Path, *, rehearsal: bool, real: bool = False) -> None:
@@ -100,25 +100,25 @@ def check_target(folder: Path, *, rehearsal: bool, real: bool = False) -> None:
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExportRefused(f"{folder}: is not empty; name a new or an empty folder")
-    place = next(parent for parent in folder.absolute().parents if parent.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise ExportRefused(f"{folder}: nothing can be written in {place}; name another folder")
+    parent = next(folder_above for folder_above in folder.absolute().parents if folder_above.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise ExportRefused(f"{folder}: nothing can be written in {parent}; name another folder")
 
 
-def _holds(folder: Path, version: DatasetVersion, *, regions: bool) -> bool:
+def _is_exported(folder: Path, version: DatasetVersion, *, regions: bool) -> bool:
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     same = isinstance(manifest, dict) and manifest.get("seal") == version.manifest_sha256
-    if same and regions != (_LEFT_OUT in manifest):
+    if same and regions != (_LEFT_OUT_KEY in manifest):
         return False
     return same and all(sha256_if_readable(folder / f["name"]) == f["sha256"] for f in manifest["files"])
 
 
-def _written(folder: Path) -> Written:
+def _read_written(folder: Path) -> WrittenExport:
     manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-    return Written(folder, manifest["seal"], tuple(WrittenFile(**f) for f in manifest["files"]))
+    return WrittenExport(folder, manifest["seal"], tuple(WrittenFile(**f) for f in manifest["files"]))
 
 
 def _manifest(version: DatasetVersion, files: list[WrittenFile]) -> dict[str, Any]:
@@ -150,11 +150,11 @@ def _annotators(version: DatasetVersion) -> Iterator[bytes]:
     authors = {part.name: part.authors for part in family_of_version(version).parts}
     rows = VersionRow.objects.filter(version=version).order_by("pk")
     for part, instance_id, workers in rows.values_list("part", "instance_id", "workers").iterator(
-        chunk_size=_CHUNK
+        chunk_size=_CHUNK_SIZE
     ):
         names = authors[part]
-        who = dict(zip(names, workers, strict=True))
-        yield canonical_json({"part": part, "instance_id": instance_id} | who) + b"\n"
+        hashes = dict(zip(names, workers, strict=True))
+        yield canonical_json({"part": part, "instance_id": instance_id} | hashes) + b"\n"
 
 
 def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
@@ -162,7 +162,7 @@ def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
     images = VersionImage.objects.filter(version=version)
     rows = VersionRow.objects.filter(version=version)
     return seal_lines(
-        Header(
+        SealHeader(
             version.project.slug,
             version.name,
             version.rehearsal,
@@ -172,13 +172,15 @@ def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
         ),
         (
             SealedImage(url, sha256, facts)
-            for url, sha256, facts in images.values_list("url", "sha256", "facts").iterator(chunk_size=_CHUNK)
+            for url, sha256, facts in images.values_list("url", "sha256", "facts").iterator(
+                chunk_size=_CHUNK_SIZE
+            )
         ),
         (
             SealedRow(part, instance_id, split, sha256, annotators_sha256(instance_id, workers))
             for part, instance_id, split, sha256, workers in rows.values_list(
                 "part", "instance_id", "split", "sha256", "workers"
-            ).iterator(chunk_size=_CHUNK)
+            ).iterator(chunk_size=_CHUNK_SIZE)
         ),
     )
 

@@ -6,19 +6,19 @@ from curation.versions.family import Family
 from hits.models import Project
 
 
-def family_named(name: str) -> Family:
+def get_family(name: str) -> Family:
     """Return the family called so.
 
     Raises:
         NotInstalled: there is no such folder; the message lists the known families.
     """
-    family: Family = registry.load(name)
+    family: Family = registry.load_family(name)
     return family
 
 
 def family_of(project: Project) -> Family:
     """Return a project's family."""
-    return family_named(project.family)
+    return get_family(project.family)
 
 
 def family_of_version(version: DatasetVersion) -> Family:

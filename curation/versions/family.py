@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from curation.models import DatasetVersion, VersionRow
 from curation.versions.plan import Plan, PlannedRow
-from curation.versions.selection import WORDS
+from curation.versions.selection import REASON_LABELS
 from hits.domain.hashing import canonical_json
 
-CHUNK = 1000
+CHUNK_SIZE = 1000
 Files = Iterator[tuple[str, Iterable[bytes]]]
 
 
@@ -28,13 +28,13 @@ class Part:
     """
 
     name: str
-    words: tuple[str, str]
+    nouns: tuple[str, str]
     record_type: str | None = None
     authors: tuple[str, ...] = ("worker",)
 
-    def counted(self, rows: int) -> str:
+    def describe_count(self, rows: int) -> str:
         """Return a number of rows in words: ``1 pair``, ``12 pairs``."""
-        return f"{rows} {self.words[0] if rows == 1 else self.words[1]}"
+        return f"{rows} {self.nouns[0] if rows == 1 else self.nouns[1]}"
 
 
 class Accumulator(ABC):
@@ -89,29 +89,29 @@ class Family(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     parts: ClassVar[tuple[Part, ...]]
-    exclusion_words: ClassVar[Mapping[str, str]] = {}
-    file_words: ClassVar[Mapping[str, str]] = {}
+    exclusion_labels: ClassVar[Mapping[str, str]] = {}
+    file_labels: ClassVar[Mapping[str, str]] = {}
     has_regions: ClassVar[bool] = False
-    evaluates: ClassVar[bool] = False
+    can_evaluate: ClassVar[bool] = False
 
     @property
-    def main(self) -> Part:
+    def main_part(self) -> Part:
         """The part that comes first where there is room for one."""
         return self.parts[0]
 
     @property
-    def compared(self) -> tuple[Part, ...]:
+    def compared_parts(self) -> tuple[Part, ...]:
         """The parts whose rows differences tell of: those of records, else the main one."""
-        return tuple(part for part in self.parts if part.record_type) or (self.main,)
+        return tuple(part for part in self.parts if part.record_type) or (self.main_part,)
 
     @property
-    def words(self) -> tuple[str, str]:
+    def row_nouns(self) -> tuple[str, str]:
         """What one compared row and several are called, of whichever part."""
-        return self.main.words if self.compared == (self.main,) else ("record", "records")
+        return self.main_part.nouns if self.compared_parts == (self.main_part,) else ("record", "records")
 
-    def rows_in_words(self, counts: Mapping[str, int]) -> str:
+    def describe_rows(self, counts: Mapping[str, int]) -> str:
         """Return how many rows of each compared part there are: ``12 objects, 8 moods``."""
-        return ", ".join(part.counted(counts.get(part.name, 0)) for part in self.compared)
+        return ", ".join(part.describe_count(counts.get(part.name, 0)) for part in self.compared_parts)
 
     @property
     def record_types(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class Family(ABC):
         raise LookupError(f"family {self.name} has no part {name!r}")
 
     @abstractmethod
-    def plan(self, version: DatasetVersion, plan: Plan, follow: Callable[[int], None]) -> None:
+    def plan(self, version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
         """Add everything that the version would hold to ``plan``, and note what is left out with its reason.
 
         ``follow`` is told how many records were read.
@@ -140,11 +140,14 @@ class Family(ABC):
             InvalidInput: the selection names what the project does not have.
         """
 
-    def candidates(self, version: DatasetVersion) -> int:
+    def count_candidates(self, version: DatasetVersion) -> int:
         """Return how many approved records there are to choose from."""
-        from hits.selectors.records import accepted  # noqa: PLC0415 - rows are read when somebody asks
+        from hits.selectors.records import approved_records  # noqa: PLC0415 - rows are read when somebody asks
 
-        return sum(accepted(version.project, one).order_by().count() for one in self.record_types)
+        return sum(
+            approved_records(version.project, record_type).order_by().count()
+            for record_type in self.record_types
+        )
 
     def image_urls(self, row: Mapping[str, Any]) -> Sequence[str]:
         """Return what a row calls its images."""
@@ -191,16 +194,18 @@ class Family(ABC):
         Raises:
             InvalidInput: a file or row is missing, foreign or changed.
         """
-        from curation.versions.proof import check_lines  # noqa: PLC0415 - only for families without a reader
+        from curation.versions.proof import check_export_rows  # noqa: PLC0415 - only for families without a reader
 
-        return check_lines(folder, [self.main.name, *(one.name for one in self.parts)], images=images)
+        return check_export_rows(
+            folder, [self.main_part.name, *(part.name for part in self.parts)], images=images
+        )
 
-    def all_exclusion_words(self) -> dict[str, str]:
+    def all_exclusion_labels(self) -> dict[str, str]:
         """Return what pages call each reason."""
-        return {**WORDS, **self.exclusion_words}
+        return {**REASON_LABELS, **self.exclusion_labels}
 
 
 def row_lines(rows: Any) -> Iterator[bytes]:
     """Yield rows as canonical JSON lines, in the order in which they were sealed."""
-    for row in rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=CHUNK):
+    for row in rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=CHUNK_SIZE):
         yield canonical_json(row) + b"\n"

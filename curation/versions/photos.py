@@ -11,8 +11,8 @@ from typing import Any
 from curation.models import DatasetVersion, VersionImage
 from hits.models import Image
 
-LICENSED, EVERY, NONE = "licensed", "all", "none"
-CHOICES = (LICENSED, EVERY, NONE)
+LICENSED_PHOTOS, ALL_PHOTOS, NO_PHOTOS = "licensed", "all", "none"
+PHOTO_CHOICES = (LICENSED_PHOTOS, ALL_PHOTOS, NO_PHOTOS)
 PHOTOS = "photos"  # the folder in which they lie
 FIELDS = ("image", "file", "sha256", "bytes", "width", "height", "credit", "licence", "source")
 _OPEN = re.compile(
@@ -21,7 +21,7 @@ _OPEN = re.compile(
 )
 
 
-def lets_copies_be_given(licence: str) -> bool:
+def allows_copies(licence: str) -> bool:
     """Tell whether a licence, by its name, lets copies be given to others (with credit and licence beside them)."""
     return bool(_OPEN.match(licence))
 
@@ -31,11 +31,9 @@ def photo_rows(version: DatasetVersion, urls: Collection[str], *, passing: str) 
 
     ``file`` is its name among the files, null where it may not be passed on; ``image`` what instances call it.
     """
-    standing = Image.objects.filter(project=version.project_id, withdrawn_at__isnull=True).order_by("-pk")
+    images = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True).order_by("-pk")
     sealed = VersionImage.objects.filter(version=version).order_by("pk")
-    by_hash = {
-        image.sha256: image for image in standing.filter(sha256__in=sealed.order_by().values("sha256"))
-    }
+    by_hash = {image.sha256: image for image in images.filter(sha256__in=sealed.order_by().values("sha256"))}
     for row in sealed:
         if row.url not in urls:
             continue
@@ -43,7 +41,7 @@ def photo_rows(version: DatasetVersion, urls: Collection[str], *, passing: str) 
         if image is None:  # taken down since: what it was called stays, and nothing of it is given
             yield dict.fromkeys(FIELDS) | {"image": row.url, "sha256": row.sha256, "source": ""}
             continue
-        given = passing == EVERY or (passing == LICENSED and lets_copies_be_given(image.licence))
+        given = passing == ALL_PHOTOS or (passing == LICENSED_PHOTOS and allows_copies(image.licence))
         ending = str(image.file.name).rpartition(".")[2]
         yield {
             "image": row.url,

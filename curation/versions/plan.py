@@ -10,8 +10,8 @@ from django.conf import settings
 
 from curation.versions.seal import SealedImage, SealedRow, annotators_sha256
 from curation.versions.selection import Selection
-from curation.versions.splits import split_of
-from curation.versions.spool import Spool, packed
+from curation.versions.splits import parse_split
+from curation.versions.spool import Spool, as_json_text
 from hits.domain.hashing import content_sha256, keyed_worker_hash
 from hits.models import Image, Worker
 
@@ -37,7 +37,7 @@ class PlannedRow:
     sha256: str
 
     @classmethod
-    def of(
+    def from_row(
         cls, part: str, instance_id: str, split: str, row: dict[str, Any], workers: Iterable[str]
     ) -> "PlannedRow":
         """Return the row with its hash."""
@@ -71,22 +71,29 @@ class Plan:
         """Plan a row."""
         self._spool.run(
             "INSERT INTO planned (part, instance_id, split, sha256, workers, row) VALUES (?, ?, ?, ?, ?, ?)",
-            (row.part, row.instance_id, row.split, row.sha256, packed(row.workers), packed(row.row)),
+            (
+                row.part,
+                row.instance_id,
+                row.split,
+                row.sha256,
+                as_json_text(row.workers),
+                as_json_text(row.row),
+            ),
         )
 
     def add_image(self, image: Image) -> None:
         """Plan an image; one that is planned already stays."""
-        planned = planned_image(image)
-        values = (image.pk, planned.url, planned.sha256, packed(planned.facts))
+        planned = plan_image(image)
+        values = (image.pk, planned.url, planned.sha256, as_json_text(planned.facts))
         self._spool.run("INSERT OR IGNORE INTO image VALUES (?, ?, ?, ?)", values)
 
-    def leave_out(self, part: str, instance_id: str, reason: str, also: Iterable[str] = ()) -> None:
+    def exclude_row(self, part: str, instance_id: str, reason: str, also: Iterable[str] = ()) -> None:
         """Note why a row is not in the version; the first note about a row stands."""
-        values = (part, instance_id, str(reason), packed([str(word) for word in also]))
+        values = (part, instance_id, str(reason), as_json_text([str(word) for word in also]))
         if self._spool.run("INSERT OR IGNORE INTO left_out VALUES (?, ?, ?, ?)", values).rowcount == 1:
             self.exclusions[str(reason)] += 1
 
-    def why_left_out(self, part: str, instance_id: str) -> str:
+    def exclusion_reason(self, part: str, instance_id: str) -> str:
         """Return why a row is not in the version; empty where nothing is known of it."""
         query = "SELECT reason FROM left_out WHERE part = ? AND instance_id = ?"
         return str(self._spool.first(query, (part, instance_id)) or "")
@@ -112,11 +119,11 @@ class Plan:
         """The rows, in the order in which they were planned."""
         return self._rows("ORDER BY pk")
 
-    def rows_of(self, part: str) -> Iterator[PlannedRow]:
+    def part_rows(self, part: str) -> Iterator[PlannedRow]:
         """Yield the rows of one part."""
         return self._rows("WHERE part = ? ORDER BY pk", part)
 
-    def rows_called(self, part: str, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    def rows_by_id(self, part: str, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the published rows of some ids; those that it would not hold are missing."""
         found = (row for key in ids for row in self._rows("WHERE instance_id = ? AND part = ?", key, part))
         return {row.instance_id: row.row for row in found}
@@ -152,7 +159,7 @@ def image_reference(image: Image) -> dict[str, Any]:
     return {"url": image_url(image), "width": image.width, "height": image.height}
 
 
-def planned_image(image: Image) -> PlannedImage:
+def plan_image(image: Image) -> PlannedImage:
     """Return the image as a version knows it.
 
     Raises:
@@ -167,7 +174,7 @@ def planned_image(image: Image) -> PlannedImage:
             "height": image.height,
             "credit": image.credit,
             "licence": image.licence,
-            "split": str(split_of(image.split)),
+            "split": str(parse_split(image.split)),
         },
     )
 
@@ -177,6 +184,6 @@ def worker_hash(worker: Worker) -> str:
     return keyed_worker_hash(settings.WORKER_HASH_SECRET, worker.environment, worker.worker_id)
 
 
-def reason_words(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
+def describe_reasons(counts: Mapping[str, int], labels: Mapping[str, str]) -> str:
     """Return counts by reason as a list: ``28 rejected by the decision run, 2 photo taken down``."""
-    return ", ".join(f"{count} {words.get(reason, reason)}" for reason, count in counts.items())
+    return ", ".join(f"{count} {labels.get(reason, reason)}" for reason, count in counts.items())

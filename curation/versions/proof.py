@@ -19,7 +19,7 @@ CREATE TABLE image (url TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
 """
 
 
-def check_lines(folder: Path, parts: Sequence[str], *, images: Path | None = None) -> int:
+def check_export_rows(folder: Path, parts: Sequence[str], *, images: Path | None = None) -> int:
     """Check every file, row, annotator and image against the seal; return how many rows the first part has.
 
     ``parts`` are the names of the family's parts, the main one first.
@@ -31,8 +31,8 @@ def check_lines(folder: Path, parts: Sequence[str], *, images: Path | None = Non
     for file in manifest["files"]:
         digest = sha256_if_readable(folder / file["name"])
         if digest != file["sha256"]:
-            word = "was changed after it was written" if digest else "is missing"
-            raise InvalidInput(f"{file['name']}: {word}; export the version again")
+            problem = "was changed after it was written" if digest else "is missing"
+            raise InvalidInput(f"{file['name']}: {problem}; export the version again")
     if sha256_if_readable(folder / "seal.jsonl") != manifest["seal"]:
         raise InvalidInput("seal.jsonl: is not the one that the manifest names; the seal is broken")
     seal = _read_seal(folder)

@@ -17,7 +17,7 @@ FORMAT_WITHOUT_SELECTION = "deerstalker-seal/1"  # of versions that were sealed 
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class SealHeader:
     """What a seal says of the whole version; ``selection`` is ``None`` of versions sealed before there was one."""
 
     project: str
@@ -53,7 +53,9 @@ def annotators_sha256(instance_id: str, workers: Iterable[str]) -> str:
     return content_sha256([instance_id, list(workers)])
 
 
-def seal_lines(header: Header, images: Iterable[SealedImage], rows: Iterable[SealedRow]) -> Iterator[bytes]:
+def seal_lines(
+    header: SealHeader, images: Iterable[SealedImage], rows: Iterable[SealedRow]
+) -> Iterator[bytes]:
     """Yield the seal's lines: the header, the selection, images by url, then rows by part and id.
 
     They are put in order on the disk, so that memory does not grow with the rows.

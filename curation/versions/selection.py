@@ -23,8 +23,8 @@ class Reason(StrEnum):
     LOST_A_PART = "lost_a_part"
 
 
-ORDER = tuple(Reason)
-WORDS: Mapping[str, str] = {
+REASON_ORDER = tuple(Reason)
+REASON_LABELS: Mapping[str, str] = {
     Reason.SIMULATED: "simulated",
     Reason.IMAGE_TAKEN_DOWN: "photo taken down",
     Reason.AUDIT_CONCERN: "marked in an audit",
@@ -101,69 +101,69 @@ class Selection:
         """
         if raw is None:
             return cls()
-        _fields(raw, "selection", {"decisions", "audits"})
+        _check_fields(raw, "selection", {"decisions", "audits"})
         decisions = raw.get("decisions")
         audits = raw.get("audits", [])
         if not isinstance(audits, list):
             raise InvalidInput("selection.audits: is no list; write a list of audits")
         return cls(
-            decisions=None if decisions is None else _decisions(decisions),
-            audits=tuple(_audit(row, f"selection.audits[{place}]") for place, row in enumerate(audits)),
+            decisions=None if decisions is None else _parse_decisions(decisions),
+            audits=tuple(_parse_audit(row, f"selection.audits[{index}]") for index, row in enumerate(audits)),
         )
 
 
 def first_reason(reasons: Sequence[Reason]) -> tuple[Reason, tuple[Reason, ...]]:
-    """Return the reason that counts and the others, by ``ORDER``."""
-    ordered = sorted(set(reasons), key=ORDER.index)
+    """Return the reason that counts and the others, by ``REASON_ORDER``."""
+    ordered = sorted(set(reasons), key=REASON_ORDER.index)
     return ordered[0], tuple(ordered[1:])
 
 
-def _decisions(raw: Any) -> DecisionChoice:
-    place = "selection.decisions"
-    _fields(raw, place, {"run", "dimensions", "not_judged", "undecided"})
-    dimensions = _words(raw.get("dimensions"), f"{place}.dimensions")
+def _parse_decisions(raw: Any) -> DecisionChoice:
+    path = "selection.decisions"
+    _check_fields(raw, path, {"run", "dimensions", "not_judged", "undecided"})
+    dimensions = _parse_names(raw.get("dimensions"), f"{path}.dimensions")
     return DecisionChoice(
-        run=_number(raw.get("run"), f"{place}.run"),
+        run=_parse_number(raw.get("run"), f"{path}.run"),
         dimensions=dimensions,
-        keep_not_judged=_in_or_out(raw.get("not_judged", "out"), f"{place}.not_judged"),
-        keep_undecided=_in_or_out(raw.get("undecided", "out"), f"{place}.undecided"),
+        keep_not_judged=_parse_in_or_out(raw.get("not_judged", "out"), f"{path}.not_judged"),
+        keep_undecided=_parse_in_or_out(raw.get("undecided", "out"), f"{path}.undecided"),
     )
 
 
-def _audit(raw: Any, place: str) -> AuditChoice:
-    _fields(raw, place, {"audit", "code", "values", "readers"})
+def _parse_audit(raw: Any, path: str) -> AuditChoice:
+    _check_fields(raw, path, {"audit", "code", "values", "readers"})
     code = raw.get("code")
     if not isinstance(code, str) or not code:
-        raise InvalidInput(f"{place}.code: name a code of the audit's codebook")
+        raise InvalidInput(f"{path}.code: name a code of the audit's codebook")
     return AuditChoice(
-        audit=_number(raw.get("audit"), f"{place}.audit"),
+        audit=_parse_number(raw.get("audit"), f"{path}.audit"),
         code=code,
-        values=_words(raw.get("values"), f"{place}.values"),
-        readers=_number(raw.get("readers", 1), f"{place}.readers"),
+        values=_parse_names(raw.get("values"), f"{path}.values"),
+        readers=_parse_number(raw.get("readers", 1), f"{path}.readers"),
     )
 
 
-def _fields(raw: Any, place: str, known: set[str]) -> None:
+def _check_fields(raw: Any, path: str, known: set[str]) -> None:
     if not isinstance(raw, Mapping):
-        raise InvalidInput(f"{place}: is no object; write one with {', '.join(sorted(known))}")
+        raise InvalidInput(f"{path}: is no object; write one with {', '.join(sorted(known))}")
     unknown = sorted(set(raw) - known)
     if unknown:
-        raise InvalidInput(f"{place}.{unknown[0]}: is not known; use {', '.join(sorted(known))}")
+        raise InvalidInput(f"{path}.{unknown[0]}: is not known; use {', '.join(sorted(known))}")
 
 
-def _number(raw: Any, place: str) -> int:
+def _parse_number(raw: Any, path: str) -> int:
     if type(raw) is not int or raw < 1:
-        raise InvalidInput(f"{place}: {raw!r}; use a whole number from 1")
+        raise InvalidInput(f"{path}: {raw!r}; use a whole number from 1")
     return raw
 
 
-def _words(raw: Any, place: str) -> tuple[str, ...]:
-    if not isinstance(raw, list) or not raw or not all(isinstance(word, str) and word for word in raw):
-        raise InvalidInput(f"{place}: use a list of one word or more")
+def _parse_names(raw: Any, path: str) -> tuple[str, ...]:
+    if not isinstance(raw, list) or not raw or not all(isinstance(name, str) and name for name in raw):
+        raise InvalidInput(f"{path}: use a list of one word or more")
     return tuple(dict.fromkeys(raw))
 
 
-def _in_or_out(raw: Any, place: str) -> bool:
+def _parse_in_or_out(raw: Any, path: str) -> bool:
     if raw not in ("in", "out"):
-        raise InvalidInput(f"{place}: {raw!r}; use in or out")
+        raise InvalidInput(f"{path}: {raw!r}; use in or out")
     return bool(raw == "in")

@@ -23,16 +23,16 @@ class UnknownSplit(ValueError):
     """A split that is none of train, val, test."""
 
 
-def split_of(word: str) -> Split:
+def parse_split(text: str) -> Split:
     """Return the split that an image's manifest names.
 
     Raises:
         UnknownSplit: the word is none that we know; the message lists those.
     """
-    plain = word.strip().lower()
-    if plain in _SPELLINGS:
-        return _SPELLINGS[plain]
+    normalised = text.strip().lower()
+    if normalised in _SPELLINGS:
+        return _SPELLINGS[normalised]
     try:
-        return Split(plain)
+        return Split(normalised)
     except ValueError as error:
-        raise UnknownSplit(f"split {word!r}: use train, val or test, or leave it empty") from error
+        raise UnknownSplit(f"split {text!r}: use train, val or test, or leave it empty") from error

@@ -14,7 +14,7 @@ from typing import Any
 from curation.records import InvalidInput
 
 CACHE_KIB = 8192
-BATCH = 1000  # rows that are fetched at a time
+BATCH_SIZE = 1000  # rows that are fetched at a time
 
 
 class Spool:
@@ -34,18 +34,18 @@ class Spool:
         Raises:
             InvalidInput: the folder for temporary files is full.
         """
-        with _room():
+        with _translate_full_disk():
             return self._database.execute(statement, values)
 
     def run_many(self, statement: str, values: Iterable[tuple[Any, ...]]) -> None:
         """Run one statement for each row of values; errors as those of ``run``."""
-        with _room():
+        with _translate_full_disk():
             self._database.executemany(statement, values)
 
     def rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield what a query finds, a batch in memory at a time."""
         cursor = self.run(query, values)
-        while found := cursor.fetchmany(BATCH):
+        while found := cursor.fetchmany(BATCH_SIZE):
             yield from found
 
     def first(self, query: str, values: tuple[Any, ...] = ()) -> Any:
@@ -55,7 +55,7 @@ class Spool:
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def _translate_full_disk() -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -78,6 +78,6 @@ def sorted_by_key(lines: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
         yield text
 
 
-def packed(value: Any) -> str:
+def as_json_text(value: Any) -> str:
     """Return a plain value as JSON; names keep their order."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

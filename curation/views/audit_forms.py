@@ -7,28 +7,28 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from curation.audits.codebook import Codebook
-from curation.audits.parsing import MOST_BYTES, parse
-from curation.audits.sampling import MOST_PAIRS, How, Recipe, number_of
+from curation.audits.parsing import MAX_BYTES, parse_codebook
+from curation.audits.sampling import MAX_PAIRS, SampleRecipe, SamplingMethod, default_sample_size
 from curation.models import TextAnalysis
 from curation.records import InvalidInput
-from curation.services.audits import MOST_NAME, MOST_READERS
+from curation.services.audits import MAX_NAME_LENGTH, MAX_READERS
 from hits.forms import PageForm
-from validation.domain.judging.sampling import MOST_SEED, NO_SPLIT
-from validation.views.judging_forms import SEEDS
+from validation.domain.judging.sampling import MAX_SEED, NO_SPLIT
+from validation.views.judging_forms import SEED_RANGE
 
 OWN = "own"
 ALL = "*"  # no split is called so
 HOWS = (
-    (How.RANDOM.value, "A random sample"),
-    (How.PER_SPLIT.value, "A random sample of each split"),
-    (How.TOP.value, "The highest scores of each split"),
+    (SamplingMethod.RANDOM.value, "A random sample"),
+    (SamplingMethod.PER_SPLIT.value, "A random sample of each split"),
+    (SamplingMethod.TOP.value, "The highest scores of each split"),
 )
 
 
 class AuditForm(PageForm):
     """A new audit: its name, codebook, sample and readers."""
 
-    name = forms.CharField(max_length=MOST_NAME, label="Name")
+    name = forms.CharField(max_length=MAX_NAME_LENGTH, label="Name")
     codebook = forms.ChoiceField(label="Codebook")
     own_file = forms.FileField(required=False, label="Your codebook as a file", max_length=255)
     own_text = forms.CharField(
@@ -41,7 +41,7 @@ class AuditForm(PageForm):
     how = forms.ChoiceField(choices=HOWS, label="Which pairs")
     n = forms.IntegerField(
         min_value=1,
-        max_value=MOST_PAIRS,
+        max_value=MAX_PAIRS,
         required=False,
         label="How many",
         help_text="In all, or of each split. Left empty, as many as the paper read with this codebook.",
@@ -50,11 +50,11 @@ class AuditForm(PageForm):
     analysis = forms.ChoiceField(label="Scores", required=False)
     seed = forms.IntegerField(
         min_value=0,
-        max_value=MOST_SEED,
+        max_value=MAX_SEED,
         label="Seed",
         help_text="Draws the pairs and the order in which they are read. It is kept with the audit.",
     )
-    readers = forms.IntegerField(min_value=1, max_value=MOST_READERS, initial=2, label="Readers of each pair")
+    readers = forms.IntegerField(min_value=1, max_value=MAX_READERS, initial=2, label="Readers of each pair")
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class AuditForm(PageForm):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        initial = {"seed": secrets.randbelow(SEEDS), "split": ALL}
+        initial = {"seed": secrets.randbelow(SEED_RANGE), "split": ALL}
         super().__init__(*args, initial=initial, **kwargs)
         self.codebooks = codebooks
         self.chosen: Codebook | None = None
@@ -81,7 +81,7 @@ class AuditForm(PageForm):
             "analysis", [(row.pk, f"Toxicity, analysis {row.pk}, {row.pairs} pairs") for row in analyses]
         )
         if not analyses:
-            self._set("how", [choice for choice in HOWS if choice[0] != How.TOP.value])
+            self._set("how", [choice for choice in HOWS if choice[0] != SamplingMethod.TOP.value])
             del self.fields["analysis"]
         if len(splits) <= 1:
             del self.fields["split"]
@@ -102,7 +102,7 @@ class AuditForm(PageForm):
 
     def _take_number(self, data: dict[str, Any], codebook: Codebook) -> None:
         try:
-            data["n"] = number_of(codebook, How(data["how"]))
+            data["n"] = default_sample_size(codebook, SamplingMethod(data["how"]))
         except InvalidInput as error:
             self.add_error("n", f"{str(error).removeprefix('n: ').capitalize()}.")
 
@@ -110,7 +110,7 @@ class AuditForm(PageForm):
         file = data.get("own_file")
         field = "own_file" if isinstance(file, UploadedFile) else "own_text"
         try:
-            self.chosen = parse(*self._own(data))
+            self.chosen = parse_codebook(*self._own(data))
         except InvalidInput as error:
             self.add_error(field, f"{error}.")
 
@@ -122,8 +122,8 @@ class AuditForm(PageForm):
                 raise InvalidInput("codebook: choose a file, or paste it here")
             return data["own_text"], "your codebook"
         name = file.name or "your file"
-        if (file.size or 0) > MOST_BYTES:
-            raise InvalidInput(f"{name}: over {MOST_BYTES:,} bytes; a codebook is a page or two")
+        if (file.size or 0) > MAX_BYTES:
+            raise InvalidInput(f"{name}: over {MAX_BYTES:,} bytes; a codebook is a page or two")
         try:
             text = file.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -132,20 +132,20 @@ class AuditForm(PageForm):
         return text, name
 
     @property
-    def recipe(self) -> Recipe:
+    def recipe(self) -> SampleRecipe:
         """The sample's recipe; the form has to be valid.
 
         Raises:
             InvalidInput: fields that do not go together.
         """
         data = self.cleaned_data
-        how, split = How(data["how"]), data.get("split") if "split" in self.fields else ALL
-        return Recipe(
-            how=how,
+        how, split = SamplingMethod(data["how"]), data.get("split") if "split" in self.fields else ALL
+        return SampleRecipe(
+            method=how,
             n=data["n"],
             seed=data["seed"],
-            split=None if split == ALL or how is How.PER_SPLIT else split or "",
-            analysis=int(data["analysis"]) if how is How.TOP and data.get("analysis") else None,
+            split=None if split == ALL or how is SamplingMethod.PER_SPLIT else split or "",
+            analysis=int(data["analysis"]) if how is SamplingMethod.TOP and data.get("analysis") else None,
         )
 
 

@@ -4,14 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curation.audits.answers import chosen
-from curation.audits.codebook import YES, Choice, Code, Codebook, CodeKind, Shows
-from curation.audits.figures import AgreementFigures, CodeFigures, ReadItem, Share, ValueFigures
-from curation.audits.readings import ItemState
+from curation.audits.answers import chosen_values
+from curation.audits.codebook import YES, Choice, Code, Codebook, CodeKind, ShownText
+from curation.audits.figures import AgreementFigures, CodeFigures, LabelledItem, Share, ValueFigures
+from curation.audits.labels import ItemState
 from curation.models import AuditItem
+from curation.templatetags.curation_numbers import percent
+from curation.views.report_sections import Cell, Section, Table
+from hits.charts.coefficients import coefficient, heat_table
+from hits.charts.scale import decimals
+from hits.charts.strips import share_strip
 from hits.domain.images.image_facts import ImageFacts
-from hits.selectors.images.images import facts
-from validation.domain.reports import plots
+from hits.selectors.images.images import image_facts
 
 PREFIX = "code-"
 
@@ -62,10 +66,10 @@ def shown(item: AuditItem, codebook: Codebook) -> Shown:
     """Return a pair as the codebook lets readers see it."""
     pair = item.observation
     return Shown(
-        image=facts(pair.image),
+        image=image_facts(pair.image),
         boxes=pair.boxes,
-        clue="" if codebook.shows is Shows.INFERENCE else pair.clue,
-        inference="" if codebook.shows is Shows.CLUE else pair.inference,
+        clue="" if codebook.shows is ShownText.INFERENCE else pair.clue,
+        inference="" if codebook.shows is ShownText.CLUE else pair.inference,
     )
 
 
@@ -77,170 +81,176 @@ def given_in(post: Any, codebook: Codebook) -> dict[str, list[str]]:
 def questions(
     codebook: Codebook,
     answers: Mapping[str, Any],
-    wrong: Mapping[str, str],
-    item: ReadItem | None = None,
+    errors: Mapping[str, str],
+    item: LabelledItem | None = None,
 ) -> list[Question]:
     """Return the questions of a page; with ``item`` also what its readers said."""
     return [
         Question(
             code=code,
-            choices=[(choice, choice.value in chosen(answers, code.id)) for choice in code.choices],
-            error=wrong.get(code.id, ""),
+            choices=[(choice, choice.value in chosen_values(answers, code.id)) for choice in code.choices],
+            error=errors.get(code.id, ""),
             said=_said(code, item) if item else (),
         )
         for code in codebook.codes
     ]
 
 
-def _said(code: Code, item: ReadItem) -> list[tuple[str, str]]:
+def _said(code: Code, item: LabelledItem) -> list[tuple[str, str]]:
     return [
-        (str(reader), _words(code, reading.codes))
-        for reader, reading in sorted(item.readings.standing.items(), key=lambda row: str(row[0]))
+        (str(reader), _words(code, label.codes))
+        for reader, label in sorted(item.labels.current.items(), key=lambda row: str(row[0]))
     ]
 
 
 def _words(code: Code, answers: Mapping[str, Any]) -> str:
-    return ", ".join(code.words_of(value) for value in chosen(answers, code.id)) or "not asked"
+    return ", ".join(code.value_label(value) for value in chosen_values(answers, code.id)) or "not asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A pair on which readers differ, or which was settled: what each said of each code in question."""
 
-    item: ReadItem
+    item: LabelledItem
     pair: Shown
     codes: Sequence[tuple[Code, Sequence[tuple[str, str]], str]]
     notes: Sequence[tuple[str, str]]
     is_settled: bool
 
 
-def in_question(items: Sequence[ReadItem], codebook: Codebook) -> list[ReadItem]:
+def in_question(items: Sequence[LabelledItem], codebook: Codebook) -> list[LabelledItem]:
     """Return the pairs to discuss in the order of the sample, and behind them those that were settled."""
-    state = {item.place: item.readings.state(codebook) for item in items}
-    return [item for item in items if state[item.place] is ItemState.DIFFERS] + [
-        item for item in items if state[item.place] is ItemState.SETTLED
+    state = {item.position: item.labels.state(codebook) for item in items}
+    return [item for item in items if state[item.position] is ItemState.DIFFERS] + [
+        item for item in items if state[item.position] is ItemState.SETTLED
     ]
 
 
 def differences(
-    items: Sequence[ReadItem], rows: Mapping[int, AuditItem], codebook: Codebook
+    items: Sequence[LabelledItem], rows: Mapping[int, AuditItem], codebook: Codebook
 ) -> list[Difference]:
     """Return pairs in question with their photos; ``rows`` has the item of each place."""
-    return [_difference(item, rows[item.place], codebook) for item in items if item.place in rows]
+    return [_difference(item, rows[item.position], codebook) for item in items if item.position in rows]
 
 
-def _difference(item: ReadItem, row: AuditItem, codebook: Codebook) -> Difference:
-    readings = item.readings
-    settled = readings.settling.codes if readings.settling else {}
+def _difference(item: LabelledItem, row: AuditItem, codebook: Codebook) -> Difference:
+    labels = item.labels
+    settled = labels.settlement.codes if labels.settlement else {}
     codes = []
     for code in codebook.codes:
         said = _said(code, item)
         if len({words for _, words in said}) > 1:
             codes.append((code, said, _words(code, settled) if settled else ""))
-    notes = [(str(reader), reading.note) for reader, reading in readings.standing.items() if reading.note]
-    if readings.settling is not None and readings.settling.note:
-        notes.append(("Settled", readings.settling.note))
-    return Difference(item, shown(row, codebook), codes, notes, readings.settling is not None)
+    notes = [(str(reader), label.note) for reader, label in labels.current.items() if label.note]
+    if labels.settlement is not None and labels.settlement.note:
+        notes.append(("Settled", labels.settlement.note))
+    return Difference(item, shown(row, codebook), codes, notes, labels.settlement is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A share as drawn, places in percent of the width; ``published`` is where the paper's figure lies."""
-
-    figure: ValueFigures
-    width: str
-    low: str
-    high: str
-    published: str
-    splits: Sequence[tuple[str, Share]]
+def code_sections(found: Sequence[CodeFigures]) -> list[Section]:
+    """Return the figures of an audit, a section for each question of its codebook."""
+    return [_code_section(row) for row in found]
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementPart:
-    """One row of agreement: its words, the coefficients' dots, and the table of two readers if there is one."""
-
-    words: str
-    figures: AgreementFigures
-    alpha: plots.Dot | None
-    kappa: plots.Dot | None
-    table: Sequence[tuple[str, Sequence[tuple[int, int, bool]]]]
-
-    @property
-    def columns(self) -> list[str]:
-        """The labels across the table."""
-        return [word for word, _ in self.table]
-
-
-@dataclass(frozen=True, slots=True)
-class CodePart:
-    """One code's section on the page of results."""
-
-    code: Code
-    of: int
-    open: int
-    bars: Sequence[Bar]
-    agreement: Sequence[AgreementPart]
+def _code_section(row: CodeFigures) -> Section:
+    to_discuss = f", {row.differing:,} to discuss" if row.differing else ""
+    tables: list[Table] = []
+    facts_: list[tuple[str, str]] = []
+    for agreement in row.agreement:
+        if agreement.percent.items:
+            facts_ += _agreement_facts(row.code, agreement)
+            tables += _confusion_table(row.code, agreement)
+    return Section(
+        row.code.question,
+        note=f"{row.agreed:,} pairs with an agreed answer{to_discuss}",
+        tables=[_share_table(row), *tables] if row.agreed else [],
+        facts=facts_,
+        empty=("", "")
+        if row.agreed
+        else ("No answer yet", "No complete pair has an agreed answer to this question."),
+    )
 
 
-def code_parts(found: Sequence[CodeFigures]) -> list[CodePart]:
-    """Return the figures of an audit as its page draws them."""
+def _share_table(row: CodeFigures) -> Table:
+    rows: list[list[Cell]] = []
+    for value in row.values:
+        rows.append(_share_row(value))
+        notes = [f"Paper: {one.words}" for one in value.published]
+        if len(value.by_split) > 1:
+            notes.append(" · ".join(_split_share(split, share) for split, share in value.by_split.items()))
+        rows += [[Cell(note=note, span=4, kind="beneath")] for note in notes]
+    return Table(
+        ("Answer", "Pairs", "", "Share"), rows, (1, 3), caption="Pairs with each answer", kind="shares"
+    )
+
+
+def _share_row(value: ValueFigures) -> list[Cell]:
+    interval, share = value.overall.interval, value.overall.share or 0.0
+    reach = f"{percent(interval.low)} to {percent(interval.high)}" if interval else ""
+    strip = share_strip(
+        share,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        marks=[one.count / one.of for one in value.published[:1] if one.count is not None and one.of],
+        summary=f"{percent(share)}, 95% interval {reach}" if reach else percent(share),
+    )
     return [
-        CodePart(
-            code=row.code,
-            of=row.of,
-            open=row.open,
-            bars=[_bar(value) for value in row.values],
-            agreement=[_agreement(row.code, agreement) for agreement in row.agreement],
-        )
-        for row in found
+        Cell(value.label, is_heading=True),
+        Cell(f"{value.overall.count:,}", note=f"of {value.overall.total:,}"),
+        Cell(chart=strip, kind="plot"),
+        Cell(percent(value.overall.share), note=reach),
     ]
 
 
-def _bar(value: ValueFigures) -> Bar:
-    interval = value.total.interval
-    published = next((one for one in value.published if one.count is not None and one.of), None)
-    return Bar(
-        figure=value,
-        width=_percent(value.total.share or 0.0),
-        low=_percent(interval.low) if interval else "",
-        high=_percent(interval.high) if interval else "",
-        published=_percent((published.count or 0) / (published.of or 1)) if published else "",
-        splits=list(value.by_split.items()),
-    )
+def _split_share(split: str, share: Share) -> str:
+    reach = f" ({percent(share.interval.low)} to {percent(share.interval.high)})" if share.interval else ""
+    return f"{split or 'no split'} {share.count} of {share.total}{reach}"
 
 
-def _agreement(code: Code, row: AgreementFigures) -> AgreementPart:
-    cohen = row.cohen
-    return AgreementPart(
-        words=code.words_of(row.choice) if row.choice else "",
-        figures=row,
-        alpha=plots.dot(row.alpha.value, row.alpha.low, row.alpha.high),
-        kappa=plots.dot(cohen.kappa, cohen.low, cohen.high) if cohen else None,
-        table=_table(code, row),
-    )
+def _agreement_facts(code: Code, row: AgreementFigures) -> list[tuple[str, str]]:
+    of = f" on “{code.value_label(row.choice)}”" if row.choice else ""
+    same = f"{percent(row.percent.value)} of {row.percent.items:,} pairs"
+    found = [(f"Same answer{of}", same)]
+    if row.cohen and row.pair:
+        kappa = _coefficient(row.cohen.kappa, row.cohen.low, row.cohen.high)
+        found.append((f"Cohen’s κ{of}, {row.pair[0]} and {row.pair[1]}", kappa))
+    found.append((f"Krippendorff’s α{of}", _coefficient(row.alpha.value, row.alpha.low, row.alpha.high)))
+    return found
 
 
-def _table(code: Code, row: AgreementFigures) -> list[tuple[str, list[tuple[int, int, bool]]]]:
-    """Return the confusion table as (label, [(count, heat 0 to 9, alike)]); labels that nobody gave are left out."""
-    if row.table is None:
+def _coefficient(value: float | None, low: float | None, high: float | None) -> str:
+    """Return ``0.712 (0.61 to 0.81, substantial)``."""
+    found = coefficient(value, low, high)
+    if found is None or value is None:
+        return "undefined: all answers are the same"
+    reach = f"{decimals(low, 2)} to {decimals(high, 2)}, " if low is not None and high is not None else ""
+    return f"{decimals(value, 3)} ({reach}{found.band})"
+
+
+def _confusion_table(code: Code, row: AgreementFigures) -> list[Table]:
+    """Return the confusion table of two readers; labels that nobody gave are left out."""
+    if row.table is None or row.pair is None:
         return []
     used = [at for at in range(len(row.labels)) if row.table[at].any() or row.table[:, at].any()]
     if len(used) == 1:
-        return []  # one answer throughout has been said in words
+        return []  # the facts say already that all answers are the same
     labels = [_label(code, row, at) for at in used]
     counts = row.table[used][:, used].tolist()
-    heat = plots.heat(counts, labels, {})
-    return [
-        (word, [(count, cell.heat, cell.alike) for count, cell in zip(line, cells, strict=True)])
-        for (word, cells), line in zip(heat, counts, strict=True)
+    rows = [
+        [
+            Cell(label, is_heading=True),
+            *(
+                Cell(str(count), kind=f"heat-{cell.heat}{' alike' if cell.alike else ''}")
+                for cell, count in zip(cells, line, strict=True)
+            ),
+        ]
+        for (label, cells), line in zip(heat_table(counts, labels, {}), counts, strict=True)
     ]
+    title = f"Answers of {row.pair[0]} (rows) and {row.pair[1]} (columns)"
+    return [Table(("", *labels), rows, kind="heat confusion", title=title, caption=title)]
 
 
 def _label(code: Code, row: AgreementFigures, at: int) -> str:
     if row.choice is None:
-        return code.words_of(row.labels[at])
+        return code.value_label(row.labels[at])
     return "Ticked" if row.labels[at] == YES else "Not ticked"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f}%"

@@ -1,4 +1,4 @@
-"""The audit desk: begin a close reading, read pair by pair, see how readers agree, settle, close, take it out."""
+"""The audit queue: begin a close reading, read pair by pair, see how readers agree, settle, close, take it out."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -14,13 +14,13 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from curation.audits.answers import check
+from curation.audits.answers import check_answers
 from curation.audits.codebook import Codebook
-from curation.audits.export import columns, lines
-from curation.audits.figures import by_state
-from curation.audits.parsing import shipped
-from curation.audits.readings import ItemState
-from curation.audits.sampling import Recipe
+from curation.audits.export import csv_columns, csv_rows
+from curation.audits.figures import count_by_state
+from curation.audits.labels import ItemState
+from curation.audits.parsing import shipped_codebooks
+from curation.audits.sampling import SampleRecipe
 from curation.models import Audit, AuditState
 from curation.records import InvalidInput
 from curation.selectors import audits as selectors
@@ -32,7 +32,7 @@ from hits.domain.files.csv_download import csv_lines
 from hits.models import Project
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
 DIFFERENCES_PER_PAGE = 10
 View = Callable[..., HttpResponseBase]
@@ -46,7 +46,7 @@ def audit_page(view: View) -> View:
     def wrapped(
         request: HttpRequest, project: Project, audit_id: int, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        audit = selectors.audit_of(project, audit_id)
+        audit = selectors.get_audit(project, audit_id)
         if audit is None:
             raise Http404("There is no such page.")
         return view(request, audit, *args, **kwargs)
@@ -59,8 +59,8 @@ def audit_page(view: View) -> View:
 def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List the audits; begin one in two steps, the codebook and the sample being shown in between."""
     splits, analyses = splits_in_use(project), selectors.toxicity_analyses(project)
-    form = AuditForm(shipped(), splits, analyses, request.POST or None, request.FILES or None)
-    look: services.Plan | None = None
+    form = AuditForm(shipped_codebooks(), splits, analyses, request.POST or None, request.FILES or None)
+    look: services.AuditPlan | None = None
     if request.method == "POST" and form.is_valid():
         try:
             if request.POST.get("step") == "create":
@@ -72,7 +72,7 @@ def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
         "project": project,
         "section": "curation",
         "tab": "audits",
-        "rows": selectors.audit_rows(project, person(request)),
+        "rows": selectors.audit_rows(project, signed_in_user(request)),
         "form": form,
         "look": look,
         "codebook": form.chosen if look else None,
@@ -85,7 +85,7 @@ def _create(request: HttpRequest, project: Project, form: AuditForm) -> HttpResp
     assert form.chosen is not None
     audit = services.create_audit(
         project=project,
-        by=person(request),
+        by=signed_in_user(request),
         name=form.cleaned_data["name"],
         codebook=form.chosen,
         recipe=form.recipe,
@@ -109,27 +109,27 @@ def _blame(form: AuditForm, message: str) -> None:
 @audit_page
 def audit_detail(request: HttpRequest, audit: Audit) -> HttpResponse:
     """Show how far the reading is, what it found over the complete pairs, and where readers differ."""
-    codebook = selectors.codebook_of(audit)
-    read = selectors.read_audit(audit)
-    states = by_state(read.items, codebook)
+    codebook = selectors.audit_codebook(audit)
+    read = selectors.load_labelled_audit(audit)
+    states = count_by_state(read.items, codebook)
     page = Paginator(parts.in_question(read.items, codebook), DIFFERENCES_PER_PAGE).get_page(
         request.GET.get("page")
     )
-    rows = selectors.pairs_at(audit, [item.place for item in page])
-    desk = selectors.desk(audit, person(request))
+    rows = selectors.items_by_position(audit, [item.position for item in page])
+    queue = selectors.audit_queue(audit, signed_in_user(request))
     context = _context(audit, codebook) | {
         "read": read,
         "pairs": len(read.items),
-        "complete": len(read.items) - states[ItemState.READING],
+        "complete": len(read.items) - states[ItemState.INCOMPLETE],
         "agreed": states[ItemState.AGREED],
         "differ": states[ItemState.DIFFERS],
         "settled": states[ItemState.SETTLED],
-        "codes": parts.code_parts(selectors.figures_of(audit, read)),
+        "parts": parts.code_sections(selectors.audit_figures(audit, read)),
         "page": page,
         "differences": parts.differences(list(page), rows, codebook),
-        "desk": desk,
-        "recipe": Recipe.from_row(audit.sample),
-        "may_close": selectors.may_close(request.user, audit),
+        "queue": queue,
+        "recipe": SampleRecipe.from_row(audit.sample),
+        "can_close": selectors.can_close(request.user, audit),
     }
     return render(request, "curation/audits/audit.html", context)
 
@@ -150,11 +150,11 @@ def _context(audit: Audit, codebook: Codebook) -> dict[str, Any]:
 @audit_page
 def audit_read(request: HttpRequest, audit: Audit) -> HttpResponse:
     """Go to the next pair that waits for this reader, or say that none does."""
-    desk = selectors.desk(audit, person(request))
-    if desk.place is not None:
-        there = reverse("curation-audit-item", args=[audit.project.slug, audit.pk, desk.place])
+    queue = selectors.audit_queue(audit, signed_in_user(request))
+    if queue.position is not None:
+        there = reverse("curation-audit-item", args=[audit.project.slug, audit.pk, queue.position])
         return redirect(f"{there}?saved={saved}" if (saved := _saved(request)) else there)
-    context = _context(audit, selectors.codebook_of(audit)) | {"desk": desk}
+    context = _context(audit, selectors.audit_codebook(audit)) | {"queue": queue}
     return render(request, "curation/audits/audit_done.html", context)
 
 
@@ -163,45 +163,49 @@ def audit_read(request: HttpRequest, audit: Audit) -> HttpResponse:
 @audit_page
 def audit_item(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
     """Show one pair with the reader's own answers alone, and take them."""
-    codebook = selectors.codebook_of(audit)
-    wrong: Mapping[str, str] = {}
+    codebook = selectors.audit_codebook(audit)
+    errors: Mapping[str, str] = {}
     given = parts.given_in(request.POST, codebook)
     if request.method == "POST":
-        wrong = check(codebook, given).wrong
-        if not wrong:
+        errors = check_answers(codebook, given).errors
+        if not errors:
             return _keep(request, audit, place, given)
-    desk = selectors.desk(audit, person(request), place)
-    item = selectors.item_at(audit, place)
+    queue = selectors.audit_queue(audit, signed_in_user(request), place)
+    item = selectors.get_item(audit, place)
     if item is None:
         raise Http404("There is no such pair in this audit, or its photo was taken down.")
-    mine = selectors.my_reading(item, person(request))
-    answers = given if request.method == "POST" else mine.answers if mine else {}
+    label = selectors.newest_label(item, signed_in_user(request))
+    answers = given if request.method == "POST" else label.answers if label else {}
     context = _context(audit, codebook) | {
-        "desk": desk,
+        "queue": queue,
         "place": place,
         "pair": parts.shown(item, codebook),
-        "questions": parts.questions(codebook, answers, wrong),
-        "note": request.POST.get("note", mine.note if mine else ""),
-        "mine": mine,
+        "questions": parts.questions(codebook, answers, errors),
+        "note": request.POST.get("note", label.note if label else ""),
+        "label": label,
         "saved": _saved(request),
-        "max_note": services.MOST_NOTE,
-        "wrong": wrong,
+        "max_note": services.MAX_NOTE_LENGTH,
+        "errors": errors,
     }
-    return render(request, "curation/audits/audit_read.html", context, status=400 if wrong else 200)
+    return render(request, "curation/audits/audit_read.html", context, status=400 if errors else 200)
 
 
 def _keep(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:
     """Keep a reading and turn the page."""
     try:
-        kept = services.record_reading(
-            audit=audit, place=place, by=person(request), given=given, note=request.POST.get("note", "")
+        saved_label = services.record_label(
+            audit=audit,
+            position=place,
+            by=signed_in_user(request),
+            posted=given,
+            note=request.POST.get("note", ""),
         )
     except Refused as error:
         messages.error(request, f"Not saved: {error}.")
         if isinstance(error, Conflict):
             return redirect("curation-audit", audit.project.slug, audit.pk)
         return redirect("curation-audit-item", audit.project.slug, audit.pk, place)
-    if kept.surplus:
+    if saved_label.is_surplus:
         messages.info(
             request,
             f"Pair {place} had its readers before you saved. Yours is kept as surplus, and no figure counts it.",
@@ -220,37 +224,41 @@ def _saved(request: HttpRequest) -> int | None:
 @audit_page
 def audit_settle(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
     """Show a pair on which readers differ with what each said, and take what is agreed."""
-    codebook = selectors.codebook_of(audit)
-    wrong: Mapping[str, str] = {}
+    codebook = selectors.audit_codebook(audit)
+    errors: Mapping[str, str] = {}
     given = parts.given_in(request.POST, codebook)
     if request.method == "POST":
-        wrong = check(codebook, given).wrong
-        if not wrong:
+        errors = check_answers(codebook, given).errors
+        if not errors:
             return _settle(request, audit, place, given)
-    read, item = selectors.read_audit(audit).at(place), selectors.item_at(audit, place)
+    read, item = selectors.load_labelled_audit(audit).item_at(place), selectors.get_item(audit, place)
     if item is None or read is None:
         raise Http404("There is no such pair in this audit, or its photo was taken down.")
-    if read.readings.state(codebook) not in {ItemState.DIFFERS, ItemState.SETTLED}:
+    if read.labels.state(codebook) not in {ItemState.DIFFERS, ItemState.SETTLED}:
         messages.info(request, f"There is nothing to settle about pair {place}.")
         return redirect("curation-audit", audit.project.slug, audit.pk)
-    answers = given if request.method == "POST" else read.readings.agreed(codebook)
-    settling = read.readings.settling
+    answers = given if request.method == "POST" else read.labels.agreed(codebook)
+    settlement = read.labels.settlement
     context = _context(audit, codebook) | {
         "place": place,
         "pair": parts.shown(item, codebook),
-        "questions": parts.questions(codebook, answers, wrong, read),
-        "note": request.POST.get("note", settling.note if settling else ""),
+        "questions": parts.questions(codebook, answers, errors, read),
+        "note": request.POST.get("note", settlement.note if settlement else ""),
         "settles": True,
-        "max_note": services.MOST_NOTE,
-        "wrong": wrong,
+        "max_note": services.MAX_NOTE_LENGTH,
+        "errors": errors,
     }
-    return render(request, "curation/audits/audit_read.html", context, status=400 if wrong else 200)
+    return render(request, "curation/audits/audit_read.html", context, status=400 if errors else 200)
 
 
 def _settle(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:
     try:
-        services.settle(
-            audit=audit, place=place, by=person(request), given=given, note=request.POST.get("note", "")
+        services.settle_disagreement(
+            audit=audit,
+            position=place,
+            by=signed_in_user(request),
+            posted=given,
+            note=request.POST.get("note", ""),
         )
     except Refused as error:
         messages.error(request, f"Not saved: {error}.")
@@ -263,9 +271,9 @@ def _settle(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, 
 @audit_page
 def audit_close(request: HttpRequest, audit: Audit) -> HttpResponse:
     """Close the audit: for the project's admins and for who began it."""
-    if not selectors.may_close(request.user, audit):
+    if not selectors.can_close(request.user, audit):
         raise PermissionDenied("An audit is closed by an admin of the project, or by who began it.")
-    services.close_audit(audit=audit, by=person(request))
+    services.close_audit(audit=audit, by=signed_in_user(request))
     messages.success(request, f"{audit.name} is closed. It takes no more readings.")
     return redirect("curation-audit", audit.project.slug, audit.pk)
 
@@ -275,10 +283,10 @@ def audit_close(request: HttpRequest, audit: Audit) -> HttpResponse:
 @audit_page
 def audit_csv(request: HttpRequest, audit: Audit) -> StreamingHttpResponse:
     """Send a line per pair and code."""
-    read = selectors.read_audit(audit)
-    codebook = selectors.codebook_of(audit)
-    rows = lines(read.items, codebook, read.letters, is_open=audit.state == AuditState.OPEN)
-    text = (line.encode() for line in csv_lines(columns(read.letters), rows))
+    read = selectors.load_labelled_audit(audit)
+    codebook = selectors.audit_codebook(audit)
+    rows = csv_rows(read.items, codebook, read.letters, is_open=audit.state == AuditState.OPEN)
+    text = (line.encode() for line in csv_lines(csv_columns(read.letters), rows))
     return _named(StreamingHttpResponse(text, content_type="text/csv; charset=utf-8"), audit, "csv")
 
 
@@ -287,7 +295,7 @@ def audit_csv(request: HttpRequest, audit: Audit) -> StreamingHttpResponse:
 @audit_page
 def audit_json(request: HttpRequest, audit: Audit) -> HttpResponse:
     """Send the whole audit as one JSON document."""
-    document = selectors.document_of(audit, selectors.read_audit(audit))
+    document = selectors.audit_document(audit, selectors.load_labelled_audit(audit))
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
     return _named(HttpResponse(text, content_type="application/json"), audit, "json")
 

@@ -19,17 +19,17 @@ from curation.services import DedupOptions, FeatureOptions, RoundOptions
 from curation.services.ablations import AblationOptions
 from curation.services.error_analysis import ErrorOptions
 from curation.services.leakage import LeakageOptions
-from curation.services.proposals import FILE, LAYOUTS, ProposalOptions
+from curation.services.proposals import FILE_PREFIX, LAYOUTS, ProposalOptions
 from curation.services.scorer_splits import VAL_SHARE
 from curation.services.shortcuts import ShortcutOptions
-from curation.services.source_images import BadPicture, ImportOptions, Sizes
-from curation.services.sources import Wanted, options_of, wanted_of
-from curation.services.texts import FROM_FILE, OPTIONS
-from curation.sources.records import WhenMissing
-from curation.sources.vcr import Vcr
-from curation.sources.visual_genome import VisualGenome
+from curation.services.source_images import AcceptedSizes, BadImageAction, ImportOptions
+from curation.services.sources import CollectionSpec, options_from_json, spec_from_json
+from curation.services.texts import FROM_FILE, OPTION_TYPES
+from curation.sources.records import MissingPolicy
+from curation.sources.vcr import VcrSource
+from curation.sources.visual_genome import VisualGenomeSource
 from hits.models import Job
-from hits.selectors.jobs import may_resume
+from hits.selectors.jobs import can_resume
 
 Words = list[str]
 Runs = Mapping[int, ProposalRun]
@@ -52,7 +52,7 @@ def _line(job: Job, runs: Runs) -> str:
     name_of, words_of = COMMANDS[job.task]
     try:
         name = name_of(job, runs)
-        words = ["--resume", str(job.pk)] if may_resume(job) else words_of(job, runs)
+        words = ["--resume", str(job.pk)] if can_resume(job) else words_of(job, runs)
     except (NoLine, LookupError, TypeError, ValueError):
         return ""  # among them: arguments of an earlier release
     return shlex.join(["manage.py", name, *words])
@@ -115,7 +115,7 @@ def _texts(job: Job, runs: Runs) -> Words:
     kind, options = AnalysisKind(job.args["kind"]), job.args["options"]
     if FROM_FILE in (options.get("scorer"), options.get("source")):
         raise NoLine  # the path of the file was not kept
-    return [kind.value, *_project(job), *_differing(options, asdict(OPTIONS[kind]()))]
+    return [kind.value, *_project(job), *_differing(options, asdict(OPTION_TYPES[kind]()))]
 
 
 def _overlaps(job: Job, runs: Runs) -> Words:
@@ -138,35 +138,41 @@ def _proposals_command(job: Job, runs: Runs) -> str:
 
 
 def _is_file(run: ProposalRun) -> bool:
-    return run.detector.startswith(FILE)
+    return run.detector.startswith(FILE_PREFIX)
 
 
 def _source(job: Job, runs: Runs) -> Words:
-    wanted = wanted_of(job.args["source"], job.args["wanted"])
-    own = _visual_genome(wanted) if isinstance(wanted, VisualGenome) else _vcr(wanted)
+    wanted = spec_from_json(job.args["source"], job.args["wanted"])
+    own = _visual_genome(wanted) if isinstance(wanted, VisualGenomeSource) else _vcr(wanted)
     allowed = [word for path in wanted.allowed for word in _flag("allowed", path)]
-    return [wanted.folder, *_project(job), *own, *allowed, *_how(wanted, options_of(job.args["options"]))]
+    return [
+        wanted.folder,
+        *_project(job),
+        *own,
+        *allowed,
+        *_how(wanted, options_from_json(job.args["options"])),
+    ]
 
 
-def _visual_genome(wanted: VisualGenome) -> Words:
+def _visual_genome(wanted: VisualGenomeSource) -> Words:
     lists = {split or "splits": path for split, path in wanted.splits.items()}
     files = {"image_data": wanted.image_data, "regions": wanted.regions, **lists, "rest": wanted.rest}
     return _differing(files, dict.fromkeys(files, ""))
 
 
-def _vcr(wanted: Vcr) -> Words:
+def _vcr(wanted: VcrSource) -> Words:
     given = {"min_entities": wanted.min_entities, "count": wanted.count.value, **wanted.annotations}
-    usual = Vcr("")
+    usual = VcrSource("")
     defaults = {"min_entities": usual.min_entities, "count": usual.count.value}
     return _differing(given, defaults | dict.fromkeys(wanted.annotations, ""))
 
 
-def _how(wanted: Wanted, options: ImportOptions) -> Words:
+def _how(wanted: CollectionSpec, options: ImportOptions) -> Words:
     switches = {
         "--dry-run": options.dry_run,
-        "--strict": options.bad_picture is BadPicture.STOP,
-        "--skip-missing": wanted.missing is WhenMissing.SKIP,
-        "--resized": options.sizes is Sizes.RESIZED,
+        "--strict": options.bad_picture is BadImageAction.STOP,
+        "--skip-missing": wanted.missing is MissingPolicy.SKIP,
+        "--resized": options.sizes is AcceptedSizes.RESIZED,
     }
     given = {"limit": wanted.limit, "licence": options.licence}
     chosen = [flag for flag, is_on in switches.items() if is_on]

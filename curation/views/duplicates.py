@@ -15,20 +15,20 @@ from curation import services
 from curation.models import DuplicateRun, DuplicateRunState
 from curation.selectors import duplicates
 from curation.selectors.features import used_encoders
-from curation.selectors.job_lists import last_done
+from curation.selectors.job_lists import last_finished_job
 from curation.selectors.jobs import DEDUPLICATE, latest_job
-from curation.services.sources import TITLES
+from curation.services.sources import SOURCE_TITLES
 from curation.views.forms import DedupForm
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Project
-from hits.selectors.images.images import facts, facts_of
+from hits.selectors.images.images import image_facts, image_facts_by_id
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
 GROUPS_PER_PAGE = 20
-SIZES_APART = 5  # larger groups share a bar each
+MAX_SINGLE_SIZE = 5  # larger groups share a bar each
 SIZE_BANDS = (10, 20, 50)
 
 
@@ -36,7 +36,7 @@ SIZE_BANDS = (10, 20, 50)
 class SizeBar:
     """How many groups are of a size, such as “6 to 10”; ``percent`` of the longest bar."""
 
-    words: str
+    label: str
     count: int
     percent: int
 
@@ -50,16 +50,16 @@ class GroupView:
     cosine: float | None
 
     @property
-    def act(self) -> str:
+    def button_label(self) -> str:
         """What the button says that keeps all of them."""
         return "Keep both" if len(self.members) == 1 else f"Keep all {len(self.members) + 1}"
 
 
 @require_safe
 @project_page()
-def curation(request: HttpRequest, project: Project) -> HttpResponse:
+def duplicate_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the groups of near-duplicates, with the form that finds them."""
-    return _page(request, project)
+    return _render_page(request, project)
 
 
 @require_POST
@@ -68,12 +68,12 @@ def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue a de-duplication."""
     form = _form(project, request.POST)
     if not form.is_valid():
-        return _page(request, project, form=form, status=400)
+        return _render_page(request, project, form=form, status=400)
     try:
         services.request_deduplication(project=project, by=request.user, **form.options)  # type: ignore[arg-type]
     except Refused as error:
         messages.error(request, f"Not started: {error}.")
-        return _page(request, project, form=form, status=400)
+        return _render_page(request, project, form=form, status=400)
     messages.success(
         request, "De-duplication is queued. It ends with a preview; no photo is set aside by it."
     )
@@ -85,11 +85,11 @@ def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
 def set_aside(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Set the photos of a preview aside."""
 
-    def act(run: DuplicateRun) -> str:
-        marks = services.set_aside_duplicates(run=run, by=person(request))
+    def set_run_aside(run: DuplicateRun) -> str:
+        marks = services.set_aside_duplicates(run=run, by=signed_in_user(request))
         return f"Set aside: {marks.marked:,}. Batches that you launch from now on leave them out."
 
-    return _acted_on(request, project, run_id, act)
+    return _apply_to_run(request, project, run_id, set_run_aside)
 
 
 @require_POST
@@ -97,19 +97,19 @@ def set_aside(request: HttpRequest, project: Project, run_id: int) -> HttpRespon
 def undo(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Take back what setting a run's photos aside did."""
 
-    def act(run: DuplicateRun) -> str:
-        services.undo_duplicates(run=run, by=person(request))
+    def undo_run(run: DuplicateRun) -> str:
+        services.undo_duplicates(run=run, by=signed_in_user(request))
         return "Undone: the photos are offered as they were before."
 
-    return _acted_on(request, project, run_id, act)
+    return _apply_to_run(request, project, run_id, undo_run)
 
 
-def _acted_on(
-    request: HttpRequest, project: Project, run_id: int, act: Callable[[DuplicateRun], str]
+def _apply_to_run(
+    request: HttpRequest, project: Project, run_id: int, action: Callable[[DuplicateRun], str]
 ) -> HttpResponse:
     run = get_object_or_404(DuplicateRun, pk=run_id, project=project)
     try:
-        messages.success(request, act(run))
+        messages.success(request, action(run))
     except Refused as error:
         messages.error(request, f"Not done: {error}.")
     return redirect("curation", project.slug)
@@ -117,15 +117,15 @@ def _acted_on(
 
 @require_POST
 @project_page()
-def keep(request: HttpRequest, project: Project) -> HttpResponse:
+def keep_group(request: HttpRequest, project: Project) -> HttpResponse:
     """Keep all photos of a group: of the preview where ``run`` is named, else of those that are set aside."""
-    kept = request.POST.get("kept", "")
-    images = _group_of(project, int(kept), request.POST.get("run", "")) if kept.isdecimal() else []
+    kept_id = request.POST.get("kept", "")
+    images = _find_group(project, int(kept_id), request.POST.get("run", "")) if kept_id.isdecimal() else []
     if not images:
         messages.error(request, "Not done: that group is not there any more; look again.")
         return redirect("curation", project.slug)
     try:
-        services.keep_all(project=project, images=images, by=person(request))
+        services.keep_group(project=project, images=images, by=signed_in_user(request))
     except Refused as error:
         messages.error(request, f"Not done: {error}.")
     else:
@@ -133,11 +133,11 @@ def keep(request: HttpRequest, project: Project) -> HttpResponse:
     return redirect("curation", project.slug)
 
 
-def _group_of(project: Project, kept: int, run_id: str) -> list[int]:
+def _find_group(project: Project, kept: int, run_id: str) -> list[int]:
     """The photos (row keys) of the group that one photo stands for; none when there is no such group."""
     if run_id.isdecimal():
         run = DuplicateRun.objects.filter(pk=int(run_id), project=project).first()
-        found = duplicates.found_groups(run) if run else []
+        found = duplicates.current_groups(run) if run else []
         return next(([kept, *group.members] for group in found if group.kept == kept), [])
     others = duplicates.duplicates_of(duplicates.kept_images(project).filter(pk=kept))
     return [kept, *(image.pk for image in others[kept])] if kept in others else []
@@ -154,13 +154,13 @@ def _form(project: Project, data: QueryDict | None = None) -> DedupForm:
     )
 
 
-def _page(
+def _render_page(
     request: HttpRequest, project: Project, *, form: DedupForm | None = None, status: int = 200
 ) -> HttpResponse:
-    latest, last = latest_job(project, DEDUPLICATE), last_done(project, DEDUPLICATE)
+    latest, last_finished = latest_job(project, DEDUPLICATE), last_finished_job(project, DEDUPLICATE)
     running = latest if latest is not None and latest.state in OPEN_JOB_STATES else None
     page = Paginator(duplicates.kept_images(project), GROUPS_PER_PAGE).get_page(request.GET.get("page"))
-    images, marked = duplicates.standing(project), duplicates.marked(project).count()
+    images, marked = duplicates.count_images(project), duplicates.marked_images(project).count()
     sizes = duplicates.group_sizes(project)
     undoable = duplicates.latest_run(project, DuplicateRunState.SET_ASIDE)
     context = {
@@ -170,8 +170,10 @@ def _page(
         "form": form or _form(project),
         "job": running,
         "ended": latest if running is None else None,
-        "last": last,
-        "last_source": TITLES.get(last.result.get("options", {}).get("source")) if last else None,
+        "last": last_finished,
+        "last_source": SOURCE_TITLES.get(last_finished.result.get("options", {}).get("source"))
+        if last_finished
+        else None,
         "images": images,
         "marked": marked,
         "offered": images - marked,
@@ -179,25 +181,25 @@ def _page(
         "largest": max(sizes, default=0),
         "sizes": size_bars(sizes),
         "page": page,
-        "rows": _rows(page.object_list, undoable),
+        "rows": _kept_group_views(page.object_list, undoable),
         "undoable": undoable,
-        **_preview(request, project),
+        **_preview_context(request, project),
     }
-    return render(request, "curation/duplicates/curation.html", context, status=status)
+    return render(request, "curation/duplicates/duplicates.html", context, status=status)
 
 
-def _preview(request: HttpRequest, project: Project) -> dict[str, Any]:
+def _preview_context(request: HttpRequest, project: Project) -> dict[str, Any]:
     """What the page shows of the newest run while that is a preview."""
     newest = duplicates.latest_run(project)
     if newest is None or newest.state != DuplicateRunState.PREVIEW:
         return {}
-    found = duplicates.preview(newest)
-    page = Paginator(found.groups, GROUPS_PER_PAGE).get_page(request.GET.get("preview"))
-    least = found.groups[0] if found.groups else None
-    pair = facts_of(least.pair) if least and least.pair else {}
+    preview = duplicates.preview_run(newest)
+    page = Paginator(preview.groups, GROUPS_PER_PAGE).get_page(request.GET.get("preview"))
+    least = preview.groups[0] if preview.groups else None
+    pair = image_facts_by_id(least.pair) if least and least.pair else {}
     return {
         "run": newest,
-        "preview": found,
+        "preview": preview,
         "preview_page": page,
         "preview_rows": _group_views(page),
         "least_alike": [pair[key] for key in least.pair if key in pair] if least and least.pair else [],
@@ -206,16 +208,16 @@ def _preview(request: HttpRequest, project: Project) -> dict[str, Any]:
     }
 
 
-def _group_views(page: Page[duplicates.FoundGroup]) -> list[GroupView]:
+def _group_views(page: Page[duplicates.DuplicateGroup]) -> list[GroupView]:
     groups = list(page)
-    images = facts_of(key for group in groups for key in (group.kept, *group.members))
+    images = image_facts_by_id(key for group in groups for key in (group.kept, *group.members))
     return [
         GroupView(images[group.kept], [images[member] for member in group.members], group.cosine)
         for group in groups
     ]
 
 
-def _rows(kept: Any, run: DuplicateRun | None) -> list[GroupView]:
+def _kept_group_views(kept: Any, run: DuplicateRun | None) -> list[GroupView]:
     """Each kept image of a page with its duplicates."""
     images = list(kept)
     others = duplicates.duplicates_of(images)
@@ -226,8 +228,8 @@ def _rows(kept: Any, run: DuplicateRun | None) -> list[GroupView]:
     )
     return [
         GroupView(
-            facts(image),
-            [facts(other) for other in others[image.pk]],
+            image_facts(image),
+            [image_facts(other) for other in others[image.pk]],
             known.get(frozenset((image.pk, *(other.pk for other in others[image.pk])))),
         )
         for image in images
@@ -238,17 +240,17 @@ def size_bars(sizes: "Counter[int]") -> list[SizeBar]:
     """Return the bars of groups by size: small sizes one by one, larger ones in bands."""
     bands: dict[str, int] = {}
     for size in sorted(sizes):
-        bands[_band(size)] = bands.get(_band(size), 0) + sizes[size]
-    most = max(bands.values(), default=1)
-    return [SizeBar(words, count, max(1, round(100 * count / most))) for words, count in bands.items()]
+        bands[_size_band(size)] = bands.get(_size_band(size), 0) + sizes[size]
+    largest = max(bands.values(), default=1)
+    return [SizeBar(label, count, max(1, round(100 * count / largest))) for label, count in bands.items()]
 
 
-def _band(size: int) -> str:
-    if size <= SIZES_APART:
+def _size_band(size: int) -> str:
+    if size <= MAX_SINGLE_SIZE:
         return str(size)
-    least = SIZES_APART + 1
-    for most in SIZE_BANDS:
-        if size <= most:
-            return f"{least} to {most}"
-        least = most + 1
-    return f"{least} or more"
+    lower = MAX_SINGLE_SIZE + 1
+    for upper in SIZE_BANDS:
+        if size <= upper:
+            return f"{lower} to {upper}"
+        lower = upper + 1
+    return f"{lower} or more"

@@ -11,19 +11,19 @@ from django.views.decorators.http import require_http_methods
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.selectors import pairs as collected
 from curation.selectors.features import feature_sets, used_encoders
-from curation.selectors.images import standing_images
+from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURES, latest_job
-from curation.selectors.scorers import PREFIX, encoder_choices
+from curation.selectors.scorers import SCORER_PREFIX, encoder_choices
 from curation.services.features import FeatureOptions, request_features
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.forms import PageForm
 from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
 PUBLISHED_CLIP = "clip:openai/clip-vit-base-patch32"
-SUBJECTS = {
+SUBJECT_LABELS = {
     "images": "Photos",
     "regions:highlight": "Regions, highlighted on the photo",
     "regions:hide": "Regions, hidden",
@@ -33,18 +33,18 @@ SUBJECTS = {
     "texts:inference": "Inferences",
     "texts:clue": "Clues",
 }
-ENCODERS = {
+ENCODER_LABELS = {
     DEFAULT_ENCODER: "Label sentence: photos and texts, not CLIP",
     POOLED_ENCODER: "EfficientNet-lite0: photos only, for near-duplicates",
     PUBLISHED_CLIP: "CLIP ViT-B/32, fetched from its hub",
 }
-PRECISIONS = {"auto": "bf16 where it is fast", "fp32": "fp32", "bf16": "bf16"}
-CROPS = {
+PRECISION_LABELS = {"auto": "bf16 where it is fast", "fp32": "fp32", "bf16": "bf16"}
+CROP_LABELS = {
     "two_squares": "Squares at both ends, averaged",
     "centre": "Centre, as CLIP was trained",
     "pad": "Padded to a square",
 }
-STATES = {
+STATE_BADGES = {
     "complete": ("badge--ok", "Complete"),
     "making": ("badge--info", "Being made"),
     "stopped": ("badge--warn", "Not complete"),
@@ -55,15 +55,17 @@ STATES = {
 class FeaturesForm(PageForm):
     """What is encoded, with which model, and how. A folder with weights is named on the command line."""
 
-    subject = forms.ChoiceField(choices=list(SUBJECTS.items()), label="What is encoded")
+    subject = forms.ChoiceField(choices=list(SUBJECT_LABELS.items()), label="What is encoded")
     encoder = forms.ChoiceField(
         label="Encoder", help_text="make_features also takes a folder with saved weights: clip:folder."
     )
     precision = forms.ChoiceField(
-        choices=list(PRECISIONS.items()), label="Precision", help_text="For CLIP. Sets of two never mix."
+        choices=list(PRECISION_LABELS.items()),
+        label="Precision",
+        help_text="For CLIP. Sets of two never mix.",
     )
     crop = forms.ChoiceField(
-        choices=list(CROPS.items()),
+        choices=list(CROP_LABELS.items()),
         label="Photos that are no square",
         help_text="For CLIP; a scorer has its own.",
     )
@@ -71,8 +73,10 @@ class FeaturesForm(PageForm):
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         own = encoder_choices(project)
-        used = [n for n in used_encoders(project) if n not in ENCODERS and not n.startswith(PREFIX)]
-        choices = [*ENCODERS.items(), *own.items(), *((name, name) for name in used)]
+        used = [
+            n for n in used_encoders(project) if n not in ENCODER_LABELS and not n.startswith(SCORER_PREFIX)
+        ]
+        choices = [*ENCODER_LABELS.items(), *own.items(), *((name, name) for name in used)]
         self.fields["encoder"].choices = choices  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
@@ -106,7 +110,7 @@ def feature_list(request: HttpRequest, project: Project) -> HttpResponse:
             try:
                 request_features(
                     project=project,
-                    by=person(request),
+                    by=signed_in_user(request),
                     options=form.cleaned_data["options"],
                 )
             except Refused as error:
@@ -114,10 +118,10 @@ def feature_list(request: HttpRequest, project: Project) -> HttpResponse:
             else:
                 messages.success(request, "The features are queued; each shard is a part of the job.")
                 return redirect("curation-features", project.slug)
-    return render(request, "curation/features/features.html", _context(project, form), status=status)
+    return render(request, "curation/features/features.html", _list_context(project, form), status=status)
 
 
-def _context(project: Project, form: FeaturesForm) -> dict[str, Any]:
+def _list_context(project: Project, form: FeaturesForm) -> dict[str, Any]:
     sets = feature_sets(project)
     running = Job.objects.filter(project=project, task=FEATURES, state__in=OPEN_JOB_STATES)
     latest = latest_job(project, FEATURES)
@@ -128,8 +132,8 @@ def _context(project: Project, form: FeaturesForm) -> dict[str, Any]:
         "form": form,
         "jobs": list(running),
         "failed": latest if latest is not None and latest.state == JobState.FAILED else None,
-        "sets": [(found, *STATES[found.state]) for found in sets],
+        "sets": [(found, *STATE_BADGES[found.state]) for found in sets],
         "bytes": sum(found.bytes for found in sets),
-        "images": len(standing_images(project)),
-        "pairs": collected.accepted(project).count(),
+        "images": len(available_images(project)),
+        "pairs": collected.accepted_pairs(project).count(),
     }

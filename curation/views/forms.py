@@ -10,16 +10,16 @@ from django import forms
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.models import Source
 from curation.selectors.round_sets import SetOrder
-from curation.selectors.scorers import PREFIX
-from curation.services import JudgesPage, RoundOptions
-from curation.services.comparison import PER_PAGE
+from curation.selectors.scorers import SCORER_PREFIX
+from curation.services import JudgePageOptions, RoundOptions
+from curation.services.comparison import PAGE_SIZES
 from curation.services.dedup import near_copy_distance
-from curation.services.sources import TITLES
-from curation.views.features import ENCODERS, PUBLISHED_CLIP
-from curation.views.readings import DEDUP_KEEPS, DEDUP_LINKAGES, RULES, Rule
+from curation.services.sources import SOURCE_TITLES
+from curation.views.features import ENCODER_LABELS, PUBLISHED_CLIP
+from curation.views.rule_labels import DEDUP_KEEPS, DEDUP_LINKAGES, RULES, Rule
 from hits.forms import PageForm
 from hits.models import Project
-from validation.views.judging_forms import ControlsForm
+from validation.views.judging_forms import QualityChecksForm
 
 PERCENT = 100
 
@@ -27,22 +27,24 @@ PERCENT = 100
 def encoder_field(
     offered: Sequence[str],
     used: Sequence[str],
-    meaning: str,
+    help_text: str,
     scorers: Mapping[str, str] = MappingProxyType({}),
 ) -> forms.ChoiceField:
     """A choice of encoders, the first by default.
 
     Args:
-        offered: those of ``ENCODERS`` that suit. used: names that the project used already, folders among them; new
+        offered: those of ``ENCODER_LABELS`` that suit. used: names that the project used already, folders among them; new
             folders are named on the command line alone. scorers: the project's own, by name.
     """
-    choices = {name: ENCODERS[name] for name in offered} | dict(scorers)
-    choices |= {name: name for name in used if name not in ENCODERS and not name.startswith(PREFIX)}
+    choices = {name: ENCODER_LABELS[name] for name in offered} | dict(scorers)
+    choices |= {
+        name: name for name in used if name not in ENCODER_LABELS and not name.startswith(SCORER_PREFIX)
+    }
     field = forms.ChoiceField(
         required=False,
         label="Encoder",
         choices=list(choices.items()),
-        help_text=f"{meaning} The command also takes a folder with saved weights: clip:folder.",
+        help_text=f"{help_text} The command also takes a folder with saved weights: clip:folder.",
     )
     field.widget.attrs["class"] = "input"
     return field
@@ -101,10 +103,10 @@ class DedupForm(PageForm):
         **kwargs: Any,
     ) -> None:
         """Take the names of ``used`` encoders, of ``sources`` how many photos each has, and ``last`` options."""
-        initial = _dedup_initial(last or {})
+        initial = _initial_from_options(last or {})
         super().__init__(*args, initial=initial, **kwargs)
         if sources:
-            named = [(name, f"{TITLES[Source(name)]}: {count:,}") for name, count in sources.items()]
+            named = [(name, f"{SOURCE_TITLES[Source(name)]}: {count:,}") for name, count in sources.items()]
             self.fields["source"].choices = [("", "All photos"), *named]  # type: ignore[attr-defined]
         else:
             del self.fields["source"]  # nothing to choose
@@ -142,7 +144,7 @@ class DedupForm(PageForm):
         }
 
 
-def _dedup_initial(last: Mapping[str, Any]) -> dict[str, Any]:
+def _initial_from_options(last: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a ``DedupForm`` that asks for the same as an earlier run; a default distance is left empty."""
     if not last:
         return {}
@@ -151,7 +153,7 @@ def _dedup_initial(last: Mapping[str, Any]) -> dict[str, Any]:
     if distance is not None and distance != near_copy_distance(last["encoder"], last["linkage"]):
         initial["distance"] = distance
     if last.get("fraction") is not None:
-        initial["share"] = _plain(round(PERCENT * last["fraction"], 6))
+        initial["share"] = _without_fraction(round(PERCENT * last["fraction"], 6))
     cut = next((cut for cut, name in DedupForm.cuts.items() if last.get(name) is not None), "")
     return {name: value for name, value in initial.items() if value is not None} | {"cut": cut}
 
@@ -159,7 +161,7 @@ def _dedup_initial(last: Mapping[str, Any]) -> dict[str, Any]:
 class RoundForm(PageForm):
     """How comparison sets are built: the usual settings, and every reading of the paper's rules."""
 
-    usual = ("min_candidates", "split", "size", "max_verbatim", "diversity", "seed")
+    basic_fields = ("min_candidates", "split", "size", "max_verbatim", "diversity", "seed")
     encoders: ClassVar[Sequence[str]] = (DEFAULT_ENCODER, PUBLISHED_CLIP)
     min_candidates = forms.IntegerField(
         min_value=1,
@@ -192,21 +194,21 @@ class RoundForm(PageForm):
         else:
             del self.fields["split"]  # nothing to choose
         defaults = asdict(RoundOptions())
-        self.readings = [name for name in RULES if name in defaults and name not in self.usual]
+        self.option_names = [name for name in RULES if name in defaults and name not in self.basic_fields]
         for name, rule in RULES.items():
             if name in defaults:
                 self.fields[name] = _rule_field(name, rule, defaults[name])
 
     @property
-    def reading_fields(self) -> list[forms.BoundField]:
+    def option_fields(self) -> list[forms.BoundField]:
         """The fields that are folded away."""
-        return [self[name] for name in self.readings]
+        return [self[name] for name in self.option_names]
 
     @property
-    def shows_readings(self) -> bool:
+    def shows_options(self) -> bool:
         """Whether a reading was chosen or has to be mended, so that it must be in sight."""
         return self.is_bound and any(
-            name in self.errors or name in self.changed_data for name in self.readings
+            name in self.errors or name in self.changed_data for name in self.option_names
         )
 
     @property
@@ -228,24 +230,26 @@ class RoundForm(PageForm):
         return name
 
 
-def _plain(number: float) -> float:
+def _without_fraction(number: float) -> float:
     """A number that reads ``80`` and not ``80.0``."""
     return int(number) if number == int(number) else number
 
 
 def _rule_field(name: str, rule: Rule, default: Any) -> forms.Field:
     """A rule's field with its default chosen; left empty it stands for the default."""
-    about: dict[str, Any] = {"required": False, "label": rule.label, "help_text": rule.meaning}
+    field_options: dict[str, Any] = {"required": False, "label": rule.label, "help_text": rule.help_text}
     field: forms.Field
-    if rule.words:
-        words = [
-            (value, f"{text} (default)" if value == default else text) for value, text in rule.words.items()
+    if rule.choices:
+        choices = [
+            (value, f"{text} (default)" if value == default else text) for value, text in rule.choices.items()
         ]
-        field = forms.ChoiceField(choices=words, initial=str(default), **about)
+        field = forms.ChoiceField(choices=choices, initial=str(default), **field_options)
     elif name == "soft_share":
-        field = forms.FloatField(min_value=0.1, max_value=PERCENT, initial=_plain(PERCENT * default), **about)
+        field = forms.FloatField(
+            min_value=0.1, max_value=PERCENT, initial=_without_fraction(PERCENT * default), **field_options
+        )
     else:
-        field = forms.FloatField(min_value=0, initial=_plain(default), **about)
+        field = forms.FloatField(min_value=0, initial=_without_fraction(default), **field_options)
     field.widget.attrs["class"] = "input"
     return field
 
@@ -275,28 +279,28 @@ class SetsForm(PageForm):
         self.is_valid()
 
     @property
-    def wanted(self) -> dict[str, Any]:
+    def filters(self) -> dict[str, Any]:
         """What ``round_sets.sets_of`` takes."""
         given = self.cleaned_data
         order = SetOrder(given.get("order") or SetOrder.PROMISING)
         return {"text": given.get("q", ""), "split": given.get("split", ""), "order": order}
 
     @property
-    def narrows(self) -> bool:
+    def is_filtered(self) -> bool:
         """Whether some sets may be left out."""
         return bool(self.cleaned_data.get("q") or self.cleaned_data.get("split"))
 
     @property
-    def sought(self) -> int | None:
+    def target_rank(self) -> int | None:
         """The rank of the set to go to."""
         rank: int | None = self.cleaned_data.get("set")
         return rank
 
 
-class ComparisonForm(ControlsForm):
+class ComparisonForm(QualityChecksForm):
     """What the rating of comparison sets is called and pays, how many of the best are rated, and what judges see."""
 
-    control_help: ClassVar[Mapping[str, str]] = {
+    check_help: ClassVar[Mapping[str, str]] = {
         "gold": "Sets whose answer the project agreed on.",
         "attention": "A set with candidates of quite another photo.",
         "repeat": "The same set a second time.",
@@ -312,7 +316,7 @@ class ComparisonForm(ControlsForm):
     )
     per_page = forms.ChoiceField(
         required=False,
-        choices=[(number, str(number)) for number in reversed(PER_PAGE)],
+        choices=[(number, str(number)) for number in reversed(PAGE_SIZES)],
         label="Statements per page",
         help_text="Five leave more of a phone to the photo.",
     )
@@ -331,18 +335,18 @@ class ComparisonForm(ControlsForm):
     @property
     def controls(self) -> int:
         """How many tasks come on top of the sets; the form has to be valid."""
-        return self.rates.on_top(self.cleaned_data["units"])
+        return self.rates.total(self.cleaned_data["units"])
 
     def estimate(self, project: Project) -> dict[str, Any]:
         """Return what the confirming step shows, controls included; the form has to be valid."""
         return self.costs(project, self.cleaned_data["units"] + self.controls)
 
     @property
-    def page(self) -> JudgesPage:
+    def judge_page(self) -> JudgePageOptions:
         """What judges see; the form has to be valid."""
         given = self.cleaned_data
-        per_page = int(given["per_page"] or PER_PAGE[-1])
-        return JudgesPage(clue=given["show_clue"], reference=given["show_reference"], per_page=per_page)
+        per_page = int(given["per_page"] or PAGE_SIZES[-1])
+        return JudgePageOptions(clue=given["show_clue"], reference=given["show_reference"], per_page=per_page)
 
 
 class VersionForm(PageForm):

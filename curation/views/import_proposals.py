@@ -9,50 +9,50 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from curation.proposals.detector import LIMIT
+from curation.proposals.detector import DEFAULT_LIMIT
 from curation.records import InvalidInput
 from curation.selectors.jobs import PROPOSALS, latest_job
-from curation.services.proposals import MOST, request_import
-from curation.sources.folders import inside
-from curation.views.source_forms import Offer, lists_in, offered
+from curation.services.proposals import MAX_BOXES, request_proposals_import
+from curation.sources.folders import resolve_inside
+from curation.views.source_forms import ImportOffer, get_import_offer, list_files
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
-PUBLISHED = "image_url2auto_bboxes.json"
-LAYOUTS = {
+PUBLISHED_FILE = "image_url2auto_bboxes.json"
+LAYOUT_LABELS = {
     "auto": "As all boxes together show",
     "corners": "Left, top, right, bottom",
     "sizes": "Left, top, width, height",
 }
 
 
-class FileForm(PageForm):
+class ProposalFileForm(PageForm):
     """Which file, and what its numbers mean."""
 
     file = forms.ChoiceField(label="File of proposals")
-    layout = forms.ChoiceField(choices=list(LAYOUTS.items()), label="Four numbers of a box are")
+    layout = forms.ChoiceField(choices=list(LAYOUT_LABELS.items()), label="Four numbers of a box are")
     limit = forms.IntegerField(
         min_value=1,
-        max_value=MOST,
-        initial=LIMIT,
+        max_value=MAX_BOXES,
+        initial=DEFAULT_LIMIT,
         label="Boxes per photo",
         help_text="The best ones are kept. The paper takes 100.",
     )
 
-    def __init__(self, offer: Offer, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="file_%s", **kwargs)
         self.root = offer.root
         self.problem = offer.problem
         self.is_cut = offer.contents.is_cut
-        self.standing = lists_in(offer.contents, suffix=".json")
+        self.file_names = list_files(offer.contents, suffix=".json")
         field = self.fields["file"]
         field.help_text = f"Beneath {self.root} on the server."
-        field.choices = [("", "Choose a file"), *((name, name) for name in self.standing)]  # type: ignore[attr-defined]
-        published = [name for name in self.standing if Path(name).name == PUBLISHED]
+        field.choices = [("", "Choose a file"), *((name, name) for name in self.file_names)]  # type: ignore[attr-defined]
+        published = [name for name in self.file_names if Path(name).name == PUBLISHED_FILE]
         field.initial = published[0] if published else ""
 
     def clean(self) -> dict[str, Any]:
@@ -60,47 +60,47 @@ class FileForm(PageForm):
         given: dict[str, Any] = super().clean() or {}
         if not self.errors and self.root is not None:
             try:
-                given["path"] = inside(self.root, given["file"])
+                given["path"] = resolve_inside(self.root, given["file"])
             except InvalidInput as error:
                 raise forms.ValidationError(f"Not started: {error}.") from error
         return given
 
 
-def file_form() -> FileForm:
+def unbound_file_form() -> ProposalFileForm:
     """Return the form as it stands before anything is chosen."""
-    return FileForm(offered())
+    return ProposalFileForm(get_import_offer())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def import_file(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the import of a file; show its form by itself when there is something to mend."""
-    form = FileForm(offered(), request.POST or None)
+    form = ProposalFileForm(get_import_offer(), request.POST or None)
     status = 200
     if request.method == "POST":
         status = 400
         if form.is_valid():
             given = form.cleaned_data
             try:
-                job = request_import(
+                job = request_proposals_import(
                     project=project,
-                    by=person(request),
+                    by=signed_in_user(request),
                     path=given["path"],
                     layout=given["layout"],
                     limit=given["limit"],
-                    within=form.root,
+                    allowed_folder=form.root,
                 )
             except Refused as error:
                 form.add_error(None, f"Not started: {error}.")
             else:
                 messages.success(request, "The import of boxes is queued.")
                 return redirect("job-detail", job.pk)
-    job_open = latest_job(project, PROPOSALS)
+    latest = latest_job(project, PROPOSALS)
     context = {
         "project": project,
         "section": "curation",
         "import_form": form,
-        "images": project.images.filter(withdrawn_at__isnull=True).exists(),
-        "job": job_open if job_open is not None and job_open.state in OPEN_JOB_STATES else None,
+        "images": project.images.filter(taken_down_at__isnull=True).exists(),
+        "job": latest if latest is not None and latest.state in OPEN_JOB_STATES else None,
     }
     return render(request, "curation/proposals/import_proposals.html", context, status=status)

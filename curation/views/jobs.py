@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from curation.selectors import job_lists
 from curation.views.command_lines import command_lines
 from hits.models import Project
-from hits.selectors.jobs import may_resume
+from hits.selectors.jobs import can_resume
 from hits.views.access import project_page
 
 JOBS_PER_PAGE = 25
@@ -26,6 +26,6 @@ def job_list(request: HttpRequest, project: Project) -> HttpResponse:
         "tab": "jobs",
         "open_jobs": list(zip(open_jobs, command_lines(open_jobs), strict=True)),
         "page": page,
-        "rows": [(job, line, may_resume(job)) for job, line in zip(ended, command_lines(ended), strict=True)],
+        "rows": [(job, line, can_resume(job)) for job, line in zip(ended, command_lines(ended), strict=True)],
     }
     return render(request, "curation/jobs.html", context)

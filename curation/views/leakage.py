@@ -1,7 +1,7 @@
 """Images that splits share: start the search, look at pairs side by side, say what they are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,45 +13,51 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from curation.models import LeakageRun, LeakedPair, LeakReading, LeakVerdict, Source
+from curation.models import LeakageRun, LeakedPair, LeakReview, LeakVerdict, Source
 from curation.selectors.jobs import LEAKAGE, latest_job
 from curation.selectors.leakage import (
     OPEN,
-    pairs_of,
-    readings_of,
-    runs,
+    count_without_split,
+    leakage_runs,
+    newest_reviews,
+    run_pairs,
     split_sizes,
     verdict_counts,
-    without_split,
 )
 from curation.services import leakage as services
-from curation.services.sources import TITLES
-from curation.sources.identity import identities
-from curation.sources.leakage import LEAST_THRESHOLD
+from curation.services.sources import SOURCE_TITLES
+from curation.sources.identity import find_identities
+from curation.sources.leakage import MIN_THRESHOLD
+from hits.charts.chart import Chart
+from hits.charts.histograms import histogram
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Image, Project
-from hits.selectors.images.images import facts
+from hits.selectors.images.images import image_facts
 from hits.services.errors import Refused
-from hits.services.images.duplicates import offer_again
+from hits.services.images.duplicates import unmark_duplicate
 from hits.views.access import project_page
-from hits.views.who import person
-from validation.domain.reports import plots
+from hits.views.who import signed_in_user
 
 PAIRS_PER_PAGE = 12
 ALL = "all"
-FILTERS = {OPEN: "To look at", LeakVerdict.SAME: "Same", LeakVerdict.DIFFERENT: "Different", ALL: "All"}
-ASIDE = "aside"
+VERDICT_FILTERS = {
+    OPEN: "To look at",
+    LeakVerdict.SAME: "Same",
+    LeakVerdict.DIFFERENT: "Different",
+    ALL: "All",
+}
+SET_ASIDE = "aside"
 KEYS = {"same": "s", "different": "d", "aside": "a"}
-NAMES = {"coco": "COCO photo", "flickr": "Flickr photo"}
+ID_LABELS = {"coco": "COCO photo", "flickr": "Flickr photo"}
 
 
 class LeakageForm(PageForm):
     """How splits are compared."""
 
     threshold = forms.FloatField(
-        min_value=LEAST_THRESHOLD,
+        min_value=MIN_THRESHOLD,
         max_value=1,
         initial=services.LeakageOptions().threshold,
         label="Least cosine",
@@ -59,15 +65,15 @@ class LeakageForm(PageForm):
     )
     limit = forms.IntegerField(
         min_value=1,
-        max_value=services.MOST_PAIRS,
+        max_value=services.MAX_PAIRS,
         initial=services.LeakageOptions().limit,
         label="Pairs kept",
         help_text="The best ones; all are counted.",
     )
     compare = forms.ChoiceField(
         choices=[
-            (services.Compare.NEAR, "Image vectors, files and published ids"),
-            (services.Compare.COPIES, "Files and published ids alone"),
+            (services.CompareBy.NEAR, "Image vectors, files and published ids"),
+            (services.CompareBy.COPIES, "Files and published ids alone"),
         ],
         label="By",
         help_text="A COCO or Flickr id that two pictures share makes them copies.",
@@ -75,7 +81,7 @@ class LeakageForm(PageForm):
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PairSide:
     """One image of a pair as the page shows it."""
 
     image: Image
@@ -88,11 +94,11 @@ class PairView:
     """A pair with what is known about it. ``cosine`` is absent where no vectors were made."""
 
     pair: LeakedPair
-    sides: Sequence[Side]
+    sides: Sequence[PairSide]
     cosine: float | None
-    why: Sequence[str]
-    reading: LeakReading | None
-    away: Image
+    reasons: Sequence[str]
+    review: LeakReview | None
+    duplicate: Image
     is_set_aside: bool
 
 
@@ -100,21 +106,21 @@ class PairView:
 @project_page()
 def leakage(request: HttpRequest, project: Project) -> HttpResponse:
     """Show a run's pairs, the newest run if none is named."""
-    return _page(request, project)
+    return _render_page(request, project)
 
 
 @require_POST
 @project_page()
-def check(request: HttpRequest, project: Project) -> HttpResponse:
+def check_leakage(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue a search."""
     form = LeakageForm(request.POST, auto_id="leak_%s")
     if not form.is_valid():
-        return _page(request, project, form=form, status=400)
+        return _render_page(request, project, form=form, status=400)
     try:
         services.request_leakage_check(
             project=project,
             options=services.LeakageOptions(**form.cleaned_data),
-            by=person(request),
+            by=signed_in_user(request),
         )
     except Refused as error:
         messages.error(request, f"Not started: {error}.")
@@ -125,7 +131,7 @@ def check(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page()
-def read(request: HttpRequest, project: Project, pair_id: int) -> HttpResponse:
+def review_pair(request: HttpRequest, project: Project, pair_id: int) -> HttpResponse:
     """Write a verdict down; with ``aside``, also offer one of the two no longer."""
     pair = (
         LeakedPair.objects.filter(pk=pair_id, run__project=project).select_related("first", "second").first()
@@ -134,45 +140,45 @@ def read(request: HttpRequest, project: Project, pair_id: int) -> HttpResponse:
         raise Http404("There is no such pair.")
     verdict = request.POST.get("verdict", "")
     try:
-        if verdict == ASIDE:
-            away = services.set_aside(pair=pair, by=person(request))
+        if verdict == SET_ASIDE:
+            duplicate = services.set_pair_aside(pair=pair, by=signed_in_user(request))
             messages.success(
-                request, f"{away.name} is not offered any more. Pairs and released versions stay."
+                request, f"{duplicate.name} is not offered any more. Pairs and released versions stay."
             )
         else:
-            services.read_pair(pair=pair, verdict=verdict, by=person(request))
+            services.review_pair(pair=pair, verdict=verdict, by=signed_in_user(request))
     except Refused as error:
         messages.error(request, f"Not done: {error}.")
-    return _back(request, project, pair.run_id)
+    return _redirect_back(request, project, pair.run_id)
 
 
 @require_POST
 @project_page()
-def offer(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
+def offer_image(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
     """Offer an image again that was set aside."""
     try:
-        offer_again(project=project, image=image_id, by=person(request))
+        unmark_duplicate(project=project, image=image_id, by=signed_in_user(request))
     except Refused as error:
         raise Http404("There is no such image.") from error
     messages.success(request, "The photo is offered again.")
-    return _back(request, project)
+    return _redirect_back(request, project)
 
 
-def _back(request: HttpRequest, project: Project, run: int | None = None) -> HttpResponse:
+def _redirect_back(request: HttpRequest, project: Project, run: int | None = None) -> HttpResponse:
     """Return to the place on the page that the form was sent from."""
-    wanted = {"run": run or request.POST.get("run", ""), "show": request.POST.get("show", "")}
-    wanted["page"] = request.POST.get("page", "")
-    query = urlencode({name: value for name, value in wanted.items() if value})
+    parameters = {"run": run or request.POST.get("run", ""), "show": request.POST.get("show", "")}
+    parameters["page"] = request.POST.get("page", "")
+    query = urlencode({name: value for name, value in parameters.items() if value})
     return redirect(f"{reverse('curation-leakage', args=[project.slug])}?{query}#pairs")
 
 
-def _page(
+def _render_page(
     request: HttpRequest, project: Project, *, form: LeakageForm | None = None, status: int = 200
 ) -> HttpResponse:
     job = latest_job(project, LEAKAGE)
     is_open = job is not None and job.state in OPEN_JOB_STATES
-    found = runs(project)
-    run = _chosen(found, request.GET.get("run", ""))
+    found = leakage_runs(project)
+    run = _select_run(found, request.GET.get("run", ""))
     context: dict[str, Any] = {
         "project": project,
         "section": "curation",
@@ -183,33 +189,33 @@ def _page(
         "runs": found,
         "run": run,
         "sizes": split_sizes(project),
-        "without_split": without_split(project),
+        "without_split": count_without_split(project),
     }
     if run is not None:
-        context |= _looked_through(request, run)
+        context |= _pairs_context(request, run)
     return render(request, "curation/sources/leakage.html", context, status=status)
 
 
-def _chosen(found: Sequence[LeakageRun], wanted: str) -> LeakageRun | None:
-    return next((run for run in found if str(run.pk) == wanted), found[0] if found else None)
+def _select_run(found: Sequence[LeakageRun], requested: str) -> LeakageRun | None:
+    return next((run for run in found if str(run.pk) == requested), found[0] if found else None)
 
 
-def _looked_through(request: HttpRequest, run: LeakageRun) -> dict[str, Any]:
+def _pairs_context(request: HttpRequest, run: LeakageRun) -> dict[str, Any]:
     counts = verdict_counts(run)
-    show = request.GET.get("show", OPEN)
-    show = show if show in FILTERS else OPEN
-    page = Paginator(pairs_of(run, None if show == ALL else show), PAIRS_PER_PAGE).get_page(
+    shown = request.GET.get("show", OPEN)
+    shown = shown if shown in VERDICT_FILTERS else OPEN
+    page = Paginator(run_pairs(run, None if shown == ALL else shown), PAIRS_PER_PAGE).get_page(
         request.GET.get("page")
     )
     kept = sum(counts.values())
     return {
-        "show": show,
-        "filters": [(name, words, counts.get(name, kept)) for name, words in FILTERS.items()],
+        "show": shown,
+        "filters": [(name, label, counts.get(name, kept)) for name, label in VERDICT_FILTERS.items()],
         "counts": counts,
         "kept": kept,
         "not_kept": max(0, run.found - kept),
         "page": page,
-        "views": _views(page, run),
+        "views": _pair_views(page, run),
         "plot": _plot(run),
         "by_splits": _by_splits(run),
         "set_aside_then": run.provenance.get("set_aside", 0),
@@ -223,53 +229,54 @@ def _by_splits(run: LeakageRun) -> list[tuple[str, int]]:
     return [(" and ".join(names.split("/")), count) for names, count in rows.items()]
 
 
-def _views(page: Page[LeakedPair], run: LeakageRun) -> list[PairView]:
+def _pair_views(page: Page[LeakedPair], run: LeakageRun) -> list[PairView]:
     pairs = list(page)
-    readings = readings_of(pairs)
-    return [_view(pair, run, readings.get((pair.first_id, pair.second_id))) for pair in pairs]
+    reviews = newest_reviews(pairs)
+    return [_pair_view(pair, run, reviews.get((pair.first_id, pair.second_id))) for pair in pairs]
 
 
-def _view(pair: LeakedPair, run: LeakageRun, reading: LeakReading | None) -> PairView:
-    kept, away = services.which_stays(pair.first, pair.second)
+def _pair_view(pair: LeakedPair, run: LeakageRun, review: LeakReview | None) -> PairView:
+    kept, duplicate = services.choose_kept_image(pair.first, pair.second)
     has_cosine = bool(run.encoder) or pair.first.sha256 == pair.second.sha256
     return PairView(
         pair=pair,
-        sides=[Side(image, facts(image), _source(image)) for image in (kept, away)],
+        sides=[PairSide(image, image_facts(image), _source_label(image)) for image in (kept, duplicate)],
         cosine=pair.cosine if has_cosine else None,
-        why=_why(pair),
-        reading=reading,
-        away=away,
-        is_set_aside=away.duplicate_of_id is not None,
+        reasons=_copy_reasons(pair),
+        review=review,
+        duplicate=duplicate,
+        is_set_aside=duplicate.duplicate_of_id is not None,
     )
 
 
-def _source(image: Image) -> str:
+def _source_label(image: Image) -> str:
     record = getattr(image, "source_record", None)
-    return f"{TITLES[Source(record.source)]} {record.source_id}" if record is not None else ""
+    return f"{SOURCE_TITLES[Source(record.source)]} {record.source_id}" if record is not None else ""
 
 
-def _why(pair: LeakedPair) -> list[str]:
+def _copy_reasons(pair: LeakedPair) -> list[str]:
     """What makes two images copies whatever their vectors say."""
     reasons = ["Same file"] if pair.first.sha256 == pair.second.sha256 else []
     shared = _identities(pair.first) & _identities(pair.second)
     for name in sorted(shared):
-        word, _, number = name.partition(":")
-        reasons.append(f"{NAMES[word]} {number}")
+        kind, _, number = name.partition(":")
+        reasons.append(f"{ID_LABELS[kind]} {number}")
     return reasons
 
 
 def _identities(image: Image) -> frozenset[str]:
     record = getattr(image, "source_record", None)
-    return identities(image.source_url, record.facts if record is not None else {})
+    return find_identities(image.source_url, record.facts if record is not None else {})
 
 
-def _plot(run: LeakageRun) -> plots.Histogram | None:
+def _plot(run: LeakageRun) -> Chart | None:
     counts = run.provenance.get("nearest", [])
     if not any(counts):
         return None
-    marks = [(run.threshold, f"threshold {run.threshold:g}", True)]
-    plot = plots.histogram({"width": 1 / len(counts), "counts": counts}, marks=marks, unit="cosine")
-    assert plot is not None
-    return replace(
-        plot, ticks=[*plot.ticks[:-1], replace(plot.ticks[-1], text="1")]
-    )  # there is nothing beyond
+    return histogram(
+        {"width": 1 / len(counts), "counts": counts},
+        references=[(run.threshold, f"threshold {run.threshold:g}", "target")],
+        unit="cosine",
+        summary="Photos by the cosine of their nearest neighbour in another split",
+        is_open=False,
+    )

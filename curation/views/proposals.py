@@ -13,22 +13,23 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from curation.features.encoder import is_hub_id
 from curation.models import ImageProposals, Pair, ProposalOverlap, ProposalRun
-from curation.proposals.chart import recall_chart, spark
-from curation.proposals.detector import CLASSICAL, HUGGING_FACE, LIMIT
+from curation.proposals.detector import CLASSICAL, DEFAULT_LIMIT, HUGGING_FACE_PREFIX
 from curation.proposals.overlap import PAPER_SOLVABLE, Recall
 from curation.selectors import proposals as stored
 from curation.selectors.jobs import OVERLAPS, PROPOSALS, latest_job
 from curation.services import proposals as services
 from curation.versions.plan import image_url
-from curation.views.import_proposals import file_form
+from curation.views.import_proposals import unbound_file_form
+from curation.views.recall_charts import recall_chart, recall_spark
+from hits.charts.chart import Chart
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Job, Project
-from hits.selectors.images.images import facts
+from hits.selectors.images.images import image_facts
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
 IMAGES_PER_PAGE = 12
 RUNS_PER_PAGE = 25
@@ -55,8 +56,8 @@ class RunForm(PageForm):
     )
     limit = forms.IntegerField(
         min_value=1,
-        max_value=services.MOST,
-        initial=LIMIT,
+        max_value=services.MAX_BOXES,
+        initial=DEFAULT_LIMIT,
         label="Boxes per photo",
         help_text="The paper takes 100.",
     )
@@ -74,7 +75,7 @@ class RunForm(PageForm):
     def options(self) -> services.ProposalOptions:
         """The options; the form has to be valid."""
         given = self.cleaned_data
-        name = CLASSICAL if given["detector"] == "classical" else f"{HUGGING_FACE}{given['model']}"
+        name = CLASSICAL if given["detector"] == "classical" else f"{HUGGING_FACE_PREFIX}{given['model']}"
         return services.ProposalOptions(detector=name, limit=given["limit"])
 
 
@@ -85,7 +86,7 @@ class RunView:
     run: ProposalRun
     recall: Recall | None
     depths: Sequence[tuple[int, float | None]]
-    spark: str
+    spark: Chart | None
 
     @property
     def per_image(self) -> float | None:
@@ -98,7 +99,7 @@ class BestBox:
     """The proposal that covers a pair best; its label's place and size are in pixels of the photo."""
 
     box: Sequence[int]
-    words: str
+    label: str
     x: float
     y: float
     width: float
@@ -115,7 +116,7 @@ class PairView:
     pair: Pair
     colour: int
     best: float
-    place: int
+    rank: int
     marked: BestBox | None
 
 
@@ -144,7 +145,7 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
                 return redirect("curation-proposals", project.slug)
             except (Refused, Conflict) as error:
                 form.add_error(None, f"Not started: {error}.")
-    page = Paginator(stored.runs(project), RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(stored.proposal_runs(project), RUNS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [_run_view(run) for run in page]
     measured = next((row for row in rows if row.recall is not None and row.recall.pairs), None)
     job = latest_job(project, PROPOSALS)
@@ -158,10 +159,10 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
         "measured": measured,
         "chart": recall_chart(measured.recall) if measured and measured.recall else None,
         "images": _has_images(project),
-        "job": _open(job),
+        "job": _open_or_none(job),
         "failed": job if job is not None and job.error else None,
         "paper_solvable": PAPER_SOLVABLE,
-        "import_form": file_form(),
+        "import_form": unbound_file_form(),
     }
     return render(request, "curation/proposals/proposals.html", context, status=status)
 
@@ -170,12 +171,14 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Show one run's figures and its photos, the worst or the best covered first."""
-    run = _run(project, run_id)
+    run = _get_run(project, run_id)
     row = _run_view(run)
     order = stored.BEST if request.GET.get("order") == stored.BEST else stored.WORST
-    page = Paginator(stored.images_of(run, order), IMAGES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(stored.proposals_by_coverage(run, order), IMAGES_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
     jobs = [latest_job(project, task) for task in (PROPOSALS, OVERLAPS)]
-    mine = [job for job in jobs if job is not None and job.args.get("run") == run.pk]
+    run_jobs = [job for job in jobs if job is not None and job.args.get("run") == run.pk]
     context = {
         "project": project,
         "section": "curation",
@@ -183,15 +186,15 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
         "row": row,
         "recall": row.recall,
         "chart": recall_chart(row.recall) if row.recall and row.recall.pairs else None,
-        "table": _table(row.recall),
+        "table": _recall_table(row.recall),
         "depths": DEPTHS,
         "order": order,
         "page": page,
         "views": [_image_view(found) for found in page],
-        "unmeasured": stored.unmeasured(run) if run.is_complete else 0,
+        "unmeasured": stored.count_unmeasured_pairs(run) if run.is_complete else 0,
         "options": run.options,
-        "jobs": [job for job in mine if job.state in OPEN_JOB_STATES],
-        "failed": next((job for job in mine if job.error), None),
+        "jobs": [job for job in run_jobs if job.state in OPEN_JOB_STATES],
+        "failed": next((job for job in run_jobs if job.error), None),
         "paper_solvable": PAPER_SOLVABLE,
     }
     return render(request, "curation/proposals/proposals_run.html", context)
@@ -199,11 +202,11 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
 
 @require_POST
 @project_page()
-def measure(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
+def measure_run(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Queue the measuring of a run against the pairs that are accepted now."""
-    run = _run(project, run_id)
+    run = _get_run(project, run_id)
     try:
-        services.request_overlaps(run=run, by=person(request))
+        services.request_overlaps(run=run, by=signed_in_user(request))
     except (Refused, Conflict) as error:
         messages.error(request, f"Not started: {error}.")
     else:
@@ -213,50 +216,50 @@ def measure(request: HttpRequest, project: Project, run_id: int) -> HttpResponse
 
 @require_safe
 @project_page()
-def download(request: HttpRequest, project: Project, run_id: int) -> StreamingHttpResponse:
+def download_boxes(request: HttpRequest, project: Project, run_id: int) -> StreamingHttpResponse:
     """Send a run as the published file is laid out: boxes by image address."""
-    run = _run(project, run_id)
+    run = _get_run(project, run_id)
     mark = "-rehearsal" if project.is_rehearsal else ""
-    reply = StreamingHttpResponse(stored.download_lines(run, image_url), content_type="application/json")
+    reply = StreamingHttpResponse(stored.stream_boxes_json(run, image_url), content_type="application/json")
     reply["Content-Disposition"] = (
         f'attachment; filename="{project.slug}-image_url2auto_bboxes-run{run.pk}{mark}.json"'
     )
     return reply
 
 
-def _run(project: Project, run_id: int) -> ProposalRun:
-    run = stored.runs(project).select_related("project").filter(pk=run_id).first()
+def _get_run(project: Project, run_id: int) -> ProposalRun:
+    run = stored.proposal_runs(project).select_related("project").filter(pk=run_id).first()
     if run is None:
         raise Http404("There is no such page.")
     return run
 
 
 def _has_images(project: Project) -> bool:
-    return project.images.filter(withdrawn_at__isnull=True).exists()
+    return project.images.filter(taken_down_at__isnull=True).exists()
 
 
-def _open(job: Job | None) -> Job | None:
+def _open_or_none(job: Job | None) -> Job | None:
     return job if job is not None and job.state in OPEN_JOB_STATES else None
 
 
 def _run_view(run: ProposalRun) -> RunView:
-    recall = stored.recall_of(run)
+    recall = stored.read_recall(run)
     if recall is None or not recall.pairs:
-        return RunView(run, recall, [(depth, None) for depth in DEPTHS], "")
+        return RunView(run, recall, [(depth, None) for depth in DEPTHS], None)
     over = min(recall.curves)
-    depths = [(depth, recall.at(depth, over)) for depth in DEPTHS]
-    return RunView(run, recall, depths, spark(recall.curves[over]))
+    depths = [(depth, recall.share_covered(depth, over)) for depth in DEPTHS]
+    return RunView(run, recall, depths, recall_spark(recall.curves[over]))
 
 
-def _table(recall: Recall | None) -> list[tuple[float, list[float | None]]]:
+def _recall_table(recall: Recall | None) -> list[tuple[float, list[float | None]]]:
     """Recall by threshold and number of proposals."""
     if recall is None or not recall.pairs:
         return []
-    return [(over, [recall.at(depth, over) for depth in DEPTHS]) for over in recall.curves]
+    return [(over, [recall.share_covered(depth, over) for depth in DEPTHS]) for over in recall.curves]
 
 
 def _image_view(found: ImageProposals) -> ImageView:
-    image = facts(found.image)
+    image = image_facts(found.image)
     pairs = [_pair_view(overlap, found.boxes, image) for overlap in found.overlaps.all()]
     path = "".join(f"M{box[0]} {box[1]}h{box[2]}v{box[3]}h-{box[2]}z" for box in found.boxes)
     return ImageView(image, path, len(found.boxes), pairs)
@@ -264,25 +267,25 @@ def _image_view(found: ImageProposals) -> ImageView:
 
 def _pair_view(overlap: ProposalOverlap, boxes: Sequence[Sequence[Any]], image: ImageFacts) -> PairView:
     pair = overlap.observation
-    place = overlap.ious.index(overlap.best) if overlap.ious else 0
-    marked = _best_box(boxes[place], overlap.best, image) if overlap.best else None
-    return PairView(pair, (pair.index - 1) % COLOURS + 1, overlap.best, place + 1, marked)
+    index = overlap.ious.index(overlap.best) if overlap.ious else 0
+    marked = _best_box(boxes[index], overlap.best, image) if overlap.best else None
+    return PairView(pair, (pair.index - 1) % COLOURS + 1, overlap.best, index + 1, marked)
 
 
 def _best_box(box: Sequence[Any], best: float, image: ImageFacts) -> BestBox:
     """The label sits at the lower right corner of the box, inside the photo."""
-    letter = image.width / LETTERS_ACROSS
-    width, height = 2.8 * letter, 1.4 * letter
+    letter_width = image.width / LETTERS_ACROSS
+    width, height = 2.8 * letter_width, 1.4 * letter_width
     right, bottom = box[0] + box[2], box[1] + box[3]
     x, y = max(0.0, right - width), max(0.0, bottom - height)
     return BestBox(
         box=[int(side) for side in box[:4]],
-        words=f"{best:.2f}",
+        label=f"{best:.2f}",
         x=round(x, 1),
         y=round(y, 1),
         width=round(width, 1),
         height=round(height, 1),
         text_x=round(x + width / 2, 1),
         text_y=round(y + height * 0.76, 1),
-        text_size=round(letter, 1),
+        text_size=round(letter_width, 1),
     )

@@ -7,34 +7,22 @@ from typing import Any
 from curation.models import ComparisonRound, ComparisonSet, Pair
 from curation.negatives.options import Diversity, Strictness, VerbatimCap
 from curation.selectors import pairs as collected
+from hits.charts.chart import Chart, Rule
+from hits.charts.scale import Scale, scale_over
+from hits.charts.strips import dot_strip
 from hits.domain.images.image_facts import ImageFacts
 from hits.models import Project
-from hits.selectors.images.images import facts
+from hits.selectors.images.images import image_facts
 
-GONE = "(no longer there)"
-EDGE = 4.0  # percent of a plot's width that stays free at each end
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """The plausibility that a page's plots span, from the least to the greatest that is shown."""
-
-    low: float
-    high: float
-
-    def at(self, value: float) -> str:
-        """The place of a value across a plot."""
-        span = self.high - self.low
-        share = (value - self.low) / span if span else 0.5
-        return f"{EDGE + (100 - 2 * EDGE) * share:.2f}%"
+MISSING_TEXT = "(no longer there)"
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateView:
     """One sampled inference. Figures that a round of an earlier release does not have are ``None``.
 
     margin: plausibility above the gold one's. likeness: to those picked before. value: what the pick maximised.
-    x: its place on the plot. stands_for: what it survived in favour of, in words.
+    strip: its plausibility beside the gold one's. stands_for: what it survived in favour of, in words.
     """
 
     text: str
@@ -43,16 +31,16 @@ class Candidate:
     margin: float | None
     likeness: float | None
     value: float | None
-    x: str
-    stands_for: str
+    strip: Chart | None
+    merged_texts: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class FunnelStage:
     """How many inferences are left after a rule; ``percent`` of the first stage."""
 
     count: int
-    words: str
+    label: str
     percent: int
 
 
@@ -60,121 +48,132 @@ class Stage:
 class SetView:
     """One set. promise, places: what its rank is made of, and its rank in each.
 
-    Without figures in the round gold_plausibility is ``None``, and gold_x, promise and places are empty.
+    Without figures in the round gold_plausibility is ``None``, and promise and places are empty.
     """
 
     item: ComparisonSet
     gold: Pair
     image: ImageFacts
     gold_plausibility: float | None
-    gold_x: str
-    candidates: list[Candidate]
-    funnel: list[Stage]
-    promise: Mapping[str, float]
-    places: Mapping[str, float]
-    why: str
+    candidates: list[CandidateView]
+    funnel: list[FunnelStage]
+    set_score: Mapping[str, float]
+    ranks: Mapping[str, float]
+    explanation: str
 
 
 def set_views(project: Project, found: ComparisonRound, sets: Sequence[ComparisonSet]) -> list[SetView]:
     """Return the sets of a page; all of them share one axis."""
     dropped = {key for item in sets for few in item.scores.get("dropped", ()) for key in few}
-    texts = collected.by_instance_ids(project, {key for item in sets for key in item.chosen} | dropped)
-    axis = _axis(sets)
-    return [_view(found, item, texts, axis) for item in sets]
+    texts = collected.pairs_by_instance_id(project, {key for item in sets for key in item.chosen} | dropped)
+    scale = _scale(sets)
+    return [_set_view(found, item, texts, scale) for item in sets]
 
 
-def _axis(sets: Sequence[ComparisonSet]) -> Axis:
+def _scale(sets: Sequence[ComparisonSet]) -> Scale:
     values = [value for item in sets for value in _numbers(item.scores, "plausibility")]
     values += [item.scores["gold"] for item in sets if item.scores.get("gold") is not None]
-    return Axis(min(values, default=0.0), max(values, default=1.0))
+    return scale_over(values or [0.0, 1.0], min_span=1e-6)
 
 
-def _view(found: ComparisonRound, item: ComparisonSet, texts: Mapping[str, Pair], axis: Axis) -> SetView:
+def _set_view(
+    found: ComparisonRound, item: ComparisonSet, texts: Mapping[str, Pair], scale: Scale
+) -> SetView:
     gold = item.scores.get("gold")
     return SetView(
         item=item,
         gold=item.observation,
-        image=facts(item.observation.image),
+        image=image_facts(item.observation.image),
         gold_plausibility=gold,
-        gold_x="" if gold is None else axis.at(gold),
-        candidates=[_candidate(item, place, texts, axis) for place in range(len(item.chosen))],
-        funnel=funnel(found, item),
-        promise=item.scores.get("promise", {}),
-        places=item.scores.get("places", {}),
-        why=_why(found, item),
+        candidates=[_candidate(item, index, texts, scale) for index in range(len(item.chosen))],
+        funnel=funnel_stages(found, item),
+        set_score=item.scores.get("promise", {}),
+        ranks=item.scores.get("places", {}),
+        explanation=_explain_picks(found, item),
     )
 
 
-def _candidate(item: ComparisonSet, place: int, texts: Mapping[str, Pair], axis: Axis) -> Candidate:
-    row = texts.get(item.chosen[place])
-    plausibility = _figure(item, "plausibility", place)
+def _candidate(item: ComparisonSet, index: int, texts: Mapping[str, Pair], scale: Scale) -> CandidateView:
+    row = texts.get(item.chosen[index])
+    plausibility = _figure(item, "plausibility", index)
     gold = item.scores.get("gold")
     margin = None if plausibility is None or gold is None else plausibility - gold
-    likeness = _figure(item, "similarity", place)
-    return Candidate(
-        text=row.inference if row is not None else GONE,
+    likeness = _figure(item, "similarity", index)
+    return CandidateView(
+        text=row.inference if row is not None else MISSING_TEXT,
         same_photo=row is not None and row.image_id == item.observation.image_id,
         plausibility=plausibility,
         margin=margin,
-        likeness=likeness if place else None,
-        value=_figure(item, "objectives", place),
-        x="" if plausibility is None else axis.at(plausibility),
-        stands_for=_stands_for(item, place, texts),
+        likeness=likeness if index else None,
+        value=_figure(item, "objectives", index),
+        strip=None if plausibility is None or gold is None else _strip(plausibility, gold, scale),
+        merged_texts=_describe_merged(item, index, texts),
     )
 
 
-def _stands_for(item: ComparisonSet, place: int, texts: Mapping[str, Pair]) -> str:
+def _strip(plausibility: float, gold: float, scale: Scale) -> Chart:
+    """Return a candidate's plausibility as a dot, with the gold inference's as a line, and what lies between."""
+    low, high = sorted((plausibility, gold))
+    return dot_strip(
+        [("", (plausibility, low, high), "")],
+        scale,
+        rules=[Rule(x=scale.x(gold), kind="gold")],
+        summary=f"Plausibility {plausibility:.3f}, gold {gold:.3f}",
+    )
+
+
+def _describe_merged(item: ComparisonSet, index: int, texts: Mapping[str, Pair]) -> str:
     """How many inferences of its meaning and of its words there are, with the first few that it stands for."""
-    others, copies = (int(_figure(item, name, place) or 1) - 1 for name in ("cluster", "copies"))
+    others, copies = (int(_figure(item, name, index) or 1) - 1 for name in ("cluster", "copies"))
     dropped = item.scores.get("dropped") or [[]] * len(item.chosen)
-    own = texts[item.chosen[place]].inference if item.chosen[place] in texts else ""
-    said = dict.fromkeys(texts[key].inference for key in dropped[place] if key in texts)
-    said.pop(own, None)  # a copy of its own words is counted above
-    parts = [f"Written {copies + 1} times"] if copies else []
+    own_text = texts[item.chosen[index]].inference if item.chosen[index] in texts else ""
+    merged = dict.fromkeys(texts[key].inference for key in dropped[index] if key in texts)
+    merged.pop(own_text, None)  # a copy of its own words is counted above
+    sentences = [f"Written {copies + 1} times"] if copies else []
     if others:
-        words = "; ".join(f"“{text}”" for text in said)
-        parts.append(f"Stands for {others} like it{': ' if words else ''}{words}")
-    return ". ".join(parts)
+        examples = "; ".join(f"“{text}”" for text in merged)
+        sentences.append(f"Stands for {others} like it{': ' if examples else ''}{examples}")
+    return ". ".join(sentences)
 
 
-def _why(found: ComparisonRound, item: ComparisonSet) -> str:
+def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
     """Why these were picked, in words; nothing where the round did not keep the figures."""
     if not _numbers(item.scores, "plausibility"):
         return ""
     options: Mapping[str, Any] = found.options
-    above = (
+    comparison = (
         "at least as plausible as"
         if options.get("strictness") == Strictness.AT_LEAST
         else "more plausible than"
     )
     measure = "greatest" if options.get("diversity") == Diversity.MAX else "mean"
     return (
-        f"Each is {above} the gold, was left by both de-duplications, and no earlier set took it. The most plausible "
+        f"Each is {comparison} the gold, was left by both de-duplications, and no earlier set took it. The most plausible "
         f"comes first; each next one has the greatest value, {options.get('weight', 5):g} × plausibility − {measure} "
         "likeness to those before it."
     )
 
 
-def funnel(found: ComparisonRound, item: ComparisonSet) -> list[Stage]:
+def funnel_stages(found: ComparisonRound, item: ComparisonSet) -> list[FunnelStage]:
     """How many inferences each rule left for a set, in the order of the rules; only what the round counted."""
-    kept: Mapping[str, Any] = found.provenance
+    provenance: Mapping[str, Any] = found.provenance
     capped = found.options.get("verbatim_cap") != VerbatimCap.AT_SAMPLING
     stages = [
         (found.inferences, "inferences"),
-        (kept.get("left_by_soft_deduplication"), "left by soft de-duplication"),
-        (kept.get("left_by_verbatim_cap") if capped else None, "left by the cap of copies"),
+        (provenance.get("left_by_soft_deduplication"), "left by soft de-duplication"),
+        (provenance.get("left_by_verbatim_cap") if capped else None, "left by the cap of copies"),
         (item.scores.get("eligible"), "more plausible than the gold"),
         (item.scores.get("available"), "of these not used before"),
         (len(item.chosen), "picked"),
     ]
-    known = [(int(count), words) for count, words in stages if count is not None and count >= 0]
-    most = max(count for count, _ in known) or 1
-    return [Stage(count, words, max(1, round(100 * count / most))) for count, words in known]
+    known = [(int(count), label) for count, label in stages if count is not None and count >= 0]
+    largest = max(count for count, _ in known) or 1
+    return [FunnelStage(count, label, max(1, round(100 * count / largest))) for count, label in known]
 
 
-def _figure(item: ComparisonSet, name: str, place: int) -> float | None:
+def _figure(item: ComparisonSet, name: str, index: int) -> float | None:
     values = _numbers(item.scores, name)
-    return values[place] if place < len(values) else None
+    return values[index] if index < len(values) else None
 
 
 def _numbers(scores: Mapping[str, Any], name: str) -> list[float]:

@@ -17,31 +17,33 @@ from curation.selectors import pairs as collected
 from curation.selectors import round_sets
 from curation.selectors.features import used_encoders
 from curation.selectors.jobs import COMPARISON_ROUND, latest_job
-from curation.selectors.rounds import rounds
-from curation.selectors.scorers import encoder_choices, scorer_of, versions_with
-from curation.services.scorers import known_pairs_words
+from curation.selectors.rounds import comparison_rounds
+from curation.selectors.scorers import encoder_choices, round_versions, scorer_by_encoder
+from curation.services.scorers import known_pairs_warning
 from curation.views.forms import ComparisonForm, RoundForm, SetsForm
-from curation.views.readings import REASONS, in_words
 from curation.views.round_sets import set_views
+from curation.views.rule_labels import SKIP_REASON_LABELS, describe_options
 from curation.views.selection_form import SelectionForm
+from hits.charts.chart import Chart
+from hits.charts.histograms import histogram
+from hits.domain.binning import bin_counts
 from hits.domain.quantiles import quantile
 from hits.domain.states import OPEN_JOB_STATES
-from hits.forms import launch_key
-from hits.forms.hourly import offer_fair_reward
+from hits.forms import read_idempotency_key
+from hits.forms.hourly import suggest_reward
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.costs import refusal_context, with_funds
-from hits.views.who import person
-from validation.domain.reports import plots
-from validation.selectors.judging import comparison
-from validation.services.judging import usual_pool
+from hits.views.costs import add_available_funds, refusal_context
+from hits.views.who import signed_in_user
+from validation.selectors.judging import comparison_spec
+from validation.services.judging import default_pool
 
 SETS_PER_PAGE = 5
 SKIPPED_PER_PAGE = 50
-USUAL_REASON = "not fit to be rated"
+DEFAULT_REASON = "not fit to be rated"
 
 
 @require_safe
@@ -49,7 +51,7 @@ USUAL_REASON = "not fit to be rated"
 def round_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the project's comparison rounds, with the form that builds one; ``encoder`` may choose its model."""
     form = _round_form(project, initial={"encoder": request.GET.get("encoder", "")})
-    return _list(request, project, form=form)
+    return _render_list(request, project, form=form)
 
 
 @require_POST
@@ -58,35 +60,35 @@ def build_round(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue a comparison round."""
     form, chosen = _round_form(project, request.POST), SelectionForm(project, request.POST)
     if not (form.is_valid() and chosen.is_valid()):
-        return _list(request, project, form=form, chosen=chosen, status=400)
+        return _render_list(request, project, form=form, chosen=chosen, status=400)
     try:
         services.request_comparison_round(
             project=project,
-            by=person(request),
+            by=signed_in_user(request),
             options=replace(form.options, selection=chosen.selection.as_json()),
             encoder=form.encoder,
         )
     except Refused as error:
         messages.error(request, f"Not started: {error}.")
-        return _list(request, project, form=form, chosen=chosen, status=400)
+        return _render_list(request, project, form=form, chosen=chosen, status=400)
     messages.success(request, "A comparison round is queued.")
     return redirect("curation-rounds", project.slug)
 
 
 def _round_form(project: Project, *given: Any, **initial: Any) -> RoundForm:
-    used, own = used_encoders(project), encoder_choices(project)
+    used, scorers = used_encoders(project), encoder_choices(project)
     splits = services.splits_in_use(project)
-    return RoundForm(splits, *given, used=used, scorers=own, auto_id="round_%s", **initial)
+    return RoundForm(splits, *given, used=used, scorers=scorers, auto_id="round_%s", **initial)
 
 
-def _chooser(form: RoundForm) -> str:
+def _scorer_warning(form: RoundForm) -> str:
     """What to bear in mind about the scorer that the form has chosen; nothing for another encoder."""
     chosen = str(form["encoder"].value() or "")
-    scorer = scorer_of(chosen) if chosen in dict(form.fields["encoder"].choices) else None  # type: ignore[attr-defined]
-    return known_pairs_words(scorer) if scorer is not None else ""
+    scorer = scorer_by_encoder(chosen) if chosen in dict(form.fields["encoder"].choices) else None  # type: ignore[attr-defined]
+    return known_pairs_warning(scorer) if scorer is not None else ""
 
 
-def _list(
+def _render_list(
     request: HttpRequest,
     project: Project,
     *,
@@ -103,22 +105,22 @@ def _list(
         "tab": "rounds",
         "form": form,
         "chosen": chosen or SelectionForm(project),
-        "warning": _chooser(form),
+        "warning": _scorer_warning(form),
         "job": running,
         "ended": latest if running is None else None,
-        "pairs": collected.accepted(project).count(),
-        "rounds": [(found, found.sets.count(), _skips(found)) for found in rounds(project)],
+        "pairs": collected.accepted_pairs(project).count(),
+        "rounds": [(found, found.sets.count(), _skip_rows(found)) for found in comparison_rounds(project)],
     }
     return render(request, "curation/comparison/rounds.html", context, status=status)
 
 
-def _skips(found: ComparisonRound) -> list[tuple[str, str, int]]:
+def _skip_rows(found: ComparisonRound) -> list[tuple[str, str, int]]:
     """Each reason with its words and how many pairs it left without a set."""
     counts = found.skip_counts.items()
-    return [(reason, REASONS.get(reason, reason), count) for reason, count in counts if count]
+    return [(reason, SKIP_REASON_LABELS.get(reason, reason), count) for reason, count in counts if count]
 
 
-def _round(project: Project, round_id: int) -> ComparisonRound:
+def _get_round(project: Project, round_id: int) -> ComparisonRound:
     rows = ComparisonRound.objects.select_related("batch", "scorer__version")
     found = rows.filter(pk=round_id, project=project).first()
     if found is None:
@@ -130,12 +132,17 @@ def _round(project: Project, round_id: int) -> ComparisonRound:
 @project_page()
 def comparison_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Show one round's sets; launch the best of them for rating in two steps."""
-    found = _round(project, round_id)
-    if launch.launched_before(project=project, once=launch_key(request.POST)) is not None:
+    found = _get_round(project, round_id)
+    if (
+        launch.find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
+        is not None
+    ):
         return redirect("comparison-round", project.slug, found.pk)
-    total = services.launchable(found).count()
-    form = ComparisonForm(comparison().name, total, request.POST or None, usual_pool=usual_pool(project))
-    offer_fair_reward(form, project=project, kind=form.kind)
+    total = services.launchable_sets(found).count()
+    form = ComparisonForm(
+        comparison_spec().name, total, request.POST or None, default_pool=default_pool(project)
+    )
+    suggest_reward(form, project=project, kind=form.kind)
     confirm: dict[str, Any] = {}
     status = 200
     if request.method == "POST":
@@ -148,25 +155,25 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
             confirm, status = form.estimate(project) | refusal_context(request.POST, launched), 400
         elif request.POST.get("step") != "change":
             confirm = form.estimate(project)
-    context = _about(project, found) | _sets(request, project, found)
+    context = _round_context(project, found) | _sets_context(request, project, found)
     context |= {"form": form, "kind": form.kind} | confirm
     return render(request, "curation/comparison/round.html", context, status=status)
 
 
-def _about(project: Project, found: ComparisonRound) -> dict[str, Any]:
-    skips = _skips(found)
+def _round_context(project: Project, found: ComparisonRound) -> dict[str, Any]:
+    skips = _skip_rows(found)
     total, left_out = found.sets.count(), found.sets.exclude(left_out="").count()
     return {
         "project": project,
         "section": "curation",
         "tab": "rounds",
         "round": found,
-        "scorer_knows": known_pairs_words(found.scorer) if found.scorer is not None else "",
-        "judged_in": versions_with(found) if found.scorer is not None and found.batch is not None else [],
+        "scorer_knows": known_pairs_warning(found.scorer) if found.scorer is not None else "",
+        "judged_in": round_versions(found) if found.scorer is not None and found.batch is not None else [],
         "sets": total,
         "left_out": left_out,
         "launchable": total - left_out,
-        "options": in_words(found.options),
+        "options": describe_options(found.options),
         "floor": found.options.get("min_candidates"),
         "provenance": {name: value for name, value in found.provenance.items() if name != "rules"},
         "skipped": skips,
@@ -174,22 +181,24 @@ def _about(project: Project, found: ComparisonRound) -> dict[str, Any]:
     }
 
 
-def _sets(request: HttpRequest, project: Project, found: ComparisonRound) -> dict[str, Any]:
+def _sets_context(request: HttpRequest, project: Project, found: ComparisonRound) -> dict[str, Any]:
     """The page of sets that was asked for, in the order and with the words that were asked for."""
-    search = SetsForm(round_sets.splits_of(found), request.GET)
-    rows = round_sets.sets_of(found, **search.wanted)
+    search = SetsForm(round_sets.round_splits(found), request.GET)
+    rows = round_sets.find_sets(found, **search.filters)
     pages = Paginator(rows, SETS_PER_PAGE)
-    sought = search.sought
-    page = pages.get_page(request.GET.get("page") if sought is None else _page_of(rows, sought))
+    target_rank = search.target_rank
+    page = pages.get_page(
+        request.GET.get("page") if target_rank is None else _page_with_rank(rows, target_rank)
+    )
     return {
         "search": search,
-        "sought": sought,
+        "target_rank": target_rank,
         "page": page,
         "rows": set_views(project, found, list(page.object_list)),
     }
 
 
-def _page_of(rows: Any, rank: int) -> int:
+def _page_with_rank(rows: Any, rank: int) -> int:
     """The page on which the set of that rank stands; the first where it is not among the rows."""
     ranks: list[int] = list(rows.values_list("rank", flat=True))
     return ranks.index(rank) // SETS_PER_PAGE + 1 if rank in ranks else 1
@@ -199,19 +208,19 @@ def _page_of(rows: Any, rank: int) -> int:
 @project_page()
 def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int) -> HttpResponse:
     """Leave a set out of the launch with a reason, or take it back."""
-    found = _round(project, round_id)
+    found = _get_round(project, round_id)
     item = found.sets.filter(pk=set_id).first()
     if item is None:
         raise Http404("There is no such set.")
-    back = request.POST.get("act") == "take-back"
-    why = "" if back else request.POST.get("why", "").strip() or USUAL_REASON
+    takes_back = request.POST.get("act") == "take-back"
+    reason = "" if takes_back else request.POST.get("why", "").strip() or DEFAULT_REASON
     try:
-        services.leave_out(item=item, why=why, by=person(request))
+        services.leave_out_set(item=item, reason=reason, by=signed_in_user(request))
     except Refused as error:
         messages.error(request, f"Not done: {error}.")
     else:
-        done = "is launched with the others again" if back else "is left out of the launch"
-        messages.success(request, f"Set {item.rank} {done}.")
+        outcome = "is launched with the others again" if takes_back else "is left out of the launch"
+        messages.success(request, f"Set {item.rank} {outcome}.")
     query = urlencode({"set": item.rank})
     return redirect(f"{reverse('comparison-round', args=[project.slug, found.pk])}?{query}#set-{item.rank}")
 
@@ -220,29 +229,36 @@ def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int
 @project_page()
 def round_skipped(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Show which pairs got no set and why, and how many candidates all pairs had."""
-    found = _round(project, round_id)
+    found = _get_round(project, round_id)
     reason = request.GET.get("reason", "")
     reason = reason if reason in found.skip_counts else ""
-    page = Paginator(round_sets.skipped_of(found, reason), SKIPPED_PER_PAGE).get_page(request.GET.get("page"))
-    texts = collected.by_instance_ids(project, [row.instance for row in page])
-    context = _about(project, found) | {
+    page = Paginator(round_sets.skipped_pairs(found, reason), SKIPPED_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    texts = collected.pairs_by_instance_id(project, [row.instance for row in page])
+    context = _round_context(project, found) | {
         "reason": reason,
         "page": page,
-        "rows": [(row, REASONS.get(row.reason, row.reason), texts.get(row.instance)) for row in page],
+        "rows": [
+            (row, SKIP_REASON_LABELS.get(row.reason, row.reason), texts.get(row.instance)) for row in page
+        ],
         "plot": _plot(found),
     }
     return render(request, "curation/comparison/round_skipped.html", context)
 
 
-def _plot(found: ComparisonRound) -> plots.Histogram | None:
+def _plot(found: ComparisonRound) -> Chart | None:
     """Candidates at the turn of each pair, with the floor."""
-    counts = [float(count) for count in round_sets.candidates_at_turn(found)]
+    counts = [float(count) for count in round_sets.candidate_counts(found)]
     floor = found.options.get("min_candidates")
     if not counts or floor is None:
         return None
     end = max(quantile(counts, 0.95), 1.25 * floor)
-    return plots.histogram(
-        plots.counted(counts, end=end), marks=[(float(floor), f"floor {floor}", True)], unit="candidates"
+    return histogram(
+        bin_counts(counts, end=end),
+        references=[(float(floor), f"minimum {floor}", "target")],
+        unit="candidates",
+        summary="Pairs by number of candidates",
     )
 
 
@@ -253,13 +269,13 @@ def _launch(
     try:
         batch, _ = services.launch_comparison_batch(
             round=found,
-            by=person(request),
+            by=signed_in_user(request),
             limit=form.cleaned_data["units"],
             name=form.cleaned_data["name"],
-            terms=with_funds(form.terms),
-            page=form.page,
+            terms=add_available_funds(form.terms),
+            page=form.judge_page,
             rates=form.rates,
-            once=launch_key(request.POST),
+            idempotency_key=read_idempotency_key(request.POST),
         )
     except Refused as error:
         return error

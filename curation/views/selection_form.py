@@ -5,21 +5,21 @@ from typing import Any, NamedTuple
 from django import forms
 
 from curation.audits.codebook import Choice, Code
-from curation.audits.parsing import from_row
+from curation.audits.parsing import codebook_from_row
 from curation.models import Audit, DatasetVersion
 from curation.records import InvalidInput
-from curation.versions.choices import judgments_since
 from curation.versions.families import family_of
 from curation.versions.selection import AuditChoice, DecisionChoice, Selection
+from curation.versions.selection_filter import count_judgments_since
 from hits.forms.parts import PageForm
 from hits.models import Project
 from validation.models import DecisionRun
 from validation.registry import has_spec, spec_of
 
-AUDITS_OFFERED = 20  # the newest
+MAX_AUDITS = 20  # the newest
 
 
-class _Mark(NamedTuple):
+class _AuditMark(NamedTuple):
     """An answer that an audit's readers can give."""
 
     audit: Audit
@@ -57,18 +57,18 @@ class SelectionForm(PageForm):
     def __init__(self, project: Project, data: Any = None) -> None:
         super().__init__(data, initial={"holds": "all", "readers": 1})
         self.project = project
-        self.runs = runs_of(project)
-        self.marks_of = {
-            f"{audit.pk}:{code.id}:{choice.value}": _Mark(audit, code, choice)
-            for audit in Audit.objects.filter(project=project).order_by("-pk")[:AUDITS_OFFERED]
-            for code in from_row(audit.codebook).codes
+        self.runs = decision_runs(project)
+        self.marks_by_value = {
+            f"{audit.pk}:{code.id}:{choice.value}": _AuditMark(audit, code, choice)
+            for audit in Audit.objects.filter(project=project).order_by("-pk")[:MAX_AUDITS]
+            for code in codebook_from_row(audit.codebook).codes
             for choice in code.choices
         }
         fields: dict[str, Any] = self.fields
-        fields["run"].choices = [("", "–"), *((run.pk, run_words(run)) for run in self.runs)]
+        fields["run"].choices = [("", "–"), *((run.pk, run_label(run)) for run in self.runs)]
         names = {name: spec_of(run.kind).title_of(name) for run in self.runs for name in run.rules}
         fields["dimensions"].choices = list(names.items())
-        fields["marks"].choices = [(value, mark.choice.words) for value, mark in self.marks_of.items()]
+        fields["marks"].choices = [(value, mark.choice.words) for value, mark in self.marks_by_value.items()]
 
     def clean(self) -> dict[str, Any]:
         """See that what was chosen belongs together."""
@@ -85,7 +85,7 @@ class SelectionForm(PageForm):
         """Audits with their codes, and the boxes of each code's answers."""
         boxes: dict[Audit, dict[Code, list[Any]]] = {}
         for box in self["marks"]:
-            mark = self.marks_of[str(box.data["value"])]
+            mark = self.marks_by_value[str(box.data["value"])]
             boxes.setdefault(mark.audit, {}).setdefault(mark.code, []).append(box)
         return [(audit, list(codes.items())) for audit, codes in boxes.items()]
 
@@ -99,14 +99,14 @@ class SelectionForm(PageForm):
                 data["run"], tuple(data["dimensions"]), data["not_judged"], data["undecided"]
             )
         values: dict[tuple[int, str], list[str]] = {}
-        for mark in (self.marks_of[value] for value in data["marks"]):
+        for mark in (self.marks_by_value[value] for value in data["marks"]):
             values.setdefault((mark.audit.pk, mark.code.id), []).append(mark.choice.value)
         readers = data["readers"] or 1
         audits = tuple(AuditChoice(*key, tuple(given), readers) for key, given in values.items())
         return Selection(decisions, audits)
 
 
-def runs_of(project: Project) -> list[DecisionRun]:
+def decision_runs(project: Project) -> list[DecisionRun]:
     """Return the newest decision runs about records that the project's versions hold."""
     types = family_of(project).record_types
     rows = DecisionRun.objects.filter(project=project).order_by("-pk")[:40]
@@ -116,15 +116,15 @@ def runs_of(project: Project) -> list[DecisionRun]:
     ]
 
 
-def run_words(run: DecisionRun) -> str:
+def run_label(run: DecisionRun) -> str:
     """Return a decision run as a list offers it, with what came in since."""
-    since = judgments_since(run)
+    since = count_judgments_since(run)
     late = f"; {since:,} judgments came in since" if since > 0 else ""
     gone = f"; {-since:,} judgments were rejected since" if since < 0 else ""
     return f"Run {run.pk} of {run.decided_at:%-d %b %Y}, {spec_of(run.kind).title.lower()}{late}{gone}"
 
 
-def selection_words(version: DatasetVersion) -> str:
+def describe_selection(version: DatasetVersion) -> str:
     """Return what a version holds as a sentence."""
     try:
         selection = Selection.from_json(version.selection)
@@ -132,9 +132,9 @@ def selection_words(version: DatasetVersion) -> str:
         return str(error)
     if selection.is_everything:
         return "All approved records."
-    said = []
+    parts = []
     if selection.decisions is not None:
-        said.append(_decisions_words(version.project, selection.decisions))
+        parts.append(_describe_decisions(version.project, selection.decisions))
     for audit in selection.audits:
         name = (
             Audit.objects.filter(project=version.project, pk=audit.audit)
@@ -143,24 +143,24 @@ def selection_words(version: DatasetVersion) -> str:
         )
         readers = f"{audit.readers} reader{'' if audit.readers == 1 else 's'}"
         marks = f"{audit.code}: {', '.join(audit.values)}"
-        said.append(f"without what {readers} of audit “{name or audit.audit}” marked {marks}")
-    sentence = "; ".join(said)
-    return f"Approved records {sentence}."
+        parts.append(f"without what {readers} of audit “{name or audit.audit}” marked {marks}")
+    description = "; ".join(parts)
+    return f"Approved records {description}."
 
 
-def _decisions_words(project: Project, choice: DecisionChoice) -> str:
+def _describe_decisions(project: Project, choice: DecisionChoice) -> str:
     run = DecisionRun.objects.filter(project=project, pk=choice.run).first()
     spec = spec_of(run.kind) if run and has_spec(run.kind) else None
     titles = [spec.title_of(name) if spec else name for name in choice.dimensions]
-    since = judgments_since(run) if run else 0
+    since = count_judgments_since(run) if run else 0
     also = [
-        words
-        for kept, words in (
+        label
+        for kept_text, label in (
             (choice.keep_not_judged, "those not judged"),
             (choice.keep_undecided, "undecided ones"),
         )
-        if kept
+        if kept_text
     ]
-    kept = f", with {' and '.join(also)}" if also else ""
+    kept_text = f", with {' and '.join(also)}" if also else ""
     late = f" ({abs(since):,} judgments {'came in' if since > 0 else 'were rejected'} since)" if since else ""
-    return f"accepted by decision run {choice.run}{late} in {', '.join(titles)}{kept}"
+    return f"accepted by decision run {choice.run}{late} in {', '.join(titles)}{kept_text}"

@@ -14,55 +14,55 @@ from django.conf import settings
 from curation.models import Source
 from curation.records import InvalidInput
 from curation.services.source_images import ImportOptions
-from curation.services.sources import TITLES, Wanted
-from curation.sources.folders import Contents, Found, inside, look_through
-from curation.sources.records import SPLITS, WhenMissing
-from curation.sources.vcr import MIN_ENTITIES, unpacked
-from curation.sources.visual_genome import IMAGE_DATA, VisualGenome
+from curation.services.sources import SOURCE_TITLES, CollectionSpec
+from curation.sources.folders import FoundCollection, ImportableContents, resolve_inside, scan_folder
+from curation.sources.records import SPLITS, MissingPolicy
+from curation.sources.vcr import MIN_ENTITIES, find_copy
+from curation.sources.visual_genome import IMAGE_DATA, VisualGenomeSource
 from hits.forms import PageForm
 
-Choices = list[tuple[str, str]]
-LONGEST_LICENCE = 120
-DENSECAP = "densecap_splits.json"
-REGIONS = "region_descriptions.json"
-VISUAL_COMET = frozenset(f"{split}_annots.json" for split in SPLITS)
-NONE = ("", "None")
-ITSELF = "The folder of imports itself"
+ChoiceList = list[tuple[str, str]]
+MAX_LICENCE_LENGTH = 120
+DENSECAP_FILE = "densecap_splits.json"
+REGIONS_FILE = "region_descriptions.json"
+VISUAL_COMET_FILES = frozenset(f"{split}_annots.json" for split in SPLITS)
+NO_CHOICE = ("", "None")
+ROOT_LABEL = "The folder of imports itself"
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ImportOffer:
     """What the server's administrator offers for import; no ``root`` when nothing is.
 
     ``problem`` says why the folder could not be looked through.
     """
 
     root: Path | None
-    contents: Contents
+    contents: ImportableContents
     problem: str = ""
 
 
-def offered() -> Offer:
+def get_import_offer() -> ImportOffer:
     """Return what stands in the folder of imports."""
-    nothing = Contents((), (), (), is_cut=False)
+    empty = ImportableContents((), (), (), is_cut=False)
     root: Path | None = settings.IMPORTS_ROOT
     if root is None:
-        return Offer(None, nothing)
+        return ImportOffer(None, empty)
     try:
-        return Offer(root, look_through(root))
+        return ImportOffer(root, scan_folder(root))
     except InvalidInput as error:
-        return Offer(root, nothing, str(error))
+        return ImportOffer(root, empty, str(error))
 
 
-def lists_in(contents: Contents, *, suffix: str = "") -> list[str]:
+def list_files(contents: ImportableContents, *, suffix: str = "") -> list[str]:
     """Return the files that may be lists, or files of proposals: not those that describe a collection's pictures."""
-    described = {IMAGE_DATA, REGIONS}
+    described = {IMAGE_DATA, REGIONS_FILE}
     return [
         name for name in contents.lists if name.lower().endswith(suffix) and Path(name).name not in described
     ]
 
 
-def _as_choices(names: Iterable[str]) -> Choices:
+def _as_choices(names: Iterable[str]) -> ChoiceList:
     return [(name, name) for name in names]
 
 
@@ -79,37 +79,37 @@ class ImportForm(PageForm):
     )
     licence = forms.CharField(
         required=False,
-        max_length=LONGEST_LICENCE,
+        max_length=MAX_LICENCE_LENGTH,
         label="Licence",
         help_text="Kept with every photo and shown beside it.",
     )
     skip_missing = forms.BooleanField(required=False, label="Go on without pictures that are not there")
     dry_run = forms.BooleanField(required=False)
 
-    def __init__(self, offer: Offer, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id=f"{self.source.value}_%s", **kwargs)
         assert offer.root is not None
         self.root = offer.root
-        self.found = self.found_in(offer.contents)
-        self._choose("folder", [(found.name, self.words(found)) for found in self.found])
+        self.found = self.find_folders(offer.contents)
+        self._choose("folder", [(found.name, self.folder_label(found)) for found in self.found])
         self.fields["folder"].help_text = f"Beneath {self.root} on the server."
-        self._choose("allowed", _as_choices(lists_in(offer.contents)))
+        self._choose("allowed", _as_choices(list_files(offer.contents)))
 
     @property
     def title(self) -> str:
         """The collection's name."""
-        return TITLES[self.source]
+        return SOURCE_TITLES[self.source]
 
     @staticmethod
-    def found_in(contents: Contents) -> Sequence[Found]:
+    def find_folders(contents: ImportableContents) -> Sequence[FoundCollection]:
         """Return the folders that hold this collection."""
         raise NotImplementedError
 
-    def words(self, found: Found) -> str:
+    def folder_label(self, found: FoundCollection) -> str:
         """Return how a folder is named."""
-        return ITSELF if found.name == "." else found.name
+        return ROOT_LABEL if found.name == "." else found.name
 
-    def wanted(self, folder: Path, given: Mapping[str, Any]) -> Wanted:
+    def collection_spec(self, folder: Path, given: Mapping[str, Any]) -> CollectionSpec:
         """Return which copy is meant, and what of it.
 
         Raises:
@@ -122,10 +122,10 @@ class ImportForm(PageForm):
         given: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
-                given["wanted"] = replace(
-                    self.wanted(inside(self.root, given["folder"]), given),
-                    allowed=tuple(self.place(name) for name in given["allowed"]),
-                    missing=WhenMissing.SKIP if given["skip_missing"] else WhenMissing.REFUSE,
+                given["spec"] = replace(
+                    self.collection_spec(resolve_inside(self.root, given["folder"]), given),
+                    allowed=tuple(self.resolve_file(name) for name in given["allowed"]),
+                    missing=MissingPolicy.SKIP if given["skip_missing"] else MissingPolicy.REFUSE,
                     limit=given["limit"],
                     within=str(self.root),
                 )
@@ -133,9 +133,9 @@ class ImportForm(PageForm):
                 raise forms.ValidationError(f"Not started: {error}.") from error
         return given
 
-    def place(self, name: str) -> str:
+    def resolve_file(self, name: str) -> str:
         """Return where a file that was chosen lies; empty when none was."""
-        return str(inside(self.root, name)) if name else ""
+        return str(resolve_inside(self.root, name)) if name else ""
 
     @property
     def options(self) -> ImportOptions:
@@ -143,7 +143,7 @@ class ImportForm(PageForm):
         given = self.cleaned_data
         return ImportOptions(licence=given["licence"], dry_run=given["dry_run"])
 
-    def _choose(self, name: str, choices: Choices, *, preset: Iterable[str] = ()) -> None:
+    def _choose(self, name: str, choices: ChoiceList, *, preset: Iterable[str] = ()) -> None:
         """Offer choices, those chosen whose file has one of the names."""
         field = self.fields[name]
         field.choices = choices  # type: ignore[attr-defined]
@@ -176,33 +176,33 @@ class VisualGenomeForm(ImportForm):
     )
     regions = forms.ChoiceField(required=False, label="Region descriptions")
 
-    def __init__(self, offer: Offer, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
         super().__init__(offer, *args, **kwargs)
-        lists = lists_in(offer.contents)
-        described = [name for name in offer.contents.lists if Path(name).name == REGIONS]
-        one_file = lists_in(offer.contents, suffix=".json")
-        self._choose("splits", [NONE, *_as_choices(one_file)], preset=[DENSECAP])
-        self._choose("regions", [NONE, *_as_choices([*described, *one_file])], preset=[REGIONS])
+        lists = list_files(offer.contents)
+        described = [name for name in offer.contents.lists if Path(name).name == REGIONS_FILE]
+        one_file = list_files(offer.contents, suffix=".json")
+        self._choose("splits", [NO_CHOICE, *_as_choices(one_file)], preset=[DENSECAP_FILE])
+        self._choose("regions", [NO_CHOICE, *_as_choices([*described, *one_file])], preset=[REGIONS_FILE])
         for split in SPLITS:
-            self._choose(split, [NONE, *_as_choices(lists)])
+            self._choose(split, [NO_CHOICE, *_as_choices(lists)])
 
     @staticmethod
-    def found_in(contents: Contents) -> Sequence[Found]:
+    def find_folders(contents: ImportableContents) -> Sequence[FoundCollection]:
         """Return the folders with pictures and ``image_data.json``."""
         return contents.visual_genome
 
-    def wanted(self, folder: Path, given: Mapping[str, Any]) -> VisualGenome:
+    def collection_spec(self, folder: Path, given: Mapping[str, Any]) -> VisualGenomeSource:
         """Return which copy is meant, and its lists."""
         lists = {"": given["splits"]} | {split: given[split] for split in SPLITS}
-        return VisualGenome(
+        return VisualGenomeSource(
             folder=str(folder),
-            regions=self.place(given["regions"]),
-            splits={split: self.place(name) for split, name in lists.items() if name},
+            regions=self.resolve_file(given["regions"]),
+            splits={split: self.resolve_file(name) for split, name in lists.items() if name},
             rest=given["rest"],
         )
 
     @property
-    def names_lists(self) -> bool:
+    def has_split_list(self) -> bool:
         """Whether a list of splits is chosen, as the form stands."""
         return any(self[name].value() for name in ("splits", *SPLITS))
 
@@ -224,24 +224,24 @@ class VcrForm(ImportForm):
         help_text=f"Pictures with fewer are left out. The paper’s is {MIN_ENTITIES}.",
     )
 
-    def __init__(self, offer: Offer, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
         super().__init__(offer, *args, **kwargs)
-        self._choose("allowed", _as_choices(lists_in(offer.contents)), preset=VISUAL_COMET)
+        self._choose("allowed", _as_choices(list_files(offer.contents)), preset=VISUAL_COMET_FILES)
 
     @staticmethod
-    def found_in(contents: Contents) -> Sequence[Found]:
+    def find_folders(contents: ImportableContents) -> Sequence[FoundCollection]:
         """Return the folders with ``vcr1images``."""
         return contents.vcr
 
-    def words(self, found: Found) -> str:
+    def folder_label(self, found: FoundCollection) -> str:
         """Return how a folder is named, with the splits that its annotation files tell."""
         splits = [split for split in SPLITS if f"{split}.jsonl" in found.files]
-        told = f"splits {', '.join(splits)}" if splits else "no annotation files: all become train"
-        return f"{super().words(found)} ({told})"
+        splits_text = f"splits {', '.join(splits)}" if splits else "no annotation files: all become train"
+        return f"{super().folder_label(found)} ({splits_text})"
 
-    def wanted(self, folder: Path, given: Mapping[str, Any]) -> Wanted:
+    def collection_spec(self, folder: Path, given: Mapping[str, Any]) -> CollectionSpec:
         """Return which copy is meant; its annotation files are those in the folder."""
-        return replace(unpacked(folder, {}), min_entities=given["min_entities"])
+        return replace(find_copy(folder, {}), min_entities=given["min_entities"])
 
 
 FORMS: dict[Source, type[ImportForm]] = {form.source: form for form in (VisualGenomeForm, VcrForm)}

@@ -1,6 +1,6 @@
 """Where a project's images came from, and what imports more: commands, and a form over a folder of the server."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -10,19 +10,20 @@ from django.views.decorators.http import require_POST, require_safe
 
 from curation.models import Source
 from curation.selectors.sources import SPLITS, SourceRow, entity_counts, images_by_source, import_jobs
-from curation.services.sources import TITLES, request_import
+from curation.services.sources import SOURCE_TITLES, request_source_import
 from curation.sources.vcr import MIN_ENTITIES
-from curation.views.source_forms import FORMS, ImportForm, Offer, offered
+from curation.views.source_forms import FORMS, ImportForm, ImportOffer, get_import_offer
+from hits.charts.chart import Chart
+from hits.charts.histograms import bar_chart
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import person
-from validation.domain.reports import plots
+from hits.views.who import signed_in_user
 
-JOBS_SHOWN = 10
-PROBLEMS_SHOWN = 5
-OTHER = "Other ways"
+MAX_JOBS = 10
+MAX_PROBLEMS = 5
+OTHER_TITLE = "Other ways"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,78 +32,84 @@ class ImportCommand:
 
     title: str
     about: str
-    line: str
+    command: str
 
 
 @require_safe
 @project_page()
 def sources(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what was imported, by collection and split, the last imports, and what starts another one."""
-    offer = offered()
+    offer = get_import_offer()
     form = _form_class(request.GET.get("collection", ""), offer)(offer) if offer.root else None
-    return _page(request, project, offer, form)
+    return _render_page(request, project, offer, form)
 
 
 @require_POST
 @project_page()
 def start_import(request: HttpRequest, project: Project, source: str) -> HttpResponse:
     """Queue the import of a collection that stands in the folder of imports, or a look at it."""
-    offer = offered()
+    offer = get_import_offer()
     if source not in set(Source) or offer.root is None:
         raise Http404("There is no such page.")
     form = FORMS[Source(source)](offer, request.POST)
     if not form.is_valid():
-        return _page(request, project, offer, form, status=400)
+        return _render_page(request, project, offer, form, status=400)
     try:
-        job = request_import(
-            project=project, wanted=form.cleaned_data["wanted"], options=form.options, by=person(request)
+        job = request_source_import(
+            project=project,
+            spec=form.cleaned_data["spec"],
+            options=form.options,
+            by=signed_in_user(request),
         )
     except Refused as error:
         form.add_error(None, f"Not started: {error}.")
-        return _page(request, project, offer, form, status=400)
-    stores = (
+        return _render_page(request, project, offer, form, status=400)
+    message = (
         "The import is queued." if not form.options.dry_run else "A look is queued. Nothing will be stored."
     )
-    messages.success(request, stores)
+    messages.success(request, message)
     return redirect("job-detail", job.pk)
 
 
-def _form_class(collection: str, offer: Offer) -> type[ImportForm]:
+def _form_class(collection: str, offer: ImportOffer) -> type[ImportForm]:
     """The form of the collection that is asked for, else of the first that stands there."""
     if collection in set(Source):
         return FORMS[Source(collection)]
-    standing = [form for form in FORMS.values() if form.found_in(offer.contents)]
-    return next(iter([*standing, *FORMS.values()]))
+    available = [form for form in FORMS.values() if form.find_folders(offer.contents)]
+    return next(iter([*available, *FORMS.values()]))
 
 
-def _page(
-    request: HttpRequest, project: Project, offer: Offer, form: ImportForm | None, *, status: int = 200
+def _render_page(
+    request: HttpRequest, project: Project, offer: ImportOffer, form: ImportForm | None, *, status: int = 200
 ) -> HttpResponse:
     rows = images_by_source(project)
     entities, without = entity_counts(project)
-    jobs = import_jobs(project, JOBS_SHOWN)
+    jobs = import_jobs(project, MAX_JOBS)
     context = {
         "project": project,
         "section": "curation",
         "tab": "sources",
         "rows": [_row(row) for row in rows],
-        "totals": [(_split(split), sum(row.counts[at] for row in rows)) for at, split in enumerate(SPLITS)],
+        "totals": [
+            (_split_label(split), sum(row.counts[index] for row in rows))
+            for index, split in enumerate(SPLITS)
+        ],
         "images": sum(row.total for row in rows),
-        "described": _described(rows),
+        "described": _count_described(rows),
         "plot": _plot(entities),
         "counted": sum(entities),
         "uncounted": without,
         "open_jobs": [job for job in jobs if job.state in OPEN_JOB_STATES],
-        "ended": [(job, _words(job)) for job in jobs if job.state not in OPEN_JOB_STATES],
-        "commands": commands(project),
+        "ended": [(job, _result_row(job)) for job in jobs if job.state not in OPEN_JOB_STATES],
+        "commands": import_commands(project),
         "offer": offer,
         "form": form,
-        "collections": [(source.value, TITLES[source]) for source in FORMS],
+        "collections": [(source.value, SOURCE_TITLES[source]) for source in FORMS],
     }
     return render(request, "curation/sources/sources.html", context, status=status)
 
 
-def commands(project: Project) -> list[ImportCommand]:
+def import_commands(project: Project) -> list[ImportCommand]:
     """Return the command lines for this project, with folders to put in."""
     return [
         ImportCommand(
@@ -124,35 +131,34 @@ def commands(project: Project) -> list[ImportCommand]:
 
 def _row(row: SourceRow) -> dict[str, Any]:
     """One collection as the table shows it, each count with the name of its split."""
-    title = TITLES[Source(row.source)] if row.source else OTHER
-    cells = [(_split(split), count) for split, count in zip(SPLITS, row.counts, strict=True)]
+    title = SOURCE_TITLES[Source(row.source)] if row.source else OTHER_TITLE
+    cells = [(_split_label(split), count) for split, count in zip(SPLITS, row.counts, strict=True)]
     return {"title": title, "cells": cells, "total": row.total}
 
 
-def _split(split: str) -> str:
+def _split_label(split: str) -> str:
     return split.capitalize() or "No split"
 
 
-def _described(rows: list[SourceRow]) -> int:
+def _count_described(rows: list[SourceRow]) -> int:
     """How many images have a collection's own record."""
     return sum(row.total for row in rows if row.source)
 
 
-def _plot(entities: list[int]) -> plots.Histogram | None:
+def _plot(entities: list[int]) -> Chart | None:
     if not any(entities):
         return None
-    marks = [(float(MIN_ENTITIES), f"the paper’s least, {MIN_ENTITIES}", True)]
-    plot = plots.histogram({"width": 1, "counts": entities}, marks=marks, unit="entities")
-    assert plot is not None
-    numbers = [number for number, count in enumerate(entities) if count]
-    last = len(entities) - 1
-    words = [f"{number} or more entities" if number == last else f"{number} entities" for number in numbers]
-    return replace(
-        plot, bins=[replace(item, words=text) for item, text in zip(plot.bins, words, strict=True)]
+    return bar_chart(
+        entities,
+        summary="Photos by number of entities",
+        x_label="entities in a photo; the last bar holds all with more",
+        unit="Photos",
+        threshold=MIN_ENTITIES,
+        threshold_label=f"minimum in the paper: {MIN_ENTITIES}",
     )
 
 
-def _words(job: Job) -> dict[str, Any]:
+def _result_row(job: Job) -> dict[str, Any]:
     """What came of an import, as its row of the list tells it."""
     result = job.result
     if not result:
@@ -166,6 +172,6 @@ def _words(job: Job) -> dict[str, Any]:
         "left_out": sum(result["left_out"].values()),
         "splits": [(split, result["splits"][split]) for split in SPLITS if split in result["splits"]],
         "warning": result.get("warning", ""),  # imports of earlier releases have none
-        "problems": result["problems"][:PROBLEMS_SHOWN],
-        "more": max(0, result["skipped"] - PROBLEMS_SHOWN),
+        "problems": result["problems"][:MAX_PROBLEMS],
+        "more": max(0, result["skipped"] - MAX_PROBLEMS),
     }

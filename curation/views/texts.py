@@ -13,25 +13,23 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from curation.models import AnalysisKind, Pair, TextAnalysis
+from curation.models import AnalysisKind, TextAnalysis
 from curation.selectors import pairs as collected
 from curation.selectors import texts as stored
 from curation.selectors.texts import QueuedText
 from curation.services import splits_in_use
 from curation.services import texts as services
-from curation.views import texts_charts as charts
+from curation.views import text_sections as sections
 from curation.views.texts_forms import FORMS, AnalysisForm, ReadingForm
-from hits.domain.files.csv_download import csv_lines, words
+from hits.domain.files.csv_download import csv_lines, escape_formula
 from hits.models import Job, Project
-from hits.selectors.images.images import facts
+from hits.selectors.images.images import image_facts
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
 PER_PAGE = 20
-NEARLY_THE_SAME = 0.8  # cosine of sentence vectors; a group with less alike texts was joined to reach a share
 EARLIER_SHOWN = 20
-COPIES_SHOWN = 8
 WORDS = {
     AnalysisKind.DUPLICATES: "Copies and near-copies",
     AnalysisKind.TOPICS: "Topics",
@@ -55,7 +53,7 @@ View = Callable[..., HttpResponseBase]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class AnalysisSection:
     """One analysis on the page: its form, its newest result, and its job where that is open or went wrong."""
 
     kind: str
@@ -63,7 +61,7 @@ class Section:
     form: AnalysisForm
     latest: TextAnalysis | None
     job: Job | None
-    facts: dict[str, Any]
+    summary: sections.Section | None
 
 
 @require_safe
@@ -87,7 +85,7 @@ def run(request: HttpRequest, project: Project, kind: str) -> HttpResponse:
         services.request_analysis(
             project=project,
             options=form.options,
-            by=person(request),
+            by=signed_in_user(request),
         )
     except Refused as error:
         messages.error(request, f"Not started: {str(error).rstrip('.')}.")
@@ -101,14 +99,14 @@ def _page(
 ) -> HttpResponse:
     latest, jobs = stored.latest_by_kind(project), stored.text_jobs(project)
     splits = splits_in_use(project)
-    sections = [
-        Section(
+    analyses = [
+        AnalysisSection(
             kind=kind.value,
             title=WORDS[kind],
             form=form if form is not None and form.kind is kind else FORMS[kind](splits),
             latest=latest.get(kind),
             job=jobs.get(kind),
-            facts=_facts(project, latest[kind]) if kind in latest else {},
+            summary=sections.summary(project, latest[kind], WORDS[kind]) if kind in latest else None,
         )
         for kind in WORDS
     ]
@@ -117,29 +115,15 @@ def _page(
         "project": project,
         "section": "curation",
         "tab": "texts",
-        "sections": sections,
-        "jobs": [job for job in jobs.values() if stored.is_open(job)],
-        "pairs": collected.accepted(project).count(),
+        "analyses": analyses,
+        "jobs": [job for job in jobs.values() if stored.is_job_open(job)],
+        "pairs": collected.accepted_pairs(project).count(),
         "earlier": [
             (row, WORDS[AnalysisKind(row.kind)])
-            for row in stored.finished(project).defer("result").exclude(pk__in=shown)[:EARLIER_SHOWN]
+            for row in stored.finished_analyses(project).defer("result").exclude(pk__in=shown)[:EARLIER_SHOWN]
         ],
     }
     return render(request, "curation/texts/texts.html", context, status=status)
-
-
-def _facts(project: Project, row: TextAnalysis) -> dict[str, Any]:
-    """What the page shows of a result beside its numbers."""
-    if row.kind == AnalysisKind.DUPLICATES:
-        return {"copies": _copies(project, row, row.result["copies"][:COPIES_SHOWN])}
-    if row.kind == AnalysisKind.TOPICS:
-        return {"flow": charts.flow(row.result)}
-    if row.kind == AnalysisKind.CAPTIONS:
-        return {"chart": charts.overlaid(row.result)}
-    return {
-        "bars": charts.score_bars(row.result["bins"]),
-        "counts": stored.reading_counts(stored.toxicity_queue(row)),
-    }
 
 
 def analysis_page(view: View) -> View:
@@ -148,7 +132,7 @@ def analysis_page(view: View) -> View:
     @project_page()
     @wraps(view)
     def wrapped(request: HttpRequest, project: Project, analysis_id: int) -> HttpResponseBase:
-        row = stored.finished(project).filter(pk=analysis_id).first()
+        row = stored.finished_analyses(project).filter(pk=analysis_id).first()
         if row is None:
             raise Http404("There is no such page.")
         return view(request, project, row)
@@ -160,116 +144,47 @@ def analysis_page(view: View) -> View:
 @analysis_page
 def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpResponse:
     """Show all that an analysis found."""
-    context = {
+    context: dict[str, Any] = {
         "project": project,
         "section": "curation",
         "tab": "texts",
         "analysis": row,
-        "result": row.result,
         "title": WORDS[AnalysisKind(row.kind)],
+        "asides": sections.options_and_provenance(row),
     }
-    more = {
-        AnalysisKind.DUPLICATES: _duplicates,
-        AnalysisKind.TOPICS: _topics,
-        AnalysisKind.TOXICITY: _queue,
-        AnalysisKind.CAPTIONS: _captions,
-    }[AnalysisKind(row.kind)](request, project, row)
-    return render(request, f"curation/texts_{row.kind}.html", context | more)
+    if row.kind == AnalysisKind.TOXICITY:
+        queue = _queue(request, row)
+        context["asides"].insert(0, sections.toxicity_aside(row, queue["counts"]))
+        context["parts"] = [sections.toxicity_scores(row)]
+        return render(request, "curation/texts/toxicity.html", context | queue)
+    rows, build = {
+        AnalysisKind.DUPLICATES: ("groups", sections.duplicate_sections),
+        AnalysisKind.TOPICS: ("examples", sections.topic_sections),
+        AnalysisKind.CAPTIONS: ("nearest", sections.caption_sections),
+    }[AnalysisKind(row.kind)]
+    context["page"] = page = Paginator(row.result[rows], PER_PAGE).get_page(request.GET.get("page"))
+    context["parts"], asides = build(project, row, page)
+    context["asides"] = asides + context["asides"]
+    return render(request, "curation/texts/analysis.html", context)
 
 
-def _duplicates(request: HttpRequest, project: Project, row: TextAnalysis) -> dict[str, Any]:
-    page = Paginator(row.result["groups"], PER_PAGE).get_page(request.GET.get("page"))
-    known = stored.pairs_by_pk(
-        project, {pk for group in page for pk in (group["kept"], *group["members"], *group.get("pair", ()))}
-    )
-    groups = [
-        {
-            "size": group["size"],
-            "kept": _text(known, group["kept"], row),
-            "others": [_text(known, pk, row) for pk in group["members"] if pk != group["kept"]],
-            "more": group["size"] - len(set(group["members"]) | {group["kept"]}),
-            "cosine": group.get("cosine"),
-            "joined": row.options.get("distance") is None and group.get("cosine", 1) < NEARLY_THE_SAME,
-            "pair": [_text(known, pk, row) for pk in group.get("pair", ())],
-        }
-        for group in page
-    ]
-    copies = _copies(project, row, row.result["copies"]) if page.number == 1 else []
-    return {"page": page, "groups": groups, "copies": copies}
-
-
-def _copies(project: Project, row: TextAnalysis, copies: list[list[int]]) -> list[dict[str, Any]]:
-    """Texts that occur more than once, with a bar and the cap's place on it."""
-    known = stored.pairs_by_pk(project, [pk for pk, _ in copies])
-    most = max((count for _, count in copies), default=1)
-    return [
-        {
-            "text": _text(known, pk, row),
-            "count": count,
-            "over": max(0, count - row.options["cap"]),
-            "width": charts.share(count, most),
-            "kept": charts.share(min(count, row.options["cap"]), most),
-        }
-        for pk, count in copies
-    ]
-
-
-def _text(known: dict[int, Pair], pk: int, row: TextAnalysis) -> str:
-    return str(getattr(known[pk], row.options["field"])) if pk in known else "(its photo was taken down)"
-
-
-def _topics(request: HttpRequest, project: Project, row: TextAnalysis) -> dict[str, Any]:
-    page = Paginator(row.result["examples"], PER_PAGE).get_page(request.GET.get("page"))
-    known = stored.pairs_by_pk(project, {pk for cell in page for pk in cell["pairs"]})
-    cells = [
-        {
-            "clue": row.result["clues"]["topics"][cell["clue"]]["words"][:4],
-            "inference": row.result["inferences"]["topics"][cell["inference"]]["words"][:4],
-            "count": row.result["flow"][cell["clue"]][cell["inference"]],
-            "chance": row.result["times_chance"][cell["clue"]][cell["inference"]],
-            "pairs": [known[pk] for pk in cell["pairs"] if pk in known],
-        }
-        for cell in page
-    ]
-    heat = charts.heat(row.result)
-    topics = row.result["clues"]["topics"]
-    return {
-        "page": page,
-        "cells": cells,
-        "flow": charts.flow(row.result),
-        "heat": list(zip(topics, heat, strict=True)),
-        "kinds": (("Clues", row.result["clues"]), ("Inferences", row.result["inferences"])),
-    }
-
-
-def _captions(request: HttpRequest, project: Project, row: TextAnalysis) -> dict[str, Any]:
-    page = Paginator(row.result["nearest"], PER_PAGE).get_page(request.GET.get("page"))
-    known = stored.pairs_by_pk(project, [item["pair"] for item in page])
-    nearest = [
-        (known[item["pair"]], facts(known[item["pair"]].image), item)
-        for item in page
-        if item["pair"] in known
-    ]
-    return {"page": page, "nearest": nearest, "chart": charts.overlaid(row.result)}
-
-
-def _queue(request: HttpRequest, project: Project, row: TextAnalysis) -> dict[str, Any]:
+def _queue(request: HttpRequest, row: TextAnalysis) -> dict[str, Any]:
     queue = stored.toxicity_queue(row)
     wanted = request.GET.get("at", "")
     places = {str(item.score.pk): place for place, item in enumerate(queue)}
-    unread = (place for place, item in enumerate(queue) if item.reading is None)
+    unread = (place for place, item in enumerate(queue) if item.review is None)
     at = places.get(wanted, next(unread, 0))
     here = queue[at] if queue else None
     return {
         "queue": queue,
-        "counts": stored.reading_counts(queue),
+        "counts": stored.count_reviews(queue),
         "here": here,
         "place": at + 1,
         "before": queue[at - 1] if at else None,
         "after": queue[at + 1] if at + 1 < len(queue) else None,
         "texts": _marked(here) if here else [],
-        "image": facts(here.score.observation.image) if here else None,
-        "bars": charts.score_bars(row.result["bins"]),
+        "image": image_facts(here.score.observation.image) if here else None,
+        "note": sections.scorer_note(row),
     }
 
 
@@ -308,16 +223,16 @@ def read(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpRespo
             request, "Not kept: choose concern or no concern, with a note of 400 characters or fewer."
         )
         return redirect(f"{here}?at={item.score.pk}")
-    services.record_reading(
+    services.record_review(
         observation=item.score.observation,
         field=item.score.field,
         is_concern=form.cleaned_data["concern"] == "yes",
         note=form.cleaned_data["note"],
-        by=person(request),
+        by=signed_in_user(request),
     )
     at = queue.index(item)
     following = queue[at + 1 :] + queue[:at]
-    unread = next((other for other in following if other.reading is None), item)
+    unread = next((other for other in following if other.review is None), item)
     return redirect(f"{here}?at={unread.score.pk}")
 
 
@@ -339,7 +254,7 @@ def export(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpRes
         reply["Content-Disposition"] = f'attachment; filename="{name}.json"'
         return reply
     queue = stored.toxicity_queue(row)
-    letters = stored.reader_letters(queue)
+    letters = stored.reviewer_letters(queue)
     lines = csv_lines(COLUMNS, (_csv_row(item, letters) for item in queue))
     reply = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     reply["Content-Disposition"] = f'attachment; filename="{name}.csv"'
@@ -347,12 +262,12 @@ def export(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpRes
 
 
 def _csv_row(item: QueuedText, letters: Mapping[int, str]) -> tuple[object, ...]:
-    score, pair, reading = item.score, item.score.observation, item.reading
+    score, pair, reading = item.score, item.score.observation, item.review
     text = getattr(pair, score.field)
     found = [text[match["start"] : match["end"]] for match in score.detail.get("matches", [])]
     said = ("", "", "", "")
     if reading is not None:
         verdict = "concern" if reading.is_concern else "no concern"
-        said = (verdict, words(reading.note), letters[reading.by_id], reading.at.isoformat())
-    head = (item.split, pair.instance_id, score.field, score.score, words(" ".join(found)))
-    return (*head, words(pair.clue), words(pair.inference), *said)
+        said = (verdict, escape_formula(reading.note), letters[reading.by_id], reading.at.isoformat())
+    head = (item.split, pair.instance_id, score.field, score.score, escape_formula(" ".join(found)))
+    return (*head, escape_formula(pair.clue), escape_formula(pair.inference), *said)

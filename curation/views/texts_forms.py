@@ -10,17 +10,17 @@ from curation.features.encoder import is_hub_id
 from curation.models import AnalysisKind, PairText
 from curation.services.texts import (
     FROM_FILE,
-    LARGEST_FILE,
+    MAX_FILE_BYTES,
+    MAX_QUEUED,
+    MAX_TOPICS,
     MODEL_PREFIX,
-    MOST_QUEUED,
-    MOST_TOPICS,
     WORD_LIST,
+    AnalysisOptions,
     CaptionOptions,
     DuplicateOptions,
-    Options,
     TopicOptions,
     ToxicityOptions,
-    keep_file,
+    store_file,
 )
 from curation.texts.captions import Measure
 from hits.forms import PageForm
@@ -32,6 +32,8 @@ class AnalysisForm(PageForm):
     """What all of them ask: which split, and the seed."""
 
     kind: ClassVar[AnalysisKind]
+    action: ClassVar[str]  # the button
+    purpose: ClassVar[str]  # what the page says before the first analysis
     seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="Equal seeds, equal results.")
     split = forms.ChoiceField(required=False, label="Split")
 
@@ -46,7 +48,7 @@ class AnalysisForm(PageForm):
         self.order_fields([*(name for name in self.fields if name not in asked_last), *asked_last])
 
     @property
-    def options(self) -> Options:
+    def options(self) -> AnalysisOptions:
         """The options; the form has to be valid.
 
         Raises:
@@ -57,21 +59,26 @@ class AnalysisForm(PageForm):
     def clean_upload(self) -> UploadedFile | None:
         """Refuse a file that is too large before it is read."""
         upload: UploadedFile | None = self.cleaned_data["upload"]
-        if upload is not None and (upload.size or 0) > LARGEST_FILE:
-            raise forms.ValidationError(f"Use a file of {LARGEST_FILE // 2**20} MiB or less.")
+        if upload is not None and (upload.size or 0) > MAX_FILE_BYTES:
+            raise forms.ValidationError(f"Use a file of {MAX_FILE_BYTES // 2**20} MiB or less.")
         return upload
 
     def _kept(self) -> dict[str, str]:
         upload = self.cleaned_data.pop("upload", None)
         if upload is None:
             return {}
-        return {"file": keep_file(data=upload.read()), "file_name": str(upload.name)[:120]}
+        return {"file": store_file(data=upload.read()), "file_name": str(upload.name)[:120]}
 
 
 class DuplicatesForm(AnalysisForm):
     """How copies and near-copies are looked for."""
 
     kind = AnalysisKind.DUPLICATES
+    action = "Find copies"
+    purpose = (
+        "Texts that are copied word for word, and groups of texts that say nearly the same. The analysis also counts "
+        "the texts that soft de-duplication would leave out of comparison sets."
+    )
     field = forms.ChoiceField(
         choices=[(field.value, f"{field.value.capitalize()}s") for field in reversed(PairText)], label="Texts"
     )
@@ -105,9 +112,13 @@ class TopicsForm(AnalysisForm):
     """How topics are fitted."""
 
     kind = AnalysisKind.TOPICS
+    action = "Find topics"
+    purpose = (
+        "Topics of clues and of inferences, and which topic of clues leads to which topic of inferences."
+    )
     topics = forms.IntegerField(
         min_value=2,
-        max_value=MOST_TOPICS,
+        max_value=MAX_TOPICS,
         initial=10,
         label="Topics",
         help_text="As many of clues, and as many of inferences.",
@@ -133,6 +144,10 @@ class ToxicityForm(AnalysisForm):
     """Which texts are scored, and by what."""
 
     kind = AnalysisKind.TOXICITY
+    action = "Score texts"
+    purpose = (
+        "The texts that a scorer finds most toxic, in a queue for a person to review. Most are harmless."
+    )
     scorer = forms.ChoiceField(
         choices=[
             (WORD_LIST, "The built-in word list (no model)"),
@@ -163,7 +178,7 @@ class ToxicityForm(AnalysisForm):
     )
     top = forms.IntegerField(
         min_value=1,
-        max_value=MOST_QUEUED,
+        max_value=MAX_QUEUED,
         initial=50,
         label="To be read, of each split",
         help_text="The highest scores.",
@@ -196,6 +211,11 @@ class CaptionsForm(AnalysisForm):
     """Which captions pairs are compared with."""
 
     kind = AnalysisKind.CAPTIONS
+    action = "Compare with captions"
+    purpose = (
+        "How similar clues and inferences are to literal captions of the same photo. Clues should be similar, "
+        "inferences should not."
+    )
     source = forms.ChoiceField(
         choices=[
             ("auto", "Region descriptions, else alternative text"),

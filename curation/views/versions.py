@@ -18,25 +18,25 @@ from curation import services
 from curation.models import DatasetVersion
 from curation.selectors import versions as stored
 from curation.selectors.jobs import SEAL, latest_job
-from curation.selectors.rounds import rounds_in
-from curation.selectors.scorers import trained_on
-from curation.versions.difference import difference
+from curation.selectors.rounds import sealed_rounds
+from curation.selectors.scorers import version_scorers
+from curation.versions.difference import compare_rows
 from curation.versions.export import MANIFEST, sealed_text
 from curation.versions.families import family_of, family_of_version
 from curation.versions.family import Family, Part
 from curation.versions.seal import seal_sha256
 from curation.versions.splits import Split
 from curation.views.forms import VersionForm
-from curation.views.selection_form import SelectionForm, selection_words
+from curation.views.selection_form import SelectionForm, describe_selection
 from hits.domain.states import OPEN_JOB_STATES, Role
 from hits.models import Project
-from hits.selectors.roles import visitor_may
+from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
 from hits.views.access import check_access, project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
-CHECKED_AT_ONCE = 2000  # rows whose seal is checked while the page is made
-FILES = {
+MAX_INLINE_ROWS = 2000  # rows whose seal is checked while the page is made
+FILE_LABELS = {
     "manifest.json": "Manifest of the files",
     "seal.jsonl": "Seal, one line a row",
     "annotators.jsonl": "Keyed hashes of the workers",
@@ -78,7 +78,7 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
                     project=project,
                     name=form.cleaned_data["name"],
                     note=form.cleaned_data["note"],
-                    by=person(request),
+                    by=signed_in_user(request),
                     selection=chosen.selection,
                 )
                 return redirect("version", version.pk)
@@ -89,8 +89,8 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
         "project": project,
         "section": "versions",
         "parts": family.parts,
-        "held": get_text_list([part.words[1] for part in family.parts if part.record_type], "and"),
-        "rows": [(version, _counts(version, family)) for version in stored.versions(project)],
+        "held": get_text_list([part.nouns[1] for part in family.parts if part.record_type], "and"),
+        "rows": [(version, _count_cells(version, family)) for version in stored.versions(project)],
         "form": form,
         "chosen": chosen,
     }
@@ -103,31 +103,31 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
     """Show a version: what changed, its seal, its statistics, its files."""
     project = version.project
     job = latest_job(project, SEAL)
-    mine = job is not None and job.args.get("version") == version.pk
+    is_own_job = job is not None and job.args.get("version") == version.pk
     family = family_of_version(version)
     context: dict[str, Any] = {
         "project": project,
         "section": "versions",
         "version": version,
         "versions": [
-            (other, family.rows_in_words(_counts_by_part(other, family)))
+            (other, family.describe_rows(_counts_by_part(other, family)))
             for other in stored.versions(project)
         ],
         "family": family,
-        "words": family.words,
+        "row_nouns": family.row_nouns,
         "row_templates": family.row_templates,
         "statistics_templates": family.statistics_templates,
-        "selection": selection_words(version),
-        "may_seal": visitor_may(request, project, Role.ADMIN),
-        "job": job if mine and job is not None and job.state in OPEN_JOB_STATES else None,
-        "failed": job if mine and job is not None and job.error else None,
+        "selection": describe_selection(version),
+        "may_seal": visitor_has_role(request, project, Role.ADMIN),
+        "job": job if is_own_job and job is not None and job.state in OPEN_JOB_STATES else None,
+        "failed": job if is_own_job and job is not None and job.error else None,
     }
-    context |= _sealed(version) if version.is_sealed else _draft(version)
-    context |= _changes(family, context)
+    context |= _sealed_context(version) if version.is_sealed else _draft_context(version)
+    context |= _changes_context(family, context)
     return render(request, "curation/versions/version.html", context)
 
 
-def _counts(version: DatasetVersion, family: Family) -> list[int | str]:
+def _count_cells(version: DatasetVersion, family: Family) -> list[int | str]:
     """How many rows of each part a version holds; dashes while it is a draft."""
     found = _counts_by_part(version, family)
     return [found.get(part.name, "–") for part in family.parts]
@@ -137,18 +137,18 @@ def _counts_by_part(version: DatasetVersion, family: Family) -> Mapping[str, int
     return family.counts(version.statistics) if version.is_sealed else {}
 
 
-def _changes(family: Family, contents: Mapping[str, Any]) -> dict[str, Any]:
+def _changes_context(family: Family, contents: Mapping[str, Any]) -> dict[str, Any]:
     """Return what changed as the page shows it: each part before and after, and what would be sealed."""
     change = contents.get("change", {"before": 0, "after": 0})
     # What was counted before there were several parts says nothing of them.
-    parts = contents.get("parts") or {family.main.name: (change["before"], change["after"])}
+    parts = contents.get("parts") or {family.main_part.name: (change["before"], change["after"])}
     counts = {name: after for name, (_, after) in parts.items()}
     rows = contents.get("rows", 0)
     return {
-        "sides": [(*parts.get(part.name, (0, 0)), part.words[1]) for part in family.compared],
-        "would_hold": family.rows_in_words(counts)
+        "sides": [(*parts.get(part.name, (0, 0)), part.nouns[1]) for part in family.compared_parts],
+        "would_hold": family.describe_rows(counts)
         if "change" in contents
-        else f"{rows} {family.words[0] if rows == 1 else family.words[1]}",
+        else f"{rows} {family.row_nouns[0] if rows == 1 else family.row_nouns[1]}",
     }
 
 
@@ -158,15 +158,15 @@ def _part_counts(version: DatasetVersion, statistics: dict[str, Any]) -> list[tu
     return [(part, found.get(part.name, 0)) for part in family.parts]
 
 
-def _sealed(version: DatasetVersion) -> dict[str, Any]:
-    earlier = stored.sealed_before(version)
-    parts = [part.name for part in family_of_version(version).compared]
-    change = difference(stored.row_hashes(earlier, parts), stored.row_hashes(version, parts))
-    small = version.rows.count() <= CHECKED_AT_ONCE
+def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
+    earlier = stored.previous_sealed_version(version)
+    parts = [part.name for part in family_of_version(version).compared_parts]
+    change = compare_rows(stored.row_hashes(earlier, parts), stored.row_hashes(version, parts))
+    small = version.rows.count() <= MAX_INLINE_ROWS
     return {
         "statistics": version.statistics,
         "counts": _part_counts(version, version.statistics),
-        "exclusions": _exclusions(version, version.exclusions),
+        "exclusions": _exclusion_rows(version, version.exclusions),
         "hash_lines": _hash_lines(version.manifest_sha256),
         "verified": small and seal_sha256(sealed_text(version)) == version.manifest_sha256,
         "checked": small,
@@ -174,13 +174,15 @@ def _sealed(version: DatasetVersion) -> dict[str, Any]:
         "change": change.counts(),
         "parts": change.parts,
         "changes": services.changed_rows(change, version, earlier),
-        "files": _files(version),
-        "rounds": [one | {"of": _splits_in_words(one)} for one in rounds_in(version)],
-        "scorers": trained_on(version),
+        "files": _file_rows(version),
+        "rounds": [
+            sealed_round | {"of": _describe_splits(sealed_round)} for sealed_round in sealed_rounds(version)
+        ],
+        "scorers": version_scorers(version),
     }
 
 
-def _draft(version: DatasetVersion) -> dict[str, Any]:
+def _draft_context(version: DatasetVersion) -> dict[str, Any]:
     """What the version would be if it were sealed now."""
     try:
         found = services.draft_contents(version)
@@ -196,24 +198,24 @@ def _draft(version: DatasetVersion) -> dict[str, Any]:
         }
     summary = found.summary
     return summary | {
-        "exclusions": _exclusions(version, summary["exclusions"]),
+        "exclusions": _exclusion_rows(version, summary["exclusions"]),
         "counts": _part_counts(version, summary["statistics"]),
-        "earlier": stored.sealed_before(version),
+        "earlier": stored.previous_sealed_version(version),
     }
 
 
-def _exclusions(version: DatasetVersion, counts: dict[str, int]) -> list[tuple[str, int]]:
-    words = family_of_version(version).all_exclusion_words()
-    return [(_capitalised(words.get(reason, reason)), count) for reason, count in counts.items()]
+def _exclusion_rows(version: DatasetVersion, counts: dict[str, int]) -> list[tuple[str, int]]:
+    labels = family_of_version(version).all_exclusion_labels()
+    return [(_capitalise(labels.get(reason, reason)), count) for reason, count in counts.items()]
 
 
-def _capitalised(words: str) -> str:
-    return words[:1].upper() + words[1:]
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
-def _splits_in_words(said: dict[str, Any]) -> str:
+def _describe_splits(sealed_round: dict[str, Any]) -> str:
     """The splits that a round's ratings are of; empty where there is nothing to tell apart, or nothing is said."""
-    splits = said.get("splits", [])
+    splits = sealed_round.get("splits", [])
     if splits in ([], [Split.NONE]):
         return ""
     return get_text_list([name or "photos without a split" for name in splits], "and")
@@ -225,16 +227,16 @@ def _hash_lines(value: str) -> list[str]:
     return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
 
 
-def _files(version: DatasetVersion) -> list[dict[str, Any]]:
+def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
     """Name, words and size of the files that were written; empty until somebody asks for them."""
     try:
         manifest = json.loads((services.export_path(version) / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return []
-    known = {**FILES, **family_of_version(version).file_words}
-    usual = known.get("", "Rows, one line each")
+    known = {**FILE_LABELS, **family_of_version(version).file_labels}
+    default = known.get("", "Rows, one line each")
     return [
-        {"name": file["name"], "words": known.get(file["name"], usual), "bytes": file["bytes"]}
+        {"name": file["name"], "words": known.get(file["name"], default), "bytes": file["bytes"]}
         for file in manifest["files"]
     ]
 
@@ -244,7 +246,7 @@ def _files(version: DatasetVersion) -> list[dict[str, Any]]:
 def version_plan(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
     """Queue the computing of what a draft would hold."""
     try:
-        services.request_plan(version=version, by=person(request))
+        services.request_plan(version=version, by=signed_in_user(request))
     except Refused as error:
         messages.error(request, f"Not counted: {str(error).rstrip('.')}.")
     return redirect("version", version.pk)
@@ -255,7 +257,7 @@ def version_plan(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
 def version_seal(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
     """Queue the sealing of a draft."""
     try:
-        services.request_seal(version=version, by=person(request))
+        services.request_seal(version=version, by=signed_in_user(request))
     except Refused as error:
         messages.error(request, f"Not sealed: {str(error).rstrip('.')}.")
     else:
@@ -267,7 +269,7 @@ def version_seal(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
 @version_page()
 def version_download(request: HttpRequest, version: DatasetVersion) -> HttpResponseBase:
     """Send all files as one archive."""
-    folder = _folder(request, version)
+    folder = _export_folder(request, version)
     if folder is None:
         return redirect("version", version.pk)
     archive = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it when it is sent
@@ -285,7 +287,7 @@ def version_download(request: HttpRequest, version: DatasetVersion) -> HttpRespo
 @version_page()
 def version_file(request: HttpRequest, version: DatasetVersion, name: str) -> HttpResponseBase:
     """Send one file of an export."""
-    folder = _folder(request, version)
+    folder = _export_folder(request, version)
     if folder is None:
         return redirect("version", version.pk)
     known = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
@@ -299,9 +301,9 @@ def version_file(request: HttpRequest, version: DatasetVersion, name: str) -> Ht
     )
 
 
-def _folder(request: HttpRequest, version: DatasetVersion) -> Path | None:
+def _export_folder(request: HttpRequest, version: DatasetVersion) -> Path | None:
     try:
-        return services.export_folder(version=version)
+        return services.ensure_export_folder(version=version)
     except Refused as error:
         messages.error(request, f"Nothing to download: {error}.")
         return None

@@ -1,1 +1,1 @@
-"""JSON endpoints. Thin: read, call a service, answer."""
+"""JSON endpoints. Each one parses the request, calls a service and returns JSON."""

@@ -1,4 +1,4 @@
-"""Live hints: the page sends its draft, and gets what is worth a second thought. Nothing is stored."""
+"""Live hints on a page's draft. Nothing is stored."""
 
 from django.conf import settings
 from rest_framework.request import Request
@@ -12,23 +12,23 @@ from hits.services.collecting.page_keys import find_hit
 from hits.services.collecting.submit import MAX_ANSWER_BYTES, NotEligible
 from hits.services.errors import Refused, TooLarge
 
-# One a web process, so that all its threads know when the encoder did not answer.
+# One per web process, so that all its threads share the state of an unavailable encoder.
 _encoder = EncoderClient(settings.HINTS_SOCKET)
 
 
 class HintThrottle(TokenThrottle):
-    """For asking after hints."""
+    """Limits requests for hints."""
 
     scope = "hit-hints"
 
 
 class HintsView(HitPageView):
-    """Look at a draft."""
+    """Check a draft."""
 
     throttle_classes = [BeginThrottle, HintThrottle]
 
     def post(self, request: Request) -> Response:
-        """Return the hints on the answer so far, card by card, the surest first."""
+        """Return the hints on the answer so far, by card, most certain first."""
         draft = request.data
         if not isinstance(draft, dict):
             raise Refused("Send the answer so far as an object.")
@@ -36,10 +36,10 @@ class HintsView(HitPageView):
             raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
         key = page_key(request)
         hit = find_hit(key)
-        if pages.is_excluded(pages.known_worker(hit.environment, key.worker_id), hit.unit):
+        if pages.is_excluded(pages.find_worker(hit.environment, key.worker_id), hit.unit):
             raise NotEligible(
                 "This task is about your own work, or you judged it before, so somebody else has to do it."
             )
         model = _encoder if settings.HINTS_NLI_MODEL else None
-        found = hints.hints_on(hit, draft, encoder=_encoder, model=model)
+        found = hints.draft_hints(hit, draft, encoder=_encoder, model=model)
         return Response({"hints": [hint.as_dict() for hint in found]})

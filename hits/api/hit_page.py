@@ -1,4 +1,4 @@
-"""What a HIT page calls: open, draft, submission, consent. A bearer token, never a cookie."""
+"""Endpoints of a HIT page: open, draft, submission, consent. They use a bearer token, never a cookie."""
 
 from typing import Any, cast
 
@@ -16,55 +16,55 @@ from hits.domain.states import Purpose
 from hits.models import Attempt, Submission
 from hits.selectors import feedback
 from hits.selectors import submissions as read
-from hits.selectors.eligibility.attempt_proof import has_proof
-from hits.selectors.pages import page_unit_of
+from hits.selectors.eligibility.attempt_proof import has_attempt_proof
+from hits.selectors.pages import attempt_page_unit
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import BadToken, PageKey, read_token
 
-MAX_REVISION = 2**31 - 2  # one less than the column's largest, since saving adds one
+MAX_REVISION = 2**31 - 2  # the column's maximum minus one, because saving adds one
 
 
 def page_key(request: Request) -> PageKey:
-    """Return what the page's token says; the authentication below put it there."""
+    """Return the page key from the token; ``PageTokenAuthentication`` sets it."""
     return cast(PageKey, request.auth)
 
 
 class TokenThrottle(SimpleRateThrottle):
-    """Counts requests per page token, so that one worker's tabs cannot crowd out the others."""
+    """Counts requests per page token, so that one worker's tabs do not block other workers."""
 
     def get_cache_key(self, request: Request, view: APIView) -> str:
-        """Return the key that requests are counted under."""
+        """Return the cache key of the request count."""
         key = page_key(request)
         return f"throttle:{self.scope}:{key.assignment_id}:{key.worker_id}"
 
 
 class DraftThrottle(TokenThrottle):
-    """For saving drafts."""
+    """Limits saving drafts."""
 
     scope = "hit-draft"
 
 
 class SubmitThrottle(TokenThrottle):
-    """For sending answers."""
+    """Limits sending answers."""
 
     scope = "hit-submit"
 
 
 class BeginThrottle(SimpleRateThrottle):
-    """Counts beginnings per address: a page's key is given to whoever asks, and each one makes a row."""
+    """Counts new attempts per IP address, because anyone can get a page's token and each attempt creates a row."""
 
     scope = "hit-begin"
 
     def get_cache_key(self, request: Request, view: APIView) -> str | None:
-        """Return the key that beginnings are counted under; work that has begun is not held up."""
+        """Return the cache key of new attempts; ``None``, no limit, for an attempt that exists."""
         key = page_key(request)
-        if read.has_begun(hit_id=key.hit_id, assignment_id=key.assignment_id, worker_id=key.worker_id):
+        if read.has_opened(hit_id=key.hit_id, assignment_id=key.assignment_id, worker_id=key.worker_id):
             return None
         return f"throttle:{self.scope}:{self.get_ident(request)}"
 
 
-class PageToken(BaseAuthentication):
-    """``Authorization: Bearer <token>`` as issued to one page."""
+class PageTokenAuthentication(BaseAuthentication):
+    """Reads ``Authorization: Bearer <token>``, issued to one page."""
 
     def authenticate(self, request: Request) -> tuple[None, PageKey]:
         """Return the page key as ``request.auth``; raises ``BadToken``."""
@@ -74,14 +74,14 @@ class PageToken(BaseAuthentication):
         return None, read_token(token.strip())
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the scheme, so that a missing token answers 401."""
+        """Return the scheme, so that a missing token results in 401."""
         return "Bearer"
 
 
 class HitPageView(APIView):
     """Base of the page's endpoints."""
 
-    authentication_classes = [PageToken]
+    authentication_classes = [PageTokenAuthentication]
     permission_classes = [AllowAny]  # the token is the permission: it names one unit, assignment and worker
     parser_classes = [StrictJSONParser]
     throttle_classes = [BeginThrottle, DraftThrottle]
@@ -93,29 +93,29 @@ class OpenView(HitPageView):
     def post(self, request: Request) -> Response:
         """Return the draft and any stored submission of this assignment and worker."""
         attempt = submit.open_attempt(page_key(request))
-        draft = read.draft_of(attempt)
+        draft = read.find_draft(attempt)
         stored = read.latest_submission(attempt)
         return Response(
             {
                 "draft": draft.content if draft else None,
                 "revision": draft.revision if draft else 0,
-                "submission": _stored(stored) if stored else None,
+                "submission": _stored_json(stored) if stored else None,
                 "seconds_left": read.seconds_left(attempt),
-                "feedback": _feedback(attempt),
-                **_unit(attempt),
+                "feedback": _feedback_json(attempt),
+                **_unit_json(attempt),
             }
         )
 
 
-def _unit(attempt: Attempt) -> dict[str, Any]:
-    """Return the page's unit, of kinds with arms: which order is shown is known only now."""
-    if registry.get(attempt.hit.unit.batch.kind).arms == 1:
+def _unit_json(attempt: Attempt) -> dict[str, Any]:
+    """Return the page's unit for kinds with arms, because the order is known only after opening."""
+    if registry.get_kind(attempt.hit.unit.batch.kind).arms == 1:
         return {}
-    return {"unit": page_unit_of(attempt)}
+    return {"unit": attempt_page_unit(attempt)}
 
 
-class Number(serializers.FloatField):
-    """A JSON number; neither true nor a text that looks like one."""
+class NumberField(serializers.FloatField):
+    """A JSON number; booleans and numeric strings are refused."""
 
     def to_internal_value(self, data: Any) -> float:
         """Return the number."""
@@ -132,10 +132,10 @@ class DraftInput(serializers.Serializer[Any]):
 
 
 class DraftView(HitPageView):
-    """Keep unfinished work."""
+    """Store unfinished work."""
 
     def put(self, request: Request) -> Response:
-        """Save; 409 with the other content when another tab saved since."""
+        """Save; 409 with the other content if another tab saved a newer draft."""
         body = DraftInput(data=request.data)
         body.is_valid(raise_exception=True)
         draft = submit.save_draft(key=page_key(request), **body.validated_data)
@@ -147,29 +147,29 @@ class SubmissionInput(serializers.Serializer[Any]):
 
     client_uuid = serializers.UUIDField()
     answer = serializers.DictField()
-    active_seconds = Number()
+    active_seconds = NumberField()
     simulated = serializers.BooleanField(default=False)
-    hints = serializers.JSONField(required=False)  # checked by the service, which names the row and the part
+    hints = serializers.JSONField(required=False)  # the service checks it and reports the row and field
     instructions = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**62)
 
 
 class SubmissionView(HitPageView):
-    """Store an answer before it is handed over to the marketplace."""
+    """Store an answer before the page submits it to the marketplace."""
 
     throttle_classes = [BeginThrottle, SubmitThrottle]
 
     def post(self, request: Request) -> Response:
-        """Return what the page posts on: 201 for a new answer, 200 for the same one again."""
+        """Return the fields that the page submits: 201 for a new answer, 200 for a repeated one."""
         body = SubmissionInput(data=request.data)
         body.is_valid(raise_exception=True)
         submission, new = submit.store_submission(key=page_key(request), **body.validated_data)
         code = status.HTTP_201_CREATED if new else status.HTTP_200_OK
-        row = _submission(submission)
+        row = _submission_json(submission)
         return Response({"submission_id": row["id"], **row}, status=code)
 
 
 class ConsentInput(serializers.Serializer[Any]):
-    """Body of an agreement."""
+    """Body of a consent."""
 
     version = serializers.IntegerField(min_value=0, max_value=MAX_REVISION)
     country = serializers.CharField(max_length=2, required=False, allow_blank=True)
@@ -177,28 +177,30 @@ class ConsentInput(serializers.Serializer[Any]):
 
 
 class ConsentView(HitPageView):
-    """Agree to the consent text, and say where one works from."""
+    """Agree to the consent text and declare a country."""
 
     def post(self, request: Request) -> Response:
-        """Record both, and what the worker chose to say about themselves; repeatable."""
+        """Store the consent, the country and optional demographics; repeatable."""
         body = ConsentInput(data=request.data)
         body.is_valid(raise_exception=True)
-        submit.agree(key=page_key(request), **body.validated_data)
+        submit.record_consent(key=page_key(request), **body.validated_data)
         return Response({})
 
 
-def _feedback(attempt: Attempt) -> dict[str, Any] | None:
-    """Return what a trainer wrote about the worker's last training task, to a page that proved who asks."""
+def _feedback_json(attempt: Attempt) -> dict[str, Any] | None:
+    """Return the trainer's latest feedback to the worker, only on marketplaces with attempt proofs."""
     batch = attempt.hit.unit.batch
-    if registry.get(batch.kind).purpose is not Purpose.TRAINING or not has_proof(batch.environment):
+    if registry.get_kind(batch.kind).purpose is not Purpose.TRAINING or not has_attempt_proof(
+        batch.environment
+    ):
         return None
-    found = feedback.latest(attempt.worker, batch.project, batch.kind)
-    return found.as_page() if found else None
+    found = feedback.latest_feedback(attempt.worker, batch.project, batch.kind)
+    return found.as_page_dict() if found else None
 
 
-def _stored(row: Submission) -> dict[str, Any]:
-    return {**_submission(row), "confirmed": read.is_confirmed(row)}
+def _stored_json(row: Submission) -> dict[str, Any]:
+    return {**_submission_json(row), "confirmed": read.is_confirmed(row)}
 
 
-def _submission(row: Submission) -> dict[str, str]:
+def _submission_json(row: Submission) -> dict[str, str]:
     return {"id": str(row.pk), "sha256": row.sha256, "schema_version": row.schema_version}

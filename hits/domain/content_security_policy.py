@@ -14,7 +14,7 @@ SANDBOX = "sandbox allow-scripts"
 SANDBOX_WITH_FORMS = "sandbox allow-scripts allow-forms"
 
 
-def console(*, hit_origin: str) -> Mapping[str, Sequence[str]]:
+def console_policy(*, hit_origin: str) -> Mapping[str, Sequence[str]]:
     """Return the policy of every page that sets none of its own; photographs come from the HIT origin."""
     return {
         "default-src": ["'self'"],
@@ -29,17 +29,19 @@ def console(*, hit_origin: str) -> Mapping[str, Sequence[str]]:
     }
 
 
-def task_frames(*, hit_origin: str) -> Directives:
+def task_frame_policy(*, hit_origin: str) -> Directives:
     """Return what a worker's page may frame: task pages, which the API takes from https and the HIT origin alone."""
     return {"frame-src": ["'self'", "https:", hit_origin]}
 
 
-def html_question(*, policy: str, framed_by: str) -> str:
+def html_question_policy(*, policy: str, framed_by: str) -> str:
     """Return the policy of an HTMLQuestion's page."""
     return f"{policy}; frame-ancestors {framed_by}"
 
 
-def template_page(*, origin: str, static_url: str, hosts: Sequence[str], framed_by: Sequence[str]) -> str:
+def template_page_policy(
+    *, origin: str, static_url: str, hosts: Sequence[str], framed_by: Sequence[str]
+) -> str:
     """Return the policy of an uploaded page: its own script and style, our static files, the hosts, no way out."""
     outside = " ".join(f"https://{host}" for host in hosts)
     rules = [

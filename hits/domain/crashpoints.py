@@ -1,14 +1,14 @@
-"""Named places at which a test may kill the process.
+"""Named points at which a test can kill the process.
 
-Random kills almost never hit the small window between a reply and the commit that records it, so
-the windows have names. Nothing happens unless ``DEERSTALKER_CRASH_AT`` names one; then the process
-ends there as ``kill -9`` would end it, without any clean-up.
+Random kills almost never hit the small window between a reply and the commit that records it, so these windows have
+names. Nothing happens unless ``DEERSTALKER_CRASH_AT`` names one. Then the process ends there without any clean-up, as
+after ``kill -9``.
 """
 
 import os
 from collections import Counter
 
-POINTS = (
+CRASH_POINTS = (
     "publish.after_type_call",
     "publish.after_look",
     "publish.after_generation",
@@ -39,20 +39,20 @@ POINTS = (
     "marketplace.deliver.after_send",
 )
 EXIT_STATUS = 137
-_reached: Counter[str] = Counter()
+_pass_counts: Counter[str] = Counter()
 
 
 def crash_point(name: str) -> None:
-    """End the process here if a test asked for it: at the first pass, or with ``name:7`` at the seventh.
+    """End the process here if a test requests it: at the first pass, or with ``name:7`` at the seventh.
 
     Raises:
-        LookupError: the name is not listed, so that a renamed point cannot make a test pass for nothing.
+        LookupError: the name is not listed. So a test with an outdated name fails.
     """
-    if name not in POINTS:
+    if name not in CRASH_POINTS:
         raise LookupError(f"unknown crash point {name!r}")
-    wanted, _, number = os.environ.get("DEERSTALKER_CRASH_AT", "").partition(":")
-    if wanted != name:
+    target, _, number = os.environ.get("DEERSTALKER_CRASH_AT", "").partition(":")
+    if target != name:
         return
-    _reached[name] += 1
-    if _reached[name] >= int(number or 1):
+    _pass_counts[name] += 1
+    if _pass_counts[name] >= int(number or 1):
         os._exit(EXIT_STATUS)

@@ -1,4 +1,4 @@
-"""Stable fingerprints of content, and keyed hashes of people."""
+"""Stable hashes of content, and keyed hashes of workers."""
 
 import hashlib
 import hmac
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return ``value`` as JSON with sorted keys and no spaces, UTF-8: equal content, equal bytes."""
+    """Return ``value`` as UTF-8 JSON with sorted keys and no spaces: equal content gives equal bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -17,9 +17,9 @@ def content_sha256(value: Any) -> str:
 
 
 def keyed_worker_hash(secret: str, environment: str, worker_id: str) -> str:
-    """Return the only form in which a worker appears outside the project, 32 hex digits.
+    """Return the pseudonym of a worker outside the project, 32 hex digits.
 
-    The key is kept by the project, so that nobody can list worker ids and compare hashes.
+    The project keeps the key secret, so that nobody can hash known worker ids and compare.
     """
     message = f"{environment}\0{worker_id}".encode()
     return hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()[:32]
@@ -31,5 +31,5 @@ def request_token(*parts: object) -> str:
 
 
 def instance_id(submission_id: str, index: int) -> str:
-    """Return the 32-hex id of observation ``index`` of a submission, as the published corpus has them."""
+    """Return the 32-hex id of record ``index`` of a submission, in the format of the published corpus."""
     return hashlib.sha256(f"{submission_id}/{index}".encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Instructions as plain data: a summary, a Markdown body, worked examples; and how two versions differ."""
+"""Instructions as plain data (a summary, a Markdown body, worked examples), and the difference of two versions."""
 
 import difflib
 import re
@@ -11,7 +11,7 @@ from hits.domain.images.geometry import Box
 
 MAX_SUMMARY = 200
 MAX_BODY = 20_000
-MAX_LINES = 400  # comparing two versions takes time with their third power
+MAX_LINES = 400  # the time to compare two versions grows with the third power
 MAX_EXAMPLES = 6
 MAX_EXAMPLE_TEXT = 600
 MAX_EXAMPLE_BOXES = 5
@@ -23,8 +23,8 @@ _BOX = re.compile(r"\s*(\d{1,6})[\s,]+(\d{1,6})[\s,]+(\d{1,6})[\s,]+(\d{1,6})\s*
 class Example:
     """One worked example: a weak answer, one that works, and why.
 
-    It stands beside one of the project's photos (``image``, with ``boxes`` in its pixels) or beside a drawing that
-    comes with the kind (``picture``, a static path, and its ``alt``), or beside nothing. The texts are Markdown.
+    It refers to one of the project's photos (``image``, with ``boxes`` in its pixels), to a drawing of the kind
+    (``picture``, a static path, and its ``alt``), or to neither. The texts are Markdown.
     """
 
     weak: str = ""
@@ -43,45 +43,45 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """What workers read: one line before the fold, a Markdown body, worked examples."""
+class InstructionText:
+    """The text for workers: a one-line summary, a Markdown body, worked examples."""
 
     summary: str = ""
     body: str = ""
     examples: tuple[Example, ...] = ()
 
     def lines(self) -> list[str]:
-        """Return the text line by line, as two versions are compared; empty lines say nothing."""
+        """Return the lines that a comparison of two versions uses; empty lines are dropped."""
         body = (line.rstrip() for line in self.body.splitlines())
         found = [f"In one line: {self.summary}", *filter(None, body)]
         for number, example in enumerate(self.examples, start=1):
-            found += [f"Example {number}, {part}" for part in _parts(example)]
+            found += [f"Example {number}, {line}" for line in _example_lines(example)]
         return found
 
 
-class Sign(StrEnum):
-    """What became of a line from one version to the next."""
+class DiffSign(StrEnum):
+    """The change of a line from one version to the next."""
 
     ADDED = "+"
     REMOVED = "−"
-    KEPT = " "
+    UNCHANGED = " "
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """One line of a difference."""
 
-    sign: Sign
+    sign: DiffSign
     text: str
 
     @property
-    def word(self) -> str:
-        """The sign in a word, for whoever does not see it."""
-        return {Sign.ADDED: "Added", Sign.REMOVED: "Removed"}.get(self.sign, "")
+    def label(self) -> str:
+        """The sign as a word, for screen readers."""
+        return {DiffSign.ADDED: "Added", DiffSign.REMOVED: "Removed"}.get(self.sign, "")
 
 
-def examples_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Example, ...]:
-    """Return stored rows, or a kind's own, as examples; a row may leave out what it does not need."""
+def parse_examples(rows: Iterable[Mapping[str, Any]]) -> tuple[Example, ...]:
+    """Return stored rows, or a kind's rows, as examples; a row may omit fields."""
     return tuple(
         Example(
             weak=row.get("weak", ""),
@@ -96,51 +96,51 @@ def examples_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Example, ...]:
     )
 
 
-def difference(before: Text, after: Text) -> list[Line]:
-    """Return every line of both texts, in reading order, each with what became of it."""
-    return compare(before.lines(), after.lines())
+def diff_instructions(before: InstructionText, after: InstructionText) -> list[DiffLine]:
+    """Return every line of both texts, in reading order, each with its change."""
+    return diff_lines(before.lines(), after.lines())
 
 
-def compare(before: Sequence[str], after: Sequence[str]) -> list[Line]:
-    """Return the lines of both, removed ones before those that took their place."""
-    found: list[Line] = []
+def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[DiffLine]:
+    """Return the lines of both, removed ones before their replacements."""
+    found: list[DiffLine] = []
     matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
-    for what, a_start, a_end, b_start, b_end in matcher.get_opcodes():
-        if what == "equal":
-            found += [Line(Sign.KEPT, text) for text in before[a_start:a_end]]
+    for change, a_start, a_end, b_start, b_end in matcher.get_opcodes():
+        if change == "equal":
+            found += [DiffLine(DiffSign.UNCHANGED, text) for text in before[a_start:a_end]]
         else:
-            found += [Line(Sign.REMOVED, text) for text in before[a_start:a_end]]
-            found += [Line(Sign.ADDED, text) for text in after[b_start:b_end]]
+            found += [DiffLine(DiffSign.REMOVED, text) for text in before[a_start:a_end]]
+            found += [DiffLine(DiffSign.ADDED, text) for text in after[b_start:b_end]]
     return found
 
 
-def boxes_as_text(boxes: Iterable[Box]) -> str:
-    """Return boxes as people type them: one a line, left, top, width and height."""
+def format_boxes(boxes: Iterable[Box]) -> str:
+    """Return boxes as people type them: one per line, left, top, width and height."""
     return "\n".join(f"{box.left}, {box.top}, {box.width}, {box.height}" for box in boxes)
 
 
-def boxes_from_text(text: str) -> tuple[Box, ...]:
-    """Return the boxes of ``boxes_as_text``; empty lines say nothing.
+def parse_boxes(text: str) -> tuple[Box, ...]:
+    """Return the boxes of ``format_boxes``; empty lines are skipped.
 
     Raises:
-        ValueError: a line is no box; the message repeats it.
+        ValueError: a line is not a box; the message quotes it.
     """
     found = []
     for line in filter(str.strip, text.splitlines()):
         match = _BOX.fullmatch(line)
         if match is None:
             raise ValueError(
-                f"“{line.strip()[:40]}” is no box: use four whole numbers, such as 120, 80, 200, 150"
+                f"“{line.strip()[:40]}” is not a box: use four whole numbers, such as 120, 80, 200, 150"
             )
         found.append(Box(*map(int, match.groups())))
     return tuple(found)
 
 
-def _parts(example: Example) -> list[str]:
-    parts = [("too plain", example.weak), ("works", example.good), ("why", example.why)]
-    found = [f"{name}: {text}" for name, text in parts if text]
+def _example_lines(example: Example) -> list[str]:
+    texts = [("too plain", example.weak), ("works", example.good), ("why", example.why)]
+    found = [f"{name}: {text}" for name, text in texts if text]
     if example.image is not None:
         found.append(f"photo: {example.image}")
     if example.picture:
         found.append("picture: the drawing that comes with the task")
-    return found + [f"box: {line}" for line in boxes_as_text(example.boxes).splitlines()]
+    return found + [f"box: {line}" for line in format_boxes(example.boxes).splitlines()]

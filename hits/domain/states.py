@@ -1,10 +1,10 @@
-"""States as words, and which may follow which."""
+"""Enumerations of roles, purposes and states."""
 
 from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What somebody may do in one project. An annotator is a consented marketplace worker."""
+    """The role of a user in one project. An annotator is a marketplace worker who gave consent."""
 
     ANNOTATOR = "annotator"
     RESEARCHER = "researcher"
@@ -12,7 +12,7 @@ class Role(StrEnum):
 
 
 class Purpose(StrEnum):
-    """What a HIT kind is for."""
+    """The purpose of a HIT kind."""
 
     COLLECTING = "collecting"
     JUDGING = "judging"
@@ -24,7 +24,7 @@ class Purpose(StrEnum):
 
 
 class BatchState(StrEnum):
-    """Life of a batch: launching → live → closing → closed, and from launching straight to closing."""
+    """Life cycle of a batch: launching → live → closing → closed, or launching → closing → closed."""
 
     LAUNCHING = "launching"
     LIVE = "live"
@@ -33,7 +33,7 @@ class BatchState(StrEnum):
 
 
 class HitState(StrEnum):
-    """Life of one HIT on our side; ``intent`` is committed before the marketplace is called."""
+    """Life cycle of one HIT on our side; ``intent`` is committed before the marketplace is called."""
 
     PLANNED = "planned"
     INTENT = "intent"
@@ -43,7 +43,7 @@ class HitState(StrEnum):
 
 
 class Match(StrEnum):
-    """How an assignment that the marketplace shows compares with what our page stored."""
+    """Whether an assignment on the marketplace matches the submission that our page stored."""
 
     MATCHED = "matched"
     MARKETPLACE_ONLY = "marketplace_only"
@@ -51,16 +51,16 @@ class Match(StrEnum):
 
 
 class Remedy(StrEnum):
-    """What a person did about work that our rows and the marketplace's do not agree on."""
+    """A person's decision about work on which our rows and the marketplace differ."""
 
-    APPROVE = "approve"  # paid as the marketplace shows it, although our copy is missing or differs
+    APPROVE = "approve"  # paid as on the marketplace, although our copy is missing or differs
     REJECT = "reject"
-    COMPENSATE = "compensate"  # a HIT for this worker alone, since the marketplace shows nothing to pay
-    KEEP = "keep"  # looked at, and nothing to do
+    COMPENSATE = "compensate"  # a HIT for this worker only, since the marketplace has nothing to pay
+    KEEP = "keep"  # checked, nothing to do
 
 
 class AssignmentStatus(StrEnum):
-    """The marketplace's three words, spelled as on the wire."""
+    """The marketplace's three states, spelled as in its API."""
 
     SUBMITTED = "Submitted"
     APPROVED = "Approved"
@@ -75,14 +75,14 @@ class Verdict(StrEnum):
 
 
 class TrainingOutcome(StrEnum):
-    """What a trainer says of an attempt."""
+    """A trainer's decision about an attempt."""
 
-    AGAIN = "again"
+    RETRY = "again"
     COMPLETE = "complete"
 
 
 class WorkerAction(StrEnum):
-    """What may be decided about a worker. A grant of the exclusion qualification is the soft block."""
+    """A decision about a worker. A grant of the exclusion qualification is the soft block."""
 
     GRANT = "grant"
     REVOKE = "revoke"
@@ -91,14 +91,14 @@ class WorkerAction(StrEnum):
 
 
 class UnitScope(StrEnum):
-    """Within what one worker does one unit once."""
+    """The scope in which a worker does a unit only once."""
 
     BATCH = "batch"
-    PROJECT = "project"  # also not again in another batch of the same kind
+    PROJECT = "project"  # also not in another batch of the same kind
 
 
 class CallState(StrEnum):
-    """Life of one outgoing marketplace call that moves money or a decision."""
+    """Life cycle of one outgoing marketplace call that moves money or a decision."""
 
     PLANNED = "planned"
     INTENT = "intent"
@@ -107,12 +107,12 @@ class CallState(StrEnum):
 
 
 class JobState(StrEnum):
-    """Life of a long piece of work."""
+    """Life cycle of a job."""
 
     QUEUED = "queued"
     RUNNING = "running"
     WAITING = "waiting"
-    """Split into parts, which are jobs of their own; it goes on when the last of them is done."""
+    """Split into sub-jobs; it continues when the last of them is done."""
 
     DONE = "done"
     FAILED = "failed"

@@ -1,7 +1,7 @@
-"""What people type on console pages, checked before a service sees it."""
+"""Forms of console pages; they validate input before a service gets it."""
 
-from hits.forms.instructions import ExampleForms, InstructionsForm, example_forms
-from hits.forms.launch import BatchTermsForm, LaunchForm, Photos, launch_key, typed_cost
+from hits.forms.instructions import ExampleForms, InstructionsForm, build_example_forms
+from hits.forms.launch import BatchTermsForm, LaunchForm, PhotoOptions, read_idempotency_key, typed_cost_cents
 from hits.forms.parts import MoneyField, PageForm
 from hits.forms.projects import ConsentForm, MemberForm, ProjectForm
 
@@ -14,9 +14,9 @@ __all__ = [
     "MemberForm",
     "MoneyField",
     "PageForm",
-    "Photos",
+    "PhotoOptions",
     "ProjectForm",
-    "example_forms",
-    "launch_key",
-    "typed_cost",
+    "build_example_forms",
+    "read_idempotency_key",
+    "typed_cost_cents",
 ]

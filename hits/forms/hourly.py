@@ -1,25 +1,25 @@
-"""What a reward makes per hour, said at the field where it is typed."""
+"""The hourly rate that a form shows beside its reward field."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 
-from hits.domain.money.pay import HOUR
-from hits.domain.money.pay_forecast import Forecast
+from hits.domain.money.pay import HOUR_SECONDS
+from hits.domain.money.pay_forecast import PayForecast
 from hits.domain.money.usd import format_dollars
 from hits.kind import HitKind
 from hits.models import Project
-from hits.selectors.money.pay_forecast import forecast_for
+from hits.selectors.money.pay_forecast import forecast_launch_pay
 
-STEP_CENTS = 5  # a default is rounded up to a sum that people would type
+REWARD_STEP_CENTS = 5  # defaults are rounded up to a multiple
 
 
 @dataclass(frozen=True, slots=True)
 class HourlyRate:
-    """What the reward field says. Times in seconds, money in cents.
+    """The hourly rate of a reward. Times in seconds, money in cents.
 
-    seconds: the median measured time, or the kind's usual time where too few submissions were measured.
+    seconds: the measured median time, or the kind's expected time if too few submissions were measured.
     """
 
     seconds: float
@@ -34,17 +34,17 @@ class HourlyRate:
 
     @property
     def rate(self) -> str:
-        """What ``reward_cents`` makes per hour in dollars."""
-        return format_dollars(round(self.reward_cents * HOUR / self.seconds))
+        """The hourly rate of ``reward_cents`` in dollars."""
+        return format_dollars(round(self.reward_cents * HOUR_SECONDS / self.seconds))
 
 
-def offer_fair_reward(form: forms.Form, *, project: Project, kind: HitKind) -> None:
-    """Start a launch form at a reward that reaches the project's target, and show per hour what is typed.
+def suggest_reward(form: forms.Form, *, project: Project, kind: HitKind) -> None:
+    """Set a launch form's default reward to one that reaches the project's target, and show the hourly rate.
 
-    Only the kind's own default changes: a reward that was typed, or asked for by the address, stays.
+    Only the kind's default changes; a typed reward or one from the query string stays.
     """
-    found = forecast_for(
-        project=project, kind=kind, reward_cents=kind.reward_cents, bonus_cents=0, opinions=1, units=1
+    found = forecast_launch_pay(
+        project=project, kind=kind, reward_cents=kind.reward_cents, bonus_cents=0, redundancy=1, units=1
     )
     reward = fair_reward(kind, found)
     if form.initial.get("reward") == kind.reward_cents:
@@ -55,6 +55,6 @@ def offer_fair_reward(form: forms.Form, *, project: Project, kind: HitKind) -> N
     )
 
 
-def fair_reward(kind: HitKind, found: Forecast) -> int:
-    """Return the kind's own reward in cents, or the lowest step at which half of the work reaches the target."""
-    return max(kind.reward_cents, -(-found.reach // STEP_CENTS) * STEP_CENTS)
+def fair_reward(kind: HitKind, found: PayForecast) -> int:
+    """Return the kind's reward in cents, or the lowest step at which half of the work reaches the target."""
+    return max(kind.reward_cents, -(-found.reward_for_half // REWARD_STEP_CENTS) * REWARD_STEP_CENTS)

@@ -1,4 +1,4 @@
-"""The studio's forms: a text and its worked examples, read even while they are unfinished."""
+"""Forms of the instruction editor: a text and its worked examples, readable while still invalid."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -13,27 +13,27 @@ from hits.domain.instructions import (
     MAX_NOTE,
     MAX_SUMMARY,
     Example,
-    Text,
-    boxes_as_text,
-    boxes_from_text,
+    InstructionText,
+    format_boxes,
+    parse_boxes,
 )
 from hits.forms.parts import PageForm
 from hits.kind import HitKind
-from hits.selectors.instructions import own_drawings
+from hits.selectors.instructions import built_in_drawings
 
 
 class InstructionsForm(PageForm):
-    """The text of a new version. Its worked examples are forms of their own, since there are several."""
+    """The text of a new version. Its worked examples are separate forms."""
 
     summary = forms.CharField(
         max_length=MAX_SUMMARY,
-        label="In one line",
-        help_text="Stands beside “How to do this”, before anybody unfolds the text.",
+        label="Summary",
+        help_text="One line, shown beside “How to do this” above the text.",
     )
     body = forms.CharField(
         label="Text",
         widget=forms.Textarea(attrs={"rows": 16, "maxlength": MAX_BODY, "spellcheck": "true"}),
-        help_text="Markdown: “1. ” or “- ” begins a list, **two stars** make bold, *one* italic, ## a heading. "
+        help_text="Markdown: “1. ” or “- ” starts a list item, **bold**, *italic*, ## heading. "
         "![what it shows](photo:12) shows photo 12 of this project.",
     )
     note = forms.CharField(
@@ -42,32 +42,32 @@ class InstructionsForm(PageForm):
     based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
 
     @property
-    def typed(self) -> dict[str, Any]:
-        """What was typed, to be shown again."""
+    def typed_values(self) -> dict[str, Any]:
+        """The typed values, to show them again."""
         return {name: self.data.get(name, "") for name in self.fields}
 
-    def text(self, examples: "ExampleForms") -> Text:
-        """Return the text as typed, cut where it is too long to be looked at; it need not be valid."""
+    def text(self, examples: "ExampleForms") -> InstructionText:
+        """Return the text as typed, truncated just above its maximum length; it need not be valid."""
         body = "\n".join(self.data.get("body", "")[: 2 * MAX_BODY].splitlines())[: MAX_BODY + 1]
         found = [form.example() for form in examples.forms]
-        return Text(
+        return InstructionText(
             self.data.get("summary", "")[: MAX_SUMMARY + 1],
             body,
             tuple(row for row in found if row is not None),
         )
 
-    def refuse(self, message: str) -> None:
-        """Put a service's refusal, which begins with the field's name, where it belongs."""
+    def add_refusal(self, message: str) -> None:
+        """Add a service's refusal, which starts with a field's name, to that field."""
         name, _, rest = message.partition(": ")
         known = name in self.fields
         self.add_error(name if known else None, f"{rest[:1].upper()}{rest[1:]}." if known else f"{message}.")
 
 
-DRAWING = "drawing:"
+DRAWING_PREFIX = "drawing:"
 
 
 class ExampleForm(PageForm):
-    """One worked example. A row with nothing in it is no example."""
+    """One worked example. An empty form is no example."""
 
     weak = forms.CharField(required=False, label="Weak", widget=forms.Textarea(attrs={"rows": 2}))
     good = forms.CharField(required=False, label="Works", widget=forms.Textarea(attrs={"rows": 2}))
@@ -78,14 +78,14 @@ class ExampleForm(PageForm):
         min_value=1,
         max_value=10**15,
         label="Photo number",
-        help_text="As on the Photos page.",
+        help_text="The Photos page shows it.",
     )
     boxes = forms.CharField(
         required=False,
         label="Boxes",
         max_length=400,
         widget=forms.Textarea(attrs={"rows": 2, "placeholder": "120, 80, 200, 150"}),
-        help_text="One a line: left, top, width and height in pixels of the photo.",
+        help_text="One box per line: left, top, width and height in pixels of the photo.",
     )
     leave_out = forms.BooleanField(required=False, label="Leave this example out")
 
@@ -94,72 +94,72 @@ class ExampleForm(PageForm):
         picture: Any = self.fields["picture"]
         picture.choices = [
             ("", "None"),
-            ("photo", "A photo, by number"),
-            *((DRAWING + path, "The task’s own drawing") for path in drawings),
+            ("photo", "A photo"),
+            *((DRAWING_PREFIX + path, "Built-in drawing") for path in drawings),
         ]
 
     def clean_boxes(self) -> tuple[Box, ...]:
-        """Return boxes; whether they lie on the photo is checked with the photo."""
+        """Return boxes; the service checks that they lie within the photo."""
         try:
-            return boxes_from_text(self.cleaned_data["boxes"])
+            return parse_boxes(self.cleaned_data["boxes"])
         except ValueError as error:
             raise forms.ValidationError(f"{error}.") from None
 
     def clean(self) -> dict[str, Any]:
-        """A photo that is chosen has a number."""
+        """Require a number for the choice of a photo."""
         data = super().clean() or {}
         if data.get("picture") == "photo" and not data.get("photo") and "photo" not in self.errors:
-            self.add_error("photo", "Write the photo’s number; the Photos page shows it.")
+            self.add_error("photo", "Enter the photo’s number; the Photos page shows it.")
         return data
 
     def example(self) -> Example | None:
-        """Return the row as far as it can be read, or ``None`` where it holds nothing or is to be left out."""
+        """Return the valid part of the example, or ``None`` if it is empty or to be left out."""
         data = getattr(self, "cleaned_data", None) or {}
-        # Cut where it is too long to be looked at; the service refuses it.
+        # Truncated just above the maximum length, which the service refuses.
         texts = [data.get(name, "").strip()[: MAX_EXAMPLE_TEXT + 1] for name in ("weak", "good", "why")]
         picture, photo = data.get("picture", ""), data.get("photo")
         if data.get("leave_out") or not (any(texts) or picture or photo):
             return None
         weak, good, why = texts
-        drawn = picture.startswith(DRAWING)
+        drawn = picture.startswith(DRAWING_PREFIX)
         return Example(
             weak=weak,
             good=good,
             why=why,
             image=None if drawn else photo,
             boxes=() if drawn or not photo else data.get("boxes") or (),
-            picture=picture.removeprefix(DRAWING) if drawn else "",
+            picture=picture.removeprefix(DRAWING_PREFIX) if drawn else "",
         )
 
 
 ExampleForms: TypeAlias = "forms.BaseFormSet[ExampleForm]"
 
 
-def example_forms(
-    kind: HitKind, examples: Sequence[Example], data: Mapping[str, Any] | None = None, *, more: int = 0
+def build_example_forms(
+    kind: HitKind, examples: Sequence[Example], data: Mapping[str, Any] | None = None, *, extra: int = 0
 ) -> ExampleForms:
-    """Return the forms of a text's examples: filled from ``examples``, or as typed, with an empty one at the end.
+    """Return the forms of a text's examples, from ``examples`` or ``data``, with an empty one at the end.
 
     ``more`` adds empty forms to what was typed.
     """
-    kwargs = {"drawings": list(own_drawings(kind))}
-    if data is not None and not more:
-        return _ExampleSet(data, prefix="examples", form_kwargs=kwargs)
-    rows = [_initial(row) for row in examples]
+    kwargs = {"drawings": list(built_in_drawings(kind))}
+    if data is not None and not extra:
+        return _ExampleFormSet(data, prefix="examples", form_kwargs=kwargs)
+    rows = [_initial_values(row) for row in examples]
     if data is not None:
-        typed = _ExampleSet(data, prefix="examples", form_kwargs=kwargs)
+        typed = _ExampleFormSet(data, prefix="examples", form_kwargs=kwargs)
         names = list(ExampleForm.base_fields)
         rows = [{name: form[name].data for name in names} for form in typed.forms]
-    return _ExampleSet(initial=rows, prefix="examples", form_kwargs=kwargs)
+    return _ExampleFormSet(initial=rows, prefix="examples", form_kwargs=kwargs)
 
 
-def _initial(row: Example) -> dict[str, Any]:
-    picture = DRAWING + row.picture if row.picture else "photo" if row.image else ""
+def _initial_values(row: Example) -> dict[str, Any]:
+    picture = DRAWING_PREFIX + row.picture if row.picture else "photo" if row.image else ""
     texts = {"weak": row.weak, "good": row.good, "why": row.why}
-    return texts | {"picture": picture, "photo": row.image, "boxes": boxes_as_text(row.boxes)}
+    return texts | {"picture": picture, "photo": row.image, "boxes": format_boxes(row.boxes)}
 
 
-_ExampleSet = forms.formset_factory(
+_ExampleFormSet = forms.formset_factory(
     ExampleForm,
     extra=1,
     max_num=MAX_EXAMPLES,

@@ -1,4 +1,4 @@
-"""The launch form: what a batch is called, pays and shows, and who may do it."""
+"""The launch form: a batch's name, pay, instructions and eligibility."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,150 +6,161 @@ from typing import Any
 
 from django import forms
 
-from hits.domain.images.image_selection import ChoiceError, How, PhotoChoice
+from hits.domain.images.image_selection import ImageSelection, ImageSelectionError, SelectionMethod
 from hits.domain.money.usd import parse_typed_usd
 from hits.domain.states import UnitScope
-from hits.domain.units.redundancy import MOST_PER_HIT
-from hits.domain.workers.countries import codes_from
+from hits.domain.units.redundancy import MAX_ASSIGNMENTS
+from hits.domain.workers.countries import parse_codes
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import MAX_LOCALES
 from hits.forms.parts import MoneyField, PageForm, SumField
 from hits.kind import HitKind
 from hits.models import Instructions
-from hits.mturk.environments import current
-from hits.selectors.eligibility.requirement_labels import WhoMay, holders_of, in_words, listed
-from hits.services.launching.eligibility import ASKED_FOR, PAPER_COUNTRIES, access_for
-from hits.services.launching.launch import MOST_EACH
-from hits.services.launching.terms import MAX_OPINIONS, Access, Terms
+from hits.mturk.environments import current_environment
+from hits.selectors.eligibility.requirement_labels import (
+    EligibilitySummary,
+    country_list,
+    pool_label,
+    summarize_eligibility,
+)
+from hits.services.launching.eligibility import SELECTABLE_POOLS, SHERLOCK_COUNTRIES, build_eligibility
+from hits.services.launching.launch import MAX_WORKER_LIMIT
+from hits.services.launching.terms import MAX_REDUNDANCY, Eligibility, LaunchTerms
 
-LONGEST_KEY = 64
+MAX_KEY_LENGTH = 64
 
 
-def launch_key(data: Mapping[str, Any]) -> str:
-    """Return the name of this wish to launch: the confirming page gave it out, a second press repeats it."""
-    return str(data.get("launch_key", ""))[:LONGEST_KEY]
+def read_idempotency_key(data: Mapping[str, Any]) -> str:
+    """Return the confirmation page's key, which makes a second submission of the form harmless."""
+    return str(data.get("idempotency_key", ""))[:MAX_KEY_LENGTH]
 
 
-def typed_cost(data: Mapping[str, Any]) -> int | None:
-    """Return the cents that a person typed to confirm a launch on a live marketplace; ``None`` without."""
+def typed_cost_cents(data: Mapping[str, Any]) -> int | None:
+    """Return the amount in cents that the person typed to confirm the cost, or ``None``."""
     try:
         return parse_typed_usd(str(data.get("typed_cost", "")))
     except ValueError:
         return None
 
 
-# In the order in which the form offers them; what is enforced where: hits.domain.states.UnitScope.
-SCOPES = {
-    UnitScope.BATCH: "A worker gets each %s once in this batch",
-    UnitScope.PROJECT: "A worker gets each %s once in the project, whichever batch of this kind asks",
+# In the form's order; hits.domain.states.UnitScope says what each scope enforces.
+UNIT_SCOPE_LABELS = {
+    UnitScope.BATCH: "Each worker gets each %s once per batch",
+    UnitScope.PROJECT: "Each worker gets each %s once per project, across all batches of this kind",
 }
-OWN_TEXT = "The task’s own text"
+BUILT_IN_INSTRUCTIONS = "Built-in instructions"
 
 
-def version_title(row: Instructions) -> str:
-    """Return a version as a list offers it."""
+def version_label(row: Instructions) -> str:
+    """Return a version's label for a list."""
     return f"Version {row.version}, {row.published_at:%-d %b %Y}: {row.note}"
 
 
 class BatchTermsForm(PageForm):
-    """What a batch is called and pays, who may do it, and what it shows."""
+    """A batch's name, pay, eligibility and instructions."""
 
     name = forms.CharField(
-        max_length=120, label="Name", help_text="Workers read it in the task’s description."
+        max_length=120, label="Name", help_text="Workers see it in the task’s description."
     )
-    reward = MoneyField(least=1, label="Reward", help_text="US dollars for each submission.")
-    bonus = MoneyField(label="Bonus", help_text="US dollars for each further complete observation.")
-    assignments = forms.IntegerField(min_value=1, max_value=MAX_OPINIONS)
+    reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars per submission.")
+    bonus = MoneyField(label="Bonus", help_text="US dollars per further complete observation.")
+    assignments = forms.IntegerField(min_value=1, max_value=MAX_REDUNDANCY)
     pool = forms.ChoiceField(
         required=False,
-        label="Who may do these tasks",
-        choices=[("", "Everybody"), *((pool.value, holders_of(pool)) for pool in ASKED_FOR)],
+        label="Workers",
+        choices=[("", "All workers"), *((pool.value, pool_label(pool)) for pool in SELECTABLE_POOLS)],
         widget=forms.RadioSelect,
     )
     where = forms.ChoiceField(
         required=False,
         label="Countries",
-        choices=[("", "All"), ("paper", listed(PAPER_COUNTRIES)), ("some", "Only these")],
+        choices=[("", "All"), ("paper", country_list(SHERLOCK_COUNTRIES)), ("some", "Only these")],
         widget=forms.RadioSelect,
     )
     countries = forms.CharField(required=False, max_length=2000, label="Which countries")
     worker_limit = forms.IntegerField(
         min_value=1,
-        max_value=MOST_EACH,
+        max_value=MAX_WORKER_LIMIT,
         required=False,
-        label="Most per worker",
-        help_text="Tasks that one worker may do here. Left empty, as many as there are.",
+        label="Tasks per worker",
+        help_text="Maximum number of this batch’s tasks per worker. Empty: no limit.",
     )
     unit_scope = forms.ChoiceField(
-        required=False, choices=[(scope.value, scope.value) for scope in SCOPES], widget=forms.RadioSelect
+        required=False,
+        choices=[(scope.value, scope.value) for scope in UNIT_SCOPE_LABELS],
+        widget=forms.RadioSelect,
     )
     budget_cap = SumField(
         required=False,
         label="Budget cap",
-        help_text="The most, in US dollars, that this batch may ever cost. Left empty, it has no cap of its own.",
+        help_text="Maximum total cost of this batch in US dollars. Empty: only the project’s cap applies.",
     )
     masters_only = forms.BooleanField(
         required=False,
         label="Masters only",
-        help_text="Workers whom the marketplace itself calls Masters. Their rewards cost a higher fee.",
+        help_text="Only workers with the marketplace’s Masters qualification. Their rewards cost a higher fee.",
     )
     instructions = forms.ChoiceField(
-        required=False, label="Instructions", help_text="They can be changed while the batch runs."
+        required=False, label="Instructions", help_text="You can change them while the batch runs."
     )
 
     def __init__(self, kind: HitKind, versions: Sequence[Instructions], *args: Any, **kwargs: Any) -> None:
         initial = {
             "reward": kind.reward_cents,
             "bonus": kind.bonus_cents,
-            "assignments": kind.assignments_per_hit,
+            "assignments": kind.redundancy,
             "instructions": str(versions[0].version) if versions else "",
         }
         kwargs["initial"] = initial | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
         self.kind = kind
-        self._speak_of(kind.unit_word[0])
+        self._set_unit_labels(kind.unit_word[0])
         self.versions = {str(row.version): row for row in versions}
-        told: Any = self.fields["instructions"]
-        told.choices = [*((key, version_title(row)) for key, row in self.versions.items()), ("", OWN_TEXT)]
+        instructions_field: Any = self.fields["instructions"]
+        instructions_field.choices = [
+            *((key, version_label(row)) for key, row in self.versions.items()),
+            ("", BUILT_IN_INSTRUCTIONS),
+        ]
         if not kind.max_bonus_items:
             del self.fields["bonus"]
-        if not current().fees.masters_bp:  # a marketplace that charges nothing for Masters hardly has any
+        if not current_environment().fees.masters_bp:  # a marketplace without a Masters fee has no Masters
             del self.fields["masters_only"]
 
-    def _speak_of(self, unit: str) -> None:
-        """Call a unit what its kind calls it."""
-        each, scope = self.fields["assignments"], self.fields["unit_scope"]
-        each.label = f"Workers per {unit}"
-        each.help_text = (
-            f"Different people each. Above {MOST_PER_HIT} a {unit} comes as several tasks: 12 as 9 and 3."
+    def _set_unit_labels(self, unit: str) -> None:
+        """Set labels and help texts with the kind's word for a unit."""
+        redundancy_field, scope = self.fields["assignments"], self.fields["unit_scope"]
+        redundancy_field.label = f"Workers per {unit}"
+        redundancy_field.help_text = (
+            "Number of different workers. "
+            f"Above {MAX_ASSIGNMENTS}, each {unit} is split into several tasks: 12 into 9 and 3."
         )
-        scope.label = f"The same {unit} again"
-        scope.choices = [(value.value, words % unit) for value, words in SCOPES.items()]  # type: ignore[attr-defined]
+        scope.label = f"Repeated {unit}"
+        scope.choices = [(value.value, words % unit) for value, words in UNIT_SCOPE_LABELS.items()]  # type: ignore[attr-defined]
 
     def clean_countries(self) -> tuple[str, ...]:
-        """Return the codes of the countries that were chosen; none means all."""
+        """Return the codes of the chosen countries; an empty tuple means all."""
         where = self.cleaned_data.get("where")
         if where == "paper":
-            return PAPER_COUNTRIES
+            return SHERLOCK_COUNTRIES
         if where != "some":
             return ()
         try:
-            codes = codes_from(self.cleaned_data["countries"])
+            codes = parse_codes(self.cleaned_data["countries"])
         except ValueError as error:
             raise forms.ValidationError(f"{error}.") from None
         if not codes:
-            raise forms.ValidationError("Name the countries, such as US, CA, or choose all.")
+            raise forms.ValidationError("Enter countries, such as US, CA, or choose all.")
         if len(codes) > MAX_LOCALES:
             raise forms.ValidationError(
-                f"There are {len(codes)}; name {MAX_LOCALES} or fewer, or choose all."
+                f"{len(codes)} countries; enter at most {MAX_LOCALES}, or choose all."
             )
         return codes
 
     @property
-    def access(self) -> Access:
-        """Who may do the tasks and what they are told; the form has to be valid."""
+    def eligibility(self) -> Eligibility:
+        """Eligibility and instructions; the form must be valid."""
         data = self.cleaned_data
-        return access_for(
+        return build_eligibility(
             pool=Pool(data["pool"]) if data["pool"] else None,
             countries=data["countries"],
             worker_limit=data["worker_limit"],
@@ -157,69 +168,69 @@ class BatchTermsForm(PageForm):
         )
 
     @property
-    def who_may(self) -> WhoMay:
-        """The same in words, as the batch's page will say it."""
+    def eligibility_summary(self) -> EligibilitySummary:
+        """Labels of the eligibility, as on the batch's page."""
         data = self.cleaned_data
-        people = [holders_of(Pool(data["pool"]))] if data["pool"] else []
-        places = [listed(data["countries"])] if data["countries"] else []
-        return in_words(people, places, data["worker_limit"])
+        workers = [pool_label(Pool(data["pool"]))] if data["pool"] else []
+        countries = [country_list(data["countries"])] if data["countries"] else []
+        return summarize_eligibility(workers, countries, data["worker_limit"])
 
     @property
-    def terms(self) -> Terms:
-        """What the batch pays; the form has to be valid."""
+    def terms(self) -> LaunchTerms:
+        """The launch terms; the form must be valid."""
         data = self.cleaned_data
-        return Terms(
+        return LaunchTerms(
             reward_cents=data["reward"],
             bonus_cents=data.get("bonus", 0),
-            opinions=data["assignments"],
-            confirmed_cents=typed_cost(self.data),
-            access=self.access,
+            redundancy=data["assignments"],
+            confirmed_cents=typed_cost_cents(self.data),
+            eligibility=self.eligibility,
             masters_only=data.get("masters_only", False),
             budget_cap_cents=data["budget_cap"],
             unit_scope=UnitScope(data.get("unit_scope") or UnitScope.BATCH),
         )
 
     @property
-    def scope_words(self) -> str:
-        """What was chosen about seeing a photo twice, in words."""
-        return SCOPES[self.terms.unit_scope] % self.kind.unit_word[0]
+    def unit_scope_label(self) -> str:
+        """The label of the chosen unit scope."""
+        return UNIT_SCOPE_LABELS[self.terms.unit_scope] % self.kind.unit_word[0]
 
 
-HOW = {
-    How.ALL: "All",
-    How.FIRST: "Only the first",
-    How.RANDOM: "Drawn at random",
-    How.NAMED: "Picked by hand",
+HOW_LABELS = {
+    SelectionMethod.ALL: "All",
+    SelectionMethod.FIRST: "Only the first",
+    SelectionMethod.RANDOM: "Random sample",
+    SelectionMethod.NAMED: "Named photos",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Photos:
-    """The photos that a launch can take: how many wait, what they can be told apart by, and how some are chosen."""
+class PhotoOptions:
+    """The photos for a launch: counts, splits, sources, and the function that selects some."""
 
     available: int
     all: int
     splits: Sequence[tuple[str, int]]
     sources: Sequence[str]
-    choose: Callable[[PhotoChoice], list[int]]
+    choose: Callable[[ImageSelection], list[int]]
 
 
 class LaunchForm(BatchTermsForm):
-    """A batch over photos: which of them, and its terms. ``chosen`` are their ids once the form is valid."""
+    """A batch over photos: the selection and the terms. ``chosen``: the selected ids of a valid form."""
 
     which = forms.ChoiceField(
-        choices=[(how.value, words) for how, words in HOW.items()], widget=forms.RadioSelect
+        choices=[(how.value, words) for how, words in HOW_LABELS.items()], widget=forms.RadioSelect
     )
-    first = forms.IntegerField(min_value=1, required=False, label="How many")
-    drawn = forms.IntegerField(min_value=1, required=False, label="How many are drawn")
+    first = forms.IntegerField(min_value=1, required=False, label="Number of photos")
+    drawn = forms.IntegerField(min_value=1, required=False, label="Number of random photos")
     seed = forms.IntegerField(min_value=0, required=False, label="Seed")
-    names = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 4}), label="Which photos")
+    names = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 4}), label="File names")
     split = forms.ChoiceField(required=False, label="Split")
     source = forms.ChoiceField(required=False, label="Source")
-    again = forms.BooleanField(required=False, label="Also photos that such a batch showed already")
+    again = forms.BooleanField(required=False, label="Include photos that a batch of this kind already used")
 
     def __init__(
-        self, kind: HitKind, photos: Photos, versions: Sequence[Instructions], *args: Any, **kwargs: Any
+        self, kind: HitKind, photos: PhotoOptions, versions: Sequence[Instructions], *args: Any, **kwargs: Any
     ) -> None:
         some = min(photos.available, 10) or 1
         kwargs["initial"] = {"which": "all", "first": some, "drawn": some, "seed": 1} | kwargs.get(
@@ -238,40 +249,40 @@ class LaunchForm(BatchTermsForm):
             del self.fields[name]
 
     def clean(self) -> dict[str, Any]:
-        """Choose the photos, or say at which field the choice has to be mended."""
+        """Select the photos, or add the error to its field."""
         data = super().clean() or {}
         if not {"which", "first", "drawn", "seed", "split", "source"} & set(self.errors):
             try:
                 self.chosen = self.photos.choose(self.choice)
-            except ChoiceError as error:
-                self.add_error(self._field(error.field), str(error))
+            except ImageSelectionError as error:
+                self.add_error(self._error_field(error.field), str(error))
             else:
                 if not self.chosen:
-                    self.add_error(None, self._nothing_left())
+                    self.add_error(None, self._no_photos_message())
         return data
 
-    def _nothing_left(self) -> str:
+    def _no_photos_message(self) -> str:
         ways = [f"choose another {name}" for name in ("split", "source") if name in self.fields]
         if self.photos.all > self.photos.available and not self.cleaned_data.get("again"):
-            ways.append("tick that photos which such a batch showed may be asked about again")
-        return f"No photo is left by this choice; {', or '.join(ways) or 'add photos'}."
+            ways.append("include photos that a batch of this kind already used")
+        return f"This selection contains no photo; {', or '.join(ways) or 'add photos'}."
 
-    def _field(self, wrong: str) -> str:
-        if wrong == "n":
-            return "drawn" if self.cleaned_data["which"] == How.RANDOM else "first"
-        return wrong
+    def _error_field(self, field: str) -> str:
+        if field == "n":
+            return "drawn" if self.cleaned_data["which"] == SelectionMethod.RANDOM else "first"
+        return field
 
     @property
-    def choice(self) -> PhotoChoice:
-        """Which photos are meant."""
+    def choice(self) -> ImageSelection:
+        """The selection of photos."""
         data = self.cleaned_data
-        how = How(data["which"])
-        return PhotoChoice(
+        how = SelectionMethod(data["which"])
+        return ImageSelection(
             how=how,
-            n={How.FIRST: data.get("first"), How.RANDOM: data.get("drawn")}.get(how),
-            seed=data.get("seed") if how is How.RANDOM else None,
+            n={SelectionMethod.FIRST: data.get("first"), SelectionMethod.RANDOM: data.get("drawn")}.get(how),
+            seed=data.get("seed") if how is SelectionMethod.RANDOM else None,
             names=tuple(filter(None, map(str.strip, data.get("names", "").splitlines())))
-            if how is How.NAMED
+            if how is SelectionMethod.NAMED
             else (),
             split=data.get("split", ""),
             source=data.get("source", ""),
@@ -279,12 +290,12 @@ class LaunchForm(BatchTermsForm):
         )
 
     @property
-    def choice_words(self) -> str:
-        """Which photos were chosen, in words."""
-        choice, words = self.choice, HOW[self.choice.how]
-        if choice.how is How.RANDOM:
-            words += f", with seed {choice.seed}"
-        parts = [f"split {choice.split}"] if choice.split else []
-        parts += [f"from {choice.source}"] if choice.source else []
-        parts += ["shown before or not"] if choice.again else ["in no batch of this kind yet"]
-        return f"{words}: {', '.join(parts)}"
+    def choice_label(self) -> str:
+        """The label of the selection."""
+        choice, label = self.choice, HOW_LABELS[self.choice.how]
+        if choice.how is SelectionMethod.RANDOM:
+            label += f", with seed {choice.seed}"
+        filters = [f"split {choice.split}"] if choice.split else []
+        filters += [f"from {choice.source}"] if choice.source else []
+        filters += ["used before or not"] if choice.again else ["in no batch of this kind"]
+        return f"{label}: {', '.join(filters)}"

@@ -1,4 +1,4 @@
-"""Forms about what a project and its batches may cost."""
+"""Budget forms of projects and batches."""
 
 from typing import Any
 
@@ -9,20 +9,22 @@ from hits.services.money.budget import MAX_TARGET_CENTS
 
 
 class ProjectMoneyForm(PageForm):
-    """What a project aims to pay, may cost, and has typed by hand."""
+    """A project's hourly target, budget cap and confirmation threshold."""
 
     target = SumField(
-        most=MAX_TARGET_CENTS, label="Target per hour", help_text="US dollars for an hour of work."
+        max_cents=MAX_TARGET_CENTS,
+        label="Target per hour",
+        help_text="Target pay in US dollars per hour of work.",
     )
     cap = SumField(
         required=False,
         label="Budget cap",
-        help_text="The most, in US dollars, that all batches together may cost. Left empty, there is no cap.",
+        help_text="Maximum total cost of all batches in US dollars. Empty: no cap.",
     )
     threshold = SumField(
-        most=2**31 - 1,
-        label="Have the sum typed above",
-        help_text="US dollars. Whoever launches, extends or tops up for more types the exact sum.",
+        max_cents=2**31 - 1,
+        label="Ask to type the amount above",
+        help_text="US dollars. Launches, extensions and top-ups that can cost more ask for the exact amount.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -38,7 +40,7 @@ class ProjectMoneyForm(PageForm):
 
 
 class BatchCapForm(PageForm):
-    """The most that one batch may cost."""
+    """A batch's budget cap."""
 
     cap = SumField(required=False, label="Budget cap")
 
@@ -47,11 +49,11 @@ class BatchCapForm(PageForm):
         self.batch = batch
 
     @property
-    def slip(self) -> str:
-        """What was wrong with it, for a message."""
+    def error_message(self) -> str:
+        """The error for a message."""
         return f"{self.batch.name}: {self.errors['cap'][0]}" if "cap" in self.errors else ""
 
 
-def capped(cents: int | None) -> str:
-    """Return a cap in words."""
+def cap_label(cents: int | None) -> str:
+    """Return the label of a cap."""
     return "no cap" if cents is None else format_dollars(cents)

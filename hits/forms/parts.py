@@ -1,15 +1,15 @@
-"""Parts of every form: how fields look, and how money is typed."""
+"""The base form of console pages, and fields for money."""
 
 from typing import Any
 
 from django import forms
 
 from hits.domain.money.usd import format_dollars, format_usd, parse_typed_usd, parse_usd
-from hits.services.launching.terms import MOST_CENTS
+from hits.services.launching.terms import MAX_CENTS
 
 
 class PageForm(forms.Form):
-    """A form whose widgets look as the design's fields, and which marks what is wrong."""
+    """A form whose widgets have the design's CSS class."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -20,15 +20,15 @@ class PageForm(forms.Form):
 
 
 class MoneyField(forms.CharField):
-    """An amount in US dollars, kept as integer cents."""
+    """An amount in US dollars, stored as integer cents."""
 
-    def __init__(self, *, least: int = 0, **kwargs: Any) -> None:
+    def __init__(self, *, min_cents: int = 0, **kwargs: Any) -> None:
         super().__init__(max_length=12, **kwargs)
-        self.least = least
+        self.min_cents = min_cents
         self.widget.attrs |= {"inputmode": "decimal", "autocomplete": "off"}
 
     def prepare_value(self, value: Any) -> Any:
-        """Show cents as dollars; keep what was typed as it is."""
+        """Show cents as dollars; keep typed text unchanged."""
         return format_usd(value) if isinstance(value, int) else value
 
     def clean(self, value: Any) -> int:
@@ -38,23 +38,23 @@ class MoneyField(forms.CharField):
             cents = parse_usd(text)
         except ValueError:
             raise forms.ValidationError("Use whole cents, such as 0.46.") from None
-        if cents < self.least:
+        if cents < self.min_cents:
             raise forms.ValidationError("Pay at least one cent.")
-        if cents > MOST_CENTS:
-            raise forms.ValidationError("That is more than $1,000.00 for one task; check the decimal point.")
+        if cents > MAX_CENTS:
+            raise forms.ValidationError("Over $1,000.00 for one task; check the decimal point.")
         return cents
 
 
 class SumField(forms.CharField):
-    """A sum of money in US dollars, such as a budget, kept as integer cents; ``None`` when nothing was typed."""
+    """An optional amount in US dollars, such as a budget, as integer cents; ``None`` if empty."""
 
-    def __init__(self, *, most: int = 99_999_999_999, **kwargs: Any) -> None:
+    def __init__(self, *, max_cents: int = 99_999_999_999, **kwargs: Any) -> None:
         super().__init__(max_length=16, **kwargs)
-        self.most = most
+        self.max_cents = max_cents
         self.widget.attrs |= {"inputmode": "decimal", "autocomplete": "off"}
 
     def prepare_value(self, value: Any) -> Any:
-        """Show cents as dollars; keep what was typed as it is."""
+        """Show cents as dollars; keep typed text unchanged."""
         return format_usd(value) if isinstance(value, int) else value
 
     def clean(self, value: Any) -> int | None:
@@ -66,6 +66,6 @@ class SumField(forms.CharField):
             cents = parse_typed_usd(text)
         except ValueError:
             raise forms.ValidationError("Use whole cents, such as 250.00.") from None
-        if cents > self.most:
-            raise forms.ValidationError(f"Use {format_dollars(self.most)} or less.")
+        if cents > self.max_cents:
+            raise forms.ValidationError(f"Use {format_dollars(self.max_cents)} or less.")
         return cents

@@ -1,4 +1,4 @@
-"""Forms about projects, their people and what workers agree to."""
+"""Forms of projects, members and consent texts."""
 
 from typing import Any
 
@@ -15,24 +15,22 @@ from hits.services.projects import DEFAULT_FAMILY
 class ProjectForm(PageForm):
     """A new project."""
 
-    name = forms.CharField(
-        max_length=120, help_text="For instance “Street scenes”. It appears on every page."
-    )
+    name = forms.CharField(max_length=120, help_text="For example “Street scenes”. Every page shows it.")
     short_name = forms.CharField(
         max_length=60,
         required=False,
         label="Short name",
-        help_text="What addresses and commands call it, such as street-scenes. Left empty, it is made from the name.",
+        help_text="Used in addresses and commands, such as street-scenes. Empty: derived from the name.",
     )
     is_rehearsal = forms.BooleanField(
         required=False,
         label="This is a rehearsal",
-        help_text="For practice and scripts. What is collected is never exported as real data.",
+        help_text="For practice and scripts. Its data is never exported as real data.",
     )
     family = forms.ChoiceField(
         required=False,
         label="Dataset family",
-        help_text="What its versions hold and how they are exported. It can be changed until the first version.",
+        help_text="Contents and export format of its versions. You can change it until the first version.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -45,12 +43,12 @@ class ProjectForm(PageForm):
             del self.fields["family"]
 
     def clean_family(self) -> str:
-        """Take the usual family where none was chosen."""
+        """Use the default family if none was chosen."""
         return self.cleaned_data["family"] or DEFAULT_FAMILY
 
 
 class MemberForm(PageForm):
-    """Somebody who shall work on the project."""
+    """A new member of the project."""
 
     username = forms.CharField(max_length=150, label="User name")
     role = forms.ChoiceField(
@@ -65,7 +63,7 @@ class MemberForm(PageForm):
         found = get_user_model().objects.filter(username=name, is_active=True).first()
         if found is None:
             raise forms.ValidationError(
-                f"There is no account called {name}. Whoever runs this server makes one with "
+                f"There is no account called {name}. The server’s administrator can create one with "
                 f"“manage.py create_member {name} --project …”."
             )
         self.user = found
@@ -79,5 +77,5 @@ class ConsentForm(PageForm):
         max_length=20_000,
         label="Text",
         widget=forms.Textarea(attrs={"rows": 14}),
-        help_text="Markdown: blank lines make paragraphs, “- ” makes a list, **two stars** make bold.",
+        help_text="Markdown: blank lines separate paragraphs, “- ” starts a list item, **bold**.",
     )

@@ -26,7 +26,7 @@ def caption_span(text: str) -> tuple[int, int] | None:
     found = [_Word(m.group().casefold().replace("’", "'"), m.start(), m.end()) for m in _WORD.finditer(text)]
     if len(found) < 3 or _interprets(found, text):  # noqa: PLR2004 - two words are no caption yet
         return None
-    ways = (_picture, _existence, _progressive, _fragment, _posture, _placed)
+    ways = (_picture, _existence, _progressive, _fragment, _posture, _location)
     end = next(filter(None, (way(found) for way in ways)), 0)
     return (found[0].start, found[end - 1].end) if end else None
 
@@ -82,7 +82,7 @@ def _fragment(found: list[_Word]) -> int:
     return 0
 
 
-def _placed(found: list[_Word]) -> int:
+def _location(found: list[_Word]) -> int:
     """Return the words up to the preposition: "a book on" the bed, "several horses are in" a meadow."""
     if found[0].text not in words.INDEFINITE:
         return 0

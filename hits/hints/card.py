@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 from hits.domain.images.geometry import Box
 
-LONGEST_TEXT = 1000  # characters of a field that rules look at; more than any field may hold
-LONGEST_QUOTE = 200
+MAX_TEXT = 1000  # characters of a field that rules look at; more than any field may hold
+MAX_QUOTE = 200
 
 
-class Rule(StrEnum):
+class HintRule(StrEnum):
     """Every rule by name, the surest first: that is the order in which hints are given."""
 
     NO_BOX = "no_box"
@@ -26,7 +26,7 @@ class Rule(StrEnum):
     BOX_TOO_SMALL = "box_too_small"
 
 
-class Field(StrEnum):
+class HintField(StrEnum):
     """The part of a card that a hint is about."""
 
     CLUE = "clue"
@@ -52,9 +52,9 @@ class Hint:
     nothing. ``other`` is the index of the card that this one was compared with.
     """
 
-    rule: Rule
+    rule: HintRule
     card: int
-    field: Field
+    field: HintField
     quote: str = ""
     start: int = 0
     end: int = 0
@@ -76,20 +76,20 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ImageSize:
     """Natural size of the image in pixels."""
 
     width: int
     height: int
 
 
-Pair = tuple[str, str]
+TextPair = tuple[str, str]
 
 
 class Encoder(Protocol):
     """Tells how near two texts are in meaning."""
 
-    def similar(self, pairs: Sequence[Pair], budget: float) -> list[float] | None:
+    def score_similarity(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
         """Return a cosine for each pair, or ``None`` when there is no answer within ``budget`` seconds."""
         ...
 
@@ -97,6 +97,6 @@ class Encoder(Protocol):
 class ContradictionModel(Protocol):
     """Tells how likely two texts cannot both hold (natural-language inference)."""
 
-    def contradict(self, pairs: Sequence[Pair], budget: float) -> list[float] | None:
+    def score_contradiction(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
         """Return a probability for each pair, or ``None`` when there is no answer within ``budget`` seconds."""
         ...

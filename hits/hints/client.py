@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hits.hints import wire
-from hits.hints.card import Pair
+from hits.hints.card import TextPair
 
-PAUSE = 5.0  # seconds without a question after one that failed
+PAUSE_SECONDS = 5.0  # seconds without a question after one that failed
 
 
 class EncoderClient:
@@ -21,27 +21,27 @@ class EncoderClient:
     """
 
     def __init__(
-        self, path: Path, *, pause: float = PAUSE, clock: Callable[[], float] = time.monotonic
+        self, path: Path, *, pause: float = PAUSE_SECONDS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._path = path
         self._pause = pause
         self._clock = clock
         self._quiet_until = -math.inf
 
-    def similar(self, pairs: Sequence[Pair], budget: float) -> list[float] | None:
+    def score_similarity(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
         """Return a cosine for each pair, or ``None``."""
         return self._scores("similar", pairs, budget)
 
-    def contradict(self, pairs: Sequence[Pair], budget: float) -> list[float] | None:
+    def score_contradiction(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
         """Return the probability that each pair contradicts itself, or ``None``."""
         return self._scores("contradict", pairs, budget)
 
-    def _scores(self, question: str, pairs: Sequence[Pair], budget: float) -> list[float] | None:
-        if not pairs or len(pairs) > wire.MOST_PAIRS or budget <= 0 or self._clock() < self._quiet_until:
+    def _scores(self, question: str, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
+        if not pairs or len(pairs) > wire.MAX_PAIRS or budget <= 0 or self._clock() < self._quiet_until:
             return None
         try:
             answer = self._ask({"do": question, "pairs": [list(pair) for pair in pairs]}, budget)
-            return _checked(answer, len(pairs))
+            return _parse_scores(answer, len(pairs))
         except (
             OSError,
             ValueError,
@@ -66,14 +66,14 @@ class EncoderClient:
             within_budget()
             line.connect(str(self._path))
             within_budget()
-            line.sendall(wire.pack(message))
-            answer = wire.read(receive)
+            line.sendall(wire.pack_message(message))
+            answer = wire.read_message(receive)
         if answer is None:
             raise wire.WireError("no answer")
         return answer
 
 
-def _checked(answer: dict[str, Any], number: int) -> list[float] | None:
+def _parse_scores(answer: dict[str, Any], number: int) -> list[float] | None:
     """Return the scores; ``None`` when the process has no such model, which is no failure.
 
     Raises:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hits.domain.answers.pronouns import find_pronouns
-from hits.domain.answers.review_flags import ALIKE, similarity
+from hits.domain.answers.review_flags import MIN_SIMILARITY, word_similarity
 from hits.domain.images.geometry import Box, covered_share
 from hits.hints import words
 from hits.hints.caption import caption_span
-from hits.hints.card import LONGEST_QUOTE, Card, Field, Hint, Rule, Size
+from hits.hints.card import MAX_QUOTE, Card, Hint, HintField, HintRule, ImageSize
 
 LARGE_SHARE = 0.9
 # The smallest hundredth of the boxes that people drew round things in COCO lies below this: 7 × 7 px of 640 × 480.
@@ -22,67 +22,73 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _PROFANE = re.compile(rf"(?<!\w)(?:{'|'.join(words.PROFANITY)})(?!\w)", re.IGNORECASE)
 _DISGUISED = re.compile(r"(?<=[a-z@10$3])[@10$3](?=[a-z@10$3])", re.IGNORECASE)
 _UNMASKED = {"@": "a", "1": "i", "0": "o", "$": "s", "3": "e"}
-_SAME_REST = 0.6
+_MIN_REST_SIMILARITY = 0.6
 
 
-def no_box(card: Card, size: Size | None) -> list[Hint]:
+def no_box(card: Card, size: ImageSize | None) -> list[Hint]:
     """Clue and inference are written, and nothing on the photo is marked."""
     written = card.clue.strip() and card.inference.strip()
-    return [Hint(Rule.NO_BOX, card.index, Field.BOXES)] if written and card.boxes == () else []
+    return [Hint(HintRule.NO_BOX, card.index, HintField.BOXES)] if written and card.boxes == () else []
 
 
-def box_too_large(card: Card, size: Size | None) -> list[Hint]:
+def box_too_large(card: Card, size: ImageSize | None) -> list[Hint]:
     """A box takes in nearly the whole photo, so it points at nothing."""
-    return _first_box(Rule.BOX_TOO_LARGE, card, size, lambda share: share >= LARGE_SHARE)
+    return _box_hint(HintRule.BOX_TOO_LARGE, card, size, lambda share: share >= LARGE_SHARE)
 
 
-def box_too_small(card: Card, size: Size | None) -> list[Hint]:
+def box_too_small(card: Card, size: ImageSize | None) -> list[Hint]:
     """A box is a speck, most likely a click that was meant otherwise."""
-    return _first_box(Rule.BOX_TOO_SMALL, card, size, lambda share: share < SMALL_SHARE)
+    return _box_hint(HintRule.BOX_TOO_SMALL, card, size, lambda share: share < SMALL_SHARE)
 
 
-def _first_box(rule: Rule, card: Card, size: Size | None, wrong: Callable[[float], bool]) -> list[Hint]:
+def _box_hint(
+    rule: HintRule, card: Card, size: ImageSize | None, wrong: Callable[[float], bool]
+) -> list[Hint]:
     if size is None:
         return []
     for number, box in enumerate(card.boxes or (), start=1):
         share = _share(box, size)
         if wrong(share):
             params = {"box": number, "boxes": len(card.boxes or ()), "share": round(share, 6)}
-            return [Hint(rule, card.index, Field.BOXES, params=params)]
+            return [Hint(rule, card.index, HintField.BOXES, params=params)]
     return []
 
 
-def _share(box: Box, size: Size) -> float:
+def _share(box: Box, size: ImageSize) -> float:
     return covered_share([box], image_width=size.width, image_height=size.height)
 
 
-def pronoun(card: Card, size: Size | None) -> list[Hint]:
+def pronoun(card: Card, size: ImageSize | None) -> list[Hint]:
     """He, she and their forms: the photo cannot tell. The same word twice is one hint."""
-    return _each_word(
+    return _word_hints(
         card,
         lambda text: [
-            (found.start, found.end, Hint(Rule.PRONOUN, 0, Field.CLUE, params={"form": found.form.value}))
+            (
+                found.start,
+                found.end,
+                Hint(HintRule.PRONOUN, 0, HintField.CLUE, params={"form": found.form.value}),
+            )
             for found in find_pronouns(text)
         ],
     )
 
 
-def profanity(card: Card, size: Size | None) -> list[Hint]:
+def profanity(card: Card, size: ImageSize | None) -> list[Hint]:
     """Swear words, insults and slurs, whole words only; "f@ggot" and "sh1t" are seen through."""
 
     def find(text: str) -> list[tuple[int, int, Hint]]:
         plain = _DISGUISED.sub(lambda match: _UNMASKED[match.group()], text)  # one character for one
         return [
-            (match.start(), match.end(), Hint(Rule.PROFANITY, 0, Field.CLUE))
+            (match.start(), match.end(), Hint(HintRule.PROFANITY, 0, HintField.CLUE))
             for match in _PROFANE.finditer(plain)
         ]
 
-    return _each_word(card, find)
+    return _word_hints(card, find)
 
 
-def _each_word(card: Card, find: Callable[[str], list[tuple[int, int, Hint]]]) -> list[Hint]:
-    hints: dict[tuple[Field, str], Hint] = {}
-    for field, text in ((Field.CLUE, card.clue), (Field.INFERENCE, card.inference)):
+def _word_hints(card: Card, find: Callable[[str], list[tuple[int, int, Hint]]]) -> list[Hint]:
+    hints: dict[tuple[HintField, str], Hint] = {}
+    for field, text in ((HintField.CLUE, card.clue), (HintField.INFERENCE, card.inference)):
         for start, end, found in find(text):
             quote = text[start:end]
             hint = Hint(found.rule, card.index, field, quote, start, end, params=found.params)
@@ -90,104 +96,106 @@ def _each_word(card: Card, find: Callable[[str], list[tuple[int, int, Hint]]]) -
     return list(hints.values())
 
 
-def caption_like(card: Card, size: Size | None) -> list[Hint]:
+def caption_like(card: Card, size: ImageSize | None) -> list[Hint]:
     """The inference says only what a camera records."""
     span = caption_span(card.inference)
-    return [_hint_on(card, Rule.CAPTION_LIKE, *span)] if span else []
+    return [_quote_hint(card, HintRule.CAPTION_LIKE, *span)] if span else []
 
 
-def repeats_clue(card: Card, size: Size | None) -> list[Hint]:
+def repeats_clue(card: Card, size: ImageSize | None) -> list[Hint]:
     """The inference says its clue again, word for word or nearly."""
-    if not same_words(card.clue, card.inference):
+    if not has_same_words(card.clue, card.inference):
         return []
-    return [quoting(card, Rule.REPEATS_CLUE, by="words")]
+    return [inference_hint(card, HintRule.REPEATS_CLUE, by="words")]
 
 
 def repeats_other(card: Card, other: Card) -> list[Hint]:
     """The inference says an earlier card's inference again, word for word or nearly."""
-    if not same_words(card.inference, other.inference):
+    if not has_same_words(card.inference, other.inference):
         return []
-    return [quoting(card, Rule.REPEATS_OTHER, other=other.index, by="words")]
+    return [inference_hint(card, HintRule.REPEATS_OTHER, other=other.index, by="words")]
 
 
 def contradicts(card: Card, other: Card) -> list[Hint]:
     """The inference denies what another card says: one is negated, or one word is turned into its opposite."""
-    if not opposed(card.inference, other.inference):
+    if not are_opposed(card.inference, other.inference):
         return []
-    return [quoting(card, Rule.CONTRADICTS, other=other.index, by="words")]
+    return [inference_hint(card, HintRule.CONTRADICTS, other=other.index, by="words")]
 
 
-ALONE: dict[Rule, Callable[[Card, Size | None], list[Hint]]] = {
-    Rule.NO_BOX: no_box,
-    Rule.BOX_TOO_LARGE: box_too_large,
-    Rule.BOX_TOO_SMALL: box_too_small,
-    Rule.PRONOUN: pronoun,
-    Rule.PROFANITY: profanity,
-    Rule.CAPTION_LIKE: caption_like,
-    Rule.REPEATS_CLUE: repeats_clue,
+CARD_RULES: dict[HintRule, Callable[[Card, ImageSize | None], list[Hint]]] = {
+    HintRule.NO_BOX: no_box,
+    HintRule.BOX_TOO_LARGE: box_too_large,
+    HintRule.BOX_TOO_SMALL: box_too_small,
+    HintRule.PRONOUN: pronoun,
+    HintRule.PROFANITY: profanity,
+    HintRule.CAPTION_LIKE: caption_like,
+    HintRule.REPEATS_CLUE: repeats_clue,
 }
-AMONG: dict[Rule, Callable[[Card, Card], list[Hint]]] = {
-    Rule.REPEATS_OTHER: repeats_other,
-    Rule.CONTRADICTS: contradicts,
+PAIR_RULES: dict[HintRule, Callable[[Card, Card], list[Hint]]] = {
+    HintRule.REPEATS_OTHER: repeats_other,
+    HintRule.CONTRADICTS: contradicts,
 }
 
 
-def same_words(a: str, b: str) -> bool:
+def has_same_words(a: str, b: str) -> bool:
     """Tell whether two texts have (nearly) the same words and neither denies the other; empty ones do not."""
-    first, second = _words(a), _words(b)
-    if not first or not second or opposed(a, b):
+    first, second = _split_words(a), _split_words(b)
+    if not first or not second or are_opposed(a, b):
         return False
-    return first == second or similarity(a, b) >= ALIKE
+    return first == second or word_similarity(a, b) >= MIN_SIMILARITY
 
 
-def opposed(a: str, b: str) -> bool:
+def are_opposed(a: str, b: str) -> bool:
     """Tell whether two texts differ by a negation or by one pair of opposites and hardly otherwise."""
-    first, second = set(_words(a)), set(_words(b))
-    no_a, no_b = _negated(first), _negated(second)
-    turned = next((pair for pair in words.ANTONYMS if _splits(pair, first - second, second - first)), None)
+    first, second = set(_split_words(a)), set(_split_words(b))
+    no_a, no_b = _find_negations(first), _find_negations(second)
+    turned = next((pair for pair in words.ANTONYMS if _is_split(pair, first - second, second - first)), None)
     if bool(no_a) != bool(no_b):
-        return turned is None and _rest_alike(first - no_a, second - no_b)
-    return turned is not None and _rest_alike(first - turned, second - turned)
+        return turned is None and _is_rest_similar(first - no_a, second - no_b)
+    return turned is not None and _is_rest_similar(first - turned, second - turned)
 
 
-def _splits(pair: frozenset[str], only_a: set[str], only_b: set[str]) -> bool:
+def _is_split(pair: frozenset[str], only_a: set[str], only_b: set[str]) -> bool:
     return len(pair & only_a) == 1 and len(pair & only_b) == 1
 
 
-def _negated(found: set[str]) -> set[str]:
+def _find_negations(found: set[str]) -> set[str]:
     return {word for word in found if word in words.NEGATIONS or word.endswith("n't")}
 
 
-def _rest_alike(first: set[str], second: set[str]) -> bool:
-    return bool(first | second) and len(first & second) / len(first | second) >= _SAME_REST
+def _is_rest_similar(first: set[str], second: set[str]) -> bool:
+    return bool(first | second) and len(first & second) / len(first | second) >= _MIN_REST_SIMILARITY
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [match.group().casefold().replace("’", "'") for match in _WORD.finditer(text)]
 
 
-def quoting(card: Card, rule: Rule, *, by: str, other: int | None = None, score: float | None = None) -> Hint:
+def inference_hint(
+    card: Card, rule: HintRule, *, by: str, other: int | None = None, score: float | None = None
+) -> Hint:
     """Return a hint on a whole inference: it quotes the first words. ``by`` is "words" or "meaning"."""
     found = list(_WORD.finditer(card.inference))[:QUOTED_WORDS]
     start, end = (found[0].start(), found[-1].end()) if found else (0, len(card.inference))
     params = {"by": by} | ({} if score is None else {"score": round(score, 3)})
-    return _hint_on(card, rule, start, end, other=other, params=params)
+    return _quote_hint(card, rule, start, end, other=other, params=params)
 
 
-def _hint_on(
+def _quote_hint(
     card: Card,
-    rule: Rule,
+    rule: HintRule,
     start: int,
     end: int,
     other: int | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Hint:
-    end = min(end, start + LONGEST_QUOTE)
+    end = min(end, start + MAX_QUOTE)
     quote = card.inference[start:end]
-    return Hint(rule, card.index, Field.INFERENCE, quote, start, end, other, params or {})
+    return Hint(rule, card.index, HintField.INFERENCE, quote, start, end, other, params or {})
 
 
-def in_order(hints: Sequence[Hint]) -> list[Hint]:
+def sort_hints(hints: Sequence[Hint]) -> list[Hint]:
     """Return hints card by card, the surest rule first."""
-    ranks = {rule: rank for rank, rule in enumerate(Rule)}
+    ranks = {rule: rank for rank, rule in enumerate(HintRule)}
     return sorted(hints, key=lambda hint: (hint.card, ranks[hint.rule], hint.field, hint.start))

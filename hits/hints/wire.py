@@ -5,8 +5,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-MOST_BYTES = 262_144
-MOST_PAIRS = 64
+MAX_BYTES = 262_144
+MAX_PAIRS = 64
 _LENGTH = struct.Struct(">I")
 
 
@@ -14,13 +14,13 @@ class WireError(ValueError):
     """What came is no message; the text says why."""
 
 
-def pack(message: dict[str, Any]) -> bytes:
+def pack_message(message: dict[str, Any]) -> bytes:
     """Return a message as bytes."""
     body = json.dumps(message, allow_nan=False).encode()
     return _LENGTH.pack(len(body)) + body
 
 
-def read(receive: Callable[[int], bytes]) -> dict[str, Any] | None:
+def read_message(receive: Callable[[int], bytes]) -> dict[str, Any] | None:
     """Return the next message, or ``None`` when the other side has ended.
 
     Args:
@@ -29,14 +29,14 @@ def read(receive: Callable[[int], bytes]) -> dict[str, Any] | None:
     Raises:
         WireError: too long, broken off, or no JSON object.
     """
-    head = _exactly(receive, _LENGTH.size)
+    head = _read_exactly(receive, _LENGTH.size)
     if not head:
         return None
     (length,) = _LENGTH.unpack(head)
-    if length > MOST_BYTES:
-        raise WireError(f"the message has {length} bytes: send {MOST_BYTES} or fewer")
+    if length > MAX_BYTES:
+        raise WireError(f"the message has {length} bytes: send {MAX_BYTES} or fewer")
     try:
-        message = json.loads(_exactly(receive, length))
+        message = json.loads(_read_exactly(receive, length))
     except (ValueError, RecursionError) as error:
         raise WireError("the message is no JSON") from error
     if not isinstance(message, dict):
@@ -44,7 +44,7 @@ def read(receive: Callable[[int], bytes]) -> dict[str, Any] | None:
     return message
 
 
-def _exactly(receive: Callable[[int], bytes], length: int) -> bytes:
+def _read_exactly(receive: Callable[[int], bytes], length: int) -> bytes:
     """Return ``length`` bytes, or none when the other side had ended before the first."""
     parts: list[bytes] = []
     missing = length

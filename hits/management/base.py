@@ -1,7 +1,8 @@
-"""What every management command of ours shares: exit status 2 on bad input, one JSON object on stdout."""
+"""The base of our management commands: exit status 2 on bad input, one JSON object on stdout."""
 
 import json
-from argparse import ArgumentParser
+import sys
+from argparse import Action, ArgumentParser, Namespace
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -10,40 +11,53 @@ from django.db import OperationalError, ProgrammingError
 
 from hits.mturk.port import MarketplaceError
 from hits.registry import NotInstalled
-from hits.services.errors import Refused, Unconfirmed
+from hits.services.errors import ConfirmationRequired, Refused
 
-INTERRUPTED = 130  # what shells call Ctrl-C
+INTERRUPTED_STATUS = 130  # what shells call Ctrl-C
+
+
+class RenamedOption(Action):
+    """An option whose first spelling is its name; the others still work for one release, with a notice on stderr."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        """Store the value, or ``const`` for a flag."""
+        name = self.option_strings[0]
+        if option_string != name:
+            sys.stderr.write(f"{option_string} is now {name}; the next release drops the old spelling\n")
+        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
 
 
 class DeerstalkerCommand(BaseCommand):
-    """A command with ``--json``. Progress and warnings go to stderr; stdout belongs to the result.
+    """A command with ``--json``. Progress and warnings go to stderr, the result to stdout.
 
-    names_version: whether ``--version`` is a version of the data here, and not the framework's own flag.
+    has_version_option: ``--version`` is an option of the command, not Django's own flag.
     """
 
-    names_version = False
+    has_version_option = False
 
     def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
-        """Return a parser that answers a bad flag with its one line alone; ``--help`` shows the usage."""
-        if self.names_version:
+        """Return a parser that prints one line for a bad option; ``--help`` shows the usage."""
+        if self.has_version_option:
             kwargs["conflict_handler"] = "resolve"
         parser = super().create_parser(*args, **kwargs)
         parser.print_usage = lambda file=None: None  # type: ignore[method-assign]
         return parser
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Run the command; what the services refuse and the marketplace does not do is one line."""
+        """Run the command; refusals and marketplace errors become one line."""
         try:
             return super().execute(*args, **options)
-        except Unconfirmed as error:
-            raise bad_input(f"{error}: --confirm-cents {error.cents}") from error
+        except ConfirmationRequired as error:
+            raise input_error(f"{error}: --confirm-cents {error.cents}") from error
         except (Refused, ImproperlyConfigured) as error:
-            raise bad_input(str(error)) from error
+            raise input_error(str(error)) from error
         except NotInstalled as error:
-            raise bad_input(f"{error}; see EXTRA_KIND_PACKAGES and EXTRA_FAMILY_PACKAGES") from error
+            raise input_error(f"{error}; see EXTRA_KIND_PACKAGES and EXTRA_FAMILY_PACKAGES") from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):
-                raise bad_input("the database is not set up yet: make setup") from error
+                raise input_error("the database is not set up yet: make setup") from error
             raise
         except MarketplaceError as error:
             raise CommandError(f"the marketplace: {error}", returncode=1) from error
@@ -53,16 +67,16 @@ class DeerstalkerCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print exactly one JSON object")
 
 
-def bad_input(message: str) -> CommandError:
-    """Return the error for input that cannot be used: one line, and exit status 2."""
+def input_error(message: str) -> CommandError:
+    """Return the error for invalid input: one line and exit status 2."""
     return CommandError(" ".join(message.split()), returncode=2)
 
 
-def interrupted() -> CommandError:
-    """Return the error for Ctrl-C in a command that writes at its end only."""
-    return CommandError("stopped; nothing was written", returncode=INTERRUPTED)
+def interrupt_error() -> CommandError:
+    """Return the error for Ctrl-C in a command that writes only at its end."""
+    return CommandError("stopped; nothing was written", returncode=INTERRUPTED_STATUS)
 
 
 def emit_json(command: BaseCommand, result: dict[str, Any]) -> None:
-    """Print one JSON object; NaN is refused, since it is no JSON."""
+    """Print one JSON object; NaN raises, because JSON has none."""
     command.stdout.write(json.dumps(result, allow_nan=False))

@@ -1,4 +1,4 @@
-"""Commands for long work: the same job as on the pages, run here or handed to a worker."""
+"""Commands for long work: the same job as on the pages, run here or by a worker process."""
 
 import sys
 from argparse import ArgumentParser
@@ -7,24 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from hits.domain.states import JobState
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
 from hits.management.progress import ProgressLines
 from hits.models import Job
-from hits.selectors.jobs import counts, speed_of
+from hits.selectors.jobs import job_progress, job_speed_label
 from hits.services.errors import Conflict
 from hits.services.jobs import jobs
 
 
 def absolute_path(given: str) -> str:
-    """Return a path as a job keeps it, since a worker, or whoever resumes it, may stand in another folder."""
+    """Return an absolute path for a job's arguments, because the worker may run in another folder."""
     return str(Path(given).absolute()) if given else ""
 
 
 def absolute_model(given: str) -> str:
     """Return ``clip:<folder>``, ``hf:<folder>`` and the like with the folder's absolute path.
 
-    What starts with a dot is a folder, even one that is not there yet: no hub id does. Anything else is returned as
-    it is, such as ``clip:<hub id>``, unless a folder of that name is there.
+    A name that starts with a dot is a folder, even if it does not exist, because no hub id starts so. Other names,
+    such as ``clip:<hub id>``, stay unchanged unless a folder of that name exists.
     """
     kind, colon, place = given.partition(":")
     is_folder = place.startswith(".") or (bool(place) and Path(place).is_dir())
@@ -32,10 +32,10 @@ def absolute_model(given: str) -> str:
 
 
 class JobCommand(DeerstalkerCommand):
-    """A command whose work is a job: it shows in the pages, stops at Ctrl C, and ``--resume`` goes on.
+    """A command that runs as a job: pages show it, Ctrl-C stops it, and ``--resume`` continues it.
 
-    A command says what to do in ``request``; ``queue`` is false when this process runs it. ``tasks`` are the
-    Celery tasks whose jobs it goes on with.
+    Subclasses create the job in ``request``; ``queue`` is false if this process runs it. ``tasks``: names of the
+    Celery tasks whose jobs the command can resume.
     """
 
     tasks: tuple[str, ...] = ()
@@ -45,21 +45,21 @@ class JobCommand(DeerstalkerCommand):
         self._progress = ProgressLines(stream=self.stderr)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags that all of them share."""
+        """Declare the common options."""
         super().add_arguments(parser)
-        parser.add_argument("--background", action="store_true", help="leave the work to a running worker")
-        parser.add_argument("--resume", type=int, metavar="JOB", help="go on with a stopped or failed job")
+        parser.add_argument("--background", action="store_true", help="queue the job for a worker process")
+        parser.add_argument("--resume", type=int, metavar="JOB", help="resume a cancelled or failed job")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Return the job to run."""
         raise NotImplementedError
 
     def owns(self, job: Job) -> bool:
-        """Say whether a job is of this command's kind, so that it may resume it."""
+        """Return whether this command can resume the job."""
         return job.task in self.tasks
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the job, or queue it, and print what came of it."""
+        """Run or queue the job, and print its result."""
         background = options["background"]
         job = self._resumed(options["resume"], background) or self.request(queue=background, **options)
         if not background:
@@ -81,34 +81,34 @@ class JobCommand(DeerstalkerCommand):
             return None
         job = Job.objects.filter(pk=pk).first()
         if job is None:
-            raise bad_input(f"--resume {pk}: there is no such job")
+            raise input_error(f"--resume {pk}: there is no such job")
         if not self.owns(job):
-            raise bad_input(
-                f"--resume {pk}: that job is another command's ({job.title}, {job.task}); resume it by its own"
+            raise input_error(
+                f"--resume {pk}: the job belongs to another command ({job.title}, {job.task}); resume it with that"
             )
-        return jobs.resume(job=job, queue=background)
+        return jobs.resume_job(job=job, queue=background)
 
     def _run(self, job: Job) -> Job:
         try:
-            job = jobs.run_here(job=job, listener=self._say)
+            job = jobs.run_in_process(job=job, listener=self._report_progress)
         except KeyboardInterrupt as interrupt:
-            with suppress(Conflict):  # over already, when it has no parts
-                jobs.cancel(job=job)
-            raise bad_input(f"stopped; to go on: --resume {job.pk}") from interrupt
+            with suppress(Conflict):  # a job without subjobs has ended already
+                jobs.cancel_job(job=job)
+            raise input_error(f"stopped; to resume: --resume {job.pk}") from interrupt
         finally:
             if sys.stderr.isatty():
                 self.stderr.write("")
         if job.state != JobState.DONE:
-            again = f"; to go on: --resume {job.pk}" if job.resumable else ""
-            raise bad_input(f"{job.title}: {job.error}{again}")
+            again = f"; to resume: --resume {job.pk}" if job.resumable else ""
+            raise input_error(f"{job.title}: {job.error}{again}")
         return job
 
-    def _say(self, job: Job, line: str) -> None:
-        """Lines of the log go to stderr, and from time to time how far the work is."""
+    def _report_progress(self, job: Job, line: str) -> None:
+        """Write log lines and, at intervals, the progress to stderr."""
         if line:
             self.stderr.write(f"\r{line}" if sys.stderr.isatty() else line)
         elif self._progress.is_due:
             whole = Job.objects.get(pk=job.parent_id or job.pk)
-            done, total = counts(whole)
+            done, total = job_progress(whole)
             if total:
-                self._progress.advance(done, total, f"{whole.title}:", speed_of(whole))
+                self._progress.advance(done, total, f"{whole.title}:", job_speed_label(whole))

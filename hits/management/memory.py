@@ -1,4 +1,4 @@
-"""How much memory this process has taken."""
+"""The peak memory of this process."""
 
 import resource
 from pathlib import Path
@@ -7,9 +7,9 @@ KIB_PER_MIB = 1024
 
 
 def peak_mib() -> float:
-    """Return the most memory that this program has held at once, in MiB.
+    """Return the peak resident memory of this program in MiB.
 
-    Linux says it of the program alone; ``ru_maxrss``, elsewhere, remembers the process that it was forked from.
+    Linux reports it per program; ``ru_maxrss`` on other systems includes the process that it was forked from.
     """
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="utf-8").splitlines() if status.is_file() else []

@@ -1,4 +1,4 @@
-"""Publish from the command line, and say how the batch stands afterwards."""
+"""Publish a batch from the command line, and print its state."""
 
 import time
 from typing import Any
@@ -7,60 +7,60 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Sum
 
 from hits.domain.states import HitState
-from hits.management.base import bad_input, emit_json
+from hits.management.base import emit_json, input_error
 from hits.models import Batch, Hit
 from hits.mturk.boto import marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.publishing.publish import publish_batch
-from hits.services.publishing.publisher_lease import is_held
+from hits.services.publishing.publisher_lease import is_being_published
 
-SECONDS = 0.5  # between two looks at somebody else's publication
+POLL_SECONDS = 0.5  # between two checks of another process's publication
 
 
-def publish_launched(batch: Batch) -> Batch:
-    """Publish a batch that was launched just now, and return it as it is then.
+def publish_launched_batch(batch: Batch) -> Batch:
+    """Publish a batch after its launch, and return its fresh row.
 
-    A background worker may have been faster: it is waited for, and what it left is published here.
+    If a background worker is publishing it, this waits, then publishes the rest.
     """
-    while is_held(batch):
-        time.sleep(SECONDS)
+    while is_being_published(batch):
+        time.sleep(POLL_SECONDS)
     try:
         publish_batch(batch=batch, marketplace=marketplace())
     except Conflict:
-        return publish_launched(batch)  # it took the batch this very moment
+        return publish_launched_batch(batch)  # a worker has just claimed the batch
     except Refused as error:
-        raise _stopped(batch, error) from error
+        raise _publishing_error(batch, error) from error
     return Batch.objects.get(pk=batch.pk)
 
 
-def publish_now(batch: Batch) -> Batch:
-    """Publish what is not live yet, and return the batch as it is then."""
+def publish_remaining_hits(batch: Batch) -> Batch:
+    """Publish all HITs that are not live, and return the batch's fresh row."""
     try:
         publish_batch(batch=batch, marketplace=marketplace())
     except Conflict:
-        raise  # who has it, and since when, is all there is to say
+        raise  # the message says which process publishes it
     except Refused as error:
-        raise _stopped(batch, error) from error
+        raise _publishing_error(batch, error) from error
     return Batch.objects.get(pk=batch.pk)
 
 
-def _stopped(batch: Batch, error: Refused) -> CommandError:
-    return bad_input(
-        f"batch {batch.pk} stopped: {error}; mend the cause, then: manage.py resume_batch {batch.pk}"
+def _publishing_error(batch: Batch, error: Refused) -> CommandError:
+    return input_error(
+        f"batch {batch.pk} stopped: {error}; fix the cause, then: manage.py resume_batch {batch.pk}"
     )
 
 
-def account_cents() -> int:
-    """Return what the account holds free, in cents, asked this moment; a launch compares it with what it will hold.
+def free_balance_cents() -> int:
+    """Return the account's current available balance in cents; a launch compares it with its hold.
 
     Raises:
-        MarketplaceError: it cannot be asked.
+        MarketplaceError: the marketplace does not answer.
     """
     return marketplace().balance().available_cents
 
 
-def emit_published(command: BaseCommand, options: dict[str, Any], batch: Batch, **more: Any) -> None:
-    """Print how many HITs of the batch are live, whoever published them; ``more`` joins the JSON object."""
+def print_published(command: BaseCommand, options: dict[str, Any], batch: Batch, **more: Any) -> None:
+    """Print how many HITs of the batch are live; ``more`` extends the JSON object."""
     hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE)
     live = hits.count()
     result = {

@@ -1,33 +1,33 @@
-"""Read an old page and its CSV from the command line's files."""
+"""Read an uploaded page and its CSV from files of the command line."""
 
 from pathlib import Path
 
 from hits.domain.task_template.check import PageError, read_page
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
-from hits.domain.task_template.variables import variables_in
-from hits.management.base import bad_input
+from hits.domain.task_template.variables import find_variables
+from hits.management.base import input_error
 
 
-def page_in(path: Path) -> str:
-    """Return the page that a file holds."""
+def read_page_file(path: Path) -> str:
+    """Return the HTML page in a file."""
     try:
-        return read_page(_bytes(path))
+        return read_page(_read_bytes(path))
     except PageError as error:
-        raise bad_input(f"{path}: {error}") from error
+        raise input_error(f"{path}: {error}") from error
 
 
-def table_in(path: Path, html: str) -> Table:
-    """Return the rows that a file holds for a page."""
+def read_table_file(path: Path, html: str) -> Table:
+    """Return the rows in a CSV file for a page."""
     try:
-        return parse_rows(_bytes(path), variables=[variable.name for variable in variables_in(html)])
+        return parse_rows(_read_bytes(path), variables=[variable.name for variable in find_variables(html)])
     except RowsError as error:
-        raise bad_input(f"{path}: {error}") from error
+        raise input_error(f"{path}: {error}") from error
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise bad_input(f"{path}: there is no such file") from None
+        raise input_error(f"{path}: there is no such file") from None
     except OSError as error:
-        raise bad_input(f"{path}: it cannot be read: {error.strerror}") from error
+        raise input_error(f"{path}: it cannot be read: {error.strerror}") from error

@@ -1,5 +1,5 @@
-"""A marketplace that speaks the MTurk requester API and pays its own workers.
+"""A marketplace that serves the MTurk requester API and pays its own workers.
 
-An app of its own: it imports nothing of the platform but ``hits.domain``, and nothing of the platform
-imports it. Requesters reach it over HTTP (``/mturk/``) or, in one process, through ``transport.attach``.
+A separate app: it imports only ``hits.domain`` of the platform, and the platform does not import it.
+Requesters reach it over HTTP (``/mturk/``) or, in one process, through ``transport.attach``.
 """

@@ -9,7 +9,7 @@ from django.db.models.signals import post_migrate
 
 
 class MarketplaceConfig(AppConfig):
-    """Label ``marketplace``; makes sure after each migration that the platform has its own account."""
+    """Label ``marketplace``; creates the platform's own account after each migration if it is missing."""
 
     name = "hits.marketplace"
     label = "marketplace"
@@ -17,7 +17,7 @@ class MarketplaceConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the hook that keeps the platform's own requester account in place."""
+        """Register the hook that creates the platform's own requester account."""
         post_migrate.connect(_ensure_platform_requester, sender=self)
 
 

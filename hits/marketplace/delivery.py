@@ -1,7 +1,7 @@
-"""How a notification leaves this machine: where it may go, what it looks like, one POST.
+"""Deliver notifications: check the destination, build the request, send one POST.
 
-A requester chooses the address, so that only hosts which the operator allows are ever asked, no redirect is
-followed, and nothing of a reply but its status is read.
+The requester chooses the destination. So only hosts that the operator allows are contacted, redirects are not
+followed, and only the status of a reply is read.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from django.conf import settings
 
 from .models import Transport
 
-TIMEOUT_SECONDS = 5  # for a connection, and for the whole of request and answer
+TIMEOUT_SECONDS = 5  # for the connection, and for request and reply together
 MAX_DESTINATION = 500
 SQS_VERSION = "2012-11-05"
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_PORTS = {"http": 80, "https": 443}
-_AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
-_INSTEAD = "give an https address of your own as Destination: it gets the same message by POST"
+_LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_AMAZON_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn")
+_ADVICE = "use your own https URL as Destination; it gets the same message by POST"
 
 
 class DestinationError(ValueError):
-    """A Destination that nothing can be sent to; the message says what to use."""
+    """A Destination that is not allowed; the message says what to use instead."""
 
 
 class DeliveryError(Exception):
-    """A POST that did not arrive, as far as can be told."""
+    """A POST without a successful reply; it may have arrived all the same."""
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """One HTTP request to come: headers and body for an address."""
+class OutgoingRequest:
+    """One HTTP request to be sent: headers and body for a URL."""
 
     destination: str
     headers: dict[str, str]
@@ -48,40 +48,38 @@ class Parcel:
 
 
 def check_destination(destination: str) -> None:
-    """Check an address before anything is stored or sent. Raises DestinationError."""
+    """Check a URL before anything is stored or sent. Raises DestinationError."""
     if len(destination) > MAX_DESTINATION or not destination.isascii() or not destination.isprintable():
-        raise DestinationError(
-            f"Destination: up to {MAX_DESTINATION} printable ASCII characters, {_INSTEAD}."
-        )
+        raise DestinationError(f"Destination: up to {MAX_DESTINATION} printable ASCII characters, {_ADVICE}.")
     if destination.startswith("arn:"):
-        raise DestinationError(f"Amazon's topics cannot be reached from this marketplace; {_INSTEAD}.")
-    parts = _split(destination)
+        raise DestinationError(f"This marketplace cannot reach Amazon's topics; {_ADVICE}.")
+    parts = _parse_destination(destination)
     host = parts.hostname or ""
-    if host.endswith(_AMAZON):
-        raise DestinationError(f"Amazon's queues cannot be reached from this marketplace; {_INSTEAD}.")
-    if parts.scheme == "http" and host not in _LOOPBACK and not _is_ours(parts):
-        raise DestinationError(f"{destination}: http is for this machine only; {_INSTEAD}.")
+    if host.endswith(_AMAZON_DOMAINS):
+        raise DestinationError(f"This marketplace cannot reach Amazon's queues; {_ADVICE}.")
+    if parts.scheme == "http" and host not in _LOOPBACK_HOSTS and not _is_own_site(parts):
+        raise DestinationError(f"{destination}: http is allowed for this machine only; {_ADVICE}.")
     if not _is_allowed(parts):
         raise DestinationError(
-            f"{parts.netloc} is no host that this marketplace may send to: whoever runs it can add it to "
+            f"This marketplace may not send to {parts.netloc}. Its operator can add the host to "
             "MARKETPLACE_NOTIFICATION_HOSTS."
         )
 
 
-def pack(
+def build_request(
     *, destination: str, transport: Transport, document: dict[str, Any], doc_id: str, at: datetime
-) -> Parcel:
+) -> OutgoingRequest:
     """Return the request: SQS's SendMessage as a form, or SNS's notification as JSON."""
     message = json.dumps(document)
     if transport == Transport.SQS:
         form = {"Action": "SendMessage", "MessageBody": message, "Version": SQS_VERSION}
-        return Parcel(
+        return OutgoingRequest(
             destination, {"Content-Type": "application/x-www-form-urlencoded"}, urlencode(form).encode()
         )
     envelope = {
         "Type": "Notification",
         "MessageId": doc_id,
-        "TopicArn": destination,  # a topic is named by its address here
+        "TopicArn": destination,  # here the URL names the topic
         "Message": message,
         "Timestamp": at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03}Z",
     }
@@ -91,20 +89,20 @@ def pack(
         "x-amz-sns-message-id": doc_id,
         "x-amz-sns-topic-arn": destination,
     }
-    return Parcel(destination, headers, json.dumps(envelope).encode())
+    return OutgoingRequest(destination, headers, json.dumps(envelope).encode())
 
 
-def post(parcel: Parcel) -> None:
-    """Send it. Raises DeliveryError unless the answer is a 2xx; DestinationError for an address not allowed."""
-    check_destination(parcel.destination)  # the list of hosts may have changed since
-    parts = _split(parcel.destination)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", _port(parts), timeout=TIMEOUT_SECONDS)
+def send_request(request: OutgoingRequest) -> None:
+    """Send the request. Raises DeliveryError unless the reply is 2xx, DestinationError if the URL is not allowed."""
+    check_destination(request.destination)  # the list of hosts may have changed
+    parts = _parse_destination(request.destination)
+    connection_class = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = connection_class(parts.hostname or "", _effective_port(parts), timeout=TIMEOUT_SECONDS)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
         connection.connect()
-        with _cut_off(connection):
-            connection.request("POST", target, body=parcel.body, headers=parcel.headers)
+        with _time_limit(connection):
+            connection.request("POST", target, body=request.body, headers=request.headers)
             status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
         raise DeliveryError(f"{type(error).__name__}: {error}") from error
@@ -115,15 +113,15 @@ def post(parcel: Parcel) -> None:
 
 
 @contextmanager
-def _cut_off(connection: http.client.HTTPConnection) -> Iterator[None]:
-    """End the exchange when its time is over: the socket's own limit starts anew with each byte of a slow answer."""
-    held: socket.socket = connection.sock
+def _time_limit(connection: http.client.HTTPConnection) -> Iterator[None]:
+    """Close the socket after the time limit: the socket's own timeout restarts with each byte of a slow reply."""
+    open_socket: socket.socket = connection.sock
 
-    def cut() -> None:
+    def close() -> None:
         with suppress(OSError):  # closed a moment ago
-            held.shutdown(socket.SHUT_RDWR)
+            open_socket.shutdown(socket.SHUT_RDWR)
 
-    timer = threading.Timer(TIMEOUT_SECONDS, cut)
+    timer = threading.Timer(TIMEOUT_SECONDS, close)
     timer.daemon = True
     timer.start()
     try:
@@ -132,31 +130,37 @@ def _cut_off(connection: http.client.HTTPConnection) -> Iterator[None]:
         timer.cancel()
 
 
-def _split(destination: str) -> SplitResult:
+def _parse_destination(destination: str) -> SplitResult:
     try:
         parts = urlsplit(destination)
         port = parts.port
     except ValueError:
-        raise DestinationError(f"{destination} is no address; {_INSTEAD}.") from None
-    whole = parts.scheme in _PORTS and parts.hostname and port != 0 and " " not in destination
-    if not whole or parts.username is not None or parts.password is not None or parts.fragment:
-        raise DestinationError(f"{destination} is no address without name and fragment; {_INSTEAD}.")
+        raise DestinationError(f"{destination} is not a URL; {_ADVICE}.") from None
+    is_complete = parts.scheme in _DEFAULT_PORTS and parts.hostname and port != 0 and " " not in destination
+    if not is_complete or parts.username is not None or parts.password is not None or parts.fragment:
+        raise DestinationError(f"{destination} must be a URL without user name and fragment; {_ADVICE}.")
     return parts
 
 
-def _port(parts: SplitResult) -> int:
-    return parts.port or _PORTS[parts.scheme]
+def _effective_port(parts: SplitResult) -> int:
+    return parts.port or _DEFAULT_PORTS[parts.scheme]
 
 
-def _is_ours(parts: SplitResult) -> bool:
-    ours = urlsplit(settings.PUBLIC_URL)
-    return (parts.scheme, parts.hostname, _port(parts)) == (ours.scheme, ours.hostname, _port(ours))
+def _is_own_site(parts: SplitResult) -> bool:
+    site = urlsplit(settings.PUBLIC_URL)
+    return (parts.scheme, parts.hostname, _effective_port(parts)) == (
+        site.scheme,
+        site.hostname,
+        _effective_port(site),
+    )
 
 
 def _is_allowed(parts: SplitResult) -> bool:
-    """Tell whether host and port are listed; an entry without a port means the scheme's own."""
+    """Return whether host and port are listed; an entry without a port means the scheme's default port."""
     for entry in settings.MARKETPLACE_NOTIFICATION_HOSTS:
         listed = urlsplit(f"//{entry}")
-        if parts.hostname == listed.hostname and _port(parts) == (listed.port or _PORTS[parts.scheme]):
+        if parts.hostname == listed.hostname and _effective_port(parts) == (
+            listed.port or _DEFAULT_PORTS[parts.scheme]
+        ):
             return True
     return False

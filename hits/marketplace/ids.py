@@ -1,4 +1,4 @@
-"""Random public identifiers. Those of HITs and assignments look like Amazon's: 30 capitals and digits."""
+"""Random public identifiers. HIT and assignment ids look like Amazon's: 30 capitals and digits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def new_entity_id() -> str:
 
 
 def new_worker_id() -> str:
-    """Return a worker's pseudonym, ``A`` and 13 random characters: it is derived from nothing."""
+    """Return a worker's pseudonym: ``A`` and 13 random characters, not derived from any data."""
     return "A" + _random(_WORKER_CHARS - 1)
 
 

@@ -1,15 +1,15 @@
-"""What a task's page may ask us about its attempt and its worker, by the names in settings."""
+"""Facts about an attempt and its worker for task pages of the platform; settings name these functions."""
 
 import hashlib
 
 from hits.marketplace.models import Attempt, Outcome, Worker
 
 
-def holds(secret: str, *, hit_id: str, assignment_id: str, worker_id: str) -> bool:
-    """Whether the secret is that of this worker's present attempt at this assignment of this HIT.
+def is_valid_secret(secret: str, *, hit_id: str, assignment_id: str, worker_id: str) -> bool:
+    """Return whether the secret belongs to this worker's current attempt at this assignment of this HIT.
 
-    One that was returned or ran out of time proves nothing any more; one that was handed in still does, so that its
-    worker may look at what they sent. One query.
+    A submitted attempt is still valid, so that its worker can view the submission. A returned or expired one is not.
+    One query.
     """
     digest = hashlib.sha256(secret.encode()).hexdigest()
     return Attempt.objects.filter(
@@ -21,6 +21,6 @@ def holds(secret: str, *, hit_id: str, assignment_id: str, worker_id: str) -> bo
     ).exists()
 
 
-def country_of(worker_id: str) -> str:
-    """Return the ISO 3166-1 code of where the worker said to us that they work from, or nothing."""
+def find_country(worker_id: str) -> str:
+    """Return the ISO 3166-1 code of the worker's declared country, or an empty string."""
     return Worker.objects.filter(worker_id=worker_id).values_list("country", flat=True).first() or ""

@@ -1,19 +1,19 @@
-"""Qualification requirements between the API's JSON, which rows keep, and plain conditions."""
+"""Convert qualification requirements between the API's JSON, which rows store, and ``Requirement``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hits.domain.workers.requirements import Comparator, Guards, Requirement
+from hits.domain.workers.requirements import Comparator, GuardedActions, Requirement
 from hits.domain.workers.subdivisions import join_place, split_place
 
 
-def requirement_of(row: dict[str, Any]) -> Requirement:
-    """Return the condition that a JSON object states. Raises RequirementError when it states none.
+def parse_requirement(row: dict[str, Any]) -> Requirement:
+    """Return the requirement of a JSON object. Raises RequirementError for an invalid one.
 
-    ``RequiredToPreview`` is the older way to say PreviewAndAccept; ActionsGuarded wins when both are given.
+    ``RequiredToPreview`` is the older form of PreviewAndAccept; ActionsGuarded wins when both are given.
     """
-    legacy = Guards.PREVIEW if row.get("RequiredToPreview") else Guards.ACCEPT
+    legacy = GuardedActions.PREVIEW if row.get("RequiredToPreview") else GuardedActions.ACCEPT
     return Requirement(
         type_id=row["QualificationTypeId"],
         comparator=Comparator(row["Comparator"]),
@@ -22,12 +22,12 @@ def requirement_of(row: dict[str, Any]) -> Requirement:
             join_place(place["Country"], place.get("Subdivision", ""))
             for place in row.get("LocaleValues", ())
         ),
-        guards=Guards(row.get("ActionsGuarded", legacy)),
+        guards=GuardedActions(row.get("ActionsGuarded", legacy)),
     )
 
 
-def json_of(requirement: Requirement) -> dict[str, Any]:
-    """Return a condition in the API's shape; the same condition always in the same words."""
+def render_requirement(requirement: Requirement) -> dict[str, Any]:
+    """Return a requirement as API JSON. Equal requirements give equal JSON."""
     row: dict[str, Any] = {
         "QualificationTypeId": requirement.type_id,
         "Comparator": requirement.comparator.value,
@@ -35,12 +35,12 @@ def json_of(requirement: Requirement) -> dict[str, Any]:
     if requirement.integer_values:
         row["IntegerValues"] = list(requirement.integer_values)
     if requirement.locales:
-        row["LocaleValues"] = [_locale(place) for place in requirement.locales]
-    row["RequiredToPreview"] = requirement.guards is not Guards.ACCEPT
+        row["LocaleValues"] = [_render_locale(place) for place in requirement.locales]
+    row["RequiredToPreview"] = requirement.guards is not GuardedActions.ACCEPT
     row["ActionsGuarded"] = requirement.guards.value
     return row
 
 
-def _locale(place: str) -> dict[str, str]:
+def _render_locale(place: str) -> dict[str, str]:
     country, subdivision = split_place(place)
     return {"Country": country} | ({"Subdivision": subdivision} if subdivision else {})

@@ -1,7 +1,7 @@
-"""AWS Signature Version 4, verified by computing it again.
+"""Verify AWS Signature Version 4 by recomputing it.
 
-The algorithm is Amazon's published one ("Create a signed AWS API request"); the clock that judges a
-signature's age is always the wall clock.
+The algorithm is Amazon's published one ("Create a signed AWS API request"). A signature's age is always
+measured by the wall clock.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ SERVICE = "mturk-requester"
 ALGORITHM = "AWS4-HMAC-SHA256"
 MAX_SKEW = timedelta(minutes=15)
 _DATE_FORMAT = "%Y%m%dT%H%M%SZ"
-_MUST_BE_SIGNED = ("host", "x-amz-date")
-_PARTS = re.compile(
+_REQUIRED_HEADERS = ("host", "x-amz-date")
+_AUTHORIZATION = re.compile(
     r"AWS4-HMAC-SHA256\s+Credential=(?P<key>[\w.+=@-]{1,128})/(?P<day>\d{8})/(?P<region>[a-z0-9-]{1,64})/"
     r"(?P<service>[a-z0-9-]{1,64})/aws4_request\s*,\s*SignedHeaders=(?P<headers>[a-z0-9;_-]+)\s*,"
     r"\s*Signature=(?P<signature>[0-9a-f]{64})\s*",
@@ -32,7 +32,7 @@ _PARTS = re.compile(
 
 @dataclass(frozen=True)
 class Credential:
-    """What an Authorization header claims."""
+    """The content of an Authorization header, not verified yet."""
 
     access_key_id: str
     day: str
@@ -48,84 +48,90 @@ class Credential:
 
 
 def parse_authorization(request: ApiRequest) -> Credential:
-    """Read the Authorization header. Raises ApiError for a missing or malformed one, or a foreign scope."""
+    """Parse the Authorization header. Raises ApiError for a missing or malformed header or another service."""
     header = request.headers.get("authorization", "")
     if not header:
-        raise _refusal("MissingAuthenticationTokenException", "The request carries no Authorization header.")
-    found = _PARTS.fullmatch(header)
-    if found is None:
-        raise _refusal(
+        raise _signature_error(
+            "MissingAuthenticationTokenException", "The request carries no Authorization header."
+        )
+    match = _AUTHORIZATION.fullmatch(header)
+    if match is None:
+        raise _signature_error(
             "IncompleteSignatureException", "The Authorization header is not of Signature Version 4."
         )
-    if found["service"] != SERVICE:
-        raise _refusal(
+    if match["service"] != SERVICE:
+        raise _signature_error(
             "InvalidSignatureException", f"Credential should be scoped to correct service: '{SERVICE}'."
         )
     return Credential(
-        access_key_id=found["key"],
-        day=found["day"],
-        region=found["region"],
-        service=found["service"],
-        signed_headers=tuple(found["headers"].split(";")),
-        signature=found["signature"],
+        access_key_id=match["key"],
+        day=match["day"],
+        region=match["region"],
+        service=match["service"],
+        signed_headers=tuple(match["headers"].split(";")),
+        signature=match["signature"],
     )
 
 
-def verify(request: ApiRequest, credential: Credential, secret: str, now: datetime) -> None:
+def verify_signature(request: ApiRequest, credential: Credential, secret: str, now: datetime) -> None:
     """Check age and signature. Raises ApiError; ``now`` is the wall clock, aware."""
-    stamp = _check_age(request, credential, now)
-    missing = [name for name in _MUST_BE_SIGNED if name not in credential.signed_headers]
+    timestamp = _check_age(request, credential, now)
+    missing = [name for name in _REQUIRED_HEADERS if name not in credential.signed_headers]
     if missing:
-        raise _refusal("InvalidSignatureException", f"These headers must be signed: {', '.join(missing)}.")
+        raise _signature_error(
+            "InvalidSignatureException", f"These headers must be signed: {', '.join(missing)}."
+        )
     key = _signing_key(secret, credential)
-    for host in _hosts(request.headers.get("host", "")):
+    for host in _host_variants(request.headers.get("host", "")):
         canonical = _canonical_request(request, credential, host)
         to_sign = "\n".join(
-            [ALGORITHM, stamp, credential.scope, hashlib.sha256(canonical.encode()).hexdigest()]
+            [ALGORITHM, timestamp, credential.scope, hashlib.sha256(canonical.encode()).hexdigest()]
         )
         expected = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
         if hmac.compare_digest(expected, credential.signature):
             return
-    raise _refusal(
+    raise _signature_error(
         "InvalidSignatureException",
         "The request signature we calculated does not match the signature you provided. "
         "Check your secret access key and signing method.",
     )
 
 
-def authenticate(request: ApiRequest, secret_of: Callable[[str], str | None], now: datetime) -> str:
-    """Return the access key id of a properly signed request; ``secret_of`` gives None for an unknown key."""
+def authenticate(request: ApiRequest, find_secret: Callable[[str], str | None], now: datetime) -> str:
+    """Return the access key id of a correctly signed request; ``find_secret`` returns None for an unknown key."""
     credential = parse_authorization(request)
-    secret = secret_of(credential.access_key_id)
+    secret = find_secret(credential.access_key_id)
     if secret is None:
-        raise _refusal(
+        raise _signature_error(
             "UnrecognizedClientException", "The security token included in the request is invalid."
         )
-    verify(request, credential, secret, now)
+    verify_signature(request, credential, secret, now)
     return credential.access_key_id
 
 
-def _refusal(kind: str, message: str) -> ApiError:
-    return ApiError("", message, kind=kind, stamp=False)
+def _signature_error(kind: str, message: str) -> ApiError:
+    return ApiError("", message, kind=kind, has_timestamp=False)
 
 
 def _check_age(request: ApiRequest, credential: Credential, now: datetime) -> str:
-    stamp = request.headers.get("x-amz-date", "")
+    timestamp = request.headers.get("x-amz-date", "")
     try:
-        signed_at = datetime.strptime(stamp, _DATE_FORMAT).replace(tzinfo=UTC)
+        signed_at = datetime.strptime(timestamp, _DATE_FORMAT).replace(tzinfo=UTC)
     except ValueError:
-        raise _refusal(
+        raise _signature_error(
             "IncompleteSignatureException", "X-Amz-Date must look like 20261120T164200Z."
         ) from None
     if abs(now - signed_at) > MAX_SKEW:
-        late = "expired" if signed_at < now else "not yet current"
-        raise _refusal(
+        problem = "expired" if signed_at < now else "not yet current"
+        raise _signature_error(
             "InvalidSignatureException",
-            f"Signature {late}: {stamp} differs from {now:{_DATE_FORMAT}} by more than 15 min.",
+            f"Signature {problem}: {timestamp} differs from {now:{_DATE_FORMAT}} by more than 15 min.",
         )
-    if not stamp.startswith(credential.day):
-        raise _refusal("InvalidSignatureException", "Date in Credential scope does not match X-Amz-Date.")
-    return stamp
+    if not timestamp.startswith(credential.day):
+        raise _signature_error(
+            "InvalidSignatureException", "Date in Credential scope does not match X-Amz-Date."
+        )
+    return timestamp
 
 
 def _signing_key(secret: str, credential: Credential) -> bytes:
@@ -135,17 +141,17 @@ def _signing_key(secret: str, credential: Credential) -> bytes:
     return key
 
 
-def _hosts(host: str) -> Iterator[str]:
-    """Give the Host header as sent, and with a default port taken off or put on.
+def _host_variants(host: str) -> Iterator[str]:
+    """Yield the Host header as sent, then with the default port removed or added.
 
-    Clients sign the host without a default port, whether or not they then send one; a proxy may add or
-    drop it. A port other than 80 and 443 is always part of the signature.
+    Clients sign the host without a default port, whether or not they send one. A proxy may add or drop it. Any
+    port other than 80 and 443 is always part of the signature.
     """
     yield host
-    name, mark, port = host.rpartition(":")
-    if mark and port in {"80", "443"}:
+    name, colon, port = host.rpartition(":")
+    if colon and port in {"80", "443"}:
         yield name
-    elif not mark or host.endswith("]"):
+    elif not colon or host.endswith("]"):
         yield f"{host}:80"
         yield f"{host}:443"
 

@@ -1,4 +1,4 @@
-"""Celery tasks of the marketplace's clockwork. No logic here."""
+"""Celery tasks that run on a schedule. No logic here."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from hits.marketplace.services import events, hits, lifecycle, notifications
 
 @shared_task(name="marketplace.sweep_due")
 def sweep_due() -> None:
-    """Do what the clock demands: abandon, approve, tell of what expired, dispose of what is forgotten."""
+    """Apply all due changes: abandon tasks, approve work, record expiry events, dispose stale HITs."""
     now = Clock.now()
     lifecycle.sweep_due(now=now)
-    while events.tell_expired(now=now, limit=1):  # some hundreds at a time
-        turns.rest()
-    hits.dispose_stale(now=now)
+    while events.record_expired(now=now, limit=1):  # some hundreds at a time
+        turns.end_if_over()
+    hits.dispose_stale_hits(now=now)
 
 
 @shared_task(name="marketplace.deliver_notifications")
 def deliver_notifications() -> None:
-    """Send what requesters asked to be told."""
-    notifications.deliver_due(now=Clock.now())
+    """Send the notifications that are due."""
+    notifications.deliver_due_notifications(now=Clock.now())
 
 
 @shared_task(name="marketplace.forget_notifications")
-def forget_notifications() -> None:
-    """Delete notifications that have long been sent."""
-    notifications.forget_old(now=Clock.now())
+def delete_old_notifications() -> None:
+    """Delete notifications that were sent long ago."""
+    notifications.delete_old_notifications(now=Clock.now())

@@ -1,4 +1,4 @@
-"""A request and a reply of the requester API, free of any web framework."""
+"""Request and reply of the requester API, independent of any web framework."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .clock import wall_now
 from .errors import ApiError
+from .wall_clock import wall_now
 
 CONTENT_TYPE = "application/x-amz-json-1.1"
 
 
 @dataclass(frozen=True)
 class ApiRequest:
-    """One call as it came in. Header names are lower case; ``body`` is raw, since it is signed."""
+    """One received call. Header names are lower case; ``body`` is raw because it is signed."""
 
     method: str
     path: str
@@ -27,7 +27,7 @@ class ApiRequest:
 
 @dataclass(frozen=True)
 class ApiReply:
-    """What goes back: a status, JSON bytes and headers."""
+    """The reply: a status, JSON bytes and headers."""
 
     status: int
     body: bytes
@@ -35,27 +35,27 @@ class ApiReply:
 
 
 def new_request_id() -> str:
-    """Return the id that a reply and the log line about it share."""
+    """Return the id that a reply and its log line share."""
     return str(uuid.uuid4())
 
 
-def success(result: dict[str, Any], request_id: str) -> ApiReply:
+def success_reply(result: dict[str, Any], request_id: str) -> ApiReply:
     """Return a 200 reply."""
-    return _reply(200, result, request_id)
+    return _json_reply(200, result, request_id)
 
 
-def failure(error: ApiError, request_id: str) -> ApiReply:
+def error_reply(error: ApiError, request_id: str) -> ApiReply:
     """Return an error reply: ``__type``, ``Message`` (ending with the time in ms) and ``TurkErrorCode``."""
     message = error.message
-    if error.stamp:
+    if error.has_timestamp:
         message = f"{message} ({int(wall_now().timestamp() * 1000)})"
     body: dict[str, Any] = {"__type": error.kind, "Message": message}
     if error.turk_code:
         body["TurkErrorCode"] = error.turk_code
-    return _reply(error.status, body, request_id)
+    return _json_reply(error.status, body, request_id)
 
 
-def _reply(status: int, body: dict[str, Any], request_id: str) -> ApiReply:
+def _json_reply(status: int, body: dict[str, Any], request_id: str) -> ApiReply:
     raw = json.dumps(body, ensure_ascii=False).encode()
     headers = {"Content-Type": CONTENT_TYPE, "x-amzn-RequestId": request_id, "Content-Length": str(len(raw))}
     return ApiReply(status=status, body=raw, headers=headers)

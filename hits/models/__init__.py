@@ -1,4 +1,4 @@
-"""Rows. No module here imports another layer above it; writes happen in services."""
+"""Database rows. These modules import no layer above them; services write the rows."""
 
 from hits.models.batches import Batch, Extension, Hit, Unit
 from hits.models.calls import OutgoingCall, TopUp

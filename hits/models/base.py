@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db import models
 
 
-class Created(models.Model):
-    """A row that says who asked for it, unless a command did or the person is gone, and when."""
+class CreatedByModel(models.Model):
+    """A row with its author and time; no author means a command or a deleted account."""
 
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
@@ -19,7 +19,7 @@ class Created(models.Model):
 
 
 class AppendOnlyError(TypeError):
-    """Somebody tried to change or delete a row that is evidence."""
+    """An append-only row was to be changed or deleted."""
 
 
 class AppendOnlyQuerySet(models.QuerySet[Any]):
@@ -35,7 +35,7 @@ class AppendOnlyQuerySet(models.QuerySet[Any]):
 
 
 class AppendOnly(models.Model):
-    """A row that is written once. Migrations add database triggers that hold against raw SQL too."""
+    """A row that is inserted and never changed. Database triggers from migrations refuse raw SQL too."""
 
     objects = AppendOnlyQuerySet.as_manager()
 

@@ -16,36 +16,36 @@ from hits.models.projects import Project
 
 
 class Batch(models.Model):
-    """One launch of one kind over many units. ``kind`` is a folder's name, not a list of choices."""
+    """One launch of one kind over many units. ``kind`` is the name of the kind's folder."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches")
     kind = models.CharField(max_length=60)
     kind_version = models.PositiveIntegerField()
     name = models.CharField(max_length=120)
     environment = models.CharField(max_length=40)
-    # By name, since a marketplace fixes a HIT's fees when it is made: today's settings may say otherwise.
+    # The marketplace fixes a HIT's fees at creation, so the batch stores the schedule's name.
     fee_schedule = models.CharField(max_length=80, default=LOCAL_FEES.name)
     masters_only = models.BooleanField(default=False)
     state = models.CharField(max_length=12, default=BatchState.LAUNCHING)
     reward_cents = models.PositiveIntegerField()
     bonus_cents = models.PositiveIntegerField(default=0)
-    # Different workers for each unit. More than nine come as several HITs (``Hit.part``), since ten and more in
-    # one HIT cost double fees; ``assignments_per_hit`` is the most that one of them has.
-    opinions = models.PositiveIntegerField()
-    assignments_per_hit = models.PositiveIntegerField()
+    # Different workers per unit. A HIT with ten or more assignments costs double fees, so a unit with more workers
+    # has several HITs (``Hit.slice``); ``max_assignments`` is that of the largest one.
+    redundancy = models.PositiveIntegerField(db_column="opinions")
+    max_assignments = models.PositiveIntegerField(db_column="assignments_per_hit")
     unit_scope = models.CharField(max_length=8, default=UnitScope.BATCH)
     duration_seconds = models.PositiveIntegerField()
     lifetime_seconds = models.PositiveIntegerField()
     auto_approval_seconds = models.PositiveIntegerField()
     estimate_cents = models.PositiveIntegerField(default=0)
-    # The most that this batch may cost, extensions and top-ups included; none means no cap of its own.
+    # The most that this batch may cost, with extensions and top-ups; none means no cap of its own.
     budget_cap_cents = models.PositiveBigIntegerField(null=True)
     hit_type_id = models.CharField(max_length=64, blank=True)
-    # The version that pages show now; none means the kind's own text.
+    # The version that task pages show; none means the built-in text of the kind.
     instructions = models.ForeignKey(
         Instructions, on_delete=models.PROTECT, null=True, related_name="batches"
     )
-    # The most that one worker may submit here; none means no limit but one a HIT.
+    # The most submissions of one worker; none means one for each HIT.
     worker_limit = models.PositiveIntegerField(null=True)
     provenance = models.JSONField(default=dict)
     created_by = models.ForeignKey(
@@ -54,7 +54,7 @@ class Batch(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     launched_at = models.DateTimeField(null=True)
     synced_at = models.DateTimeField(null=True)
-    # One publisher at a time, however it was started: taken by one conditional UPDATE, renewed as it goes.
+    # One publisher at a time: a conditional UPDATE claims the lease, and the publisher renews it.
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
 
@@ -68,10 +68,10 @@ class Batch(models.Model):
                 condition=Q(unit_scope__in=[s.value for s in UnitScope]), name="batch_unit_scope_known"
             ),
             models.CheckConstraint(
-                condition=Q(reward_cents__gt=0, assignments_per_hit__gt=0), name="batch_pays_somebody"
+                condition=Q(reward_cents__gt=0, max_assignments__gt=0), name="batch_pays_somebody"
             ),
             models.CheckConstraint(
-                condition=Q(opinions__gte=models.F("assignments_per_hit")), name="batch_opinions_fill_a_hit"
+                condition=Q(redundancy__gte=models.F("max_assignments")), name="batch_opinions_fill_a_hit"
             ),
         ]
 
@@ -80,24 +80,24 @@ class Batch(models.Model):
 
     @property
     def fees(self) -> FeeSchedule:
-        """What the marketplace takes on top of this batch's rewards and bonuses."""
+        """The marketplace's fees on this batch's rewards and bonuses."""
         fees = fee_schedule(self.fee_schedule)
         return fees.for_masters() if self.masters_only else fees
 
     def slot_cents(self, max_assignments: int) -> int:
-        """Return what is held for one assignment of a HIT: the reward and its fee."""
+        """Return the cents held for one assignment of a HIT: the reward and its fee."""
         return self.reward_cents + self.fees.fee_cents(self.reward_cents, max_assignments)
 
 
 class Extension(AppendOnly):
-    """More opinions for each unit of a batch, or more time, decided after its launch. Its calls carry it out."""
+    """More workers per unit of a batch, or more time, after its launch. Its calls execute it."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="extensions")
-    more_opinions = models.PositiveIntegerField(default=0)
+    more_redundancy = models.PositiveIntegerField(default=0, db_column="more_opinions")
     more_seconds = models.PositiveIntegerField(default=0)
     estimate_cents = models.PositiveIntegerField(default=0)
-    # Names the wish, as at a launch: a second press of the same button extends nothing twice.
-    once = models.CharField(max_length=64, blank=True)
+    # A second press of the same button has the same key and extends nothing.
+    idempotency_key = models.CharField(max_length=64, blank=True, db_column="once")
     extended_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
     )
@@ -107,23 +107,25 @@ class Extension(AppendOnly):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["batch", "once"], condition=~Q(once=""), name="extension_once_per_wish"
+                fields=["batch", "idempotency_key"],
+                condition=~Q(idempotency_key=""),
+                name="extension_once_per_wish",
             ),
             models.CheckConstraint(
-                condition=Q(more_opinions__gt=0) | Q(more_seconds__gt=0), name="extension_extends"
+                condition=Q(more_redundancy__gt=0) | Q(more_seconds__gt=0), name="extension_extends"
             ),
         ]
 
 
 class Unit(models.Model):
-    """One thing to be worked on: a payload that the kind's schema accepted, and its images by id."""
+    """One thing to be worked on: a payload that the kind's schema accepts, and its images."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="units")
     key = models.CharField(max_length=80)
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     payload = models.JSONField()
     images = models.ManyToManyField(Image, related_name="units")
-    # Workers who may not judge this unit, such as the author of what it shows.
+    # Workers who may not judge this unit, for example the author of the record that it shows.
     excluded_workers = models.ManyToManyField(Worker, related_name="excluded_from")
 
     class Meta:
@@ -135,13 +137,13 @@ class Unit(models.Model):
 
 
 class Hit(models.Model):
-    """One HIT for one unit. The row stands, with its token, before the marketplace hears of it."""
+    """One HIT for one unit. The row and its token exist before the HIT on the marketplace."""
 
     unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="hits")
     environment = models.CharField(max_length=40)
-    # Which of a unit's HITs (more than nine opinions need several), and how often this one was begun anew
-    # because its token had died without a HIT to show for it.
-    part = models.PositiveIntegerField(default=1)
+    # ``slice`` numbers the HITs of one unit (more than nine workers need several). ``generation`` grows when the
+    # token expires and no HIT exists.
+    slice = models.PositiveIntegerField(default=1, db_column="part")
     generation = models.PositiveIntegerField(default=1)
     token = models.CharField(max_length=64, unique=True)
     annotation = models.CharField(max_length=255)
@@ -155,7 +157,7 @@ class Hit(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["unit", "part"], name="hit_part_once"),
+            models.UniqueConstraint(fields=["unit", "slice"], name="hit_part_once"),
             models.UniqueConstraint(fields=["environment", "hit_id"], name="hit_id_once_per_environment"),
             models.CheckConstraint(
                 condition=Q(state__in=[s.value for s in HitState]), name="hit_state_known"

@@ -1,4 +1,4 @@
-"""The outbox: every marketplace call that moves money, a decision or an offer stands here before it is made."""
+"""The outbox: a row for each marketplace call about money, a decision or an offer, written before the call."""
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,7 @@ from hits.models.submissions import Assignment, Decision
 
 
 class TopUp(AppendOnly):
-    """Somebody's decision to lift a batch's underpaid work to the project's target; its calls are the bonuses."""
+    """A person's decision to raise underpaid work of a batch to the target; its calls are the bonuses."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="top_ups")
     target_cents_per_hour = models.PositiveIntegerField()
@@ -19,8 +19,8 @@ class TopUp(AppendOnly):
     fee_cents = models.PositiveIntegerField()
     submissions = models.PositiveIntegerField()
     reason = models.CharField(max_length=400)
-    # Names the wish, as at a launch: a second press of the same button tops up nothing twice.
-    once = models.CharField(max_length=64, blank=True)
+    # A second press of the same button has the same key and tops up nothing.
+    idempotency_key = models.CharField(max_length=64, blank=True, db_column="once")
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
     )
@@ -30,17 +30,18 @@ class TopUp(AppendOnly):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["batch", "once"], condition=~Q(once=""), name="top_up_once_per_wish"
+                fields=["batch", "idempotency_key"],
+                condition=~Q(idempotency_key=""),
+                name="top_up_once_per_wish",
             ),
         ]
 
 
 class OutgoingCall(models.Model):
-    """One marketplace call, committed before it is made, taken under a lease, and recorded after it.
+    """One marketplace call: the row is committed before the call, claimed under a lease, and updated after it.
 
-    Why it is made is named by ``decision``, ``top_up`` or ``extension`` (exactly one, or none for an expiry or a
-    message); what it is about by ``assignment`` or ``hit``. ``args`` holds what else the operation needs (see
-    services.outbox).
+    ``decision``, ``top_up`` or ``extension`` names its reason (one of them, none for an expiry or a message);
+    ``assignment`` or ``hit`` its subject. ``args`` holds the operation's other values (see services.outbox).
     """
 
     class Operation(models.TextChoices):
@@ -66,7 +67,7 @@ class OutgoingCall(models.Model):
     fee_cents = models.PositiveIntegerField(default=0)
     token = models.CharField(max_length=64, unique=True)
     state = models.CharField(max_length=10, default=CallState.PLANNED)
-    attempt_at = models.DateTimeField(null=True)  # of the first attempt: a token lives from then on
+    attempt_at = models.DateTimeField(null=True)  # of the first attempt, which starts the token's life
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
     done_at = models.DateTimeField(null=True)

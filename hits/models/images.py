@@ -7,10 +7,10 @@ from hits.models.projects import Project
 
 
 class Image(models.Model):
-    """A picture as we serve it: decoded, turned upright, re-encoded, without metadata.
+    """An image as we serve it: decoded, upright, re-encoded, without metadata.
 
-    ``width`` and ``height`` are natural pixels of the served file; ``sha256`` is of its bytes;
-    ``original_sha256`` is of the file that came in, so that the same file is known again.
+    ``width`` and ``height`` are natural pixels of the served file, and ``sha256`` is of its bytes.
+    ``original_sha256`` is of the uploaded file, which identifies a second upload.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="images")
@@ -28,7 +28,7 @@ class Image(models.Model):
     split = models.CharField(max_length=12, blank=True)
     entity_count = models.PositiveIntegerField(null=True)
     imported_at = models.DateTimeField(auto_now_add=True)
-    withdrawn_at = models.DateTimeField(null=True)
+    taken_down_at = models.DateTimeField(null=True, db_column="withdrawn_at")
     duplicate_of = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="duplicates")
 
     class Meta:
@@ -42,7 +42,7 @@ class Image(models.Model):
             ),
             models.CheckConstraint(condition=models.Q(width__gt=0, height__gt=0), name="image_has_an_area"),
         ]
-        # A file is asked for by its hash, each time that it is shown.
+        # Every request for a file looks its row up by hash.
         indexes = [models.Index(fields=["sha256"], name="image_by_hash")]
 
     def __str__(self) -> str:

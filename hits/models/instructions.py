@@ -1,4 +1,4 @@
-"""What workers are told, in versions. A published text never changes, because answers name it."""
+"""Versions of the instructions for workers. Submissions name their version, so a published text never changes."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from hits.models.projects import Project
 
 
 class Instructions(AppendOnly):
-    """One version of a project's instructions for a kind. A batch shows one; a submission says which was seen.
+    """One version of a project's instructions for a kind. A batch shows one, and a submission names it.
 
     ``examples`` are rows of ``{"image": id or null, "boxes": […], "weak": …, "good": …, "why": …}``.
     """

@@ -1,29 +1,28 @@
-"""Long pieces of work."""
+"""Long-running jobs."""
 
 from django.db import models
 from django.db.models import Q
 
 from hits.domain.jobs.queues import Queue
 from hits.domain.states import OPEN_JOB_STATES, JobState
-from hits.models.base import Created
+from hits.models.base import CreatedByModel
 from hits.models.projects import Project
 
 
-class Job(Created):
-    """One piece of long work. The row is the truth; a broker message only says: look at it now.
+class Job(CreatedByModel):
+    """One long-running job. The row holds its state; a broker message only makes a worker look at it.
 
-    ``task`` is the Celery task's name, ``queue`` what it waits in; ``cursor`` is where to go on after a kill;
-    ``lease_until`` says until when the present worker may be believed alive (of a job that is queued again: when it
-    was given back). ``woken_at`` is when the message was sent that nobody has acted on yet; a queued job is not
-    taken before ``not_before``. A job that was split has ``parts``, jobs of
-    their own that any worker takes. ``resumable`` says that its task goes on where an earlier run ended, so
-    that a person may start a stopped or failed one again; ``runs`` counts how often it was taken.
+    ``task`` is the name of the Celery task. ``cursor`` is the point where the next run resumes. ``lease_until`` is
+    the end of the worker's lease (of a requeued job: the time of its return). ``woken_at`` is the time of a message
+    that no worker acted on yet. No worker claims a queued job before ``not_before``. A split job has ``subjobs``
+    that any worker claims. ``resumable``: a person may restart the job after a stop or a failure, and it resumes.
+    ``runs`` counts its claims.
     """
 
     task = models.CharField(max_length=80)
     queue = models.CharField(max_length=12, default=Queue.DEFAULT)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, related_name="jobs")
-    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="parts")
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="subjobs")
     title = models.CharField(max_length=160)
     args = models.JSONField(default=dict)
     state = models.CharField(max_length=10, default=JobState.QUEUED)
@@ -41,7 +40,7 @@ class Job(Created):
     not_before = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
-    # At most one open job per key, for instance one publisher per batch.
+    # At most one open job per key, for example one publisher per batch.
     exclusive_key = models.CharField(max_length=120, blank=True)
 
     class Meta:
@@ -57,9 +56,9 @@ class Job(Created):
             ),
         ]
         indexes = [
-            # The sweeper's query: open jobs whose lease has run out.
+            # The sweeper's query: open jobs with an expired lease.
             models.Index(fields=["state", "lease_until"], name="job_sweep"),
-            # Which jobs of a queue wait, and how many of them were woken.
+            # Waiting jobs of a queue, with and without a message.
             models.Index(fields=["state", "queue", "woken_at"], name="job_queue"),
         ]
 
@@ -68,7 +67,7 @@ class Job(Created):
 
 
 class JobLine(models.Model):
-    """One line of a job's log: what a person who waits for it, or looks later, wants to know."""
+    """One line of a job's log, for its page and the command line."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="lines")
     at = models.DateTimeField(auto_now_add=True)
@@ -82,16 +81,16 @@ class JobLine(models.Model):
 
 
 class Heartbeat(models.Model):
-    """When a background process last said that it is alive, so that pages can tell when none is.
+    """The last sign of life of the worker processes; pages warn when it is old.
 
-    Each task that the clock sends has a row too, by its name: ``at`` is when it began last, ``held_until`` is set
-    while a process is at it, and ``place`` is where it goes on when its turn was over before its work was.
+    Each periodic task has a row by its name too. ``at`` is the time of its last start, and ``held_until`` is set
+    while a process runs it. ``resume_point`` is where the next turn resumes unfinished work.
     """
 
     name = models.CharField(max_length=40, unique=True)
     at = models.DateTimeField()
     held_until = models.DateTimeField(null=True)
-    place = models.JSONField(default=dict)
+    resume_point = models.JSONField(default=dict, db_column="place")
 
     def __str__(self) -> str:
         return self.name

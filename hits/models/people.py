@@ -1,4 +1,4 @@
-"""Marketplace workers as the requester sees them, and what they agreed to."""
+"""Marketplace workers as a requester sees them, and their consent."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from hits.models.projects import Project
 
 
 class Worker(models.Model):
-    """One worker of one marketplace: nothing but the environment and the marketplace's id."""
+    """One worker of one marketplace. Only the environment and the marketplace's id are stored."""
 
     environment = models.CharField(max_length=40)
     worker_id = models.CharField(max_length=64)
@@ -19,12 +19,12 @@ class Worker(models.Model):
         ]
 
     def __str__(self) -> str:
-        # Short, so that a page or a log line never carries the marketplace's full id.
+        # Pages and log lines never carry the marketplace's full id.
         return f"W-{self.pk}"
 
 
 class ConsentText(AppendOnly):
-    """What a worker agrees to before the first HIT of a project; a change is a new version."""
+    """One version of the text that a worker accepts before the first HIT of a project."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="consent_texts")
     version = models.PositiveIntegerField()
@@ -39,7 +39,7 @@ class ConsentText(AppendOnly):
 
 
 class Participation(AppendOnly):
-    """A worker agreed to one version of a project's consent text: the annotator's membership."""
+    """A worker accepted one version of a project's consent text."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="participations")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
@@ -53,7 +53,7 @@ class Participation(AppendOnly):
 
 
 class Declaration(AppendOnly):
-    """The country that a worker says they work from, asked with the consent; the latest one counts."""
+    """The country that a worker declares with the consent; the latest row counts."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="declarations")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="declarations")
@@ -68,7 +68,7 @@ class Declaration(AppendOnly):
 
 
 class Demographics(models.Model):
-    """What a worker chose to say about themselves. Optional, said once, and deleted when they ask."""
+    """A worker's optional answers about themselves: written one time, deleted on request."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="demographics")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="demographics")

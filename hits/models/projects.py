@@ -1,4 +1,4 @@
-"""Projects, who may do what in them, and what was done."""
+"""Projects, their members and their history."""
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
@@ -9,17 +9,17 @@ from hits.models.base import AppendOnly
 
 
 class Project(models.Model):
-    """One dataset in the making. A rehearsal may be played by scripts and is never exported as real."""
+    """One dataset in preparation. Scripts may answer in a rehearsal, and no export shows one as real work."""
 
     name = models.CharField(max_length=120)
     slug = models.SlugField(max_length=60, unique=True)
     is_rehearsal = models.BooleanField(default=False)
-    # The dataset family of its versions, a folder's name; fixed once it has a version.
+    # The dataset family of its versions (a folder's name); fixed after the first version.
     family = models.CharField(max_length=40, default="sherlock")
     target_cents_per_hour = models.PositiveIntegerField(default=1500)
-    # The most that all batches together may cost; none means no cap.
+    # The most that all batches may cost together; none means no cap.
     budget_cap_cents = models.PositiveBigIntegerField(null=True)
-    # A launch, an extension or a top-up that can cost more than this has its sum typed by hand.
+    # A person types the sum of a launch, an extension or a top-up that can cost more.
     confirm_above_cents = models.PositiveIntegerField(default=10_000)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -31,7 +31,7 @@ class Project(models.Model):
 
 
 class Membership(models.Model):
-    """A person's role in a project. Annotators take part through ``Participation`` instead."""
+    """A staff member's role in a project. Workers have a ``Participation`` instead."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
@@ -51,7 +51,7 @@ class Membership(models.Model):
 
 
 class AuditEvent(AppendOnly):
-    """Who did what to what, and when. Holds ids and counts, never worker ids or answers."""
+    """One action: actor, subject and time. ``data`` holds ids and counts, never worker ids or answers."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, related_name="events")
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")

@@ -1,11 +1,11 @@
-"""Who may work: the project's qualifications, what was decided about a worker, and the calls that carry it out."""
+"""The project's qualifications, decisions about workers, and the calls that execute them."""
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import CallState, WorkerAction
-from hits.domain.workers.requirements import Comparator, Guards
+from hits.domain.workers.requirements import Comparator, GuardedActions
 from hits.models.base import AppendOnly
 from hits.models.batches import Batch
 from hits.models.people import Worker
@@ -13,7 +13,7 @@ from hits.models.projects import Project
 
 
 class Qualification(models.Model):
-    """A qualification type of the project on one marketplace. ``type_id`` is empty until it was made there."""
+    """A qualification type of the project on one marketplace. ``type_id`` is empty until it exists there."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="qualifications")
     environment = models.CharField(max_length=40)
@@ -36,14 +36,14 @@ class Qualification(models.Model):
 
 
 class BatchRequirement(models.Model):
-    """One condition for taking a batch's tasks: a qualification of ours, or else the declared country."""
+    """One requirement for the tasks of a batch: a qualification of ours, or else the declared country."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="requirements")
     qualification = models.ForeignKey(Qualification, on_delete=models.PROTECT, null=True, related_name="+")
     comparator = models.CharField(max_length=24, choices=[(c.value, c.value) for c in Comparator])
     values = models.JSONField(default=list)  # integers, or country codes where there is no qualification
     guards = models.CharField(
-        max_length=24, choices=[(g.value, g.value) for g in Guards], default=Guards.PREVIEW
+        max_length=24, choices=[(g.value, g.value) for g in GuardedActions], default=GuardedActions.PREVIEW
     )
 
     class Meta:
@@ -53,13 +53,13 @@ class BatchRequirement(models.Model):
                 condition=Q(comparator__in=[c.value for c in Comparator]), name="requirement_comparator_known"
             ),
             models.CheckConstraint(
-                condition=Q(guards__in=[g.value for g in Guards]), name="requirement_guards_known"
+                condition=Q(guards__in=[g.value for g in GuardedActions]), name="requirement_guards_known"
             ),
         ]
 
 
 class WorkerDecision(AppendOnly):
-    """A person's or a rule's decision about a worker: grant, revoke, block, unblock; always with a reason."""
+    """A decision of a person or a rule about a worker: grant, revoke, block or unblock, with its reason."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="worker_decisions")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="decisions")
@@ -90,7 +90,7 @@ class WorkerDecision(AppendOnly):
 
 
 class WorkerCall(models.Model):
-    """The marketplace call of one decision about a worker, written down before it is made."""
+    """The marketplace call of one decision about a worker; the row is written before the call."""
 
     decision = models.OneToOneField(WorkerDecision, on_delete=models.PROTECT, related_name="call")
     state = models.CharField(max_length=10, default=CallState.PLANNED)

@@ -1,4 +1,4 @@
-"""What the two sides agree on and what not, and what a person did about it."""
+"""Comparisons of our rows with the marketplace, and the remedies that people choose."""
 
 from django.conf import settings
 from django.db import models
@@ -11,19 +11,19 @@ from hits.models.submissions import Assignment, Submission
 
 
 class Reconciliation(AppendOnly):
-    """One comparison of a batch's rows with the marketplace's list. Counts are assignments or submissions."""
+    """One comparison of a batch's rows with the marketplace. Counts are assignments or submissions."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="reconciliations")
-    hits = models.PositiveIntegerField()  # looked at
-    failed = models.PositiveIntegerField()  # could not be looked at
+    hits = models.PositiveIntegerField()  # compared
+    failed = models.PositiveIntegerField()  # of them, not readable
     matched = models.PositiveIntegerField()
     marketplace_only = models.PositiveIntegerField()
     ours_only = models.PositiveIntegerField()
     mismatch = models.PositiveIntegerField()
-    # Our ledger's held and spent cents of the batch beside what the marketplace shows; equal when all is well.
+    # Held and spent cents of the batch by our ledger, and by the marketplace; both are equal if all is well.
     cents_ours = models.BigIntegerField()
     cents_marketplace = models.BigIntegerField()
-    # HITs on which the two sides disagree: rows of {"what", "hit_id", "annotation", "hit" (our row's key or null)}.
+    # HITs that differ: rows of {"what", "hit_id", "annotation", "hit" (our row's key or null)}.
     findings = models.JSONField(default=list)
     compared_at = models.DateTimeField(auto_now_add=True)
 
@@ -32,7 +32,7 @@ class Reconciliation(AppendOnly):
 
 
 class Resolution(AppendOnly):
-    """A person's remedy for one thing that does not match: an assignment of theirs or a submission of ours."""
+    """A person's remedy for one mismatch: an assignment of theirs or a submission of ours."""
 
     assignment = models.OneToOneField(
         Assignment, on_delete=models.PROTECT, null=True, related_name="resolution"
@@ -61,7 +61,7 @@ class Resolution(AppendOnly):
 
 
 class MarketplaceEvent(models.Model):
-    """A notification as it came in. A hint to look, never a fact: it may be late, doubled or never come."""
+    """A received notification. It only triggers a check, since it may be late, repeated or missing."""
 
     doc_id = models.CharField(max_length=80, unique=True)
     environment = models.CharField(max_length=40)

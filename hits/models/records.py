@@ -1,4 +1,4 @@
-"""Records: what confirmed answers, and later imported corpora, give to a project's dataset."""
+"""Records: the rows of a project's dataset, from confirmed answers or from imports."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,21 +8,21 @@ from hits.models.images import Image
 from hits.models.projects import Project
 from hits.models.submissions import Submission
 
-SUBMISSION, IMPORT = "submission", "import"
+SUBMISSION_ORIGIN, IMPORT_ORIGIN = "submission", "import"
 
 
 class Record(AppendOnly):
-    """One record, addressable by its published id. ``fields`` are typed by the kind's schema of its ``type``.
+    """One record with its published id. The kind's schema of its ``type`` defines ``fields``.
 
-    ``origin`` says where it comes from: a submission, or a row of an import, which has none. ``index`` is unique in
-    a submission over all types. ``image`` is the first of its images, or none; records of several images have all of
-    them as ``RecordImage`` too.
+    ``origin`` is a submission or an import; an imported record has no submission. ``index`` is unique in a
+    submission over all types. ``image`` is the first image, or none; a record of several images has all of them as
+    ``RecordImage`` too.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="records")
     type = models.CharField(max_length=40)
     instance_id = models.CharField(max_length=64, unique=True)
-    origin = models.CharField(max_length=10, default=SUBMISSION)
+    origin = models.CharField(max_length=10, default=SUBMISSION_ORIGIN)
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, null=True, related_name="records")
     index = models.PositiveSmallIntegerField()
     image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, related_name="records")
@@ -34,8 +34,8 @@ class Record(AppendOnly):
         constraints = [
             models.UniqueConstraint(fields=["submission", "index"], name="record_index_once"),
             models.CheckConstraint(
-                condition=Q(origin=SUBMISSION, submission__isnull=False)
-                | Q(origin=IMPORT, submission__isnull=True),
+                condition=Q(origin=SUBMISSION_ORIGIN, submission__isnull=False)
+                | Q(origin=IMPORT_ORIGIN, submission__isnull=True),
                 name="record_has_its_origin",
             ),
         ]
@@ -46,7 +46,7 @@ class Record(AppendOnly):
 
 
 class RecordImage(AppendOnly):
-    """One of several images of a record, in their order from 0."""
+    """One of several images of a record; positions count from 0."""
 
     record = models.ForeignKey(Record, on_delete=models.PROTECT, related_name="record_images")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")

@@ -1,4 +1,4 @@
-"""What workers sent, what the marketplace says about it, and what was decided."""
+"""Attempts and submissions of workers, the marketplace's assignments, and our decisions."""
 
 import uuid
 
@@ -14,16 +14,16 @@ from hits.models.people import Worker
 
 
 class Attempt(models.Model):
-    """One worker's try at an assignment. The marketplace may hand the same id to another worker later."""
+    """One worker's attempt at an assignment. The marketplace may give the same id to another worker later."""
 
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="attempts")
     assignment_id = models.CharField(max_length=64)
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="attempts")
     opened_at = models.DateTimeField(auto_now_add=True)
-    # When the marketplace told us that it was given back or ran out of time (a hint, so often never), or somebody
-    # else opened the slot.
+    # The time of a return or an expiry by the marketplace's notification, which may be missing, or the time when
+    # another worker opened the assignment.
     released_at = models.DateTimeField(null=True)
-    # Which order or variant the page shows; none of kinds without arms, and of attempts from before there were any.
+    # The order or variant that the page shows; none for kinds without arms and for attempts before arms existed.
     arm = models.PositiveSmallIntegerField(null=True)
 
     class Meta:
@@ -33,7 +33,7 @@ class Attempt(models.Model):
 
 
 class Draft(models.Model):
-    """Unfinished work, kept so that nothing is lost. Only its own assignment and worker see it."""
+    """Unfinished work. Only its own assignment and worker see it."""
 
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="draft")
     content = models.JSONField()
@@ -42,7 +42,7 @@ class Draft(models.Model):
 
 
 class Submission(AppendOnly):
-    """An answer as it came in. It counts only once the marketplace shows its id and hash (see Assignment)."""
+    """A received answer. It counts after the marketplace lists its id and hash (see Assignment)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     attempt = models.ForeignKey(Attempt, on_delete=models.PROTECT, related_name="submissions")
@@ -51,17 +51,17 @@ class Submission(AppendOnly):
     kind_version = models.PositiveIntegerField()
     answer = models.JSONField()
     sha256 = models.CharField(max_length=64)
-    # Fingerprints of the images as shown, so that boxes can never drift from their pixels.
+    # Hashes and sizes of the shown images, since boxes refer to their pixels.
     images = models.JSONField(default=list)
     active_seconds = models.FloatField()
     simulated = models.BooleanField(default=False)
-    # Which text the worker saw; none means the kind's own, of ``kind_version``.
+    # The instructions that the worker saw; none means the built-in text of ``kind_version``.
     instructions = models.ForeignKey(
         Instructions, on_delete=models.PROTECT, null=True, related_name="submissions"
     )
-    # Live hints that were shown and what became of them, for study (see hits/hints).
+    # The shown live hints and the worker's reactions (see hits/hints).
     hints = models.JSONField(default=list)
-    # What this worker's page showed differently from others', such as the order of statements; none means nothing.
+    # Differences of this worker's page, for example the order of statements; none means no difference.
     shown = models.JSONField(null=True)
     received_at = models.DateTimeField(auto_now_add=True)
 
@@ -73,12 +73,12 @@ class Submission(AppendOnly):
 
     @property
     def schema_version(self) -> str:
-        """Name and version of the kind whose rules the answer passed."""
+        """Name and version of the kind that accepted the answer."""
         return f"{self.kind}/{self.kind_version}"
 
 
 class Assignment(models.Model):
-    """What the marketplace shows for one submitted assignment: the truth about who is paid for what."""
+    """One submitted assignment as the marketplace lists it, which decides who is paid."""
 
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
     assignment_id = models.CharField(max_length=64)
@@ -93,7 +93,7 @@ class Assignment(models.Model):
     submitted_at = models.DateTimeField()
     auto_approves_at = models.DateTimeField(null=True)
     synced_at = models.DateTimeField()
-    # Why no records could be read from the confirmed answer; none where they were read or nothing is collected.
+    # Why the confirmed answer gave no records; none if it gave some or the kind collects nothing.
     record_error = models.CharField(max_length=400, null=True)  # noqa: DJ001 - a default would remake the table
 
     class Meta:
@@ -111,12 +111,12 @@ class Assignment(models.Model):
 
     @property
     def latest_decision(self) -> "Decision | None":
-        """The decision that stands: an override comes after the rejection that it overrides. Reads all of them."""
+        """The current decision; an override follows the rejection that it overrides. Reads all decisions."""
         return max(self.decisions.all(), key=lambda decision: decision.pk, default=None)
 
     @property
-    def was_overtaken(self) -> bool:
-        """Whether the marketplace approved it, by its clock or a script, before our rejection got there."""
+    def is_superseded(self) -> bool:
+        """Whether auto-approval or a script approved it on the marketplace before our rejection arrived."""
         latest = self.latest_decision
         return (
             self.status == AssignmentStatus.APPROVED
@@ -126,7 +126,7 @@ class Assignment(models.Model):
 
 
 class Decision(AppendOnly):
-    """A person's verdict on an assignment, with what the worker is told."""
+    """A person's verdict on an assignment, with the feedback for the worker."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="decisions")
     verdict = models.CharField(max_length=10)
@@ -135,7 +135,7 @@ class Decision(AppendOnly):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
     )
     decided_at = models.DateTimeField(auto_now_add=True)
-    # A rejection may be overridden, once, by an approval that names it.
+    # One approval may override a rejection; it names the rejection.
     overrides = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, related_name="overridden_by"
     )
@@ -153,7 +153,7 @@ class Decision(AppendOnly):
 
 
 class Feedback(AppendOnly):
-    """What a trainer wrote about a submission; the worker sees it at the next attempt.
+    """A trainer's feedback on a submission; the worker sees it at the next attempt.
 
     ``remarks`` are rows of ``{"observation": 1…5 or null, "part": "clue|boxes|inference|confidence" or null,
     "box": number from 1 or null, "text": …}``.

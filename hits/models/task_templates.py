@@ -1,4 +1,4 @@
-"""MTurk HTML templates that a project asks with."""
+"""MTurk HTML templates of a project."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from hits.models.projects import Project
 
 
 class TaskTemplate(AppendOnly):
-    """One version of an uploaded page with ``${variables}``, kept as it came, byte for byte."""
+    """One version of an uploaded page with ``${variables}``, stored byte for byte."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="task_templates")
     name = models.CharField(max_length=120)

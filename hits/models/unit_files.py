@@ -7,7 +7,7 @@ from hits.models.projects import Project
 
 
 class UnitFile(models.Model):
-    """A file of units that somebody sent and has not launched yet; its lines were read without an error."""
+    """An uploaded file of units before its launch; all of its lines are valid."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="unit_files")
     kind = models.CharField(max_length=80)

@@ -1,1 +1,1 @@
-"""The requester's side of a marketplace. Only ``boto`` speaks to one."""
+"""The requester's side of a marketplace. Only ``boto`` makes calls."""

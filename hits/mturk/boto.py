@@ -1,8 +1,7 @@
-"""The marketplace through unmodified boto3. The only module that imports it.
+"""The marketplace through unmodified boto3. The only module that imports boto3.
 
-Every call is made outside any transaction: ``atomic(durable=True)`` is opened and closed first, and
-raises when one is open. In process the marketplace writes to the same database, and a rollback of
-ours would erase its rows too; over HTTP it would wait for our own lock.
+Every call happens outside any transaction: ``atomic(durable=True)`` raises if one is open. In process, the
+marketplace writes to the same database, so our rollback would erase its rows; over HTTP, it would wait for our lock.
 """
 
 import logging
@@ -20,7 +19,7 @@ from django.utils.module_loading import import_string
 
 from hits.domain.money.usd import format_usd, parse_usd
 from hits.domain.mturk_formats.access_keys import derive_secret
-from hits.mturk.environments import REGION, Environment, current, is_own
+from hits.mturk.environments import REGION, Environment, current_environment, is_built_in
 from hits.mturk.port import (
     Balance,
     Failure,
@@ -31,26 +30,26 @@ from hits.mturk.port import (
     RemoteBonus,
     RemoteHit,
 )
-from hits.mturk.rows import assignment_of, hit_of, requirement_row
+from hits.mturk.wire_rows import parse_assignment, parse_hit, render_requirement
 
 logger = logging.getLogger(__name__)
 
-PAGE = 100
-_LOST = (
+PAGE_SIZE = 100
+_CONNECTION_ERRORS = (
     botocore.exceptions.ConnectionError,
     botocore.exceptions.HTTPClientError,
     botocore.exceptions.ReadTimeoutError,
 )
-# How a service says that the first call went through, as seen in the wild and in our own marketplace.
-_SEEN_CODES = ("alreadyexists", "duplicaterequest")
-_SEEN_MESSAGES = ("idempotency token", "already created a QualificationType")
+# Signs of an earlier successful call, as seen on Amazon's service and in our own marketplace.
+_ALREADY_DONE_CODES = ("alreadyexists", "duplicaterequest")
+_ALREADY_DONE_MESSAGES = ("idempotency token", "already created a QualificationType")
 _NOT_HELD = ".QualificationDoesNotExist"
 _local = threading.local()
 
 
 def marketplace() -> "BotoMarketplace":
     """Return this thread's client for the configured environment."""
-    environment = current()
+    environment = current_environment()
     cached: BotoMarketplace | None = getattr(_local, "marketplace", None)
     if cached is None or cached.environment != environment:
         cached = _local.marketplace = BotoMarketplace(environment)
@@ -62,7 +61,7 @@ class BotoMarketplace:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self._client = _client(environment)
+        self._client = _build_client(environment)
 
     def create_hit_type(self, spec: HitTypeSpec) -> str:
         """Return the HIT type's id."""
@@ -74,7 +73,7 @@ class BotoMarketplace:
             Reward=format_usd(spec.reward_cents),
             AssignmentDurationInSeconds=spec.duration_seconds,
             AutoApprovalDelayInSeconds=spec.auto_approval_seconds,
-            QualificationRequirements=[requirement_row(row) for row in spec.requirements],
+            QualificationRequirements=[render_requirement(row) for row in spec.requirements],
         )
         return str(reply["HITTypeId"])
 
@@ -98,27 +97,27 @@ class BotoMarketplace:
             LifetimeInSeconds=lifetime_seconds,
             UniqueRequestToken=token,
         )
-        return hit_of(reply["HIT"])
+        return parse_hit(reply["HIT"])
 
     def get_hit(self, hit_id: str) -> RemoteHit:
         """Return one HIT."""
-        return hit_of(self._call(self._client.get_hit, HITId=hit_id)["HIT"])
+        return parse_hit(self._call(self._client.get_hit, HITId=hit_id)["HIT"])
 
     def list_hits(self) -> Iterator[RemoteHit]:
         """Yield all HITs, all pages."""
         for row in self._pages(self._client.list_hits, "HITs"):
-            yield hit_of(row)
+            yield parse_hit(row)
 
     def list_assignments(self, hit_id: str, statuses: Sequence[str] = ()) -> Iterator[RemoteAssignment]:
         """Yield a HIT's assignments, all pages."""
         extra = {"AssignmentStatuses": list(statuses)} if statuses else {}
         for row in self._pages(self._client.list_assignments_for_hit, "Assignments", HITId=hit_id, **extra):
-            yield assignment_of(row)
+            yield parse_assignment(row)
 
     def get_assignment(self, assignment_id: str) -> RemoteAssignment:
         """Return one submitted assignment."""
         reply = self._call(self._client.get_assignment, AssignmentId=assignment_id)
-        return assignment_of(reply["Assignment"])
+        return parse_assignment(reply["Assignment"])
 
     def add_assignments(self, hit_id: str, *, more: int, token: str) -> None:
         """Give a HIT more assignments."""
@@ -130,7 +129,7 @@ class BotoMarketplace:
         )
 
     def prolong(self, hit_id: str, expires_at: datetime) -> None:
-        """Offer a HIT until then."""
+        """Offer a HIT until ``expires_at``."""
         self._call(self._client.update_expiration_for_hit, HITId=hit_id, ExpireAt=expires_at)
 
     def approve(self, assignment_id: str, feedback: str, *, override: bool = False) -> None:
@@ -175,7 +174,7 @@ class BotoMarketplace:
             )
 
     def expire(self, hit_id: str) -> None:
-        """Expire a HIT now; a day ago, so that no clock difference turns it into an extension."""
+        """Expire a HIT now; the time is a day ago, so that a clock difference does not extend it."""
         self._call(
             self._client.update_expiration_for_hit,
             HITId=hit_id,
@@ -192,7 +191,7 @@ class BotoMarketplace:
         return Balance(parse_usd(reply["AvailableBalance"]), parse_usd(reply.get("OnHoldBalance", "0")))
 
     def create_qualification_type(self, name: str, description: str) -> str:
-        """Return the id of the type of that name, made or found. A lost reply ends here, too."""
+        """Return the id of the type with that name, created or found, for example after a lost reply."""
         try:
             reply = self._call(
                 self._client.create_qualification_type,
@@ -208,7 +207,7 @@ class BotoMarketplace:
         return str(reply["QualificationType"]["QualificationTypeId"])
 
     def find_qualification_type(self, name: str) -> str | None:
-        """Return the id of our type of exactly that name. No Query: what it matches is written nowhere."""
+        """Return the id of our type with exactly that name. It sends no Query, whose matching is undocumented."""
         pages = self._pages(
             self._client.list_qualification_types,
             "QualificationTypes",
@@ -228,7 +227,7 @@ class BotoMarketplace:
         )
 
     def revoke(self, type_id: str, worker_id: str, reason: str) -> None:
-        """Take a qualification away; what is not held is as it should be."""
+        """Revoke a qualification; a worker without it is no error."""
         try:
             self._call(
                 self._client.disassociate_qualification_from_worker,
@@ -241,7 +240,7 @@ class BotoMarketplace:
                 raise
 
     def holders(self, type_id: str) -> Iterator[tuple[str, int]]:
-        """Yield worker id and value of everybody who holds a qualification, all pages."""
+        """Yield worker id and value of each holder of a qualification, all pages."""
         pages = self._pages(
             self._client.list_workers_with_qualification_type,
             "Qualifications",
@@ -261,22 +260,22 @@ class BotoMarketplace:
         self._call(self._client.delete_worker_block, WorkerId=worker_id, **extra)
 
     def notify(self, worker_ids: Sequence[str], subject: str, text: str) -> dict[str, str]:
-        """Tell workers something, a hundred at a call; return why by worker id for those not reached."""
+        """Send workers a message, a hundred per call; return the failures by worker id."""
         missed: dict[str, str] = {}
-        for first in range(0, len(worker_ids), PAGE):
+        for first in range(0, len(worker_ids), PAGE_SIZE):
             reply = self._call(
                 self._client.notify_workers,
                 Subject=subject,
                 MessageText=text,
-                WorkerIds=list(worker_ids[first : first + PAGE]),
+                WorkerIds=list(worker_ids[first : first + PAGE_SIZE]),
             )
             for row in reply.get("NotifyWorkersFailureStatuses", []):
-                why = row.get("NotifyWorkersFailureMessage") or row.get("NotifyWorkersFailureCode", "")
-                missed[str(row["WorkerId"])] = str(why)
+                reason = row.get("NotifyWorkersFailureMessage") or row.get("NotifyWorkersFailureCode", "")
+                missed[str(row["WorkerId"])] = str(reason)
         return missed
 
     def set_notifications(self, hit_type_id: str, destination: str, events: Sequence[str]) -> None:
-        """Have events posted to an address, in SNS's envelope."""
+        """Have events posted to a URL in SNS's envelope."""
         self._call(
             self._client.update_notification_settings,
             HITTypeId=hit_type_id,
@@ -297,7 +296,7 @@ class BotoMarketplace:
     def _pages(self, method: Callable[..., Any], key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         token: dict[str, str] = {}
         while True:
-            reply = self._call(method, MaxResults=PAGE, **arguments, **token)
+            reply = self._call(method, MaxResults=PAGE_SIZE, **arguments, **token)
             yield from reply[key]
             if not reply.get("NextToken") or not reply[key]:
                 return
@@ -305,12 +304,12 @@ class BotoMarketplace:
 
     def _call(self, method: Callable[..., Any], **arguments: Any) -> dict[str, Any]:
         with transaction.atomic(durable=True):
-            pass  # raises inside an open transaction: see the module's docstring
+            pass  # raises inside an open transaction (see the module's docstring)
         try:
             reply: dict[str, Any] = method(**arguments)
         except botocore.exceptions.ClientError as error:
-            raise _translate(error) from error
-        except _LOST as error:
+            raise _translate_error(error) from error
+        except _CONNECTION_ERRORS as error:
             raise MarketplaceError(Failure.UNREACHABLE, str(error)) from error
         except botocore.exceptions.NoCredentialsError as error:
             raise MarketplaceError(
@@ -319,12 +318,12 @@ class BotoMarketplace:
         return reply
 
 
-def _client(environment: Environment) -> Any:
-    keys: dict[str, str] = {}
-    # Our own marketplace knows the platform by keys that both derive; any other one by the usual AWS keys.
-    if is_own(environment):
+def _build_client(environment: Environment) -> Any:
+    credentials: dict[str, str] = {}
+    # Our own marketplace accepts keys that both sides derive; any other one needs AWS keys.
+    if is_built_in(environment):
         key_id = settings.MTURK_PLATFORM_ACCESS_KEY_ID
-        keys = {
+        credentials = {
             "aws_access_key_id": key_id,
             "aws_secret_access_key": derive_secret(settings.MTURK_KEYS_SECRET, key_id),
         }
@@ -338,14 +337,14 @@ def _client(environment: Environment) -> Any:
             connect_timeout=10,
             max_pool_connections=4,
         ),
-        **keys,
+        **credentials,
     )
     if environment.in_process:
         import_string(settings.MTURK_INPROCESS_TRANSPORT)(client)
     return client
 
 
-def _translate(error: botocore.exceptions.ClientError) -> MarketplaceError:
+def _translate_error(error: botocore.exceptions.ClientError) -> MarketplaceError:
     details: dict[str, Any] = dict(error.response)
     code = str(details.get("TurkErrorCode") or details.get("Error", {}).get("Code", ""))
     kind = details.get("Error", {}).get("Code", "")
@@ -353,7 +352,9 @@ def _translate(error: botocore.exceptions.ClientError) -> MarketplaceError:
     lower = code.lower()
     if kind == "ThrottlingException":
         failure = Failure.THROTTLED
-    elif any(sign in lower for sign in _SEEN_CODES) or any(sign in message for sign in _SEEN_MESSAGES):
+    elif any(sign in lower for sign in _ALREADY_DONE_CODES) or any(
+        sign in message for sign in _ALREADY_DONE_MESSAGES
+    ):
         failure = Failure.ALREADY_EXISTS
     elif "insufficientfunds" in lower:
         failure = Failure.NO_FUNDS
@@ -362,7 +363,7 @@ def _translate(error: botocore.exceptions.ClientError) -> MarketplaceError:
     elif "state" in lower:
         failure = Failure.WRONG_STATE
     elif details.get("ResponseMetadata", {}).get("HTTPStatusCode", 400) >= 500:  # noqa: PLR2004
-        failure = Failure.UNREACHABLE  # the service may have done it before it fell over
+        failure = Failure.UNREACHABLE  # the service may have executed the call before it failed
     else:
         failure = Failure.REFUSED
     return MarketplaceError(failure, message, code=code)

@@ -1,4 +1,4 @@
-"""Which marketplace is meant, and the guard before the one that costs real money."""
+"""The configured marketplace, and the guard before real money."""
 
 import re
 from urllib.parse import SplitResult, urlsplit
@@ -9,113 +9,113 @@ from django.core.exceptions import ImproperlyConfigured
 from hits.domain.money.fees import AMAZON_FEES, FeeSchedule, fee_schedule
 from hits.mturk.port import Environment
 
-REGION = "us-east-1"  # the only region with a documented endpoint; botocore would invent others
+REGION = "us-east-1"  # the only region with a documented endpoint; botocore makes up others
 
-_AWS = {
+_AWS_ENDPOINTS = {
     "aws-sandbox": "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
     "aws-production": "https://mturk-requester.us-east-1.amazonaws.com",
 }
-# A label of the host name tells Amazon's two apart in every region, and behind a private address of theirs.
-_SERVICES = {"mturk-requester-sandbox": "aws-sandbox", "mturk-requester": "aws-production"}
-_AMAZON = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-# No user name, nothing escaped, nothing that two parsers could read as two hosts.
+# A label of the host name distinguishes Amazon's two services in every region and behind private endpoints.
+_AWS_HOST_LABELS = {"mturk-requester-sandbox": "aws-sandbox", "mturk-requester": "aws-production"}
+_AMAZON_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
+_LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
+# No user name, no escapes, and no host that two parsers could read differently.
 _HOST = r"(?P<host>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.*|\[[0-9a-f:.]+\])"
 _NETLOC = re.compile(rf"{_HOST}(?::[0-9]{{1,5}})?", re.ASCII)
 
 
-def current() -> Environment:
+def current_environment() -> Environment:
     """Return the environment that ``MTURK_ENDPOINT`` names.
 
     Raises:
-        ImproperlyConfigured: the word is unknown, or production is asked for without ``MTURK_LIVE=1``.
+        ImproperlyConfigured: an unknown value, or production without ``MTURK_LIVE=1``.
     """
-    return resolve(settings.MTURK_ENDPOINT)
+    return resolve_environment(settings.MTURK_ENDPOINT)
 
 
-def resolve(word: str) -> Environment:
-    """Return the environment called ``word``: local, aws-sandbox, aws-production or a URL.
+def resolve_environment(endpoint: str) -> Environment:
+    """Return the environment of ``endpoint``: local, aws-sandbox, aws-production or a URL.
 
-    An address of Amazon's is the environment of that name, however it is spelled.
+    A URL of Amazon's service gives the environment of that service.
 
     Raises:
-        ImproperlyConfigured: the word is unknown, or production is asked for without ``MTURK_LIVE=1``.
+        ImproperlyConfigured: an unknown value, or production without ``MTURK_LIVE=1``.
     """
-    if word == "local":
+    if endpoint == "local":
         url = f"{settings.PUBLIC_URL}/mturk/"
-        return Environment("local", url, True, False, fees_of("local"), "Built-in marketplace")
-    if word in _AWS:
-        return _amazon(word, word)
-    parts = _parts(word)
-    host = _host(parts)
-    if f".{host}".endswith(_AMAZON):
-        return _amazon(_service(word, host), word)
-    is_plain = parts.scheme == "http" and host in _LOOPBACK
+        return Environment("local", url, True, False, configured_fees("local"), "Built-in marketplace")
+    if endpoint in _AWS_ENDPOINTS:
+        return _amazon_environment(endpoint, endpoint)
+    parts = _split_endpoint(endpoint)
+    host = _host_name(parts)
+    if f".{host}".endswith(_AMAZON_DOMAINS):
+        return _amazon_environment(_amazon_service(endpoint, host), endpoint)
+    is_plain = parts.scheme == "http" and host in _LOOPBACK_HOSTS
     if parts.scheme != "https" and not is_plain:
-        raise _unknown(word)
-    # Somebody's own MTurk-compatible service, or ours over HTTP: fees as ours are set. The name tells
-    # which, since a batch stays on the marketplace that it was launched on.
+        raise _unknown_endpoint(endpoint)
+    # Another MTurk-compatible service, or ours over HTTP, with our fee setting. The name includes the host, since a
+    # batch stays on the marketplace of its launch.
     name = f"http:{parts.netloc.lower()}"[:40]
-    return Environment(name, word, False, not is_plain, fees_of(name), word)
+    return Environment(name, endpoint, False, not is_plain, configured_fees(name), endpoint)
 
 
-def is_own(environment: Environment) -> bool:
-    """Tell whether an environment is the built-in marketplace: in process, on this machine, or at ``PUBLIC_URL``."""
+def is_built_in(environment: Environment) -> bool:
+    """Return whether an environment is the built-in marketplace: in process, on this host, or at ``PUBLIC_URL``."""
     if environment.in_process:
         return True
-    parts, public = _parts(environment.endpoint_url), urlsplit(settings.PUBLIC_URL)
-    same = (parts.scheme, _host(parts), parts.port) == (public.scheme, public.hostname, public.port)
-    return same or (parts.scheme == "http" and _host(parts) in _LOOPBACK)
+    parts, public = _split_endpoint(environment.endpoint_url), urlsplit(settings.PUBLIC_URL)
+    same = (parts.scheme, _host_name(parts), parts.port) == (public.scheme, public.hostname, public.port)
+    return same or (parts.scheme == "http" and _host_name(parts) in _LOOPBACK_HOSTS)
 
 
-def _parts(word: str) -> SplitResult:
-    """Return the parts of an address whose host is beyond doubt."""
+def _split_endpoint(endpoint: str) -> SplitResult:
+    """Return the parts of a URL with an unambiguous host."""
     try:
-        parts = urlsplit(word)
+        parts = urlsplit(endpoint)
         _ = parts.port  # raises for one above 65535
     except ValueError as error:
-        raise _unknown(word) from error
-    is_clean = word.isascii() and word.isprintable() and " " not in word
+        raise _unknown_endpoint(endpoint) from error
+    is_clean = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint
     if not is_clean or not _NETLOC.fullmatch(parts.netloc.lower()):
-        raise _unknown(word)
+        raise _unknown_endpoint(endpoint)
     return parts
 
 
-def _host(parts: SplitResult) -> str:
+def _host_name(parts: SplitResult) -> str:
     found = _NETLOC.fullmatch(parts.netloc.lower())
     return found["host"].strip("[]").rstrip(".") if found else ""
 
 
-def _service(word: str, host: str) -> str:
+def _amazon_service(endpoint: str, host: str) -> str:
     """Return the name of Amazon's environment at ``host``."""
     for label in host.split("."):
-        if label in _SERVICES:
-            return _SERVICES[label]
+        if label in _AWS_HOST_LABELS:
+            return _AWS_HOST_LABELS[label]
     raise ImproperlyConfigured(
-        f"MTURK_ENDPOINT={word!r} is an address of Amazon's, and none of today's Mechanical Turk: use aws-sandbox or "
-        "aws-production, or give a service of your own a host name of its own"
+        f"MTURK_ENDPOINT={endpoint!r} is an Amazon address, but not of Mechanical Turk: use "
+        "aws-sandbox or aws-production, or give your own service its own host name"
     )
 
 
-def _amazon(name: str, word: str) -> Environment:
+def _amazon_environment(name: str, endpoint: str) -> Environment:
     live = name == "aws-production"
     if live and not settings.MTURK_LIVE:
-        raise ImproperlyConfigured(f"MTURK_ENDPOINT={word} spends real money: set MTURK_LIVE=1 too")
-    return Environment(name, _AWS[name], False, live, AMAZON_FEES, "Amazon Mechanical Turk")
+        raise ImproperlyConfigured(f"MTURK_ENDPOINT={endpoint} spends real money: set MTURK_LIVE=1 too")
+    return Environment(name, _AWS_ENDPOINTS[name], False, live, AMAZON_FEES, "Amazon Mechanical Turk")
 
 
-def _unknown(word: str) -> ImproperlyConfigured:
+def _unknown_endpoint(endpoint: str) -> ImproperlyConfigured:
     return ImproperlyConfigured(
-        f"MTURK_ENDPOINT={word!r}: use local, aws-sandbox, aws-production or an https:// address without a user name "
-        "(http:// on localhost alone)"
+        f"MTURK_ENDPOINT={endpoint!r}: use local, aws-sandbox, aws-production or an https:// address without a "
+        "user name (http:// only on localhost)"
     )
 
 
-def fees_of(name: str) -> FeeSchedule:
-    """Return the fee schedule of a launch on the environment that rows call ``name``.
+def configured_fees(name: str) -> FeeSchedule:
+    """Return the fee schedule for launches on the environment ``name``.
 
     Raises:
-        ImproperlyConfigured: ``MARKETPLACE_FEE_SCHEDULE`` names none, or spells out a bad one.
+        ImproperlyConfigured: ``MARKETPLACE_FEE_SCHEDULE`` is unknown or invalid.
     """
     if name.startswith("aws-"):
         return AMAZON_FEES

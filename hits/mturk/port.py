@@ -1,7 +1,7 @@
-"""What the platform asks of a marketplace, in its own words.
+"""The calls that the platform makes to a marketplace, and their types.
 
-Money is integer cents, time is aware UTC, lists are complete (every page). Adapters turn the wire
-into these; services see nothing else.
+Money is integer cents, times are aware UTC, lists are complete (all pages). Adapters convert the wire format into
+these types, and services use nothing else.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,24 +13,24 @@ from typing import Protocol
 from hits.domain.money.fees import FeeSchedule
 from hits.domain.workers.requirements import Requirement
 
-# The platform's name for one condition of a HIT type; its comparator and guards are the domain's enums.
+# One requirement of a HIT type, with the domain's comparator and guarded actions.
 QualificationRequirement = Requirement
 
 
 class Failure(StrEnum):
-    """Why a call failed, as far as the caller has to act differently."""
+    """Why a call failed, as far as callers react differently."""
 
-    ALREADY_EXISTS = "already_exists"  # the token was seen before: the first call went through
-    WRONG_STATE = "wrong_state"  # for instance: approving what is approved
+    ALREADY_EXISTS = "already_exists"  # the token is known: an earlier call succeeded
+    WRONG_STATE = "wrong_state"  # for example, the assignment is approved already
     NOT_FOUND = "not_found"
     NO_FUNDS = "no_funds"
     THROTTLED = "throttled"
-    UNREACHABLE = "unreachable"  # the reply was lost: the call may have gone through
+    UNREACHABLE = "unreachable"  # the reply was lost: the call may have succeeded
     REFUSED = "refused"
 
 
 class MarketplaceError(Exception):
-    """A marketplace call failed. ``retry`` tells whether the same call may be repeated."""
+    """A marketplace call failed. ``retry``: the same call may be repeated."""
 
     def __init__(self, failure: Failure, message: str, *, code: str = "") -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class MarketplaceError(Exception):
 
     @property
     def retry(self) -> bool:
-        """True when repeating with the same token is safe and may help."""
+        """Whether repeating with the same token is safe and may help."""
         return self.failure in {Failure.THROTTLED, Failure.UNREACHABLE}
 
 
@@ -57,7 +57,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class HitTypeSpec:
-    """What makes two HITs one group."""
+    """The properties that HITs of one group share."""
 
     title: str
     description: str
@@ -70,7 +70,7 @@ class HitTypeSpec:
 
 @dataclass(frozen=True, slots=True)
 class RemoteHit:
-    """A HIT as the marketplace shows it."""
+    """A HIT as the marketplace lists it."""
 
     hit_id: str
     annotation: str
@@ -84,7 +84,7 @@ class RemoteHit:
 
 @dataclass(frozen=True, slots=True)
 class RemoteAssignment:
-    """A submitted assignment as the marketplace shows it. ``answer_xml`` is worker-controlled."""
+    """A submitted assignment as the marketplace lists it. Workers control ``answer_xml``."""
 
     assignment_id: str
     worker_id: str
@@ -98,7 +98,7 @@ class RemoteAssignment:
 
 @dataclass(frozen=True, slots=True)
 class RemoteBonus:
-    """A bonus that was paid."""
+    """A paid bonus."""
 
     worker_id: str
     assignment_id: str
@@ -108,7 +108,7 @@ class RemoteBonus:
 
 @dataclass(frozen=True, slots=True)
 class RemoteBlock:
-    """A worker who gets no new work from this requester."""
+    """A worker whom this requester blocked."""
 
     worker_id: str
     reason: str
@@ -165,11 +165,11 @@ class Marketplace(Protocol):
         ...
 
     def prolong(self, hit_id: str, expires_at: datetime) -> None:
-        """Offer a HIT until then, at least a minute longer than now. The same end twice may be ``ALREADY_EXISTS``."""
+        """Offer a HIT until ``expires_at``, at least a minute from now. Repeating it may raise ``ALREADY_EXISTS``."""
         ...
 
     def approve(self, assignment_id: str, feedback: str, *, override: bool = False) -> None:
-        """Approve and pay the reward; ``override`` also what was rejected, within 30 days of its submission."""
+        """Approve and pay the reward; ``override``: a rejected one too, within 30 days of its submission."""
         ...
 
     def reject(self, assignment_id: str, feedback: str) -> None:
@@ -195,7 +195,7 @@ class Marketplace(Protocol):
         ...
 
     def delete_hit(self, hit_id: str) -> None:
-        """Dispose of a finished HIT; what was held for slots that nobody took becomes free."""
+        """Dispose of a finished HIT; the hold of unused assignments is released."""
         ...
 
     def balance(self) -> Balance:
@@ -203,11 +203,11 @@ class Marketplace(Protocol):
         ...
 
     def create_qualification_type(self, name: str, description: str) -> str:
-        """Return the id of the qualification type of that name, which is made when there is none."""
+        """Return the id of the qualification type with that name, created if necessary."""
         ...
 
     def find_qualification_type(self, name: str) -> str | None:
-        """Return the id of this requester's qualification type of exactly that name, or None."""
+        """Return the id of this requester's qualification type with exactly that name, or None."""
         ...
 
     def grant(self, type_id: str, worker_id: str, value: int) -> None:
@@ -215,11 +215,11 @@ class Marketplace(Protocol):
         ...
 
     def revoke(self, type_id: str, worker_id: str, reason: str) -> None:
-        """Take a qualification away; the worker reads the reason. What is not held is no error."""
+        """Revoke a qualification; the worker reads the reason. A worker without it is no error."""
         ...
 
     def holders(self, type_id: str) -> Iterator[tuple[str, int]]:
-        """Yield worker id and value of everybody who holds a qualification now, all pages."""
+        """Yield worker id and value of each current holder of a qualification, all pages."""
         ...
 
     def block(self, worker_id: str, reason: str) -> None:
@@ -231,14 +231,14 @@ class Marketplace(Protocol):
         ...
 
     def notify(self, worker_ids: Sequence[str], subject: str, text: str) -> dict[str, str]:
-        """Tell workers something; return why by worker id for those not reached, empty when all were.
+        """Send workers a message; return the failures by worker id, empty if all were reached.
 
-        Repeating it tells them again: there is no token for it.
+        Repeating it sends the message again: it has no token.
         """
         ...
 
     def set_notifications(self, hit_type_id: str, destination: str, events: Sequence[str]) -> None:
-        """Have the events of a HIT type's HITs posted to an address; replaces what was asked before."""
+        """Have the events of a HIT type's HITs posted to a URL; it replaces an earlier subscription."""
         ...
 
     def list_blocks(self) -> Iterator[RemoteBlock]:

@@ -6,20 +6,20 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from hits.domain.answers.evidence import Row
+from hits.domain.answers.evidence import EvidenceRow
 from hits.domain.answers.records import Record
-from hits.domain.answers.review_flags import Check, pace
+from hits.domain.answers.review_flags import ReviewCheck, check_pace
 from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE, TextError, clean_line
 from hits.domain.images.geometry import Box, BoxError, parse_box
 from hits.domain.images.image_facts import ImageFacts
-from hits.hints.card import LONGEST_TEXT, Card, Rule
+from hits.hints.card import MAX_TEXT, Card, HintRule
 from hits.kind import FieldError, HitKind, Schema
 from hits.observing.checks import run_checks
 from hits.observing.pairs import OBSERVATION, Confidence, ObservationFields, ObservationPair
 
 MAX_BOXES = 20
-MOST_CARDS = 5  # as many colours as the design tells apart
-HINT_RULES = tuple(Rule)  # a kind without boxes may offer them too: the box rules find nothing there
+MAX_CARDS = 5  # as many colours as the design tells apart
+HINT_RULES = tuple(HintRule)  # a kind without boxes may offer them too: the box rules find nothing there
 
 
 class Unit(Schema):
@@ -31,7 +31,7 @@ class Unit(Schema):
 class Observation(Schema):
     """One card of the page. Boxes stay plain here: ``check_answer`` names the box that is wrong."""
 
-    index: int = Field(ge=1, le=MOST_CARDS)
+    index: int = Field(ge=1, le=MAX_CARDS)
     clue: str = Field(max_length=65_536)
     inference: str = Field(max_length=65_536)
     confidence: int = Field(ge=Confidence.POSSIBLE, le=Confidence.CERTAIN)
@@ -41,7 +41,7 @@ class Observation(Schema):
 class Answer(Schema):
     """The cards that were written; a kind says which of them it requires."""
 
-    observations: list[Observation] = Field(min_length=1, max_length=MOST_CARDS)
+    observations: list[Observation] = Field(min_length=1, max_length=MAX_CARDS)
 
 
 class ObservingKind(HitKind):
@@ -49,7 +49,7 @@ class ObservingKind(HitKind):
 
     required: ClassVar[int]
     maximum: ClassVar[int]
-    hint_rules: ClassVar[tuple[Rule, ...]] = HINT_RULES
+    hint_rules: ClassVar[tuple[HintRule, ...]] = HINT_RULES
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
     record_word: ClassVar[tuple[str, str]] = ("pair", "pairs")
@@ -64,7 +64,7 @@ class ObservingKind(HitKind):
     ) -> dict[str, Any]:
         """Return the image, the cards in order, and the limits of each field."""
         return {
-            "image": images[unit["image"]].as_page(),
+            "image": images[unit["image"]].as_page_dict(),
             "required": self.required,
             "cards": [
                 {"index": index, "bonus": index > self.required} for index in range(1, self.maximum + 1)
@@ -116,9 +116,9 @@ class ObservingKind(HitKind):
         pairs = self.pairs(answer) if answer is not None else []
         return [{"index": pair.index, "boxes": [box.as_dict() for box in pair.boxes]} for pair in pairs]
 
-    def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
+    def answer_rows(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[EvidenceRow]:
         """Return each pair as clue and inference."""
-        return [Row(pair.clue, pair.inference) for pair in self.pairs(answer)]
+        return [EvidenceRow(pair.clue, pair.inference) for pair in self.pairs(answer)]
 
     def checks(
         self,
@@ -127,18 +127,18 @@ class ObservingKind(HitKind):
         answer: Mapping[str, Any],
         *,
         active_seconds: float,
-        usual_seconds: int,
-    ) -> list[Check]:
+        expected_seconds: int,
+    ) -> list[ReviewCheck]:
         """Return what validators of the published corpus found wrong, and the pace against the kind's usual time."""
         image = images.get(unit["image"])
         if image is None:
-            return [pace(active_seconds, usual_seconds)]
+            return [check_pace(active_seconds, expected_seconds)]
         return run_checks(
             self.pairs(answer),
             image_width=image.width,
             image_height=image.height,
             active_seconds=active_seconds,
-            usual_seconds=self.usual_seconds,
+            expected_seconds=self.expected_seconds,
         )
 
     def pairs(self, answer: Mapping[str, Any]) -> list[ObservationPair]:
@@ -156,13 +156,13 @@ class ObservingKind(HitKind):
         ]
 
 
-def check_line(raw: str, *, maximum: int, path: str, wanted: str) -> tuple[str, list[FieldError]]:
+def check_line(raw: str, *, maximum: int, path: str, missing_message: str) -> tuple[str, list[FieldError]]:
     """Return one required text tidied, and what is wrong with it; ``wanted`` is said of an empty one."""
     try:
         text = clean_line(raw, maximum=maximum)
     except TextError as error:
         return "", [FieldError(path, str(error))]
-    return text, [] if text else [FieldError(path, wanted)]
+    return text, [] if text else [FieldError(path, missing_message)]
 
 
 def check_indices(indices: Sequence[int], required: int, maximum: int) -> list[FieldError]:
@@ -185,9 +185,9 @@ def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = Tru
     """Return the cards of a draft as far as it can be read; a kind whose cards have no boxes says so."""
     rows = draft.get("observations")
     found: dict[int, Card] = {}
-    for row in rows[:MOST_CARDS] if isinstance(rows, list) else ():
-        if isinstance(row, dict) and type(row.get("index")) is int and 1 <= row["index"] <= MOST_CARDS:
-            drawn = _drawn(row.get("boxes"), image) if boxes else None
+    for row in rows[:MAX_CARDS] if isinstance(rows, list) else ():
+        if isinstance(row, dict) and type(row.get("index")) is int and 1 <= row["index"] <= MAX_CARDS:
+            drawn = _parse_drawn_boxes(row.get("boxes"), image) if boxes else None
             found[row["index"]] = Card(
                 row["index"], drafted_text(row, "clue"), drafted_text(row, "inference"), drawn
             )
@@ -197,10 +197,10 @@ def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = Tru
 def drafted_text(row: Mapping[str, Any], name: str) -> str:
     """Return a text of an unfinished answer for hints, cut where no rule looks any further; nothing if it is none."""
     value = row.get(name)
-    return value[:LONGEST_TEXT] if isinstance(value, str) else ""
+    return value[:MAX_TEXT] if isinstance(value, str) else ""
 
 
-def _drawn(raw: Any, image: ImageFacts) -> tuple[Box, ...]:
+def _parse_drawn_boxes(raw: Any, image: ImageFacts) -> tuple[Box, ...]:
     boxes = []
     for item in raw[:MAX_BOXES] if isinstance(raw, list) else ():
         with suppress(BoxError):
@@ -218,7 +218,7 @@ def _check_observation(
             getattr(item, field),
             maximum=maximum,
             path=f"{path}.{field}",
-            wanted=f"observation {item.index} needs a {field}",
+            missing_message=f"observation {item.index} needs a {field}",
         )
         errors += found
     for number, raw in enumerate(item.boxes):

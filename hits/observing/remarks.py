@@ -5,10 +5,10 @@ from typing import Any
 
 from hits.domain.answers.text import TextError, clean_line
 
-MOST_REMARKS = 40
-MAX_REMARK = 1000
-MAX_SUMMARY = 2000
-PARTS = ("clue", "boxes", "inference", "confidence")
+MAX_REMARKS = 40
+MAX_REMARK_LENGTH = 1000
+MAX_SUMMARY_LENGTH = 2000
+CARD_FIELDS = ("clue", "boxes", "inference", "confidence")
 _KEYS = ("observation", "part", "box", "text")
 
 
@@ -28,25 +28,25 @@ def parse_remarks(raw: Any, boxes: Mapping[int, int]) -> list[dict[str, Any]]:
     """
     if not isinstance(raw, list | tuple):
         raise RemarkError("remarks: send a list")
-    if len(raw) > MOST_REMARKS:
-        raise RemarkError(f"remarks: {len(raw)} of them; write {MOST_REMARKS} or fewer")
-    return [_remark(row, f"remarks[{place}]", boxes) for place, row in enumerate(raw)]
+    if len(raw) > MAX_REMARKS:
+        raise RemarkError(f"remarks: {len(raw)} of them; write {MAX_REMARKS} or fewer")
+    return [_parse_remark(row, f"remarks[{place}]", boxes) for place, row in enumerate(raw)]
 
 
-def _remark(row: Any, path: str, boxes: Mapping[int, int]) -> dict[str, Any]:
+def _parse_remark(row: Any, path: str, boxes: Mapping[int, int]) -> dict[str, Any]:
     if not isinstance(row, Mapping) or not set(row) <= set(_KEYS):
         raise RemarkError(f"{path}: send {', '.join(_KEYS)} and nothing else")
     observation, part, box = (row.get(key) for key in _KEYS[:3])
     if not (observation is None or (type(observation) is int and observation in boxes)):
         known = ", ".join(str(number) for number in sorted(boxes))
         raise RemarkError(f"{path}.observation: use one of the answer's ({known}), or null for the whole")
-    if not (part is None or part in PARTS):
-        raise RemarkError(f"{path}.part: use {', '.join(PARTS)}, or null for the whole card")
+    if not (part is None or part in CARD_FIELDS):
+        raise RemarkError(f"{path}.part: use {', '.join(CARD_FIELDS)}, or null for the whole card")
     if part is not None and observation is None:
         raise RemarkError(f"{path}.part: name the observation that it belongs to")
     if box is not None:
         _check_box(box, f"{path}.box", part, boxes.get(observation, 0) if observation is not None else 0)
-    return {"observation": observation, "part": part, "box": box, "text": _text(row.get("text"), path)}
+    return {"observation": observation, "part": part, "box": box, "text": _parse_text(row.get("text"), path)}
 
 
 def _check_box(box: Any, path: str, part: Any, count: int) -> None:
@@ -56,14 +56,14 @@ def _check_box(box: Any, path: str, part: Any, count: int) -> None:
         raise RemarkError(f"{path}: use a number from 1 to {count}, the boxes of this observation")
 
 
-def _text(raw: Any, path: str) -> str:
-    text = clean(raw, maximum=MAX_REMARK, path=f"{path}.text")
+def _parse_text(raw: Any, path: str) -> str:
+    text = clean_text(raw, maximum=MAX_REMARK_LENGTH, path=f"{path}.text")
     if not text:
         raise RemarkError(f"{path}.text: write the remark, or leave the row out")
     return text
 
 
-def clean(raw: Any, *, maximum: int, path: str) -> str:
+def clean_text(raw: Any, *, maximum: int, path: str) -> str:
     """Return a text of several lines tidied line by line, empty lines at its ends left out.
 
     Raises:

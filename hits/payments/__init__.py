@@ -1,1 +1,1 @@
-"""The project's own ledger. Reads nothing of hits but plain data; rows point at batches by name."""
+"""The projects' own ledger. Its rows refer to models of hits by name."""

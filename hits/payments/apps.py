@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class PaymentsConfig(AppConfig):
-    """Ledger of what projects hold and have paid."""
+    """Ledger of the projects' holds and payments."""
 
     name = "hits.payments"
     label = "payments"

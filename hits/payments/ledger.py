@@ -10,8 +10,8 @@ from hits.payments.models import Entry, LedgerEntry
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums over ledger entries, in cents. ``held`` is what is promised and not yet paid or released."""
+class LedgerTotals:
+    """Sums of ledger entries in cents. ``held`` is neither paid nor released yet."""
 
     hold: int
     release: int
@@ -22,12 +22,12 @@ class Totals:
 
     @property
     def spent(self) -> int:
-        """What has left for good."""
+        """What was paid."""
         return self.reward + self.bonus + self.fee
 
 
-def write(*, entry: Entry, amount_cents: int, key: str, batch: Any, assignment: Any = None) -> bool:
-    """Append one entry unless its key stands already; return whether it was written.
+def write_entry(*, entry: Entry, amount_cents: int, key: str, batch: Any, assignment: Any = None) -> bool:
+    """Append one entry unless its key exists; return whether it was written.
 
     ``batch`` and ``assignment`` are rows; the project is the batch's. Zero amounts are not written.
     """
@@ -46,18 +46,18 @@ def write(*, entry: Entry, amount_cents: int, key: str, batch: Any, assignment: 
                 key=key,
             )
     except IntegrityError:
-        return False  # another process wrote the same key between the look and the insert
+        return False  # another process wrote the same key between the query and the insert
     return True
 
 
-def totals(**filters: Any) -> Totals:
-    """Return the sums over the entries that match, for instance ``batch=…`` or ``project=…``."""
+def sum_entries(**filters: Any) -> LedgerTotals:
+    """Return the sums of the matching entries, for example ``batch=…`` or ``project=…``."""
     rows = LedgerEntry.objects.filter(**filters).values_list("entry").annotate(sum=Sum("amount_cents"))
     sums = dict.fromkeys(Entry.values, 0) | {entry: int(total) for entry, total in rows}
-    # A bonus and its fee are paid from the free balance; a reward and its fee from what was held.
+    # A bonus and its fee are paid from the free balance, a reward and its fee from the hold.
     held_fees = LedgerEntry.objects.filter(entry=Entry.FEE, key__startswith="fee:reward:", **filters)
     from_hold = sums[Entry.REWARD] + (held_fees.aggregate(sum=Sum("amount_cents"))["sum"] or 0)
-    return Totals(
+    return LedgerTotals(
         hold=sums[Entry.HOLD],
         release=sums[Entry.RELEASE],
         reward=sums[Entry.REWARD],

@@ -6,9 +6,9 @@ from django.db import models
 
 
 class Entry(models.TextChoices):
-    """What a ledger row stands for.
+    """The type of a ledger row.
 
-    ``hold`` and ``release`` move money between free and held; ``reward``, ``bonus`` and ``fee`` leave.
+    ``hold`` and ``release`` move money between free and held; ``reward``, ``bonus`` and ``fee`` are payments.
     """
 
     HOLD = "hold"
@@ -19,7 +19,7 @@ class Entry(models.TextChoices):
 
 
 class LedgerError(TypeError):
-    """Somebody tried to change the ledger."""
+    """A ledger row was to be changed or deleted."""
 
 
 class LedgerQuerySet(models.QuerySet[Any]):
@@ -35,7 +35,7 @@ class LedgerQuerySet(models.QuerySet[Any]):
 
 
 class LedgerEntry(models.Model):
-    """One movement. ``amount_cents`` is positive; ``entry`` gives the direction; ``key`` makes it once only."""
+    """One movement. ``amount_cents`` is positive; ``entry`` gives the direction; ``key`` prevents repetition."""
 
     project = models.ForeignKey("hits.Project", on_delete=models.PROTECT, related_name="ledger")
     batch = models.ForeignKey("hits.Batch", on_delete=models.PROTECT, related_name="ledger")

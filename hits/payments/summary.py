@@ -1,4 +1,4 @@
-"""Money as tables that add up: of a batch, and of a project's batches together."""
+"""Sums of money: of one batch, and of a project's batches."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.db.models import Count, F, Q, Sum
 
 from hits.domain.states import CallState
 from hits.models import Extension, OutgoingCall
-from hits.payments.ledger import totals
+from hits.payments.ledger import sum_entries
 from hits.payments.models import Entry, LedgerEntry
 
 
@@ -36,18 +36,18 @@ class BatchMoney:
 
     @property
     def earned_bonuses(self) -> int:
-        """How many bonuses were no top-ups."""
+        """The number of bonuses without top-ups."""
         return self.bonuses - self.top_ups
 
     @property
     def left(self) -> int:
-        """What the batch may still cost beyond what is held, released rewards included."""
+        """What the batch may still cost beyond the hold, with released rewards."""
         return self.budget - self.spent - self.held
 
 
 @dataclass(frozen=True, slots=True)
 class BatchSums:
-    """A batch's line in its project's table, in cents."""
+    """A batch's row in its project's table, in cents."""
 
     batch: Any
     budget: int
@@ -55,16 +55,16 @@ class BatchSums:
     held: int
 
 
-def batch_money(batch: Any) -> BatchMoney:
-    """Return the sums of a batch's ledger entries beside the most it can cost, with extensions and top-ups."""
-    sums = totals(batch=batch)
+def sum_batch_money(batch: Any) -> BatchMoney:
+    """Return the sums of a batch's ledger entries and the most that it can cost, with extensions and top-ups."""
+    sums = sum_entries(batch=batch)
     counts = dict(
         LedgerEntry.objects.filter(batch=batch).order_by().values_list("entry").annotate(Count("id"))
     )
     top_ups = LedgerEntry.objects.filter(batch=batch, entry=Entry.BONUS, key__contains=":top-up:")
-    topped_up = top_ups.aggregate(cents=Sum("amount_cents", default=0), count=Count("id"))
+    top_up_sums = top_ups.aggregate(cents=Sum("amount_cents", default=0), count=Count("id"))
     return BatchMoney(
-        budget=batch.estimate_cents + _added([batch]).get(batch.pk, 0),
+        budget=batch.estimate_cents + _added_cents([batch]).get(batch.pk, 0),
         reward=sums.reward,
         rewards=counts.get(Entry.REWARD, 0),
         bonus=sums.bonus,
@@ -74,13 +74,13 @@ def batch_money(batch: Any) -> BatchMoney:
         held=sums.held,
         released=sums.release,
         entries=sum(counts.values()),
-        top_up=topped_up["cents"],
-        top_ups=topped_up["count"],
+        top_up=top_up_sums["cents"],
+        top_ups=top_up_sums["count"],
     )
 
 
-def project_sums(batches: list[Any]) -> list[BatchSums]:
-    """Return the sums of each batch, in their order; three queries whatever their number."""
+def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
+    """Return the sums of each batch in their order; three queries for any number of batches."""
     rows = (
         LedgerEntry.objects.filter(batch__in=batches)
         .order_by()
@@ -88,11 +88,11 @@ def project_sums(batches: list[Any]) -> list[BatchSums]:
         .annotate(
             spent=Sum("amount_cents", filter=Q(entry__in=[Entry.REWARD, Entry.BONUS, Entry.FEE]), default=0),
             hold=Sum("amount_cents", filter=Q(entry=Entry.HOLD), default=0),
-            unheld=Sum("amount_cents", filter=_from_hold(), default=0),
+            unheld=Sum("amount_cents", filter=_takes_from_hold(), default=0),
         )
     )
     found = {row["batch"]: row for row in rows}
-    added = _added(batches)
+    added = _added_cents(batches)
     nothing = {"spent": 0, "hold": 0, "unheld": 0}
     return [
         BatchSums(
@@ -106,22 +106,24 @@ def project_sums(batches: list[Any]) -> list[BatchSums]:
     ]
 
 
-def _from_hold() -> Q:
-    """Entries that take from what is held: a bonus and its fee are paid from the free balance."""
+def _takes_from_hold() -> Q:
+    """Match entries that reduce the hold; a bonus and its fee are paid from the free balance."""
     return Q(entry__in=[Entry.RELEASE, Entry.REWARD]) | Q(entry=Entry.FEE, key__startswith="fee:reward:")
 
 
-def _added(batches: list[Any]) -> dict[int, int]:
-    """Return what extensions and top-ups added to what batches can cost, by batch; two queries."""
+def _added_cents(batches: list[Any]) -> dict[int, int]:
+    """Return by batch what extensions and top-ups added to the possible cost; two queries."""
     sums: dict[int, int] = defaultdict(int)
-    extended = Extension.objects.filter(batch__in=batches).order_by().values_list("batch")
-    for pk, cents in extended.annotate(Sum("estimate_cents")):
+    extensions = Extension.objects.filter(batch__in=batches).order_by().values_list("batch")
+    for pk, cents in extensions.annotate(Sum("estimate_cents")):
         sums[pk] += cents
-    # A refused top-up is not tried again, and costs nothing.
-    topped_up = OutgoingCall.objects.filter(batch__in=batches, top_up__isnull=False).exclude(
+    # A refused top-up is not retried and costs nothing.
+    top_up_calls = OutgoingCall.objects.filter(batch__in=batches, top_up__isnull=False).exclude(
         state=CallState.REFUSED
     )
-    summed = topped_up.order_by().values_list("batch").annotate(more=Sum(F("amount_cents") + F("fee_cents")))
+    summed = (
+        top_up_calls.order_by().values_list("batch").annotate(more=Sum(F("amount_cents") + F("fee_cents")))
+    )
     for pk, cents in summed:
         sums[pk] += cents
     return sums

@@ -1,1 +1,1 @@
-"""Reads. No function here writes or opens a transaction."""
+"""Read-only queries. No function here writes or opens a transaction."""

@@ -11,19 +11,19 @@ from hits.models import Batch
 _OPEN = [BatchState.LAUNCHING, BatchState.LIVE, BatchState.CLOSING]
 
 
-AT_ONCE = 200
+CHUNK_SIZE = 200
 Row = TypeVar("Row", bound=Model)
 
 
-def one_by_one(rows: "QuerySet[Row]") -> Iterator[Row]:
-    """Yield rows in the order of their keys, some hundreds read at a time, with no question left open between two.
+def iterate_in_chunks(rows: "QuerySet[Row]") -> Iterator[Row]:
+    """Yield rows by primary key, ``CHUNK_SIZE`` per query, with no query open between two chunks.
 
-    What is done about each writes. On SQLite, a connection that still reads what stood before somebody else's commit
-    may not write at all: “database is locked”, at once and without waiting.
+    Callers write per row. On SQLite, a connection with an open read from before another commit cannot write: it fails
+    with “database is locked” without waiting.
     """
     ids = list(rows.order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(ids), AT_ONCE):
-        yield from list(rows.filter(pk__in=ids[start : start + AT_ONCE]).order_by("pk"))
+    for start in range(0, len(ids), CHUNK_SIZE):
+        yield from list(rows.filter(pk__in=ids[start : start + CHUNK_SIZE]).order_by("pk"))
 
 
 def open_batches() -> list[Batch]:

@@ -1,4 +1,4 @@
-"""What the console's frame and lists show. Each function asks a fixed number of questions."""
+"""What the console's frame and lists show. Each function makes a fixed number of queries."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -18,40 +18,41 @@ from hits.domain.states import (
     Purpose,
 )
 from hits.models import Assignment, Attempt, AuditEvent, Batch, Decision, Heartbeat, Hit, Image, Job, Project
-from hits.selectors.jobs import open_under
+from hits.selectors.jobs import open_jobs_for_keys
 
-SILENT_AFTER = timedelta(seconds=60)
-# Graded, answered by a trainer, or paid as soon as it comes in.
-_ANSWERED_ELSEWHERE = (Purpose.QUALIFYING, Purpose.TRAINING, Purpose.COMPENSATING)
-_WAITING = Q(status=AssignmentStatus.SUBMITTED, match=Match.MATCHED)
+HEARTBEAT_TIMEOUT = timedelta(seconds=60)
+# Graded, answered by a trainer, or paid on submission.
+_REVIEWED_SEPARATELY = (Purpose.QUALIFYING, Purpose.TRAINING, Purpose.COMPENSATING)
+_AWAITS_DECISION = Q(status=AssignmentStatus.SUBMITTED, match=Match.MATCHED)
 
 
 def waiting_assignments() -> "QuerySet[Assignment]":
-    """Return what a reviewer may decide now: confirmed, undecided, and not answered at a desk of its own."""
-    return Assignment.objects.filter(_WAITING, decisions__isnull=True).exclude(
-        hit__unit__batch__kind__in=registry.with_purpose(*_ANSWERED_ELSEWHERE)
+    """Return what a reviewer may decide now: confirmed, undecided, and without a review queue of its own."""
+    return Assignment.objects.filter(_AWAITS_DECISION, decisions__isnull=True).exclude(
+        hit__unit__batch__kind__in=registry.kinds_with_purpose(*_REVIEWED_SEPARATELY)
     )
 
 
-def waiting_in(project: Project) -> int:
-    """Return how many submissions of a project wait for a decision."""
+def count_waiting_assignments(project: Project) -> int:
+    """Return how many submissions of a project await a decision."""
     return waiting_assignments().filter(hit__unit__batch__project=project).count()
 
 
-def idle_queue() -> int:
-    """Return how many jobs wait although no worker has been heard of for a minute; else 0."""
+def count_unserved_jobs() -> int:
+    """Return how many jobs are queued while no worker process has sent a heartbeat for a minute; else 0."""
     queued = Job.objects.filter(state=JobState.QUEUED).count()
     if not queued:
         return 0
-    alive = Heartbeat.objects.filter(at__gte=timezone.now() - SILENT_AFTER).exists()
+    alive = Heartbeat.objects.filter(at__gte=timezone.now() - HEARTBEAT_TIMEOUT).exists()
     return 0 if alive else queued
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a batch is, in assignments; hits in HITs.
+class BatchProgress:
+    """Counts of a batch's assignments; ``hits`` and ``live_hits`` count HITs.
 
-    ``offered``: of HITs that are on the marketplace now. ``settling``: decided, not carried out yet.
+    ``offered``: assignments of live HITs. ``settling``: decided but not carried out. ``in_progress``: accepted and
+    not submitted.
     """
 
     hits: int = 0
@@ -63,49 +64,51 @@ class Progress:
     settling: int = 0
     unmatched: int = 0
     rejected: int = 0
-    out: int = 0
+    in_progress: int = 0
 
     @property
     def submitted(self) -> int:
-        """Everything that came in."""
+        """All submitted assignments."""
         return self.approved + self.waiting + self.settling + self.unmatched + self.rejected
 
     @property
     def open(self) -> int:
-        """Assignments that nobody holds, of HITs that are on the marketplace."""
-        return max(0, self.offered - self.submitted - self.out)
+        """Assignments of live HITs that no worker has accepted."""
+        return max(0, self.offered - self.submitted - self.in_progress)
 
-    def share(self, count: int) -> str:
-        """Return a part as a percentage of the whole, for a bar's width."""
+    def percent_of_total(self, count: int) -> str:
+        """Return a count as a percentage of the total, for the width of a bar segment."""
         return f"{100 * count / self.total:.2f}" if self.total else "0"
 
     @property
-    def bar(self) -> list[tuple[str, str]]:
-        """Return the bar's parts as (class, width in percent): approved, in hand here, out."""
+    def bar_segments(self) -> list[tuple[str, str]]:
+        """Return the segments as (CSS class, width in percent): approved, awaiting us, in progress."""
         here = self.waiting + self.settling + self.unmatched
-        parts = (("", self.approved), ("p2", here), ("p3", self.out))
-        return [(name, self.share(count)) for name, count in parts]
+        parts = (("", self.approved), ("p2", here), ("p3", self.in_progress))
+        return [(name, self.percent_of_total(count)) for name, count in parts]
 
     @property
-    def missing(self) -> int:
-        """HITs that are not on the marketplace yet."""
+    def unpublished(self) -> int:
+        """HITs that are not published yet."""
         return self.hits - self.live_hits
 
-    def state(self, batch: Batch, *, publishing: bool) -> str:
-        """Return the word for the batch's state, finer than its row's; ``publishing``: a job is at it."""
-        if batch.state in {BatchState.LAUNCHING, BatchState.LIVE} and (self.missing or not self.live_hits):
+    def state_label(self, batch: Batch, *, publishing: bool) -> str:
+        """Return the batch's state, more detailed than its row's; ``publishing``: a job publishes it now."""
+        if batch.state in {BatchState.LAUNCHING, BatchState.LIVE} and (
+            self.unpublished or not self.live_hits
+        ):
             return "publishing" if publishing else "stopped"
         if batch.state == BatchState.LAUNCHING:
             return "publishing"
         if batch.state != BatchState.LIVE:
             return str(batch.state)
-        if self.open or self.out:
+        if self.open or self.in_progress:
             return "collecting"
         return "reviewing" if self.waiting or self.unmatched else "done"
 
 
-def progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
-    """Return the progress of several batches by id; three queries in all."""
+def progress_by_batch(batches: Iterable[Batch]) -> dict[int, BatchProgress]:
+    """Return the progress of several batches by id; three queries."""
     rows = list(batches)
     counts: dict[int, dict[str, int]] = {batch.pk: defaultdict(int) for batch in rows}
     hits = Hit.objects.filter(unit__batch__in=rows).order_by().values_list("unit__batch")
@@ -119,9 +122,9 @@ def progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
     for pk, number, alive, slots, offered in sums:
         counts[pk] |= {"hits": number, "live_hits": alive, "total": slots or 0, "offered": offered or 0}
     _count_assignments(rows, counts)
-    for pk, number in _out_now(rows).items():
-        counts[pk]["out"] = number
-    return {pk: Progress(**values) for pk, values in counts.items()}
+    for pk, number in _count_in_progress(rows).items():
+        counts[pk]["in_progress"] = number
+    return {pk: BatchProgress(**values) for pk, values in counts.items()}
 
 
 def _count_assignments(rows: list[Batch], counts: dict[int, dict[str, int]]) -> None:
@@ -135,48 +138,50 @@ def _count_assignments(rows: list[Batch], counts: dict[int, dict[str, int]]) -> 
     )
     for pk, status, match, decided, number in grouped:
         if status == AssignmentStatus.APPROVED:
-            part = "approved"
+            status_name = "approved"
         elif status == AssignmentStatus.REJECTED:
-            part = "rejected"
+            status_name = "rejected"
         elif decided:
-            part = "settling"
+            status_name = "settling"
         else:
-            part = "waiting" if match == Match.MATCHED else "unmatched"
-        counts[pk][part] += number
+            status_name = "waiting" if match == Match.MATCHED else "unmatched"
+        counts[pk][status_name] += number
 
 
-def being_published(batches: Iterable[Batch]) -> set[int]:
-    """Return the ids of the batches that an open job, or a process with a lease, publishes."""
+def publishing_batch_ids(batches: Iterable[Batch]) -> set[int]:
+    """Return the ids of the batches that an open job or a process with a lease is publishing."""
     keys = {f"publish:{batch.pk}": batch.pk for batch in batches}
-    found = open_under(*keys)
+    found = open_jobs_for_keys(*keys)
     leased = Batch.objects.filter(pk__in=keys.values(), lease_until__gt=timezone.now())
     by_job = {keys[key] for key in found.values_list("exclusive_key", flat=True)}
     return by_job | set(leased.values_list("pk", flat=True))
 
 
-def _out_now(rows: list[Batch]) -> dict[int, int]:
-    """Count assignments that somebody opened and may still finish; the marketplace's own clock rules."""
+def _count_in_progress(rows: list[Batch]) -> dict[int, int]:
+    """Count assignments that a worker opened and may still finish, by our clock; the marketplace's clock decides."""
     if not rows:
         return {}
     now = timezone.now()
-    longest = max(batch.duration_seconds for batch in rows)
-    came_in = Assignment.objects.filter(hit=OuterRef("hit"), assignment_id=OuterRef("assignment_id"))
+    longest_seconds = max(batch.duration_seconds for batch in rows)
+    submitted = Assignment.objects.filter(hit=OuterRef("hit"), assignment_id=OuterRef("assignment_id"))
     opened = (
-        Attempt.objects.filter(hit__unit__batch__in=rows, opened_at__gt=now - timedelta(seconds=longest))
-        .exclude(Exists(came_in))
+        Attempt.objects.filter(
+            hit__unit__batch__in=rows, opened_at__gt=now - timedelta(seconds=longest_seconds)
+        )
+        .exclude(Exists(submitted))
         .values_list("hit__unit__batch", "hit", "assignment_id", "opened_at")
     )
     durations = {batch.pk: timedelta(seconds=batch.duration_seconds) for batch in rows}
-    held = {(pk, hit, slot) for pk, hit, slot, at in opened if at > now - durations[pk]}
-    out: dict[int, int] = defaultdict(int)
-    for pk, _, _ in held:
-        out[pk] += 1
-    return out
+    open_slots = {(pk, hit, slot) for pk, hit, slot, at in opened if at > now - durations[pk]}
+    in_progress: dict[int, int] = defaultdict(int)
+    for pk, _, _ in open_slots:
+        in_progress[pk] += 1
+    return in_progress
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectLine:
-    """A project in the list of projects."""
+class ProjectRow:
+    """A row of the project list."""
 
     project: Project
     images: int
@@ -184,8 +189,8 @@ class ProjectLine:
     waiting: int
 
 
-def project_lines(projects: "QuerySet[Project]") -> list[ProjectLine]:
-    """Return projects with what is in them; four queries."""
+def project_rows(projects: "QuerySet[Project]") -> list[ProjectRow]:
+    """Return projects with the counts of their contents; four queries."""
     rows = list(projects.order_by("name"))
     images = dict(
         Image.objects.filter(project__in=rows).order_by().values_list("project").annotate(Count("id"))
@@ -201,11 +206,10 @@ def project_lines(projects: "QuerySet[Project]") -> list[ProjectLine]:
         .annotate(Count("id"))
     )
     return [
-        ProjectLine(row, images.get(row.pk, 0), batches.get(row.pk, 0), waiting.get(row.pk, 0))
-        for row in rows
+        ProjectRow(row, images.get(row.pk, 0), batches.get(row.pk, 0), waiting.get(row.pk, 0)) for row in rows
     ]
 
 
-def events(project: Project) -> "QuerySet[AuditEvent]":
-    """Return what was done in a project, newest first."""
+def project_events(project: Project) -> "QuerySet[AuditEvent]":
+    """Return a project's audit events, newest first."""
     return AuditEvent.objects.filter(project=project).select_related("actor")

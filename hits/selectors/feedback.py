@@ -1,4 +1,4 @@
-"""Read what trainers wrote."""
+"""Read trainers' feedback."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,22 +6,22 @@ from typing import Any
 
 from hits.domain.states import Match
 from hits.models import Feedback, Image, Project, Worker
-from hits.selectors.images.images import facts
+from hits.selectors.images.images import image_facts
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """The newest answer to an earlier attempt: the trainer's words, and the worker's own work beside them."""
+class TrainingFeedback:
+    """A trainer's newest feedback on an earlier attempt, with the worker's answer."""
 
     outcome: str
     summary: str
     remarks: list[dict[str, Any]]
     written_at: datetime
-    image: dict[str, Any] | None  # none when the photo was taken down since
+    image: dict[str, Any] | None  # None if the photo has been taken down
     observations: list[dict[str, Any]]
 
-    def as_page(self) -> dict[str, Any]:
-        """Return what a task's page is told; who wrote it stays out."""
+    def as_page_dict(self) -> dict[str, Any]:
+        """Return the JSON for the task's page, without the trainer's name."""
         return {
             "outcome": self.outcome,
             "summary": self.summary,
@@ -32,7 +32,7 @@ class Answered:
         }
 
 
-def latest(worker: Worker, project: Project, kind: str) -> Answered | None:
+def latest_feedback(worker: Worker, project: Project, kind: str) -> TrainingFeedback | None:
     """Return the newest feedback on the worker's confirmed submissions of one kind, or ``None``; two queries."""
     row = (
         Feedback.objects.filter(
@@ -47,12 +47,12 @@ def latest(worker: Worker, project: Project, kind: str) -> Answered | None:
     if row is None:
         return None
     submission = row.submission
-    image = Image.objects.filter(units=submission.attempt.hit.unit, withdrawn_at__isnull=True).first()
-    return Answered(
+    image = Image.objects.filter(units=submission.attempt.hit.unit, taken_down_at__isnull=True).first()
+    return TrainingFeedback(
         outcome=row.outcome,
         summary=row.summary,
         remarks=row.remarks,
         written_at=row.written_at,
-        image=facts(image).as_page() if image else None,
+        image=image_facts(image).as_page_dict() if image else None,
         observations=submission.answer["observations"],
     )

@@ -1,4 +1,4 @@
-"""Read instructions: a kind's own text, a project's versions, and either as the pages show them."""
+"""Read instructions: a kind's built-in text, a project's versions, and both rendered for pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from django.db.models import Count, QuerySet
 from hits import registry
 from hits.domain.images.geometry import Box
 from hits.domain.images.image_facts import ImageFacts
-from hits.domain.instructions import Example, Line, Text, difference, examples_of
+from hits.domain.instructions import DiffLine, Example, InstructionText, diff_instructions, parse_examples
 from hits.kind import HitKind
-from hits.markdown import photo_number, pictures, to_html, to_inline_html
+from hits.markdown import photo_number, picture_sources, to_html, to_inline_html
 from hits.models import Batch, Image, Instructions, Project, Submission
-from hits.selectors.images.images import facts
+from hits.selectors.images.images import image_facts
 
 
 @dataclass(frozen=True, slots=True)
-class ShownExample:
-    """One worked example as the page draws it; the texts are safe HTML."""
+class RenderedExample:
+    """One worked example, rendered; the texts are safe HTML."""
 
     weak: str
     good: str
@@ -30,17 +30,17 @@ class ShownExample:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Instructions as the page draws them. ``summary`` is empty where the kind's page has its own line."""
+class RenderedInstructions:
+    """Rendered instructions. ``summary`` is empty if the kind's template has its own."""
 
     summary: str
     html: str
-    examples: Sequence[ShownExample]
+    examples: Sequence[RenderedExample]
 
 
 @dataclass(frozen=True, slots=True)
-class KindLine:
-    """One kind in the studio's list, with the newest version of the project, if there is one."""
+class KindRow:
+    """A kind in the list of instructions, with the project's newest version, if any."""
 
     kind: HitKind
     current: Instructions | None
@@ -48,98 +48,111 @@ class KindLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """One version, where it is shown now, and how many stored answers name it."""
+class VersionRow:
+    """One version, the batches that use it now, and the number of answers that saw it."""
 
     row: Instructions
     batches: Sequence[Batch]
-    seen: int
+    submissions: int
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """How many of a batch's answers saw one version; ``None`` is the kind's own text."""
+class VersionCount:
+    """How many of a batch's answers saw one version; ``None`` is the built-in text."""
 
     version: int | None
     submissions: int
 
 
-def text_of(row: Instructions) -> Text:
+def version_text(row: Instructions) -> InstructionText:
     """Return a version's text."""
-    return Text(row.summary, row.body, examples_of(row.examples))
+    return InstructionText(row.summary, row.body, parse_examples(row.examples))
 
 
-def own_text(kind: HitKind) -> Text | None:
-    """Return what the kind itself tells workers, or ``None`` where its template holds that."""
+def built_in_text(kind: HitKind) -> InstructionText | None:
+    """Return the kind's built-in instructions, or ``None`` if its template contains them."""
     body = kind.instructions_markdown()
-    return None if body is None else Text(kind.description, body.strip(), examples_of(kind.examples))
-
-
-def own_drawings(kind: HitKind) -> dict[str, str]:
-    """Return the descriptions of the drawings that come with the kind, by static path."""
-    return {row["picture"]: row.get("alt", "") for row in kind.examples if row.get("picture")}
-
-
-def shown(text: Text, project: Project, kind: HitKind, *, summary: bool = True) -> Shown:
-    """Return a text as the page draws it, without photos of other projects, those taken down, and lost drawings."""
-    known, drawings = _photos(text, project), own_drawings(kind)
-    return Shown(
-        summary=text.summary if summary else "",
-        html=to_html(text.body, {pk: image.url for pk, image in known.items()}),
-        examples=[_shown_example(example, known, drawings) for example in text.examples],
+    return (
+        None
+        if body is None
+        else InstructionText(kind.description, body.strip(), parse_examples(kind.examples))
     )
 
 
-def shown_by(batch: Batch) -> Shown | None:
-    """Return what the batch's pages tell workers now: its version, or the kind's own text.
+def built_in_drawings(kind: HitKind) -> dict[str, str]:
+    """Return the alternative texts of the kind's own drawings by static path."""
+    return {row["picture"]: row.get("alt", "") for row in kind.examples if row.get("picture")}
 
-    ``None`` where the kind keeps its text in its template.
+
+def render_instructions(
+    text: InstructionText, project: Project, kind: HitKind, *, summary: bool = True
+) -> RenderedInstructions:
+    """Render instructions without photos of other projects, photos taken down, and missing drawings."""
+    photos, drawings = _referenced_photos(text, project), built_in_drawings(kind)
+    return RenderedInstructions(
+        summary=text.summary if summary else "",
+        html=to_html(text.body, {pk: image.url for pk, image in photos.items()}),
+        examples=[_render_example(example, photos, drawings) for example in text.examples],
+    )
+
+
+def render_batch_instructions(batch: Batch) -> RenderedInstructions | None:
+    """Render the batch's current instructions: its version or the kind's built-in text.
+
+    ``None`` if the kind's template contains the text.
     """
-    kind = registry.get(batch.kind)
+    kind = registry.get_kind(batch.kind)
     if batch.instructions is not None:
-        return shown(text_of(batch.instructions), batch.project, kind)
-    own = own_text(kind)
-    # The kind's template has a line of its own, with the usual time in it.
-    return None if own is None else shown(own, batch.project, kind, summary=False)
+        return render_instructions(version_text(batch.instructions), batch.project, kind)
+    built_in = built_in_text(kind)
+    # The kind's template has its own summary, which contains the expected time.
+    return None if built_in is None else render_instructions(built_in, batch.project, kind, summary=False)
 
 
-def photos_named(text: Text) -> set[int]:
-    """Return the numbers of all photos that the text shows."""
-    named = {photo_number(source) for source in pictures(text.body)}
-    return {number for number in named | {row.image for row in text.examples} if number is not None}
+def referenced_photo_ids(text: InstructionText) -> set[int]:
+    """Return the ids of all photos that the text shows."""
+    body_ids = {photo_number(source) for source in picture_sources(text.body)}
+    return {number for number in body_ids | {row.image for row in text.examples} if number is not None}
 
 
-def current(project: Project, kind: str) -> Instructions | None:
+def newest_version(project: Project, kind: str) -> Instructions | None:
     """Return the newest version, or ``None``."""
-    return of_kind(project, kind).first()
+    return kind_versions(project, kind).first()
 
 
-def of_kind(project: Project, kind: str) -> "QuerySet[Instructions]":
+def kind_versions(project: Project, kind: str) -> "QuerySet[Instructions]":
     """Return a project's versions for a kind, newest first."""
     return Instructions.objects.filter(project=project, kind=kind).order_by("-version")
 
 
-def version_numbered(project: Project, kind: str, version: int) -> Instructions | None:
+def find_version(project: Project, kind: str, version: int) -> Instructions | None:
     """Return one version, or ``None``."""
-    return of_kind(project, kind).select_related("published_by").filter(version=version).first()
+    return kind_versions(project, kind).select_related("published_by").filter(version=version).first()
 
 
-def versions(project: Project, kind: str) -> list[Version]:
-    """Return all versions with where they are shown and how often they were seen; two queries."""
-    rows = of_kind(project, kind).select_related("published_by").annotate(seen=Count("submissions"))
-    return [Version(row, list(row.batches.all()), row.seen) for row in rows.prefetch_related("batches")]
+def version_rows(project: Project, kind: str) -> list[VersionRow]:
+    """Return all versions with their batches and answer counts; two queries."""
+    rows = (
+        kind_versions(project, kind)
+        .select_related("published_by")
+        .annotate(submission_count=Count("submissions"))
+    )
+    return [
+        VersionRow(row, list(row.batches.all()), row.submission_count)
+        for row in rows.prefetch_related("batches")
+    ]
 
 
-def changes(row: Instructions) -> tuple[list[Line], str]:
-    """Return how a version differs from the one before it, and what that one is called."""
-    before = version_numbered(row.project, row.kind, row.version - 1)
-    if before is not None:
-        return difference(text_of(before), text_of(row)), f"version {before.version}"
-    own = own_text(registry.get(row.kind))
-    return difference(own or Text(), text_of(row)), "the task’s own text"
+def version_diff(row: Instructions) -> tuple[list[DiffLine], str]:
+    """Return the diff between a version and the previous one, and the label of the previous one."""
+    previous = find_version(row.project, row.kind, row.version - 1)
+    if previous is not None:
+        return diff_instructions(version_text(previous), version_text(row)), f"version {previous.version}"
+    built_in = built_in_text(registry.get_kind(row.kind))
+    return diff_instructions(built_in or InstructionText(), version_text(row)), "the built-in instructions"
 
 
-def kinds(project: Project) -> list[KindLine]:
+def kind_rows(project: Project) -> list[KindRow]:
     """Return every installed kind with its newest version; one query."""
     newest: dict[str, Instructions] = {}
     counts: dict[str, int] = {}
@@ -147,11 +160,11 @@ def kinds(project: Project) -> list[KindLine]:
     for row in rows.defer("body", "examples"):
         newest[row.kind] = row
         counts[row.kind] = counts.get(row.kind, 0) + 1
-    names = registry.names()
-    return [KindLine(registry.get(name), newest.get(name), counts.get(name, 0)) for name in names]
+    names = registry.kind_names()
+    return [KindRow(registry.get_kind(name), newest.get(name), counts.get(name, 0)) for name in names]
 
 
-def seen_in(batch: Batch) -> list[Seen]:
+def count_submissions_by_version(batch: Batch) -> list[VersionCount]:
     """Return which versions the batch's stored answers saw, newest first; one query."""
     rows = (
         Submission.objects.filter(attempt__hit__unit__batch=batch)
@@ -159,28 +172,28 @@ def seen_in(batch: Batch) -> list[Seen]:
         .values_list("instructions__version")
         .annotate(number=Count("pk"))
     )
-    found = [Seen(version, number) for version, number in rows]
+    found = [VersionCount(version, number) for version, number in rows]
     return sorted(found, key=lambda row: row.version or 0, reverse=True)
 
 
-def rows_of(examples: Iterable[Example]) -> list[dict[str, Any]]:
-    """Return examples as they are stored."""
+def example_rows(examples: Iterable[Example]) -> list[dict[str, Any]]:
+    """Return examples in their stored form."""
     return [example.as_row() for example in examples]
 
 
-def _photos(text: Text, project: Project) -> Mapping[int, ImageFacts]:
-    named = photos_named(text)
-    if not named:
+def _referenced_photos(text: InstructionText, project: Project) -> Mapping[int, ImageFacts]:
+    photo_ids = referenced_photo_ids(text)
+    if not photo_ids:
         return {}
-    rows = Image.objects.filter(pk__in=named, project=project, withdrawn_at__isnull=True)
-    return {row.pk: facts(row) for row in rows}
+    rows = Image.objects.filter(pk__in=photo_ids, project=project, taken_down_at__isnull=True)
+    return {row.pk: image_facts(row) for row in rows}
 
 
-def _shown_example(
-    example: Example, known: Mapping[int, ImageFacts], drawings: Mapping[str, str]
-) -> ShownExample:
-    photo = known.get(example.image) if example.image is not None else None
-    return ShownExample(
+def _render_example(
+    example: Example, photos: Mapping[int, ImageFacts], drawings: Mapping[str, str]
+) -> RenderedExample:
+    photo = photos.get(example.image) if example.image is not None else None
+    return RenderedExample(
         weak=to_inline_html(example.weak),
         good=to_inline_html(example.good),
         why=to_inline_html(example.why),

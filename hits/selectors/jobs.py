@@ -3,46 +3,44 @@
 from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
-from hits.domain.jobs.speed import speed_words
+from hits.domain.jobs.speed import describe_speed
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState
 from hits.models import Job
 
-SINCE = "since"  # in a job's cursor: how much was done when its present run began
-REFUSED = (
-    "refused"  # in a job's cursor: it ended before any work was done, so there is no place to go on from
-)
+DONE_AT_START = "since"  # key of a job's cursor: what was done when its current run began
+REFUSED = "refused"  # key of a job's cursor: it ended before any work, so it cannot resume
 
 
-def open_under(*keys: str) -> "QuerySet[Job]":
-    """Return the jobs that hold one of these exclusive keys: they wait or run."""
+def open_jobs_for_keys(*keys: str) -> "QuerySet[Job]":
+    """Return the queued and running jobs that hold one of these exclusive keys."""
     return Job.objects.filter(exclusive_key__in=keys, state__in=OPEN_JOB_STATES)
 
 
-def may_resume(job: Job) -> bool:
-    """Return whether a person may start a job again where it ended.
+def can_resume(job: Job) -> bool:
+    """Return whether a person may resume a job.
 
-    A job whose process died is not among them: a worker takes it up by itself once its lease has run out.
+    A job whose process died is not resumable: a worker process claims it when its lease expires.
     """
     return job.resumable and job.parent_id is None and job.state in STOPPED_JOB_STATES
 
 
 def is_refused(job: Job) -> bool:
-    """Return whether a job failed before any work, since what it was asked for cannot be done."""
+    """Return whether a job failed before any work because its request was invalid."""
     return job.state == JobState.FAILED and bool(job.cursor.get(REFUSED))
 
 
-def counts(job: Job) -> tuple[int, int]:
-    """Return how much of a job is done, and of how much; what its parts have done is counted in."""
+def job_progress(job: Job) -> tuple[int, int]:
+    """Return a job's done and total counts, including those of its subjobs."""
     if job.state != JobState.WAITING:
         return job.done, job.total
-    return job.done + (job.parts.aggregate(done=Sum("done"))["done"] or 0), job.total
+    return job.done + (job.subjobs.aggregate(done=Sum("done"))["done"] or 0), job.total
 
 
-def speed_of(job: Job) -> str:
-    """Return how fast a running job goes and how long it still takes, in words; nothing when that is unknown."""
+def job_speed_label(job: Job) -> str:
+    """Return a running job's speed and remaining time as a label; empty if unknown."""
     if job.state not in (JobState.RUNNING, JobState.WAITING) or job.started_at is None:
         return ""
     seconds = (timezone.now() - job.started_at).total_seconds()
-    done, total = counts(job)
-    since = int(job.cursor.get(SINCE, done))
-    return speed_words(done=done, since=since, total=total, seconds=seconds)
+    done, total = job_progress(job)
+    since = int(job.cursor.get(DONE_AT_START, done))
+    return describe_speed(done=done, done_before=since, total=total, seconds=seconds)

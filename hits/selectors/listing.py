@@ -1,33 +1,38 @@
-"""How a batch's tasks are listed on a marketplace: their title, their description, and how long they take."""
+"""How a marketplace lists a batch's tasks: title, description, keywords and expected time."""
 
 from dataclasses import dataclass
 
 from hits import registry
 from hits.models import Batch
 
-KEY = "listing"  # in a batch's provenance
+PROVENANCE_KEY = "listing"  # key of a batch's provenance
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """What workers read before they accept."""
+class TaskListing:
+    """The text that workers read before they accept a task."""
 
     title: str
     description: str
     keywords: str
-    usual_seconds: int
+    expected_seconds: int
+
+    def as_row(self) -> dict[str, str | int]:
+        """Return the listing as a batch's provenance stores it."""
+        texts = {"title": self.title, "description": self.description, "keywords": self.keywords}
+        return texts | {"usual_seconds": self.expected_seconds}
 
 
-def listing_of(batch: Batch) -> Listing:
-    """Return the kind's own words, or those that the batch was launched with where its kind leaves them open.
+def batch_listing(batch: Batch) -> TaskListing:
+    """Return the batch's own listing where its launch set one, else the kind's.
 
-    The batch's name keeps the groups of two batches apart in the worker's list.
+    The batch's name in the description keeps two batches apart in the worker's list.
     """
-    kind = registry.get(batch.kind)
-    own = batch.provenance.get(KEY, {})
-    return Listing(
-        title=own.get("title") or kind.title,
-        description=own.get("description") or f"{kind.description} ({batch.name})",
-        keywords=own.get("keywords") or kind.keywords,
-        usual_seconds=own.get("usual_seconds") or kind.usual_seconds,
+    kind = registry.get_kind(batch.kind)
+    stored = batch.provenance.get(PROVENANCE_KEY, {})
+    return TaskListing(
+        title=stored.get("title") or kind.title,
+        description=stored.get("description") or f"{kind.description} ({batch.name})",
+        keywords=stored.get("keywords") or kind.keywords,
+        expected_seconds=stored.get("usual_seconds") or kind.expected_seconds,
     )

@@ -1,4 +1,4 @@
-"""What a HIT page needs to know. Nothing here writes: a GET proves nothing about who asks."""
+"""What a HIT page reads. Nothing here writes: a GET proves no identity."""
 
 import uuid
 from typing import Any
@@ -7,9 +7,9 @@ from django.utils.translation import gettext_noop
 
 from hits import registry
 from hits.models import Attempt, ConsentText, Hit, Participation, Project, Unit, Worker
-from hits.selectors.images.images import facts_of
+from hits.selectors.images.images import image_facts_by_id
 
-OWN_WORK = gettext_noop(
+OWN_WORK_REASON = gettext_noop(
     "This task is about your own work, or you judged it before, so somebody else has to do it."
 )
 
@@ -23,8 +23,8 @@ def unit_by_public_id(public_id: uuid.UUID) -> Unit | None:
     )
 
 
-def known_worker(environment: str, worker_id: str) -> Worker | None:
-    """Return a worker who has worked here before, or ``None``."""
+def find_worker(environment: str, worker_id: str) -> Worker | None:
+    """Return a worker with earlier work here, or ``None``."""
     return Worker.objects.filter(environment=environment, worker_id=worker_id).first()
 
 
@@ -33,38 +33,38 @@ def current_consent(project: Project) -> ConsentText | None:
     return project.consent_texts.order_by("-version").first()
 
 
-def agreed(worker: Worker | None, project: Project) -> bool:
-    """Tell whether the worker agreed to the newest consent text; a project without one asks for nothing."""
+def has_consented(worker: Worker | None, project: Project) -> bool:
+    """Return whether the worker agreed to the newest consent text; true if the project has none."""
     consent = current_consent(project)
     if consent is None:
         return True
     return worker is not None and Participation.objects.filter(worker=worker, consent=consent).exists()
 
 
-def hit_of(unit: Unit, hit_id: str) -> Hit | None:
-    """Return the unit's HIT of that id, with ``unit`` at hand, or ``None``."""
+def find_unit_hit(unit: Unit, hit_id: str) -> Hit | None:
+    """Return the unit's HIT with that id and ``unit`` set, or ``None``."""
     hit = unit.hits.filter(hit_id=hit_id).first() if hit_id else None
     if hit is not None:
         hit.unit = unit
     return hit
 
 
-def attempt_at(worker: Worker | None, hit: Hit, assignment_id: str) -> Attempt | None:
-    """Return the worker's attempt at this assignment, if they opened it before."""
+def find_attempt(worker: Worker | None, hit: Hit, assignment_id: str) -> Attempt | None:
+    """Return the worker's attempt at this assignment, or ``None``."""
     if worker is None:
         return None
     rows = Attempt.objects.select_related("hit__unit__batch")
     return rows.filter(worker=worker, hit=hit, assignment_id=assignment_id).first()
 
 
-def page_unit_of(attempt: Attempt) -> dict[str, Any]:
-    """Return the unit as an attempt's page shows it, in the order of its arm."""
+def attempt_page_unit(attempt: Attempt) -> dict[str, Any]:
+    """Return the unit as the attempt's page shows it, in the order of its arm."""
     unit = attempt.hit.unit
-    kind = registry.get(unit.batch.kind)
-    images = kind.page_images(unit.payload, facts_of(kind.image_ids(unit.payload)))
+    kind = registry.get_kind(unit.batch.kind)
+    images = kind.page_images(unit.payload, image_facts_by_id(kind.image_ids(unit.payload)))
     return kind.page_unit(unit.payload, images, attempt.assignment_id, attempt.arm)
 
 
 def is_excluded(worker: Worker | None, unit: Unit) -> bool:
-    """Tell whether the worker may not judge this unit."""
+    """Return whether the worker is excluded from this unit."""
     return worker is not None and unit.excluded_workers.filter(pk=worker.pk).exists()

@@ -1,4 +1,4 @@
-"""Who takes part in a project: members with a role, and annotators who agreed to its text."""
+"""Members of a project, and the workers who agreed to its consent text."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -7,10 +7,10 @@ from django.db.models import Count, QuerySet
 
 from hits.domain.states import AssignmentStatus, Role
 from hits.models import Assignment, Batch, ConsentText, Membership, Participation, Project, Worker
-from hits.selectors.money.pay import Record, median_by_worker
+from hits.selectors.money.pay import WorkerSummary, median_by_worker
 
 
-def members(project: Project) -> "QuerySet[Membership]":
+def project_members(project: Project) -> "QuerySet[Membership]":
     """Return the project's researchers and admins, by name."""
     staff = [Role.RESEARCHER.value, Role.ADMIN.value]
     return (
@@ -20,45 +20,49 @@ def members(project: Project) -> "QuerySet[Membership]":
     )
 
 
-def agreed(project: Project) -> set[int]:
-    """Return the row keys of the workers who agreed to a consent text of the project; one query."""
+def consented_worker_ids(project: Project) -> set[int]:
+    """Return the primary keys of the workers who agreed to a consent text of the project; one query."""
     return set(Participation.objects.filter(project=project).values_list("worker_id", flat=True))
 
 
-def records(project: Project, workers: Collection[int]) -> list[tuple[Record, Participation | None]]:
-    """Return some workers' records, each with the newest consent they gave; eight queries."""
+def worker_summaries(
+    project: Project, workers: Collection[int]
+) -> list[tuple[WorkerSummary, Participation | None]]:
+    """Return summaries of some workers, each with their newest consent; eight queries."""
     newest: dict[int, Participation] = {}
-    given = Participation.objects.filter(project=project, worker__in=workers).select_related("consent")
-    for row in given.order_by("consent__version"):
+    participations = Participation.objects.filter(project=project, worker__in=workers).select_related(
+        "consent"
+    )
+    for row in participations.order_by("consent__version"):
         newest[row.worker_id] = row
-    return [(record, newest.get(record.worker.pk)) for record in _records(project, workers)]
+    return [(record, newest.get(record.worker.pk)) for record in _summaries(project, workers)]
 
 
-def record_of(worker: Worker, project: Project) -> Record:
-    """Return one worker's record in a project."""
-    return _records(project, [worker.pk])[0]
+def worker_summary(worker: Worker, project: Project) -> WorkerSummary:
+    """Return the summary of one worker in a project."""
+    return _summaries(project, [worker.pk])[0]
 
 
 def consent_texts(project: Project) -> list[tuple[ConsentText, int]]:
-    """Return the versions of the consent text, newest first, each with how many agreed to it."""
-    # A text has no way back to who agreed (its relation is hidden), so the count is asked for apart.
-    agreed = dict(
+    """Return the versions of the consent text, newest first, each with its number of agreements."""
+    # A text has no reverse relation to its participations, so they are counted separately.
+    consent_counts = dict(
         Participation.objects.filter(project=project).values_list("consent").annotate(Count("id")).order_by()
     )
     texts = ConsentText.objects.filter(project=project).order_by("-version")
-    return [(text, agreed.get(text.pk, 0)) for text in texts]
+    return [(text, consent_counts.get(text.pk, 0)) for text in texts]
 
 
-def _records(project: Project, workers: Collection[int]) -> list[Record]:
-    """Return some workers' records, by row key; seven queries."""
+def _summaries(project: Project, workers: Collection[int]) -> list[WorkerSummary]:
+    """Return summaries of some workers in the order of their primary keys; seven queries."""
     batches = list(Batch.objects.filter(project=project).values_list("pk", flat=True))
-    came_in = Assignment.objects.filter(hit__unit__batch__in=batches, worker__in=workers)
+    submissions = Assignment.objects.filter(hit__unit__batch__in=batches, worker__in=workers)
     counts: dict[int, dict[str, int]] = defaultdict(dict)
-    for pk, status, number in came_in.order_by().values_list("worker", "status").annotate(Count("pk")):
+    for pk, status, number in submissions.order_by().values_list("worker", "status").annotate(Count("pk")):
         counts[pk][status] = number
     medians = median_by_worker(project, workers=workers)
     return [
-        Record(
+        WorkerSummary(
             worker,
             approved=counts[worker.pk].get(AssignmentStatus.APPROVED, 0),
             rejected=counts[worker.pk].get(AssignmentStatus.REJECTED, 0),

@@ -1,12 +1,12 @@
-"""What a batch's page shows of its publication besides how far it is."""
+"""Problems and events of a batch's publication, for its page."""
 
 from datetime import datetime
 
 from hits.domain.states import CallState
 from hits.models import AuditEvent, Batch, OutgoingCall
 
-SURPLUS = "batch.surplus"  # the audit trail's word for a HIT that stood twice
-STOPPED = "batch.close"  # and for the end of a batch's offer
+SURPLUS_ACTION = "batch.surplus"  # audit action: a HIT was published twice
+CLOSE_ACTION = "batch.close"  # audit action: a batch stopped offering work
 
 
 def refused_extensions(batch: Batch) -> list[OutgoingCall]:
@@ -15,13 +15,15 @@ def refused_extensions(batch: Batch) -> list[OutgoingCall]:
     return list(rows.order_by("pk"))
 
 
-def surplus(batch: Batch) -> list[AuditEvent]:
-    """Return the HITs that were found to stand twice, newest first; one query."""
-    rows = AuditEvent.objects.filter(project=batch.project_id, action=SURPLUS, subject=str(batch.pk))
+def surplus_events(batch: Batch) -> list[AuditEvent]:
+    """Return the events of HITs that were published twice, newest first; one query."""
+    rows = AuditEvent.objects.filter(project=batch.project_id, action=SURPLUS_ACTION, subject=str(batch.pk))
     return list(rows.order_by("-pk"))
 
 
-def stopped_before(batch: Batch, moment: datetime) -> bool:
-    """Tell whether the batch's offer was ended at that moment or earlier; one query."""
-    stops = AuditEvent.objects.filter(project=batch.project_id, action=STOPPED, subject=str(batch.pk))
-    return not stops.filter(at__gt=moment).exists()
+def was_closed_by(batch: Batch, moment: datetime) -> bool:
+    """Return whether the batch stopped offering work at that moment or earlier; one query."""
+    later_closings = AuditEvent.objects.filter(
+        project=batch.project_id, action=CLOSE_ACTION, subject=str(batch.pk)
+    )
+    return not later_closings.filter(at__gt=moment).exists()

@@ -1,4 +1,4 @@
-"""What the two sides do not agree on, class by class, with what a person needs to decide. Only reads."""
+"""Differences between our rows and the marketplace, by class, with what a decision needs. Read-only."""
 
 import uuid
 from collections.abc import Sequence
@@ -7,53 +7,53 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from hits import registry
-from hits.domain.answers.evidence import Row
+from hits.domain.answers.evidence import EvidenceRow
 from hits.domain.mturk_formats.answer_xml import AnswerError, parse_answer
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Attempt, Batch, Reconciliation, Resolution, Submission
-from hits.selectors.eligibility.limits import lost_before
+from hits.selectors.eligibility.limits import lost_cutoff
 
-AT_MOST = 50  # rows of a class on one page; the others move up as these are decided
+MAX_ROWS = 50  # rows per class on a page; decided rows make room for others
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that differs: what our page stored, and what the marketplace shows."""
+    """One field that differs between our stored submission and the marketplace's."""
 
-    what: str
+    field: str
     ours: str
     theirs: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unmatched:
+class UnmatchedAssignment:
     """An assignment that the marketplace shows and our rows do not confirm.
 
-    ``fields`` is its answer, decoded; ``trouble`` why it could not be. ``cents``: what approving pays.
+    ``fields``: its decoded answer; ``error``: why it could not be decoded. ``cents``: the cost of an approval.
     """
 
     assignment: Assignment
     fields: Sequence[tuple[str, str]]
-    trouble: str
+    error: str
     differences: Sequence[Difference]
     cents: int
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """An answer of ours that the marketplace never showed, after its time and grace.
+class LostSubmission:
+    """A stored answer that the marketplace does not show after its allowed time and the grace period.
 
-    ``again``: the worker handed the same unit in under another assignment. ``cents``: what it would have paid.
+    ``resubmitted``: the worker submitted the same unit in another assignment. ``cents``: what it would have paid.
     """
 
     submission: Submission
-    again: bool
+    resubmitted: bool
     cents: int
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """How a batch's two sides compare now, in assignments and submissions; resolved ones are not among the open."""
+class ReconciliationTotals:
+    """Counts of a batch's matched, differing and resolved assignments and submissions."""
 
     matched: int
     marketplace_only: int
@@ -63,32 +63,32 @@ class Totals:
 
     @property
     def open(self) -> int:
-        """What waits for a person."""
+        """How many await a person's decision."""
         return self.marketplace_only + self.mismatch + self.ours_only
 
     @property
-    def bar(self) -> list[tuple[str, str]]:
-        """Return the bar's parts as (class, width in percent)."""
+    def bar_segments(self) -> list[tuple[str, str]]:
+        """Return the segments as (CSS class, width in percent)."""
         whole = self.matched + self.open + self.resolved
         parts = (("", self.matched), ("p2", self.resolved), ("p3", self.open))
         return [(name, f"{100 * count / whole:.2f}" if whole else "0") for name, count in parts]
 
 
-def totals(batch: Batch) -> Totals:
-    """Return a batch's totals; four queries."""
+def reconciliation_totals(batch: Batch) -> ReconciliationTotals:
+    """Return a batch's counts; four queries."""
     shown = Assignment.objects.filter(hit__unit__batch=batch)
     waiting = open_assignments(batch)
-    return Totals(
+    return ReconciliationTotals(
         matched=shown.filter(match=Match.MATCHED).count(),
         marketplace_only=waiting.filter(match=Match.MARKETPLACE_ONLY).count(),
         mismatch=waiting.filter(match=Match.MISMATCH).count(),
         ours_only=lost_submissions(batch).count(),
-        resolved=history(batch).count(),
+        resolved=batch_resolutions(batch).count(),
     )
 
 
 def open_assignments(batch: Batch) -> "QuerySet[Assignment]":
-    """Return what the marketplace shows, our rows do not confirm, and nobody has decided on; oldest first."""
+    """Return the marketplace's undecided assignments that our rows do not confirm, oldest first."""
     found = Assignment.objects.filter(hit__unit__batch=batch, decisions=None, resolution=None)
     return (
         found.exclude(match=Match.MATCHED)
@@ -98,14 +98,14 @@ def open_assignments(batch: Batch) -> "QuerySet[Assignment]":
 
 
 def lost_submissions(batch: Batch) -> "QuerySet[Submission]":
-    """Return the newest answer of every attempt that never got through and that nobody has decided on."""
-    cut = lost_before(batch)
-    if cut is None:
+    """Return the newest answer of each lost and undecided attempt."""
+    cutoff = lost_cutoff(batch)
+    if cutoff is None:
         return Submission.objects.none()
-    return _lost(Attempt.objects.filter(hit__unit__batch=batch, opened_at__lte=cut))
+    return _lost_in(Attempt.objects.filter(hit__unit__batch=batch, opened_at__lte=cutoff))
 
 
-def _lost(attempts: "QuerySet[Attempt]") -> "QuerySet[Submission]":
+def _lost_in(attempts: "QuerySet[Attempt]") -> "QuerySet[Submission]":
     shown = Assignment.objects.filter(
         hit=OuterRef("hit"), assignment_id=OuterRef("assignment_id"), worker=OuterRef("worker")
     )
@@ -117,7 +117,7 @@ def _lost(attempts: "QuerySet[Attempt]") -> "QuerySet[Submission]":
 
 
 def is_lost(submission: Submission) -> bool:
-    """Tell whether the submission is one that never got through, and undecided."""
+    """Return whether the submission is lost and undecided."""
     batch = submission.attempt.hit.unit.batch
     return lost_submissions(batch).filter(pk=submission.pk).exists()
 
@@ -125,79 +125,83 @@ def is_lost(submission: Submission) -> bool:
 def owed_cents(submission: Submission) -> int:
     """Return what the submission would have paid its worker: reward and bonuses, in cents."""
     batch = submission.attempt.hit.unit.batch
-    return batch.reward_cents + registry.get(batch.kind).bonus_items(submission.answer) * batch.bonus_cents
+    return (
+        batch.reward_cents + registry.get_kind(batch.kind).bonus_items(submission.answer) * batch.bonus_cents
+    )
 
 
-def unmatched(batch: Batch, match: Match) -> list[Unmatched]:
-    """Return one class of unconfirmed assignments with what differs; two queries."""
+def unmatched_rows(batch: Batch, match: Match) -> list[UnmatchedAssignment]:
+    """Return one class of unconfirmed assignments with their differences; two queries."""
     rows = open_assignments(batch).filter(match=match)
-    return described(rows.select_related("hit__unit__batch", "worker")[:AT_MOST])
+    return describe_assignments(rows.select_related("hit__unit__batch", "worker")[:MAX_ROWS])
 
 
-def described(rows: "QuerySet[Assignment]") -> list[Unmatched]:
-    """Return assignments with their answers decoded, and compared with the submission that they name."""
-    read = [(row, *_fields(row.answer_xml)) for row in rows]
-    named = {found for _, fields, _ in read if (found := _named(fields)) is not None}
-    rows_named = Submission.objects.filter(pk__in=named)
+def describe_assignments(rows: "QuerySet[Assignment]") -> list[UnmatchedAssignment]:
+    """Return assignments with decoded answers, compared with the submissions that they reference."""
+    decoded = [(row, *_decode_fields(row.answer_xml)) for row in rows]
+    submission_ids = {
+        found for _, fields, _ in decoded if (found := _referenced_submission_id(fields)) is not None
+    }
+    rows_named = Submission.objects.filter(pk__in=submission_ids)
     rows_named = rows_named.select_related("attempt__hit__unit", "attempt__worker")
     stored: dict[uuid.UUID | None, Submission] = {submission.pk: submission for submission in rows_named}
     return [
-        Unmatched(
+        UnmatchedAssignment(
             assignment=row,
             fields=list(fields.items()),
-            trouble=trouble,
-            differences=_differences(row, fields, stored.get(_named(fields))),
+            error=error,
+            differences=_differences(row, fields, stored.get(_referenced_submission_id(fields))),
             cents=row.hit.unit.batch.slot_cents(row.hit.max_assignments),
         )
-        for row, fields, trouble in read
+        for row, fields, error in decoded
     ]
 
 
-def lost(batch: Batch) -> list[Lost]:
-    """Return the submissions that never got through; one query."""
+def lost_rows(batch: Batch) -> list[LostSubmission]:
+    """Return the lost submissions; one query."""
     others = Assignment.objects.filter(
         worker=OuterRef("attempt__worker"), hit__unit=OuterRef("attempt__hit__unit"), match=Match.MATCHED
     )
-    rows = lost_submissions(batch).annotate(again=Exists(others))
+    rows = lost_submissions(batch).annotate(resubmitted=Exists(others))
     rows = rows.select_related("attempt__hit__unit__batch", "attempt__worker")
-    return [Lost(row, row.again, owed_cents(row)) for row in rows[:AT_MOST]]
+    return [LostSubmission(row, row.resubmitted, owed_cents(row)) for row in rows[:MAX_ROWS]]
 
 
-def handed_in_again(submission: Submission) -> bool:
-    """Tell whether the worker handed the same unit in under another assignment that matches."""
+def was_resubmitted(submission: Submission) -> bool:
+    """Return whether the worker submitted the same unit in another assignment that matches."""
     same = Assignment.objects.filter(match=Match.MATCHED, hit__unit=submission.attempt.hit.unit_id)
     return same.filter(worker=submission.attempt.worker_id).exists()
 
 
-def said_in(submission: Submission) -> list[Row]:
-    """Return a stored answer line by line, as a person reads it."""
+def submission_answer_rows(submission: Submission) -> list[EvidenceRow]:
+    """Return a stored answer as readable rows."""
     unit = submission.attempt.hit.unit
-    return registry.get(submission.kind).answer_lines(unit.payload, submission.answer)
+    return registry.get_kind(submission.kind).answer_rows(unit.payload, submission.answer)
 
 
-def history(batch: Batch) -> "QuerySet[Resolution]":
-    """Return what people decided about this batch's work that does not match, newest first."""
-    here = Q(assignment__hit__unit__batch=batch) | Q(submission__attempt__hit__unit__batch=batch)
-    rows = Resolution.objects.filter(here).order_by("-pk")
+def batch_resolutions(batch: Batch) -> "QuerySet[Resolution]":
+    """Return people's decisions on this batch's differences, newest first."""
+    is_in_batch = Q(assignment__hit__unit__batch=batch) | Q(submission__attempt__hit__unit__batch=batch)
+    rows = Resolution.objects.filter(is_in_batch).order_by("-pk")
     return rows.select_related(
         "assignment__worker", "submission__attempt__worker", "decided_by", "compensation"
     )
 
 
-def latest(batch: Batch) -> Reconciliation | None:
+def latest_reconciliation(batch: Batch) -> Reconciliation | None:
     """Return the newest comparison of the batch, or ``None``."""
     return Reconciliation.objects.filter(batch=batch).first()
 
 
-def _fields(answer_xml: str) -> tuple[dict[str, str], str]:
+def _decode_fields(answer_xml: str) -> tuple[dict[str, str], str]:
     try:
         return parse_answer(answer_xml), ""
     except AnswerError as error:
         return {}, str(error)
 
 
-def _named(fields: dict[str, str]) -> uuid.UUID | None:
-    """Return the submission of ours that an answer names."""
+def _referenced_submission_id(fields: dict[str, str]) -> uuid.UUID | None:
+    """Return the id of our submission that an answer references."""
     try:
         return uuid.UUID(fields.get("submission_id", ""))
     except ValueError:

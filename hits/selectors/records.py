@@ -1,7 +1,6 @@
-"""Read what was collected and judged, for the apps above. Only confirmed work is ever returned.
+"""Read collected records and judgments, for the apps above. Only confirmed work is returned.
 
-Confirmed means that the marketplace shows the submission's id and hash (``Match.MATCHED``); *accepted* work is
-approved. Records are asked for by their type.
+Confirmed means that the marketplace shows the submission's id and hash (``Match.MATCHED``).
 """
 
 from collections import defaultdict
@@ -15,7 +14,7 @@ from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Batch, Project, Record, RecordImage, Unit, Worker
 
 APPROVED = (AssignmentStatus.APPROVED,)
-AT_ONCE = 5_000  # keys in one query
+CHUNK_SIZE = 5_000  # keys per query
 NOT_REJECTED = (AssignmentStatus.SUBMITTED, AssignmentStatus.APPROVED)
 
 
@@ -23,7 +22,7 @@ NOT_REJECTED = (AssignmentStatus.SUBMITTED, AssignmentStatus.APPROVED)
 class Judgment:
     """One confirmed answer of a judging kind, with the unit that it judges.
 
-    ``worker`` is the row's key, to tell judges apart; ``status`` is the marketplace's word.
+    ``worker`` is the worker's primary key; ``status`` is the marketplace's assignment status.
     """
 
     unit_id: int
@@ -38,28 +37,30 @@ class Judgment:
 Row = TypeVar("Row", bound=Record)
 
 
-def not_rejected(project: Project, record_type: str) -> "QuerySet[Record]":
-    """Return confirmed records of a type whose work was not rejected, with every image still there, oldest first."""
-    return there(confirmed(Record.objects.all(), project, record_type, NOT_REJECTED))
+def not_rejected_records(project: Project, record_type: str) -> "QuerySet[Record]":
+    """Return confirmed, not rejected records of a type whose images are all available, oldest first."""
+    return exclude_taken_down_images(
+        filter_confirmed(Record.objects.all(), project, record_type, NOT_REJECTED)
+    )
 
 
-def accepted(project: Project, record_type: str) -> "QuerySet[Record]":
-    """Return confirmed records of a type whose work was approved, with every image still there, oldest first."""
-    return there(confirmed(Record.objects.all(), project, record_type))
+def approved_records(project: Project, record_type: str) -> "QuerySet[Record]":
+    """Return confirmed, approved records of a type whose images are all available, oldest first."""
+    return exclude_taken_down_images(filter_confirmed(Record.objects.all(), project, record_type))
 
 
-def confirmed_on_withdrawn_images(project: Project, record_type: str) -> "QuerySet[Record]":
-    """Return approved records of a type that are left out because one of their images was taken down."""
-    return on_withdrawn_images(confirmed(Record.objects.all(), project, record_type))
+def approved_records_on_taken_down_images(project: Project, record_type: str) -> "QuerySet[Record]":
+    """Return approved records of a type that have an image that was taken down."""
+    return on_taken_down_images(filter_confirmed(Record.objects.all(), project, record_type))
 
 
-def confirmed(
+def filter_confirmed(
     rows: "QuerySet[Row]",
     project: Project,
     record_type: str,
     statuses: Iterable[AssignmentStatus] = APPROVED,
 ) -> "QuerySet[Row]":
-    """Narrow ``rows``, of ``Record`` or a proxy of it, to a project's confirmed records of a type."""
+    """Filter ``rows`` of ``Record`` or a proxy to a project's confirmed records of a type."""
     return rows.filter(
         project=project,
         type=record_type,
@@ -68,47 +69,49 @@ def confirmed(
     )
 
 
-def there(rows: "QuerySet[Row]") -> "QuerySet[Row]":
-    """Leave out records with an image that was taken down; the rest comes oldest first, with image and author."""
-    left = rows.filter(image__withdrawn_at__isnull=True).exclude(pk__in=_with_withdrawn_image())
-    return left.select_related("image", "submission__attempt__worker").order_by("pk")
+def exclude_taken_down_images(rows: "QuerySet[Row]") -> "QuerySet[Row]":
+    """Exclude records with an image that was taken down; oldest first, with image and author loaded."""
+    remaining = rows.filter(image__taken_down_at__isnull=True).exclude(
+        pk__in=_record_ids_with_taken_down_image()
+    )
+    return remaining.select_related("image", "submission__attempt__worker").order_by("pk")
 
 
-def on_withdrawn_images(rows: "QuerySet[Row]") -> "QuerySet[Row]":
-    """Narrow records to those with an image that was taken down."""
-    return rows.filter(Q(image__withdrawn_at__isnull=False) | Q(pk__in=_with_withdrawn_image()))
+def on_taken_down_images(rows: "QuerySet[Row]") -> "QuerySet[Row]":
+    """Filter records to those with an image that was taken down."""
+    return rows.filter(Q(image__taken_down_at__isnull=False) | Q(pk__in=_record_ids_with_taken_down_image()))
 
 
-def images_of(records: Collection[Record]) -> dict[int, tuple[int, ...]]:
-    """Return the row keys of each record's images in their order, by the record's key; one query for 5,000."""
-    found = {row.pk: (() if row.image_id is None else (row.image_id,)) for row in records}
-    several: dict[int, list[int]] = defaultdict(list)
-    keys = list(found)
-    for start in range(0, len(keys), AT_ONCE):
-        rows = RecordImage.objects.filter(record__in=keys[start : start + AT_ONCE]).order_by(
+def image_ids_by_record(records: Collection[Record]) -> dict[int, tuple[int, ...]]:
+    """Return each record's image ids in their order, by record id; one query per 5,000 records."""
+    image_ids = {row.pk: (() if row.image_id is None else (row.image_id,)) for row in records}
+    ordered_ids: dict[int, list[int]] = defaultdict(list)
+    keys = list(image_ids)
+    for start in range(0, len(keys), CHUNK_SIZE):
+        rows = RecordImage.objects.filter(record__in=keys[start : start + CHUNK_SIZE]).order_by(
             "record", "position"
         )
         for record, image in rows.values_list("record_id", "image_id"):
-            several[record].append(image)
-    return found | {record: tuple(images) for record, images in several.items()}
+            ordered_ids[record].append(image)
+    return image_ids | {record: tuple(images) for record, images in ordered_ids.items()}
 
 
 def is_simulated(record: Record) -> bool:
-    """Tell whether a script made the record up."""
+    """Return whether a script simulated the record's submission."""
     return record.submission is not None and record.submission.simulated
 
 
-def author_of(record: Record) -> Worker | None:
-    """Return who wrote a record; nobody here wrote one that was imported."""
+def record_author(record: Record) -> Worker | None:
+    """Return the worker who wrote a record; ``None`` for an imported record."""
     return None if record.submission is None else record.submission.attempt.worker
 
 
-def _with_withdrawn_image() -> "QuerySet[RecordImage, Any]":
-    """Return the keys of records of several images of which one was taken down."""
-    return RecordImage.objects.filter(image__withdrawn_at__isnull=False).values("record")
+def _record_ids_with_taken_down_image() -> "QuerySet[RecordImage, Any]":
+    """Return the ids of records with several images of which one was taken down."""
+    return RecordImage.objects.filter(image__taken_down_at__isnull=False).values("record")
 
 
-def unreadable(batch: Batch) -> "QuerySet[Assignment]":
+def unreadable_assignments(batch: Batch) -> "QuerySet[Assignment]":
     """Return a batch's confirmed assignments whose records could not be read, oldest first."""
     rows = Assignment.objects.filter(hit__unit__batch=batch, record_error__isnull=False)
     return rows.select_related("worker").order_by("submitted_at", "pk")
@@ -125,8 +128,8 @@ def judgments(
     """Yield confirmed answers of a judging kind, in the order in which they were submitted.
 
     Args:
-        kind: the kind's name. project, batch: which work; give at least one. keys: of these units only.
-        statuses: which of the marketplace's words count; rejected work counts by no default.
+        kind: the kind's name. project, batch: give at least one. keys: only units with these keys.
+        statuses: the assignment statuses that count; by default all except rejected.
     """
     rows = Assignment.objects.filter(
         match=Match.MATCHED,
@@ -159,7 +162,7 @@ def unit_keys(*, kind: str, project: Project) -> set[str]:
     return set(Unit.objects.filter(batch__project=project, batch__kind=kind).values_list("key", flat=True))
 
 
-def units_of(batch: Batch) -> list[Unit]:
+def batch_units(batch: Batch) -> list[Unit]:
     """Return a batch's units in their order."""
     return list(batch.units.all())
 
@@ -169,7 +172,7 @@ def batches_of_kind(*, kind: str, project: Project) -> list[Batch]:
     return list(Batch.objects.filter(project=project, kind=kind))
 
 
-def by_instance_ids(project: Project, ids: Iterable[str]) -> dict[str, Record]:
-    """Return records of the project by their published id, confirmed or not, with image and author."""
+def records_by_instance_id(project: Project, ids: Iterable[str]) -> dict[str, Record]:
+    """Return records of the project by published id, confirmed or not, with image and author loaded."""
     rows = Record.objects.filter(project=project, instance_id__in=list(ids))
     return {row.instance_id: row for row in rows.select_related("image", "submission__attempt__worker")}

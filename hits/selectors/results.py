@@ -1,4 +1,4 @@
-"""A batch's results as Mechanical Turk's requester site writes them: two passes over the rows, however many."""
+"""A batch's results in the columns of Mechanical Turk's requester site; always two passes over the rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from hits.domain.money.usd import format_dollars
-from hits.domain.mturk_formats.answer_xml import joined
+from hits.domain.mturk_formats.answer_xml import join_values
 from hits.domain.mturk_formats.results_csv import (
-    ANSWER,
+    ANSWER_PREFIX,
     ASSIGNMENT_COLUMNS,
     DECISION_COLUMNS,
     HIT_COLUMNS,
-    INPUT,
-    flat,
-    moment,
-    rate,
+    INPUT_PREFIX,
+    flatten,
+    format_rate,
+    format_time,
 )
 from hits.domain.states import AssignmentStatus, Match, Verdict
 from hits.models import Assignment, Batch, Decision
-from hits.selectors.listing import Listing, listing_of
+from hits.selectors.listing import TaskListing, batch_listing
 from hits.selectors.templates import KIND
 
-AT_ONCE = 500
+CHUNK_SIZE = 500
 _FIELDS = (
     "pk",
     "assignment_id",
@@ -46,114 +46,122 @@ _FIELDS = (
 )
 _NOT_DECIDED = [""] * len(DECISION_COLUMNS)
 _NO_RATES = ("", "", "")
-Rates = Mapping[int, Sequence[str]]  # of a worker: over all time, 30 days, 7 days
+Rates = Mapping[int, Sequence[str]]  # by worker id: lifetime, 30 days, 7 days
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns that a batch's own inputs and answers make, in the order in which they first come."""
+class ResultColumns:
+    """The columns of a batch's inputs and answers, in the order of their first appearance."""
 
     inputs: tuple[str, ...]
     answers: tuple[str, ...]
 
     @property
     def names(self) -> list[str]:
-        """Return the whole heading."""
+        """Return all column names."""
         return [
             *HIT_COLUMNS,
             *ASSIGNMENT_COLUMNS,
-            *(INPUT + name for name in self.inputs),
-            *(ANSWER + name for name in self.answers),
+            *(INPUT_PREFIX + name for name in self.inputs),
+            *(ANSWER_PREFIX + name for name in self.answers),
             *DECISION_COLUMNS,
         ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Terms:
-    """What is the same in every row, between what is not."""
+class _BatchCells:
+    """The cells that are the same in every row."""
 
     before: tuple[str, ...]
     between: tuple[str, ...]
     lifetime: str
 
 
-def results_of(batch: Batch) -> Iterator[list[str]]:
-    """Yield the heading and a row for each confirmed assignment, oldest first. Nothing unconfirmed is handed out."""
-    columns = columns_of(batch)
+def result_rows(batch: Batch) -> Iterator[list[str]]:
+    """Yield the heading, then a row per confirmed assignment, oldest first."""
+    columns = result_columns(batch)
     yield columns.names
-    terms, rates = _terms(batch, listing_of(batch)), _rates(batch)
-    rows = _matched(batch).order_by("submitted_at", "id").values_list(*_FIELDS, named=True)
-    stream = rows.iterator(chunk_size=AT_ONCE)
-    while some := list(islice(stream, AT_ONCE)):
-        decisions = _latest_decisions(row.pk for row in some)
-        for row in some:
+    terms, rates = _batch_cells(batch, batch_listing(batch)), _approval_rates(batch)
+    rows = _matched_assignments(batch).order_by("submitted_at", "id").values_list(*_FIELDS, named=True)
+    stream = rows.iterator(chunk_size=CHUNK_SIZE)
+    while chunk := list(islice(stream, CHUNK_SIZE)):
+        decisions = _latest_decisions(row.pk for row in chunk)
+        for row in chunk:
             yield _row(batch, terms, columns, row, decisions.get(row.pk), rates.get(row.worker_id, _NO_RATES))
 
 
-def count_of(batch: Batch) -> int:
-    """Return how many rows the results have."""
-    return _matched(batch).count()
+def count_results(batch: Batch) -> int:
+    """Return the number of result rows."""
+    return _matched_assignments(batch).count()
 
 
-def columns_of(batch: Batch) -> Columns:
+def result_columns(batch: Batch) -> ResultColumns:
     """Return the columns of a batch's inputs and answers."""
     inputs: dict[str, None] = {}
     answers: dict[str, None] = {}
-    rows = _matched(batch).values_list("hit__unit__payload", "submission__answer")
-    for payload, answer in rows.order_by("submitted_at", "id").iterator(chunk_size=AT_ONCE):
+    rows = _matched_assignments(batch).values_list("hit__unit__payload", "submission__answer")
+    for payload, answer in rows.order_by("submitted_at", "id").iterator(chunk_size=CHUNK_SIZE):
         inputs |= dict.fromkeys(_inputs(batch, payload))
         answers |= dict.fromkeys(_answers(batch, answer))
-    return Columns(tuple(inputs), tuple(answers))
+    return ResultColumns(tuple(inputs), tuple(answers))
 
 
 def assignments_by_id(batch: Batch) -> dict[str, Assignment]:
-    """Return the batch's confirmed assignments by the marketplace's id, with their decisions at hand."""
-    rows = _matched(batch).select_related("hit__unit__batch__project", "worker", "submission")
+    """Return the batch's confirmed assignments by the marketplace's id, with their decisions loaded."""
+    rows = _matched_assignments(batch).select_related("hit__unit__batch__project", "worker", "submission")
     return {row.assignment_id: row for row in rows.prefetch_related("decisions")}
 
 
-def _matched(batch: Batch) -> "QuerySet[Assignment]":
+def _matched_assignments(batch: Batch) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED)
 
 
 def _latest_decisions(assignments: Iterable[int]) -> dict[int, Decision]:
-    """Return the last decision of each assignment that has one."""
+    """Return the latest decision of each assignment that has one."""
     rows = Decision.objects.filter(assignment__in=list(assignments)).order_by("pk")
     return {row.assignment_id: row for row in rows.only("assignment_id", "verdict", "decided_at", "feedback")}
 
 
-def _rates(batch: Batch) -> Rates:
-    """Return each worker's approval rates in the project: nobody is shown what others asked for."""
+def _approval_rates(batch: Batch) -> Rates:
+    """Return each worker's approval rates in this project only, as other projects are not visible here."""
     now = timezone.now()
     decided = Q(status__in=[AssignmentStatus.APPROVED, AssignmentStatus.REJECTED])
-    good = Q(status=AssignmentStatus.APPROVED)
-    spans = [Q(), *(Q(submitted_at__gte=now - timedelta(days=days)) for days in (30, 7))]
+    approved = Q(status=AssignmentStatus.APPROVED)
+    periods = [Q(), *(Q(submitted_at__gte=now - timedelta(days=days)) for days in (30, 7))]
     counts = {}
-    for number, span in enumerate(spans):
-        counts[f"approved_{number}"] = Count("pk", filter=good & span)
-        counts[f"decided_{number}"] = Count("pk", filter=decided & span)
+    for number, period in enumerate(periods):
+        counts[f"approved_{number}"] = Count("pk", filter=approved & period)
+        counts[f"decided_{number}"] = Count("pk", filter=decided & period)
     rows = Assignment.objects.filter(hit__unit__batch__project=batch.project_id, match=Match.MATCHED)
-    names = [f"{word}_{number}" for number in range(len(spans)) for word in ("approved", "decided")]
+    names = [f"{word}_{number}" for number in range(len(periods)) for word in ("approved", "decided")]
     found = rows.order_by().values("worker").annotate(**counts).values_list("worker", *names)
-    return {worker: [rate(*pair) for pair in zip(of[::2], of[1::2], strict=True)] for worker, *of in found}
+    return {
+        worker: [format_rate(*pair) for pair in zip(counts[::2], counts[1::2], strict=True)]
+        for worker, *counts in found
+    }
 
 
 def _row(
-    batch: Batch, terms: _Terms, columns: Columns, row: Any, last: Decision | None, rates: Sequence[str]
+    batch: Batch,
+    terms: _BatchCells,
+    columns: ResultColumns,
+    row: Any,
+    decision: Decision | None,
+    rates: Sequence[str],
 ) -> list[str]:
     inputs = _inputs(batch, row.hit__unit__payload)
     answers = _answers(batch, row.submission__answer)
     return [
         row.hit__hit_id or "",
         *terms.before,
-        moment(row.hit__attempt_at),
+        format_time(row.hit__attempt_at),
         str(row.hit__max_assignments),
         row.hit__annotation,
         *terms.between,
-        moment(row.hit__expires_at),
+        format_time(row.hit__expires_at),
         "",
         terms.lifetime,
-        *_assignment_cells(row, last),
+        *_assignment_cells(row, decision),
         *rates,
         *[inputs.get(name, "") for name in columns.inputs],
         *[answers.get(name, "") for name in columns.answers],
@@ -161,8 +169,8 @@ def _row(
     ]
 
 
-def _terms(batch: Batch, listing: Listing) -> _Terms:
-    return _Terms(
+def _batch_cells(batch: Batch, listing: TaskListing) -> _BatchCells:
+    return _BatchCells(
         before=(
             batch.hit_type_id,
             listing.title,
@@ -175,20 +183,20 @@ def _terms(batch: Batch, listing: Listing) -> _Terms:
     )
 
 
-def _assignment_cells(row: Any, last: Decision | None) -> list[str]:
+def _assignment_cells(row: Any, decision: Decision | None) -> list[str]:
     approved = row.status == AssignmentStatus.APPROVED
     rejected = row.status == AssignmentStatus.REJECTED
-    by_clock = row.auto_approves_at if approved and last is None else None
+    auto_approved_at = row.auto_approves_at if approved and decision is None else None
     return [
         row.assignment_id,
         row.worker__worker_id,
         row.status,
-        moment(row.accepted_at),
-        moment(row.submitted_at),
-        moment(row.auto_approves_at),
-        moment(_decided_at(last, Verdict.APPROVE) or by_clock) if approved else "",
-        moment(_decided_at(last, Verdict.REJECT)) if rejected else "",
-        last.feedback if last else "",
+        format_time(row.accepted_at),
+        format_time(row.submitted_at),
+        format_time(row.auto_approves_at),
+        format_time(_decided_at(decision, Verdict.APPROVE) or auto_approved_at) if approved else "",
+        format_time(_decided_at(decision, Verdict.REJECT)) if rejected else "",
+        decision.feedback if decision else "",
         _seconds(row.accepted_at, row.submitted_at),
     ]
 
@@ -202,8 +210,8 @@ def _seconds(accepted: datetime | None, submitted: datetime) -> str:
 
 
 def _inputs(batch: Batch, payload: Mapping[str, Any]) -> dict[str, str]:
-    return dict(payload["values"]) if batch.kind == KIND else flat(payload)
+    return dict(payload["values"]) if batch.kind == KIND else flatten(payload)
 
 
 def _answers(batch: Batch, answer: Mapping[str, Any]) -> dict[str, str]:
-    return joined(answer["fields"]) if batch.kind == KIND else flat(answer)
+    return join_values(answer["fields"]) if batch.kind == KIND else flatten(answer)

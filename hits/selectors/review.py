@@ -1,4 +1,4 @@
-"""Submissions as a reviewer sees them: what was shown, what was answered, what to look at."""
+"""Submissions for review: the unit, the answer and the checks."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,187 +8,187 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet
 
 from hits import registry
-from hits.domain.answers.evidence import Row, answer_rows
+from hits.domain.answers.evidence import EvidenceRow, answer_rows
 from hits.domain.answers.records import Record, RecordError
-from hits.domain.answers.review_flags import Check
+from hits.domain.answers.review_flags import ReviewCheck
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.money.pay import cents_per_hour
 from hits.domain.states import AssignmentStatus, CallState, Match
 from hits.kind import HitKind
 from hits.models import Assignment, Batch, Decision, Project
 from hits.selectors.console import waiting_assignments
-from hits.selectors.hints import HintCount, count_of
-from hits.selectors.images.images import facts
-from hits.selectors.listing import listing_of
-from hits.selectors.money.bonus_items import bonus_items
+from hits.selectors.hints import HintCount, count_hints
+from hits.selectors.images.images import image_facts
+from hits.selectors.listing import batch_listing
+from hits.selectors.money.bonus_items import count_bonus_items
 from hits.selectors.money.pay import paid_top_ups
 
-_ARM = "arm"  # what a submission calls the order or variant among what its page showed
-_ROWS = ("hit__unit__batch__project", "worker", "submission__instructions")
-_MORE = ("hit__unit__images", "decisions__calls")
+_ARM = "arm"  # key of the order or variant in a submission's ``shown``
+_SELECT_RELATED = ("hit__unit__batch__project", "worker", "submission__instructions")
+_PREFETCH_RELATED = ("hit__unit__images", "decisions__calls")
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """One assignment with everything that its row or page shows. Money in cents, times in seconds."""
+class AssignmentReview:
+    """One assignment with all that its row and page show. Money in cents, times in seconds."""
 
     assignment: Assignment
     images: Sequence[ImageFacts]
     records: Sequence[Record]
     bonus_items: int
     rate_cents: int | None
-    checks: Sequence[Check]
+    checks: Sequence[ReviewCheck]
     state: str
 
     @property
     def batch(self) -> Batch:
-        """The batch that it belongs to."""
+        """The assignment's batch."""
         batch: Batch = self.assignment.hit.unit.batch
         return batch
 
     @property
     def flags(self) -> list[str]:
-        """Short words for what a reviewer should look at."""
+        """Short labels of the failed checks."""
         return [check.short for check in self.checks if not check.ok]
 
     @property
     def kind(self) -> HitKind:
-        """The kind whose answer it is."""
-        return registry.get(self.batch.kind)
+        """The kind of the task."""
+        return registry.get_kind(self.batch.kind)
 
     @property
     def unit(self) -> dict[str, Any]:
-        """The unit as it was launched."""
+        """The unit's payload."""
         payload: dict[str, Any] = self.assignment.hit.unit.payload
         return payload
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The stored answer; none where the marketplace's submission is not ours."""
+        """The stored answer; ``None`` if the marketplace's submission does not match one of ours."""
         submission = self.assignment.submission
         return None if submission is None else submission.answer
 
     @property
     def image(self) -> ImageFacts | None:
-        """The first image that the unit shows, if there is one."""
+        """The unit's first image, if any."""
         return next(iter(self.images), None)
 
     @property
-    def called(self) -> str:
-        """The unit in a few words: its images' names, else the first thing that it says, else its key."""
+    def title(self) -> str:
+        """A short title of the unit: its image names, else its first value, else its key."""
         if self.images:
             return ", ".join(image.name for image in self.images)
         key: str = self.assignment.hit.unit.key
-        return next((row.said for row in self.unit_lines if row.said), key)
+        return next((row.value for row in self.unit_rows if row.value), key)
 
     @property
     def marks(self) -> list[dict[str, Any]]:
-        """Boxes for the photo tag."""
+        """Boxes for the template tag ``photo``."""
         return self.kind.marks(self.unit, self.answer)
 
     @property
-    def lines(self) -> list[Row]:
-        """The answer line by line."""
-        return [] if self.answer is None else self.kind.answer_lines(self.unit, self.answer)
+    def answer_rows(self) -> list[EvidenceRow]:
+        """The answer as readable rows."""
+        return [] if self.answer is None else self.kind.answer_rows(self.unit, self.answer)
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """What the kind's own evidence template needs."""
+        """The context of the kind's evidence template."""
         return {} if self.answer is None else self.kind.evidence(self.unit, self.answer)
 
     @property
-    def unit_lines(self) -> list[Row]:
-        """What the unit says besides its images, line by line."""
-        return self.kind.unit_lines(self.unit)
+    def unit_rows(self) -> list[EvidenceRow]:
+        """The unit's values besides its images, as rows."""
+        return self.kind.unit_rows(self.unit)
 
     @property
-    def shown_lines(self) -> list[Row]:
-        """What the page showed to this worker differently from others, such as an order, line by line."""
+    def shown_rows(self) -> list[EvidenceRow]:
+        """What the page showed to this worker only, such as the order, as rows."""
         submission = self.assignment.submission
         shown = dict((submission.shown if submission else None) or {})
         arm = shown.pop(_ARM, None)
         # Reports count orders from 1.
-        number = [] if arm is None else [Row("Number of the order", str(arm + 1))]
-        return number + [Row(f"{row.about} on the page", row.said) for row in answer_rows(shown)]
+        number = [] if arm is None else [EvidenceRow("Number of the order", str(arm + 1))]
+        return number + [EvidenceRow(f"{row.label} on the page", row.value) for row in answer_rows(shown)]
 
     @property
-    def taken_up(self) -> Decision | None:
-        """The decision that stands, when there is one."""
+    def current_decision(self) -> Decision | None:
+        """The latest decision, if any."""
         return self.assignment.latest_decision
 
     @property
-    def overridden(self) -> Decision | None:
-        """The rejection that the latest decision overrides, when it does."""
-        latest = self.taken_up
+    def overridden_rejection(self) -> Decision | None:
+        """The rejection that the latest decision overrides, if it does."""
+        latest = self.current_decision
         if latest is None or latest.overrides_id is None:
             return None
         return next(row for row in self.assignment.decisions.all() if row.pk == latest.overrides_id)
 
     @property
-    def overtaken(self) -> bool:
-        """Whether the marketplace approved it, by its clock or a script, before our rejection got there."""
-        return self.assignment.was_overtaken
+    def was_superseded(self) -> bool:
+        """Whether the marketplace approved it, automatically or by a script, before our rejection arrived."""
+        return self.assignment.is_superseded
 
     @property
     def hints(self) -> HintCount:
-        """How many live hints the worker saw and waved away."""
-        return count_of(self.assignment.submission)
+        """How many live hints the worker saw and dismissed."""
+        return count_hints(self.assignment.submission)
 
     @property
-    def trouble(self) -> str:
-        """What the marketplace said when it refused a payment, or nothing."""
-        decision = self.taken_up
+    def payment_error(self) -> str:
+        """The marketplace's error for a refused payment, or an empty string."""
+        decision = self.current_decision
         calls = decision.calls.all() if decision else ()
         return next((call.error for call in calls if call.state == CallState.REFUSED), "")
 
 
-def queue(scope: Project | Batch) -> "QuerySet[Assignment]":
-    """Return what waits for a decision in a project or a batch, oldest first."""
+def review_queue(scope: Project | Batch) -> "QuerySet[Assignment]":
+    """Return the assignments of a project or batch that await a decision, oldest first."""
     field = "hit__unit__batch" if isinstance(scope, Batch) else "hit__unit__batch__project"
     return waiting_assignments().filter(**{field: scope}).order_by("submitted_at", "id")
 
 
 def assignment_by_id(pk: int) -> Assignment | None:
     """Return an assignment with its batch and project, or ``None``."""
-    return Assignment.objects.select_related(*_ROWS).filter(pk=pk).first()
+    return Assignment.objects.select_related(*_SELECT_RELATED).filter(pk=pk).first()
 
 
-def looked_at(assignments: "QuerySet[Assignment]") -> list[Looked]:
-    """Return assignments with their evidence; six queries however many."""
-    rows = list(assignments.select_related(*_ROWS).prefetch_related(*_MORE))
+def load_reviews(assignments: "QuerySet[Assignment]") -> list[AssignmentReview]:
+    """Return assignments with their evidence; always six queries."""
+    rows = list(assignments.select_related(*_SELECT_RELATED).prefetch_related(*_PREFETCH_RELATED))
     top_ups = paid_top_ups([row.pk for row in rows])
-    return [_look(row, top_ups[row.pk]) for row in rows]
+    return [_build_review(row, top_ups[row.pk]) for row in rows]
 
 
-def look(pk: int) -> Looked | None:
+def load_review(pk: int) -> AssignmentReview | None:
     """Return one assignment with its evidence, or ``None``."""
-    return next(iter(looked_at(Assignment.objects.filter(pk=pk))), None)
+    return next(iter(load_reviews(Assignment.objects.filter(pk=pk))), None)
 
 
-def latest(batch: Batch, number: int = 8) -> list[Looked]:
+def latest_reviews(batch: Batch, number: int = 8) -> list[AssignmentReview]:
     """Return the newest confirmed assignments of a batch."""
     found = Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED)
-    # Their keys first: a database that sorts whole rows to find eight carries every column of all of them.
+    # Keys first: otherwise the database sorts whole rows to find eight of them.
     keys = list(found.order_by("-submitted_at", "-id").values_list("pk", flat=True)[:number])
-    return looked_at(Assignment.objects.filter(pk__in=keys).order_by("-submitted_at", "-id"))
+    return load_reviews(Assignment.objects.filter(pk__in=keys).order_by("-submitted_at", "-id"))
 
 
-def refused_payments(batch: Batch) -> list[Looked]:
+def refused_payments(batch: Batch) -> list[AssignmentReview]:
     """Return assignments whose decision the marketplace refused to carry out."""
     found = Assignment.objects.filter(
         hit__unit__batch=batch, decisions__calls__state=CallState.REFUSED
     ).distinct()
-    # Nothing is to be mended where the marketplace's clock was faster than a rejection.
-    return [row for row in looked_at(found) if row.state == "refused"]
+    # A rejection that came after an automatic approval needs no action.
+    return [row for row in load_reviews(found) if row.state == "refused"]
 
 
-def _look(row: Assignment, top_up_cents: int) -> Looked:
+def _build_review(row: Assignment, top_up_cents: int) -> AssignmentReview:
     unit, submission = row.hit.unit, row.submission
-    kind = registry.get(unit.batch.kind)
-    known = {image.pk: facts(image) for image in unit.images.all()}
+    kind = registry.get_kind(unit.batch.kind)
+    known = {image.pk: image_facts(image) for image in unit.images.all()}
     images = [known[pk] for pk in kind.image_ids(unit.payload) if pk in known]
     if submission is None:
-        return Looked(row, images, (), 0, None, (), state_of(row))
+        return AssignmentReview(row, images, (), 0, None, (), review_state(row))
     items = kind.bonus_items(submission.answer)
     cents = unit.batch.reward_cents + items * unit.batch.bonus_cents + top_up_cents
     checks = kind.checks(
@@ -196,14 +196,14 @@ def _look(row: Assignment, top_up_cents: int) -> Looked:
         known,
         submission.answer,
         active_seconds=submission.active_seconds,
-        usual_seconds=listing_of(unit.batch).usual_seconds,
+        expected_seconds=batch_listing(unit.batch).expected_seconds,
     )
     rate = cents_per_hour(cents, submission.active_seconds)
-    return Looked(row, images, _records_in(kind, row), items, rate, checks, state_of(row))
+    return AssignmentReview(row, images, _read_records(kind, row), items, rate, checks, review_state(row))
 
 
-def _records_in(kind: HitKind, row: Assignment) -> list[Record]:
-    """Return the records of an answer; none where they cannot be read, which the batch page says."""
+def _read_records(kind: HitKind, row: Assignment) -> list[Record]:
+    """Return the records of an answer; empty if they cannot be read, which the batch's page reports."""
     assert row.submission is not None
     try:
         return kind.read_records(row.hit.unit.payload, row.submission.answer)
@@ -211,9 +211,9 @@ def _records_in(kind: HitKind, row: Assignment) -> list[Record]:
         return []
 
 
-def state_of(row: Assignment) -> str:
-    """Return the word for where an assignment stands; its decisions and calls have to be at hand."""
-    if row.was_overtaken:
+def review_state(row: Assignment) -> str:
+    """Return an assignment's review state; its decisions and calls must be prefetched."""
+    if row.is_superseded:
         return "paid"
     decision = row.latest_decision
     calls = list(decision.calls.all()) if decision else []
@@ -229,11 +229,11 @@ def state_of(row: Assignment) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
-    """A window on the queue around one place. Numbers count from 1."""
+class QueueWindow:
+    """A part of the queue around one assignment. ``position`` counts from 1."""
 
-    shown: Sequence[Looked]
-    place: int
+    shown: Sequence[AssignmentReview]
+    position: int
     total: int
     earlier: int
     later: int
@@ -242,21 +242,23 @@ class Queue:
     current_id: int | None
 
 
-def queue_at(scope: Project | Batch, wanted: int | None, window: int = 7) -> Queue:
-    """Return the queue around ``wanted``, or around its first entry when that is not waiting."""
-    return queue_of(queue(scope), wanted, window)
+def queue_window(scope: Project | Batch, assignment_id: int | None, window: int = 7) -> QueueWindow:
+    """Return the queue around an assignment, or from its start if that is not waiting."""
+    return window_of_queue(review_queue(scope), assignment_id, window)
 
 
-def queue_of(waiting: "QuerySet[Assignment]", wanted: int | None, window: int = 7) -> Queue:
-    """Return a window on assignments in their order; for a desk that queues others than the review desk."""
+def window_of_queue(
+    waiting: "QuerySet[Assignment]", assignment_id: int | None, window: int = 7
+) -> QueueWindow:
+    """Return a window of any ordered assignments; for queues other than the review queue."""
     ids = list(waiting.values_list("pk", flat=True))
-    place = ids.index(wanted) if wanted in ids else 0
+    place = ids.index(assignment_id) if assignment_id in ids else 0
     start = max(0, min(place - 2, len(ids) - window))
     shown = ids[start : start + window]
-    rows = {look.assignment.pk: look for look in looked_at(Assignment.objects.filter(pk__in=shown))}
-    return Queue(
+    rows = {row.assignment.pk: row for row in load_reviews(Assignment.objects.filter(pk__in=shown))}
+    return QueueWindow(
         shown=[rows[pk] for pk in shown if pk in rows],
-        place=place + 1,
+        position=place + 1,
         total=len(ids),
         earlier=start,
         later=max(0, len(ids) - start - window),
@@ -266,18 +268,18 @@ def queue_of(waiting: "QuerySet[Assignment]", wanted: int | None, window: int = 
     )
 
 
-def waiting_alike(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
-    """Return how many waiting assignments there are by (max_assignments, bonus items), and the last row's key.
+def count_waiting_payouts(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
+    """Count waiting assignments by (max_assignments, bonus items), and return the highest primary key.
 
-    What they are paid depends on no more. No answer is read for it.
+    Their payout depends on nothing else. No answer is read.
     """
-    rows = queue(batch).order_by()
+    rows = review_queue(batch).order_by()
     last = rows.aggregate(last=Max("pk"))["last"] or 0
-    kind = registry.get(batch.kind) if batch.bonus_cents else None
+    kind = registry.get_kind(batch.kind) if batch.bonus_cents else None
     if kind is None or not kind.max_bonus_items:
         counted = rows.values_list("hit__max_assignments").annotate(Count("pk"))
         return Counter({(most, 0): count for most, count in counted}), last
     rows = rows.filter(pk__lte=last)
-    items = bonus_items(rows)
+    items = count_bonus_items(rows)
     values = rows.values_list("pk", "hit__max_assignments").iterator(chunk_size=5_000)
     return Counter((most, items[pk]) for pk, most in values), last

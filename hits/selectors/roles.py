@@ -1,4 +1,4 @@
-"""Who may do what. Every console page and endpoint asks here."""
+"""Roles and permissions. Every console page and endpoint checks them here."""
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import QuerySet
@@ -10,8 +10,8 @@ from hits.models import Membership, Project
 _RANK = {Role.ANNOTATOR: 0, Role.RESEARCHER: 1, Role.ADMIN: 2}
 
 
-def role_in(user: AbstractBaseUser | AnonymousUser, project: Project) -> Role | None:
-    """Return the person's role in the project; a superuser is admin everywhere."""
+def user_role(user: AbstractBaseUser | AnonymousUser, project: Project) -> Role | None:
+    """Return the user's role in the project; a superuser is admin everywhere."""
     if not user.is_authenticated:
         return None
     if getattr(user, "is_superuser", False):
@@ -20,33 +20,33 @@ def role_in(user: AbstractBaseUser | AnonymousUser, project: Project) -> Role | 
     return Role(role) if role else None
 
 
-def role_of_visitor(request: HttpRequest, project: Project) -> Role | None:
-    """Return the role of the person who asks for a page; looked up once a request, since the page asks again."""
-    known: dict[int, Role | None] = vars(request).setdefault("roles_looked_up", {})
-    if project.pk not in known:
-        known[project.pk] = role_in(request.user, project)
-    return known[project.pk]
+def visitor_role(request: HttpRequest, project: Project) -> Role | None:
+    """Return the role of the request's user; cached on the request, because a page checks it several times."""
+    roles: dict[int, Role | None] = vars(request).setdefault("roles_looked_up", {})
+    if project.pk not in roles:
+        roles[project.pk] = user_role(request.user, project)
+    return roles[project.pk]
 
 
-def visitor_may(request: HttpRequest, project: Project, at_least: Role) -> bool:
-    """Tell whether the role of the person who asks for a page reaches ``at_least``; no further query on a page."""
-    return reaches(role_of_visitor(request, project), at_least)
+def visitor_has_role(request: HttpRequest, project: Project, at_least: Role) -> bool:
+    """Return whether the request's user has at least that role; cached on the request."""
+    return is_role_at_least(visitor_role(request, project), at_least)
 
 
-def may(user: AbstractBaseUser | AnonymousUser, project: Project, at_least: Role) -> bool:
-    """Tell whether the person's role in the project reaches ``at_least``."""
-    return reaches(role_in(user, project), at_least)
+def has_role(user: AbstractBaseUser | AnonymousUser, project: Project, at_least: Role) -> bool:
+    """Return whether the user has at least that role in the project."""
+    return is_role_at_least(user_role(user, project), at_least)
 
 
-def reaches(role: Role | None, at_least: Role) -> bool:
-    """Tell whether a role is ``at_least`` that much; nobody's role reaches nothing."""
+def is_role_at_least(role: Role | None, at_least: Role) -> bool:
+    """Return whether a role is at least ``at_least``; false without a role."""
     return role is not None and _RANK[role] >= _RANK[at_least]
 
 
-def projects_of(
+def user_projects(
     user: AbstractBaseUser | AnonymousUser, at_least: Role = Role.RESEARCHER
 ) -> "QuerySet[Project]":
-    """Return the projects in which the person has at least that role."""
+    """Return the projects in which the user has at least that role."""
     if not user.is_authenticated:
         return Project.objects.none()
     if getattr(user, "is_superuser", False):

@@ -8,15 +8,15 @@ from hits.domain.states import Match
 from hits.models import Assignment, Attempt, Draft, Submission
 
 
-def has_begun(*, hit_id: str, assignment_id: str, worker_id: str) -> bool:
-    """Tell whether this worker has opened this assignment before."""
+def has_opened(*, hit_id: str, assignment_id: str, worker_id: str) -> bool:
+    """Return whether this worker has opened this assignment."""
     return Attempt.objects.filter(
         hit__hit_id=hit_id, assignment_id=assignment_id, worker__worker_id=worker_id
     ).exists()
 
 
-def draft_of(attempt: Attempt) -> Draft | None:
-    """Return the attempt's draft, if one was saved."""
+def find_draft(attempt: Attempt) -> Draft | None:
+    """Return the attempt's draft, or ``None``."""
     return Draft.objects.filter(attempt=attempt).first()
 
 
@@ -26,16 +26,16 @@ def latest_submission(attempt: Attempt) -> Submission | None:
 
 
 def is_confirmed(submission: Submission) -> bool:
-    """Tell whether the marketplace has shown this very answer, so that nothing is left for the page to do."""
+    """Return whether the marketplace shows this answer, so that the page has nothing left to do."""
     return Assignment.objects.filter(submission=submission, match=Match.MATCHED).exists()
 
 
 def seconds_left(attempt: Attempt) -> int:
-    """Return our estimate of the time left, counted from the opening; the marketplace's clock rules."""
+    """Return our estimate of the time left since the opening; the marketplace's clock decides."""
     ends = attempt.opened_at + timedelta(seconds=attempt.hit.unit.batch.duration_seconds)
     return max(0, int((ends - timezone.now()).total_seconds()))
 
 
-def has_begun_work(attempt: Attempt) -> bool:
-    """Tell whether anything of an attempt's work was saved or handed in."""
+def has_saved_work(attempt: Attempt) -> bool:
+    """Return whether the attempt has a draft or a submission."""
     return Draft.objects.filter(attempt=attempt).exists() or attempt.submissions.exists()

@@ -1,4 +1,4 @@
-"""Uploaded task pages, and the document that a unit of one shows."""
+"""Uploaded task pages, and the document that a unit shows."""
 
 import uuid
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ KIND = "html_template"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A page with its variables filled in, and the hosts that it may load from."""
+class TemplateDocument:
+    """A page with its variables filled in, and its allowed hosts."""
 
     html: str
     hosts: tuple[str, ...]
 
 
-def templates_of(project: Project) -> "QuerySet[TaskTemplate]":
-    """Return a project's pages, the newest version first; their text is left out."""
+def list_templates(project: Project) -> "QuerySet[TaskTemplate]":
+    """Return a project's pages, newest version first, without their HTML."""
     return TaskTemplate.objects.filter(project=project).defer("html").select_related("uploaded_by")
 
 
-def template_in(project: Project, pk: int) -> TaskTemplate | None:
-    """Return one of a project's pages, or ``None``."""
+def find_template(project: Project, pk: int) -> TaskTemplate | None:
+    """Return a page of the project, or ``None``."""
     return TaskTemplate.objects.filter(project=project, pk=pk).first()
 
 
-def document_of(public_id: uuid.UUID) -> Document | None:
-    """Return what the frame of a unit shows; ``None`` where no unit of this kind has that id."""
+def find_document(public_id: uuid.UUID) -> TemplateDocument | None:
+    """Return the document for a unit's frame; ``None`` if no unit of this kind has that id."""
     unit = Unit.objects.select_related("batch").filter(public_id=public_id, batch__kind=KIND).first()
     if unit is None:
         return None
@@ -38,4 +38,4 @@ def document_of(public_id: uuid.UUID) -> Document | None:
     if template is None:
         return None
     html = fill_in(template.html, unit.payload["values"])
-    return Document(html, tuple(unit.batch.provenance.get("hosts", ())))
+    return TemplateDocument(html, tuple(unit.batch.provenance.get("hosts", ())))

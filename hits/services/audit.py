@@ -1,4 +1,4 @@
-"""Write down who did what."""
+"""Record actions in the project's history."""
 
 from typing import Any
 

@@ -1,22 +1,22 @@
-"""What services raise when they refuse."""
+"""Exceptions of the services."""
 
 import errno
 
 
 class Refused(Exception):
-    """A request that cannot be done as asked; the message says why and how to mend it."""
+    """A request that the service refuses; the message gives the reason and the fix."""
 
 
 class BadFile(Refused):
-    """An input file, or a row of it, that cannot be used; the message names it."""
+    """An unusable input file or row; the message names it."""
 
 
-class NotStarted(Refused):
-    """A job found, before any work, that it cannot do what was asked: going on with it would end the same way."""
+class CannotStart(Refused):
+    """A job cannot do its work and has done nothing: resuming it would end the same way."""
 
 
-class Unconfirmed(Refused):
-    """A sum in cents that has to be typed before it is promised, and was not."""
+class ConfirmationRequired(Refused):
+    """A sum in cents has to be typed before money is committed."""
 
     def __init__(self, message: str, cents: int) -> None:
         super().__init__(message)
@@ -24,23 +24,25 @@ class Unconfirmed(Refused):
 
 
 class Conflict(Refused):
-    """The row is no longer in the state that the request assumed."""
+    """The row is no longer in the state that the request expects."""
 
 
-class NoRoom(Refused):
-    """The disk is full or refuses to be written to: no fault of what was sent, which can be sent again."""
+class StorageFull(Refused):
+    """The disk is full or not writable; the same file can be sent again later."""
 
     @classmethod
-    def after(cls, error: OSError, what: str) -> "NoRoom":
-        """Say what was not done, why, and the mend."""
-        why = (
-            "the disk is full; make room" if is_full(error) else f"{error.strerror or error}; mend the folder"
+    def after(cls, error: OSError, failure: str) -> "StorageFull":
+        """Return the error for a failed write, with its reason and fix."""
+        reason = (
+            "the disk is full; free some space"
+            if is_disk_full(error)
+            else f"{error.strerror or error}; fix the folder"
         )
-        return cls(f"{what}: {why}, then do the same again")
+        return cls(f"{failure}: {reason}, then do the same again")
 
 
 class Busy(Conflict):
-    """Another process does the same; a job comes again in so many seconds, when that one may be believed dead."""
+    """Another process does the same; a job retries after ``seconds``, when that process may be dead."""
 
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
@@ -48,9 +50,9 @@ class Busy(Conflict):
 
 
 class TooLarge(Refused):
-    """More was sent than is taken."""
+    """The request is larger than its limit."""
 
 
-def is_full(error: BaseException | None) -> bool:
-    """Whether an error says that a disk, or a share of it, is full."""
+def is_disk_full(error: BaseException | None) -> bool:
+    """Return whether an error reports a full disk or an exhausted quota."""
     return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}

@@ -1,4 +1,4 @@
-"""Publish what workers are told, and choose which version a batch shows."""
+"""Publish versions of the instructions for workers, and choose the version of a batch."""
 
 import unicodedata
 
@@ -17,65 +17,72 @@ from hits.domain.instructions import (
     MAX_NOTE,
     MAX_SUMMARY,
     Example,
-    Text,
+    InstructionText,
 )
 from hits.domain.states import BatchState
 from hits.kind import HitKind
-from hits.markdown import photo_number, pictures, trouble
+from hits.markdown import find_problem, photo_number, picture_sources
 from hits.models import Batch, Image, Instructions, Project
-from hits.selectors.instructions import current, own_drawings, own_text, photos_named, rows_of, text_of
+from hits.selectors.instructions import (
+    built_in_drawings,
+    built_in_text,
+    example_rows,
+    newest_version,
+    referenced_photo_ids,
+    version_text,
+)
 from hits.services import audit
 from hits.services.errors import Conflict, Refused, TooLarge
 
-_UNSEEN = {"Cc", "Cs"}
+_CONTROL_CATEGORIES = {"Cc", "Cs"}
 
 
-class Overtaken(Conflict):
-    """Somebody published since the editing began; ``other`` is their version."""
+class NewerVersionPublished(Conflict):
+    """Another person published a version during the editing; ``other`` is that version."""
 
     def __init__(self, other: Instructions) -> None:
-        super().__init__(f"version {other.version} was published since you began")
+        super().__init__(f"version {other.version} was published while you edited")
         self.other = other
 
 
-def publish(
+def publish_instructions(
     *,
     project: Project,
     kind_name: str,
-    text: Text,
+    text: InstructionText,
     note: str,
     based_on: int,
     by: AbstractBaseUser | None,
 ) -> Instructions:
-    """Publish a new version for a project and kind, and return it. No batch shows it before it is told to.
+    """Publish a new version for a project and kind, and return it. A batch shows it after somebody chooses it there.
 
-    ``based_on`` is the version that the editing began with, 0 for the kind's own text.
+    ``based_on`` is the version at the start of the editing, 0 for the built-in text.
 
     Raises:
-        Refused: an unknown kind, no note, nothing changed, or a field that cannot be shown; the message names it.
+        Refused: an unknown kind, no note, no change, or an invalid field; the message names it.
         TooLarge: a text over its limit.
-        Overtaken: a newer version stands already; publish again on top of it.
+        NewerVersionPublished: a newer version exists; publish again on top of it.
     """
-    kind = _kind(kind_name)
-    note = _line("note", note, MAX_NOTE)
+    kind = _get_kind(kind_name)
+    note = _clean_field("note", note, MAX_NOTE)
     if not note:
-        raise Refused("note: say in a few words what changed, for colleagues")
-    text = tidied(text, project=project, kind=kind)
+        raise Refused("note: describe the change in a few words, for colleagues")
+    text = clean_text(text, project=project, kind=kind)
     with transaction.atomic():
-        # PostgreSQL: one publication at a time in a project. (SQLite: always so.)
+        # PostgreSQL: one publication at a time per project. (SQLite always does so.)
         Project.objects.select_for_update().get(pk=project.pk)
-        latest = current(project, kind.name)
+        latest = newest_version(project, kind.name)
         if latest is not None and latest.version != based_on:
-            raise Overtaken(latest)
-        if (text_of(latest) if latest is not None else own_text(kind)) == text:
-            raise Refused("text: this is the present text word for word; there is nothing to publish")
+            raise NewerVersionPublished(latest)
+        if (version_text(latest) if latest is not None else built_in_text(kind)) == text:
+            raise Refused("text: it equals the current version; change it before you publish")
         row = Instructions.objects.create(
             project=project,
             kind=kind.name,
             version=(latest.version if latest is not None else 0) + 1,
             summary=text.summary,
             body=text.body,
-            examples=rows_of(text.examples),
+            examples=example_rows(text.examples),
             note=note,
             published_by_id=by.pk if by else None,
         )
@@ -90,31 +97,31 @@ def publish(
     return row
 
 
-def show_on_batch(
-    *, batch: Batch, version: Instructions | None, by: AbstractBaseUser | None, instead_of: int | None
+def set_batch_instructions(
+    *, batch: Batch, version: Instructions | None, by: AbstractBaseUser | None, replaces: int | None
 ) -> Batch:
-    """Let the batch's pages show ``version`` from now on, ``None`` being the kind's own text; return the batch.
+    """Let the batch's pages show ``version`` (``None``: the built-in text) from now on; return the batch.
 
-    Pages that are open keep the text that they were opened with, and each answer names what its page showed.
-    ``instead_of`` is the version that the person saw in place, so that nobody undoes another's choice unseen.
+    Open pages keep their text, and each answer names the version that its page showed. ``replaces`` is the version
+    that the person saw, so that nobody undoes another person's choice by accident.
 
     Raises:
-        Refused: the batch is closed, the version is another project's or kind's, or it is shown already.
-        Conflict: somebody else chose another version meanwhile.
+        Refused: the batch is closed, the version belongs to another project or kind, or the batch shows it already.
+        Conflict: somebody else chose another version in the meantime.
     """
     with transaction.atomic():
         batch = Batch.objects.select_for_update(of=("self",)).select_related("instructions").get(pk=batch.pk)
         before = batch.instructions
         if batch.state == BatchState.CLOSED:
-            raise Refused("batch: it is closed, so nobody opens its pages any more")
+            raise Refused("batch: it is closed, and its pages do not open any more")
         if version is not None and (version.project_id, version.kind) != (batch.project_id, batch.kind):
             raise Refused("version: it belongs to another project or another kind of task")
-        if (before.version if before else None) != instead_of:
+        if (before.version if before else None) != replaces:
             raise Conflict(
-                f"somebody chose {title(before)} for this batch meanwhile; look at it, then choose again"
+                f"somebody chose {version_label(before)} for this batch meanwhile; look at it, then choose again"
             )
         if before == version:
-            raise Refused(f"version: the batch shows {title(version)} already")
+            raise Refused(f"version: the batch shows {version_label(version)} already")
         batch.instructions = version
         batch.save(update_fields=["instructions"])
         audit.record(
@@ -128,34 +135,35 @@ def show_on_batch(
     return batch
 
 
-def title(version: Instructions | None) -> str:
-    """Return what a version is called in a sentence."""
-    return f"version {version.version}" if version is not None else "the task’s own text"
+def version_label(version: Instructions | None) -> str:
+    """Return the label of a version in a sentence."""
+    return f"version {version.version}" if version is not None else "the built-in instructions"
 
 
-def tidied(text: Text, *, project: Project, kind: HitKind) -> Text:
-    """Return the text as it is kept.
+def clean_text(text: InstructionText, *, project: Project, kind: HitKind) -> InstructionText:
+    """Return the cleaned text for storage.
 
     Raises:
-        Refused: a field that cannot be shown to workers; the message names it.
+        Refused: a field that pages cannot show; the message names it.
         TooLarge: a text over its limit.
     """
-    summary = _line("summary", text.summary, MAX_SUMMARY)
+    summary = _clean_field("summary", text.summary, MAX_SUMMARY)
     if not summary:
-        raise Refused("summary: say in one line what there is to do")
+        raise Refused("summary: describe the task in one line")
     body = "\n".join(line.rstrip() for line in text.body.splitlines()).strip()
     if not body:
-        raise Refused("body: write what workers have to know")
+        raise Refused("body: write the instructions")
     if len(body) > MAX_BODY:
         raise TooLarge(f"body: it has {len(body):,} characters; use {MAX_BODY:,} or fewer")
     if body.count("\n") >= MAX_LINES:
-        raise TooLarge(f"body: it has over {MAX_LINES} lines; write several sentences on one")
-    if any(unicodedata.category(character) in _UNSEEN and character not in "\n\t" for character in body):
-        raise Refused(
-            "body: it holds control characters; remove them, or paste the text without its formatting"
-        )
+        raise TooLarge(f"body: it has over {MAX_LINES} lines; put several sentences on a line")
+    if any(
+        unicodedata.category(character) in _CONTROL_CATEGORIES and character not in "\n\t"
+        for character in body
+    ):
+        raise Refused("body: it has control characters; remove them, or paste the text without formatting")
     _check_markdown("body", body)
-    for source in pictures(body):
+    for source in picture_sources(body):
         if photo_number(source) is None:
             raise Refused(
                 f"body: the picture “{source[:60]}” is not one of the project’s photos; "
@@ -163,20 +171,20 @@ def tidied(text: Text, *, project: Project, kind: HitKind) -> Text:
             )
     if len(text.examples) > MAX_EXAMPLES:
         raise Refused(f"examples: there are {len(text.examples)}; use {MAX_EXAMPLES} or fewer")
-    examples = [_example(number, row, kind) for number, row in enumerate(text.examples, start=1)]
-    tidy = Text(summary, body, tuple(examples))
-    _check_photos(tidy, project)
-    return tidy
+    examples = [_clean_example(number, row, kind) for number, row in enumerate(text.examples, start=1)]
+    cleaned = InstructionText(summary, body, tuple(examples))
+    _check_photos(cleaned, project)
+    return cleaned
 
 
-def _kind(name: str) -> HitKind:
+def _get_kind(name: str) -> HitKind:
     try:
-        return registry.get(name)
+        return registry.get_kind(name)
     except LookupError as error:
         raise Refused(f"kind: {error}") from error
 
 
-def _line(field: str, raw: str, maximum: int) -> str:
+def _clean_field(field: str, raw: str, maximum: int) -> str:
     try:
         return clean_line(raw, maximum=maximum)
     except TextError as error:
@@ -184,32 +192,34 @@ def _line(field: str, raw: str, maximum: int) -> str:
 
 
 def _check_markdown(field: str, text: str) -> None:
-    found = trouble(text)
-    if found:
-        raise Refused(f"{field}: {found}")
+    problem = find_problem(text)
+    if problem:
+        raise Refused(f"{field}: {problem}")
 
 
-def _example(number: int, example: Example, kind: HitKind) -> Example:
+def _clean_example(number: int, example: Example, kind: HitKind) -> Example:
     field = f"example {number}"
-    texts = [_line(field, text, MAX_EXAMPLE_TEXT) for text in (example.weak, example.good, example.why)]
+    texts = [
+        _clean_field(field, text, MAX_EXAMPLE_TEXT) for text in (example.weak, example.good, example.why)
+    ]
     for text in texts:
         _check_markdown(field, text)
-        if pictures(text):
-            raise Refused(f"{field}: choose its photo below, not in the text")
+        if picture_sources(text):
+            raise Refused(f"{field}: choose the photo in its own field, not in the text")
     if not example.good.strip():
-        raise Refused(f"{field}: write the answer that works")
+        raise Refused(f"{field}: write the good answer")
     if example.boxes and example.image is None:
         raise Refused(f"{field}: boxes need a photo; name its number")
     if len(example.boxes) > MAX_EXAMPLE_BOXES:
         raise Refused(f"{field}: there are {len(example.boxes)} boxes; use {MAX_EXAMPLE_BOXES} or fewer")
-    drawings = own_drawings(kind)
+    drawings = built_in_drawings(kind)
     if example.picture and example.picture not in drawings:
-        raise Refused(f"{field}: this drawing does not come with the task")
-    weak, good, why = texts
+        raise Refused(f"{field}: the task has no such drawing")
+    weak, good, explanation = texts
     return Example(
         weak=weak,
         good=good,
-        why=why,
+        why=explanation,
         image=example.image,
         boxes=example.boxes,
         picture=example.picture,
@@ -217,15 +227,17 @@ def _example(number: int, example: Example, kind: HitKind) -> Example:
     )
 
 
-def _check_photos(text: Text, project: Project) -> None:
-    rows = Image.objects.filter(pk__in=photos_named(text), project=project, withdrawn_at__isnull=True)
+def _check_photos(text: InstructionText, project: Project) -> None:
+    rows = Image.objects.filter(
+        pk__in=referenced_photo_ids(text), project=project, taken_down_at__isnull=True
+    )
     images = {row.pk: row for row in rows}
-    for source in pictures(text.body):
-        _known(images, photo_number(source), "body")
+    for source in picture_sources(text.body):
+        _get_photo(images, photo_number(source), "body")
     for number, example in enumerate(text.examples, start=1):
         if example.image is None:
             continue
-        image = _known(images, example.image, f"example {number}")
+        image = _get_photo(images, example.image, f"example {number}")
         for box in example.boxes:
             try:
                 parse_box(box.as_dict(), image_width=image.width, image_height=image.height)
@@ -233,7 +245,7 @@ def _check_photos(text: Text, project: Project) -> None:
                 raise Refused(f"example {number}: {error}") from error
 
 
-def _known(images: dict[int, Image], number: int | None, field: str) -> Image:
-    if number is None or number not in images:
+def _get_photo(photos: dict[int, Image], number: int | None, field: str) -> Image:
+    if number is None or number not in photos:
         raise Refused(f"{field}: photo {number} is not in this project, or was taken down")
-    return images[number]
+    return photos[number]

@@ -1,4 +1,4 @@
-"""Make projects and say who may work in them."""
+"""Create projects and manage their members and consent texts."""
 
 from anyascii import anyascii
 from django.contrib.auth.models import AbstractBaseUser
@@ -24,16 +24,16 @@ You are asked to look at photos and to write down what you can work out from the
 """
 
 
-LONGEST_SHORT_NAME = 60
+MAX_SHORT_NAME_LENGTH = 60
 DEFAULT_FAMILY = "sherlock"
 
 
-def short_name_of(name: str) -> str:
-    """Return a name's letters as ASCII, words joined by hyphens and none cut in two: ``Straßen`` is ``strassen``."""
-    whole = slugify(anyascii(name))
-    if len(whole) <= LONGEST_SHORT_NAME:
-        return whole
-    return whole[: LONGEST_SHORT_NAME + 1].rpartition("-")[0] or whole[:LONGEST_SHORT_NAME]
+def derive_short_name(name: str) -> str:
+    """Return a name as ASCII words joined by hyphens, cut between words: ``Straßen`` is ``strassen``."""
+    slug = slugify(anyascii(name))
+    if len(slug) <= MAX_SHORT_NAME_LENGTH:
+        return slug
+    return slug[: MAX_SHORT_NAME_LENGTH + 1].rpartition("-")[0] or slug[:MAX_SHORT_NAME_LENGTH]
 
 
 @transaction.atomic
@@ -48,23 +48,23 @@ def create_project(
 ) -> Project:
     """Return a new project with its first consent text; ``by`` becomes its admin.
 
-    short_name: what addresses and commands call it; made from the name where it is empty. family: the dataset family
-    of its versions.
+    short_name: its name in URLs and commands, by default derived from the name. family: the dataset family of its
+    versions.
 
     Raises:
-        Refused: the name is empty, the short name is taken or no short name, or the family is unknown.
+        Refused: an empty name, a taken or invalid short name, or an unknown family.
     """
     if family not in registry.family_names():
-        raise Refused(f"family: {family!r} is not known; use {', '.join(registry.family_names())}")
-    if short_name and short_name != slugify(short_name)[:LONGEST_SHORT_NAME]:
+        raise Refused(f"family: {family!r} is unknown; use {', '.join(registry.family_names())}")
+    if short_name and short_name != slugify(short_name)[:MAX_SHORT_NAME_LENGTH]:
         raise Refused(
-            f"short name: use at most {LONGEST_SHORT_NAME} small letters, digits and hyphens, such as street-scenes"
+            f"short name: use at most {MAX_SHORT_NAME_LENGTH} small letters, digits and hyphens: street-scenes"
         )
-    slug = short_name or short_name_of(name)
+    slug = short_name or derive_short_name(name)
     if not slug:
-        raise Refused("name: use letters or digits, for instance Street scenes")
+        raise Refused("name: use letters or digits, for example Street scenes")
     if Project.objects.filter(slug=slug).exists():
-        raise Refused(f"short name: a project called {slug} exists already; choose another short name")
+        raise Refused(f"short name: a project {slug} exists already; choose another short name")
     project = Project.objects.create(name=name.strip(), slug=slug, is_rehearsal=is_rehearsal, family=family)
     ConsentText.objects.create(project=project, version=1, body=consent)
     if by is not None:
@@ -77,15 +77,15 @@ def create_project(
 def set_role(
     *, project: Project, user: AbstractBaseUser, role: Role, by: AbstractBaseUser | None
 ) -> Membership:
-    """Give ``user`` a role in the project, replacing an earlier one.
+    """Set the role of ``user`` in the project.
 
     Raises:
-        Refused: the change would leave the project without an admin.
+        Refused: the project would have no admin.
     """
     others = project.memberships.filter(role=Role.ADMIN).exclude(user_id=user.pk)
-    mine = project.memberships.filter(user_id=user.pk).first()
-    if mine is not None and mine.role == Role.ADMIN and role != Role.ADMIN and not others.exists():
-        raise Refused("a project keeps at least one admin: name another one first")
+    current = project.memberships.filter(user_id=user.pk).first()
+    if current is not None and current.role == Role.ADMIN and role != Role.ADMIN and not others.exists():
+        raise Refused("a project needs at least one admin: name another one first")
     membership, _ = Membership.objects.update_or_create(
         project=project, user_id=user.pk, defaults={"role": role.value}
     )
@@ -95,13 +95,13 @@ def set_role(
 
 @transaction.atomic
 def publish_consent(*, project: Project, body: str, by: AbstractBaseUser | None) -> ConsentText:
-    """Publish a new version of the consent text; workers agree again before their next HIT.
+    """Publish a new version of the consent text, which workers accept before their next HIT.
 
     Raises:
         Refused: the text is empty.
     """
     if not body.strip():
-        raise Refused("consent: write what people agree to")
+        raise Refused("consent: write the consent text")
     latest = project.consent_texts.first()
     text = ConsentText.objects.create(
         project=project, version=(latest.version if latest else 0) + 1, body=body

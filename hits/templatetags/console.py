@@ -1,4 +1,4 @@
-"""Parts that every console page shows, and how times and states are written."""
+"""Tags and filters of console pages: navigation, badges, times and labels."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -15,13 +15,13 @@ from django.utils.safestring import SafeString
 from hits.domain.answers import evidence
 from hits.models import AuditEvent, Job, Project
 from hits.observing.pairs import Confidence
-from hits.selectors.console import idle_queue, waiting_in
-from hits.selectors.jobs import speed_of
-from hits.selectors.roles import role_of_visitor
+from hits.selectors.console import count_unserved_jobs, count_waiting_assignments
+from hits.selectors.jobs import job_speed_label
+from hits.selectors.roles import visitor_role
 
 register = template.Library()
 
-# Section, words, and the name of the address; the last five belong to apps above this one.
+# Section, label and URL name; the last five belong to apps above this one.
 _NAV = (
     ("batches", "Batches", "project-batches"),
     ("images", "Photos", "project-images"),
@@ -34,18 +34,18 @@ _NAV = (
     ("scorers", "Scorers", "scorers"),
     ("people", "People", "workers"),
 )
-# The same below People; the address may belong to an app above, and admins alone see the last.
-_PEOPLE = (
+# The tabs below People; some belong to apps above, and only admins see the last.
+_PEOPLE_TABS = (
     ("workers", "Workers", "workers"),
     ("applicants", "Applicants", "applicants"),
-    ("training", "Training", "training-desk"),
+    ("training", "Training", "training-queue"),
     ("members", "Members", "project-people"),
     ("consent", "Consent text", "project-consent"),
-    ("rules", "Standing rules", "standing-rules"),
+    ("rules", "Worker rules", "worker-rules"),
     ("history", "History", "project-history"),
 )
-Counter = Callable[[Project], int]
-_counters: dict[str, list[Counter]] = {"review": [waiting_in]}
+WaitingCounter = Callable[[Project], int]
+_counters: dict[str, list[WaitingCounter]] = {"review": [count_waiting_assignments]}
 _BADGES = {
     "collecting": ("ok", "clock", "Collecting"),
     "publishing": ("info", "up", "Publishing"),
@@ -64,18 +64,18 @@ _BADGES = {
     "unmatched": ("bad", "alert", "Not matched"),
     "queued": ("info", "clock", "Queued"),
     "running": ("info", "sync", "Running"),
-    "failed": ("bad", "alert", "Stopped with an error"),
+    "failed": ("bad", "alert", "Failed"),
     "cancelled": ("", "x", "Cancelled"),
     "job.done": ("ok", "ok", "Done"),
-    "applicant.waiting": ("info", "clock", "Waits for grades"),
+    "applicant.waiting": ("info", "clock", "Waiting for grades"),
     "applicant.unexplained": ("warn", "alert", "Needs a reason"),
     "applicant.ready": ("info", "eye", "Graded"),
     "applicant.passed": ("ok", "ok", "Passed"),
     "applicant.declined": ("", "x", "Not passed"),
 }
-_ACTIONS = {
-    "project.create": "Made the project",
-    "member.role": "Gave a role",
+_ACTION_LABELS = {
+    "project.create": "Created the project",
+    "member.role": "Assigned a role",
     "consent.publish": "Published a consent text",
     "batch.launch": "Launched a batch",
     "project.family": "Changed the dataset family",
@@ -87,35 +87,35 @@ _ACTIONS = {
     "instructions.publish": "Published instructions",
     "assignment.approve": "Approved a submission",
     "assignment.reject": "Rejected a submission",
-    "payment.retry": "Repeated a refused payment",
-    "reconcile.approve": "Approved work that does not match",
-    "reconcile.reject": "Rejected work that does not match",
-    "reconcile.keep": "Left work that does not match",
-    "reconcile.compensate": "Compensated work that did not get through",
-    "reconcile.begin_anew": "Published a lost task again",
-    "reconcile.give_up": "Gave a lost task up",
+    "payment.retry": "Retried a refused payment",
+    "reconcile.approve": "Approved a submission that does not match",
+    "reconcile.reject": "Rejected a submission that does not match",
+    "reconcile.keep": "Left a submission that does not match",
+    "reconcile.compensate": "Compensated a lost submission",
+    "reconcile.begin_anew": "Published a missing task again",
+    "reconcile.give_up": "Gave up a missing task",
     "reconcile.expire_surplus": "Stopped offering an unknown task",
-    "reconcile.book_bonus": "Booked a bonus that a script sent",
+    "reconcile.book_bonus": "Posted a bonus that a script sent",
     "applicant.pass": "Passed an applicant",
     "applicant.decline": "Declined an applicant",
     "worker.grant": "Granted a qualification",
-    "worker.revoke": "Took a qualification back",
+    "worker.revoke": "Revoked a qualification",
     "worker.block": "Blocked a worker",
     "worker.unblock": "Lifted a block",
     "standing.paused": "Paused a worker",
-    "standing.dequalified": "De-qualified a worker",
-    "feedback.write": "Answered a training attempt",
-    "rule.save": "Saved a standing rule",
-    "gold.add": "Made an item gold",
-    "gold.change": "Changed a gold unit",
-    "gold.retire": "Retired a gold unit",
-    "gold.restore": "Used a gold unit again",
+    "standing.dequalified": "Disqualified a worker",
+    "feedback.write": "Gave feedback on a training attempt",
+    "rule.save": "Saved a worker rule",
+    "gold.add": "Added a gold item",
+    "gold.change": "Changed a gold item",
+    "gold.retire": "Retired a gold item",
+    "gold.restore": "Restored a gold item",
     "judging.decide": "Decided judged items",
-    "judging.ask_limits": "Changed how many judges an undecided item may have",
+    "judging.ask_limits": "Changed the maximum judges of undecided items",
     "judgments.import": "Imported judgments",
     "proposal.accepted": "Accepted a proposal",
     "proposal.dismissed": "Dismissed a proposal",
-    "demographics.delete": "Deleted what a worker said about themselves",
+    "demographics.delete": "Deleted a worker’s demographics",
     "images.duplicates": "Marked near-duplicates",
     "images.duplicates_undone": "Undid a de-duplication",
     "images.keep_all": "Kept all photos of a group",
@@ -124,34 +124,34 @@ _ACTIONS = {
     "image.describe": "Changed a photo’s description",
     "comparison.build": "Built comparison sets",
     "evaluation.analyse_errors": "Analysed a model’s errors",
-    "evaluation.request": "Asked for an evaluation",
-    "comparison.leave_out": "Left a comparison set out",
-    "comparison.take_back": "Took a comparison set back",
-    "version.create": "Made a draft version",
+    "evaluation.request": "Started an evaluation",
+    "comparison.leave_out": "Excluded a comparison set",
+    "comparison.take_back": "Included a comparison set again",
+    "version.create": "Created a draft version",
     "version.seal": "Sealed a version",
-    "scorer.train": "Asked for a scorer’s training",
-    "scorer.import": "Took a scorer in",
+    "scorer.train": "Started training a scorer",
+    "scorer.import": "Imported a scorer",
     "images.import_source": "Imported a collection",
     "images.import_zip": "Added the photos of a zip",
     "images.offer_again": "Offered a photo again",
-    "proposals.request": "Asked for box proposals",
+    "proposals.request": "Requested box proposals",
     "texts.analyse": "Analysed texts",
-    "audit.create": "Began an audit",
-    "leaderboard.create": "Made a leaderboard",
-    "leaderboard.change": "Changed a leaderboard’s words or limits",
+    "audit.create": "Started an audit",
+    "leaderboard.create": "Created a leaderboard",
+    "leaderboard.change": "Changed a leaderboard’s texts or limits",
     "leaderboard.open": "Opened a leaderboard",
     "leaderboard.close": "Closed a leaderboard",
     "leaderboard.publish": "Published a leaderboard",
-    "leaderboard.withdraw": "Showed a leaderboard to members alone",
+    "leaderboard.withdraw": "Restricted a leaderboard to members",
     "leaderboard.team": "Added a team to a leaderboard",
     "leaderboard.renew_key": "Gave a team a new key",
-    "leaderboard.activate_team": "Let a team hand in again",
-    "leaderboard.deactivate_team": "Let a team hand in no more",
-    "leaderboard.hide_entry": "Took an entry out of a leaderboard",
-    "leaderboard.show_entry": "Put an entry back into a leaderboard",
+    "leaderboard.activate_team": "Activated a team",
+    "leaderboard.deactivate_team": "Deactivated a team",
+    "leaderboard.hide_entry": "Hid a leaderboard entry",
+    "leaderboard.show_entry": "Showed a leaderboard entry again",
     "audit.close": "Closed an audit",
 }
-_SUBJECTS = {
+_SUBJECT_URLS = {
     "batch": "batch-detail",
     "assignment": "assignment-detail",
     "payment": "assignment-detail",
@@ -159,46 +159,46 @@ _SUBJECTS = {
 }
 
 
-def count_waiting(section: str, counter: Counter) -> None:
-    """Let an app above add what waits for a person to a section of the navigation or a tab below People."""
+def register_waiting_counter(section: str, counter: WaitingCounter) -> None:
+    """Register a counter of an app above for a navigation section or a tab below People."""
     if counter not in _counters.setdefault(section, []):
         _counters[section].append(counter)
 
 
 @register.filter
-def done(action: str) -> str:
-    """Return an audit event's action as a sentence: ``batch.launch`` is “Launched a batch”."""
-    return _ACTIONS.get(action) or action.replace(".", " ").replace("_", " ").capitalize()
+def action_label(action: str) -> str:
+    """Return the label of an audit action: ``batch.launch`` is “Launched a batch”."""
+    return _ACTION_LABELS.get(action) or action.replace(".", " ").replace("_", " ").capitalize()
 
 
 @register.filter
-def words(name: str) -> str:
-    """Return a name from data as people read it: ``min_candidates`` is “Min candidates”."""
-    return evidence.words(name)
+def key_label(name: str) -> str:
+    """Return the label of a data key: ``min_candidates`` is “Min candidates”."""
+    return evidence.humanize(name)
 
 
 @register.filter
-def shown(value: Any) -> Any:
-    """Return a value of data, or a dash where there is none; 0 is a value."""
+def or_dash(value: Any) -> Any:
+    """Return a value, or a dash for ``None`` and the empty string; 0 stays 0."""
     return "–" if value is None or value == "" else value
 
 
 @register.filter
-def confidence(level: int) -> str:
-    """Return how sure an author was, as the task's page words it."""
+def confidence_label(level: int) -> str:
+    """Return the label of a confidence level, as on the task's page."""
     return Confidence(level).name.lower() if level in set(Confidence) else str(level)
 
 
 @register.filter
 def subject_url(event: AuditEvent) -> str:
-    """Return the address of what an audit event is about, or nothing."""
-    name = _SUBJECTS.get(event.action.split(".")[0])
+    """Return the URL of an audit event's subject, or an empty string."""
+    name = _SUBJECT_URLS.get(event.action.split(".")[0])
     return reverse(name, args=[event.subject]) if name and event.subject.isdigit() else ""
 
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """Return a symbol of the sprite, hidden from assistive technology: the words stand beside it."""
+    """Return an icon of the sprite, hidden from assistive technology because a label follows it."""
     return format_html(
         '<svg aria-hidden="true"><use href="{}#i-{}"></use></svg>', static("img/icons.svg"), name
     )
@@ -206,7 +206,7 @@ def icon(name: str) -> SafeString:
 
 @register.simple_tag
 def badge(state: str, of: str = "") -> SafeString:
-    """Return the sign and word of a state; ``of`` tells apart what the same word means elsewhere."""
+    """Return the badge of a state; ``of`` distinguishes equal states of different objects."""
     own = _BADGES.get(f"{of}.{state}")
     tone, symbol, word = own or _BADGES.get(str(state), ("", "", str(state).capitalize()))
     sign = icon(symbol) if symbol else ""
@@ -215,16 +215,16 @@ def badge(state: str, of: str = "") -> SafeString:
 
 @register.inclusion_tag("hits/_nav.html", takes_context=True)
 def project_nav(context: RequestContext) -> dict[str, Any]:
-    """Return the project's sections that exist and that this person may see."""
+    """Return the navigation links of the installed sections, with their waiting counts."""
     project: Project = context["project"]
     links: list[dict[str, Any]] = []
     for section, title, name in _NAV:
         try:
             url = reverse(name, args=[project.slug])
         except NoReverseMatch:
-            continue  # the app that brings this section is not installed
+            continue  # the section's app is not installed
         links.append({"section": section, "words": title, "url": url})
-    if role_of_visitor(context["request"], project):
+    if visitor_role(context["request"], project):
         for link in links:
             link["waiting"] = _waiting(str(link["section"]), project)
     return {"links": links, "section": context.get("section", "")}
@@ -236,10 +236,10 @@ def _waiting(section: str, project: Project) -> int:
 
 @register.simple_tag(takes_context=True)
 def people_links(context: RequestContext) -> list[dict[str, Any]]:
-    """Return the pages about people that exist and that this person may see, each with what waits there."""
+    """Return the tabs below People that the user may see, with their waiting counts."""
     project: Project = context["project"]
     links = []
-    for tab, title, name in _PEOPLE:
+    for tab, title, name in _PEOPLE_TABS:
         if tab == "history" and not context.get("admin"):
             continue
         try:
@@ -252,13 +252,13 @@ def people_links(context: RequestContext) -> list[dict[str, Any]]:
 
 @register.inclusion_tag("hits/task/_no_worker.html")
 def worker_banner() -> dict[str, Any]:
-    """Say so when work is queued and nothing that does it has been heard of for a minute."""
-    return {"idle": idle_queue()}
+    """Warn if jobs are queued and no worker process has sent a heartbeat for a minute."""
+    return {"idle": count_unserved_jobs()}
 
 
 @register.filter
-def seconds(value: float | None) -> str:
-    """Return ``4 min 44 s``, ``45 s`` or ``2 h 5 min``; a dash when there is no time."""
+def duration(value: float | None) -> str:
+    """Return ``4 min 44 s``, ``45 s`` or ``2 h 5 min``; a dash without a time."""
     if value is None:
         return "–"
     whole = round(float(value))
@@ -285,14 +285,14 @@ def ago(moment: datetime | None) -> str:
 
 
 @register.filter
-def speed(job: Job) -> str:
-    """Return how fast a job goes and how long it still takes."""
-    return speed_of(job)
+def speed_label(job: Job) -> str:
+    """Return a job's speed and remaining time."""
+    return job_speed_label(job)
 
 
 @register.filter
 def until(moment: datetime | None) -> str:
-    """Return ``in 2 d 4 h``, ``in 5 h 10 min`` or ``in 3 min``; ``any moment`` when the time is over."""
+    """Return ``in 2 d 4 h``, ``in 5 h 10 min`` or ``in 3 min``; ``any moment`` after that time."""
     if moment is None:
         return "never"
     left = int((moment - timezone.now()).total_seconds())
@@ -306,7 +306,7 @@ def until(moment: datetime | None) -> str:
 
 @register.filter
 def when(moment: datetime | None) -> str:
-    """Return ``20 Nov 16:42`` (UTC), with the year when it is not this one."""
+    """Return ``20 Nov 16:42`` (UTC), with the year if it is not the current one."""
     if moment is None:
         return "–"
     year = "" if moment.year == timezone.now().year else f" {moment.year}"

@@ -1,4 +1,4 @@
-"""Tell the browser of all JavaScript modules of a page at once, so that it need not find them one after the other."""
+"""Preload links for all JavaScript modules of a page, so that the browser fetches them in parallel."""
 
 import posixpath
 import re
@@ -19,15 +19,15 @@ _IMPORT = re.compile(r"""^(?:import|export)\s(?:[^'"]*?\sfrom\s*)?['"](\.{1,2}/[
 
 @register.simple_tag
 def module_preloads(entry: str) -> SafeString:
-    """Return a modulepreload link for the module and for everything it imports; nothing if there is no such file."""
-    names = _graph.__wrapped__(entry) if settings.DEBUG else _graph(entry)
+    """Return modulepreload links for the module and all its imports; empty if the file does not exist."""
+    names = _module_graph.__wrapped__(entry) if settings.DEBUG else _module_graph(entry)
     links = ((static(name),) for name in names)
     return format_html_join("\n  ", '<link rel="modulepreload" href="{}">', links)
 
 
 @cache
-def _graph(entry: str) -> tuple[str, ...]:
-    """Return the static names of the module and of what it imports, each once, the nearest first."""
+def _module_graph(entry: str) -> tuple[str, ...]:
+    """Return the static names of the module and its imports, breadth first, without duplicates."""
     found: dict[str, None] = {}
     waiting = [entry]
     while waiting:

@@ -1,26 +1,26 @@
-"""Money in templates: integer cents in, words out."""
+"""Filters that format integer cents."""
 
 from django import template
 
 from hits.domain.money.usd import format_dollars, format_usd
 
 register = template.Library()
-NONE = "–"
+NO_AMOUNT = "–"
 
 
 @register.filter
 def usd(cents: int | None) -> str:
-    """Return ``$1.10`` for 110 cents; a dash when there is no amount."""
-    return NONE if cents is None else format_dollars(int(cents))
+    """Return ``$1.10`` for 110 cents; a dash without an amount."""
+    return NO_AMOUNT if cents is None else format_dollars(int(cents))
 
 
 @register.filter
 def usd_bare(cents: int | None) -> str:
-    """Return ``1.10`` for 110 cents, for columns whose heading names the unit."""
-    return NONE if cents is None else format_usd(int(cents)).replace("-", "\N{MINUS SIGN}")
+    """Return ``1.10`` for 110 cents, for columns with the unit in their heading."""
+    return NO_AMOUNT if cents is None else format_usd(int(cents)).replace("-", "\N{MINUS SIGN}")
 
 
 @register.filter
-def times(amount: int, count: int) -> int:
-    """Return ``amount`` × ``count``, both whole numbers."""
+def multiply(amount: int, count: int) -> int:
+    """Return ``amount`` × ``count`` as integers."""
     return int(amount) * int(count)

@@ -1,4 +1,4 @@
-"""A photograph with its boxes as one SVG: ``{% photo image groups %}``.
+"""A photo with its boxes as one SVG: ``{% photo image groups %}``.
 
 ``image`` is a ``hits.domain.images.image_facts.ImageFacts``; ``groups`` is a list of
 ``{"index": 1, "boxes": [{"left", "top", "width", "height"}], "label": "…"}`` in image pixels.
@@ -11,19 +11,19 @@ from typing import Any
 
 from django import template
 
-from hits.domain.images.geometry import labels
+from hits.domain.images.geometry import box_labels
 from hits.domain.images.image_facts import ImageFacts
 
 register = template.Library()
 
-COLOURS = 5
-SHOWN_WIDTH = 660  # CSS pixels: about how wide a photo stands on the review desk
-TAB = 24  # CSS pixels that a number tab takes
+COLOUR_COUNT = 5
+SHOWN_WIDTH = 660  # CSS pixels: the approximate width of a photo on the review page
+TAB_SIZE = 24  # CSS pixels: the height of a number tab
 
 
 @dataclass(frozen=True, slots=True)
-class Tab:
-    """A box as the template draws it. ``path``, ``x`` and ``y`` are CSS pixels from the box's corner."""
+class BoxTab:
+    """A box for the template. ``path``, ``x`` and ``y`` are CSS pixels from the box's corner."""
 
     colour: int
     index: int
@@ -41,17 +41,17 @@ def photo(image: ImageFacts, groups: Iterable[Mapping[str, Any]] = ()) -> dict[s
     tabs = [
         _tab(image, group, box, label)
         for group in groups
-        for box, label in zip(group["boxes"], labels(len(group["boxes"]), group["index"]), strict=True)
+        for box, label in zip(group["boxes"], box_labels(len(group["boxes"]), group["index"]), strict=True)
     ]
-    # Painted from large to small, so that a box inside another one can be pointed at.
+    # Drawn from large to small, so that a box inside another one receives the pointer.
     tabs.sort(key=lambda tab: -tab.box["width"] * tab.box["height"])
     return {"image": image, "tabs": tabs}
 
 
-def _tab(image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], label: str) -> Tab:
+def _tab(image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], label: str) -> BoxTab:
     k = max(image.width, 1) / SHOWN_WIDTH
     width = 22 if len(label) == 1 else 14 + 9 * len(label)
-    small = box["width"] < (width + 18) * k or box["height"] < 2 * TAB * k
+    small = box["width"] < (width + 18) * k or box["height"] < 2 * TAB_SIZE * k
     x = -2 if box["left"] + width * k <= image.width else -width
     y = _tab_top(box, k, small=small)
     index = int(group["index"])
@@ -59,8 +59,8 @@ def _tab(image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], la
         f"{group.get('label') or 'Observation'} {label}: "
         f"{box['left']}, {box['top']}, {box['width']} by {box['height']} pixels"
     )
-    return Tab(
-        colour=(index - 1) % COLOURS + 1,
+    return BoxTab(
+        colour=(index - 1) % COLOUR_COUNT + 1,
         index=index,
         box=box,
         label=label,
@@ -72,9 +72,9 @@ def _tab(image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], la
 
 
 def _tab_top(box: Mapping[str, int], k: float, *, small: bool) -> int:
-    """Astride the upper edge of a large box, above a small one, and inside where the photo ends."""
-    if small and box["top"] >= (TAB + 2) * k:
-        return -TAB
+    """Return the tab's y: on the upper edge of a large box, above a small one, inside at the photo's border."""
+    if small and box["top"] >= (TAB_SIZE + 2) * k:
+        return -TAB_SIZE
     if small:
         return round(box["height"] / k) + 2
     return -12 if box["top"] >= 13 * k else -2

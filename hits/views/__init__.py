@@ -1,1 +1,1 @@
-"""Pages. Thin: check the role, read through selectors, call a service, render."""
+"""Pages. Each view checks the role, reads through selectors, calls a service and renders."""

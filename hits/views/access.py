@@ -1,7 +1,7 @@
-"""The door of every console page: which project, and may this person come in.
+"""Access control of every console page.
 
-An outsider gets 404, so that nobody learns which projects exist; a member whose role does not reach
-gets 403 with the reason.
+Users outside a project get 404, so that nobody learns which projects exist. Members with too low a role get 403 with
+the reason.
 """
 
 from collections.abc import Callable
@@ -14,22 +14,24 @@ from django.shortcuts import get_object_or_404
 
 from hits.domain.states import Role
 from hits.models import Batch, Project
-from hits.selectors.roles import reaches, role_of_visitor
+from hits.selectors.roles import is_role_at_least, visitor_role
 
 View = Callable[..., HttpResponseBase]
 
 
 def check_access(request: HttpRequest, project: Project, role: Role) -> None:
-    """Raise Http404 for an outsider (annotators included) and PermissionDenied for too small a role."""
-    mine = role_of_visitor(request, project)
-    if mine is None or mine is Role.ANNOTATOR:
+    """Raise Http404 for users outside the project (workers included) and PermissionDenied for too low a role."""
+    own_role = visitor_role(request, project)
+    if own_role is None or own_role is Role.ANNOTATOR:
         raise Http404("There is no such page.")
-    if not reaches(mine, role):
-        raise PermissionDenied(f"This needs the role {role.value} in {project.name}; yours is {mine.value}.")
+    if not is_role_at_least(own_role, role):
+        raise PermissionDenied(
+            f"This needs the role {role.value} in {project.name}; yours is {own_role.value}."
+        )
 
 
 def project_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
-    """Turn ``view(request, project, …)`` into a view of ``<slug:slug>`` that checks the role first."""
+    """Decorate ``view(request, project, …)`` as a view of ``<slug:slug>`` that checks the role first."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -44,7 +46,7 @@ def project_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
 
 
 def batch_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
-    """Turn ``view(request, batch, …)`` into a view of ``<int:batch_id>`` that checks the role first."""
+    """Decorate ``view(request, batch, …)`` as a view of ``<int:batch_id>`` that checks the role first."""
 
     def decorate(view: View) -> View:
         @wraps(view)

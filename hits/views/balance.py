@@ -1,4 +1,4 @@
-"""The account's balance, asked for at most twice a minute, and never inside a transaction."""
+"""The account's balance, fetched at most twice a minute and never inside a transaction."""
 
 import logging
 
@@ -6,28 +6,28 @@ from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 
 from hits.mturk.boto import marketplace
-from hits.mturk.environments import current
+from hits.mturk.environments import current_environment
 from hits.mturk.port import Balance, MarketplaceError
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 30
+CACHE_SECONDS = 30
 
 
-def balance() -> Balance | None:
-    """Return the balance of the configured marketplace, or ``None`` when it cannot be had now."""
+def account_balance() -> Balance | None:
+    """Return the balance of the configured marketplace, or ``None`` if it is not available."""
     try:
-        key = f"balance:{current().name}"
-        found: Balance | None = cache.get(key)
-        if found is None:
-            found = marketplace().balance()
-            cache.set(key, found, SECONDS)
+        key = f"balance:{current_environment().name}"
+        cached_balance: Balance | None = cache.get(key)
+        if cached_balance is None:
+            cached_balance = marketplace().balance()
+            cache.set(key, cached_balance, CACHE_SECONDS)
     except (MarketplaceError, ImproperlyConfigured) as error:
-        logger.warning("the balance cannot be shown: %s", error)
+        logger.warning("the balance is not available: %s", error)
         return None
-    return found
+    return cached_balance
 
 
 def forget_balance() -> None:
-    """Ask anew next time, because money moved."""
-    cache.delete(f"balance:{current().name}")
+    """Clear the cached balance after a payment."""
+    cache.delete(f"balance:{current_environment().name}")

@@ -1,4 +1,4 @@
-"""What every page shows that asks somebody to promise money: the table, the funds, the caps, the typed sum."""
+"""The context of every page that confirms a cost: cost table, balance, caps and the typed amount."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,11 +7,11 @@ from typing import Any
 from hits.domain.money.costs import CostTable
 from hits.domain.money.usd import format_dollars, format_usd, parse_typed_usd
 from hits.models import Batch, Project
-from hits.mturk.environments import current
-from hits.services.errors import Refused, Unconfirmed
-from hits.services.launching.terms import Terms
+from hits.mturk.environments import current_environment
+from hits.services.errors import ConfirmationRequired, Refused
+from hits.services.launching.terms import LaunchTerms
 from hits.services.money import budget
-from hits.views.balance import balance, forget_balance
+from hits.views.balance import account_balance, forget_balance
 
 
 def cost_context(
@@ -19,62 +19,61 @@ def cost_context(
     project: Project,
     cost: CostTable,
     held_cents: int,
-    most_cents: int,
+    max_cents: int,
     batch: Batch | None = None,
-    own_cap_cents: int | None = None,
+    batch_cap_cents: int | None = None,
 ) -> dict[str, Any]:
-    """Return what ``_cost_table.html``, ``_funds.html`` and ``_typed_cost.html`` show.
+    """Return the context of ``_cost_table.html``, ``_funds.html`` and ``_typed_cost.html``.
 
-    ``held_cents`` leaves the free balance at once, ``most_cents`` is the most that can be spent; ``batch`` is the one
-    that exists already, ``own_cap_cents`` the cap that is wished for a new one. ``shut`` tells that the services
-    would refuse it as things stand.
+    ``held_cents`` is held at once, ``max_cents`` is the maximum cost. ``batch`` is an existing batch,
+    ``batch_cap_cents`` the requested cap of a new one. ``is_blocked``: the services would refuse now.
     """
-    environment = current()
-    funds = balance()
-    short = max(0, held_cents - funds.available_cents) if funds else 0
-    over = _over_a_cap(project, batch, most_cents, own_cap_cents)
+    environment = current_environment()
+    funds = account_balance()
+    shortfall_cents = max(0, held_cents - funds.available_cents) if funds else 0
+    cap_error = _cap_error(project, batch, max_cents, batch_cap_cents)
     return {
         "cost": cost,
         "environment": environment,
-        "confirmation": budget.confirmation_of(
-            project=project, environment=environment, most_cents=most_cents
+        "confirmation": budget.required_confirmation(
+            project=project, environment=environment, max_cents=max_cents
         ),
         "balance": funds,
-        "short": short,
-        "over_cap": over,
-        "shut": bool(short or over),
+        "shortfall_cents": shortfall_cents,
+        "over_cap": cap_error,
+        "is_blocked": bool(shortfall_cents or cap_error),
     }
 
 
 def refusal_context(data: Mapping[str, Any], error: Refused) -> dict[str, Any]:
-    """Return what a confirming page shows after a refusal: a typed sum's at its field, with what was typed there."""
+    """Return the context of a confirmation page after a refusal, with the typed amount and its error."""
     typed = str(data.get("typed_cost", "")).strip()
-    if isinstance(error, Unconfirmed):
-        return {"typed": typed, "typed_error": _about_typed(typed, error.cents)}
+    if isinstance(error, ConfirmationRequired):
+        return {"typed": typed, "typed_error": _typed_cost_error(typed, error.cents)}
     return {"typed": typed, "refused": str(error).rstrip(".")}
 
 
-def _about_typed(typed: str, asked_cents: int) -> str:
-    wanted = f"type the most that this can cost, {format_usd(asked_cents)}."
+def _typed_cost_error(typed: str, max_cents: int) -> str:
+    request_message = f"type the maximum cost, {format_usd(max_cents)}."
     if not typed:
-        return f"Nothing was typed; {wanted}"
+        return f"Nothing was typed; {request_message}"
     try:
-        return f"{format_dollars(parse_typed_usd(typed))} is another sum; {wanted}"
+        return f"{format_dollars(parse_typed_usd(typed))} is another sum; {request_message}"
     except ValueError:
-        return f"“{typed}” is no sum in US dollars; {wanted}"
+        return f"“{typed}” is no sum in US dollars; {request_message}"
 
 
-def with_funds(terms: Terms) -> Terms:
-    """Return the terms with what the account holds this very moment, so that the launch can refuse a cent short."""
+def add_available_funds(terms: LaunchTerms) -> LaunchTerms:
+    """Return the terms with the current balance, so that the launch can refuse an insufficient one."""
     forget_balance()
-    funds = balance()
+    funds = account_balance()
     return replace(terms, available_cents=funds.available_cents if funds else None)
 
 
-def _over_a_cap(project: Project, batch: Batch | None, most_cents: int, own_cap_cents: int | None) -> str:
+def _cap_error(project: Project, batch: Batch | None, max_cents: int, batch_cap_cents: int | None) -> str:
     try:
-        budget.check_own_cap(most_cents=most_cents, cap_cents=own_cap_cents)
-        budget.check_plan(project=project, batch=batch, more_cents=most_cents)
+        budget.check_batch_cap(max_cents=max_cents, cap_cents=batch_cap_cents)
+        budget.check_caps(project=project, batch=batch, more_cents=max_cents)
     except Refused as error:
         return str(error).removeprefix("budget: ").removeprefix("budget cap: ")
     return ""

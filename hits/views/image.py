@@ -1,4 +1,4 @@
-"""One photo: its description, and taking it down or putting it back."""
+"""One photo: edit its description, take it down, put it back."""
 
 from typing import Any
 
@@ -11,46 +11,52 @@ from hits.forms.images import ImageForm
 from hits.models import Image, Project
 from hits.mturk.boto import marketplace
 from hits.selectors.images.images import image_url
-from hits.selectors.take_down import changes_of, consequences
+from hits.selectors.take_down import count_take_down, image_events
 from hits.services.errors import Refused
 from hits.services.images import import_image, take_down
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
-CHANGES_SHOWN = 20
+MAX_CHANGES_SHOWN = 20
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def project_image(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
-    """Show a photo; a POST changes what is said about it."""
+    """Show a photo; a POST changes its description."""
     image = get_object_or_404(Image, pk=image_id, project=project)
     form = ImageForm(request.POST or None, initial=ImageForm.values_of(image))
     if request.method == "POST" and form.is_valid():
-        changed = import_image.describe_image(image=image, by=person(request), **form.cleaned_data)
+        changed = import_image.update_description(
+            image=image, by=signed_in_user(request), **form.cleaned_data
+        )
         messages.success(request, "Saved." if changed else "Nothing was changed.")
         return redirect("project-image", project.slug, image.pk)
-    return _page(request, image, form, status=400 if form.errors else 200)
+    return _render_page(request, image, form, status=400 if form.errors else 200)
 
 
 @require_POST
 @project_page()
 def image_take_down(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
-    """Take a photo down, and write to those who have it in hand."""
+    """Take a photo down and notify the workers who have it open."""
     image = get_object_or_404(Image, pk=image_id, project=project)
     try:
-        ended = take_down.take_down(image=image, reason=request.POST.get("reason", ""), by=person(request))
+        ended = take_down.take_down_image(
+            image=image, reason=request.POST.get("reason", ""), by=signed_in_user(request)
+        )
     except Refused as error:
         messages.error(request, f"Not taken down: {error}.")
     else:
-        written = take_down.tell_workers(image=image, marketplace=marketplace())
-        told = (
-            f" {written} worker{'' if written == 1 else 's'} who had it in hand got a message."
-            if written
+        notified = take_down.notify_workers(image=image, marketplace=marketplace())
+        notified_message = (
+            f" {notified} worker{'' if notified == 1 else 's'} with an open task got a message."
+            if notified
             else ""
         )
-        tasks = f" {ended} open task{'' if ended == 1 else 's'} will end within a minute." if ended else ""
-        messages.success(request, f"{image.name} is taken down.{tasks}{told}")
+        tasks_message = (
+            f" {ended} open task{'' if ended == 1 else 's'} will end within a minute." if ended else ""
+        )
+        messages.success(request, f"{image.name} is taken down.{tasks_message}{notified_message}")
     return redirect("project-image", project.slug, image.pk)
 
 
@@ -60,7 +66,9 @@ def image_put_back(request: HttpRequest, project: Project, image_id: int) -> Htt
     """Put a photo back."""
     image = get_object_or_404(Image, pk=image_id, project=project)
     try:
-        take_down.put_back(image=image, reason=request.POST.get("reason", ""), by=person(request))
+        take_down.put_back_image(
+            image=image, reason=request.POST.get("reason", ""), by=signed_in_user(request)
+        )
     except Refused as error:
         messages.error(request, f"Not put back: {error}.")
     else:
@@ -70,15 +78,15 @@ def image_put_back(request: HttpRequest, project: Project, image_id: int) -> Htt
     return redirect("project-image", project.slug, image.pk)
 
 
-def _page(request: HttpRequest, image: Image, form: ImageForm, status: int) -> HttpResponse:
+def _render_page(request: HttpRequest, image: Image, form: ImageForm, status: int) -> HttpResponse:
     context: dict[str, Any] = {
         "project": image.project,
         "section": "images",
         "image": image,
         "url": image_url(image),
         "form": form,
-        "found": consequences(image),
-        "changes": changes_of(image)[:CHANGES_SHOWN],
-        "longest_reason": take_down.LONGEST_REASON,
+        "counts": count_take_down(image),
+        "changes": image_events(image)[:MAX_CHANGES_SHOWN],
+        "max_reason_length": take_down.MAX_REASON_LENGTH,
     }
     return render(request, "hits/images/image.html", context, status=status)

@@ -1,4 +1,4 @@
-"""Where a marketplace tells us that something happened. Public: the address itself is the secret."""
+"""The endpoint for a marketplace's notifications. Public: the address itself is the secret."""
 
 import hmac
 
@@ -18,25 +18,25 @@ from hits.services.collecting import notifications
 @login_not_required
 @require_POST
 def notification(request: HttpRequest, key: str) -> HttpResponse:
-    """Take in one notification. 200 also for a double, so that the sender stops; 400 for what is none."""
-    environment = environments.current().name
-    if not hmac.compare_digest(key.encode(), notifications.key_of(environment).encode()):
+    """Receive one notification. A duplicate gets 200 so that the sender stops; an invalid one gets 400."""
+    environment = environments.current_environment().name
+    if not hmac.compare_digest(key.encode(), notifications.notification_key(environment).encode()):
         raise Http404("There is no such page.")
     try:
         body = request.body
     except RequestDataTooBig:
-        return _plain(413, f"A notification has at most {MAX_BYTES} bytes.")
+        return _text_response(413, f"A notification has at most {MAX_BYTES} bytes.")
     except RawPostDataException:
-        return _plain(400, "Send JSON, or a form that is not multipart.")
+        return _text_response(400, "Send JSON, or a form that is not multipart.")
     if len(body) > MAX_BYTES:
-        return _plain(413, f"A notification has at most {MAX_BYTES} bytes.")
+        return _text_response(413, f"A notification has at most {MAX_BYTES} bytes.")
     try:
         document = parse_notification(body, request.content_type or "")
     except EventError as error:
-        return _plain(400, f"This is no notification: {error}.")
-    notifications.receive(environment=environment, document=document)
+        return _text_response(400, f"This is no notification: {error}.")
+    notifications.store_notification(environment=environment, document=document)
     return HttpResponse(status=200)
 
 
-def _plain(status: int, sentence: str) -> HttpResponse:
-    return HttpResponse(sentence, status=status, content_type="text/plain; charset=utf-8")
+def _text_response(status: int, message: str) -> HttpResponse:
+    return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")

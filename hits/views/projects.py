@@ -1,4 +1,4 @@
-"""Projects, their people, the text that workers agree to, and what was done."""
+"""Projects, their members, consent texts and history."""
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
@@ -13,47 +13,49 @@ from hits.forms import ConsentForm, MemberForm, ProjectForm
 from hits.markdown import to_html
 from hits.models import Project
 from hits.selectors import console, people
-from hits.selectors.roles import projects_of, visitor_may
+from hits.selectors.roles import user_projects, visitor_has_role
 from hits.services import projects as services
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
 PER_PAGE = 100
 
 
 @require_safe
 def project_list(request: HttpRequest) -> HttpResponse:
-    """List the projects that somebody may work on."""
-    mine = projects_of(request.user)
+    """List the projects of the user."""
+    mine = user_projects(request.user)
     if not (mine.exists() or request.user.is_superuser):
         return redirect("marketplace:work")
-    return render(request, "hits/projects/projects.html", {"lines": console.project_lines(mine)})
+    return render(request, "hits/projects/projects.html", {"rows": console.project_rows(mine)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_new(request: HttpRequest) -> HttpResponse:
-    """Make a project; the people who run the server do."""
+    """Create a project; only superusers can."""
     if not request.user.is_superuser:
-        raise PermissionDenied("New projects are made by whoever runs this server.")
+        raise PermissionDenied("Only server administrators can create projects.")
     form = ProjectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            project = services.create_project(by=person(request), **form.cleaned_data)
+            project = services.create_project(by=signed_in_user(request), **form.cleaned_data)
         except Refused as error:
             field, _, reason = str(error).partition(": ")
             form.add_error(field.replace(" ", "_"), reason.capitalize() + ".")
         else:
             messages.success(request, "Project created. Next: add photos.")
             return redirect("project-images", project.slug)
-    return render(request, "hits/projects/project_new.html", {"form": form}, status=400 if form.errors else 200)
+    return render(
+        request, "hits/projects/project_new.html", {"form": form}, status=400 if form.errors else 200
+    )
 
 
 @require_safe
 @project_page()
 def project_people(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the members and their roles; workers have a list of their own."""
-    return _people(request, project, MemberForm())
+    """Show the members and their roles; workers have a separate list."""
+    return _render_people(request, project, MemberForm())
 
 
 @require_POST
@@ -62,13 +64,13 @@ def member_add(request: HttpRequest, project: Project) -> HttpResponse:
     """Add a member by user name."""
     form = MemberForm(request.POST)
     if not form.is_valid():
-        return _people(request, project, form, status=400)
+        return _render_people(request, project, form, status=400)
     role = Role(form.cleaned_data["role"])
     try:
-        services.set_role(project=project, user=form.user, role=role, by=person(request))
+        services.set_role(project=project, user=form.user, role=role, by=signed_in_user(request))
     except Refused as error:
         form.add_error("username", str(error))
-        return _people(request, project, form, status=400)
+        return _render_people(request, project, form, status=400)
     messages.success(request, f"{form.user} is now {role.value} of {project.name}.")
     return redirect("project-people", project.slug)
 
@@ -80,7 +82,7 @@ def member_role(request: HttpRequest, project: Project, user_id: int) -> HttpRes
     user = get_object_or_404(get_user_model(), pk=user_id, memberships__project=project)
     try:
         role = Role(request.POST.get("role", ""))
-        services.set_role(project=project, user=user, role=role, by=person(request))
+        services.set_role(project=project, user=user, role=role, by=signed_in_user(request))
     except ValueError:
         messages.error(request, "Choose researcher or admin.")
     except Refused as error:
@@ -90,14 +92,16 @@ def member_role(request: HttpRequest, project: Project, user_id: int) -> HttpRes
     return redirect("project-people", project.slug)
 
 
-def _people(request: HttpRequest, project: Project, form: MemberForm, status: int = 200) -> HttpResponse:
+def _render_people(
+    request: HttpRequest, project: Project, form: MemberForm, status: int = 200
+) -> HttpResponse:
     context = {
         "project": project,
         "section": "people",
         "tab": "members",
-        "members": people.members(project),
+        "members": people.project_members(project),
         "form": form,
-        "admin": visitor_may(request, project, Role.ADMIN),
+        "admin": visitor_has_role(request, project, Role.ADMIN),
     }
     return render(request, "hits/people/people.html", context, status=status)
 
@@ -105,19 +109,19 @@ def _people(request: HttpRequest, project: Project, form: MemberForm, status: in
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def project_consent(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show what workers agree to; admins publish a new version."""
-    admin = visitor_may(request, project, Role.ADMIN)
+    """Show the consent text; admins publish a new version."""
+    admin = visitor_has_role(request, project, Role.ADMIN)
     if request.method == "POST" and not admin:
-        raise PermissionDenied("Only an admin of the project publishes a new text.")
+        raise PermissionDenied("Only a project admin can publish a consent text.")
     versions = people.consent_texts(project)
     current = versions[0][0] if versions else None
     form = ConsentForm(request.POST or None, initial={"body": current.body if current else ""})
     if request.method == "POST" and form.is_valid():
         if current is not None and form.cleaned_data["body"].strip() == current.body.strip():
-            form.add_error("body", "This is the present text word for word; nothing to publish.")
+            form.add_error("body", "This text is identical to the current version.")
         else:
             text = services.publish_consent(
-                project=project, body=form.cleaned_data["body"], by=person(request)
+                project=project, body=form.cleaned_data["body"], by=signed_in_user(request)
             )
             messages.success(
                 request, f"Version {text.version} is published. Workers agree before their next task."
@@ -139,7 +143,7 @@ def project_consent(request: HttpRequest, project: Project) -> HttpResponse:
 @require_safe
 @project_page(Role.ADMIN)
 def project_history(request: HttpRequest, project: Project) -> HttpResponse:
-    """List who did what."""
-    page = Paginator(console.events(project), PER_PAGE).get_page(request.GET.get("page"))
+    """List the project's audit events."""
+    page = Paginator(console.project_events(project), PER_PAGE).get_page(request.GET.get("page"))
     context = {"project": project, "section": "people", "tab": "history", "page": page, "admin": True}
     return render(request, "hits/people/history.html", context)

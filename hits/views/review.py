@@ -1,4 +1,4 @@
-"""The review desk: queue left, evidence in the middle, decision right."""
+"""The review queue: queue on the left, evidence in the middle, decision on the right."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits import registry
-from hits.domain.answers.text import row_number
-from hits.domain.money.pay import Payout, payout
+from hits.domain.answers.text import parse_row_number
+from hits.domain.money.pay import ApprovalCost, approval_cost
 from hits.domain.money.usd import format_dollars
 from hits.domain.states import AssignmentStatus, Role, Verdict
 from hits.models import Assignment, Batch, Decision, Project
@@ -21,37 +21,37 @@ from hits.services.errors import Refused
 from hits.services.reviewing import review as services
 from hits.views.access import batch_page, check_access, project_page
 from hits.views.balance import forget_balance
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
 
 @require_safe
 @project_page()
 def project_review(request: HttpRequest, project: Project) -> HttpResponse:
-    """Review whatever waits in a project."""
-    return _desk(request, project, project)
+    """Review the waiting submissions of a project."""
+    return _render_queue(request, project, project)
 
 
 @require_safe
 @batch_page()
 def batch_review(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Review what waits in one batch."""
-    return _desk(request, batch.project, batch)
+    """Review the waiting submissions of a batch."""
+    return _render_queue(request, batch.project, batch)
 
 
 @require_safe
 def assignment_detail(request: HttpRequest, assignment_id: int) -> HttpResponse:
     """Show one assignment, decided or not."""
-    found = review.look(assignment_id)
+    found = review.load_review(assignment_id)
     if found is None:
         raise Http404("There is no such page.")
     project = found.batch.project
     check_access(request, project, Role.RESEARCHER)
-    context = {"project": project, "section": "review", "batch": found.batch} | _evidence(found)
+    context = {"project": project, "section": "review", "batch": found.batch} | _evidence_context(found)
     return render(request, "hits/review/assignment.html", context)
 
 
-def _desk(request: HttpRequest, project: Project, scope: Project | Batch) -> HttpResponse:
-    queue = review.queue_at(scope, row_number(request.GET.get("at", "")))
+def _render_queue(request: HttpRequest, project: Project, scope: Project | Batch) -> HttpResponse:
+    queue = review.queue_window(scope, parse_row_number(request.GET.get("at", "")))
     batch = scope if isinstance(scope, Batch) else None
     context: dict[str, Any] = {
         "project": project,
@@ -59,41 +59,41 @@ def _desk(request: HttpRequest, project: Project, scope: Project | Batch) -> Htt
         "batch": batch,
         "scope": "batch" if batch else "project",
         "queue": queue,
-        "desk_url": reverse("batch-review", args=[batch.pk])
+        "queue_url": reverse("batch-review", args=[batch.pk])
         if batch
         else reverse("project-review", args=[project.slug]),
     }
     found = next((row for row in queue.shown if row.assignment.pk == queue.current_id), None)
     if found is not None:
-        context |= _evidence(found)
+        context |= _evidence_context(found)
     return render(request, "hits/review/review.html", context)
 
 
-def _evidence(found: review.Looked) -> dict[str, Any]:
+def _evidence_context(found: review.AssignmentReview) -> dict[str, Any]:
     batch = found.batch
-    kind = registry.get(batch.kind)
+    kind = registry.get_kind(batch.kind)
     return {
-        "look": found,
+        "review": found,
         "kind": kind,
         "unit": found.unit,
         "answer": found.answer,
         "images": found.images,
         "marks": found.marks,
-        "unit_lines": found.unit_lines,
-        "lines": found.lines,
+        "unit_rows": found.unit_rows,
+        "answer_rows": found.answer_rows,
         "evidence": found.evidence,
-        "to_look_at": sum(not check.ok for check in found.checks),
+        "failed_check_count": sum(not check.ok for check in found.checks),
         "payout": _payout(found),
         "fees": batch.fees,
-        "record": people.record_of(found.assignment.worker, batch.project),
-        "open_here": found.assignment.status == AssignmentStatus.SUBMITTED and found.taken_up is None,
+        "worker_summary": people.worker_summary(found.assignment.worker, batch.project),
+        "open_here": found.assignment.status == AssignmentStatus.SUBMITTED and found.current_decision is None,
         "may_override": found.assignment.status == AssignmentStatus.REJECTED,
-        "no_override": services.no_override(found.assignment),
+        "no_override": services.override_refusal(found.assignment),
     }
 
 
-def _payout(found: review.Looked) -> Payout:
-    return payout(
+def _payout(found: review.AssignmentReview) -> ApprovalCost:
+    return approval_cost(
         reward_cents=found.batch.reward_cents,
         bonus_each_cents=found.batch.bonus_cents,
         items=found.bonus_items,
@@ -104,18 +104,21 @@ def _payout(found: review.Looked) -> Payout:
 
 @require_POST
 def decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
-    """Write a verdict down, carry it out, and go on to the next."""
-    row = _assignment(request, assignment_id)
+    """Store a verdict, carry it out, and redirect to the next submission."""
+    row = _get_assignment(request, assignment_id)
     batch = row.hit.unit.batch
     try:
         verdict = Verdict(request.POST.get("verdict", ""))
     except ValueError:
         messages.error(request, "Choose to approve or to reject.")
         return redirect("assignment-detail", row.pk)
-    following = _following(request, row, batch)
+    following = _next_url(request, row, batch)
     try:
-        decision = services.decide(
-            assignment=row, verdict=verdict, by=person(request), feedback=request.POST.get("feedback", "")
+        decision = services.decide_assignment(
+            assignment=row,
+            verdict=verdict,
+            by=signed_in_user(request),
+            feedback=request.POST.get("feedback", ""),
         )
     except Refused as error:
         messages.error(request, f"Not decided: {error}")
@@ -126,11 +129,11 @@ def decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
 
 @require_POST
 def override(request: HttpRequest, assignment_id: int) -> HttpResponse:
-    """Approve what was rejected, and pay it."""
-    row = _assignment(request, assignment_id)
+    """Approve and pay a rejected submission."""
+    row = _get_assignment(request, assignment_id)
     try:
-        decision = services.override(
-            assignment=row, by=person(request), feedback=request.POST.get("feedback", "")
+        decision = services.override_rejection(
+            assignment=row, by=signed_in_user(request), feedback=request.POST.get("feedback", "")
         )
     except Refused as error:
         messages.error(request, f"Not overridden: {error}")
@@ -140,14 +143,14 @@ def override(request: HttpRequest, assignment_id: int) -> HttpResponse:
 
 
 @require_POST
-def pay_again(request: HttpRequest, assignment_id: int) -> HttpResponse:
-    """Repeat what the marketplace refused, after its cause was mended."""
-    row = _assignment(request, assignment_id)
+def retry_payment(request: HttpRequest, assignment_id: int) -> HttpResponse:
+    """Retry a payment that the marketplace refused, after its cause was fixed."""
+    row = _get_assignment(request, assignment_id)
     decision = row.decisions.order_by("-pk").first()
     try:
         if decision is None:
-            raise Refused("Nothing is decided here yet, so there is nothing to repeat.")
-        lifecycle.retry_refused(decision=decision, by=person(request))
+            raise Refused("This submission is not decided, so there is no payment to retry.")
+        lifecycle.retry_refused_calls(decision=decision, by=signed_in_user(request))
     except Refused as error:
         messages.warning(request, str(error))
     else:
@@ -155,7 +158,7 @@ def pay_again(request: HttpRequest, assignment_id: int) -> HttpResponse:
     return redirect("batch-detail", row.hit.unit.batch_id)
 
 
-def _assignment(request: HttpRequest, assignment_id: int) -> Assignment:
+def _get_assignment(request: HttpRequest, assignment_id: int) -> Assignment:
     row = review.assignment_by_id(assignment_id)
     if row is None:
         raise Http404("There is no such page.")
@@ -163,25 +166,25 @@ def _assignment(request: HttpRequest, assignment_id: int) -> Assignment:
     return row
 
 
-def _following(request: HttpRequest, row: Assignment, batch: Batch) -> str:
-    """Return where to go after the decision: the next in the queue that the reviewer came from."""
+def _next_url(request: HttpRequest, row: Assignment, batch: Batch) -> str:
+    """Return the URL after the decision: the next submission of the reviewer's queue."""
     scope: Project | Batch = batch.project if request.POST.get("scope") == "project" else batch
     name, key = ("batch-review", batch.pk) if scope is batch else ("project-review", batch.project.slug)
     if request.POST.get("scope") not in {"project", "batch"}:
         return reverse("assignment-detail", args=[row.pk])
-    following = review.queue_at(scope, row.pk).next_id
+    following = review.queue_window(scope, row.pk).next_id
     url = reverse(name, args=[key])
     return f"{url}?at={following}" if following else url
 
 
 def _settle(request: HttpRequest, decision: Decision) -> None:
-    """Carry a decision out now; what fails is said, stays written down, and is repeated."""
+    """Carry a decision out now; a failed call is reported, stored and retried."""
     name = f"Submission {decision.assignment_id}"
     done = "approved" if decision.verdict == Verdict.APPROVE else "rejected"
     try:
-        services.settle(decision=decision, marketplace=marketplace())
+        services.settle_decision(decision=decision, marketplace=marketplace())
     except Refused as error:
-        messages.warning(request, f"{name} is {done}, and carrying it out is outstanding: {error}")
+        messages.warning(request, f"{name} is {done}, but the decision is not carried out yet: {error}")
         return
     forget_balance()
     paid = sum(call.amount_cents + call.fee_cents for call in decision.calls.all())

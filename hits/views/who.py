@@ -1,10 +1,10 @@
-"""Who is asking."""
+"""The signed-in user of a request."""
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest
 
 
-def person(request: HttpRequest) -> AbstractBaseUser:
-    """Return the signed-in user; only for views behind the sign-in, which all but a listed few are."""
+def signed_in_user(request: HttpRequest) -> AbstractBaseUser:
+    """Return the signed-in user; only for views that require a sign-in."""
     assert request.user.is_authenticated
     return request.user

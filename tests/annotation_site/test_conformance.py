@@ -58,10 +58,10 @@ def test_a_rule_that_names_what_its_tests_do_not_call_is_told() -> None:
     names = conformance.operation_names()
     every = conformance.Rule("every", "M", " ".join(names))
     calls = {"every": answered(*names) - {("GetFileUploadURL", True)}}  # which is refused whatever is asked
-    assert conformance.uncalled([every], calls) == []
+    assert conformance.find_uncalled([every], calls) == []
     boast = conformance.Rule("boast", "M", "GetHIT shows what CreateHIT made.")
     calls["boast"] = answered("CreateHIT", "ListHITs")
-    assert conformance.uncalled([every, boast], calls) == [
+    assert conformance.find_uncalled([every, boast], calls) == [
         "rule boast names GetHIT, and its tests never call it"
     ]
 
@@ -70,7 +70,9 @@ def test_an_operation_that_is_only_ever_refused_is_told() -> None:
     names = conformance.operation_names()
     every = conformance.Rule("every", "M", " ".join(names))
     calls = {"every": answered(*names) - {("ListReviewableHITs", True)}}
-    assert conformance.uncalled([every], calls) == ["no rule's tests get an answer of ListReviewableHITs"]
+    assert conformance.find_uncalled([every], calls) == [
+        "no rule's tests get an answer of ListReviewableHITs"
+    ]
 
 
 def item(test: str, *marks: pytest.MarkDecorator, file: str = "tests/test_a.py") -> Any:
@@ -88,8 +90,8 @@ def test_one_rule_may_have_several_tests_and_parameters_count_once() -> None:
 @pytest.mark.parametrize(
     ("second", "words"),
     [
-        (pytest.mark.rule("a", source="M", text="Another."), "says two things"),
-        (pytest.mark.rule("a", source="D", text="One."), "says two things"),
+        (pytest.mark.rule("a", source="M", text="Another."), "has two texts or sources"),
+        (pytest.mark.rule("a", source="D", text="One."), "has two texts or sources"),
         (pytest.mark.rule("b", source="guess", text="One."), "is none of"),
         (pytest.mark.rule("b", source="M"), "an id, a source and a text"),
         (pytest.mark.rule("b", source="M", text=""), "an id, a source and a text"),
@@ -115,7 +117,7 @@ def test_calls_are_noted_where_the_marketplace_takes_them(
     near: Any,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dispatch, "_run", dispatch._run)  # which the recorder replaces
+    monkeypatch.setattr(dispatch, "_run_operation", dispatch._run_operation)  # which the recorder replaces
     test = item("test_x", pytest.mark.rule("a", source="M", text="GetHIT shows a HIT."))
     nameless = item("test_y", pytest.mark.rule("b", source="M", text="Names no operation."))
     recorder, items = conformance.Recorder(), [nameless, test]

@@ -144,7 +144,7 @@ def test_the_demo_sets_no_password_beside_real_work(project: Project) -> None:
     assert not project.is_rehearsal
     before = dict(User.objects.values_list("username", "password"))
     with pytest.raises(Refused, match="real work"):
-        demo_users.assemble()
+        demo_users.create_demo_users()
     assert dict(User.objects.values_list("username", "password")) == before
 
 
@@ -152,12 +152,14 @@ def test_the_demo_sets_no_password_beside_real_work(project: Project) -> None:
 def test_the_demo_leaves_a_fresh_installation_s_accounts_alone() -> None:
     User.objects.create_superuser("admin2", password="of somebody")
     with pytest.raises(Refused, match="real work"):
-        demo_users.assemble()
+        demo_users.create_demo_users()
 
 
 @pytest.mark.django_db
 def test_each_played_loop_has_its_own_project() -> None:
-    names = [demo_users.assemble(played=played).project.name for played in (False, True, True, False)]
+    names = [
+        demo_users.create_demo_users(played=played).project.name for played in (False, True, True, False)
+    ]
     assert names == ["Sample photos", "Played loop 1", "Played loop 2", "Sample photos"]
 
 
@@ -166,17 +168,17 @@ def test_a_demo_serves_again_what_somebody_made_in_it_and_changes_no_password(
     settings: Any, tmp_path: Path
 ) -> None:
     settings.VAR_DIR = tmp_path
-    first = demo_users.assemble()
+    first = demo_users.create_demo_users()
     Project.objects.create(name="Mine", slug="mine")
     somebody = User.objects.create_user("somebody", password="their own words")
     rosa = User.objects.get(username="rosa")
     rosa.set_password("another of her own")
     rosa.save()
-    again = demo_users.assemble()
+    again = demo_users.create_demo_users()
     assert [account.username for account in again.accounts] == [a.username for a in first.accounts]
     for before, after in zip(first.accounts, again.accounts, strict=True):
         if before.username == "rosa":
-            assert after.password == demo_users.CHANGED
+            assert after.password == demo_users.CHANGED_PASSWORD
         else:
             assert after.password == before.password
             assert User.objects.get(username=after.username).check_password(after.password)

@@ -115,7 +115,7 @@ def test_of_two_readers_one_has_the_message(queue: SimpleQueue, folder: Path) ->
                 assert _next(other) == {"number": 1}
                 return content
 
-        assert filesystem_queue._take(Slow(message)) is None
+        assert filesystem_queue._pop_message(Slow(message)) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from hits.domain.jobs.queues import EVERY_SECONDS, Queue
+from hits.domain.jobs.queues import INTERVAL_SECONDS, Queue
 from hits.domain.states import HitState, JobState
 from hits.models import Batch, Heartbeat, Hit, Image, Job, Project
 from hits.services.jobs import jobs
@@ -35,7 +35,7 @@ def no_rows() -> Iterator[None]:
 
 def sleeping(seconds: float, *, title: str = "Sleep") -> Job:
     """Queue a heavy job that lasts so long."""
-    return jobs.enqueue(task=SLEEP, title=title, on=Queue.CPU, seconds=seconds)
+    return jobs.enqueue(task=SLEEP, title=title, target_queue=Queue.CPU, seconds=seconds)
 
 
 class Turns:
@@ -69,14 +69,14 @@ class Beats:
 
     def look(self) -> None:
         """Look once."""
-        for name, at in Heartbeat.objects.filter(name__in=EVERY_SECONDS).values_list("name", "at"):
+        for name, at in Heartbeat.objects.filter(name__in=INTERVAL_SECONDS).values_list("name", "at"):
             if at not in self.began[name][-1:]:
                 self.began[name].append(at)
 
     def longest(self, since: datetime, until: datetime) -> dict[str, float]:
         """Return the longest time in seconds for which each task did not begin."""
         found = {}
-        for name, every in EVERY_SECONDS.items():
+        for name, every in INTERVAL_SECONDS.items():
             if (until - since).total_seconds() < 2 * every:
                 continue  # it may not have been due
             times = [since, *(at for at in self.began[name] if since < at < until), until]
@@ -109,7 +109,7 @@ def _house_goes_on(
         # Looked at from the start: the light worker may be done with a batch before the heavy one has begun.
         _wait(lambda: looked() or Job.objects.filter(task=SLEEP, state=JobState.RUNNING).exists())
         # The light worker starts beside the heavy one; what begins only once the long jobs are over is too late.
-        _wait(lambda: looked() or len(beats.began) >= len(EVERY_SECONDS) - 6, seconds=0.7 * heavy)
+        _wait(lambda: looked() or len(beats.began) >= len(INTERVAL_SECONDS) - 6, seconds=0.7 * heavy)
         since = timezone.now()
         while Job.objects.filter(pk__in=[row.pk for row in long]).exclude(state=JobState.DONE).exists():
             looked()
@@ -122,7 +122,7 @@ def _house_goes_on(
         assert not {
             name: seconds
             for name, seconds in longest.items()
-            if seconds > max(2 * EVERY_SECONDS[name], LATEST_SECONDS)
+            if seconds > max(2 * INTERVAL_SECONDS[name], LATEST_SECONDS)
         }
         assert "raised unexpected" not in said.read_text()
         live = Hit.objects.filter(state=HitState.LIVE).count()

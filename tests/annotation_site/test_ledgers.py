@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation_site.ledgers import book_scripts_bonuses, check_books
+from annotation_site.ledgers import compare_ledgers, post_script_bonuses
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import BonusPayment
 from hits.models import Assignment, AuditEvent, Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.payments.models import Entry
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.reconciling import reconcile
 from tests.support import market
 from tests.support.answers import observations
@@ -29,12 +29,14 @@ def batch(project: Project, make_image: Callable[..., Image], settings: Any) -> 
     """Return a batch with one approved piece of work and its bonus, at Amazon's fees."""
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     market.fund()
-    made = published(project, [make_image(1)], terms=Terms(reward_cents=100, bonus_cents=15, opinions=2))
+    made = published(
+        project, [make_image(1)], terms=LaunchTerms(reward_cents=100, bonus_cents=15, redundancy=2)
+    )
     market.work(Hit.objects.get(), market.market_worker("wilma"), observations(5))
     (assignment,) = collected(made)
     approve(assignment)
     assert BonusPayment.objects.exists()
-    assert check_books().agrees
+    assert compare_ledgers().agrees
     return made
 
 
@@ -53,7 +55,7 @@ def script_sends(cents: int, assignment: Assignment) -> BonusPayment:
 def test_the_report_names_bonuses_that_a_script_sent(batch: Batch) -> None:
     assignment = Assignment.objects.get()
     sent = script_sends(50, assignment)
-    (row,) = check_books().as_json()["batches_that_differ"]  # type: ignore[misc]
+    (row,) = compare_ledgers().as_json()["batches_that_differ"]  # type: ignore[misc]
     assert row["scripts_bonuses"] == [
         {
             "bonus": sent.pk,
@@ -74,14 +76,14 @@ def test_the_report_names_bonuses_that_a_script_sent(batch: Batch) -> None:
 
 def test_booking_them_makes_the_books_agree_once_and_for_all(batch: Batch) -> None:
     assignment = Assignment.objects.get()
-    before = ledger.totals(batch=batch)
+    before = ledger.sum_entries(batch=batch)
     for cents in (50, 3):
         script_sends(cents, assignment)
     out = StringIO()
     call_command("check_ledger", "--book-bonuses", "--json", stdout=out, stderr=StringIO())
     assert json.loads(out.getvalue())["agrees"]
-    assert book_scripts_bonuses() == 0
-    after = ledger.totals(batch=batch)
+    assert post_script_bonuses() == 0
+    after = ledger.sum_entries(batch=batch)
     assert (after.bonus - before.bonus, after.fee - before.fee, after.held) == (53, 11, before.held)
     assert AuditEvent.objects.filter(action="reconcile.book_bonus").count() == 2
     assert BonusPayment.objects.count() == 3, "nothing is sent"
@@ -90,16 +92,16 @@ def test_booking_them_makes_the_books_agree_once_and_for_all(batch: Batch) -> No
 def test_a_look_counts_them_where_the_batch_itself_offers_no_bonus(batch: Batch) -> None:
     Batch.objects.filter(pk=batch.pk).update(bonus_cents=0)
     script_sends(50, Assignment.objects.get())
-    book_scripts_bonuses()
+    post_script_bonuses()
     found = reconcile.reconcile_batch(batch=Batch.objects.get(pk=batch.pk), marketplace=marketplace())
     assert found.cents_ours == found.cents_marketplace
 
 
 def test_nothing_is_booked_while_a_bonus_of_ours_differs(batch: Batch) -> None:
     sent = script_sends(50, Assignment.objects.get())
-    ledger.write(entry=Entry.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
-    assert book_scripts_bonuses() == 0
-    (row,) = check_books().batches
+    ledger.write_entry(entry=Entry.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
+    assert post_script_bonuses() == 0
+    (row,) = compare_ledgers().batches
     assert [bonus.bonus for bonus in row.scripts_bonuses] == [sent.pk]
 
 
@@ -113,7 +115,7 @@ def test_a_bonus_for_work_that_was_not_collected_waits_for_the_look(batch: Batch
         reason="Thank you",
         token="script",
     )
-    assert book_scripts_bonuses() == 0
+    assert post_script_bonuses() == 0
     assert len(collected(batch)) == 2
-    assert book_scripts_bonuses() == 1
-    assert check_books().agrees
+    assert post_script_bonuses() == 1
+    assert compare_ledgers().agrees

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
 
 from annotation_site import views
-from annotation_site.limits import SMALL, UPLOADS, limit_of
+from annotation_site.limits import DEFAULT_LIMIT, UPLOAD_LIMITS, request_limit
 from hits.domain.units.unit_files import MAX_BYTES
 from hits.models import Project
 
@@ -36,7 +36,7 @@ def announced(client: Client, path: str, length: int, **more: Any) -> Any:
 @pytest.mark.parametrize("path", ADDRESSES)
 def test_what_is_too_large_is_turned_away_before_a_byte_is_read(path: str) -> None:
     assert announced(Client(), path, 400 * 1024**2).status_code == 413
-    assert announced(Client(), path, SMALL + 1).status_code == 413
+    assert announced(Client(), path, DEFAULT_LIMIT + 1).status_code == 413
 
 
 @pytest.mark.parametrize("length", ["-1", "1e9", "0x10", "٣"])
@@ -55,14 +55,16 @@ def test_files_are_taken_from_who_works_on_a_project_alone(researcher: User, pro
     known.force_login(researcher)
     assert announced(known, path, 101 * 1024**2).status_code == 413
     request = known.get(path).wsgi_request
-    assert limit_of(request) == UPLOADS["project-images"]
+    assert request_limit(request) == UPLOAD_LIMITS["project-images"]
 
 
 def test_a_person_reads_a_page_and_a_program_json() -> None:
-    page = announced(Client(), "/sign-in/", SMALL + 1, HTTP_ACCEPT="text/html")
+    page = announced(Client(), "/sign-in/", DEFAULT_LIMIT + 1, HTTP_ACCEPT="text/html")
     assert "Nothing was sent" in page.content.decode()
     assert "at most 3 MB" in page.content.decode()
-    assert announced(Client(), "/api/jobs/1/", SMALL + 1).json()["error"].startswith("This is too large")
+    assert (
+        announced(Client(), "/api/jobs/1/", DEFAULT_LIMIT + 1).json()["error"].startswith("This is too large")
+    )
 
 
 def test_every_address_that_takes_files_stands_in_the_table() -> None:
@@ -72,8 +74,8 @@ def test_every_address_that_takes_files_stands_in_the_table() -> None:
         for name in resolver.reverse_dict
         if isinstance(name, str)
     }
-    assert set(UPLOADS) <= known
-    assert UPLOADS["units-new"] > MAX_BYTES  # a form stands around the file
+    assert set(UPLOAD_LIMITS) <= known
+    assert UPLOAD_LIMITS["units-new"] > MAX_BYTES  # a form stands around the file
 
 
 def namespaces() -> list[tuple[str, Any]]:
@@ -162,7 +164,7 @@ def test_a_database_that_does_not_answer_ends_in_a_page(
     client.force_login(User.objects.create_user("ann"))
     reply = client.get("/")
     assert (reply.status_code, reply["Retry-After"]) == (503, "10")
-    assert "Not possible at the moment" in reply.content.decode()
+    assert "The server is busy" in reply.content.decode()
 
 
 def test_a_post_after_the_session_ended_comes_back_to_its_page(client: Client, project: Project) -> None:

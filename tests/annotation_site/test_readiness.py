@@ -69,7 +69,7 @@ def no_redis(settings: Any) -> None:
             "LOCATION": "redis://127.0.0.1:1/0",
         }
     }
-    ForgivingRedisCache._is_away = False
+    ForgivingRedisCache._is_down = False
 
 
 def test_a_cache_that_is_away_is_a_miss_and_is_logged_once(
@@ -95,17 +95,17 @@ def test_pages_and_the_task_api_go_on_without_the_cache(no_redis: None, client: 
 
 
 def test_wrong_keys_of_teams_are_counted_without_the_cache(no_redis: None) -> None:
-    for _ in range(entries.WRONG_KEYS):
+    for _ in range(entries.MAX_WRONG_KEYS):
         with pytest.raises(entries.UnknownKey):
-            entries.enter(board=None, key="nope", address="198.51.100.7")
+            entries.authenticate_team(board=None, key="nope", address="198.51.100.7")
     with pytest.raises(entries.LimitReached):
-        entries.enter(board=None, key="nope", address="198.51.100.7")
+        entries.authenticate_team(board=None, key="nope", address="198.51.100.7")
     with pytest.raises(entries.UnknownKey):
-        entries.enter(board=None, key="nope", address="198.51.100.8")
+        entries.authenticate_team(board=None, key="nope", address="198.51.100.8")
     assert "198.51" not in str(list(WrongKey.objects.values_list("address", flat=True)))
     WrongKey.objects.update(at=timezone.now() - timedelta(minutes=16))
     with pytest.raises(entries.UnknownKey):
-        entries.enter(board=None, key="nope", address="198.51.100.7")
+        entries.authenticate_team(board=None, key="nope", address="198.51.100.7")
     assert WrongKey.objects.count() == 1
 
 
@@ -173,19 +173,19 @@ def test_serve_warns_where_others_reach_it_without_a_proxy(
 ) -> None:
     monkeypatch.setenv("BIND", bind)
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if behind else None
-    assert bool(starting.warning_about_reach()) is warns
+    assert bool(starting.exposure_warning()) is warns
 
 
 def test_a_second_server_on_a_folder_is_told_which_process_holds_it(settings: Any, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
-    with starting.held_folder():
+    with starting.lock_data_folder():
         with (
             pytest.raises(
                 CommandError, match=r"process \d+ \(port \d+\) serves this folder already"
             ) as error,
-            starting.held_folder(),
+            starting.lock_data_folder(),
         ):
             pass
         assert error.value.returncode == 2
-    with starting.held_folder():
+    with starting.lock_data_folder():
         pass

@@ -16,7 +16,12 @@ from django.core.management.base import CommandError
 
 from annotation_site import celery as worker_side
 from annotation_site.management.commands import serve
-from annotation_site.management.commands.serve import Restarted, encoder_command, running, wait_for_end
+from annotation_site.management.commands.serve import (
+    SupervisedProcess,
+    encoder_command,
+    run_processes,
+    wait_for_end,
+)
 from hits.domain.states import JobState
 from hits.models import Job
 from hits.services.jobs import jobs
@@ -53,7 +58,7 @@ def _runs(pid: int) -> bool:
 
 def test_a_helper_is_stopped_with_the_service(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    with running([SLEEPS], helpers=[_noted(note)]) as processes:
+    with run_processes([SLEEPS], helpers=[_noted(note)]) as processes:
         assert len(processes) == 1
         _wait(lambda: note.exists() and note.read_text())
         helper = int(note.read_text())
@@ -73,10 +78,10 @@ def test_the_service_goes_on_when_a_helper_ends_and_not_when_a_server_does(tmp_p
         "-c",
         f"import pathlib; pathlib.Path({str(note)!r}).write_text('x'); raise SystemExit(3)",
     ]
-    with running([SLEEPS, SLEEPS], helpers=[FAILS]) as processes:
+    with run_processes([SLEEPS, SLEEPS], helpers=[FAILS]) as processes:
         time.sleep(1.0)
         assert all(process.poll() is None for process in processes)
-    with running([SLEEPS, ends_later], helpers=[helper]) as processes, pytest.raises(CommandError):
+    with run_processes([SLEEPS, ends_later], helpers=[helper]) as processes, pytest.raises(CommandError):
         wait_for_end(processes)
 
 
@@ -95,8 +100,8 @@ class _Clock:
 
 
 @contextmanager
-def _restarted(command: list[str], clock: _Clock) -> Iterator[Restarted]:
-    process = Restarted(command, clock=clock)
+def _restarted(command: list[str], clock: _Clock) -> Iterator[SupervisedProcess]:
+    process = SupervisedProcess(command, clock=clock)
     try:
         yield process
     finally:
@@ -104,12 +109,12 @@ def _restarted(command: list[str], clock: _Clock) -> Iterator[Restarted]:
         process.wait()
 
 
-def _end(process: Restarted) -> None:
+def _end(process: SupervisedProcess) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
 
 
-def _pause(process: Restarted, clock: _Clock) -> int:
+def _pause(process: SupervisedProcess, clock: _Clock) -> int:
     """Let the process's death be noticed, and return after how many seconds it is started again."""
     ended = process.pid
     assert process.poll() is None
@@ -125,11 +130,11 @@ def test_a_worker_that_dies_is_started_again_after_pauses_that_grow(caplog: pyte
     clock = _Clock()
     with _restarted(SLEEPS, clock) as process:
         pauses = []
-        for _ in range(serve.DEATHS - 1):
+        for _ in range(serve.MAX_DEATHS - 1):
             _end(process)
             pauses.append(_pause(process, clock))
         assert pauses == [1, 2, 4, 8, 16]
-        assert "ended by itself by signal 9; it is started again in 16 s" in caplog.text
+        assert "ended by signal 9; it is restarted in 16 s" in caplog.text
 
         _end(process)
         with pytest.raises(CommandError):
@@ -143,10 +148,10 @@ def test_a_worker_that_dies_is_started_again_after_pauses_that_grow(caplog: pyte
 def test_deaths_of_long_ago_do_not_count() -> None:
     clock = _Clock()
     with _restarted(SLEEPS, clock) as process:
-        for _ in range(serve.DEATHS * 2):
+        for _ in range(serve.MAX_DEATHS * 2):
             _end(process)
             assert _pause(process, clock) == 1
-            clock.now += serve.WITHIN_SECONDS
+            clock.now += serve.DEATH_WINDOW_SECONDS
 
 
 def test_a_stop_that_comes_while_a_worker_is_started_again_reaches_that_worker(
@@ -165,7 +170,7 @@ def test_a_stop_that_comes_while_a_worker_is_started_again_reaches_that_worker(
     real = subprocess.Popen
     clock = _Clock()
     monkeypatch.setattr(serve.subprocess, "Popen", popen)
-    with running([], restarted=[SLEEPS]) as [process]:
+    with run_processes([], supervised=[SLEEPS]) as [process]:
         monkeypatch.setattr(process, "_clock", clock)
         _end(process)  # type: ignore[arg-type]
         assert process.poll() is None
@@ -197,10 +202,10 @@ def test_a_worker_whose_beat_died_ends_so_that_both_are_started_again(
 ) -> None:
     """A worker that hangs while it stops is killed; one that is being stopped anyway is left alone."""
     done: list[float] = []
-    monkeypatch.setattr(worker_side, "BEAT_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(worker_side, "BEAT_CHECK_SECONDS", 0.01)
     monkeypatch.setattr(worker_side.os, "kill", lambda pid, number: done.append(number))
     monkeypatch.setattr(worker_side.time, "sleep", done.append)
-    step = worker_side.BeatWatch(None)
+    step = worker_side.BeatMonitor(None)
     if closing:
         step.close(None)
     step.watch(_Beat(looks=3))

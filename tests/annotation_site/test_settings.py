@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from annotation_site import env
 from hits.domain.money.fees import AMAZON_FEES
 from hits.mturk.boto import BotoMarketplace
-from hits.mturk.environments import resolve
+from hits.mturk.environments import resolve_environment
 
 
 def test_a_yes_or_no_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,14 +60,14 @@ def test_a_secret_file_that_is_missing_is_named(tmp_path, monkeypatch: pytest.Mo
 def test_production_needs_its_own_switch(settings) -> None:
     settings.MTURK_LIVE = False
     with pytest.raises(ImproperlyConfigured, match="MTURK_LIVE=1"):
-        resolve("aws-production")
+        resolve_environment("aws-production")
     settings.MTURK_LIVE = True
-    assert resolve("aws-production").is_live
+    assert resolve_environment("aws-production").is_live
 
 
 def test_an_unknown_endpoint_lists_the_known_ones() -> None:
     with pytest.raises(ImproperlyConfigured, match="aws-sandbox"):
-        resolve("amazon")
+        resolve_environment("amazon")
 
 
 @pytest.mark.parametrize(
@@ -88,17 +88,17 @@ def test_an_unknown_endpoint_lists_the_known_ones() -> None:
 def test_amazons_own_address_is_production_under_its_name(settings: Any, word: str) -> None:
     settings.MTURK_LIVE, settings.MARKETPLACE_FEE_SCHEDULE = False, "local"
     with pytest.raises(ImproperlyConfigured, match="MTURK_LIVE=1"):
-        resolve(word)
+        resolve_environment(word)
     settings.MTURK_LIVE = True
-    assert resolve(word) == resolve("aws-production")
-    assert resolve(word).fees == AMAZON_FEES
+    assert resolve_environment(word) == resolve_environment("aws-production")
+    assert resolve_environment(word).fees == AMAZON_FEES
 
 
 @pytest.mark.parametrize("region", ["us-east-1", "US-WEST-2"])
 def test_amazons_own_sandbox_stays_the_sandbox(settings: Any, region: str) -> None:
     settings.MTURK_LIVE = False
-    found = resolve(f"https://mturk-requester-sandbox.{region}.amazonaws.com/")
-    assert found == resolve("aws-sandbox")
+    found = resolve_environment(f"https://mturk-requester-sandbox.{region}.amazonaws.com/")
+    assert found == resolve_environment("aws-sandbox")
     assert not found.is_live
     assert found.fees == AMAZON_FEES
 
@@ -115,7 +115,7 @@ def test_amazons_own_sandbox_stays_the_sandbox(settings: Any, region: str) -> No
 def test_any_other_address_of_amazons_is_refused(settings: Any, word: str) -> None:
     settings.MTURK_LIVE = True
     with pytest.raises(ImproperlyConfigured, match="host name of its own"):
-        resolve(word)
+        resolve_environment(word)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_any_other_address_of_amazons_is_refused(settings: Any, word: str) -> No
 def test_an_address_that_could_be_read_as_another_is_refused(settings: Any, word: str) -> None:
     settings.MTURK_LIVE = True
     with pytest.raises(ImproperlyConfigured, match="use local, aws-sandbox"):
-        resolve(word)
+        resolve_environment(word)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_an_address_that_could_be_read_as_another_is_refused(settings: Any, word
     ],
 )
 def test_this_machine_is_play_money_with_the_platforms_own_keys(settings: Any, word: str) -> None:
-    found = resolve(word)
+    found = resolve_environment(word)
     assert not found.is_live
     assert not found.in_process
     assert _access_key(word) == settings.MTURK_PLATFORM_ACCESS_KEY_ID
@@ -182,11 +182,11 @@ def test_the_platforms_own_keys_go_to_no_other_machine(
 
 
 def test_somebody_elses_service_asks_for_the_typed_cost() -> None:
-    found = resolve("https://mturk-requester.us-east-1.amazonaws.com.crowd.example.org/")
+    found = resolve_environment("https://mturk-requester.us-east-1.amazonaws.com.crowd.example.org/")
     assert found.name.startswith("http:mturk-requester")
     assert found.is_live
 
 
 def _access_key(word: str) -> str:
-    client = BotoMarketplace(resolve(word))._client
+    client = BotoMarketplace(resolve_environment(word))._client
     return str(client._get_credentials().access_key)

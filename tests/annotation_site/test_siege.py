@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from annotation_site.limits import SMALL
+from annotation_site.limits import DEFAULT_LIMIT
 from tests.support import children
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -125,5 +125,5 @@ def test_half_open_requests_and_posts_that_are_too_large_turn_nobody_away(
     with capsys.disabled():
         print(json.dumps(found))  # noqa: T201 - the figures of docs/performance.md
     assert p95 <= most
-    assert largest[0] <= POSTERS * SMALL
-    assert settings.DATA_UPLOAD_MAX_MEMORY_SIZE <= SMALL
+    assert largest[0] <= POSTERS * DEFAULT_LIMIT
+    assert settings.DATA_UPLOAD_MAX_MEMORY_SIZE <= DEFAULT_LIMIT

@@ -51,26 +51,26 @@ def test_nobody_locks_an_account_from_other_addresses(ann: User, attempt: Any) -
     assert attempt("ann", PASSWORD, "10.0.0.9", ticket=ticket).status_code == 429, "not waited yet"
     for n in range(24, 40):  # the attack goes on meanwhile, and cannot push the wait on
         attempt("ann", "wrong", f"10.0.1.{n}")
-    sign_in._waited, real = (
+    sign_in._ticket_age, real = (
         (lambda ticket, name: 61.0 if real(ticket, name) is not None else None),
-        sign_in._waited,
+        sign_in._ticket_age,
     )
     try:
         assert attempt("ann", PASSWORD, "10.0.0.9", ticket=ticket).status_code == 302
         assert attempt("ann", PASSWORD, "10.0.0.9", ticket=ticket[:-1]).status_code == 429
         assert attempt("bob", PASSWORD, "10.0.0.9", ticket=ticket).status_code == 200, "bob has no such brake"
     finally:
-        sign_in._waited = real
+        sign_in._ticket_age = real
 
 
 def test_a_ticket_tells_how_long_ago_it_was_given(ann: User, time_machine: Any) -> None:
     time_machine.move_to(timezone.now())
-    ticket = sign_in._TICKET.sign("ann")
+    ticket = sign_in._TICKET_SIGNER.sign("ann")
     time_machine.shift(7)
-    assert 6.5 <= sign_in._waited(ticket, "ann") <= 8  # type: ignore[operator]
-    assert sign_in._waited(ticket, "bob") is None
+    assert 6.5 <= sign_in._ticket_age(ticket, "ann") <= 8  # type: ignore[operator]
+    assert sign_in._ticket_age(ticket, "bob") is None
     time_machine.shift(1000)
-    assert sign_in._waited(ticket, "ann") is None
+    assert sign_in._ticket_age(ticket, "ann") is None
 
 
 def test_an_address_that_tries_many_names_is_paused_whatever_the_names(ann: User, attempt: Any) -> None:

@@ -10,9 +10,9 @@ import pytest
 from django.conf import settings
 from django.utils import translation
 
-from hits.marketplace.views.sentences import SENTENCES as MARKETPLACE
+from hits.marketplace.views.sentences import MESSAGES as MARKETPLACE
 from hits.views.task_pages import language
-from hits.views.task_pages.sentences import SENTENCES
+from hits.views.task_pages.sentences import WORKER_MESSAGES
 from tests.support import messages
 from tests.support.messages import ROOT, Entry
 
@@ -126,7 +126,7 @@ def test_each_listed_sentence_is_still_said_somewhere() -> None:
         said |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     # Ages are made from their bands.
     made = {band.replace("-", " to ") for band in said if re.fullmatch(r"\d\d-\d\d", band)}
-    assert [sentence for sentence in (*SENTENCES, *MARKETPLACE) if sentence not in said | made] == []
+    assert [sentence for sentence in (*WORKER_MESSAGES, *MARKETPLACE) if sentence not in said | made] == []
 
 
 def test_english_pages_carry_nothing_and_german_ones_a_few_kilobytes() -> None:
@@ -150,6 +150,6 @@ def test_english_pages_carry_nothing_and_german_ones_a_few_kilobytes() -> None:
 )
 def test_money_is_written_as_the_language_writes_it(cents: int, english: str, german: str) -> None:
     with translation.override("en"):
-        assert language.dollars(cents) == english
+        assert language.localized_dollars(cents) == english
     with translation.override("de"):
-        assert language.dollars(cents) == german
+        assert language.localized_dollars(cents) == german

@@ -104,10 +104,12 @@ def test_a_job_longer_than_rabbitmq_waits_is_done_once_by_a_worker_that_lives_on
     """The broker ends consumers that keep a message for 15 s; it looks once a minute."""
     seconds = 200.0
     with rabbit.node(tmp_path, consumer_timeout="15000") as url:
-        first = jobs.enqueue(task=SLEEP, title="Long", on=Queue.CPU, seconds=seconds)
+        first = jobs.enqueue(task=SLEEP, title="Long", target_queue=Queue.CPU, seconds=seconds)
         more = {"BROKER_URL": url, "DJANGO_SETTINGS_MODULE": SETTINGS, "WORKER_CONCURRENCY": "1"}
         for number in range(3):  # these wait, as messages, for as long as the long one runs
-            jobs.enqueue(task=SLEEP, title=f"Short {number}", on=Queue.CPU, seconds=0.2, queue=False)
+            jobs.enqueue(
+                task=SLEEP, title=f"Short {number}", target_queue=Queue.CPU, seconds=0.2, queue=False
+            )
         waiting = list(Job.objects.exclude(pk=first.pk))
         sent = (
             "from hits.models import Job\nfrom hits.services import wakeups\n"
@@ -133,7 +135,7 @@ def test_a_job_longer_than_rabbitmq_waits_is_done_once_by_a_worker_that_lives_on
 @pytest.mark.long
 def test_a_worker_takes_what_no_message_told_of_and_acknowledges_before_it_works() -> None:
     """The heavy worker alone: nobody sweeps. It looks at the rows itself, and holds no message while it works."""
-    job = jobs.enqueue(task=SLEEP, title="Unheard of", on=Queue.CPU, seconds=3, queue=False)
+    job = jobs.enqueue(task=SLEEP, title="Unheard of", target_queue=Queue.CPU, seconds=3, queue=False)
     Job.objects.update(created_at=timezone.now() - timedelta(minutes=1))
     with children.workers(DJANGO_SETTINGS_MODULE=SETTINGS) as (light, heavy):
         os.killpg(light.pid, signal.SIGKILL)

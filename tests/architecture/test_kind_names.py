@@ -21,7 +21,7 @@ EXCEPTED = (
 
 
 def _names() -> set[str]:
-    return {name for name in registry.names() if not registry.module_of(name).startswith("tests.")}
+    return {name for name in registry.kind_names() if not registry.kind_module(name).startswith("tests.")}
 
 
 def _is_excepted(path: str, name: str) -> bool:

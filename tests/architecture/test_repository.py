@@ -18,6 +18,8 @@ PACKAGE_HOSTS = (
 )
 PACKAGE_HOST = re.compile(rb"//(?:[\w-]+\.)*(?:" + "|".join(map(re.escape, PACKAGE_HOSTS)).encode() + rb")\b")
 CONFLICT = re.compile(rb"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
+# Numbers of documents that lie outside of the repository lead nowhere: cite the paper, or state the rule.
+PRIVATE_NUMBER = re.compile(rb"\bpapers? 00[0-4]\b|\bruling [0-9]+\b", re.IGNORECASE)
 CARRIAGE_RETURN = re.compile(rb"\r")
 
 # The published sample tables keep the line ends that they were published with.
@@ -40,6 +42,8 @@ def found(texts: dict[str, bytes], pattern: re.Pattern[bytes]) -> list[str]:
         (MACHINE_PATH, "'/" + "home/someone/x'"),
         (PACKAGE_HOST, "https://" + "files.pythonhosted.org/x"),
         (CONFLICT, "<" * 7 + " ours"),
+        (PRIVATE_NUMBER, "source: paper " + "000"),
+        (PRIVATE_NUMBER, "counts (" + "ruling 11)"),
         (CARRIAGE_RETURN, "a" + chr(13)),
     ],
 )
@@ -57,6 +61,10 @@ def test_no_path_of_one_machine(repository_texts: dict[str, bytes]) -> None:
 
 def test_no_package_host(repository_texts: dict[str, bytes]) -> None:
     assert found(repository_texts, PACKAGE_HOST) == []
+
+
+def test_no_private_number(repository_texts: dict[str, bytes]) -> None:
+    assert found(repository_texts, PRIVATE_NUMBER) == []
 
 
 def test_no_conflict_markers(repository_texts: dict[str, bytes]) -> None:

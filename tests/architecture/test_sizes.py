@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MAX_FILE_LINES = 400
+MAX_TEST_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60  # without the docstring
 
 
@@ -45,3 +46,13 @@ def test_files_are_short(root: Path, production_sources: list[Path], repository_
         if (lines := len(path.read_text().splitlines())) > MAX_FILE_LINES
     ]
     assert not too_long, f"more than {MAX_FILE_LINES} lines: split them\n" + "\n".join(too_long)
+
+
+def test_test_files_are_short(root: Path, repository_files: list[Path]) -> None:
+    too_long = [
+        f"{path.relative_to(root)}: {lines} lines"
+        for path in repository_files
+        if path.suffix == ".py" and "tests" in path.relative_to(root).parts
+        if (lines := len(path.read_text().splitlines())) > MAX_TEST_FILE_LINES
+    ]
+    assert not too_long, f"more than {MAX_TEST_FILE_LINES} lines: split them\n" + "\n".join(too_long)

@@ -18,11 +18,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from hits.domain.instructions import MAX_LINES, Text
+from hits.domain.instructions import MAX_LINES, InstructionText
 from hits.domain.states import BatchState, CallState, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
-from hits.domain.workers.requirements import ABOUT_HOLDING, FOR_COUNTRIES, TAKES_SEVERAL, Comparator
-from hits.marketplace.errors import Refused as MarketRefused
+from hits.domain.workers.requirements import (
+    COUNTRY_COMPARATORS,
+    HOLDING_COMPARATORS,
+    LIST_COMPARATORS,
+    Comparator,
+)
+from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import (
     Batch,
@@ -39,23 +44,28 @@ from hits.models import (
 )
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.selectors.eligibility.eligibility import declared_country, why_not
+from hits.selectors.eligibility.eligibility import batch_refusals, declared_country
 from hits.services import instructions
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import PageKey, issue_token
 from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Refused, TooLarge
-from hits.services.launching.terms import Access, Condition, Terms
+from hits.services.launching.terms import Eligibility, LaunchTerms, PlannedRequirement
 from hits.services.workers import qualifications
-from hits.services.workers.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
+from hits.services.workers.qualifications import (
+    CALL_TIMEOUT,
+    decide_on_worker,
+    settle_decision,
+    settle_outstanding_decisions,
+)
 from tests.support.answers import observations
 from tests.support.loop import page_key, published
 from tests.support.market import accept, fund, hand_over, market_worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]
-HAS = Condition(Pool.TRAINED, Comparator.EXISTS)
-IN_US = Condition(None, Comparator.IN, ("US", "CA"))
+HAS = PlannedRequirement(Pool.TRAINED, Comparator.EXISTS)
+IN_US = PlannedRequirement(None, Comparator.IN, ("US", "CA"))
 
 
 @pytest.fixture
@@ -63,8 +73,8 @@ def live(project: Project, make_image: MakeImage) -> Callable[..., Batch]:
     """Return a maker of live batches of two HITs."""
     fund()
 
-    def make(*conditions: Condition, photos: int = 2, **access: Any) -> Batch:
-        terms = Terms(opinions=6, access=Access(conditions, **access))
+    def make(*requirements: PlannedRequirement, photos: int = 2, **eligibility: Any) -> Batch:
+        terms = LaunchTerms(redundancy=6, eligibility=Eligibility(requirements, **eligibility))
         return published(project, [make_image(n) for n in range(photos)], terms=terms)
 
     return make
@@ -93,7 +103,7 @@ def _post(key: PageKey, name: str, body: Any) -> Any:
 
 
 def _decided(project: Project, worker: Worker, action: WorkerAction, pool: Pool | None) -> WorkerDecision:
-    return decide_about(project=project, worker=worker, action=action, pool=pool, reason="Why", by=None)
+    return decide_on_worker(project=project, worker=worker, action=action, pool=pool, reason="Why", by=None)
 
 
 def _held_there(pool: Pool) -> set[str]:
@@ -143,10 +153,10 @@ def test_a_country_may_be_corrected_after_a_while_as_on_the_marketplace(
     live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (hit, _) = _hits(live())
-    submit.agree(key=_key(hit), version=1, country="FR")
+    submit.record_consent(key=_key(hit), version=1, country="FR")
     later = timezone.now() + timedelta(days=31)
     monkeypatch.setattr(submit.timezone, "now", lambda: later)
-    submit.agree(key=_key(hit), version=1, country="US")
+    submit.record_consent(key=_key(hit), version=1, country="US")
     assert list(Declaration.objects.values_list("country", flat=True)) == ["FR", "US"]
 
 
@@ -202,7 +212,7 @@ def test_a_page_key_of_one_task_opens_no_other_one(live: Callable[..., Batch]) -
     for name in ("open", "consent", "hints", "submission"):
         assert _post(crossed, name, {"version": 1, "country": "US"}).status_code == 401
     key = _key(one)
-    submit.agree(key=key, version=1, country="US")
+    submit.record_consent(key=key, version=1, country="US")
     submit.save_draft(key=key, content={"secret": "words"}, revision=0)
     for stranger in (_key(one, "AMALLORY"), _key(one, assignment="3OTHER")):
         assert "words" not in _post(stranger, "open", {}).text
@@ -212,7 +222,9 @@ def test_a_preview_tells_nobody_why_somebody_is_refused(project: Project, live: 
     (hit, _) = _hits(live(HAS, IN_US))
     worker = Worker.objects.create(environment="local", worker_id="AWILMA")
     for action, pool in ((WorkerAction.GRANT, Pool.EXCLUDED), (WorkerAction.BLOCK, None)):
-        decide_about(project=project, worker=worker, action=action, pool=pool, reason="Copied text", by=None)
+        decide_on_worker(
+            project=project, worker=worker, action=action, pool=pool, reason="Copied text", by=None
+        )
     browser = Client(HTTP_HOST=settings.HIT_ORIGIN.removeprefix("http://"))
     address = reverse("hit-page", args=[hit.unit.public_id])
     query = {"workerId": "AWILMA", "hitId": hit.hit_id, "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}
@@ -238,7 +250,7 @@ def test_what_was_in_hand_is_taken_though_the_limit_was_lowered_since(live: Call
     keys = [_key(hit, worker.worker_id, accept(hit, worker).slot.assignment_id) for hit in hits]
     Batch.objects.update(worker_limit=1)  # both are in hand by now, and nobody works for nothing
     for key in keys:
-        submit.agree(key=key, version=1, country="US")
+        submit.record_consent(key=key, version=1, country="US")
         submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=5.0)
     assert Submission.objects.count() == 2
 
@@ -249,17 +261,17 @@ def test_a_decision_that_comes_while_the_earlier_one_is_prepared_has_the_last_wo
     live(HAS)
     worker = _ours(market_worker())
     grant = _decided(project, worker, WorkerAction.GRANT, Pool.TRAINED)
-    real = qualifications.ensure_type
+    real = qualifications.ensure_qualification_type
 
     def overtaken(**facts: Any) -> str:
-        monkeypatch.setattr(qualifications, "ensure_type", real)
+        monkeypatch.setattr(qualifications, "ensure_qualification_type", real)
         revoke = _decided(project, worker, WorkerAction.REVOKE, Pool.TRAINED)
-        settle(decision=revoke, marketplace=marketplace())
+        settle_decision(decision=revoke, marketplace=marketplace())
         return real(**facts)
 
-    monkeypatch.setattr(qualifications, "ensure_type", overtaken)
-    settle(decision=grant, marketplace=marketplace())
-    settle_outstanding(marketplace=marketplace())
+    monkeypatch.setattr(qualifications, "ensure_qualification_type", overtaken)
+    settle_decision(decision=grant, marketplace=marketplace())
+    settle_outstanding_decisions(marketplace=marketplace())
     assert _held_there(Pool.TRAINED) == set()
     assert set(WorkerCall.objects.values_list("state", flat=True)) == {CallState.DONE}
 
@@ -271,18 +283,20 @@ def test_one_decision_that_two_processes_settle_at_once_is_sent_once(
     worker = _ours(market_worker())
     grant = _decided(project, worker, WorkerAction.GRANT, Pool.TRAINED)
     calls: list[bool] = []
-    real = qualifications._make
+    real = qualifications._execute_call
 
     def slowly(*arguments: Any) -> None:
         calls.append(True)
         if len(calls) == 1:
-            assert not settle(decision=grant, marketplace=marketplace())  # the other process
+            assert not settle_decision(decision=grant, marketplace=marketplace())  # the other process
         real(*arguments)
 
-    monkeypatch.setattr(qualifications, "_make", slowly)
-    assert settle(decision=grant, marketplace=marketplace())
+    monkeypatch.setattr(qualifications, "_execute_call", slowly)
+    assert settle_decision(decision=grant, marketplace=marketplace())
     assert len(calls) == 1
-    assert settle(decision=grant, marketplace=marketplace())  # and again later: nothing is left to do
+    assert settle_decision(
+        decision=grant, marketplace=marketplace()
+    )  # and again later: nothing is left to do
     assert len(calls) == 1
     assert _held_there(Pool.TRAINED) == {worker.worker_id}
 
@@ -296,13 +310,15 @@ def test_an_earlier_call_that_is_on_its_way_is_not_given_up(
     revoke = _decided(project, worker, WorkerAction.REVOKE, Pool.TRAINED)
     calls = WorkerCall.objects.filter(decision=grant)
     calls.update(state=CallState.INTENT, attempt_at=timezone.now())
-    assert settle_outstanding(marketplace=marketplace()) == 0  # the grant may arrive any moment
+    assert settle_outstanding_decisions(marketplace=marketplace()) == 0  # the grant may arrive any moment
     assert grant.qualification is not None
-    type_id = qualifications.ensure_type(qualification=grant.qualification, marketplace=marketplace())
+    type_id = qualifications.ensure_qualification_type(
+        qualification=grant.qualification, marketplace=marketplace()
+    )
     marketplace().grant(type_id, worker.worker_id, 1)
-    calls.update(attempt_at=timezone.now() - ONE_CALL)
-    assert settle_outstanding(marketplace=marketplace()) == 2
-    assert settle(decision=revoke, marketplace=marketplace())
+    calls.update(attempt_at=timezone.now() - CALL_TIMEOUT)
+    assert settle_outstanding_decisions(marketplace=marketplace()) == 2
+    assert settle_decision(decision=revoke, marketplace=marketplace())
     assert _held_there(Pool.TRAINED) == set()
 
 
@@ -311,14 +327,14 @@ def test_many_accepts_and_a_revocation_cross_and_either_comes_wholly_first(
 ) -> None:
     batch = live(HAS, photos=4)
     worker = market_worker()
-    settle(
+    settle_decision(
         decision=_decided(project, _ours(worker), WorkerAction.GRANT, Pool.TRAINED), marketplace=marketplace()
     )
     revoke = _decided(project, _ours(worker), WorkerAction.REVOKE, Pool.TRAINED)
     hits = _hits(batch)
     results = _side_by_side(
         *[lambda hit=hit: accept(hit, worker) for hit in hits],
-        lambda: settle(decision=revoke, marketplace=marketplace()),
+        lambda: settle_decision(decision=revoke, marketplace=marketplace()),
     )
     assert results[-1] is True
     assert all(isinstance(row, MarketRefused) or row.slot.worker == worker for row in results[:-1]), results
@@ -336,15 +352,17 @@ def test_work_in_hand_is_finished_and_handed_over_whatever_is_decided_meanwhile(
     hit = _hits(batch)[0]
     worker = market_worker()
     ours = _ours(worker)
-    settle(decision=_decided(project, ours, WorkerAction.GRANT, Pool.TRAINED), marketplace=marketplace())
+    settle_decision(
+        decision=_decided(project, ours, WorkerAction.GRANT, Pool.TRAINED), marketplace=marketplace()
+    )
     task = accept(hit, worker)
     key = _key(hit, worker.worker_id, task.slot.assignment_id)
-    submit.agree(key=key, version=1, country="US")
+    submit.record_consent(key=key, version=1, country="US")
     decisions: list[tuple[WorkerAction, Pool | None]] = [
         (WorkerAction.REVOKE, Pool.TRAINED), (WorkerAction.GRANT, Pool.EXCLUDED), (WorkerAction.BLOCK, None)
     ]  # fmt: skip
     for action, pool in decisions:
-        settle(decision=_decided(project, ours, action, pool), marketplace=marketplace())
+        settle_decision(decision=_decided(project, ours, action, pool), marketplace=marketplace())
     Batch.objects.filter(pk=batch.pk).update(state=BatchState.CLOSING)
     submit.save_draft(key=key, content={"half": "done"}, revision=0)
     stored, _ = submit.store_submission(
@@ -358,10 +376,12 @@ def test_work_in_hand_is_finished_and_handed_over_whatever_is_decided_meanwhile(
 # --- the same answer here and on the marketplace
 
 
-def _cases() -> Iterator[tuple[Condition, int | None]]:
+def _cases() -> Iterator[tuple[PlannedRequirement, int | None]]:
     for comparator, held in product(Comparator, (None, -3, 0, 1, 2)):
-        values = () if comparator in ABOUT_HOLDING else (0, 1) if comparator in TAKES_SEVERAL else (1,)
-        yield Condition(Pool.TRAINED, comparator, values), held
+        values = (
+            () if comparator in HOLDING_COMPARATORS else (0, 1) if comparator in LIST_COMPARATORS else (1,)
+        )
+        yield PlannedRequirement(Pool.TRAINED, comparator, values), held
 
 
 def test_both_sides_answer_alike_for_every_comparator(project: Project, live: Callable[..., Batch]) -> None:
@@ -370,30 +390,30 @@ def test_both_sides_answer_alike_for_every_comparator(project: Project, live: Ca
     workers = {held: market_worker(f"w{held}") for held in (None, -3, 0, 1, 2)}
     for held, worker in workers.items():
         if held is not None:
-            decision = decide_about(
+            decision = decide_on_worker(
                 project=project, worker=_ours(worker), action=WorkerAction.GRANT, pool=Pool.TRAINED,
                 reason="Why", by=None, value=held,
             )  # fmt: skip
-            assert settle(decision=decision, marketplace=marketplace())
+            assert settle_decision(decision=decision, marketplace=marketplace())
     for condition, held in cases:
         (hit,) = _hits(batches[condition])
-        open_here = not why_not(_ours(workers[held]), batches[condition])
+        open_here = not batch_refusals(_ours(workers[held]), batches[condition])
         assert open_here == _accepts(hit, workers[held]), (condition, held)
 
 
-@pytest.mark.parametrize("comparator", sorted(FOR_COUNTRIES))
+@pytest.mark.parametrize("comparator", sorted(COUNTRY_COMPARATORS))
 def test_both_sides_answer_alike_about_countries(
     project: Project, live: Callable[..., Batch], comparator: Comparator
 ) -> None:
-    values = ("US", "DE") if comparator in TAKES_SEVERAL else ("US",)
-    batch = live(Condition(None, comparator, values), photos=1)
+    values = ("US", "DE") if comparator in LIST_COMPARATORS else ("US",)
+    batch = live(PlannedRequirement(None, comparator, values), photos=1)
     (hit,) = _hits(batch)
     for country in ("US", "DE", "FR"):
         worker = market_worker(f"w{country}")
         MarketWorker.objects.filter(pk=worker.pk).update(country=country)
         worker.refresh_from_db()
         Declaration.objects.create(project=project, worker=_ours(worker), country=country)
-        assert (not why_not(_ours(worker), batch)) == _accepts(hit, worker), country
+        assert (not batch_refusals(_ours(worker), batch)) == _accepts(hit, worker), country
 
 
 def _accepts(hit: Hit, worker: MarketWorker) -> bool:
@@ -410,26 +430,26 @@ def test_the_soft_block_holds_in_batches_from_before_there_were_conditions(
     batch = live()
     BatchRequirement.objects.filter(batch=batch).delete()
     worker = _ours(market_worker())
-    assert why_not(worker, batch) == []
+    assert batch_refusals(worker, batch) == []
     _decided(project, worker, WorkerAction.GRANT, Pool.EXCLUDED)
-    (reason,) = why_not(worker, batch)
+    (reason,) = batch_refusals(worker, batch)
     assert reason.startswith("You get no new tasks of this project since ")
     assert reason.endswith(": Why")
     _decided(project, worker, WorkerAction.REVOKE, Pool.EXCLUDED)
-    assert why_not(worker, batch) == []
+    assert batch_refusals(worker, batch) == []
 
 
 def test_asking_why_not_takes_as_many_queries_for_a_long_history(
     project: Project, live: Callable[..., Batch], django_assert_max_num_queries: Callable[..., Any]
 ) -> None:
-    batch = live(HAS, Condition(Pool.QUALIFIED, Comparator.EXISTS), IN_US, worker_limit=3)
+    batch = live(HAS, PlannedRequirement(Pool.QUALIFIED, Comparator.EXISTS), IN_US, worker_limit=3)
     worker = _ours(market_worker())
     for _ in range(10):
         for pool, action in product(Pool, (WorkerAction.GRANT, WorkerAction.REVOKE)):
             _decided(project, worker, action, pool)
     batch = Batch.objects.select_related("project").get(pk=batch.pk)
     with django_assert_max_num_queries(4):
-        assert len(why_not(worker, batch)) == 2
+        assert len(batch_refusals(worker, batch)) == 2
 
 
 # --- words that must stay out
@@ -441,7 +461,7 @@ def test_a_worker_id_in_the_marketplaces_words_reaches_neither_log_nor_page(
     worker = Worker.objects.create(environment="local", worker_id="A1NEVERSEEN")
     decision = _decided(project, worker, WorkerAction.BLOCK, None)
     with caplog.at_level(logging.DEBUG):
-        settle_outstanding(marketplace=marketplace())
+        settle_outstanding_decisions(marketplace=marketplace())
     call = WorkerCall.objects.get(decision=decision)
     assert call.state == CallState.REFUSED
     assert str(worker) in call.error
@@ -467,18 +487,18 @@ def test_a_call_that_died_is_taken_up_again_once_it_cannot_be_on_its_way_any_mor
     decision = _decided(project, _ours(market_worker()), WorkerAction.GRANT, Pool.TRAINED)
     calls = WorkerCall.objects.filter(decision=decision)
     calls.update(state=CallState.INTENT, attempt_at=timezone.now())
-    assert not settle(decision=decision, marketplace=marketplace())
-    calls.update(attempt_at=timezone.now() - 2 * ONE_CALL)
-    assert settle(decision=decision, marketplace=marketplace())
+    assert not settle_decision(decision=decision, marketplace=marketplace())
+    calls.update(attempt_at=timezone.now() - 2 * CALL_TIMEOUT)
+    assert settle_decision(decision=decision, marketplace=marketplace())
     assert _held_there(Pool.TRAINED) == {decision.worker.worker_id}
 
 
 def test_a_text_of_very_many_lines_is_refused_before_anybody_compares_it(
     project: Project, admin: User
 ) -> None:
-    text = Text("Look", "\n".join("ab"[number % 2] for number in range(MAX_LINES + 1)))
+    text = InstructionText("Look", "\n".join("ab"[number % 2] for number in range(MAX_LINES + 1)))
     with pytest.raises(TooLarge, match="lines"):
-        instructions.publish(
+        instructions.publish_instructions(
             project=project, kind_name="sherlock_observation", text=text, note="x", based_on=0, by=admin
         )
 
@@ -493,10 +513,10 @@ def test_a_call_that_was_held_off_is_repeated_at_once(
         raise MarketplaceError(Failure.THROTTLED, "slow down")
 
     with monkeypatch.context() as patch:
-        patch.setattr(qualifications, "_make", busy)
+        patch.setattr(qualifications, "_execute_call", busy)
         with pytest.raises(Refused, match="slow down"):
-            settle(decision=decision, marketplace=marketplace())
-    assert settle(decision=decision, marketplace=marketplace())
+            settle_decision(decision=decision, marketplace=marketplace())
+    assert settle_decision(decision=decision, marketplace=marketplace())
 
 
 def test_the_name_of_a_qualification_that_stands_already_on_the_account_is_taken_over(
@@ -519,11 +539,11 @@ def test_what_was_launched_on_another_marketplace_is_left_alone(
     there = marketplace()
     assert there.environment.name != batch.environment
     with pytest.raises(Refused, match="MTURK_ENDPOINT"):
-        settle(decision=decision, marketplace=there)
-    assert settle_outstanding(marketplace=there) == 0
+        settle_decision(decision=decision, marketplace=there)
+    assert settle_outstanding_decisions(marketplace=there) == 0
     assert WorkerCall.objects.get(decision=decision).state == CallState.PLANNED
     (hit, _) = _hits(batch)
-    assert why_not(worker, batch) == []  # the page answers by our own rows
+    assert batch_refusals(worker, batch) == []  # the page answers by our own rows
     assert _post(_key(hit, worker.worker_id), "open", {}).status_code == 200
 
 

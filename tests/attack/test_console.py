@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation_site.logs import SecretFilter
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.models import Batch, Image, Project
 from tests.support import market
 from tests.support.loop import launched
@@ -60,7 +60,7 @@ def _confirmed(desk: Client, project: Project) -> dict[str, str]:
     form = {"name": "Kitchens", "reward": "1.10", "bonus": "0.15", "assignments": "1", "which": "first"}
     form |= {"first": "1", "step": "estimate"}
     reply = desk.post(reverse("batch-new", args=[project.slug]), form)
-    return form | {"step": "launch", "launch_key": reply.context["launch_key"]}
+    return form | {"step": "launch", "idempotency_key": reply.context["idempotency_key"]}
 
 
 def test_pressing_launch_twice_launches_once(desk: Client, project: Project, make_image: MakeImage) -> None:
@@ -83,7 +83,7 @@ def test_a_balance_that_no_page_could_show_is_refused(
     batch = launched(project, [make_image(1)])
     market.fund(99_999_999_999)
     for more in (1, 10**18):
-        with pytest.raises(Refused, match="too large"):
+        with pytest.raises(ActionRefused, match="too large"):
             market.fund(more)
     reply = desk.get(reverse("batch-detail", args=[batch.pk]))
     assert reply.status_code == 200

@@ -35,7 +35,7 @@ def key(project: Project, make_image: Callable[..., Image]) -> PageKey:
     launched(project, [make_image(1)])
     Hit.objects.update(state="live", hit_id="3HIT")
     key = PageKey(str(Hit.objects.get().unit.public_id), "3HIT", "3ASG", "AWILMA")
-    submit.agree(key=key, version=1, country="US")
+    submit.record_consent(key=key, version=1, country="US")
     return key
 
 

@@ -15,28 +15,28 @@ from curation.models import Pair
 from hits import tasks
 from hits.domain.states import BatchState
 from hits.domain.workers.qualification_pools import Pool
-from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.models import Assignment, Attempt, Batch, Hit, OutgoingCall, Project, Submission, Unit
 from hits.mturk.boto import marketplace
 from hits.selectors.submissions import is_confirmed
-from hits.services.batches import extend
+from hits.services.batches import extensions
 from hits.services.batches.lifecycle import expire_hits, finish_closing, request_close
 from hits.services.collecting.page_keys import PageKey, issue_token
-from hits.services.launching.eligibility import access_for
-from hits.services.launching.terms import Terms
+from hits.services.launching.eligibility import build_eligibility
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing.publish import publish_batch
 from hits.services.reconciling.reconcile import reconcile_batch
 from tests.support import loop, market
 from tests.support.judging.work import Work, ratings, review
 from tests.support.proof import SECRET
-from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.domain.judging.sampling import Selection
-from validation.models import ControlUnit
+from validation.models import QualityCheck
 from validation.selectors.judging import review_tallies
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
 from validation.services.localization import launch_localization
-from validation.services.quality_checks import add_gold
+from validation.services.quality_checks import add_gold_item
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("attempts_are_proven")]
 AUTHORS = ("A1", "A2", "A3")
@@ -87,13 +87,13 @@ def with_controls(work: Work) -> Batch:
     """Return a live review round by three authors with all sorts of controls."""
     rows = [row for n, worker in enumerate(AUTHORS) for row in work.observed(work.image(n), worker=worker)]
     first, _ = launch_review(project=work.project, observations=rows[:1], by=None)
-    add_gold(unit=first.units.get(), expected={"reasonable": ["un"]}, by=None)
+    add_gold_item(unit=first.units.get(), expected={"reasonable": ["un"]}, by=None)
     batch, _ = launch_review(
         project=work.project,
         observations=rows[1:],
         by=None,
-        terms=Terms(opinions=2),
-        plan=RoundPlan(Selection(seed=3), Rates(gold=10, attention=50, repeat=50)),
+        terms=LaunchTerms(redundancy=2),
+        plan=RoundPlan(Selection(seed=3), CheckRates(gold=10, attention=50, repeat=50)),
     )
     publish_batch(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
@@ -119,7 +119,7 @@ def test_no_author_gets_a_unit_with_their_work_by_any_door(work: Work, frame: Cl
     roles = set()
     extend_by(batch, 1)
     for hit in Hit.objects.filter(unit__batch=batch).select_related("unit__batch"):
-        control = ControlUnit.objects.filter(unit=hit.unit).first()
+        control = QualityCheck.objects.filter(unit=hit.unit).first()
         roles.add(control.role if control else "")
         authors = written_by(hit.unit)
         assert authors
@@ -133,7 +133,7 @@ def test_no_author_gets_a_unit_with_their_work_by_any_door(work: Work, frame: Cl
 
 
 def extend_by(batch: Batch, more: int) -> None:
-    _, job = extend.extend_batch(batch=batch, more_opinions=more, by=None)
+    _, job = extensions.extend_batch(batch=batch, more_redundancy=more, by=None)
     tasks.extend_batch(job.pk)
 
 
@@ -160,7 +160,10 @@ def test_a_worker_meets_an_item_once_whichever_round_asks(work: Work, frame: Cli
 def test_the_unqualified_are_refused_by_every_door(work: Work, frame: Client) -> None:
     rows = work.observed(work.image(1), worker="A1")
     batch, _ = launch_review(
-        project=work.project, observations=rows, by=None, terms=Terms(access=access_for(pool=Pool.QUALIFIED))
+        project=work.project,
+        observations=rows,
+        by=None,
+        terms=LaunchTerms(eligibility=build_eligibility(pool=Pool.QUALIFIED)),
     )
     publish_batch(batch=batch, marketplace=marketplace())
     hit = Hit.objects.filter(unit__batch=batch).first()
@@ -210,7 +213,7 @@ def test_a_round_with_controls_is_extended_reconciled_and_closed_like_any_other(
             market.work(hit, judge, review())
     loop.collected(batch)
     assert all(is_confirmed(row) for row in Submission.objects.filter(kind="observation_review"))
-    own = batch.units.filter(control=None).count()
+    own = batch.units.filter(quality_check=None).count()
     assert review_tallies(batch=batch).judgments == 2 * own
     extend_by(batch, 1)
     for hit in hits:

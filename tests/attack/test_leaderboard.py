@@ -172,7 +172,7 @@ def test_acts_are_no_gets(board: Leaderboard, team: tuple[LeaderboardTeam, str],
         ("leaderboard-team-active", [team[0].pk]),
     ):
         assert client.get(reverse(name, args=[*at, *more])).status_code == 405, name
-    assert services.team_with_key(board=board, key=team[1]) == team[0]
+    assert services.find_team_by_key(board=board, key=team[1]) == team[0]
 
 
 def test_a_key_in_an_address_opens_nothing(
@@ -197,11 +197,11 @@ def test_a_key_in_an_address_opens_nothing(
 )
 def test_odd_keys_are_wrong_keys(board: Leaderboard, given: str) -> None:
     services.add_team(board=board, name="Baker Street", by=None)
-    assert services.team_with_key(board=board, key=given) is None
+    assert services.find_team_by_key(board=board, key=given) is None
 
 
 def test_the_hash_of_a_key_is_no_key(board: Leaderboard, team: tuple[LeaderboardTeam, str]) -> None:
-    assert services.team_with_key(board=board, key=team[0].token_sha256) is None
+    assert services.find_team_by_key(board=board, key=team[0].token_sha256) is None
 
 
 def test_a_receipt_cannot_be_made_up(
@@ -344,7 +344,7 @@ def test_names_are_text_wherever_they_are_shown(board: Leaderboard, researcher: 
     sent = send(client, board, key, predictions(), description=HTML, model=HTML)
     entry = LeaderboardEntry.objects.get(pk=sent.json()["id"])
     assert entry.job is not None
-    jobs.run_here(job=entry.job)
+    jobs.run_in_process(job=entry.job)
     broken = scored(team, zipped({f"{HTML}/comparison.npy": npy([1, 2, 3])}), model=HTML)
     client.force_login(researcher)
     at = [board.project.slug, board.pk]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from django.db.models import Count
 
-from annotation_site.ledgers import check_books
+from annotation_site.ledgers import compare_ledgers
 from hits.domain.states import AssignmentStatus, BatchState, CallState, Match, Remedy, Verdict
-from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import BonusPayment
 from hits.marketplace.services import attempts
 from hits.marketplace.services.clock import reset_clock
@@ -22,11 +22,11 @@ from hits.mturk import boto
 from hits.mturk.boto import marketplace
 from hits.mturk.port import MarketplaceError
 from hits.payments import ledger
-from hits.services.batches import extend, lifecycle, top_up
-from hits.services.collecting import collect
+from hits.services.batches import extensions, lifecycle, top_up
+from hits.services.collecting import assignment_sync
 from hits.services.errors import Refused
-from hits.services.jobs.jobs import claimed
-from hits.services.launching.terms import Terms
+from hits.services.jobs.jobs import claim_job
+from hits.services.launching.terms import LaunchTerms
 from hits.services.outbox import outbox
 from hits.services.reconciling import reconcile, remedies
 from hits.services.reviewing import review
@@ -150,16 +150,16 @@ class Story:
     # --- our people
 
     def look(self) -> None:
-        collect.sync_batch(batch=self.batch, marketplace=marketplace())
+        assignment_sync.sync_batch(batch=self.batch, marketplace=marketplace())
 
     def decide(self) -> None:
         row = self.an_assignment(status=AssignmentStatus.SUBMITTED)
         if row is None:
             return
         verdict = self.draw.choice([Verdict.APPROVE, Verdict.APPROVE, Verdict.REJECT])
-        decision = review.decide(assignment=row, verdict=verdict, by=None, feedback="Boxes miss.")
+        decision = review.decide_assignment(assignment=row, verdict=verdict, by=None, feedback="Boxes miss.")
         if self.draw.random() < 0.7:
-            review.settle(decision=decision, marketplace=marketplace())
+            review.settle_decision(decision=decision, marketplace=marketplace())
 
     def approve_all(self) -> None:
         lifecycle.approve_waiting(batch=self.batch, by=None, marketplace=marketplace())
@@ -167,8 +167,8 @@ class Story:
     def override(self) -> None:
         row = self.an_assignment(status=AssignmentStatus.REJECTED)
         if row is not None:
-            decision = review.override(assignment=row, by=None)
-            review.settle(decision=decision, marketplace=marketplace())
+            decision = review.override_rejection(assignment=row, by=None)
+            review.settle_decision(decision=decision, marketplace=marketplace())
 
     def settle(self) -> None:
         if self.draw.random() < 0.5:
@@ -179,9 +179,9 @@ class Story:
         refused = OutgoingCall.objects.filter(state=CallState.REFUSED)
         call = refused.exclude(decision=None).order_by("pk").first()
         if call is not None:
-            lifecycle.retry_refused(decision=call.decision, by=None)
+            lifecycle.retry_refused_calls(decision=call.decision, by=None)
         elif refused.exclude(extension=None).exists():
-            extend.extend_again(batch=self.batch, by=None)
+            extensions.retry_extension(batch=self.batch, by=None)
 
     def resolve(self) -> None:
         found = Assignment.objects.exclude(match=Match.MATCHED).order_by("pk")
@@ -190,7 +190,7 @@ class Story:
             remedy = self.draw.choice([Remedy.APPROVE, Remedy.REJECT])
             _, decision = remedies.resolve_assignment(assignment=row, remedy=remedy, note="seen", by=None)
             if decision is not None:
-                review.settle(decision=decision, marketplace=marketplace())
+                review.settle_decision(decision=decision, marketplace=marketplace())
 
     def top_up(self) -> None:
         top_up.top_up_batch(batch=self.batch, by=None, marketplace=marketplace())
@@ -198,7 +198,7 @@ class Story:
     def pay_top_up(self) -> None:
         for row in TopUp.objects.all():
             job = Job.objects.get(task=top_up.TASK, args__top_up=row.pk)
-            with claimed(job.pk) as progress:
+            with claim_job(job.pk) as progress:
                 if progress is not None:
                     top_up.settle_top_up(top_up=row, marketplace=marketplace(), progress=progress)
 
@@ -206,17 +206,19 @@ class Story:
         job = Job.objects.filter(task=top_up.TASK, state="queued").first()
         if job is not None:
             lifecycle.jobs.cancel(job=job)
-            top_up.withdraw_if_stopped(job=job)
+            top_up.refuse_calls_if_stopped(job=job)
 
     def extend(self) -> None:
         more, days = self.draw.choice([(1, 0), (2, 3), (0, 2), (5, 1)])
         if Extension.objects.count() < 4:
-            Job.objects.filter(task=extend.TASK).update(state="done")
-            extend.extend_batch(batch=self.batch, more_opinions=more, more_seconds=days * 86_400, by=None)
+            Job.objects.filter(task=extensions.TASK).update(state="done")
+            extensions.extend_batch(
+                batch=self.batch, more_redundancy=more, more_seconds=days * 86_400, by=None
+            )
 
     def carry_out(self) -> None:
         leases_run_out()
-        extend.carry_out(batch=Batch.objects.get(pk=self.batch.pk), marketplace=marketplace())
+        extensions.execute_extensions(batch=Batch.objects.get(pk=self.batch.pk), marketplace=marketplace())
 
     def stop_offering(self) -> None:
         lifecycle.request_close(batch=self.batch, by=None)
@@ -259,12 +261,12 @@ class Story:
             if batch.state == BatchState.CLOSING:
                 lifecycle.expire_hits(batch=batch, marketplace=marketplace())
             else:
-                extend.carry_out(batch=batch, marketplace=marketplace())
+                extensions.execute_extensions(batch=batch, marketplace=marketplace())
         outbox.settle_outstanding(marketplace=marketplace())
         found = reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
         trail = "\n".join(self.told)
-        assert check_books().agrees, f"{check_books().as_json()} after\n{trail}"
-        sums, balance = ledger.totals(batch=batch), marketplace().balance()
+        assert compare_ledgers().agrees, f"{compare_ledgers().as_json()} after\n{trail}"
+        sums, balance = ledger.sum_entries(batch=batch), marketplace().balance()
         assert sums.held == balance.on_hold_cents, trail
         assert DEPOSIT - sums.spent - sums.held == balance.available_cents, trail
         assert found.cents_ours == found.cents_marketplace, (found.cents_ours, found.cents_marketplace, trail)
@@ -291,7 +293,7 @@ def test_both_ledgers_agree_whatever_happens(
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     market.fund(DEPOSIT)
     Project.objects.filter(pk=project.pk).update(confirm_above_cents=2_000_000_000)
-    terms = Terms(reward_cents=45, bonus_cents=7, opinions=4)
+    terms = LaunchTerms(reward_cents=45, bonus_cents=7, redundancy=4)
     batch = published(project, [make_image(number) for number in range(5)], terms=terms)
     story = Story(batch, seed, plan, later)
     for _ in range(STEPS):

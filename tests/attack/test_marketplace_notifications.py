@@ -57,7 +57,7 @@ def test_a_receiver_that_never_ends_its_answer_does_not_hold_the_sender(
     drip: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery, "TIMEOUT_SECONDS", 1)
-    parcel = delivery.pack(
+    parcel = delivery.build_request(
         destination=drip,
         transport=Transport.SNS,
         document={"Events": []},
@@ -66,7 +66,7 @@ def test_a_receiver_that_never_ends_its_answer_does_not_hold_the_sender(
     )
     started = time.perf_counter()
     with pytest.raises(delivery.DeliveryError):
-        delivery.post(parcel)
+        delivery.send_request(parcel)
     assert time.perf_counter() - started < 5
 
 
@@ -143,7 +143,7 @@ def _event(**changes: Any) -> dict[str, Any]:
 def test_what_is_no_notification_is_refused_in_a_sentence(body: str) -> None:
     with pytest.raises(EventError):
         parse_notification(body.encode(), "text/plain")
-    address = f"/notifications/{notifications.key_of(environments.current().name)}"
+    address = f"/notifications/{notifications.notification_key(environments.current_environment().name)}"
     answer = Client(raise_request_exception=False).post(address, body, content_type="text/plain")
     assert answer.status_code == 400
     assert not MarketplaceEvent.objects.exists()
@@ -163,7 +163,7 @@ def test_what_is_no_notification_is_refused_in_a_sentence(body: str) -> None:
     ],
 )
 def test_an_event_that_cannot_be_is_left_out(changes: dict[str, Any]) -> None:
-    address = f"/notifications/{notifications.key_of(environments.current().name)}"
+    address = f"/notifications/{notifications.notification_key(environments.current_environment().name)}"
     body = {"EventDocId": "d", "Events": [_event(**changes)]}
     answer = Client(raise_request_exception=False).post(address, body, content_type="application/json")
     assert answer.status_code == 200
@@ -171,7 +171,7 @@ def test_an_event_that_cannot_be_is_left_out(changes: dict[str, Any]) -> None:
 
 
 def test_a_form_of_several_parts_or_a_huge_body_is_refused() -> None:
-    address = f"/notifications/{notifications.key_of(environments.current().name)}"
+    address = f"/notifications/{notifications.notification_key(environments.current_environment().name)}"
     client = Client(raise_request_exception=False)
     assert client.post(address, {"EventDocId": "d"}).status_code == 400
     for size in (70_000, 3_000_000):

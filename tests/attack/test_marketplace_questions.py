@@ -10,16 +10,16 @@ from botocore.exceptions import ClientError
 from django.test import Client
 from django.utils import timezone
 
-from hits.marketplace.errors import Refused
-from hits.marketplace.formats.content import sanitise
-from hits.marketplace.formats.form_answers import Fault, read_answers
-from hits.marketplace.formats.html_question import build_html_question, prepare_page, with_first_script
-from hits.marketplace.formats.layout import LayoutError, fill
+from hits.marketplace.errors import ActionRefused
+from hits.marketplace.formats.content import sanitise_html
+from hits.marketplace.formats.form_answers import ProblemKind, read_answers
+from hits.marketplace.formats.html_question import build_html_question, insert_first_script, prepare_page
+from hits.marketplace.formats.layout import LayoutError, fill_layout
 from hits.marketplace.formats.patterns import MAX_WORK, compile_pattern
 from hits.marketplace.formats.question_form import QuestionForm, parse_new_form, parse_question_form
-from hits.marketplace.formats.xml import SCHEMAS
+from hits.marketplace.formats.xml_reader import SCHEMAS
 from hits.marketplace.models import HIT, Assignment, QualificationType, SlotState, Worker
-from hits.marketplace.selectors.accounts import unbalanced_requesters
+from hits.marketplace.selectors.accounts import find_unbalanced_requesters
 from hits.marketplace.services import accounts, attempts
 from tests.hits.marketplace.conftest import near, near_market, requester, worker, workers  # noqa: F401
 from tests.hits.marketplace.support import Market, accept, hit_params, later, secret_of
@@ -41,16 +41,16 @@ def seconds(act: Any) -> float:
 @pytest.mark.parametrize("source", ["(" * 12 + ")" + "{500})" * 11 + "{500}", "(a{0}){500}" * 20])
 def test_repeating_nothing_is_nothing(source: str) -> None:
     assert seconds(lambda: compile_pattern(source)) < QUICK_SECONDS
-    assert compile_pattern(source).found_in("")
+    assert compile_pattern(source).search("")
 
 
 def test_a_long_class_of_characters_costs_what_a_short_one_does() -> None:
     listed = "".join(chr(0x4E00 + 2 * n) for n in range(480))
     pattern = compile_pattern(f"^[{listed}]{{15}}$")
-    assert pattern.found_in(listed[-15:])
-    assert not pattern.found_in(listed[:14] + chr(0x4E01))
+    assert pattern.search(listed[-15:])
+    assert not pattern.search(listed[:14] + chr(0x4E01))
     long = compile_pattern(f"[{listed}]{{15}}-")
-    assert seconds(lambda: long.found_in(listed[-1] * 20_000)) < 5 * QUICK_SECONDS
+    assert seconds(lambda: long.search(listed[-1] * 20_000)) < 5 * QUICK_SECONDS
 
 
 def _slow_form(patterns: int, source: str = "(a?){190}-") -> QuestionForm:
@@ -69,9 +69,11 @@ def test_all_patterns_of_a_form_together_do_not_hold_the_site() -> None:
     )  # 50 times a pattern's own limit took from five seconds
     assert (answers, len(problems)) == ([], 50)
     always = MAX_WORK // form.pattern_steps
-    kinds = [(problem.fault, problem.bound) for problem in problems]
-    checked = kinds.count((Fault.FORMAT, None))
-    assert kinds[checked:] == [(Fault.TOO_LONG, always)] * (50 - checked)  # one bound, and the same for all
+    kinds = [(problem.kind, problem.bound) for problem in problems]
+    checked = kinds.count((ProblemKind.FORMAT, None))
+    assert kinds[checked:] == [(ProblemKind.TOO_LONG, always)] * (
+        50 - checked
+    )  # one bound, and the same for all
     assert 0 < checked < 50
 
 
@@ -84,9 +86,9 @@ def test_texts_within_the_bound_are_matched_whatever_was_before() -> None:
     started = time.thread_time()
     answers, problems = read_answers(form, posted)
     assert [answer.question for answer in answers] == ["q49"]
-    assert {problem.fault for problem in problems} == {Fault.TOO_LONG}
+    assert {problem.kind for problem in problems} == {ProblemKind.TOO_LONG}
     within = {field: ["a" * always] for field in fields}
-    assert {problem.fault for problem in read_answers(form, within)[1]} == {Fault.FORMAT}
+    assert {problem.kind for problem in read_answers(form, within)[1]} == {ProblemKind.FORMAT}
     assert time.thread_time() - started < 2 * QUICK_SECONDS
 
 
@@ -125,8 +127,8 @@ def test_patterns_that_would_match_hardly_a_text_are_refused_at_first_and_stay_r
 )
 def test_classes_take_what_javascript_takes(source: str, taken: str, refused: str) -> None:
     pattern = compile_pattern(source)
-    assert all(pattern.found_in(character) for character in taken)
-    assert not any(pattern.found_in(character) for character in refused)
+    assert all(pattern.search(character) for character in taken)
+    assert not any(pattern.search(character) for character in refused)
 
 
 @pytest.mark.timeout(60, func_only=True)
@@ -135,7 +137,7 @@ def test_tags_that_never_end_do_not_hold_the_site(piece: str) -> None:
     html = piece * (60_000 // len(piece))
     address = {"submit_to": "http://localhost/a/1", "assignment_id": "A"}
     assert seconds(lambda: prepare_page(html, **address)) < QUICK_SECONDS
-    assert seconds(lambda: sanitise(html)) < QUICK_SECONDS
+    assert seconds(lambda: sanitise_html(html)) < QUICK_SECONDS
 
 
 @pytest.mark.timeout(60, func_only=True)
@@ -144,7 +146,7 @@ def test_white_space_and_comments_do_not_hold_the_site() -> None:
     page = prepare_page(wide, submit_to="http://localhost/a/1", assignment_id="A")
     assert 'action="http://localhost/a/1/mturk/externalSubmit"' in page
     assert seconds(lambda: prepare_page(wide, submit_to="", assignment_id="A")) < QUICK_SECONDS
-    assert seconds(lambda: with_first_script("<!---->" * 60, "/x.js")) < QUICK_SECONDS
+    assert seconds(lambda: insert_first_script("<!---->" * 60, "/x.js")) < QUICK_SECONDS
 
 
 @pytest.mark.timeout(60, func_only=True)
@@ -159,8 +161,8 @@ def test_a_question_of_half_comments_is_refused_at_once(near: Any) -> None:  # n
 
 def test_a_short_layout_does_not_make_a_page_of_gigabytes() -> None:
     with pytest.raises(LayoutError, match="at most"):
-        fill("${a}" * 16_000, {"a": "x" * 1_000_000})
-    assert fill("${a}${a}", {"a": "x"}) == "xx"
+        fill_layout("${a}" * 16_000, {"a": "x" * 1_000_000})
+    assert fill_layout("${a}${a}", {"a": "x"}) == "xx"
 
 
 @pytest.mark.parametrize(
@@ -182,14 +184,14 @@ class Gate:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reached, self.opened = threading.Event(), threading.Event()
-        claim = attempts._claim
+        claim = attempts._claim_slot
 
         def late(*given: Any) -> bool:
             self.reached.set()
             self.opened.wait(3)  # SQLite lets the other one wait, and then this one goes first
             return claim(*given)
 
-        monkeypatch.setattr(attempts, "_claim", late)
+        monkeypatch.setattr(attempts, "_claim_slot", late)
 
     def meanwhile(self, act: Any) -> Any:
         """Run an act while the accept stands at the gate; return what it returns."""
@@ -214,9 +216,9 @@ def test_nobody_takes_a_task_of_a_hit_that_is_being_disposed_of(
 
     results = together([lambda: accept(worker, hit), lambda: gate.meanwhile(end)])
     disposed = HIT.objects.get().disposed_at is not None
-    assert isinstance(results[0], Refused if disposed else Assignment)
+    assert isinstance(results[0], ActionRefused if disposed else Assignment)
     assert Assignment.objects.get().state == (SlotState.OPEN if disposed else SlotState.PENDING)
-    assert unbalanced_requesters() == []
+    assert find_unbalanced_requesters() == []
 
 
 def test_a_task_is_paid_what_was_offered_when_it_was_taken(
@@ -231,8 +233,8 @@ def test_a_task_is_paid_what_was_offered_when_it_was_taken(
     taken, changed = together(
         [lambda: accept(worker, hit), lambda: gate.meanwhile(lambda: near.update_hit_type_of_hit(**change))]
     )
-    assert isinstance(taken, Refused) is isinstance(changed, dict)
-    assert unbalanced_requesters() == []
+    assert isinstance(taken, ActionRefused) is isinstance(changed, dict)
+    assert find_unbalanced_requesters() == []
 
 
 def test_acts_about_one_hit_at_once_never_fail_and_hold_what_the_slots_cost(
@@ -260,7 +262,7 @@ def test_acts_about_one_hit_at_once_never_fail_and_hold_what_the_slots_cost(
         ]
     )
     assert all(isinstance(result, dict) for result in results), results
-    assert unbalanced_requesters() == []
+    assert find_unbalanced_requesters() == []
 
 
 def test_an_update_at_the_same_time_brings_no_deleted_type_back(
@@ -282,7 +284,7 @@ def test_an_update_at_the_same_time_brings_no_deleted_type_back(
         opened.wait(3)
         return terms(*given)
 
-    monkeypatch.setattr(qualification_types, "changed_terms", late)
+    monkeypatch.setattr(qualification_types, "read_changed_terms", late)
 
     def delete() -> None:
         reached.wait(60)

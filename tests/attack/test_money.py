@@ -19,10 +19,10 @@ from hits.services.batches import lifecycle
 from hits.services.errors import Refused
 from hits.services.launching import launch
 from hits.services.launching.launch import PlannedUnit
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.outbox import outbox
 from hits.services.publishing import publish, publisher_lease
-from hits.services.publishing.rate_limit import Pace
+from hits.services.publishing.rate_limit import RateLimiter
 from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
@@ -42,23 +42,23 @@ def waiting(project: Project, make_image: MakeImage) -> Assignment:
 
 
 def test_no_bonus_follows_an_approval_that_was_refused(waiting: Assignment) -> None:
-    decision = review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     # Meanwhile somebody rejects the work with a script of their own.
     marketplace().reject(waiting.assignment_id, "rejected elsewhere")
     with pytest.raises(Refused):
-        review.settle(decision=decision, marketplace=marketplace())
+        review.settle_decision(decision=decision, marketplace=marketplace())
     for _ in range(2):  # the sweeper comes round
         outbox.settle_outstanding(marketplace=marketplace())
-    assert not review.settle(decision=decision, marketplace=marketplace())
+    assert not review.settle_decision(decision=decision, marketplace=marketplace())
     states = dict(OutgoingCall.objects.values_list("operation", "state"))
     assert states == {"approve": CallState.REFUSED, "bonus": CallState.PLANNED}
     assert not MarketEntry.objects.filter(kind="bonus").exists()
 
 
 def test_a_call_that_another_process_made_is_not_made_again(waiting: Assignment) -> None:
-    decision = review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     seen_early = list(decision.calls.all())
-    assert review.settle(decision=decision, marketplace=marketplace())
+    assert review.settle_decision(decision=decision, marketplace=marketplace())
     for call in seen_early:
         assert outbox.settle_call(call=call, marketplace=marketplace())
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
@@ -72,8 +72,8 @@ def test_a_slow_publisher_leaves_a_live_hit_alone(project: Project, make_image: 
     publish.publish_batch(batch=batch, marketplace=marketplace())
     live = Hit.objects.get()
     batch.refresh_from_db()
-    with publisher_lease.publishing(batch) as alone:
-        slow = publish._Publication(alone, marketplace(), Pace(None), None)
+    with publisher_lease.hold_publisher_lease(batch) as alone:
+        slow = publish._PublicationRun(alone, marketplace(), RateLimiter(None), None)
         slow._publish_one(early, str(batch.hit_type_id))
     after = Hit.objects.get()
     assert (after.state, after.hit_id, after.attempt_at) == (HitState.LIVE, live.hit_id, live.attempt_at)
@@ -87,7 +87,12 @@ def test_two_presses_at_once_launch_one_batch(project: Project, make_image: Make
     def press() -> None:
         gate.wait(60)
         batch, job = launch.launch_batch(
-            project=project, kind_name="sherlock_observation", name="B", units=units, by=None, once="wish"
+            project=project,
+            kind_name="sherlock_observation",
+            name="B",
+            units=units,
+            by=None,
+            idempotency_key="wish",
         )
         made.append(batch.pk)
         assert job.args["batch"] == batch.pk
@@ -102,8 +107,10 @@ def test_two_presses_at_once_launch_one_batch(project: Project, make_image: Make
     assert Batch.objects.count() == 1
 
 
-@pytest.mark.parametrize("terms", [Terms(reward_cents=10**20), Terms(bonus_cents=10**20), Terms(opinions=0)])
-def test_terms_beyond_reason_are_refused(project: Project, make_image: MakeImage, terms: Terms) -> None:
+@pytest.mark.parametrize(
+    "terms", [LaunchTerms(reward_cents=10**20), LaunchTerms(bonus_cents=10**20), LaunchTerms(redundancy=0)]
+)
+def test_terms_beyond_reason_are_refused(project: Project, make_image: MakeImage, terms: LaunchTerms) -> None:
     with pytest.raises(Refused):
         launched(project, [make_image(1)], terms=terms)
     assert not Batch.objects.exists()
@@ -121,8 +128,8 @@ def test_a_press_that_lost_the_race_still_thanks_the_worker(
     early = MarketAttempt.objects.select_related("assignment__hit__hit_type", "worker").get()
     market.hand_over(task, submission)
     with transaction.atomic():
-        handed = attempts._hand_in(early, lambda: "<answer/>", task.slot.accepted_at)
-    assert handed.repeated
+        handed = attempts._submit(early, lambda: "<answer/>", task.slot.accepted_at)
+    assert handed.is_repeated
 
 
 def _tables() -> list[tuple[str, Any]]:
@@ -134,7 +141,7 @@ def _tables() -> list[tuple[str, Any]]:
 def test_evidence_is_not_replaced_by_raw_sql(waiting: Assignment, table: str, model: Any) -> None:
     if connection.vendor != "sqlite":
         pytest.skip("INSERT OR REPLACE is SQLite's own")
-    review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     before = list(model.objects.values())
     assert before
     with pytest.raises(DatabaseError, match="append-only"), connection.cursor() as cursor:
@@ -156,5 +163,5 @@ def test_work_approved_elsewhere_is_not_lost_when_a_batch_closes(
     lifecycle.expire_hits(batch=batch, marketplace=marketplace())
     row = Assignment.objects.get()
     assert (row.status, row.match) == ("Approved", "matched")
-    sums = ledger.totals(batch=batch)
+    sums = ledger.sum_entries(batch=batch)
     assert (sums.reward, sums.release, sums.held) == (batch.reward_cents, 0, 0)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation_site.ledgers import check_books
+from annotation_site.ledgers import compare_ledgers
 from hits import tasks
 from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
 from hits.marketplace.models import HIT, BonusPayment, Requester
@@ -21,12 +21,12 @@ from hits.mturk.boto import marketplace
 from hits.mturk.port import Environment, Failure, MarketplaceError, RemoteHit
 from hits.payments import ledger
 from hits.services.batches import lifecycle
-from hits.services.collecting import collect
+from hits.services.collecting import assignment_sync
 from hits.services.errors import Conflict, Refused
 from hits.services.outbox import outbox
 from hits.services.publishing import publish
-from hits.services.publishing.orphan_recovery import LAG
-from hits.services.publishing.rate_limit import Pace
+from hits.services.publishing.orphan_recovery import LISTING_LAG
+from hits.services.publishing.rate_limit import RateLimiter
 from hits.services.reconciling import reconcile
 from hits.services.reviewing import review
 from tests.support import market
@@ -94,9 +94,9 @@ def test_a_bonus_is_paid_once_through_a_long_outage(
 ) -> None:
     """Every retry in between must not make the dead token look fresh."""
     port = Faulty(send_bonus="lost")
-    decision = review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     with pytest.raises(Refused):
-        review.settle(decision=decision, marketplace=port)
+        review.settle_decision(decision=decision, marketplace=port)
     port.trouble = {"send_bonus": LOST, "list_bonuses": LOST}
     for moment in HOURS:
         later(moment)
@@ -105,7 +105,7 @@ def test_a_bonus_is_paid_once_through_a_long_outage(
     outbox.settle_outstanding(marketplace=port)
     assert BonusPayment.objects.count() == 1
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
-    assert ledger.totals().bonus == 30
+    assert ledger.sum_entries().bonus == 30
 
 
 def unanswered(project: Project, make_image: MakeImage, port: Faulty) -> Batch:
@@ -138,26 +138,26 @@ def test_pressing_try_again_does_not_pay_again(
 ) -> None:
     """The first try went through and its reply was lost; a later one was refused; the token is dead."""
     port = Faulty(send_bonus="lost")
-    decision = review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     with pytest.raises(Refused):
-        review.settle(decision=decision, marketplace=port)
+        review.settle_decision(decision=decision, marketplace=port)
     port.trouble = {
         "send_bonus": MarketplaceError(Failure.REFUSED, "keys were rotated"),
         "list_bonuses": MarketplaceError(Failure.REFUSED, "keys were rotated"),
     }
     with pytest.raises(Refused):
-        review.settle(decision=decision, marketplace=port)
+        review.settle_decision(decision=decision, marketplace=port)
     assert OutgoingCall.objects.get(operation="bonus").state == CallState.REFUSED
-    lifecycle.retry_refused(decision=decision, by=None)
+    lifecycle.retry_refused_calls(decision=decision, by=None)
     later(timedelta(hours=30))
-    assert review.settle(decision=decision, marketplace=marketplace())
+    assert review.settle_decision(decision=decision, marketplace=marketplace())
     assert BonusPayment.objects.count() == 1
 
 
 def test_a_rival_s_refused_approval_stops_the_bonus(
     waiting: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decision = review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     real = outbox.settle_call
 
     def slow(*, call: OutgoingCall, marketplace: Any) -> bool:
@@ -166,7 +166,7 @@ def test_a_rival_s_refused_approval_stops_the_bonus(
         return real(call=call, marketplace=marketplace)
 
     monkeypatch.setattr(outbox, "settle_call", slow)
-    assert not review.settle(decision=decision, marketplace=marketplace())
+    assert not review.settle_decision(decision=decision, marketplace=marketplace())
     assert not BonusPayment.objects.exists()
 
 
@@ -178,7 +178,7 @@ def test_a_silent_marketplace_keeps_the_other_payments_going(project: Project, m
         market.work(hit, worker)
     rows = collected(batch)
     for row in rows:
-        review.decide(assignment=row, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
     port = Faulty(get_assignment=LOST)
     marketplace().approve(
         rows[0].assignment_id, ""
@@ -197,11 +197,11 @@ def test_a_hit_that_is_gone_stops_neither_synchronising_nor_paying(
     Hit.objects.filter(unit__batch=gone).update(hit_id="GONE")
     good = published(project, [make_image(3)])
     market.work(Hit.objects.get(unit__batch=good), market.market_worker("wendy"))
-    review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     tasks.sync_live_batches()
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
     assert Assignment.objects.filter(hit__unit__batch=good).exists()
-    assert collect.sync_batch(batch=gone, marketplace=marketplace()).failed == 1
+    assert assignment_sync.sync_batch(batch=gone, marketplace=marketplace()).failed == 1
 
 
 def test_a_batch_never_reaches_another_marketplace(project: Project, make_image: MakeImage) -> None:
@@ -217,7 +217,7 @@ def test_a_batch_never_reaches_another_marketplace(project: Project, make_image:
         def __getattr__(self, name: str) -> Any:
             raise AssertionError(f"{name} was called")
 
-    for service in (publish.publish_batch, collect.sync_batch, lifecycle.expire_hits):
+    for service in (publish.publish_batch, assignment_sync.sync_batch, lifecycle.expire_hits):
         with pytest.raises(Refused, match="launched on the marketplace local"):
             service(batch=batch, marketplace=Live())
     assert Hit.objects.get().state == HitState.PLANNED
@@ -232,14 +232,14 @@ def test_fees_stay_those_of_the_launch(waiting: Assignment, settings: Any) -> No
     settings.MARKETPLACE_FEE_SCHEDULE = "local"
     approve(waiting)
     owner = Requester.objects.get(name="Deerstalker")
-    assert ledger.totals(batch=batch).held == owner.held_cents == 0
+    assert ledger.sum_entries(batch=batch).held == owner.held_cents == 0
 
 
 def test_a_batch_whose_publication_stopped_can_be_closed(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market.fund(330)  # enough for three of five; the rest went elsewhere after we asked
-    monkeypatch.setattr("hits.services.money.budget.check_batch", lambda **_: None)
+    monkeypatch.setattr("hits.services.money.budget.check_batch_budget", lambda **_: None)
     batch = launched(project, [make_image(n) for n in range(5)])
     with pytest.raises(Refused, match="insufficient funds"):
         publish.publish_batch(batch=batch, marketplace=marketplace())
@@ -253,7 +253,7 @@ def test_a_batch_whose_publication_stopped_can_be_closed(
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
     assert sorted(Hit.objects.values_list("state", flat=True)) == ["cancelled"] * 2 + ["expired"] * 3
-    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
     with pytest.raises(Refused, match="cannot be published"):
         publish.publish_batch(batch=batch, marketplace=marketplace())
 
@@ -264,7 +264,7 @@ def test_closing_finds_a_hit_whose_creation_was_not_confirmed(
     batch = unanswered(project, make_image, Faulty(create_hit="lost"))
     stopped(batch, marketplace())
     assert Hit.objects.get().state == HitState.EXPIRED
-    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
 
 
 def stopped(batch: Batch, port: Any) -> None:
@@ -289,7 +289,7 @@ def test_stopping_waits_for_a_task_that_the_list_does_not_show_yet(
     batch.refresh_from_db()
     assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.EXPIRED)
     assert HIT.objects.get().disposed_at is not None
-    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
 
 
 def test_a_task_that_never_came_to_be_is_given_up_after_the_list_s_lag(
@@ -297,7 +297,10 @@ def test_a_task_that_never_came_to_be_is_given_up_after_the_list_s_lag(
 ) -> None:
     batch = unanswered(project, make_image, Faulty(create_hit=LOST))
     stopped(batch, marketplace())
-    for wait, state in ((LAG - timedelta(seconds=1), BatchState.CLOSING), (LAG, BatchState.CLOSED)):
+    for wait, state in (
+        (LISTING_LAG - timedelta(seconds=1), BatchState.CLOSING),
+        (LISTING_LAG, BatchState.CLOSED),
+    ):
         later(wait)
         tasks.sync_live_batches()
         batch.refresh_from_db()
@@ -316,7 +319,7 @@ def test_a_task_made_long_after_the_stop_is_taken_up_and_taken_off(
     def create(**more: Any) -> RemoteHit:
         Batch.objects.update(lease_until=timezone.now())
         stopped(batch, marketplace())
-        later(LAG)
+        later(LISTING_LAG)
         tasks.sync_live_batches()
         batch.refresh_from_db()
         assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.CANCELLED)
@@ -330,7 +333,7 @@ def test_a_task_made_long_after_the_stop_is_taken_up_and_taken_off(
         tasks.sync_live_batches()
     batch.refresh_from_db()
     assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.EXPIRED)
-    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
 
 
 def test_work_on_a_task_that_was_given_up_is_paid_once_a_comparison_finds_it(
@@ -340,7 +343,7 @@ def test_work_on_a_task_that_was_given_up_is_paid_once_a_comparison_finds_it(
     batch = unanswered(project, make_image, port)
     port.list_hits = lambda: iter([])  # type: ignore[method-assign]
     stopped(batch, port)
-    later(LAG)
+    later(LISTING_LAG)
     lifecycle.finish_closing(batch=batch, marketplace=port)
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
@@ -357,16 +360,18 @@ def test_work_on_a_task_that_was_given_up_is_paid_once_a_comparison_finds_it(
     batch.refresh_from_db()
     assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.EXPIRED)
     assert HIT.objects.get().disposed_at is not None
-    sums = ledger.totals(batch=batch)
+    sums = ledger.sum_entries(batch=batch)
     assert (sums.reward, sums.held, marketplace().balance().on_hold_cents) == (110, 0, 0)
 
 
 def overriding(row: Assignment) -> Decision:
     """Return the decision to pay what was rejected; nothing of it is carried out."""
-    rejection = review.decide(assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss.")
-    review.settle(decision=rejection, marketplace=marketplace())
+    rejection = review.decide_assignment(
+        assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss."
+    )
+    review.settle_decision(decision=rejection, marketplace=marketplace())
     row.refresh_from_db()
-    return review.override(assignment=row, by=None)
+    return review.override_rejection(assignment=row, by=None)
 
 
 @pytest.mark.parametrize("trouble", [LOST, MarketplaceError(Failure.NO_FUNDS, "insufficient funds")])
@@ -377,15 +382,15 @@ def test_a_task_is_not_disposed_of_before_an_override_is_carried_out(
     decision = overriding(waiting)
     port = Faulty(approve=trouble)
     with pytest.raises(Refused):
-        review.settle(decision=decision, marketplace=port)
+        review.settle_decision(decision=decision, marketplace=port)
     stopped(batch, port)
     assert (batch.state, HIT.objects.get().disposed_at) == (BatchState.CLOSING, None)
     if trouble is not LOST:
-        lifecycle.retry_refused(decision=decision, by=None)
+        lifecycle.retry_refused_calls(decision=decision, by=None)
     tasks.sync_live_batches()
     batch.refresh_from_db()
     assert (batch.state, HIT.objects.get().disposed_at is None) == (BatchState.CLOSED, False)
-    totals = ledger.totals(batch=batch)
+    totals = ledger.sum_entries(batch=batch)
     assert (totals.reward, totals.bonus, totals.held) == (110, 30, 0)
     assert marketplace().balance().on_hold_cents == 0
 
@@ -395,10 +400,10 @@ def test_an_override_that_comes_too_late_says_so_and_both_ledgers_agree(waiting:
     marketplace().expire(str(waiting.hit.hit_id))
     marketplace().delete_hit(str(waiting.hit.hit_id))  # a script was faster
     with pytest.raises(Refused, match="its task is disposed of, or 30 days have passed"):
-        review.settle(decision=decision, marketplace=marketplace())
+        review.settle_decision(decision=decision, marketplace=marketplace())
     outbox.settle_outstanding(marketplace=marketplace())
     assert not BonusPayment.objects.exists()
-    assert check_books().agrees
+    assert compare_ledgers().agrees
 
 
 def test_what_the_clock_approves_gets_its_promised_bonus_once(waiting: Assignment) -> None:
@@ -408,14 +413,14 @@ def test_what_the_clock_approves_gets_its_promised_bonus_once(waiting: Assignmen
     waiting.refresh_from_db()
     assert waiting.status == AssignmentStatus.APPROVED
     assert BonusPayment.objects.count() == 1
-    totals = ledger.totals(batch=waiting.hit.unit.batch)
+    totals = ledger.sum_entries(batch=waiting.hit.unit.batch)
     assert (totals.reward, totals.bonus, totals.held) == (110, 30, 0)
 
 
 def test_a_look_from_before_a_decision_does_not_undo_it(waiting: Assignment) -> None:
     early = list(marketplace().list_assignments(str(waiting.hit.hit_id)))
     approve(waiting)
-    collect.record_assignment(hit=waiting.hit, remote=early[0])
+    assignment_sync.record_assignment(hit=waiting.hit, remote=early[0])
     waiting.refresh_from_db()
     assert waiting.status == AssignmentStatus.APPROVED
 
@@ -435,9 +440,9 @@ def test_an_old_database_s_hit_is_not_taken_for_ours(project: Project, make_imag
         publish.publish_batch(batch=batch, marketplace=port)
     seen = MarketplaceError(Failure.ALREADY_EXISTS, "The idempotency token has already been processed.")
     port.trouble = {"create_hit": seen}
-    impatient = Pace(None, sleep=lambda _: None)
+    impatient = RateLimiter(None, sleep=lambda _: None)
     with pytest.raises(Refused, match="does not show them yet"):
-        publish.publish_batch(batch=batch, marketplace=port, pace=impatient)
+        publish.publish_batch(batch=batch, marketplace=port, rate_limiter=impatient)
     assert Hit.objects.get().hit_id != "OLD"
 
 

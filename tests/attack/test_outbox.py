@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotation_site.ledgers import check_books
+from annotation_site.ledgers import compare_ledgers
 from hits.domain.states import BatchState, HitState, Verdict
 from hits.marketplace.models import HIT, BonusPayment
 from hits.models import Assignment, Batch, Hit, Image, Job, Project
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.payments import ledger
-from hits.services.batches import extend, lifecycle
+from hits.services.batches import extensions, lifecycle
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.money import budget
 from hits.services.outbox import outbox
 from hits.services.reconciling import reconcile
@@ -35,7 +35,9 @@ MakeImage = Callable[..., Image]
 def batch(project: Project, make_image: MakeImage) -> Batch:
     """Return a live batch of one unit for three workers, with a bonus."""
     market.fund()
-    return published(project, [make_image(1)], terms=Terms(reward_cents=100, bonus_cents=10, opinions=3))
+    return published(
+        project, [make_image(1)], terms=LaunchTerms(reward_cents=100, bonus_cents=10, redundancy=3)
+    )
 
 
 def waiting(batch: Batch) -> Assignment:
@@ -45,33 +47,35 @@ def waiting(batch: Batch) -> Assignment:
 
 def test_a_bonus_is_paid_although_the_clock_approved_before_a_rejection_arrived(batch: Batch) -> None:
     row = waiting(batch)
-    decision = review.decide(assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss.")
+    decision = review.decide_assignment(
+        assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss."
+    )
     marketplace().approve(row.assignment_id, "")
     with pytest.raises(Refused, match="approved and paid it before"):
-        review.settle(decision=decision, marketplace=marketplace())
+        review.settle_decision(decision=decision, marketplace=marketplace())
     for _ in range(2):
         sync_live_batches()
     sync_live_batches()
     assert list(BonusPayment.objects.values_list("amount_cents", flat=True)) == [20]
-    assert check_books().agrees
+    assert compare_ledgers().agrees
 
 
 def test_what_a_script_rejected_can_still_be_overridden(batch: Batch) -> None:
     row = waiting(batch)
-    decision = review.decide(assignment=row, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
     marketplace().reject(row.assignment_id, "by a script")
     with pytest.raises(Refused, match="rejected on the marketplace itself"):
-        review.settle(decision=decision, marketplace=marketplace())
+        review.settle_decision(decision=decision, marketplace=marketplace())
     row.refresh_from_db()
-    again = review.override(assignment=row, by=None)
-    assert review.settle(decision=again, marketplace=marketplace())
+    again = review.override_rejection(assignment=row, by=None)
+    assert review.settle_decision(decision=again, marketplace=marketplace())
     outbox.settle_outstanding(marketplace=marketplace())
     assert list(BonusPayment.objects.values_list("amount_cents", flat=True)) == [20]
-    assert check_books().agrees
+    assert compare_ledgers().agrees
 
 
 def extended(batch: Batch) -> Job:
-    return extend.extend_batch(batch=batch, more_opinions=2, by=None)[1]
+    return extensions.extend_batch(batch=batch, more_redundancy=2, by=None)[1]
 
 
 def test_a_cap_lowered_meanwhile_stops_an_extension_before_its_first_call(batch: Batch) -> None:
@@ -84,19 +88,19 @@ def test_a_cap_lowered_meanwhile_stops_an_extension_before_its_first_call(batch:
     job.refresh_from_db()
     assert "budget: the batch" in job.error
     budget.set_batch_cap(batch=batch, budget_cap_cents=None, by=None)
-    extend_task(extend.extend_again(batch=batch, by=None).pk)
+    extend_task(extensions.retry_extension(batch=batch, by=None).pk)
     assert HIT.objects.get().max_assignments == 5
-    assert check_books().agrees
+    assert compare_ledgers().agrees
 
 
 def test_a_stopped_extension_stays_stopped_until_somebody_goes_on(batch: Batch) -> None:
     job = extended(batch)
-    jobs.cancel(job=job)
-    assert extend.withdraw_if_stopped(job=job) == 1
+    jobs.cancel_job(job=job)
+    assert extensions.refuse_calls_if_stopped(job=job) == 1
     extend_task(job.pk)
     sync_live_batches()
     assert HIT.objects.get().max_assignments == 3
-    extend_task(extend.extend_again(batch=batch, by=None).pk)
+    extend_task(extensions.retry_extension(batch=batch, by=None).pk)
     assert HIT.objects.get().max_assignments == 5
 
 
@@ -112,22 +116,23 @@ def test_a_batch_is_not_closed_while_somebody_has_a_task_in_hand(batch: Batch) -
     )
     sync_live_batches()
     row = Assignment.objects.get()
-    review.settle(
-        decision=review.decide(assignment=row, verdict=Verdict.APPROVE, by=None), marketplace=marketplace()
+    review.settle_decision(
+        decision=review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None),
+        marketplace=marketplace(),
     )
     sync_live_batches()
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
-    assert ledger.totals(batch=batch).held == 0
-    assert check_books().agrees
+    assert ledger.sum_entries(batch=batch).held == 0
+    assert compare_ledgers().agrees
 
 
 def test_a_task_made_while_the_batch_is_stopped_is_taken_off_again(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market.fund()
-    batch = published(project, [make_image(1)], terms=Terms(reward_cents=100, opinions=9))
-    extend.extend_batch(batch=batch, more_opinions=2, by=None)  # a second HIT
+    batch = published(project, [make_image(1)], terms=LaunchTerms(reward_cents=100, redundancy=9))
+    extensions.extend_batch(batch=batch, more_redundancy=2, by=None)  # a second HIT
     real = BotoMarketplace.create_hit
 
     def create(self: BotoMarketplace, **more: Any) -> Any:
@@ -138,21 +143,23 @@ def test_a_task_made_while_the_batch_is_stopped_is_taken_off_again(
 
     monkeypatch.setattr(BotoMarketplace, "create_hit", create)
     with suppress(Refused):
-        extend.carry_out(batch=batch, marketplace=marketplace())
+        extensions.execute_extensions(batch=batch, marketplace=marketplace())
     for _ in range(3):
         sync_live_batches()
     assert not HIT.objects.filter(disposed_at=None).exists()
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
-    assert ledger.totals(batch=batch).held == 0
-    assert check_books().agrees
+    assert ledger.sum_entries(batch=batch).held == 0
+    assert compare_ledgers().agrees
 
 
 def test_one_lost_task_does_not_keep_a_batch_from_giving_the_others_back(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
-    batch = published(project, [make_image(1), make_image(2)], terms=Terms(reward_cents=100, opinions=1))
+    batch = published(
+        project, [make_image(1), make_image(2)], terms=LaunchTerms(reward_cents=100, redundancy=1)
+    )
     first, second = Hit.objects.order_by("pk")
     marketplace().expire(second.hit_id)
     HIT.objects.filter(hit_id=first.hit_id).update(hit_id="3LOST")
@@ -169,11 +176,11 @@ def test_a_results_file_cannot_reject_what_was_overridden(batch: Batch) -> None:
     row = waiting(batch)
     for verdict in (Verdict.REJECT, None):
         decision = (
-            review.decide(assignment=row, verdict=verdict, by=None, feedback="Boxes miss.")
+            review.decide_assignment(assignment=row, verdict=verdict, by=None, feedback="Boxes miss.")
             if verdict
-            else review.override(assignment=row, by=None)
+            else review.override_rejection(assignment=row, by=None)
         )
-        review.settle(decision=decision, marketplace=marketplace())
+        review.settle_decision(decision=decision, marketplace=marketplace())
         row.refresh_from_db()
     file = f'AssignmentId,Approve,Reject\n{row.assignment_id},,"No."\n'
     with pytest.raises(Conflict, match="is approved already"):
@@ -189,7 +196,7 @@ def test_what_the_marketplace_disposed_of_itself_is_released_here_too(batch: Bat
     reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
     found = reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
     assert (found.cents_ours, found.cents_marketplace) == (0, 0)
-    assert check_books().agrees
+    assert compare_ledgers().agrees
 
 
 def test_more_opinions_cost_what_was_said_under_every_schedule(
@@ -197,10 +204,12 @@ def test_more_opinions_cost_what_was_said_under_every_schedule(
 ) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "base=10% many=20% many_from=5"
     market.fund()
-    batch = published(project, [make_image(1)], terms=Terms(reward_cents=100, bonus_cents=0, opinions=3))
-    said = extend.estimate_extension(batch, 4).most_cents
-    before = ledger.totals(batch=batch).held
-    extend.extend_batch(batch=batch, more_opinions=4, by=None)
-    extend.carry_out(batch=batch, marketplace=marketplace())
-    assert check_books().agrees
-    assert ledger.totals(batch=batch).held - before == said
+    batch = published(
+        project, [make_image(1)], terms=LaunchTerms(reward_cents=100, bonus_cents=0, redundancy=3)
+    )
+    said = extensions.estimate_extension(batch, 4).max_cents
+    before = ledger.sum_entries(batch=batch).held
+    extensions.extend_batch(batch=batch, more_redundancy=4, by=None)
+    extensions.execute_extensions(batch=batch, marketplace=marketplace())
+    assert compare_ledgers().agrees
+    assert ledger.sum_entries(batch=batch).held - before == said

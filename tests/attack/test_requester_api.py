@@ -33,7 +33,7 @@ def _call(pair: accounts.KeyPair, operation: str, body: Any) -> tuple[int, dict[
     keys = Credentials(pair.access_key_id, pair.secret_access_key)
     SigV4Auth(keys, "mturk-requester", "us-east-1").add_auth(request)
     signed = {name.lower(): value for name, value in request.headers.items()}
-    reply = dispatch.handle(wire.ApiRequest("POST", "/mturk/", "", signed, raw))
+    reply = dispatch.handle_request(wire.ApiRequest("POST", "/mturk/", "", signed, raw))
     return reply.status, json.loads(reply.body)
 
 

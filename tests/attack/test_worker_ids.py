@@ -29,9 +29,9 @@ from hits.models import (
 )
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import BadToken, issue_token, read_token
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.reviewing import feedback
-from hits.services.workers.qualifications import decide_about
+from hits.services.workers.qualifications import decide_on_worker
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, published
@@ -49,7 +49,7 @@ def frame() -> Client:
 @pytest.fixture
 def batch(project: Project, make_image: Callable[..., Image]) -> Batch:
     market.fund()
-    return published(project, [make_image(1), make_image(2)], terms=Terms(opinions=3))
+    return published(project, [make_image(1), make_image(2)], terms=LaunchTerms(redundancy=3))
 
 
 def address(hit: Hit, worker: str, *, assignment: str = "3INVENTED", submit_to: str = "") -> str:
@@ -69,7 +69,9 @@ def token_in(page: Any) -> str | None:
 
 
 def block(project: Project, worker: Worker) -> None:
-    decide_about(project=project, worker=worker, action=WorkerAction.BLOCK, pool=None, reason=REASON, by=None)
+    decide_on_worker(
+        project=project, worker=worker, action=WorkerAction.BLOCK, pool=None, reason=REASON, by=None
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_a_foreign_page_asks_for_no_country_and_believes_none(foreign: Hit, fram
     assert page.status_code == 200
     assert 'name="country"' not in page.content.decode()
     key = page_key(foreign, "3ASG", "AFRESH")
-    submit.agree(key=key, version=1, country="KP", about_me={"age": "25-34"})
+    submit.record_consent(key=key, version=1, country="KP", demographics_answers={"age": "25-34"})
     assert Declaration.objects.count() == Demographics.objects.count() == 0
     assert Participation.objects.count() == 1, "what everybody agrees to is taken"
     assert submit.open_attempt(key).worker.worker_id == "AFRESH"
@@ -193,9 +195,9 @@ def test_a_trainers_remarks_are_read_with_the_secret_alone(
     wanda = market.market_worker("wanda")
     market.work(first, wanda)
     (row,) = collected(batch)
-    feedback.write(
+    feedback.write_feedback(
         submission=row.submission,
-        outcome=TrainingOutcome.AGAIN,
+        outcome=TrainingOutcome.RETRY,
         summary="Your boxes are too loose, Wanda",
         remarks=[],
         by=None,

@@ -35,7 +35,7 @@ def measured(items: int) -> dict[str, Any]:
     from hits.services.images.import_image import import_image
     from tests.support.judging.many_judgments import Crowd, fill
     from tests.support.pictures import picture
-    from validation.services.report import compute
+    from validation.services.report import compute_report
 
     admin = User.objects.create_superuser("bench")
     project = projects.create_project(name="Bench", by=admin)
@@ -43,11 +43,11 @@ def measured(items: int) -> dict[str, Any]:
         import_image(project=project, name=f"{n}.png", data=picture(640, 480, seed=n))[0] for n in range(20)
     ]
     started = time.perf_counter()
-    batch = fill(project, images, Crowd(items=items, judges=JUDGES, workers=WORKERS))
+    batch = fill(project, images, Crowd(items=items, redundancy=JUDGES, workers=WORKERS))
     filled = time.perf_counter() - started
     before = peak_mib()
     started = time.perf_counter()
-    report = compute(project=project, kind="observation_review")
+    report = compute_report(project=project, kind="observation_review")
     computed = time.perf_counter() - started
     client = Client(headers={"host": urlsplit(settings.PUBLIC_URL).netloc})
     client.force_login(admin)

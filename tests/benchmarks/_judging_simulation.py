@@ -19,8 +19,8 @@ from tests.support.simulated_workers import (
     weighted,
 )
 from validation.domain.agreement import dawid_skene
-from validation.domain.judging.rating_tables import tables
-from validation.domain.reports.report import ranked, rater_figures
+from validation.domain.judging.rating_tables import build_tables
+from validation.domain.reports.report import rank_workers, rater_figures
 from validation.kinds.observation_review.judging import SPEC as REVIEW
 from validation.kinds.observation_review.scales import Dimension
 
@@ -93,8 +93,8 @@ def _smoothing(mix: tuple[float, ...], items: int) -> dict[str, float]:
 def _three_dimensions(items: int) -> dict[str, Any]:
     """Return what the report's own ranking and the decisions make of judgments in three dimensions."""
     rows, crowds = simulate_review(items=items)
-    figures = rater_figures(rows, tables(rows, REVIEW), REVIEW, target=1500)
-    order = ranked({int(rater.removeprefix("w")): row for rater, row in figures.items()})
+    figures = rater_figures(rows, build_tables(rows, REVIEW), REVIEW, target=1500)
+    order = rank_workers({int(rater.removeprefix("w")): row for rater, row in figures.items()})
     careful = [rank for rank, worker in enumerate(order, 1) if HABITS[worker] is Habit.CAREFUL]
     shares = {
         name: [

@@ -90,8 +90,8 @@ def fill_listing(count: int) -> accounts.KeyPair:
     return pair
 
 
-def _terms() -> hit_services.TypeParams:
-    return hit_services.TypeParams(
+def _terms() -> hit_services.HITTypeParams:
+    return hit_services.HITTypeParams(
         title="Write observations about one photo",
         description="Draw boxes and say what they hint at.",
         keywords="photo, boxes",

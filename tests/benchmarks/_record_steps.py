@@ -56,7 +56,7 @@ def collect(sizes: Sizes) -> dict[str, Any]:
     from hits.marketplace.services.accounts import create_worker_account
     from hits.models import Hit, Image, Project
     from hits.mturk.boto import marketplace
-    from hits.services.collecting import collect as service
+    from hits.services.collecting import assignment_sync as service
     from hits.services.images.import_image import import_image
     from tests.support import market
     from tests.support.loop import published
@@ -96,20 +96,20 @@ def review(sizes: Sizes) -> dict[str, Any]:
 def report(sizes: Sizes) -> dict[str, Any]:
     """Compute the report of all reviews."""
     from hits.models import Project
-    from validation.services.report import compute
+    from validation.services.report import compute_report
 
     project = Project.objects.get(name="Judged")
-    return timed(lambda: compute(project=project, kind="observation_review"))
+    return timed(lambda: compute_report(project=project, kind="observation_review"))
 
 
 def seal(sizes: Sizes) -> dict[str, Any]:
     """Seal all pairs as a version."""
-    from curation.services import make_sealed_version
+    from curation.services import create_sealed_version
     from hits.models import Project
 
     project = Project.objects.get(name="Sealed")
     name = f"v{project.versions.count()}"
-    return timed(lambda: make_sealed_version(project=project, name=name, by=None))
+    return timed(lambda: create_sealed_version(project=project, name=name, by=None))
 
 
 def search(sizes: Sizes) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def search(sizes: Sizes) -> dict[str, Any]:
     from django.contrib.auth.models import User
 
     from curation.models import ComparisonRound
-    from curation.selectors.round_sets import sets_of
+    from curation.selectors.round_sets import find_sets
     from hits.models import Project
     from tests.support.any_row import Rows
 
@@ -125,18 +125,18 @@ def search(sizes: Sizes) -> dict[str, Any]:
     found = ComparisonRound.objects.filter(project=project).first()
     if found is None:
         found = Rows(project, User.objects.get(username="bench")).of(ComparisonRound)
-    return timed(lambda: list(sets_of(found, text="no such words")))
+    return timed(lambda: list(find_sets(found, text="no such words")))
 
 
 def strata(sizes: Sizes) -> dict[str, Any]:
     """Draw a sample of pairs by confidence."""
     from hits.models import Project
-    from validation.domain.judging.sampling import How, Selection, Stratum
-    from validation.selectors.judging import found_by
+    from validation.domain.judging.sampling import Selection, SelectionMethod, Stratum
+    from validation.selectors.judging import find_pairs
 
     project = Project.objects.get(name="Sealed")
-    wish = Selection(how=How.STRATIFIED, n=300, seed=1, strata=Stratum.CONFIDENCE)
-    return timed(lambda: found_by(project, wish))
+    wish = Selection(method=SelectionMethod.STRATIFIED, n=300, seed=1, stratify_by=Stratum.CONFIDENCE)
+    return timed(lambda: find_pairs(project, wish))
 
 
 STEPS = {one.__name__: one for one in (fill, collect, review, report, seal, search, strata)}

@@ -18,7 +18,7 @@ from PIL import Image as Pillow
 from PIL import ImageEnhance
 
 from curation.features.pixels import Normalisation
-from curation.features.regions import widescreen_squares
+from curation.features.regions import crop_end_squares
 from curation.scorer.model.tokens import Tokenizer
 from curation.scorer.model.towers import DualEncoder
 from curation.scorer.training.inputs import Pair
@@ -44,7 +44,7 @@ class PublishedDataset(torch.utils.data.Dataset[tuple[torch.Tensor, torch.Tensor
         pair = self._pairs[number]
         with Pillow.open(self._images / pair.image) as picture:
             drawn = draw_region(picture, pair.boxes, RegionMode.HIGHLIGHT).convert("RGB")
-        halves = torch.stack([self._half(square) for square in widescreen_squares(drawn)])
+        halves = torch.stack([self._half(square) for square in crop_end_squares(drawn)])
         return halves, self._tokenizer([pair.inference])[0]
 
     def _half(self, square: Pillow.Image) -> torch.Tensor:

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.negatives.comparison_sets import ComparisonSetResult, build_comparison_sets
+from curation.negatives.matmul_backends import NumpyScoreBackend, ScoreBackend
 from curation.negatives.options import ComparisonSetOptions, Shortcut
 from curation.negatives.plausibility import EmbeddingPlausibility
-from curation.negatives.products import PlainProduct, ScoreProduct
-from curation.pipelines.score_matmul_backends import best_score_product
+from curation.pipelines.score_matmul_backends import choose_score_backend
 from hits.management.memory import peak_mib
 from tests.benchmarks._embeddings import make
 from tests.benchmarks._machine import machine
@@ -168,14 +168,14 @@ def after_cap(data: Data, copies: int) -> list[int]:
 
 
 def ours(
-    data: Data, words: list[str], product: ScoreProduct, shortcut: Shortcut = Shortcut.NONE
+    data: Data, words: list[str], product: ScoreBackend, shortcut: Shortcut = Shortcut.NONE
 ) -> ComparisonSetResult:
     """Build the sets from arrays in memory."""
     return build_comparison_sets(
         EmbeddingPlausibility(data.images, data.inferences, product),
         words,
         data.vectors,
-        kept=data.kept.tolist(),
+        candidate_ids=data.kept.tolist(),
         options=ComparisonSetOptions(shortcut=shortcut),
     )
 
@@ -199,7 +199,7 @@ def product_seconds(data: Data) -> dict[str, float]:
 def warm_up() -> None:
     """Compile before anything is timed."""
     few = made_up(500)
-    for product in (best_score_product(), PlainProduct()):
+    for product in (choose_score_backend(), NumpyScoreBackend()):
         for shortcut in Shortcut:
             ours(few, few.words, product, shortcut)
 
@@ -208,7 +208,7 @@ def interleaved(data: Data) -> dict[str, Any]:
     """Time ours and the product between the parts of the reference."""
     words = data.words
     reference = Reference(data, ComparisonSetOptions())
-    products: dict[str, ScoreProduct] = {"best": best_score_product(), "plain": PlainProduct()}
+    products: dict[str, ScoreBackend] = {"best": choose_score_backend(), "plain": NumpyScoreBackend()}
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in products}
     limits, results = [product_seconds(data)], {}
     for _ in reference.parts(ROUNDS):
@@ -237,7 +237,7 @@ def interleaved(data: Data) -> dict[str, Any]:
 
 
 def _shortcut(data: Data, words: list[str], shortcut: Shortcut, full: ComparisonSetResult) -> dict[str, Any]:
-    result, run = timed(lambda: ours(data, words, best_score_product(), shortcut))
+    result, run = timed(lambda: ours(data, words, choose_score_backend(), shortcut))
     return _rounded(run) | {"same_sets": result.sets == full.sets}
 
 
@@ -272,7 +272,7 @@ def peak(folder: Path) -> dict[str, Any]:
     """Build the sets once in this process and say what it took at most, the data included."""
     with np.load(folder / "data.npz") as stored:
         data = Data(**{name: stored[name] for name in Data.__dataclass_fields__})
-    ours(data, data.words, best_score_product())
+    ours(data, data.words, choose_score_backend())
     return {"peak_mib": round(peak_mib())}
 
 

@@ -64,9 +64,9 @@ def _ours(rows: NDArray[np.float32], k: int, linkage: str, product: str) -> dict
 
     multiply = _product(product)
     warm_up = rows[:WARM_UP_ROWS]
-    cluster(warm_up, ByNumber(clusters_of(WARM_UP_ROWS)), product=multiply, method=Method.SPARSE)
+    cluster(warm_up, ByNumber(clusters_of(WARM_UP_ROWS)), backend=multiply, method=Method.SPARSE)
     started, used = time.perf_counter(), time.process_time()
-    found = cluster(rows, ByNumber(k), linkage=Linkage(linkage), product=multiply)
+    found = cluster(rows, ByNumber(k), linkage=Linkage(linkage), backend=multiply)
     return {
         "seconds": time.perf_counter() - started,
         "cpu_seconds": time.process_time() - used,
@@ -78,9 +78,9 @@ def _ours(rows: NDArray[np.float32], k: int, linkage: str, product: str) -> dict
 
 
 def _product(name: str) -> Any:
-    from curation.pipelines.matmul_backends import BFloat16Product, float32_product
+    from curation.pipelines.matmul_backends import BFloat16Backend, choose_float32_backend
 
-    return BFloat16Product() if name == "bf16" else float32_product()
+    return BFloat16Backend() if name == "bf16" else choose_float32_backend()
 
 
 def _scipy(rows: NDArray[np.float32], k: int, linkage: str) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def plain_loop(folder: Path, batch: int) -> Callable[[Sequence[bytes]], Vectors]
     from transformers.models.clip import CLIPImageProcessorPil
 
     from curation.features.encoder import unit_float32
-    from curation.features.regions import widescreen_squares
+    from curation.features.regions import crop_end_squares
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = CLIPModel.from_pretrained(folder).eval().to(device)
@@ -103,7 +103,7 @@ def plain_loop(folder: Path, batch: int) -> Callable[[Sequence[bytes]], Vectors]
         rows = []
         for start in range(0, len(files), batch):
             opened = [Pillow.open(io.BytesIO(file)).convert("RGB") for file in files[start : start + batch]]
-            squares = [square for picture in opened for square in widescreen_squares(picture)]
+            squares = [square for picture in opened for square in crop_end_squares(picture)]
             pixels = processor(images=squares, return_tensors="pt")["pixel_values"].to(device)
             with torch.inference_mode():
                 found = model.get_image_features(pixel_values=pixels).pooler_output
@@ -121,9 +121,9 @@ def in_batches(items: Sequence[Any], size: int) -> list[Any]:
 def collected(work: Callable[[Any], Vectors], batches: Sequence[Any]) -> Vectors:
     """Run batches as the pipeline does: one thread a core, one batch a thread."""
     from curation.cores import usable_cores
-    from curation.features.parallel import in_threads
+    from curation.features.parallel import map_in_threads
 
-    with closing(in_threads(work, batches, threads=usable_cores())) as rows:
+    with closing(map_in_threads(work, batches, threads=usable_cores())) as rows:
         return np.concatenate(list(rows))
 
 
@@ -146,8 +146,8 @@ def measure(name: str, rounds: int) -> dict[str, Any]:
     import torch
 
     from curation.cores import usable_cores
-    from curation.features.choose import get_encoder
     from curation.features.clip import BATCH, ClipEncoder
+    from curation.features.factory import get_encoder
 
     source, files = pictures()
     with tempfile.TemporaryDirectory() as folder:

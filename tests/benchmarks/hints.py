@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from hits.domain.answers.pronouns import find_pronouns
 from hits.hints.caption import caption_span
-from hits.hints.card import Card, Rule
-from hits.hints.checking import COSINES
-from hits.hints.rules import LARGE_SHARE, SMALL_SHARE, opposed, profanity, same_words
+from hits.hints.card import Card, HintRule
+from hits.hints.checking import MIN_COSINES
+from hits.hints.rules import LARGE_SHARE, SMALL_SHARE, are_opposed, has_same_words, profanity
 
 LABELS = Path(__file__).with_name("hints_labels.json")
 GRID = [round(0.5 + step / 100, 2) for step in range(50)]
@@ -116,7 +116,7 @@ def load(data: Path) -> list[Text]:
     return texts
 
 
-def pairs(texts: Sequence[Text], labels: dict[str, Any]) -> dict[Rule, list[Compared]]:
+def pairs(texts: Sequence[Text], labels: dict[str, Any]) -> dict[HintRule, list[Compared]]:
     """Return what the two rules of repetition are measured on; both texts of a pair lie in one half."""
     captions = [text for text in texts if text.is_caption]
     real = [text for text in texts if not text.is_caption]
@@ -135,7 +135,7 @@ def pairs(texts: Sequence[Text], labels: dict[str, Any]) -> dict[Rule, list[Comp
         for text in real
         if text.clue
     ]
-    return {Rule.REPEATS_CLUE: shared + clues, Rule.REPEATS_OTHER: shared + others}
+    return {HintRule.REPEATS_CLUE: shared + clues, HintRule.REPEATS_OTHER: shared + others}
 
 
 def scored(rows: Sequence[Compared], vectors: dict[str, NDArray[np.float32]]) -> list[Compared]:
@@ -147,8 +147,8 @@ def scored(rows: Sequence[Compared], vectors: dict[str, NDArray[np.float32]]) ->
             row.same,
             row.source,
             # What is denied is not asked about: see hits.hints.checking.
-            -1.0 if opposed(row.a.text, row.b.text) else float(vectors[row.a.text] @ vectors[row.b.text]),
-            same_words(row.a.text, row.b.text),
+            -1.0 if are_opposed(row.a.text, row.b.text) else float(vectors[row.a.text] @ vectors[row.b.text]),
+            has_same_words(row.a.text, row.b.text),
         )
         for row in rows
     ]
@@ -165,11 +165,11 @@ def lowest_cosine(rows: Sequence[Compared], wanted: float) -> float | None:
     return None
 
 
-def repetition(rule: Rule, rows: Sequence[Compared]) -> dict[str, Any]:
+def repetition(rule: HintRule, rows: Sequence[Compared]) -> dict[str, Any]:
     """Return where the threshold comes from and how the rule does on the held-out half."""
     tuning = [row for row in rows if row.a.half == "tuning"]
     held = [row for row in rows if row.a.half == "held out"]
-    cosine = COSINES[rule]
+    cosine = MIN_COSINES[rule]
     real = [row for row in held if row.source == "real"]
     return {
         "threshold": cosine,
@@ -229,7 +229,7 @@ def measure(data: Path) -> dict[str, Any]:
     said = sorted({text.text for text in texts} | {text.clue for text in texts if text.clue})
     vectors = dict(zip(said, SentenceEncoder().encode_texts(said), strict=True))
     compared = {rule: scored(rows, vectors) for rule, rows in pairs(texts, labels).items()}
-    consistent = [row for row in compared[Rule.REPEATS_OTHER] if row.source in {"one photo", "real"}]
+    consistent = [row for row in compared[HintRule.REPEATS_OTHER] if row.source in {"one photo", "real"}]
     return {
         "texts": {
             "captions": sum(text.is_caption for text in texts),
@@ -238,9 +238,9 @@ def measure(data: Path) -> dict[str, Any]:
         "pronoun": verdicts((bool(find_pronouns(text.text)), text.id in labels["pronoun"]) for text in texts),
         "profanity": verdicts((bool(profanity(Card(1, text.text), None)), False) for text in texts),
         "caption_like": captions(texts),
-        "repeats_clue": repetition(Rule.REPEATS_CLUE, compared[Rule.REPEATS_CLUE]),
-        "repeats_other": repetition(Rule.REPEATS_OTHER, compared[Rule.REPEATS_OTHER]),
-        "contradicts": verdicts((opposed(row.a.text, row.b.text), False) for row in consistent),
+        "repeats_clue": repetition(HintRule.REPEATS_CLUE, compared[HintRule.REPEATS_CLUE]),
+        "repeats_other": repetition(HintRule.REPEATS_OTHER, compared[HintRule.REPEATS_OTHER]),
+        "contradicts": verdicts((are_opposed(row.a.text, row.b.text), False) for row in consistent),
         "boxes": boxes(data),
     }
 

@@ -24,7 +24,7 @@ from hits.management.memory import peak_mib
 from tests.benchmarks._judging_simulation import simulation_figures, simulation_tables
 from tests.support.simulated_workers import SEED, majority
 from validation.domain.agreement import dawid_skene
-from validation.domain.judging.ratings import Judged, RatingTable
+from validation.domain.judging.ratings import JudgmentRow, RatingTable
 from validation.kinds.observation_review.judging import SPEC as REVIEW
 from validation.kinds.observation_review.scales import SCALES
 
@@ -33,7 +33,7 @@ JUDGES = 3
 RATERS = 500
 
 
-def judged_rows() -> Iterator[Judged]:
+def judged_rows() -> Iterator[JudgmentRow]:
     """Yield 363,000 judgments of pairs in three dimensions; people differ in how often they see it as most do."""
     rng = np.random.default_rng(SEED)
     first = rng.integers(RATERS, size=ITEMS)
@@ -52,7 +52,7 @@ def judged_rows() -> Iterator[Judged]:
                 ]
                 for at, (name, words) in enumerate(names)
             }
-            yield Judged("observation_review", f"pair-{item}", f"w{raters[item, judge]}", answer)
+            yield JudgmentRow("observation_review", f"pair-{item}", f"w{raters[item, judge]}", answer)
 
 
 def million() -> RatingTable:
@@ -79,16 +79,16 @@ def million() -> RatingTable:
 
 def agreement_figures() -> dict[str, Any]:
     """Measure every coefficient with its bootstrap interval, for one dimension and for all three."""
-    from validation.domain.agreement.agreement import Metric, coefficients, coincidences, hardest_items
-    from validation.domain.judging.rating_tables import tables
+    from validation.domain.agreement.agreement import Metric, coefficients, coincidence_matrix, hardest_items
+    from validation.domain.judging.rating_tables import build_tables
 
     before = peak_mib()
-    reading, found = _timed(lambda: tables(judged_rows(), REVIEW))
+    reading, found = _timed(lambda: build_tables(judged_rows(), REVIEW))
     read = peak_mib()
 
     def everything(table: RatingTable) -> float:
         values = coefficients(table, rng=np.random.default_rng(SEED))
-        coincidences(table)
+        coincidence_matrix(table)
         hardest_items(table, Metric.ORDINAL, 20)
         alpha: float = values["alpha_ordinal"].value
         return alpha
@@ -141,12 +141,12 @@ def dawid_skene_figures() -> dict[str, Any]:
 
 def decision_figures() -> dict[str, Any]:
     """Measure deciding 121,000 items by 363,000 ratings with each method, the model's fit included."""
-    from validation.domain.judging.rating_tables import tables
-    from validation.domain.reports.decisions import Method, Rule, decide
+    from validation.domain.judging.rating_tables import build_tables
+    from validation.domain.reports.decisions import DecisionRule, Method, decide
 
-    table = tables(judged_rows(), REVIEW)["reasonable"]
+    table = build_tables(judged_rows(), REVIEW)["reasonable"]
     words = majority().positive
-    rules = {method.value: Rule("reasonable", method, words, k=2, of=3) for method in Method}
+    rules = {method.value: DecisionRule("reasonable", method, words, k=2, of=3) for method in Method}
     took = {name: _timed(lambda rule=rule: decide(table, rule))[0] for name, rule in rules.items()}
     return {"ratings": table.size, "methods": took}
 

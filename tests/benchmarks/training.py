@@ -38,15 +38,15 @@ from curation.features.regions import Crop
 from curation.records import Region
 from curation.scorer.model.architecture import Architecture, Transformer, VisionTransformer
 from curation.scorer.model.card import CLIP_MEAN, CLIP_STD
-from curation.scorer.training.batches import Batches, Embedding, Plan, Tokens
-from curation.scorer.training.compiling import compiled
-from curation.scorer.training.contrastive import Contrastive
-from curation.scorer.training.distributed import ALONE
+from curation.scorer.training.batches import BatchEmbedder, BatchLoader, BatchPlan, PairTokens
+from curation.scorer.training.compiling import compile_function
+from curation.scorer.training.contrastive import ContrastiveObjective
+from curation.scorer.training.distributed import SINGLE_PROCESS
 from curation.scorer.training.inputs import Pair
-from curation.scorer.training.loop import Loop, Standing, Update
-from curation.scorer.training.pixels import Look, PreparedPixels, open_prepared, prepare
-from curation.scorer.training.schedule import Schedule
-from curation.scorer.training.starting_weights import random_model
+from curation.scorer.training.loop import TrainingLoop, TrainingState, Update
+from curation.scorer.training.pixels import PreparedPixels, ViewSettings, open_pixels, prepare_pixels
+from curation.scorer.training.schedule import WarmupSchedule
+from curation.scorer.training.starting_weights import build_random_model
 from curation.scorer.training.validate import Validation
 from hits.domain.images.region_drawing import RegionMode
 from tests.benchmarks._machine import machine
@@ -201,7 +201,7 @@ class Bench:
 
     def model(self) -> Any:
         """Return a fresh model on the device, in training mode."""
-        return random_model(self.shape, 0).to(self.device).train()
+        return build_random_model(self.shape, 0).to(self.device).train()
 
     def published(self, batch: int) -> float:
         """Return pairs a second of the published structure.
@@ -242,16 +242,16 @@ class Bench:
 
     def prepared(self) -> tuple[float, PreparedPixels]:
         """Return the seconds that preparing took, and the pixels."""
-        look = Look(RegionMode.HIGHLIGHT, Crop.TWO_SQUARES, self.norm)
+        look = ViewSettings(RegionMode.HIGHLIGHT, Crop.TWO_SQUARES, self.norm)
         start = time.perf_counter()
-        prepare(self.pairs, self.images, look, self.folder / "pixels", part="train")
+        prepare_pixels(self.pairs, self.images, look, self.folder / "pixels", split="train")
         seconds = time.perf_counter() - start
-        return seconds, open_prepared(self.pairs, look, self.folder / "pixels", part="train")
+        return seconds, open_pixels(self.pairs, look, self.folder / "pixels", split="train")
 
-    def tokens(self) -> Tokens:
+    def tokens(self) -> PairTokens:
         """Return the texts as tokens."""
         found = self.tokenizer([pair.inference for pair in self.pairs]).int()
-        return Tokens((found,), self.tokenizer.end)
+        return PairTokens((found,), self.tokenizer.end)
 
     def ours(
         self, pixels: PreparedPixels, chunk: int, precision: Precision, *, compile_towers: bool
@@ -259,33 +259,35 @@ class Bench:
         """Return pairs a second of our loop."""
         model = self.model()
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=self.device.type == "cuda")
-        plan = Plan(len(self.pairs), self.batch, seed=0)
+        plan = BatchPlan(len(self.pairs), self.batch, seed=0)
         images, texts = model.encode_images, model.encode_texts
         if compile_towers:
-            images, texts = compiled(images), compiled(texts)
-        embed = Embedding(images, texts, self.norm, device=self.device, dtype=DTYPES[precision])
+            images, texts = compile_function(images), compile_function(texts)
+        embed = BatchEmbedder(images, texts, self.norm, device=self.device, dtype=DTYPES[precision])
         rows: list[Update] = []
-        batches = Batches(pixels, self.tokens(), plan, world=ALONE, device=self.device, grayscale=0.1)
+        batches = BatchLoader(
+            pixels, self.tokens(), plan, world=SINGLE_PROCESS, device=self.device, grayscale=0.1
+        )
         with closing(batches):
-            Loop(
-                objective=Contrastive(model, embed, model.scale, batches, chunk_size=chunk),
+            TrainingLoop(
+                objective=ContrastiveObjective(model, embed, model.scale, batches, chunk_size=chunk),
                 optimizer=optimizer,
-                rates=Schedule(1e-5, 500),
+                rates=WarmupSchedule(1e-5, 500),
                 validate=lambda _: Validation(),
-                keep=lambda: None,
-                save=lambda _: _wait(self.device),
-                record=rows.append,
-                report=lambda *_: None,
-                tell=lambda *_: None,
+                save_best=lambda: None,
+                save_state=lambda _: _wait(self.device),
+                record_update=rows.append,
+                record_validation=lambda *_: None,
+                report_progress=lambda *_: None,
                 steps=WARM_UP + self.steps,
-                every=WARM_UP + self.steps,
-            ).run(Standing())
+                validate_every=WARM_UP + self.steps,
+            ).run(TrainingState())
         return without_first([row.seconds for row in rows], self.batch)
 
     def text_lengths(self) -> list[int]:
         """Return how long the texts of each update are run."""
-        tokens, plan = self.tokens(), Plan(len(self.pairs), self.batch, seed=0)
-        return [tokens.taken(plan.pairs(number)).shape[1] for number in range(WARM_UP, WARM_UP + self.steps)]
+        tokens, plan = self.tokens(), BatchPlan(len(self.pairs), self.batch, seed=0)
+        return [tokens.select(plan.pairs(number)).shape[1] for number in range(WARM_UP, WARM_UP + self.steps)]
 
 
 def measure(bench: Bench, *, compile_towers: bool) -> dict[str, Any]:

@@ -107,10 +107,10 @@ def _plan(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
 
 
 def _seal(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
-    from curation.services import make_sealed_version
+    from curation.services import create_sealed_version
     from hits.models import Project
 
-    version = make_sealed_version(project=Project.objects.get(), name=NAME, by=None)
+    version = create_sealed_version(project=Project.objects.get(), name=NAME, by=None)
     return {"images": version.images.count(), "rows": version.rows.count(), "seal": version.manifest_sha256}
 
 

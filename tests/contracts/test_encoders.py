@@ -9,11 +9,11 @@ import pytest
 from PIL import Image as Pillow
 
 from annotation_site.demo.photos import sample_photos
-from curation.features.choose import get_encoder
 from curation.features.encoder import POOLED_ENCODER, Encoder, Precision
+from curation.features.factory import get_encoder
 from curation.features.label_sentence import PooledImageEncoder
-from curation.features.parallel import in_threads
-from curation.features.prompted import Prompted
+from curation.features.parallel import map_in_threads
+from curation.features.prompted import PromptedEncoder
 from curation.features.regions import Crop
 from curation.records import InvalidInput, Region
 from curation.scorer.config import TextMode
@@ -22,7 +22,7 @@ from curation.scorer.model.folder import save_scorer
 from curation.scorer.model.published_scorers import convert_published
 from curation.scorer.training.batches import training_tokens
 from curation.scorer.training.inputs import Pair
-from curation.scorer.training.starting_weights import starting_point
+from curation.scorer.training.starting_weights import load_starting_model
 from hits.domain.images.region_drawing import RegionMode
 from tests.support.curation.fakes import save_tiny_clip
 from tests.support.scorer_weights import TINY_RESNET, random_weights, save_checkpoint
@@ -47,7 +47,7 @@ def _made(name: str, models: Path) -> Any:
     if not clip.exists():
         save_tiny_clip(clip)
     if name == "scorer-tiny":
-        save_scorer(models / "tiny", starting_point("tiny"))
+        save_scorer(models / "tiny", load_starting_model("tiny"))
         return ScorerEncoder(models / "tiny", precision=Precision.FP32)
     if name == "scorer-resnet":
         path = save_checkpoint(models / "resnet.pt", random_weights(TINY_RESNET))
@@ -96,7 +96,7 @@ class TestThePooledEncoder:
     def test_is_blind_to_the_batch_and_threads_may_share_it(
         self, pooled: PooledImageEncoder, pictures: list[Pillow.Image]
     ) -> None:
-        alone = list(in_threads(pooled.encode_images, [[one] for one in pictures] * 2, threads=4))
+        alone = list(map_in_threads(pooled.encode_images, [[one] for one in pictures] * 2, threads=4))
         np.testing.assert_allclose(np.concatenate(alone[:3]), pooled.encode_images(pictures), atol=1e-5)
         np.testing.assert_array_equal(alone[3:], alone[:3])
 
@@ -133,10 +133,10 @@ class TestEveryEncoder:
 
     def test_threads_may_share_it(self, encoder: Encoder, pictures: list[Pillow.Image]) -> None:
         texts = [["abc"[: n % 3 + 1] * (n + 1), "x"] for n in range(24)]
-        together = list(in_threads(encoder.encode_texts, texts, threads=4))
+        together = list(map_in_threads(encoder.encode_texts, texts, threads=4))
         np.testing.assert_allclose(together, [encoder.encode_texts(few) for few in texts], atol=1e-5)
         shown = [[picture] for picture in pictures] * 2
-        found = list(in_threads(encoder.encode_images, shown, threads=4))
+        found = list(map_in_threads(encoder.encode_images, shown, threads=4))
         np.testing.assert_allclose(found, [encoder.encode_images(few) for few in shown], atol=1e-5)
 
     def test_says_what_it_is(self, encoder: Encoder) -> None:
@@ -205,7 +205,7 @@ class TestScorers:
         return tmp_path / "scorer"
 
     def saved(self, place: Path, **card: Any) -> ScorerEncoder:
-        save_scorer(place, starting_point("tiny", **card))
+        save_scorer(place, load_starting_model("tiny", **card))
         return ScorerEncoder(place, precision=Precision.FP32)
 
     @pytest.mark.parametrize("mode", RegionMode)
@@ -226,7 +226,7 @@ class TestScorers:
         clip = models / "clip"
         if not clip.exists():
             save_tiny_clip(clip)
-        save_scorer(place, starting_point(f"clip:{clip}", crop=crop))
+        save_scorer(place, load_starting_model(f"clip:{clip}", crop=crop))
         scorer = ScorerEncoder(place, precision=Precision.FP32)
         plain = get_encoder(f"clip:{clip}", precision=Precision.FP32, crop=crop)
         for mode in RegionMode:
@@ -255,7 +255,7 @@ class TestScorers:
         np.testing.assert_array_equal(both.encode_clues(TEXTS), put)
 
     def test_texts_are_put_in_training_as_in_use(self, place: Path) -> None:
-        loaded = starting_point("tiny", text_mode=TextMode.MULTITASK)
+        loaded = load_starting_model("tiny", text_mode=TextMode.MULTITASK)
         loaded = replace(loaded, card=replace(loaded.card, prompt="a photo of {}"))
         pair = Pair("1", "a.png", (Region(1, 1, 2, 2),), clue="a wet {street}", inference="it rained")
         tokens = training_tokens([pair], loaded)
@@ -272,7 +272,7 @@ class TestScorers:
 
     def test_a_prompt_holds_the_text_and_is_another_revision(self, place: Path) -> None:
         plain = self.saved(place, text_mode=TextMode.MULTITASK, region_mode=RegionMode.HIDE)
-        asked = Prompted(plain, "a photo of {}")
+        asked = PromptedEncoder(plain, "a photo of {}")
         texts = ["a cat", "{braces} {0}"]
         put = [f"a photo of {text}" for text in texts]
         np.testing.assert_array_equal(asked.encode_texts(texts), plain.encode_texts(put))
@@ -293,13 +293,13 @@ class TestScorers:
         assert ScorerEncoder(place, name="ours").name == "Scorer ours"
 
     def test_one_in_memory_is_copied_and_not_touched(self, pictures: list[Pillow.Image]) -> None:
-        loaded = starting_point("tiny")
+        loaded = load_starting_model("tiny")
         loaded.model.train()
         encoder = ScorerEncoder(loaded, precision=Precision.BF16)
         assert are_unit_rows(encoder.encode_images(pictures), 3, encoder.dim)
         assert loaded.model.training
         assert loaded.model.logit_scale.dtype.itemsize == 4
-        other = ScorerEncoder(starting_point("tiny", seed=1), precision=Precision.BF16)
+        other = ScorerEncoder(load_starting_model("tiny", seed=1), precision=Precision.BF16)
         assert other.revision != encoder.revision
 
     def test_n_pictures_and_m_texts_are_n_plus_m_encodings(

@@ -12,10 +12,10 @@ from hits import registry
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.kind import InvalidAnswer, InvalidUnit, Schema
-from hits.markdown import pictures, trouble
+from hits.markdown import find_problem, picture_sources
 from tests.support.paths import ROOT
 
-NAMES = registry.names()
+NAMES = registry.kind_names()
 IMAGES = {
     n: ImageFacts(n, f"http://127.0.0.1:8000/media/{n}.jpg", 640, 480, alt="a room") for n in range(1, 10)
 }
@@ -41,37 +41,39 @@ def test_kinds_are_found_by_folder() -> None:
 @pytest.mark.parametrize("name", NAMES)
 class TestEveryKind:
     def test_is_a_complete_definition(self, name: str) -> None:
-        kind = registry.get(name)
+        kind = registry.get_kind(name)
         assert kind.version >= 1
         assert kind.reward_cents > 0
         assert kind.duration_seconds >= 30
-        assert kind.usual_seconds < kind.duration_seconds
-        assert 1 <= kind.assignments_per_hit <= 9
+        assert kind.expected_seconds < kind.duration_seconds
+        assert 1 <= kind.redundancy <= 9
         assert len(kind.title) <= 128
         assert "paper" in kind.paper.lower()
         assert kind.purpose in Purpose
         assert (kind.bonus_cents > 0) == (kind.max_bonus_items > 0)
 
     def test_pays_a_worker_of_usual_speed_at_least_the_paper_s_rate(self, name: str) -> None:
-        kind = registry.get(name)
-        assert kind.reward_cents * 3600 / kind.usual_seconds >= 1200  # the paper's median worker: $12 an hour
+        kind = registry.get_kind(name)
+        assert (
+            kind.reward_cents * 3600 / kind.expected_seconds >= 1200
+        )  # the paper's median worker: $12 an hour
 
     def test_has_page_and_script_and_words_for_people(self, name: str) -> None:
-        kind = registry.get(name)
+        kind = registry.get_kind(name)
         get_template(kind.template)
         assert finders.find(f"{name}/task.js")
         assert "aper" in (_folder(name) / "README.md").read_text(encoding="utf-8")
 
     def test_tells_workers_how_to_do_it_and_a_studio_can_begin_with_that(self, name: str) -> None:
-        kind = registry.get(name)
+        kind = registry.get_kind(name)
         body = kind.instructions_markdown()
         if body is None:
             assert "{% block how %}" in (_folder(name) / "templates" / kind.template).read_text(
                 encoding="utf-8"
             )
             return
-        assert trouble(body) == ""
-        assert pictures(body) == []
+        assert find_problem(body) == ""
+        assert picture_sources(body) == []
         for row in kind.examples:
             assert set(row) <= {"weak", "good", "why", "picture", "alt"}
             assert row["good"]
@@ -80,14 +82,14 @@ class TestEveryKind:
                 assert row["alt"]
 
     def test_schemas_refuse_what_they_do_not_know(self, name: str) -> None:
-        kind = registry.get(name)
+        kind = registry.get_kind(name)
         for schema in (kind.Unit, kind.Answer):
             assert issubclass(schema, Schema)
             assert schema.model_json_schema()["additionalProperties"] is False
 
     @pytest.mark.parametrize("raw", [None, [], "text", 3, {}, {"surprise": 1}])
     def test_refuses_nonsense_by_field(self, name: str, raw: object) -> None:
-        kind = registry.get(name)
+        kind = registry.get_kind(name)
         with pytest.raises(InvalidUnit) as caught:
             kind.parse_unit(raw)
         assert all(error.field and error.message for error in caught.value.errors)
@@ -105,9 +107,9 @@ class TestEveryKind:
 
 def test_an_unknown_kind_lists_the_known_ones() -> None:
     with pytest.raises(LookupError, match="sherlock_observation"):
-        registry.get("crossword")
+        registry.get_kind("crossword")
 
 
 def test_a_page_unit_is_json() -> None:
-    kind = registry.get("sherlock_observation")
+    kind = registry.get_kind("sherlock_observation")
     json.dumps(kind.page_unit({"image": 1}, IMAGES, seed="x"))

@@ -13,28 +13,28 @@ from django.test import Client
 from django.urls import reverse
 
 from curation import registry as families
-from curation.services import make_sealed_version
+from curation.services import create_sealed_version
 from curation.versions.export import export_version
-from curation.versions.families import family_named
+from curation.versions.families import get_family
 from hits import registry
 from hits.domain.states import AssignmentStatus, Purpose
 from hits.kind import HitKind, InvalidInput, UnitBox
 from hits.models import Assignment, Batch, Hit, Image, Project, Record, Unit
-from hits.selectors.images.images import facts_of
+from hits.selectors.images.images import image_facts_by_id
 from hits.services.collecting import submit
 from hits.services.launching import template_launch
 from tests.support import market
 from tests.support.box_editor import task_address
 from tests.support.loop import approve, collected, page_key
 from tests.support.play import WORKERS, Play
-from validation.domain.judging.quality_check_types import Own, Rates
-from validation.domain.judging.quality_checks import check, labels_of, plan
+from validation.domain.judging.quality_check_types import CheckRates, RoundUnit
+from validation.domain.judging.quality_checks import compare_with_expected, labels_by_name, plan_round_units
 from validation.domain.judging.spec import Scale
 from validation.registry import spec_of
-from validation.selectors.decisions import usual_rules
+from validation.selectors.decisions import default_rules_of_kind
 from validation.services.decisions import decide_items
-from validation.services.quality_checks import add_gold
-from validation.services.report import compute
+from validation.services.quality_checks import add_gold_item
+from validation.services.report import compute_report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONGEST_KEY = 80
@@ -51,15 +51,15 @@ KIND_METHODS = (
     "bonus_items",
     "records",
     "marks",
-    "unit_lines",
-    "answer_lines",
+    "unit_rows",
+    "answer_rows",
     "evidence",
     "checks",
     "unit_key",
     "plan_units",
     "region",
     "hint_cards",
-    "gradable",
+    "gradable_items",
     "exam_score",
 )
 SPEC_METHODS = ("item", "key", "view", "labels", "answer", "allowed", "attention", "sentence")
@@ -93,7 +93,7 @@ def begin(
     project: Project, make_image: Callable[..., Image], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], Play]:
     """Return a function that makes a kind ready to be played."""
-    return lambda name: _begun(registry.get(name), project, make_image, monkeypatch)
+    return lambda name: _begun(registry.get_kind(name), project, make_image, monkeypatch)
 
 
 def _begun(
@@ -104,14 +104,14 @@ def _begun(
     if kind.purpose is Purpose.JUDGING:
         named(spec_of(kind.name), SPEC_METHODS, patch)
     template_launch.save_template(project=project, name="Chairs", html=PAGE, by=None)
-    for name in families.names():
-        if set(kind.record_types) & set(family_named(name).record_types):
+    for name in families.family_names():
+        if set(kind.record_types) & set(get_family(name).record_types):
             Project.objects.filter(pk=project.pk).update(family=name)
             project.refresh_from_db()
     return Play(kind, project, [make_image(seed) for seed in (1, 2, 3)])
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", registry.kind_names())
 def test_a_kind_is_played_to_the_end(
     name: str, begin: Callable[[str], Play], client: Client, researcher: User, tmp_path: Path
 ) -> None:
@@ -134,7 +134,7 @@ def test_a_broken_method_is_named(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    owner = registry.get(kind) if method in KIND_METHODS else spec_of(kind)
+    owner = registry.get_kind(kind) if method in KIND_METHODS else spec_of(kind)
 
     def broken(*given: Any, **more: Any) -> Any:
         raise RuntimeError("broken on purpose")
@@ -172,7 +172,7 @@ def played(play: Play, client: Client, researcher: User, tmp_path: Path) -> None
 def _says_what_pages_ask(play: Play) -> None:
     """What the kind says of its sample to pages that only some kinds have: photos, hints, grading, the exam."""
     kind, unit, answer = play.kind, play.unit, play.sample["answer"]
-    images = kind.page_images(unit, facts_of(kind.image_ids(unit)))
+    images = kind.page_images(unit, image_facts_by_id(kind.image_ids(unit)))
     assert not any(image.name for image in images.values()), "a page is never told a file's name"
     photos = [image.pk for image in Image.objects.filter(project=play.project)]
     planned = [kind.parse_unit(one) for one in kind.plan_units(photos)]
@@ -182,8 +182,8 @@ def _says_what_pages_ask(play: Play) -> None:
     assert all(len(key) <= LONGEST_KEY for key in keys), f"{kind.name}.unit_key"
     assert all(isinstance(box, UnitBox) for box in kind.region(unit)), f"{kind.name}.region"
     assert isinstance(kind.hint_cards(unit, images, answer), list), f"{kind.name}.hint_cards"
-    assert isinstance(kind.gradable(unit, answer), list), f"{kind.name}.gradable"
-    assert kind.exam_score(unit, answer).asked >= 0, f"{kind.name}.exam_score"
+    assert isinstance(kind.gradable_items(unit, answer), list), f"{kind.name}.gradable"
+    assert kind.exam_score(unit, answer).total >= 0, f"{kind.name}.exam_score"
 
 
 def _work(play: Play, hit: Hit, worker: Any, client: Client) -> None:
@@ -194,7 +194,7 @@ def _work(play: Play, hit: Hit, worker: Any, client: Client) -> None:
     for language in ("en", "de"):
         page = client.get(address, HTTP_HOST=address.split("/")[2], HTTP_ACCEPT_LANGUAGE=language)
         assert page.status_code == 200, f"{play.kind.name}.page_unit or its template ({language})"
-    submit.agree(key=key, version=1, country="US")
+    submit.record_consent(key=key, version=1, country="US")
     submit.open_attempt(key)
     submit.save_draft(key=key, content=play.sample["answer"], revision=0)
     submission, _ = submit.store_submission(
@@ -226,9 +226,11 @@ def _is_judged(play: Play, batch: Batch, client: Client) -> None:
     answer = play.sample["answer"]
     given = {(row.dimension, row.part): row.label for row in spec.labels(answer)}
     assert given, f"{spec.name}: SPEC.labels finds nothing in the sample's answer"
-    assert spec.answer(given) == {**answer, **spec.answer(given)}, f"{spec.name}: SPEC.answer"
-    figures = compute(project=project, kind=spec.name).figures
-    assert set(figures["dimensions"]) == set(spec.by_name)
+    assert spec.build_answer(given) == {**answer, **spec.build_answer(given)}, (
+        f"{spec.name}: SPEC.build_answer"
+    )
+    figures = compute_report(project=project, kind=spec.name).figures
+    assert set(figures["dimensions"]) == set(spec.dimensions_by_name)
     for dimension in spec.dimensions:
         found = figures["dimensions"][dimension.name]["coefficients"]
         assert ("alpha_ordinal" in found) == (dimension.scale is Scale.ORDINAL), dimension.name
@@ -243,34 +245,36 @@ def _is_judged(play: Play, batch: Batch, client: Client) -> None:
         ),
     ):
         assert client.get(address).status_code == 200, address
-    if spec.decided:
-        run = decide_items(project=project, kind=spec.name, rules=usual_rules(spec.name), by=None).run
+    if spec.decided_dimensions:
+        run = decide_items(
+            project=project, kind=spec.name, rules=default_rules_of_kind(spec.name), by=None
+        ).run
         assert run.decisions.exists()
         assert client.get(f"{reverse('decisions', args=[project.slug])}?kind={spec.name}").status_code == 200
-    if spec.takes_gold:
+    if spec.can_be_gold:
         unit = Unit.objects.get(batch=batch)
         right = {
             name: [label]
-            for name, label in labels_of(answer, spec).items()
-            if name in spec.allowed(unit.payload)
+            for name, label in labels_by_name(answer, spec).items()
+            if name in spec.allowed_labels(unit.payload)
         }
-        gold = add_gold(unit=unit, expected=right, by=None)
-        assert check(answer, gold.expected, spec).passed
+        gold = add_gold_item(unit=unit, expected=right, by=None)
+        assert compare_with_expected(answer, gold.expected, spec).passed
         for name in ("gold", "gold-choose"):
             assert client.get(f"{reverse(name, args=[project.slug])}?kind={spec.name}").status_code == 200
-    if spec.has_attention:
+    if spec.has_attention_checks:
         others = [play.kind.parse_unit(unit) for unit in play.sample.get("others", ())]
         assert others, f"{spec.name}: sample.json needs others, so that an attention check can borrow"
-        own = [Own(spec.key(unit), unit) for unit in (play.unit, *others)]
-        mixed = plan(own, [], Rates(attention=50), np.random.default_rng(1), spec)
+        own = [RoundUnit(spec.key(unit), unit) for unit in (play.unit, *others)]
+        mixed = plan_round_units(own, [], CheckRates(attention=50), np.random.default_rng(1), spec)
         assert any(unit.key not in {one.key for one in own} for unit in mixed)
 
 
 def _is_sealed(play: Play, rows: list[Assignment], tmp_path: Path) -> None:
     """Every record of the answers is a row of a sealed version, which proves itself."""
-    family = family_named(play.project.family)
+    family = get_family(play.project.family)
     assert set(play.kind.record_types) <= set(family.record_types), "a family takes the kind's records"
-    version = make_sealed_version(project=play.project, name="v1", by=None)
+    version = create_sealed_version(project=play.project, name="v1", by=None)
     kept = set(Record.objects.filter(submission__assignment__in=rows).values_list("instance_id", flat=True))
     assert kept
     assert {row.instance_id for row in version.rows.all()} == kept

@@ -7,7 +7,7 @@ import pytest
 
 from hits.models import Image, Project
 from hits.services.images.import_image import import_image
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support import box_editor, children, market
 from tests.support.browser import CHROMIUM, FLAGS
 from tests.support.loop import published
@@ -105,12 +105,12 @@ def accept_photo(
     """Return a function that publishes one photo of a size and takes it as a worker who agreed to everything."""
 
     def accept(
-        width: int = 640, height: int = 480, *, worker: str = "wilma", opinions: int = 1
+        width: int = 640, height: int = 480, *, worker: str = "wilma", redundancy: int = 1
     ) -> market.Accepted:
         market.fund()
         data = box_editor.plain_photo(width, height)
         image = import_image(project=project, name=f"{width}x{height}.jpg", data=data)[0]
-        batch = published(project, [image], terms=Terms(opinions=opinions))
+        batch = published(project, [image], terms=LaunchTerms(redundancy=redundancy))
         hit = batch.units.get().hits.get()
         return box_editor.agreed(market.accept(hit, market.market_worker(worker)))
 
@@ -124,9 +124,9 @@ def open_task(
     """Return a function that opens a task's page by itself, as large as the window; ``size`` is the photo's."""
 
     def open_(
-        size: tuple[int, int] = (640, 480), *, folded: bool = True, opinions: int = 1, **window: Any
+        size: tuple[int, int] = (640, 480), *, folded: bool = True, redundancy: int = 1, **window: Any
     ) -> box_editor.Task:
-        accepted = accept_photo(*size, opinions=opinions)
+        accepted = accept_photo(*size, redundancy=redundancy)
         page = open_page(**window)
         page.goto(box_editor.task_address(accepted))
         task = box_editor.Task(page, page, *size, accepted).ready()

@@ -21,7 +21,7 @@ test('beside the bar stand counts and speed, and before anything is counted what
   assert.equal(countWords({ done: 310, total: 1000, speed: '3.1 a second, 4 min left' }), '310 of 1000, 3.1 a second, 4 min left');
   assert.equal(countWords({ done: 0, total: 10, speed: '' }), '0 of 10');
   assert.equal(countWords({ done: 0, total: 0, speed: '' }), '');
-  assert.equal(countWords({ state: 'queued', done: 0, total: 0, speed: '' }), 'Waiting for a free worker');
+  assert.equal(countWords({ state: 'queued', done: 0, total: 0, speed: '' }), 'Waiting for a worker process');
   assert.match(countWords({ state: 'running', done: 0, total: 0, speed: '' }), /^Preparing/);
 });
 
@@ -31,7 +31,7 @@ test('only a page with a log asks for what came after its last line', () => {
 });
 
 test('a job that waits for its parts says so, and an unknown state keeps its own word', () => {
-  assert.equal(stateWords('waiting'), 'Waiting for its parts');
+  assert.equal(stateWords('waiting'), 'Waiting for its steps');
   assert.equal(stateWords('resting'), 'resting');
 });
 
@@ -41,7 +41,7 @@ test('a card shows bar, counts and state; once over, nothing is left to cancel',
   assert.equal(one.parts.progress.max, 10);
   assert.equal(one.parts.progress.value, 4);
   assert.equal(one.parts['[data-job-count]'].textContent, '4 of 10, 2.0 a minute, 3 min left');
-  assert.equal(one.parts['[data-job-state] .badge'].lastChild.textContent, 'Waiting for its parts');
+  assert.equal(one.parts['[data-job-state] .badge'].lastChild.textContent, 'Waiting for its steps');
   assert.deepEqual(one.removed, []);
   show(one, at(10, { state: 'done', over: true }));
   assert.deepEqual(one.removed, ['cancel']);

@@ -148,7 +148,7 @@ def task_address(accepted: market.Accepted) -> str:
 def agreed(accepted: market.Accepted) -> market.Accepted:
     """Agree to the consent text on the worker's behalf, so that the page opens on the task."""
     key = page_key(accepted.hit, accepted.slot.assignment_id, accepted.worker.worker_id)
-    submit.agree(key=key, version=1, country="US")
+    submit.record_consent(key=key, version=1, country="US")
     return accepted
 
 

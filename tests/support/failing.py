@@ -14,7 +14,7 @@ from hits.models import Batch, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.outbox import outbox
 from hits.services.publishing import publish
 from tests.support.faults import KINDS
@@ -33,7 +33,7 @@ def planned(project: Project, image: Image, count: int, **terms: Any) -> Batch:
         name="Batch",
         units=units,
         by=None,
-        terms=Terms(**terms),
+        terms=LaunchTerms(**terms),
     )[0]
 
 
@@ -70,7 +70,7 @@ def check_each_once(batch: Batch, count: int) -> None:
 
 def check_money(batch: Batch) -> None:
     """Check that our ledger says of the batch what the marketplace's account says, to the cent."""
-    sums, balance = ledger.totals(batch=batch), marketplace().balance()
+    sums, balance = ledger.sum_entries(batch=batch), marketplace().balance()
     rows = LedgerEntry.objects.filter(requester__name=accounts.PLATFORM_NAME, kind="deposit")
     deposited = rows.aggregate(sum=Sum("available_cents"))["sum"]
     assert sums.held == balance.on_hold_cents

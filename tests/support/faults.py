@@ -84,7 +84,7 @@ def _answer(request: AWSPreparedRequest, **_more: Any) -> AWSResponse:
         raise ConnectionClosedError(endpoint_url=request.url)
     if kind in _NOT_CARRIED_OUT:
         return _reply(request, kind)
-    answer = transport.answer(request)
+    answer = transport.answer_request(request)
     if kind == DROP_AFTER:
         raise ConnectionClosedError(endpoint_url=request.url)
     if kind == HANG_AFTER:

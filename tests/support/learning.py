@@ -5,7 +5,7 @@ from typing import Any
 from hits.models import Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 
 QUESTIONS = [
@@ -38,7 +38,7 @@ def qualification(
         name="Qualification",
         units=[PlannedUnit(key="set-1", payload=payload)],
         by=None,
-        terms=Terms(),
+        terms=LaunchTerms(),
     )
     publish.publish_batch(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()

@@ -48,7 +48,7 @@ INSIST: dict[str, dict[str, Any]] = {
     },
     "QualificationRound": {"graders": 1},
     "SourceRecord": {"source": "visual_genome"},
-    "StandingRule": {"measure": "approved_share", "proposes": "paused"},
+    "WorkerRule": {"measure": "approved_share", "proposes": "paused"},
     "TextAnalysis": {"kind": "topics"},
     "TextScore": {"field": "clue"},
     "VersionRow": {"part": "observation"},

@@ -7,7 +7,7 @@ from hits.kind import HitKind
 from hits.models import Batch, Image, Project, TaskTemplate
 from hits.mturk.boto import marketplace
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from validation.registry import spec_of
 
@@ -43,7 +43,7 @@ class Play:
             name="Play",
             units=[PlannedUnit(self.key(self.unit), self.sample["unit"])],
             by=None,
-            terms=Terms(opinions=len(WORKERS)),
+            terms=LaunchTerms(redundancy=len(WORKERS)),
         )
         publish.publish_batch(batch=batch, marketplace=marketplace())
         batch.refresh_from_db()

@@ -1,6 +1,6 @@
 """QuestionForms and AnswerKeys as requesters send them."""
 
-from hits.marketplace.formats.xml import SCHEMAS
+from hits.marketplace.formats.xml_reader import SCHEMAS
 
 FORM = f"{SCHEMAS}/2017-11-06/QuestionForm.xsd"
 OLD_FORM = f"{SCHEMAS}/2005-10-01/QuestionForm.xsd"

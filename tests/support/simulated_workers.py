@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from validation.domain.agreement import dawid_skene
-from validation.domain.judging.ratings import IntArray, Judged, RatingTable
-from validation.domain.reports.decisions import Method, Rule, default_rules, outcomes
+from validation.domain.judging.ratings import IntArray, JudgmentRow, RatingTable
+from validation.domain.reports.decisions import DecisionRule, Method, decide_arrays, default_rules
 from validation.kinds.observation_review.scales import SCALES, Dimension
 from validation.registry import spec_of
 
@@ -84,10 +84,10 @@ def simulate(mix: tuple[float, ...], *, items: int = ITEMS, judges: int = JUDGES
     return _judged(truth, _assigned(items, judges, len(HABITS), rng), Dimension.REASONABLE, rng)
 
 
-def simulate_review(*, items: int = ITEMS, seed: int = SEED) -> tuple[list[Judged], dict[str, Crowd]]:
+def simulate_review(*, items: int = ITEMS, seed: int = SEED) -> tuple[list[JudgmentRow], dict[str, Crowd]]:
     """Return judgments in three dimensions of pairs like the published ones, and by dimension what is so.
 
-    The rows are as ``validation.selectors.ratings.judged`` yields them; worker ``n`` is rater ``n`` of the crowds.
+    The rows are as ``validation.selectors.ratings.read_judgments`` yields them; worker ``n`` is rater ``n`` of the crowds.
     """
     rng = np.random.default_rng(seed)
     raters = _assigned(items, JUDGES, len(HABITS), rng)
@@ -99,7 +99,7 @@ def simulate_review(*, items: int = ITEMS, seed: int = SEED) -> tuple[list[Judge
         name: np.array(crowd.table.scale, dtype=object)[crowd.table.labels] for name, crowd in crowds.items()
     }
     rows = [
-        Judged(
+        JudgmentRow(
             "observation_review",
             f"pair-{row // JUDGES}",
             f"w{rater}",
@@ -158,22 +158,22 @@ class Accuracy:
     right: float
 
 
-def accuracy(crowd: Crowd, rule: Rule, fit: dawid_skene.DawidSkene | None = None) -> Accuracy:
+def accuracy(crowd: Crowd, rule: DecisionRule, fit: dawid_skene.DawidSkene | None = None) -> Accuracy:
     """Return how well ``rule`` decides the crowd's items: a pair is good when its true label speaks for it."""
     good = np.isin([str(label) for label in crowd.table.scale], rule.positive)[crowd.truth]
-    signs, _, _ = outcomes(crowd.table, rule, fit=fit)
+    signs, _, _ = decide_arrays(crowd.table, rule, fit=fit)
     decided = signs != 0
     return Accuracy(float(decided.mean()), float(((signs == 1) == good)[decided].mean()))
 
 
-def majority(dimension: Dimension = Dimension.REASONABLE) -> Rule:
+def majority(dimension: Dimension = Dimension.REASONABLE) -> DecisionRule:
     """Return the rule that holds unless somebody chooses another."""
     return DEFAULT_RULES[dimension]
 
 
-def weighted(threshold: float, dimension: Dimension = Dimension.REASONABLE) -> Rule:
+def weighted(threshold: float, dimension: Dimension = Dimension.REASONABLE) -> DecisionRule:
     """Return the rule that weighs judges by their reliability."""
-    return Rule(dimension.value, Method.WEIGHTED, majority(dimension).positive, threshold=threshold)
+    return DecisionRule(dimension.value, Method.WEIGHTED, majority(dimension).positive, threshold=threshold)
 
 
 def expected_share(fit: dawid_skene.DawidSkene, table: RatingTable) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from hits.domain.states import Role
 from hits.models import Project
-from hits.selectors.roles import visitor_may
+from hits.selectors.roles import visitor_has_role
 from validation.models import JudgingReport
 from validation.registry import has_spec
 from validation.selectors import report as selectors
@@ -21,15 +21,15 @@ class JudgingReportView(APIView):
     def get(self, request: Request, slug: str, kind: str) -> Response:
         """Return the newest report with its age, and workers by their short names; 404 while there is none."""
         project = Project.objects.filter(slug=slug).first()
-        if project is None or not visitor_may(request, project, Role.RESEARCHER) or not has_spec(kind):
+        if project is None or not visitor_has_role(request, project, Role.RESEARCHER) or not has_spec(kind):
             raise Http404
-        report = selectors.latest(project, kind)
+        report = selectors.newest_report(project, kind)
         if report is None:
             raise Http404("Nothing was computed yet.")
-        return Response(_told(report))
+        return Response(_serialize(report))
 
 
-def _told(report: JudgingReport) -> dict[str, Any]:
+def _serialize(report: JudgingReport) -> dict[str, Any]:
     return {
         "project": report.project.slug,
         "kind": report.kind,
@@ -37,13 +37,13 @@ def _told(report: JudgingReport) -> dict[str, Any]:
         "seconds": report.seconds,
         "judgments": report.judgments,
         "ratings": report.ratings,
-        "until": report.until,
-        "since": selectors.since(report),
+        "until": report.last_judgment_at,
+        "since": selectors.count_since(report),
         "behind": selectors.is_behind(report),
         "data_sha256": report.data_sha256,
         "figures": report.figures,
         "workers": [
             {"rank": row.rank, "worker": str(row.worker), "figures": row.figures}
-            for row in selectors.workers_of(report)
+            for row in selectors.report_workers(report)
         ],
     }

@@ -1,7 +1,6 @@
-"""Rows of judging: people and their standing, and rounds of judgments with what they came to."""
+"""Rows of judging: workers and their status, rounds of judgments, and their results."""
 
 from validation.models.judging import (
-    ControlUnit,
     DecisionRun,
     GoldItem,
     ImportedJudgment,
@@ -9,19 +8,19 @@ from validation.models.judging import (
     JudgingReport,
     JudgingRound,
     JudgmentImport,
+    QualityCheck,
     WorkerQuality,
 )
 from validation.models.people import (
     Grade,
     GradingOutcome,
     QualificationRound,
-    StandingChange,
-    StandingProposal,
-    StandingRule,
+    RuleProposal,
+    StatusChange,
+    WorkerRule,
 )
 
 __all__ = [
-    "ControlUnit",
     "DecisionRun",
     "GoldItem",
     "Grade",
@@ -32,8 +31,9 @@ __all__ = [
     "JudgingRound",
     "JudgmentImport",
     "QualificationRound",
-    "StandingChange",
-    "StandingProposal",
-    "StandingRule",
+    "QualityCheck",
+    "RuleProposal",
+    "StatusChange",
     "WorkerQuality",
+    "WorkerRule",
 ]

@@ -1,4 +1,4 @@
-"""Rows about judging: how a round was put together, its controls, what was decided, and computed reports."""
+"""Rows about judging: rounds, quality checks, imported judgments, computed reports, and decisions."""
 
 from django.conf import settings
 from django.db import models
@@ -6,17 +6,17 @@ from django.db.models import Q
 
 from hits.models import Batch, Project, Unit, Worker
 from hits.models.base import AppendOnly
-from validation.domain.judging.quality_check_types import ControlRole
+from validation.domain.judging.quality_check_types import CheckRole
 from validation.domain.reports.decisions import Outcome
 
 
 class JudgingRound(models.Model):
-    """How a judging batch was chosen and mixed, and how its items are decided.
+    """How the items of a judging batch were selected, which checks it has, and how its items are decided.
 
-    ``selection`` is a ``domain.judging.sampling.Selection`` as plain data, its seed included; the rates are percent
-    of the round's own units; ``rules`` maps a dimension to a ``domain.reports.decisions.Rule`` as plain data.
-    Undecided items are asked about again, one judge more at a time, until they have ``most_judges`` or the rounds
-    that ``follows`` this one have cost ``ask_budget_cents``.
+    ``selection`` is a ``sampling.Selection`` as plain data, seed included; the rates are percent of the round's own
+    units; ``rules`` maps a dimension to a ``decisions.DecisionRule`` as plain data. Follow-up rounds (``follows``) add
+    one judge at a time to undecided items, until an item has ``max_redundancy`` judges or the follow-ups have cost
+    ``ask_budget_cents``.
     """
 
     batch = models.OneToOneField(Batch, on_delete=models.PROTECT, related_name="judging_round")
@@ -25,7 +25,8 @@ class JudgingRound(models.Model):
     attention_percent = models.PositiveSmallIntegerField(default=0)
     repeat_percent = models.PositiveSmallIntegerField(default=0)
     rules = models.JSONField(default=dict)
-    most_judges = models.PositiveSmallIntegerField(default=0)  # 0: nobody is asked once more
+    # 0: no follow-up rounds
+    max_redundancy = models.PositiveSmallIntegerField(default=0, db_column="most_judges")
     ask_budget_cents = models.PositiveBigIntegerField(default=0)
     follows = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="followers")
 
@@ -42,10 +43,10 @@ class JudgingRound(models.Model):
 
 
 class GoldItem(models.Model):
-    """A unit whose answer people of the project agreed on, kept to be mixed into rounds.
+    """A unit with an agreed answer, stored to be mixed into rounds.
 
-    ``payload`` is a unit as its kind's schema gives it, ``expected`` what an answer is compared with
-    (``domain.judging.quality_checks``). ``author`` wrote what is judged, if anybody here did, and never gets it.
+    ``payload`` is a unit in its kind's schema; ``expected`` are the labels that ``quality_checks`` compares an answer
+    with. ``author`` is the worker who wrote the judged content, if any, and never gets the unit.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="gold_items")
@@ -71,33 +72,38 @@ class GoldItem(models.Model):
         return f"gold {self.key}"
 
 
-class ControlUnit(AppendOnly):
-    """A unit that is there to be compared: with a known answer, or with the same worker's answer to ``of``.
+class QualityCheck(AppendOnly):
+    """A unit whose answers are compared: with expected labels, or with the same worker's answer to ``original``.
 
-    Nothing that a worker sees tells it from the other units. Its answers are no judgments: tallies, decisions,
+    Nothing that a worker sees distinguishes it from the other units. Its answers are no judgments: tallies, decisions,
     agreement and exports leave them out.
     """
 
-    unit = models.OneToOneField(Unit, on_delete=models.PROTECT, related_name="control")
+    unit = models.OneToOneField(Unit, on_delete=models.PROTECT, related_name="quality_check")
     role = models.CharField(max_length=10)
     expected = models.JSONField(default=dict)
-    of = models.ForeignKey(Unit, on_delete=models.PROTECT, null=True, related_name="repeats")
-    gold = models.ForeignKey(GoldItem, on_delete=models.PROTECT, null=True, related_name="units")
+    original = models.ForeignKey(
+        Unit, on_delete=models.PROTECT, null=True, related_name="repeats", db_column="of_id"
+    )
+    gold_item = models.ForeignKey(
+        GoldItem, on_delete=models.PROTECT, null=True, related_name="units", db_column="gold_id"
+    )
 
     class Meta(AppendOnly.Meta):
+        db_table = "validation_controlunit"
         constraints = [
             models.CheckConstraint(
-                condition=Q(role__in=[r.value for r in ControlRole]), name="control_role_known"
+                condition=Q(role__in=[r.value for r in CheckRole]), name="control_role_known"
             ),
             models.CheckConstraint(
-                condition=Q(of__isnull=False) | ~Q(role=ControlRole.REPEAT.value),
+                condition=Q(original__isnull=False) | ~Q(role=CheckRole.REPEAT.value),
                 name="repeat_has_an_original",
             ),
         ]
 
 
 class JudgmentImport(AppendOnly):
-    """A file of judgments that were made elsewhere. ``sha256`` is the file's: the same one comes in once."""
+    """An imported file of judgments made outside Deerstalker. A file (``sha256``) is imported once per kind."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="judgment_imports")
     kind = models.CharField(max_length=60)
@@ -120,7 +126,7 @@ class JudgmentImport(AppendOnly):
 
 
 class ImportedJudgment(AppendOnly):
-    """One rater's answer to one item, made elsewhere. ``rater`` is a keyed hash; ``answer`` as the kind tidies it."""
+    """One rater's answer to one item from an imported file. ``rater`` is a keyed hash; ``answer`` has the kind's format."""
 
     source = models.ForeignKey(JudgmentImport, on_delete=models.PROTECT, related_name="rows")
     item = models.CharField(max_length=64)
@@ -136,9 +142,9 @@ class ImportedJudgment(AppendOnly):
 
 
 class JudgingReport(models.Model):
-    """Figures about all judgments of one kind in a project, computed by a task; the newest one is shown.
+    """Figures about all judgments of one kind in a project, computed by a task; pages show the newest report.
 
-    ``data_sha256`` is the fingerprint of the judgments that went in, ``until`` when the last of them was handed in.
+    ``data_sha256`` is the fingerprint of the judgments, ``last_judgment_at`` the time of the last of them.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="judging_reports")
@@ -146,9 +152,9 @@ class JudgingReport(models.Model):
     data_sha256 = models.CharField(max_length=64)
     judgments = models.PositiveIntegerField()
     ratings = models.PositiveIntegerField()
-    until = models.DateTimeField(null=True)
+    last_judgment_at = models.DateTimeField(null=True, db_column="until")
     figures = models.JSONField(default=dict)
-    seconds = models.FloatField(default=0)  # that computing took
+    seconds = models.FloatField(default=0)  # of computing
     computed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
@@ -163,7 +169,7 @@ class JudgingReport(models.Model):
 
 
 class WorkerQuality(models.Model):
-    """What a report found about one worker: evidence for a person to look at. ``rank`` 1 is the most reliable."""
+    """A report's figures about one worker, as evidence for researchers. ``rank`` 1 is the most reliable."""
 
     report = models.ForeignKey(JudgingReport, on_delete=models.CASCADE, related_name="workers")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="judging_quality")
@@ -178,7 +184,7 @@ class WorkerQuality(models.Model):
 
 
 class DecisionRun(AppendOnly):
-    """One deciding of all judged items of a kind, with the rules that held and the data that they saw."""
+    """One decision of all judged items of a kind, with the rules and the fingerprint of the judgments."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="decision_runs")
     kind = models.CharField(max_length=60)
@@ -196,13 +202,13 @@ class DecisionRun(AppendOnly):
 
 
 class ItemDecision(AppendOnly):
-    """What a run decided about one item in one dimension. ``support`` from 0 to 1 is the share or probability."""
+    """A run's outcome for one item in one dimension. ``support``, 0 to 1, is the positive share or the probability."""
 
     run = models.ForeignKey(DecisionRun, on_delete=models.PROTECT, related_name="decisions")
     item = models.CharField(max_length=130)  # an item's key, or set/candidate
     dimension = models.CharField(max_length=20)
     outcome = models.CharField(max_length=10)
-    judges = models.PositiveSmallIntegerField()
+    judge_count = models.PositiveSmallIntegerField(db_column="judges")
     support = models.FloatField(null=True)
 
     class Meta(AppendOnly.Meta):

@@ -1,4 +1,4 @@
-"""Rows about people: grades, outcomes of qualification rounds, standing, and the rules that propose a change."""
+"""Rows about workers: grades, outcomes of qualification rounds, worker status, worker rules and their proposals."""
 
 from django.conf import settings
 from django.db import models
@@ -6,16 +6,16 @@ from django.db.models import Q
 
 from hits.models import Batch, Project, Submission, Worker
 from hits.models.base import AppendOnly
-from validation.domain.qualification.worker_status import Measure, ProposalState, Standing
+from validation.domain.qualification.worker_status import Measure, ProposalState, WorkerStatus
 
 
 class QualificationRound(models.Model):
-    """A batch of qualification HITs with its pass rule as data (paper 000 A.1: 8 of 9 pairs reasonable)."""
+    """A batch of qualification HITs with its pass rule (Hessel et al. 2022, supplement A.1: 8 of 9 pairs reasonable)."""
 
     batch = models.OneToOneField(Batch, on_delete=models.PROTECT, related_name="qualification_round")
     needed = models.PositiveSmallIntegerField(default=8)
     exam_needed = models.PositiveSmallIntegerField(default=0)
-    graders = models.PositiveSmallIntegerField(default=1)  # 2: the second grades blind to the first
+    graders = models.PositiveSmallIntegerField(default=1)  # 2: the second does not see the first one's grades
 
     class Meta:
         constraints = [
@@ -27,11 +27,11 @@ class QualificationRound(models.Model):
 
 
 class Grade(AppendOnly):
-    """One grader's word on one pair of a qualification submission; the latest of a grader counts."""
+    """One grader's grade of one pair of a qualification submission; a grader's latest grade counts."""
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="grades")
-    item = models.PositiveSmallIntegerField()  # from 0, in the order of the page
-    reasonable = models.BooleanField(null=True)  # null: taken back, as if never graded by this grader
+    item = models.PositiveSmallIntegerField()  # from 0, in the page's order
+    reasonable = models.BooleanField(null=True)  # null: the grader took their grade back
     note = models.CharField(max_length=500, blank=True)
     grader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     graded_at = models.DateTimeField(auto_now_add=True)
@@ -42,7 +42,7 @@ class Grade(AppendOnly):
 
 
 class GradingOutcome(AppendOnly):
-    """Whether a qualification submission passed, by which rule, and what the worker is told."""
+    """Whether a qualification submission passed, by which rule, and the message to the worker."""
 
     submission = models.OneToOneField(Submission, on_delete=models.PROTECT, related_name="outcome")
     passed = models.BooleanField()
@@ -58,27 +58,29 @@ class GradingOutcome(AppendOnly):
     decided_at = models.DateTimeField(auto_now_add=True)
 
 
-class StandingRule(models.Model):
-    """A rule as data, for instance: under 80 % acceptable over the last 50 validated pairs. It only proposes."""
+class WorkerRule(models.Model):
+    """A rule such as "under 80 % acceptable over the last 50 validated pairs". It only proposes a status."""
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="standing_rules")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="worker_rules")
     name = models.CharField(max_length=120)
     measure = models.CharField(max_length=20)
     below = models.PositiveIntegerField(help_text="Percent, or cents an hour")
     window = models.PositiveIntegerField(default=50)
-    at_least = models.PositiveIntegerField(default=20)  # fewer items say nothing yet
-    proposes = models.CharField(max_length=12, default=Standing.PAUSED)
+    at_least = models.PositiveIntegerField(default=20)  # items that a worker needs before the rule applies
+    proposes = models.CharField(max_length=12, default=WorkerStatus.PAUSED)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        db_table = "validation_standingrule"
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(
                 condition=Q(measure__in=[m.value for m in Measure]), name="rule_measure_known"
             ),
             models.CheckConstraint(
-                condition=Q(proposes__in=[Standing.PAUSED, Standing.DEQUALIFIED]), name="rule_proposes_known"
+                condition=Q(proposes__in=[WorkerStatus.PAUSED, WorkerStatus.DEQUALIFIED]),
+                name="rule_proposes_known",
             ),
         ]
 
@@ -86,10 +88,10 @@ class StandingRule(models.Model):
         return self.name
 
 
-class StandingProposal(models.Model):
-    """What a rule found about a worker, waiting for a person. ``figures`` are the numbers it saw."""
+class RuleProposal(models.Model):
+    """A status that a rule proposes for a worker; a person decides. ``figures`` are the numbers behind it."""
 
-    rule = models.ForeignKey(StandingRule, on_delete=models.PROTECT, related_name="proposals")
+    rule = models.ForeignKey(WorkerRule, on_delete=models.PROTECT, related_name="proposals")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="proposals")
     figures = models.JSONField(default=dict)
     state = models.CharField(max_length=10, default=ProposalState.OPEN)
@@ -101,6 +103,7 @@ class StandingProposal(models.Model):
     reason = models.CharField(max_length=1000, blank=True)
 
     class Meta:
+        db_table = "validation_standingproposal"
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(
@@ -114,24 +117,25 @@ class StandingProposal(models.Model):
         ]
 
 
-class StandingChange(AppendOnly):
-    """A decided change of a worker's standing: from when, why, by whom. The latest one counts."""
+class StatusChange(AppendOnly):
+    """A decided change of a worker's status: when, why, by whom. The latest one counts."""
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="standing_changes")
-    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="standing_changes")
-    standing = models.CharField(max_length=12)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="status_changes")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="status_changes")
+    status = models.CharField(max_length=12, db_column="standing")
     reason = models.CharField(max_length=1000)
-    proposal = models.ForeignKey(StandingProposal, on_delete=models.PROTECT, null=True, related_name="+")
+    proposal = models.ForeignKey(RuleProposal, on_delete=models.PROTECT, null=True, related_name="+")
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
     )
     decided_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(AppendOnly.Meta):
+        db_table = "validation_standingchange"
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(standing__in=[s.value for s in Standing]), name="standing_known"
+                condition=Q(status__in=[s.value for s in WorkerStatus]), name="standing_known"
             )
         ]
         indexes = [models.Index(fields=["project", "worker", "-id"], name="standing_latest")]

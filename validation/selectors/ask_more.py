@@ -16,63 +16,63 @@ from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.selectors.money.budget import committed_cents
 from hits.selectors.records import NOT_REJECTED
-from validation.domain.judging.rating_tables import tables
-from validation.domain.judging.ratings import Judged
+from validation.domain.judging.rating_tables import build_tables
+from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import Material
-from validation.domain.reports.decisions import Outcome, Rule, decide
+from validation.domain.reports.decisions import DecisionRule, Outcome, decide
 from validation.models import JudgingRound
 from validation.registry import spec_of
-from validation.selectors.decisions import fits, read_rules
-from validation.selectors.ratings import judged
-from validation.selectors.report import standing_now
+from validation.selectors.decisions import fit_models, parse_rules
+from validation.selectors.ratings import read_judgments
+from validation.selectors.report import data_fingerprint
 
-AT_ONCE = 500
-REMEMBERED = 24 * 3600  # seconds
+ID_CHUNK_SIZE = 500
+CACHE_SECONDS = 24 * 3600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class UndecidedItem:
     """One item to ask about: how many people judged it, and the row keys of the workers among them."""
 
     item: str
-    judges: int
+    judge_count: int
     workers: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
-class AskingRound:
+class RoundProgress:
     """A round as the decisions page lists it: how many judgments are in of how many, and who asks again for it."""
 
     round: JudgingRound
-    judged: int
-    wanted: int
+    received: int
+    required: int
     followers: Sequence[JudgingRound]
 
 
-def rounds_of(project: Project, kind: str) -> list[JudgingRound]:
+def list_first_rounds(project: Project, kind: str) -> list[JudgingRound]:
     """Return the project's rounds that are no follow-ups, the newest first."""
     rows = JudgingRound.objects.filter(batch__project=project, batch__kind=kind, follows=None)
     return list(rows.select_related("batch__project").order_by("-pk"))
 
 
-def rounds_that_ask(environment: str) -> list[JudgingRound]:
+def rounds_with_follow_ups(environment: str) -> list[JudgingRound]:
     """Return the rounds of one marketplace that ask one more judge by themselves, the oldest first."""
     rows = JudgingRound.objects.filter(
-        follows=None, most_judges__gt=0, ask_budget_cents__gt=0, batch__environment=environment
+        follows=None, max_redundancy__gt=0, ask_budget_cents__gt=0, batch__environment=environment
     )
     return list(rows.select_related("batch__project", "batch__instructions").order_by("pk"))
 
 
-def asking_rounds(rounds: Iterable[JudgingRound]) -> list[AskingRound]:
+def round_progress(rounds: Iterable[JudgingRound]) -> list[RoundProgress]:
     """Return rounds with how far their judgments are."""
-    found = []
+    result = []
     for row in rounds:
-        chain = _batches(row)
-        units = Unit.objects.filter(batch__in=chain, control=None)
-        wanted = sum(units.filter(batch=batch).count() * batch.opinions for batch in chain)
+        chain = _round_batches(row)
+        units = Unit.objects.filter(batch__in=chain, quality_check=None)
+        required = sum(units.filter(batch=batch).count() * batch.redundancy for batch in chain)
         followers = list(row.followers.select_related("batch").order_by("pk"))
-        found.append(AskingRound(row, _standing(chain).count(), wanted, followers))
-    return found
+        result.append(RoundProgress(row, _not_rejected(chain).count(), required, followers))
+    return result
 
 
 def is_complete(first: JudgingRound) -> bool:
@@ -81,19 +81,21 @@ def is_complete(first: JudgingRound) -> bool:
     A HIT whose time is over, or that was called off, is waited for no longer, and neither is a closed batch. Control
     units are not waited for at all.
     """
-    for batch in _batches(first):
+    for batch in _round_batches(first):
         if batch.state == BatchState.CLOSED:
             continue
-        hits = Hit.objects.filter(unit__batch=batch, unit__control=None).exclude(state=HitState.CANCELLED)
-        over = timezone.now() - timedelta(seconds=batch.duration_seconds)
-        waited = hits.exclude(expires_at__lt=over)
-        short = waited.annotate(came=Count("assignments")).filter(came__lt=F("max_assignments"))
-        if short.exists():
+        hits = Hit.objects.filter(unit__batch=batch, unit__quality_check=None).exclude(
+            state=HitState.CANCELLED
+        )
+        cutoff = timezone.now() - timedelta(seconds=batch.duration_seconds)
+        pending = hits.exclude(expires_at__lt=cutoff)
+        incomplete = pending.annotate(came=Count("assignments")).filter(came__lt=F("max_assignments"))
+        if incomplete.exists():
             return False
     return True
 
 
-def undecided_items(first: JudgingRound) -> list[Undecided]:
+def undecided_items(first: JudgingRound) -> list[UndecidedItem]:
     """Return the round's items that its rules leave undecided with fewer judges than the most, oldest first.
 
     All judgments of the kind count, whichever round asked for them. A pair that is no longer accepted, or whose image
@@ -101,20 +103,20 @@ def undecided_items(first: JudgingRound) -> list[Undecided]:
     """
     batch = first.batch
     # Working it out reads all judgments of the kind: seconds, where there are a hundred thousand.
-    key = f"undecided:{content_sha256([first.pk, *_wish(first), *standing_now(batch.project, batch.kind)])}"
-    found: list[Undecided] | None = cache.get(key)
+    key = f"undecided:{content_sha256([first.pk, *_rule_settings(first), *data_fingerprint(batch.project, batch.kind)])}"
+    found: list[UndecidedItem] | None = cache.get(key)
     if found is None:
-        found = _undecided(first)
-        cache.set(key, found, REMEMBERED)
-    return _still_there(batch.project, batch.kind, found)
+        found = _find_undecided(first)
+        cache.set(key, found, CACHE_SECONDS)
+    return _drop_unavailable(batch.project, batch.kind, found)
 
 
-def _undecided(first: JudgingRound) -> list[Undecided]:
+def _find_undecided(first: JudgingRound) -> list[UndecidedItem]:
     batch = first.batch
-    rules = read_rules(batch.kind, first.rules)
-    wanted = _items(first)
-    rows = list(judged(project=batch.project, kind=batch.kind))
-    open_items = _open_items(rows, batch.kind, rules)
+    rules = parse_rules(batch.kind, first.rules)
+    items = _unit_ids_by_item(first)
+    rows = list(read_judgments(project=batch.project, kind=batch.kind))
+    open_items = _undecided_keys(rows, batch.kind, rules)
     judges: dict[str, set[str]] = {}
     workers: dict[str, set[int]] = {}
     for row in rows:
@@ -123,25 +125,27 @@ def _undecided(first: JudgingRound) -> list[Undecided]:
             if row.worker is not None:
                 workers.setdefault(row.item, set()).add(row.worker)
     return [
-        Undecided(item, len(judges[item]), frozenset(workers.get(item, ())))
-        for item in wanted
-        if item in open_items and len(judges.get(item, ())) < first.most_judges
+        UndecidedItem(item, len(judges[item]), frozenset(workers.get(item, ())))
+        for item in items
+        if item in open_items and len(judges.get(item, ())) < first.max_redundancy
     ]
 
 
-def units_of(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
+def units_by_item(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
     """Return the round's units by item, with the workers whom they are kept from."""
-    wanted = set(items)
-    ids = [pk for item, pk in _items(first).items() if item in wanted]
+    required = set(items)
+    ids = [pk for item, pk in _unit_ids_by_item(first).items() if item in required]
     found: dict[str, Unit] = {}
     spec = spec_of(first.batch.kind)
-    for start in range(0, len(ids), AT_ONCE):
-        rows = Unit.objects.filter(pk__in=ids[start : start + AT_ONCE]).prefetch_related("excluded_workers")
+    for start in range(0, len(ids), ID_CHUNK_SIZE):
+        rows = Unit.objects.filter(pk__in=ids[start : start + ID_CHUNK_SIZE]).prefetch_related(
+            "excluded_workers"
+        )
         found |= {spec.item(unit.payload): unit for unit in rows}
     return found
 
 
-def state_of(first: JudgingRound) -> list[Any]:
+def state_fingerprint(first: JudgingRound) -> list[Any]:
     """Return what tells two looks apart: all judgments of the kind, and what limits the asking; cheap queries only.
 
     To be taken before a look begins: what comes in while it is under way is then news to the next one.
@@ -149,52 +153,52 @@ def state_of(first: JudgingRound) -> list[Any]:
     batch = first.batch
     project = Project.objects.filter(pk=batch.project_id)
     return [
-        *standing_now(batch.project, batch.kind),
-        *_wish(first),
+        *data_fingerprint(batch.project, batch.kind),
+        *_rule_settings(first),
         first.ask_budget_cents,
         *project.values_list("budget_cap_cents", "confirm_above_cents").get(),
         committed_cents(project=batch.project),
     ]
 
 
-def is_known(first: JudgingRound, state: list[Any], *, funds: Callable[[], int]) -> bool:
+def is_unchanged(first: JudgingRound, state: list[Any], *, read_funds: Callable[[], int]) -> bool:
     """Tell whether nothing changed since the round was looked at last; ``funds`` says what the account holds now.
 
     It is asked only where the last look was refused, since that may have been for want of money.
     """
-    known = cache.get(_key(first))
-    if known is None or known[0] != state:
+    cached = cache.get(_cache_key(first))
+    if cached is None or cached[0] != state:
         return False
-    return known[1] is None or known[1] == funds()
+    return cached[1] is None or cached[1] == read_funds()
 
 
-def note_looked(first: JudgingRound, state: list[Any], *, refused_with: int | None = None) -> None:
+def save_checked_state(first: JudgingRound, state: list[Any], *, refused_at_cents: int | None = None) -> None:
     """Remember what was there when the round was looked at, so that the next look costs little.
 
     ``refused_with`` is what the account held, in cents, when the launch was refused.
     """
-    cache.set(_key(first), (state, refused_with), REMEMBERED)
+    cache.set(_cache_key(first), (state, refused_at_cents), CACHE_SECONDS)
 
 
-def forget_looked(first: JudgingRound) -> None:
+def clear_checked_state(first: JudgingRound) -> None:
     """Look again next time."""
-    cache.delete(_key(first))
+    cache.delete(_cache_key(first))
 
 
-def _batches(first: JudgingRound) -> list[Batch]:
+def _round_batches(first: JudgingRound) -> list[Batch]:
     return [first.batch, *(row.batch for row in first.followers.select_related("batch").order_by("pk"))]
 
 
-def _items(first: JudgingRound) -> dict[str, int]:
+def _unit_ids_by_item(first: JudgingRound) -> dict[str, int]:
     """Return the round's items in their order with their units' row keys; controls are none."""
     field = f"payload__{spec_of(first.batch.kind).item_field}"
-    rows = Unit.objects.filter(batch=first.batch_id, control=None).order_by("pk")
+    rows = Unit.objects.filter(batch=first.batch_id, quality_check=None).order_by("pk")
     return {str(item): pk for item, pk in rows.values_list(field, "pk")}
 
 
-def _open_items(rows: Sequence[Judged], kind: str, rules: dict[str, Rule]) -> set[str]:
-    found = tables(rows, spec_of(kind))
-    fitted = fits(found, rules)
+def _undecided_keys(rows: Sequence[JudgmentRow], kind: str, rules: dict[str, DecisionRule]) -> set[str]:
+    found = build_tables(rows, spec_of(kind))
+    fitted = fit_models(found, rules)
     return {
         str(row.item[0] if isinstance(row.item, tuple) else row.item)
         for name, rule in rules.items()
@@ -203,29 +207,31 @@ def _open_items(rows: Sequence[Judged], kind: str, rules: dict[str, Rule]) -> se
     }
 
 
-def _still_there(project: Project, kind: str, found: Sequence[Undecided]) -> list[Undecided]:
+def _drop_unavailable(project: Project, kind: str, found: Sequence[UndecidedItem]) -> list[UndecidedItem]:
     if spec_of(kind).material is not Material.RECORDS:
         return list(found)
-    there: set[str] = set()
+    available: set[str] = set()
     ids = [row.item for row in found]
-    for start in range(0, len(ids), AT_ONCE):
-        rows = collected.accepted(project, OBSERVATION).filter(instance_id__in=ids[start : start + AT_ONCE])
-        there.update(rows.order_by().values_list("instance_id", flat=True))
-    return [row for row in found if row.item in there]
+    for start in range(0, len(ids), ID_CHUNK_SIZE):
+        rows = collected.approved_records(project, OBSERVATION).filter(
+            instance_id__in=ids[start : start + ID_CHUNK_SIZE]
+        )
+        available.update(rows.order_by().values_list("instance_id", flat=True))
+    return [row for row in found if row.item in available]
 
 
-def _standing(batches: Sequence[Batch]) -> "QuerySet[Assignment]":
+def _not_rejected(batches: Sequence[Batch]) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(
         hit__unit__batch__in=batches,
-        hit__unit__control=None,
+        hit__unit__quality_check=None,
         match=Match.MATCHED,
         status__in=[status.value for status in NOT_REJECTED],
     )
 
 
-def _wish(first: JudgingRound) -> list[Any]:
-    return [first.rules, first.most_judges]
+def _rule_settings(first: JudgingRound) -> list[Any]:
+    return [first.rules, first.max_redundancy]
 
 
-def _key(first: JudgingRound) -> str:
+def _cache_key(first: JudgingRound) -> str:
     return f"ask-more:{first.pk}"

@@ -16,22 +16,22 @@ from hits.domain.answers.exam import GradableItem
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment
-from hits.selectors.images.images import facts_of
+from hits.selectors.images.images import image_facts_by_id
 from validation.models import Grade, QualificationRound
 
-WINDOW = 30  # pairs that a grader's page has at hand
-AT_IT = timedelta(minutes=10)  # a submission that a colleague graded that lately comes last
+MAX_CARDS = 30  # pairs that a grader's page has at hand
+RECENT_GRADING = timedelta(minutes=10)  # a submission that a colleague graded that lately comes last
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Key:
+class PairKey:
     """One pair of one submission; ``item`` counts from 0."""
 
     submission: uuid.UUID
     item: int
 
     @classmethod
-    def parse(cls, text: str) -> "Key | None":
+    def parse(cls, text: str) -> "PairKey | None":
         """Return the key that an address or a form names, or ``None`` when it names none."""
         submission, _, item = text.partition(":")
         try:
@@ -44,7 +44,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class GivenGrade:
     """One grade: by whom (row key and name), what, and why."""
 
     grader: int
@@ -53,205 +53,228 @@ class Said:
     note: str
 
 
-Grades = Mapping[uuid.UUID, Mapping[int, Sequence[Grade]]]
+GradesByPair = Mapping[uuid.UUID, Mapping[int, Sequence[Grade]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class PairCard:
     """One pair as the desk shows it. ``others`` stay empty until the grader has graded the pair, too."""
 
-    key: Key
+    key: PairKey
     worker: str
     image: ImageFacts
-    photo: int
-    photos: int
+    photo_number: int
+    photo_count: int
     pair: GradableItem
     description: str
-    mine: Said | None
-    others: Sequence[Said]
-    waits: bool
+    own_grade: GivenGrade | None
+    other_grades: Sequence[GivenGrade]
+    is_waiting: bool
 
     def as_page(self) -> dict[str, Any]:
         """Return what the desk's script needs."""
         return {
             "key": str(self.key),
             "worker": self.worker,
-            "image": self.image.as_page(),
-            "photo": self.photo,
-            "photos": self.photos,
+            "image": self.image.as_page_dict(),
+            "photo": self.photo_number,
+            "photos": self.photo_count,
             "number": self.pair.number,
             "description": self.description,
             **{f"text-{place}": text for place, (_, text) in enumerate(self.pair.texts, start=1)},
             "note": self.pair.note,
-            "mine": _as_page(self.mine) if self.mine else None,
-            "others": [_as_page(said) for said in self.others],
-            "waits": self.waits,
+            "mine": _grade_as_page(self.own_grade) if self.own_grade else None,
+            "others": [_grade_as_page(said) for said in self.other_grades],
+            "waits": self.is_waiting,
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class GradingQueue:
     """What one grader has before them: some cards, and how many pairs wait for them in all."""
 
-    cards: Sequence[Card]
+    cards: Sequence[PairCard]
     waiting: int
-    place: int  # of the first card among those that wait, from 1; 0 when it does not wait
-    previous: Key | None = None
-    following: Key | None = None
+    position: int  # of the first card among those that wait, from 1; 0 when it does not wait
+    previous: PairKey | None = None
+    following: PairKey | None = None
 
 
-def confirmed(found: QualificationRound) -> "QuerySet[Assignment]":
+def confirmed_submissions(found: QualificationRound) -> "QuerySet[Assignment]":
     """Return a round's confirmed submissions, oldest first, rejected ones included."""
     rows = Assignment.objects.filter(hit__unit__batch=found.batch_id, match=Match.MATCHED)
     return rows.select_related("submission__outcome", "worker", "hit__unit").order_by("submitted_at", "pk")
 
 
-def to_grade(found: QualificationRound) -> "QuerySet[Assignment]":
+def gradable_submissions(found: QualificationRound) -> "QuerySet[Assignment]":
     """Return what can be graded: confirmed, not rejected, not answered yet; oldest first."""
-    return confirmed(found).exclude(status=AssignmentStatus.REJECTED).filter(submission__outcome=None)
+    return (
+        confirmed_submissions(found)
+        .exclude(status=AssignmentStatus.REJECTED)
+        .filter(submission__outcome=None)
+    )
 
 
-def gradable(row: Assignment, kind: str) -> list[GradableItem]:
+def gradable_pairs(row: Assignment, kind: str) -> list[GradableItem]:
     """Return the pairs of a confirmed submission; its unit has to be at hand."""
     assert row.submission is not None
-    return registry.get(kind).gradable(row.hit.unit.payload, row.submission.answer)
+    return registry.get_kind(kind).gradable_items(row.hit.unit.payload, row.submission.answer)
 
 
-def grades_of(found: QualificationRound, *, only: uuid.UUID | None = None) -> Grades:
+def load_grades(found: QualificationRound, *, submission: uuid.UUID | None = None) -> GradesByPair:
     """Return all grades of a round by submission and item, in the order of writing; one query."""
     rows = Grade.objects.filter(submission__attempt__hit__unit__batch=found.batch_id)
-    if only is not None:
-        rows = rows.filter(submission=only)
+    if submission is not None:
+        rows = rows.filter(submission=submission)
     result: dict[uuid.UUID, dict[int, list[Grade]]] = defaultdict(lambda: defaultdict(list))
     for row in rows.select_related("grader").order_by("pk"):
         result[row.submission_id][row.item].append(row)
     return result
 
 
-def latest(rows: Iterable[Grade]) -> dict[int, Said]:
+def latest_grades(rows: Iterable[Grade]) -> dict[int, GivenGrade]:
     """Return each grader's word on one pair: their latest grade. One that was taken back is none."""
-    said: dict[int, Said] = {}
+    by_grader: dict[int, GivenGrade] = {}
     for row in rows:
-        said.pop(row.grader_id, None)
+        by_grader.pop(row.grader_id, None)
         if row.reasonable is not None:
-            said[row.grader_id] = Said(row.grader_id, row.grader.get_username(), row.reasonable, row.note)
-    return said
+            by_grader[row.grader_id] = GivenGrade(
+                row.grader_id, row.grader.get_username(), row.reasonable, row.note
+            )
+    return by_grader
 
 
-def blind(rows: Iterable[Grade]) -> tuple[bool, bool] | None:
+def first_blind_grades(rows: Iterable[Grade]) -> tuple[bool, bool] | None:
     """Return what the first two graders of a pair said before either could see the other's, or ``None``.
 
     Later changes are left out: who has graded a pair is shown what others said of it. The grader with the smaller
     row key stands first, so that two people keep their places over a whole round.
     """
-    said: dict[int, bool] = {}
+    by_grader: dict[int, bool] = {}
     for row in rows:
         if row.reasonable is None:
-            said.pop(row.grader_id, None)
+            by_grader.pop(row.grader_id, None)
             continue
-        said[row.grader_id] = row.reasonable
-        if len(said) > 1:
-            first, second = (said[grader] for grader in sorted(said))
+        by_grader[row.grader_id] = row.reasonable
+        if len(by_grader) > 1:
+            first, second = (by_grader[grader] for grader in sorted(by_grader))
             return first, second
     return None
 
 
-def desk(
-    found: QualificationRound, grader: AbstractBaseUser, *, at: Key | None = None, after: Key | None = None
-) -> Desk:
+def grading_queue(
+    found: QualificationRound,
+    grader: AbstractBaseUser,
+    *,
+    start: PairKey | None = None,
+    after: PairKey | None = None,
+) -> GradingQueue:
     """Return a grader's next pairs, oldest submission first.
 
     Args:
         at: begin with this pair, though it waits no more. after: begin behind this one.
     """
-    rows = {row.submission.pk: row for row in to_grade(found) if row.submission is not None}
-    pairs = {pk: gradable(row, found.batch.kind) for pk, row in rows.items()}
-    grades = grades_of(found)
-    order = [Key(pk, pair.item) for pk in _in_turn(found, rows, grades, grader) for pair in pairs[pk]]
-    waiting = [key for key in order if _waits(_rows(grades, key), found.graders, grader.pk)]
-    shown, place = _window(order, waiting, at, after)
-    images = facts_of({pairs[key.submission][key.item].image for key in shown})
-    waits = set(waiting)
+    rows = {row.submission.pk: row for row in gradable_submissions(found) if row.submission is not None}
+    pairs = {pk: gradable_pairs(row, found.batch.kind) for pk, row in rows.items()}
+    grades = load_grades(found)
+    order = [
+        PairKey(pk, pair.item) for pk in _order_submissions(found, rows, grades, grader) for pair in pairs[pk]
+    ]
+    waiting = [key for key in order if _is_waiting(_pair_grades(grades, key), found.graders, grader.pk)]
+    shown, position = _select_keys(order, waiting, start, after)
+    images = image_facts_by_id({pairs[key.submission][key.item].image for key in shown})
+    waiting_keys = set(waiting)
     cards = [
-        _card(
-            key, rows[key.submission], pairs[key.submission], images, _rows(grades, key), grader, key in waits
+        _build_card(
+            key,
+            rows[key.submission],
+            pairs[key.submission],
+            images,
+            _pair_grades(grades, key),
+            grader,
+            key in waiting_keys,
         )
         for key in shown
     ]
-    here = order.index(shown[0]) if shown else -1
-    return Desk(
+    index = order.index(shown[0]) if shown else -1
+    return GradingQueue(
         cards=cards,
         waiting=len(waiting),
-        place=place,
-        previous=order[here - 1] if here > 0 else None,
+        position=position,
+        previous=order[index - 1] if index > 0 else None,
         following=shown[1] if len(shown) > 1 else None,
     )
 
 
-def _rows(grades: Grades, key: Key) -> Sequence[Grade]:
+def _pair_grades(grades: GradesByPair, key: PairKey) -> Sequence[Grade]:
     return grades.get(key.submission, {}).get(key.item, ())
 
 
-def _waits(rows: Sequence[Grade], graders: int, grader: int) -> bool:
-    said = latest(rows)
-    return grader not in said and len(said) < graders
+def _is_waiting(rows: Sequence[Grade], graders: int, grader: int) -> bool:
+    by_grader = latest_grades(rows)
+    return grader not in by_grader and len(by_grader) < graders
 
 
-def _in_turn(
-    found: QualificationRound, rows: Mapping[uuid.UUID, Assignment], grades: Grades, grader: AbstractBaseUser
+def _order_submissions(
+    found: QualificationRound,
+    rows: Mapping[uuid.UUID, Assignment],
+    grades: GradesByPair,
+    grader: AbstractBaseUser,
 ) -> list[uuid.UUID]:
     """Return submissions in their order; where one grader is enough, a colleague's present one comes last."""
     if found.graders > 1:
         return list(rows)
-    since = timezone.now() - AT_IT
-    taken = {
+    since = timezone.now() - RECENT_GRADING
+    in_progress = {
         pk
         for pk, items in grades.items()
-        for given in items.values()
-        for grade in given
+        for pair_grades in items.values()
+        for grade in pair_grades
         if grade.grader_id != grader.pk and grade.graded_at > since
     }
-    return sorted(rows, key=lambda pk: pk in taken)  # sorting is stable: oldest first within both
+    return sorted(rows, key=lambda pk: pk in in_progress)  # sorting is stable: oldest first within both
 
 
-def _window(order: list[Key], waiting: list[Key], at: Key | None, after: Key | None) -> tuple[list[Key], int]:
+def _select_keys(
+    order: list[PairKey], waiting: list[PairKey], start: PairKey | None, after: PairKey | None
+) -> tuple[list[PairKey], int]:
     """Return the keys to show, and the place of the first of them among those that wait."""
-    places = {key: number for number, key in enumerate(order)}
+    positions = {key: number for number, key in enumerate(order)}
     shown = waiting
-    if after is not None and after in places:
-        shown = [key for key in waiting if places[key] > places[after]]
-    elif at is not None and at in places:
-        later = [key for key in waiting if places[key] > places[at]]
-        shown = [at, *later, *(key for key in waiting if places[key] < places[at])]
-    place = waiting.index(shown[0]) + 1 if shown and shown[0] in waiting else 0
-    return shown[:WINDOW], place
+    if after is not None and after in positions:
+        shown = [key for key in waiting if positions[key] > positions[after]]
+    elif start is not None and start in positions:
+        later = [key for key in waiting if positions[key] > positions[start]]
+        shown = [start, *later, *(key for key in waiting if positions[key] < positions[start])]
+    position = waiting.index(shown[0]) + 1 if shown and shown[0] in waiting else 0
+    return shown[:MAX_CARDS], position
 
 
-def _card(  # noqa: PLR0917 - private
-    key: Key,
+def _build_card(  # noqa: PLR0917 - private
+    key: PairKey,
     row: Assignment,
     pairs: Sequence[GradableItem],
     images: Mapping[int, ImageFacts],
     grades: Sequence[Grade],
     grader: AbstractBaseUser,
-    waits: bool,
-) -> Card:
+    is_waiting: bool,
+) -> PairCard:
     assert row.submission is not None
     pair = pairs[key.item]
     photos = list(dict.fromkeys(other.image for other in pairs))
-    said = latest(grades)
-    mine = said.pop(grader.pk, None)
-    return Card(
+    by_grader = latest_grades(grades)
+    own_grade = by_grader.pop(grader.pk, None)
+    return PairCard(
         key=key,
         worker=str(row.worker),
         image=images[pair.image],
-        photo=photos.index(pair.image) + 1,
-        photos=len(photos),
+        photo_number=photos.index(pair.image) + 1,
+        photo_count=len(photos),
         pair=pair,
         description=_description(row.submission.answer, pair.image),
-        mine=mine,
-        others=tuple(said.values()) if mine is not None else (),
-        waits=waits,
+        own_grade=own_grade,
+        other_grades=tuple(by_grader.values()) if own_grade is not None else (),
+        is_waiting=is_waiting,
     )
 
 
@@ -259,5 +282,5 @@ def _description(answer: Mapping[str, Any], image: int) -> str:
     return next((str(part["description"]) for part in answer["images"] if part["image"] == image), "")
 
 
-def _as_page(said: Said) -> dict[str, Any]:
-    return {"name": said.name, "reasonable": said.reasonable, "note": said.note}
+def _grade_as_page(grade: GivenGrade) -> dict[str, Any]:
+    return {"name": grade.name, "reasonable": grade.reasonable, "note": grade.note}

@@ -16,17 +16,23 @@ from validation.domain.agreement.votes import (
     RatingSummary,
     Share,
     Tally,
-    share_of,
-    speaks_for,
+    is_favoured,
     summarise_ratings,
     tally,
+    verdict_share,
 )
-from validation.domain.judging.ratings import Judged
-from validation.domain.judging.sampling import Candidate, Selection, choose, grouped, source_of
+from validation.domain.judging.ratings import JudgmentRow
+from validation.domain.judging.sampling import (
+    Candidate,
+    Selection,
+    group_by_stratum,
+    select_pairs,
+    source_host,
+)
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.models import QualificationRound
-from validation.registry import judges_of, made_of, record_types_of
-from validation.selectors.ratings import judged
+from validation.registry import record_types_of, spec_for_material, spec_for_record_type
+from validation.selectors.ratings import read_judgments
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ class PairReview:
     instance_id: str
     tallies: Mapping[str, Tally]
     verdicts: Mapping[str, bool | None]
-    judges: int
+    judge_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class SetJudgments:
     workers: tuple[int, ...]
 
     @property
-    def judges(self) -> int:
+    def judge_count(self) -> int:
         """How many people rated the whole set."""
         return len(self.workers)
 
@@ -85,23 +91,23 @@ class Author:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SelectedPairs:
     """What a selection finds, of ``of`` pairs. ``strata`` are rows of name, chosen, and how many there are."""
 
     pairs: Sequence[Candidate]
-    of: int
-    authors: int
+    total: int
+    author_count: int
     strata: Sequence[tuple[str, int, int]]
 
 
-def review() -> JudgingSpec:
+def review_spec() -> JudgingSpec:
     """Return the spec of the kind that judges pairs one by one."""
-    return judges_of(OBSERVATION)
+    return spec_for_record_type(OBSERVATION)
 
 
-def comparison() -> JudgingSpec:
+def comparison_spec() -> JudgingSpec:
     """Return the spec of the kind that rates the candidates of comparison sets."""
-    return made_of(Material.CANDIDATE_SETS)
+    return spec_for_material(Material.CANDIDATE_SETS)
 
 
 def has_pairs(project: Project) -> bool:
@@ -110,14 +116,14 @@ def has_pairs(project: Project) -> bool:
     They are where it has such a record, or a batch of a kind that gives some. A project that has collected nothing
     of any other type may still collect them.
     """
-    wanted = str(review().record_type)
-    types = {name: record_types_of(name) for name in registry.names()}
+    record_type = str(review_spec().record_type)
+    types = {name: record_types_of(name) for name in registry.kind_names()}
     batches, records = Batch.objects.filter(project=project), Record.objects.filter(project=project)
-    of_pairs = batches.filter(kind__in=[name for name, given in types.items() if wanted in given])
-    of_any = batches.filter(kind__in=[name for name, given in types.items() if given])
-    asked = [Exists(rows) for rows in (of_pairs, records.filter(type=wanted), of_any, records)]
+    pair_batches = batches.filter(kind__in=[name for name, given in types.items() if record_type in given])
+    any_batches = batches.filter(kind__in=[name for name, given in types.items() if given])
+    checks = [Exists(rows) for rows in (pair_batches, records.filter(type=record_type), any_batches, records)]
     gives_pairs, has_pair, gives_any, has_any = (
-        Project.objects.filter(pk=project.pk).values_list(*asked).get()
+        Project.objects.filter(pk=project.pk).values_list(*checks).get()
     )
     return gives_pairs or has_pair or not (gives_any or has_any)
 
@@ -129,32 +135,39 @@ def review_tallies(
 
     Counts confirmed answers whose assignment is submitted or approved, imported ones too, and none to controls.
     """
-    by_pair: dict[str, list[Judged]] = defaultdict(list)
+    by_pair: dict[str, list[JudgmentRow]] = defaultdict(list)
     total = 0
-    within = project or (batch.project if batch else None)
-    if within is None:
+    scope = project or (batch.project if batch else None)
+    if scope is None:
         raise ValueError("review_tallies: give a project or a batch")
-    spec = review()
-    for row in judged(project=within, kind=spec.name, batches=[batch.pk] if batch else None, items=pairs):
+    spec = review_spec()
+    for row in read_judgments(
+        project=scope, kind=spec.name, batches=[batch.pk] if batch else None, items=pairs
+    ):
         by_pair[row.item].append(row)
         total += 1
-    tallied = {key: _pair_review(spec, key, found) for key, found in by_pair.items()}
+    tallied = {key: _build_pair_review(spec, key, found) for key, found in by_pair.items()}
     shares = {
-        one.name: share_of(pair.verdicts[one.name] for pair in tallied.values()) for one in spec.decided
+        dimension.name: verdict_share(pair.verdicts[dimension.name] for pair in tallied.values())
+        for dimension in spec.decided_dimensions
     }
     return ReviewTallies(pairs=tallied, shares=shares, judgments=total)
 
 
-def _pair_review(spec: JudgingSpec, instance_id: str, found: list[Judged]) -> PairReview:
+def _build_pair_review(spec: JudgingSpec, instance_id: str, found: list[JudgmentRow]) -> PairReview:
     tallies = {
-        one.name: tally((row.answer[one.name] for row in found), [str(label) for label in one.best_first])
-        for one in spec.decided
+        dimension.name: tally(
+            (row.answer[dimension.name] for row in found), [str(label) for label in dimension.best_first]
+        )
+        for dimension in spec.decided_dimensions
     }
     verdicts = {
-        one.name: speaks_for(tallies[one.name].counts, [str(label) for label in one.favourable])
-        for one in spec.decided
+        dimension.name: is_favoured(
+            tallies[dimension.name].counts, [str(label) for label in dimension.favourable]
+        )
+        for dimension in spec.decided_dimensions
     }
-    return PairReview(instance_id, tallies, verdicts, judges=len(found))
+    return PairReview(instance_id, tallies, verdicts, judge_count=len(found))
 
 
 def likert_judgments(
@@ -168,60 +181,66 @@ def likert_judgments(
     Counts confirmed answers whose assignment has one of ``statuses`` (submitted or approved by default), and none to
     controls. ``sets`` narrows it to some.
     """
-    by_set: dict[str, list[Judged]] = defaultdict(list)
-    rows = judged(
-        project=batch.project, kind=comparison().name, batches=[batch.pk], items=sets, statuses=list(statuses)
+    by_set: dict[str, list[JudgmentRow]] = defaultdict(list)
+    rows = read_judgments(
+        project=batch.project,
+        kind=comparison_spec().name,
+        batches=[batch.pk],
+        items=sets,
+        statuses=list(statuses),
     )
     for row in rows:
         by_set[row.item].append(row)
-    units = own_units(batch) if sets is None else own_units(batch).filter(key__in=sets)
+    units = item_units(batch) if sets is None else item_units(batch).filter(key__in=sets)
     payloads = {unit.payload["set"]: unit.payload for unit in units}
-    spec = comparison()
-    return {set_id: _set_judgments(spec, payloads[set_id], found) for set_id, found in by_set.items()}
+    spec = comparison_spec()
+    return {set_id: _build_set_judgments(spec, payloads[set_id], found) for set_id, found in by_set.items()}
 
 
-def _set_judgments(spec: JudgingSpec, payload: Mapping[str, Any], found: list[Judged]) -> SetJudgments:
-    given = [{row.part: row.label for row in spec.labels(judgment.answer)} for judgment in found]
+def _build_set_judgments(
+    spec: JudgingSpec, payload: Mapping[str, Any], found: list[JudgmentRow]
+) -> SetJudgments:
+    answers = [{row.part: row.label for row in spec.labels(judgment.answer)} for judgment in found]
     scale = [int(value) for value in spec.dimensions[0].values]
     candidates = []
     for candidate in payload["candidates"]:
-        ratings = tuple(answer[candidate["id"]] for answer in given)
+        ratings = tuple(answer[candidate["id"]] for answer in answers)
         candidates.append(CandidateRatings(candidate["id"], ratings, summarise_ratings(ratings, scale)))
     workers = tuple(judgment.worker for judgment in found if judgment.worker is not None)
     return SetJudgments(payload["set"], tuple(candidates), workers)
 
 
-def judged_completely(*, batch: Batch, statuses: Iterable[AssignmentStatus] = collected.NOT_REJECTED) -> bool:
+def is_fully_judged(*, batch: Batch, statuses: Iterable[AssignmentStatus] = collected.NOT_REJECTED) -> bool:
     """Tell whether every set of a comparison batch has all the judgments that it was launched for."""
     found = likert_judgments(batch=batch, statuses=statuses)
-    needed = batch.opinions
+    required = batch.redundancy
     return all(
-        unit.payload["set"] in found and found[unit.payload["set"]].judges >= needed
-        for unit in own_units(batch)
+        unit.payload["set"] in found and found[unit.payload["set"]].judge_count >= required
+        for unit in item_units(batch)
     )
 
 
-def own_units(batch: Batch) -> "QuerySet[Unit]":
+def item_units(batch: Batch) -> "QuerySet[Unit]":
     """Return a judging batch's units without its controls, in their order."""
-    return batch.units.filter(control=None)
+    return batch.units.filter(quality_check=None)
 
 
-def unreviewed(project: Project) -> "QuerySet[Record]":
+def unsent_pairs(project: Project) -> "QuerySet[Record]":
     """Return accepted pairs that no review round was launched for, oldest first."""
-    return collected.accepted(project, OBSERVATION).exclude(instance_id__in=_sent(project))
+    return collected.approved_records(project, OBSERVATION).exclude(instance_id__in=_sent_keys(project))
 
 
-def _sent(project: Project) -> "QuerySet[Unit, str]":
-    rows = Unit.objects.filter(batch__project=project, batch__kind=review().name, control=None)
+def _sent_keys(project: Project) -> "QuerySet[Unit, str]":
+    rows = Unit.objects.filter(batch__project=project, batch__kind=review_spec().name, quality_check=None)
     return rows.order_by().values_list("key", flat=True)
 
 
-def candidates(project: Project, *, again: bool = False) -> list[Candidate]:
+def selectable_pairs(project: Project, *, include_sent: bool = False) -> list[Candidate]:
     """Return the accepted pairs that may be sent to judges, oldest first; one query.
 
     ``again`` also returns those that were sent before.
     """
-    rows = collected.accepted(project, OBSERVATION) if again else unreviewed(project)
+    rows = collected.approved_records(project, OBSERVATION) if include_sent else unsent_pairs(project)
     fields = rows.values_list(
         "instance_id",
         "submission__attempt__worker_id",
@@ -230,34 +249,34 @@ def candidates(project: Project, *, again: bool = False) -> list[Candidate]:
         "image__source_url",
     )
     return [
-        Candidate(key, worker, split, confidence, source_of(url))
+        Candidate(key, worker, split, confidence, source_host(url))
         for key, worker, split, confidence, url in fields
     ]
 
 
-def found_by(project: Project, selection: Selection) -> Found:
+def find_pairs(project: Project, selection: Selection) -> SelectedPairs:
     """Return the pairs that a selection finds now, and of what; one query."""
-    there = candidates(project, again=selection.again)
-    pairs = choose(there, selection)
+    available = selectable_pairs(project, include_sent=selection.include_judged)
+    pairs = select_pairs(available, selection)
     strata: list[tuple[str, int, int]] = []
-    if selection.strata is not None:
-        taken = grouped(pairs, selection.strata)
-        whole = grouped(there, selection.strata)
-        strata = [(name, len(taken.get(name, ())), len(ids)) for name, ids in whole.items()]
-    return Found(pairs, len(there), len({pair.worker for pair in pairs}), strata)
+    if selection.stratify_by is not None:
+        selected = group_by_stratum(pairs, selection.stratify_by)
+        strata_sizes = group_by_stratum(available, selection.stratify_by)
+        strata = [(name, len(selected.get(name, ())), len(ids)) for name, ids in strata_sizes.items()]
+    return SelectedPairs(pairs, len(available), len({pair.worker for pair in pairs}), strata)
 
 
-def authors(project: Project) -> list[Author]:
+def list_authors(project: Project) -> list[Author]:
     """Return who wrote accepted pairs, those with most first; two queries."""
-    whole = _by_author(collected.accepted(project, OBSERVATION))
-    waiting = _by_author(unreviewed(project))
-    rows = [Author(worker, count, waiting.get(worker, 0)) for worker, count in whole.items()]
+    accepted = _count_by_author(collected.approved_records(project, OBSERVATION))
+    waiting = _count_by_author(unsent_pairs(project))
+    rows = [Author(worker, count, waiting.get(worker, 0)) for worker, count in accepted.items()]
     return sorted(rows, key=lambda row: (-row.accepted, row.worker))
 
 
-def _by_author(rows: "QuerySet[Record]") -> dict[int, int]:
-    by = "submission__attempt__worker_id"
-    return dict(rows.order_by().values_list(by).annotate(n=Count("pk")))
+def _count_by_author(rows: "QuerySet[Record]") -> dict[int, int]:
+    author_field = "submission__attempt__worker_id"
+    return dict(rows.order_by().values_list(author_field).annotate(n=Count("pk")))
 
 
 def has_qualification(project: Project) -> bool:

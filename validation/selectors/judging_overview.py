@@ -13,132 +13,132 @@ from hits.domain.states import BatchState, Match, Purpose
 from hits.models import Assignment, Batch, Project, Record, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
-from hits.selectors.console import Progress, being_published, progress_of
-from validation.domain.judging.sampling import How, Selection
+from hits.selectors.console import BatchProgress, progress_by_batch, publishing_batch_ids
+from validation.domain.judging.sampling import Selection, SelectionMethod
 from validation.models import ImportedJudgment, JudgingRound
 from validation.registry import spec_of
-from validation.selectors.judging import review, unreviewed
+from validation.selectors.judging import review_spec, unsent_pairs
 
-NOT_REJECTED = [status.value for status in collected.NOT_REJECTED]
+_NOT_REJECTED = [status.value for status in collected.NOT_REJECTED]
 
 
 @dataclass(frozen=True, slots=True)
-class RoundLine:
+class RoundRow:
     """One round in the list. ``judged`` of ``wanted`` judgments are in; controls are no judgments."""
 
     batch: Batch
     title: str
     state: str
-    judged: int
-    wanted: int
+    received: int
+    required: int
     items: int
-    chosen: str
-    controls: int
+    selection: str
+    quality_checks: int
     material: str
 
     @property
-    def share(self) -> str:
+    def percent(self) -> str:
         """How much is in, in percent, for a bar's width."""
-        return f"{100 * min(self.judged, self.wanted) / self.wanted:.2f}" if self.wanted else "0"
+        return f"{100 * min(self.received, self.required) / self.required:.2f}" if self.required else "0"
 
     @property
     def is_open(self) -> bool:
         """Whether judgments may still come in."""
-        return self.batch.state in {BatchState.LAUNCHING, BatchState.LIVE} and self.judged < self.wanted
+        return self.batch.state in {BatchState.LAUNCHING, BatchState.LIVE} and self.received < self.required
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class PairProgress:
     """How the accepted pairs stand: ``unsent`` went to no judge yet, ``awaited`` judgments are still to come."""
 
     accepted: int
     unsent: int
-    judged: int
-    wanted: int
-    awaited: int
+    received: int
+    required: int
+    pending: int
 
 
-def round_lines(project: Project) -> list[RoundLine]:
+def round_rows(project: Project) -> list[RoundRow]:
     """Return the project's judging rounds of all kinds, newest first."""
-    kinds = registry.with_purpose(Purpose.JUDGING)
+    kinds = registry.kinds_with_purpose(Purpose.JUDGING)
     batches = list(Batch.objects.filter(project=project, kind__in=kinds).select_related("judging_round"))
     open_now = [batch for batch in batches if batch.state != BatchState.CLOSED]
-    progress, publishing = progress_of(open_now), being_published(open_now)
-    own, controls = _units(batches)
-    judged = _judged(batches)
+    progress, publishing = progress_by_batch(open_now), publishing_batch_ids(open_now)
+    items, quality_checks = _count_units(batches)
+    received = _count_judgments(batches)
     return [
-        RoundLine(
+        RoundRow(
             batch=batch,
             title=spec_of(batch.kind).title,
-            state=progress.get(batch.pk, Progress()).state(batch, publishing=batch.pk in publishing),
-            judged=judged.get(batch.pk, 0),
-            wanted=own.get(batch.pk, 0) * batch.opinions,
-            items=own.get(batch.pk, 0),
-            chosen=_chosen(batch),
-            controls=controls.get(batch.pk, 0),
+            state=progress.get(batch.pk, BatchProgress()).state(batch, publishing=batch.pk in publishing),
+            received=received.get(batch.pk, 0),
+            required=items.get(batch.pk, 0) * batch.redundancy,
+            items=items.get(batch.pk, 0),
+            selection=_describe_selection(batch),
+            quality_checks=quality_checks.get(batch.pk, 0),
             material=spec_of(batch.kind).material.value,
         )
         for batch in batches
     ]
 
 
-def stand(project: Project, lines: Iterable[RoundLine]) -> Stand:
+def pair_progress(project: Project, rows: Iterable[RoundRow]) -> PairProgress:
     """Return how the project's accepted pairs stand; two queries."""
-    reviews = [line for line in lines if line.batch.kind == review().name]
-    return Stand(
-        accepted=collected.accepted(project, OBSERVATION).count(),
-        unsent=unreviewed(project).count(),
-        judged=sum(line.judged for line in reviews),
-        wanted=sum(line.wanted for line in reviews),
-        awaited=sum(line.wanted - line.judged for line in reviews if line.is_open),
+    reviews = [row for row in rows if row.batch.kind == review_spec().name]
+    return PairProgress(
+        accepted=collected.approved_records(project, OBSERVATION).count(),
+        unsent=unsent_pairs(project).count(),
+        received=sum(row.received for row in reviews),
+        required=sum(row.required for row in reviews),
+        pending=sum(row.required - row.received for row in reviews if row.is_open),
     )
 
 
-def judged_pairs(project: Project) -> list[str]:
+def judged_pair_ids(project: Project) -> list[str]:
     """Return the ids of all pairs that have a judgment, the newest first; imported ones last; three queries."""
     # By their keys: a join with the batches takes PostgreSQL longer than all the rest.
-    launched = Batch.objects.filter(project=project, kind=review().name).values_list("pk", flat=True)
+    launched = Batch.objects.filter(project=project, kind=review_spec().name).values_list("pk", flat=True)
     rows = Assignment.objects.filter(
         match=Match.MATCHED,
-        status__in=NOT_REJECTED,
+        status__in=_NOT_REJECTED,
         hit__unit__batch__in=list(launched),
-        hit__unit__control=None,
+        hit__unit__quality_check=None,
     )
     latest = rows.order_by().values_list("hit__unit__key").annotate(at=Max("submitted_at")).order_by("-at")
     # What was judged elsewhere about a pair that is not here either has nothing to show.
-    here = Record.objects.filter(project=project).order_by().values("instance_id")
+    own_records = Record.objects.filter(project=project).order_by().values("instance_id")
     imported = ImportedJudgment.objects.filter(
-        source__project=project, source__kind=review().name, item__in=here
+        source__project=project, source__kind=review_spec().name, item__in=own_records
     )
     keys = [key for key, _ in latest]
     return list(dict.fromkeys([*keys, *imported.order_by("pk").values_list("item", flat=True)]))
 
 
-def _units(batches: Iterable[Batch]) -> tuple[dict[int, int], dict[int, int]]:
+def _count_units(batches: Iterable[Batch]) -> tuple[dict[int, int], dict[int, int]]:
     rows = (
         Unit.objects.filter(batch__in=list(batches))
         .order_by()
         .values_list("batch")
-        .annotate(n=Count("pk"), controls=Count("control"))
+        .annotate(n=Count("pk"), quality_checks=Count("quality_check"))
     )
     found = list(rows)
     return {pk: n - controls for pk, n, controls in found}, {pk: controls for pk, _, controls in found}
 
 
-def _judged(batches: Iterable[Batch]) -> dict[int, int]:
+def _count_judgments(batches: Iterable[Batch]) -> dict[int, int]:
     rows = Assignment.objects.filter(
         hit__unit__batch__in=list(batches),
-        hit__unit__control=None,
+        hit__unit__quality_check=None,
         match=Match.MATCHED,
-        status__in=NOT_REJECTED,
+        status__in=_NOT_REJECTED,
     )
     return dict(rows.order_by().values_list("hit__unit__batch").annotate(n=Count("pk")))
 
 
-def _chosen(batch: Batch) -> str:
+def _describe_selection(batch: Batch) -> str:
     """Return how the round's items were chosen, where chance or somebody's hand had a part."""
     try:
         selection = Selection.from_row(batch.judging_round.selection)
     except JudgingRound.DoesNotExist:
         return ""
-    return "" if selection.how is How.ALL else selection.words
+    return "" if selection.method is SelectionMethod.ALL else selection.description

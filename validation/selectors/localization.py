@@ -13,19 +13,25 @@ from hits.models import Batch, Project, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.selectors.records import NOT_REJECTED
-from validation.domain.judging.ratings import Judged
+from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Label, Material
 from validation.domain.reports.dimension_report import SEED
-from validation.domain.reports.localization import LEAST_PAIRS, MOST_PAIRS, BaselineScore, Matching, score
-from validation.registry import made_of
-from validation.selectors.ratings import judged
+from validation.domain.reports.localization import (
+    MAX_PAIRS,
+    MIN_PAIRS,
+    BaselineScore,
+    Matching,
+    score_matchings,
+)
+from validation.registry import spec_for_material
+from validation.selectors.ratings import read_judgments
 
-STREAM = 102  # of the report's seed: the page and the report show the same interval
+BOOTSTRAP_STREAM = 102  # of the report's seed: the page and the report show the same interval
 
 
-def matching() -> JudgingSpec:
+def matching_spec() -> JudgingSpec:
     """Return the spec of the kind that matches inferences to regions."""
-    return made_of(Material.REGION_SETS)
+    return spec_for_material(Material.REGION_SETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +52,37 @@ class MatchableImage:
     pairs: tuple[Pair, ...]
 
 
-def matchable_images(project: Project, *, again: bool = False) -> list[MatchableImage]:
+def matchable_images(project: Project, *, include_sent: bool = False) -> list[MatchableImage]:
     """Return the images that have three or more accepted pairs which can be told apart, by row key; two queries.
 
     All accepted pairs of an image count, whoever wrote them, up to the ten oldest. A pair whose inference or whose
     region repeats an earlier pair's of the image is left out, since nobody could say which is which. ``again`` also
     returns images that were sent out for matching before.
     """
-    sent = set() if again else sent_images(project)
+    sent = set() if include_sent else sent_image_ids(project)
     by_image: dict[int, list[Pair]] = defaultdict(list)
-    told: dict[int, set[Any]] = defaultdict(set)
+    seen_marks: dict[int, set[Any]] = defaultdict(set)
     fields = ("instance_id", "fields__inference", "fields__boxes", "submission__attempt__worker_id")
-    for image, *row in collected.accepted(project, OBSERVATION).values_list("image_id", *fields):
+    for image, *row in collected.approved_records(project, OBSERVATION).values_list("image_id", *fields):
         pair = Pair(*row)
-        marks = {" ".join(pair.inference.casefold().split()), _region(pair.boxes)}
-        if len(by_image[image]) < MOST_PAIRS and told[image].isdisjoint(marks):
+        marks = {" ".join(pair.inference.casefold().split()), _box_set(pair.boxes)}
+        if len(by_image[image]) < MAX_PAIRS and seen_marks[image].isdisjoint(marks):
             by_image[image].append(pair)
-            told[image] |= marks
+            seen_marks[image] |= marks
     return [
         MatchableImage(image, tuple(pairs))
         for image, pairs in sorted(by_image.items())
-        if len(pairs) >= LEAST_PAIRS and image not in sent
+        if len(pairs) >= MIN_PAIRS and image not in sent
     ]
 
 
-def _region(boxes: Iterable[Mapping[str, int]]) -> frozenset[tuple[int, ...]]:
+def _box_set(boxes: Iterable[Mapping[str, int]]) -> frozenset[tuple[int, ...]]:
     return frozenset((box["left"], box["top"], box["width"], box["height"]) for box in boxes)
 
 
-def sent_images(project: Project) -> set[int]:
+def sent_image_ids(project: Project) -> set[int]:
     """Return the row keys of images that some localization round showed; one query."""
-    rows = Unit.objects.filter(batch__project=project, batch__kind=matching().name)
+    rows = Unit.objects.filter(batch__project=project, batch__kind=matching_spec().name)
     return set(rows.values_list("images", flat=True))
 
 
@@ -87,22 +93,22 @@ class MatchingRound:
     batch: Batch
     images: int
     matchings: int
-    wanted: int
+    required: int
     selection: Mapping[str, Any]
 
 
 def matching_rounds(project: Project) -> list[MatchingRound]:
     """Return the project's localization rounds, newest first; one query."""
-    own = Q(units__control=None)
-    done = own & Q(
+    item_units = Q(units__quality_check=None)
+    done = item_units & Q(
         units__hits__assignments__match=Match.MATCHED,
         units__hits__assignments__status__in=[status.value for status in NOT_REJECTED],
     )
     rows = (
-        Batch.objects.filter(project=project, kind=matching().name)
+        Batch.objects.filter(project=project, kind=matching_spec().name)
         .select_related("judging_round")
         .annotate(
-            images=Count("units", filter=own, distinct=True),
+            images=Count("units", filter=item_units, distinct=True),
             matchings=Count("units__hits__assignments", filter=done, distinct=True),
         )
         .order_by("-pk")
@@ -112,14 +118,14 @@ def matching_rounds(project: Project) -> list[MatchingRound]:
             batch=row,
             images=row.images,
             matchings=row.matchings,
-            wanted=row.images * row.opinions,
+            required=row.images * row.redundancy,
             selection=row.judging_round.selection if hasattr(row, "judging_round") else {},
         )
         for row in rows
     ]
 
 
-def truths(project: Project, spec: JudgingSpec) -> dict[str, Mapping[str, Label]]:
+def answer_keys(project: Project, spec: JudgingSpec) -> dict[str, Mapping[str, Label]]:
     """Return the answer keys of the project's items on images that were not taken down; one query.
 
     Item -> {part: label}, such as set id -> {inference id: region id}. Kinds whose units do not know what is right
@@ -127,40 +133,40 @@ def truths(project: Project, spec: JudgingSpec) -> dict[str, Mapping[str, Label]
     """
     if not spec.has_truth:
         return {}
-    rows = Unit.objects.filter(batch__project=project, batch__kind=spec.name, control=None)
-    rows = rows.exclude(images__withdrawn_at__isnull=False)
+    rows = Unit.objects.filter(batch__project=project, batch__kind=spec.name, quality_check=None)
+    rows = rows.exclude(images__taken_down_at__isnull=False)
     units = rows.order_by("-pk").values_list("payload", flat=True)
     return {spec.item(unit): spec.truth(unit) for unit in units}
 
 
-def bootstrap() -> np.random.Generator:
+def bootstrap_rng() -> np.random.Generator:
     """Return what draws the interval's images: the same answers give the same interval wherever it is shown."""
-    return np.random.default_rng([SEED, STREAM])
+    return np.random.default_rng([SEED, BOOTSTRAP_STREAM])
 
 
-def baseline_rows(
+def load_baseline(
     project: Project,
     *,
     rng: np.random.Generator | None = None,
     statuses: Iterable[AssignmentStatus] = NOT_REJECTED,
-) -> tuple[list[Judged], BaselineScore]:
+) -> tuple[list[JudgmentRow], BaselineScore]:
     """Return the confirmed matchings of a project in the order of submission, and their score; two queries.
 
     ``rng`` draws the interval's bootstrap; by default the same answers give the same interval.
     """
-    rows = list(judged(project=project, kind=matching().name, statuses=statuses))
-    spec = matching()
-    answers = [Matching.of(row.item, row.rater, spec.labels(row.answer)) for row in rows]
-    return rows, score(answers, truths(project, spec), rng=rng or bootstrap())
+    rows = list(read_judgments(project=project, kind=matching_spec().name, statuses=statuses))
+    spec = matching_spec()
+    answers = [Matching.from_labels(row.item, row.rater, spec.labels(row.answer)) for row in rows]
+    return rows, score_matchings(answers, answer_keys(project, spec), rng=rng or bootstrap_rng())
 
 
-def baseline(project: Project, *, rng: np.random.Generator | None = None) -> BaselineScore:
+def baseline_score(project: Project, *, rng: np.random.Generator | None = None) -> BaselineScore:
     """Return how well people matched inferences to regions."""
-    return baseline_rows(project, rng=rng)[1]
+    return load_baseline(project, rng=rng)[1]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class WrongChoice:
     """What one rater chose for an inference: the region's letter and colour, and the assignment that says so."""
 
     rater: str
@@ -177,45 +183,45 @@ class InferenceRow:
     text: str
     letter: str
     colour: int
-    right: int
-    wrong: tuple[Chosen, ...]
+    correct: int
+    wrong_choices: tuple[WrongChoice, ...]
 
 
-def inference_rows(payload: Mapping[str, Any], rows: Iterable[Judged]) -> list[InferenceRow]:
+def inference_rows(payload: Mapping[str, Any], rows: Iterable[JudgmentRow]) -> list[InferenceRow]:
     """Return the inferences of a set in the order of their regions' letters, A being the unit's first region."""
-    at = {region["id"]: place for place, region in enumerate(payload["regions"])}
+    region_indexes = {region["id"]: index for index, region in enumerate(payload["regions"])}
     texts = {row["id"]: row["text"] for row in payload["inferences"]}
-    spec = matching()
-    answers = [(row, Matching.of(row.item, row.rater, spec.labels(row.answer))) for row in rows]
+    spec = matching_spec()
+    answers = [(row, Matching.from_labels(row.item, row.rater, spec.labels(row.answer))) for row in rows]
     found = []
-    for inference, region in sorted(payload["truth"].items(), key=lambda pair: at[pair[1]]):
+    for inference, region in sorted(payload["truth"].items(), key=lambda pair: region_indexes[pair[1]]):
         wrong = tuple(
-            Chosen(
+            WrongChoice(
                 f"W-{row.worker}" if row.worker is not None else row.rater,
                 row.worker,
                 row.assignment,
-                *_mark_of(at, answer.chosen[inference]),
+                *_mark_or_dash(region_indexes, answer.chosen[inference]),
             )
             for row, answer in answers
             if answer.chosen.get(inference, region) != region
         )
         right = sum(answer.chosen.get(inference) == region for _, answer in answers)
-        found.append(InferenceRow(texts[inference], *mark(at[region]), right, wrong))
+        found.append(InferenceRow(texts[inference], *region_mark(region_indexes[region]), right, wrong))
     return found
 
 
-def _mark_of(at: Mapping[str, int], region: Label) -> tuple[str, int]:
+def _mark_or_dash(region_indexes: Mapping[str, int], region: Label) -> tuple[str, int]:
     """Return a region's letter and colour; a file may name one that the unit does not have."""
-    return mark(at[str(region)]) if region in at else ("–", 0)
+    return region_mark(region_indexes[str(region)]) if region in region_indexes else ("–", 0)
 
 
-def mark(place: int) -> tuple[str, int]:
+def region_mark(index: int) -> tuple[str, int]:
     """Return the letter and the observation colour (1 to 5) of a region by its place in the unit."""
-    return chr(ord("A") + place), place % 5 + 1
+    return chr(ord("A") + index), index % 5 + 1
 
 
-def units_of_sets(project: Project, sets: Iterable[str]) -> dict[str, Unit]:
+def units_by_set(project: Project, sets: Iterable[str]) -> dict[str, Unit]:
     """Return one unit of each set with its image at hand; two queries."""
-    rows = Unit.objects.filter(batch__project=project, batch__kind=matching().name, control=None)
+    rows = Unit.objects.filter(batch__project=project, batch__kind=matching_spec().name, quality_check=None)
     rows = rows.filter(payload__set__in=list(sets)).prefetch_related("images")
     return {unit.payload["set"]: unit for unit in rows}

@@ -17,81 +17,83 @@ from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.selectors.records import NOT_REJECTED
 from validation.domain.judging import answer_quality
-from validation.domain.judging.answer_quality import ControlAnswer
-from validation.domain.judging.near_copies import copies, is_long
-from validation.domain.judging.quality_check_types import ControlRole, Expected
-from validation.domain.judging.ratings import Judged
+from validation.domain.judging.answer_quality import CheckResult
+from validation.domain.judging.near_copies import find_copies, is_long
+from validation.domain.judging.quality_check_types import CheckRole, ExpectedLabels
+from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.qualification.worker_rules import Series
 from validation.domain.qualification.worker_status import Measure
-from validation.models import ControlUnit, ImportedJudgment, JudgingReport, WorkerQuality
-from validation.registry import names, spec_of
-from validation.selectors.ratings import judged
+from validation.models import ImportedJudgment, JudgingReport, QualityCheck, WorkerQuality
+from validation.registry import kind_names, spec_of
+from validation.selectors.ratings import read_judgments
 
-FLOOR_SHARE = 0.1  # of a kind's usual time: nobody reads a task ten times as fast as a careful worker
-KEPT = 24 * 3600  # seconds that a computed series stays in the cache
-_CHUNK = 5_000
-Kept = TypeVar("Kept")
-_ROLES = {
-    Measure.GOLD_SHARE: ControlRole.GOLD,
-    Measure.ATTENTION_SHARE: ControlRole.ATTENTION,
-    Measure.REPEAT_SHARE: ControlRole.REPEAT,
+MIN_TIME_SHARE = 0.1  # of a kind's usual time: nobody reads a task ten times as fast as a careful worker
+CACHE_SECONDS = 24 * 3600  # seconds that a computed series stays in the cache
+_CHUNK_SIZE = 5_000
+Result = TypeVar("Result")
+_ROLE_BY_MEASURE = {
+    Measure.GOLD_SHARE: CheckRole.GOLD,
+    Measure.ATTENTION_SHARE: CheckRole.ATTENTION,
+    Measure.REPEAT_SHARE: CheckRole.REPEAT,
 }
 
 
-def floor_of(kind: str) -> float:
+def min_seconds(kind: str) -> float:
     """Return the active seconds under which nobody can have read a task of the kind."""
-    return FLOOR_SHARE * registry.get(kind).usual_seconds
+    return MIN_TIME_SHARE * registry.get_kind(kind).expected_seconds
 
 
-def controls_of(project: Project, kind: str) -> tuple[dict[int, Expected], dict[int, int]]:
+def expected_answers(project: Project, kind: str) -> tuple[dict[int, ExpectedLabels], dict[int, int]]:
     """Return what is expected by unit, and the originals' units by their repeats'; one query."""
-    expected: dict[int, Expected] = {}
-    of: dict[int, int] = {}
-    rows = ControlUnit.objects.filter(unit__batch__project=project, unit__batch__kind=kind)
-    for unit, role, labels, original in rows.values_list("unit_id", "role", "expected", "of_id"):
-        if role == ControlRole.REPEAT:
-            of[unit] = original
+    expected: dict[int, ExpectedLabels] = {}
+    originals: dict[int, int] = {}
+    rows = QualityCheck.objects.filter(unit__batch__project=project, unit__batch__kind=kind)
+    for unit, role, labels, original in rows.values_list("unit_id", "role", "expected", "original_id"):
+        if role == CheckRole.REPEAT:
+            originals[unit] = original
         else:
             expected[unit] = labels
-    return expected, of
+    return expected, originals
 
 
-def live(project: Project, kind: str) -> dict[int, dict[str, Any]]:
+def live_evidence(project: Project, kind: str) -> dict[int, dict[str, Any]]:
     """Return what all answers of a kind show about each worker, by row key; see ``quality.evidence``."""
-    expected, of = controls_of(project, kind)
-    rows = judged(project=project, kind=kind, roles=None)
-    return answer_quality.evidence(
-        rows, expected=expected, of=of, spec=spec_of(kind), floor_seconds=floor_of(kind)
+    expected, originals = expected_answers(project, kind)
+    rows = read_judgments(project=project, kind=kind, roles=None)
+    return answer_quality.collect_evidence(
+        rows, expected=expected, originals=originals, spec=spec_of(kind), floor_seconds=min_seconds(kind)
     )
 
 
-def control_answers(
+def quality_check_answers(
     project: Project, kind: str, *, workers: Collection[int] | None = None
-) -> dict[int, list[ControlAnswer]]:
+) -> dict[int, list[CheckResult]]:
     """Return what each worker's answers to controls came to, oldest first; at most three queries."""
-    expected, of = controls_of(project, kind)
-    if not expected and not of:
+    expected, originals = expected_answers(project, kind)
+    if not expected and not originals:
         return {}
     rows = [
-        *_originals(project, kind, workers),
-        *judged(project=project, kind=kind, workers=workers, roles=tuple(ControlRole)),
+        *_original_judgments(project, kind, workers),
+        *read_judgments(project=project, kind=kind, workers=workers, roles=tuple(CheckRole)),
     ]
-    return answer_quality.checked(rows, expected=expected, of=of, spec=spec_of(kind))
+    return answer_quality.compare_checks(rows, expected=expected, originals=originals, spec=spec_of(kind))
 
 
-def _originals(project: Project, kind: str, workers: Collection[int] | None) -> Iterator[Judged]:
-    repeats = ControlUnit.objects.filter(
-        role=ControlRole.REPEAT, unit__batch__project=project, unit__batch__kind=kind
+def _original_judgments(
+    project: Project, kind: str, workers: Collection[int] | None
+) -> Iterator[JudgmentRow]:
+    repeats = QualityCheck.objects.filter(
+        role=CheckRole.REPEAT, unit__batch__project=project, unit__batch__kind=kind
     )
-    rows = _standing(project, kind).filter(hit__unit__in=repeats.values("of"))
+    rows = _not_rejected(project, kind).filter(hit__unit__in=repeats.values("original"))
     if workers is not None:
         rows = rows.filter(worker__in=list(workers))
     fields = rows.values_list("worker_id", "hit__unit_id", "pk", "submission__answer")
-    for worker, unit, pk, answer in fields.iterator(_CHUNK):
-        yield Judged(kind, "", f"w{worker}", answer, worker=worker, unit=unit, assignment=pk)
+    for worker, unit, pk, answer in fields.iterator(_CHUNK_SIZE):
+        yield JudgmentRow(kind, "", f"w{worker}", answer, worker=worker, unit=unit, assignment=pk)
 
 
-def _standing(project: Project, kind: str) -> "QuerySet[Assignment]":
+def _not_rejected(project: Project, kind: str) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(
         match=Match.MATCHED,
         status__in=[status.value for status in NOT_REJECTED],
@@ -100,31 +102,31 @@ def _standing(project: Project, kind: str) -> "QuerySet[Assignment]":
     )
 
 
-def series(project: Project, measure: Measure) -> Series:
+def answer_series(project: Project, measure: Measure) -> Series:
     """Return each worker's values of a measure of how they answer, oldest first; ``True`` is as it should be.
 
     Long runs and copies are looked for among all answers, which takes seconds where there are hundreds of thousands.
     So they are kept, until an answer comes in or is decided.
     """
-    if measure in _ROLES:
-        return _controls(project, _ROLES[measure])
+    if measure in _ROLE_BY_MEASURE:
+        return _quality_check_series(project, _ROLE_BY_MEASURE[measure])
     if measure is Measure.PACE_SHARE:
-        return _paces(project)
-    find = {Measure.VARIED_SHARE: _varied, Measure.ORIGINAL_SHARE: _original}[measure]
-    return kept(project, measure.value, find)
+        return _pace_series(project)
+    compute = {Measure.VARIED_SHARE: _variety_series, Measure.ORIGINAL_SHARE: _originality_series}[measure]
+    return cached_result(project, measure.value, compute)
 
 
-def kept(project: Project, name: str, find: Callable[[Project], Kept]) -> Kept:
+def cached_result(project: Project, name: str, compute: Callable[[Project], Result]) -> Result:
     """Return what ``find`` finds in all answers of a project; as it was found last, where nothing came in since."""
-    key = f"quality:{name}:{project.pk}:{':'.join(map(str, seen_in(project)))}"
-    known: Kept | None = cache.get(key)
-    if known is None:
-        known = find(project)
-        cache.set(key, known, KEPT)
-    return known
+    key = f"quality:{name}:{project.pk}:{':'.join(map(str, answers_fingerprint(project)))}"
+    cached: Result | None = cache.get(key)
+    if cached is None:
+        cached = compute(project)
+        cache.set(key, cached, CACHE_SECONDS)
+    return cached
 
 
-def seen_in(project: Project) -> list[int]:
+def answers_fingerprint(project: Project) -> list[int]:
     """Return numbers that change when an answer of the project comes in or is decided; four queries.
 
     They are the confirmed answers, those that were rejected with the sum of their keys (one may be overridden while
@@ -133,18 +135,18 @@ def seen_in(project: Project) -> list[int]:
     batches = list(Batch.objects.filter(project=project).values_list("pk", flat=True))
     rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=Match.MATCHED)
     rejected = Q(status=AssignmentStatus.REJECTED)
-    seen = rows.aggregate(
+    counts = rows.aggregate(
         n=Count("pk"),
         last=Max("pk"),
         no=Count("pk", filter=rejected),
         which=Sum("pk", filter=rejected),
     )
     imported = ImportedJudgment.objects.filter(source__project=project).count()
-    gone = project.images.filter(withdrawn_at__isnull=False).count()
-    return [seen["n"], seen["last"] or 0, seen["no"], int(seen["which"] or 0), imported, gone]
+    taken_down = project.images.filter(taken_down_at__isnull=False).count()
+    return [counts["n"], counts["last"] or 0, counts["no"], int(counts["which"] or 0), imported, taken_down]
 
 
-def _merged(rows: Iterable[tuple[int, datetime | None, bool]]) -> Series:
+def _merge_by_worker(rows: Iterable[tuple[int, datetime | None, bool]]) -> Series:
     """Return values by worker, those of several kinds in the order of their times."""
     found: dict[int, list[tuple[datetime | None, bool]]] = defaultdict(list)
     for worker, at, value in rows:
@@ -155,80 +157,83 @@ def _merged(rows: Iterable[tuple[int, datetime | None, bool]]) -> Series:
     }
 
 
-def _controls(project: Project, role: ControlRole) -> Series:
+def _quality_check_series(project: Project, role: CheckRole) -> Series:
     """Return units answered as expected; for repeats, labels that are the same both times."""
     rows: list[tuple[int, datetime | None, bool]] = []
-    for kind in names():
-        for worker, answers in control_answers(project, kind).items():
+    for kind in kind_names():
+        for worker, answers in quality_check_answers(project, kind).items():
             for answer in answers:
                 if answer.role is not role:
                     continue
-                found = answer.checked
-                values = [n < found.right for n in range(found.of)]
+                result = answer.match
+                values = [n < result.correct for n in range(result.total)]
                 rows.extend(
                     (worker, answer.at, value)
-                    for value in (values if role is ControlRole.REPEAT else [found.passed])
+                    for value in (values if role is CheckRole.REPEAT else [result.passed])
                 )
-    return _merged(rows)
+    return _merge_by_worker(rows)
 
 
-def _paces(project: Project) -> Series:
+def _pace_series(project: Project) -> Series:
     rows: list[tuple[int, datetime | None, bool]] = []
-    for kind in names():
-        timed = _standing(project, kind).filter(hit__unit__control=None, submission__active_seconds__gt=0)
+    for kind in kind_names():
+        timed = _not_rejected(project, kind).filter(
+            hit__unit__quality_check=None, submission__active_seconds__gt=0
+        )
         fields = timed.order_by("submitted_at", "pk").values_list(
             "worker_id", "submitted_at", "submission__active_seconds"
         )
-        found = list(fields.iterator(_CHUNK))
-        limit = answer_quality.pace_limit([seconds for _, _, seconds in found], floor_of(kind))
+        found = list(fields.iterator(_CHUNK_SIZE))
+        limit = answer_quality.compute_pace_limit([seconds for _, _, seconds in found], min_seconds(kind))
         rows.extend((worker, at, seconds >= limit) for worker, at, seconds in found)
-    return _merged(rows)
+    return _merge_by_worker(rows)
 
 
-def _varied(project: Project) -> Series:
+def _variety_series(project: Project) -> Series:
     rows: list[tuple[int, datetime | None, bool]] = []
-    for kind in names():
-        mine: dict[int, list[Judged]] = defaultdict(list)
-        for row in judged(project=project, kind=kind):
+    for kind in kind_names():
+        by_worker: dict[int, list[JudgmentRow]] = defaultdict(list)
+        for row in read_judgments(project=project, kind=kind):
             if row.worker is not None:
-                mine[row.worker].append(row)
-        runs = answer_quality.long_runs(
-            {worker: [row.answer for row in given] for worker, given in mine.items()}, spec_of(kind)
+                by_worker[row.worker].append(row)
+        runs = answer_quality.find_long_runs(
+            {worker: [row.answer for row in judgments] for worker, judgments in by_worker.items()},
+            spec_of(kind),
         )
-        for worker, given in mine.items():
-            marks = answer_quality.in_runs(runs.get(worker, ()), len(given))
-            rows.extend((worker, row.at, not mark) for row, mark in zip(given, marks, strict=True))
-    return _merged(rows)
+        for worker, judgments in by_worker.items():
+            marks = answer_quality.mark_runs(runs.get(worker, ()), len(judgments))
+            rows.extend((worker, row.at, not mark) for row, mark in zip(judgments, marks, strict=True))
+    return _merge_by_worker(rows)
 
 
-def _original(project: Project) -> Series:
+def _originality_series(project: Project) -> Series:
     found: dict[int, list[bool]] = defaultdict(list)
-    pairs = _texts(collected.not_rejected(project, OBSERVATION))
-    for (worker, *_), of in zip(pairs, copied(pairs), strict=True):
-        found[worker].append(of < 0)
+    pairs = _pair_texts(collected.not_rejected_records(project, OBSERVATION))
+    for (worker, *_), source in zip(pairs, find_pair_copies(pairs), strict=True):
+        found[worker].append(source < 0)
     return dict(found)
 
 
-Text = tuple[int, str, str]  # the author's row key, clue, inference
+PairText = tuple[int, str, str]  # the author's row key, clue, inference
 
 
-def _texts(rows: "QuerySet[Record]") -> list[Text]:
+def _pair_texts(rows: "QuerySet[Record]") -> list[PairText]:
     fields = rows.order_by("pk").values_list(
         "submission__attempt__worker_id", "fields__clue", "fields__inference"
     )
-    return list(fields.iterator(_CHUNK))
+    return list(fields.iterator(_CHUNK_SIZE))
 
 
-def copied(pairs: Collection[Text]) -> list[int]:
+def find_pair_copies(pairs: Collection[PairText]) -> list[int]:
     """Return for each pair, oldest first, the position of an earlier one that it copies, or -1.
 
     It does so with its inference, or with clue and inference taken together. Clues alone name things, and two people
     who look at the same sort of thing call it the same.
     """
     authors = [worker for worker, _, _ in pairs]
-    alone = copies([inference for _, _, inference in pairs], authors).of
-    together = copies([f"{clue} {inference}" for _, clue, inference in pairs], authors).of
-    return [int(one if one >= 0 else both) for one, both in zip(alone, together, strict=True)]
+    inference_copies = find_copies([inference for _, _, inference in pairs], authors).source
+    pair_copies = find_copies([f"{clue} {inference}" for _, clue, inference in pairs], authors).source
+    return [int(one if one >= 0 else both) for one, both in zip(inference_copies, pair_copies, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,73 +247,78 @@ class CopiedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCopies:
+class WorkerCopies:
     """Of ``of`` pairs of a worker, those that copy an earlier one, the newest last.
 
     ``nearly``: whether near copies of other people's texts were looked for; of one's own they always are.
     """
 
     pairs: tuple[CopiedPair, ...]
-    of: int
-    nearly: bool
+    total: int
+    near_copies_compared: bool
 
 
-NEARLY_AMONG = 10_000  # pairs of a project; all of them are compared within half a second
-NEWEST = 500  # of a worker's pairs that are looked at in larger projects
-_PAIR = (
+MAX_COMPARED_PAIRS = 10_000  # pairs of a project; all of them are compared within half a second
+MAX_NEWEST_PAIRS = 500  # of a worker's pairs that are looked at in larger projects
+_PAIR_FIELDS = (
     "pk",
     "fields__clue",
     "fields__inference",
     "submission__assignment__pk",
     "submission__attempt__worker_id",
 )
-_Row = tuple[int, str, str, int, int]
+_PairRow = tuple[int, str, str, int, int]
 
 
-def copies_of(worker: Worker, project: Project) -> OwnCopies:
+def worker_copies(worker: Worker, project: Project) -> WorkerCopies:
     """Return which of a worker's pairs copy an earlier one, nearly or word for word.
 
     In a project of more than ``NEARLY_AMONG`` pairs only the newest ones are looked at, and other people's texts only
     where they are the same word for word: near copies of those are found where a rule asks, since all texts have to
     be compared.
     """
-    standing = collected.not_rejected(project, OBSERVATION)
-    rows = list(standing.order_by("pk").values_list(*_PAIR)[: NEARLY_AMONG + 1])
-    if len(rows) <= NEARLY_AMONG:
-        return _copied_by_author(rows).get(worker.pk, OwnCopies((), 0, nearly=True))
-    mine = list(
-        standing.filter(submission__attempt__worker=worker).order_by("-pk").values_list(*_PAIR)[:NEWEST]
+    project_pairs = collected.not_rejected_records(project, OBSERVATION)
+    rows = list(project_pairs.order_by("pk").values_list(*_PAIR_FIELDS)[: MAX_COMPARED_PAIRS + 1])
+    if len(rows) <= MAX_COMPARED_PAIRS:
+        return _copies_by_author(rows).get(worker.pk, WorkerCopies((), 0, near_copies_compared=True))
+    own_pairs = list(
+        project_pairs.filter(submission__attempt__worker=worker)
+        .order_by("-pk")
+        .values_list(*_PAIR_FIELDS)[:MAX_NEWEST_PAIRS]
     )
-    others = standing.exclude(submission__attempt__worker=worker).filter(
-        fields__inference__in={row[2] for row in mine if is_long(row[2])}
+    others = project_pairs.exclude(submission__attempt__worker=worker).filter(
+        fields__inference__in={row[2] for row in own_pairs if is_long(row[2])}
     )
-    pairs = _copied_pairs(sorted([*mine, *others.values_list(*_PAIR)]))
-    return OwnCopies(tuple(pairs[worker.pk]), len(mine), nearly=False)
+    pairs = _group_copies(sorted([*own_pairs, *others.values_list(*_PAIR_FIELDS)]))
+    return WorkerCopies(tuple(pairs[worker.pk]), len(own_pairs), near_copies_compared=False)
 
 
-def _copied_by_author(rows: Sequence[_Row]) -> dict[int, OwnCopies]:
+def _copies_by_author(rows: Sequence[_PairRow]) -> dict[int, WorkerCopies]:
     """Return everybody's copies among all pairs, kept while these are the same; what a pair says never changes."""
     key = f"quality:copied-pairs:{content_sha256([row[0] for row in rows])}"
-    known: dict[int, OwnCopies] | None = cache.get(key)
-    if known is None:
-        pairs, counts = _copied_pairs(rows), Counter(author for *_, author in rows)
-        known = {author: OwnCopies(tuple(pairs[author]), of, nearly=True) for author, of in counts.items()}
-        cache.set(key, known, KEPT)
-    return known
+    cached: dict[int, WorkerCopies] | None = cache.get(key)
+    if cached is None:
+        pairs, counts = _group_copies(rows), Counter(author for *_, author in rows)
+        cached = {
+            author: WorkerCopies(tuple(pairs[author]), total, near_copies_compared=True)
+            for author, total in counts.items()
+        }
+        cache.set(key, cached, CACHE_SECONDS)
+    return cached
 
 
-def _copied_pairs(rows: Sequence[_Row]) -> dict[int, list[CopiedPair]]:
+def _group_copies(rows: Sequence[_PairRow]) -> dict[int, list[CopiedPair]]:
     """Return the pairs that copy an earlier one, by their author; rows are all pairs, oldest first."""
     found: dict[int, list[CopiedPair]] = defaultdict(list)
-    of = copied([(author, clue, inference) for _, clue, inference, _, author in rows])
-    for (*_, inference, assignment, author), at in zip(rows, of, strict=True):
-        if at >= 0:
-            earlier, whose = rows[at][3:]
-            found[author].append(CopiedPair(assignment, earlier, inference, whose == author))
+    sources = find_pair_copies([(author, clue, inference) for _, clue, inference, _, author in rows])
+    for (*_, inference, assignment, author), source in zip(rows, sources, strict=True):
+        if source >= 0:
+            earlier, earlier_author = rows[source][3:]
+            found[author].append(CopiedPair(assignment, earlier, inference, earlier_author == author))
     return found
 
 
-def reports_on(worker: Worker, project: Project) -> list[WorkerQuality]:
+def newest_worker_reports(worker: Worker, project: Project) -> list[WorkerQuality]:
     """Return what the newest report of each kind found about a worker; two queries."""
     newest = JudgingReport.objects.filter(project=project).order_by().values("kind").annotate(last=Max("pk"))
     rows = WorkerQuality.objects.filter(worker=worker, report__in=[row["last"] for row in newest])

@@ -12,25 +12,25 @@ from hits import registry
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Match
 from hits.models import Assignment, Image, Project, Unit
-from hits.selectors.images.images import facts
+from hits.selectors.images.images import image_facts
 from hits.selectors.records import NOT_REJECTED
-from validation.domain.judging.quality_checks import check, labels_of
+from validation.domain.judging.quality_checks import compare_with_expected, labels_by_name
 from validation.domain.judging.spec import ItemView
 from validation.models import GoldItem
 from validation.registry import spec_of, specs
 
 PER_PAGE = 20
-DOUBTFUL_FROM, DOUBTFUL_PERCENT = 10, 60
-_STANDING = [status.value for status in NOT_REJECTED]
+DOUBTFUL_MIN_ANSWERS, DOUBTFUL_PERCENT = 10, 60
+_NOT_REJECTED = [status.value for status in NOT_REJECTED]
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class UnitPreview:
     """How a unit looks on the gold desk: what its spec says, its images that are there, and what it is called."""
 
     view: ItemView
     images: Sequence[ImageFacts]
-    called: str
+    label: str
 
     @property
     def boxes(self) -> Sequence[Mapping[str, Any]]:
@@ -44,23 +44,23 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class GoldLine:
+class GoldRow:
     """A gold item as the desk lists it: how many answered it, and how many of them as expected."""
 
     gold: GoldItem
-    looks: Looks
+    preview: UnitPreview
     answered: int
-    right: int
+    correct: int
 
     @property
     def percent(self) -> float | None:
         """Share answered as expected, 0 to 100; ``None`` without answers."""
-        return 100 * self.right / self.answered if self.answered else None
+        return 100 * self.correct / self.answered if self.answered else None
 
     @property
-    def doubtful(self) -> bool:
+    def is_doubtful(self) -> bool:
         """Whether so many miss it that the item may be wrong, rather than they."""
-        return self.answered >= DOUBTFUL_FROM and 100 * self.right < DOUBTFUL_PERCENT * self.answered
+        return self.answered >= DOUBTFUL_MIN_ANSWERS and 100 * self.correct < DOUBTFUL_PERCENT * self.answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class JudgedUnit:
     """A unit that people judged: how many did, and how often each label was given, by what it is about."""
 
     unit: Unit
-    looks: Looks
-    judges: int
+    preview: UnitPreview
+    judge_count: int
     votes: Mapping[str, Mapping[str | int, int]]
     is_gold: bool
 
@@ -79,14 +79,14 @@ class GoldPage:
     """One page of the gold desk, and how many items there are: used ones, and retired ones."""
 
     page: "Page[GoldItem]"
-    lines: Sequence[GoldLine]
+    rows: Sequence[GoldRow]
     active: int
     retired: int
 
 
 def gold_kinds() -> list[str]:
     """Return the kinds whose judged units can become gold items; where units know what is right, none are needed."""
-    return [spec.name for spec in specs() if spec.takes_gold]
+    return [spec.name for spec in specs() if spec.can_be_gold]
 
 
 def gold_page(project: Project, kind: str, *, retired: bool = False, page: str = "1") -> GoldPage:
@@ -95,41 +95,49 @@ def gold_page(project: Project, kind: str, *, retired: bool = False, page: str =
     counts = rows.aggregate(
         active=Count("pk", filter=Q(is_active=True)), retired=Count("pk", filter=Q(is_active=False))
     )
-    chosen = rows.filter(is_active=not retired).select_related("created_by").order_by("-pk")
-    found = Paginator(chosen, PER_PAGE).get_page(page)
-    golds = list(found)
-    answers = _answers(golds, kind)
-    looks = _looks(kind, [gold.payload for gold in golds])
-    lines = [
-        GoldLine(gold, look, len(answers[gold.pk]), sum(answers[gold.pk]))
-        for gold, look in zip(golds, looks, strict=True)
+    selected = rows.filter(is_active=not retired).select_related("created_by").order_by("-pk")
+    found = Paginator(selected, PER_PAGE).get_page(page)
+    gold_items = list(found)
+    answers = _answers_by_gold_item(gold_items, kind)
+    previews = _build_previews(kind, [gold.payload for gold in gold_items])
+    gold_rows = [
+        GoldRow(gold, preview, len(answers[gold.pk]), sum(answers[gold.pk]))
+        for gold, preview in zip(gold_items, previews, strict=True)
     ]
-    return GoldPage(found, lines, counts["active"], counts["retired"])
+    return GoldPage(found, gold_rows, counts["active"], counts["retired"])
 
 
-def _answers(golds: Collection[GoldItem], kind: str) -> dict[int, list[bool]]:
+def _answers_by_gold_item(gold_items: Collection[GoldItem], kind: str) -> dict[int, list[bool]]:
     """Return by gold item whether each answer was as expected when its unit was launched; one query."""
     found: dict[int, list[bool]] = defaultdict(list)
     rows = Assignment.objects.filter(
         match=Match.MATCHED,
-        status__in=_STANDING,
-        hit__unit__control__gold__in=[gold.pk for gold in golds],
+        status__in=_NOT_REJECTED,
+        hit__unit__quality_check__gold_item__in=[gold.pk for gold in gold_items],
     )
-    fields = ("hit__unit__control__gold_id", "hit__unit__control__expected", "submission__answer")
+    fields = (
+        "hit__unit__quality_check__gold_item_id",
+        "hit__unit__quality_check__expected",
+        "submission__answer",
+    )
     for gold, expected, answer in rows.values_list(*fields):
-        found[gold].append(check(answer, expected, spec_of(kind)).passed)
+        found[gold].append(compare_with_expected(answer, expected, spec_of(kind)).passed)
     return found
 
 
-def _looks(kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[Looks]:
+def _build_previews(kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[UnitPreview]:
     """Return how units of a kind look, in their order; one query."""
     spec = spec_of(kind)
-    views = [spec.view(payload) for payload in payloads]
-    wanted = {pk for view in views for pk in view.images}
-    there = Image.objects.filter(pk__in=wanted, withdrawn_at__isnull=True)
-    known = {image.pk: facts(image) for image in there}
+    views = [spec.item_view(payload) for payload in payloads]
+    image_ids = {pk for view in views for pk in view.images}
+    available = Image.objects.filter(pk__in=image_ids, taken_down_at__isnull=True)
+    facts_by_id = {image.pk: image_facts(image) for image in available}
     return [
-        Looks(view, [known[pk] for pk in view.images if pk in known], f"{spec.item_word} {item}".strip())
+        UnitPreview(
+            view,
+            [facts_by_id[pk] for pk in view.images if pk in facts_by_id],
+            f"{spec.item_label} {item}".strip(),
+        )
         for view, item in zip(views, map(spec.item, payloads), strict=True)
     ]
 
@@ -138,60 +146,62 @@ def judged_units(
     project: Project, kind: str, *, item: str = "", page: str = "1"
 ) -> tuple["Page[Unit]", list[JudgedUnit]]:
     """Return a page of units that people judged, those with most judges first; ``item`` finds one; six queries."""
-    rows = _judged(project, kind)
+    rows = _judged_units(project, kind)
     if item:
         rows = rows.filter(**{f"payload__{spec_of(kind).item_field}": item})
     found = Paginator(rows, PER_PAGE).get_page(page)
-    return found, _with_votes(project, kind, list(found))
+    return found, _count_votes(project, kind, list(found))
 
 
 def judged_unit(project: Project, kind: str, pk: int) -> JudgedUnit | None:
     """Return one judged unit of the project, or ``None``; a control is none."""
-    unit = _judged(project, kind).filter(pk=pk).first()
-    return None if unit is None else _with_votes(project, kind, [unit])[0]
+    unit = _judged_units(project, kind).filter(pk=pk).first()
+    return None if unit is None else _count_votes(project, kind, [unit])[0]
 
 
-def _judged(project: Project, kind: str) -> "QuerySet[Unit]":
-    counted = Count(
+def _judged_units(project: Project, kind: str) -> "QuerySet[Unit]":
+    judge_count = Count(
         "hits__assignments",
-        filter=Q(hits__assignments__match=Match.MATCHED, hits__assignments__status__in=_STANDING),
+        filter=Q(hits__assignments__match=Match.MATCHED, hits__assignments__status__in=_NOT_REJECTED),
     )
-    rows = Unit.objects.filter(batch__project=project, batch__kind=kind, control=None).select_related("batch")
-    return rows.annotate(judges=counted).filter(judges__gt=0).order_by("-judges", "-pk")
+    rows = Unit.objects.filter(batch__project=project, batch__kind=kind, quality_check=None).select_related(
+        "batch"
+    )
+    return rows.annotate(judge_count=judge_count).filter(judge_count__gt=0).order_by("-judge_count", "-pk")
 
 
-def _with_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[JudgedUnit]:
+def _count_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[JudgedUnit]:
     votes: dict[int, dict[str, Counter[str | int]]] = defaultdict(lambda: defaultdict(Counter))
     judges: Counter[int] = Counter()
-    rows = Assignment.objects.filter(hit__unit__in=units, match=Match.MATCHED, status__in=_STANDING)
+    rows = Assignment.objects.filter(hit__unit__in=units, match=Match.MATCHED, status__in=_NOT_REJECTED)
     for unit, answer in rows.values_list("hit__unit_id", "submission__answer"):
         judges[unit] += 1
-        for name, label in labels_of(answer, spec_of(kind)).items():
+        for name, label in labels_by_name(answer, spec_of(kind)).items():
             if isinstance(label, str | int):  # several labels at once, and texts, are nothing to count here
                 votes[unit][name][label] += 1
-    looks = _looks(kind, [unit.payload for unit in units])
-    known = golds_among(project, kind, [spec_of(kind).item(unit.payload) for unit in units])
+    previews = _build_previews(kind, [unit.payload for unit in units])
+    gold_keys = find_gold_keys(project, kind, [spec_of(kind).item(unit.payload) for unit in units])
     return [
         JudgedUnit(
             unit,
-            look,
+            preview,
             judges[unit.pk],
             votes[unit.pk],
-            spec_of(kind).item(unit.payload) in known,
+            spec_of(kind).item(unit.payload) in gold_keys,
         )
-        for unit, look in zip(units, looks, strict=True)
+        for unit, preview in zip(units, previews, strict=True)
     ]
 
 
-def usable_golds(project: Project, kind: str) -> list[GoldItem]:
+def usable_gold_items(project: Project, kind: str) -> list[GoldItem]:
     """Return the active gold items of a kind whose photos are still there, oldest first; two queries."""
-    definition = registry.get(kind)
-    gone = set(project.images.filter(withdrawn_at__isnull=False).values_list("pk", flat=True))
+    definition = registry.get_kind(kind)
+    taken_down = set(project.images.filter(taken_down_at__isnull=False).values_list("pk", flat=True))
     rows = GoldItem.objects.filter(project=project, kind=kind, is_active=True).order_by("pk")
-    return [row for row in rows if gone.isdisjoint(definition.image_ids(row.payload))]
+    return [row for row in rows if taken_down.isdisjoint(definition.image_ids(row.payload))]
 
 
-def golds_among(project: Project, kind: str, items: Collection[str]) -> set[str]:
+def find_gold_keys(project: Project, kind: str, items: Collection[str]) -> set[str]:
     """Return which of these items are gold items, used or retired; one query."""
     field = f"payload__{spec_of(kind).item_field}"
     rows = GoldItem.objects.filter(project=project, kind=kind, **{f"{field}__in": list(items)})
@@ -199,11 +209,11 @@ def golds_among(project: Project, kind: str, items: Collection[str]) -> set[str]
     return {spec_of(kind).item(payload) for payload in payloads}
 
 
-def gold_of(project: Project, pk: int) -> GoldItem | None:
+def find_gold_item(project: Project, pk: int) -> GoldItem | None:
     """Return one gold item of the project, or ``None``."""
     return GoldItem.objects.filter(project=project, pk=pk).first()
 
 
-def looks_of(gold: GoldItem) -> Looks:
+def gold_preview(gold: GoldItem) -> UnitPreview:
     """Return how a gold item looks."""
-    return _looks(gold.kind, [gold.payload])[0]
+    return _build_previews(gold.kind, [gold.payload])[0]

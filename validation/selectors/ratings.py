@@ -14,24 +14,24 @@ from django.db.models.fields.json import KeyTextTransform
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Batch, Project, Unit
 from hits.selectors.records import NOT_REJECTED
-from validation.domain.judging.quality_check_types import ControlRole
-from validation.domain.judging.ratings import Judged
+from validation.domain.judging.quality_check_types import CheckRole
+from validation.domain.judging.ratings import JudgmentRow
 from validation.models import ImportedJudgment
 from validation.registry import spec_of
 
-CHUNK = 2_000
+CHUNK_SIZE = 2_000
 
 
-def judged(
+def read_judgments(
     *,
     project: Project,
     kind: str,
     batches: Collection[int] | None = None,
     workers: Collection[int] | None = None,
     items: Collection[str] | None = None,
-    roles: Collection[ControlRole] | None = (),
+    roles: Collection[CheckRole] | None = (),
     statuses: Iterable[AssignmentStatus] = NOT_REJECTED,
-) -> Iterator[Judged]:
+) -> Iterator[JudgmentRow]:
     """Yield one row per judgment, in the order in which they were handed in; imported ones come first.
 
     Args:
@@ -41,9 +41,9 @@ def judged(
         statuses: which of the marketplace's words count.
     """
     if batches is None and workers is None and (roles is None or not roles):
-        yield from _imported(project, kind, items)
+        yield from _read_imported(project, kind, items)
     seen: set[tuple[str, int]] = set()
-    for row in _collected(project, kind, batches, workers, items, roles, statuses):
+    for row in _read_collected(project, kind, batches, workers, items, roles, statuses):
         if row.role is None and row.worker is not None:
             if (row.item, row.worker) in seen:
                 continue
@@ -51,15 +51,15 @@ def judged(
         yield row
 
 
-def _collected(  # noqa: PLR0917 - private
+def _read_collected(  # noqa: PLR0917 - private
     project: Project,
     kind: str,
     batches: Collection[int] | None,
     workers: Collection[int] | None,
     items: Collection[str] | None,
-    roles: Collection[ControlRole] | None,
+    roles: Collection[CheckRole] | None,
     statuses: Iterable[AssignmentStatus],
-) -> Iterator[Judged]:
+) -> Iterator[JudgmentRow]:
     # By their keys: a join with the batches takes PostgreSQL longer than all the rest.
     rewards = dict(Batch.objects.filter(project=project, kind=kind).values_list("pk", "reward_cents"))
     rows = Assignment.objects.filter(
@@ -67,15 +67,17 @@ def _collected(  # noqa: PLR0917 - private
         status__in=[status.value for status in statuses],
         hit__unit__batch__in=list(rewards),
     )
-    own = roles is not None and not roles
-    rows = _narrowed(rows, kind, batches, workers, None if own else items)
-    if own and items is not None:
+    excludes_checks = roles is not None and not roles
+    rows = _filter_rows(rows, kind, batches, workers, None if excludes_checks else items)
+    if excludes_checks and items is not None:
         # A round's own units have their item as their key, so no payload has to be opened.
-        rows = rows.filter(hit__unit__in=_units(list(rewards), items))
+        rows = rows.filter(hit__unit__in=_unit_ids(list(rewards), items))
     if roles is not None:
         names = [role.value for role in roles]
         rows = (
-            rows.filter(hit__unit__control__role__in=names) if names else rows.filter(hit__unit__control=None)
+            rows.filter(hit__unit__quality_check__role__in=names)
+            if names
+            else rows.filter(hit__unit__quality_check=None)
         )
     fields = rows.order_by("submitted_at", "pk").values_list(
         KeyTextTransform(spec_of(kind).item_field, "hit__unit__payload"),
@@ -86,11 +88,11 @@ def _collected(  # noqa: PLR0917 - private
         "pk",
         "submission__active_seconds",
         "submitted_at",
-        "hit__unit__control__role",
+        "hit__unit__quality_check__role",
         "submission__simulated",
     )
-    for item, worker, answer, unit, batch, pk, seconds, at, role, simulated in fields.iterator(CHUNK):
-        yield Judged(
+    for item, worker, answer, unit, batch, pk, seconds, at, role, simulated in fields.iterator(CHUNK_SIZE):
+        yield JudgmentRow(
             kind=kind,
             item=str(item),
             rater=f"w{worker}",
@@ -102,16 +104,16 @@ def _collected(  # noqa: PLR0917 - private
             seconds=seconds,
             cents=rewards[batch],
             at=at,
-            role=ControlRole(role) if role else None,
+            role=CheckRole(role) if role else None,
             simulated=simulated,
         )
 
 
-def _units(batches: Collection[int], items: Collection[str]) -> "QuerySet[Unit, Any]":
-    return Unit.objects.filter(batch__in=batches, key__in=list(items), control=None).values("pk")
+def _unit_ids(batches: Collection[int], items: Collection[str]) -> "QuerySet[Unit, Any]":
+    return Unit.objects.filter(batch__in=batches, key__in=list(items), quality_check=None).values("pk")
 
 
-def _narrowed(
+def _filter_rows(
     rows: "QuerySet[Assignment]",
     kind: str,
     batches: Collection[int] | None,
@@ -127,12 +129,12 @@ def _narrowed(
     return rows
 
 
-def _imported(project: Project, kind: str, items: Collection[str] | None) -> Iterator[Judged]:
+def _read_imported(project: Project, kind: str, items: Collection[str] | None) -> Iterator[JudgmentRow]:
     rows = ImportedJudgment.objects.filter(source__project=project, source__kind=kind)
     if items is not None:
         rows = rows.filter(item__in=list(items))
     fields = rows.order_by("pk").values_list(
         "item", "rater", "answer", "active_seconds", "source__imported_at"
     )
-    for item, rater, answer, seconds, at in fields.iterator(CHUNK):
-        yield Judged(kind=kind, item=item, rater=f"i{rater}", answer=answer, seconds=seconds, at=at)
+    for item, rater, answer, seconds, at in fields.iterator(CHUNK_SIZE):
+        yield JudgmentRow(kind=kind, item=item, rater=f"i{rater}", answer=answer, seconds=seconds, at=at)

@@ -11,80 +11,80 @@ from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Match
 from hits.models import Assignment, Batch, Image, Job, Project, Unit, Worker
 from hits.selectors import records as collected
-from hits.selectors.images.images import facts_of
+from hits.selectors.images.images import image_facts_by_id
 from hits.selectors.records import NOT_REJECTED
-from validation.domain.judging.ratings import Judged
+from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.models import ImportedJudgment, ItemDecision, JudgingReport, WorkerQuality
 from validation.registry import spec_of
-from validation.selectors.ratings import judged
+from validation.selectors.ratings import read_judgments
 
-COMPUTE = "validation.compute_report"
-MAKE_ROWS = "validation.make_rater_rows"
+COMPUTE_TASK = "validation.compute_report"
+MAKE_ROWS_TASK = "validation.make_rater_rows"
 _NOT_REJECTED = [status.value for status in NOT_REJECTED]
 
 
-def latest(project: Project, kind: str) -> JudgingReport | None:
+def newest_report(project: Project, kind: str) -> JudgingReport | None:
     """Return the newest report about a kind; one query."""
     return JudgingReport.objects.filter(project=project, kind=kind).select_related("computed_by").first()
 
 
-def counted(project: Project, kind: str) -> int:
+def count_judgments(project: Project, kind: str) -> int:
     """Return how many judgments of a kind there are now, imported ones too, without reading them; three queries.
 
     Somebody's second answer about an item counts here, unlike in a report.
     """
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind).count()
-    return _standing(project, kind).count() + imported
+    return _not_rejected(project, kind).count() + imported
 
 
-def first_judged(project: Project, kinds: Sequence[str]) -> str:
+def first_judged_kind(project: Project, kinds: Sequence[str]) -> str:
     """Return the first of ``kinds`` that has judgments, imported ones too, else the first of all; two queries."""
-    standing = Assignment.objects.filter(
+    not_rejected = Assignment.objects.filter(
         hit__unit__batch=OuterRef("pk"),
-        hit__unit__control=None,
+        hit__unit__quality_check=None,
         match=Match.MATCHED,
         status__in=_NOT_REJECTED,
     )
-    batches = Batch.objects.filter(Exists(standing), project=project, kind__in=kinds)
+    batches = Batch.objects.filter(Exists(not_rejected), project=project, kind__in=kinds)
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind__in=kinds)
     found = set(batches.order_by().values_list("kind", flat=True).distinct())
     found |= set(imported.order_by().values_list("source__kind", flat=True).distinct())
     return next((kind for kind in kinds if kind in found), kinds[0])
 
 
-def standing_now(project: Project, kind: str) -> list[int]:
+def data_fingerprint(project: Project, kind: str) -> list[int]:
     """Return numbers that change when anything changes that a report is made of; four queries, no answer is read.
 
     They are how many judgments and control answers stand and the sum of their keys, so that one that was rejected is
     seen although another one came in; the same of imported ones; and how many images were taken down.
     """
-    answers = _standing(project, kind, controls=True).aggregate(n=Count("pk"), keys=Sum("pk"))
+    answers = _not_rejected(project, kind, with_checks=True).aggregate(n=Count("pk"), keys=Sum("pk"))
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind)
     files = imported.aggregate(n=Count("pk"), last=Max("pk"))
-    gone = Image.objects.filter(project=project, withdrawn_at__isnull=False).count()
+    taken_down = Image.objects.filter(project=project, taken_down_at__isnull=False).count()
     # PostgreSQL adds whole numbers up to a Decimal, which no JSON can hold.
-    return [answers["n"], int(answers["keys"] or 0), files["n"], files["last"] or 0, gone]
+    return [answers["n"], int(answers["keys"] or 0), files["n"], files["last"] or 0, taken_down]
 
 
-def since(report: JudgingReport) -> int:
+def count_since(report: JudgingReport) -> int:
     """Return by how many judgments the report is behind; below 0 when some were rejected since."""
-    return counted(report.project, report.kind) - int(report.figures.get("counted", report.judgments))
+    return count_judgments(report.project, report.kind) - int(report.figures.get("counted", report.judgments))
 
 
 def is_behind(report: JudgingReport) -> bool:
     """Tell whether anything that the report is made of has changed since it was computed or checked."""
-    return bool(report.figures.get("standing") != standing_now(report.project, report.kind))
+    return bool(report.figures.get("standing") != data_fingerprint(report.project, report.kind))
 
 
-def _standing(project: Project, kind: str, *, controls: bool = False) -> "QuerySet[Assignment]":
+def _not_rejected(project: Project, kind: str, *, with_checks: bool = False) -> "QuerySet[Assignment]":
     batches = list(Batch.objects.filter(project=project, kind=kind).values_list("pk", flat=True))
     rows = Assignment.objects.filter(
         hit__unit__batch__in=batches,
         match=Match.MATCHED,
         status__in=_NOT_REJECTED,
     )
-    return rows if controls else rows.filter(hit__unit__control=None)
+    return rows if with_checks else rows.filter(hit__unit__quality_check=None)
 
 
 def report_key(project: Project, kind: str) -> str:
@@ -97,14 +97,14 @@ def rows_key(project: Project, kind: str) -> str:
     return f"rater-rows:{project.pk}:{kind}"
 
 
-def last_jobs(project: Project, kind: str) -> dict[str, Job]:
+def newest_jobs(project: Project, kind: str) -> dict[str, Job]:
     """Return the newest job by its key, of those about this kind's report and files; one query."""
     keys = [report_key(project, kind), rows_key(project, kind)]
     jobs = Job.objects.filter(exclusive_key__in=keys).order_by("pk")
     return {job.exclusive_key: job for job in jobs}
 
 
-def workers_of(report: JudgingReport) -> "QuerySet[WorkerQuality]":
+def report_workers(report: JudgingReport) -> "QuerySet[WorkerQuality]":
     """Return what the report found about each worker, the most reliable first."""
     return report.workers.select_related("worker").order_by("rank")
 
@@ -114,10 +114,10 @@ def batch_names(ids: Iterable[int]) -> dict[int, str]:
     return dict(Batch.objects.filter(pk__in=list(ids)).values_list("pk", "name"))
 
 
-Regions = dict[int, list[tuple[float, float, float, float]]]
+BoxesByAuthor = dict[int, list[tuple[float, float, float, float]]]
 
 
-def regions_by_author(project: Project, spec: JudgingSpec) -> dict[int, Regions]:
+def boxes_by_image(project: Project, spec: JudgingSpec) -> dict[int, BoxesByAuthor]:
     """Return image -> author -> all boxes of their accepted records, for images of several authors; one query.
 
     Only the records that ``spec`` judges one by one are looked at, and only where they have boxes. A box is
@@ -125,10 +125,10 @@ def regions_by_author(project: Project, spec: JudgingSpec) -> dict[int, Regions]
     """
     if spec.material is not Material.RECORDS:
         return {}
-    rows = collected.accepted(project, str(spec.record_type)).values_list(
+    rows = collected.approved_records(project, str(spec.record_type)).values_list(
         "image_id", "image__width", "image__height", "submission__attempt__worker_id", "fields"
     )
-    found: dict[int, Regions] = defaultdict(lambda: defaultdict(list))
+    found: dict[int, BoxesByAuthor] = defaultdict(lambda: defaultdict(list))
     for image, width, height, author, fields in rows.iterator(2_000):
         found[image][author] += [
             (
@@ -143,7 +143,7 @@ def regions_by_author(project: Project, spec: JudgingSpec) -> dict[int, Regions]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownItem:
     """An item as a page shows it: its pictures, the regions on the first, and the texts to be judged by part."""
 
     images: Sequence[ImageFacts]
@@ -164,38 +164,38 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class JudgedItem:
     """Everything about one item. ``judgments`` are in their order; controls are not among them."""
 
     key: str
-    shown: Shown | None
-    judgments: list[Judged]
+    shown: ShownItem | None
+    judgments: list[JudgmentRow]
     workers: Mapping[int, Worker]
     batches: Mapping[int, str]
     decisions: list[ItemDecision] = field(default_factory=list)
     author: Worker | None = None
 
 
-def item_of(project: Project, kind: str, key: str) -> Item | None:
+def find_item(project: Project, kind: str, key: str) -> JudgedItem | None:
     """Return an item that was launched for judging or judged elsewhere; ``None`` where there is none such."""
-    found = list(judged(project=project, kind=kind, items=[key]))
+    found = list(read_judgments(project=project, kind=kind, items=[key]))
     shown = shown_items(project, kind, [key]).get(key)
     if not found and shown is None:
         return None
     is_record = spec_of(kind).material is Material.RECORDS
-    pairs = collected.by_instance_ids(project, [key]) if is_record else {}
-    return Item(
+    pairs = collected.records_by_instance_id(project, [key]) if is_record else {}
+    return JudgedItem(
         key=key,
         shown=shown,
         judgments=found,
         workers=Worker.objects.in_bulk({row.worker for row in found if row.worker is not None}),
         batches=batch_names({row.batch for row in found if row.batch is not None}),
-        decisions=_decisions(project, kind, key),
-        author=collected.author_of(pairs[key]) if key in pairs else None,
+        decisions=_newest_decisions(project, kind, key),
+        author=collected.record_author(pairs[key]) if key in pairs else None,
     )
 
 
-def _decisions(project: Project, kind: str, key: str) -> list[ItemDecision]:
+def _newest_decisions(project: Project, kind: str, key: str) -> list[ItemDecision]:
     """Return what the newest run decided about an item and its parts."""
     newest = project.decision_runs.filter(kind=kind).order_by("-id").first()
     if newest is None:
@@ -206,26 +206,30 @@ def _decisions(project: Project, kind: str, key: str) -> list[ItemDecision]:
     return list(newest.decisions.filter(about).select_related("run").order_by("pk"))
 
 
-def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, Shown]:
+def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, ShownItem]:
     """Return how items look, by key; two queries, three for records that were judged elsewhere.
 
     A unit's own payload says what judges saw. A record that no unit here shows is read from the corpus.
     """
     spec = spec_of(kind)
-    wanted = list(dict.fromkeys(keys))
-    units = Unit.objects.filter(batch__project=project, batch__kind=kind, key__in=wanted, control=None)
-    views = {key: spec.view(payload) for key, payload in units.order_by("-pk").values_list("key", "payload")}
-    missing = [key for key in wanted if key not in views]
+    required = list(dict.fromkeys(keys))
+    units = Unit.objects.filter(
+        batch__project=project, batch__kind=kind, key__in=required, quality_check=None
+    )
+    views = {
+        key: spec.item_view(payload) for key, payload in units.order_by("-pk").values_list("key", "payload")
+    }
+    missing = [key for key in required if key not in views]
     if missing and spec.record_type is not None:
-        records = collected.by_instance_ids(project, missing)
-        images_by = collected.images_of(records.values())
+        records = collected.records_by_instance_id(project, missing)
+        images_by = collected.image_ids_by_record(records.values())
         found = {
             key: spec.record_view(images_by[row.pk], row.index, row.fields) for key, row in records.items()
         }
         views |= {key: view for key, view in found.items() if view is not None}
-    images = facts_of({pk for view in views.values() for pk in view.images})
+    images = image_facts_by_id({pk for view in views.values() for pk in view.images})
     return {
-        key: Shown(
+        key: ShownItem(
             [images[pk] for pk in view.images],
             list(view.groups),
             view.texts,

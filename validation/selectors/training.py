@@ -8,64 +8,69 @@ from django.db.models import QuerySet
 from hits import registry
 from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Feedback, Project, Worker
-from hits.selectors.review import Looked, Queue, looked_at, queue_of
+from hits.selectors.review import AssignmentReview, QueueWindow, load_reviews, window_of_queue
 
-PHRASES = 8
-_RECENT = 60  # feedback rows that ready-made phrases are taken from
+MAX_PHRASES = 8
+_MAX_FEEDBACK_ROWS = 60  # feedback rows that ready-made phrases are taken from
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierAttempt:
     """An earlier attempt of the same worker, with what the trainer wrote (``None``: nobody has yet)."""
 
     number: int
-    look: Looked
+    attempt: AssignmentReview
     feedback: Feedback | None
 
 
-def kinds() -> list[str]:
+def training_kinds() -> list[str]:
     """Return the names of the kinds whose work a trainer answers."""
-    return list(registry.with_purpose(Purpose.TRAINING))
+    return list(registry.kinds_with_purpose(Purpose.TRAINING))
 
 
-def unanswered(project: Project) -> "QuerySet[Assignment]":
+def unanswered_attempts(project: Project) -> "QuerySet[Assignment]":
     """Return the confirmed training submissions without feedback, oldest first; rejected ones need none."""
     rows = _attempts(project).filter(submission__feedback=None)
     return rows.exclude(status=AssignmentStatus.REJECTED).order_by("submitted_at", "id")
 
 
-def waiting_in(project: Project) -> int:
+def count_unanswered(project: Project) -> int:
     """Return how many training submissions of a project wait for a trainer."""
-    return unanswered(project).count()
+    return unanswered_attempts(project).count()
 
 
-def queue_at(project: Project, wanted: int | None) -> Queue:
+def training_queue(project: Project, selected: int | None) -> QueueWindow:
     """Return the trainer's queue around ``wanted``, or around its first entry when that is not waiting."""
-    return queue_of(unanswered(project), wanted)
+    return window_of_queue(unanswered_attempts(project), selected)
 
 
-def by_id(project: Project, pk: int) -> Assignment | None:
+def find_attempt(project: Project, pk: int) -> Assignment | None:
     """Return a confirmed training assignment of the project, answered or not, or ``None``."""
     rows = _attempts(project).select_related("hit__unit__batch__project", "worker", "submission")
     return rows.filter(pk=pk).first()
 
 
-def earlier_attempts(assignment: Assignment, project: Project) -> list[Earlier]:
+def earlier_attempts(assignment: Assignment, project: Project) -> list[EarlierAttempt]:
     """Return the worker's attempts before this one, the latest first, each with its feedback."""
     rows = _attempts(project).filter(worker=assignment.worker, submitted_at__lte=assignment.submitted_at)
-    looks = looked_at(rows.exclude(pk=assignment.pk).order_by("submitted_at", "id"))
-    written = _latest_feedback([look.assignment for look in looks])
+    attempts = load_reviews(rows.exclude(pk=assignment.pk).order_by("submitted_at", "id"))
+    feedback = _latest_feedback([attempt.assignment for attempt in attempts])
     numbered = [
-        Earlier(number, look, written.get(look.assignment.pk)) for number, look in enumerate(looks, start=1)
+        EarlierAttempt(number, attempt, feedback.get(attempt.assignment.pk))
+        for number, attempt in enumerate(attempts, start=1)
     ]
     return numbered[::-1]
 
 
-def phrases(project: Project) -> list[str]:
+def recent_phrases(project: Project) -> list[str]:
     """Return the remarks that the project's trainers wrote last, each once, the newest first."""
     rows = Feedback.objects.filter(submission__attempt__hit__unit__batch__project=project).order_by("-pk")
-    texts = (row["text"] for remarks in rows.values_list("remarks", flat=True)[:_RECENT] for row in remarks)
-    return list(dict.fromkeys(texts))[:PHRASES]
+    texts = (
+        row["text"]
+        for remarks in rows.values_list("remarks", flat=True)[:_MAX_FEEDBACK_ROWS]
+        for row in remarks
+    )
+    return list(dict.fromkeys(texts))[:MAX_PHRASES]
 
 
 def feedback_for(worker: Worker, project: Project) -> "QuerySet[Feedback]":
@@ -78,7 +83,7 @@ def feedback_for(worker: Worker, project: Project) -> "QuerySet[Feedback]":
 
 def _attempts(project: Project) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(
-        hit__unit__batch__project=project, hit__unit__batch__kind__in=kinds(), match=Match.MATCHED
+        hit__unit__batch__project=project, hit__unit__batch__kind__in=training_kinds(), match=Match.MATCHED
     )
 
 

@@ -5,21 +5,22 @@ from dataclasses import dataclass
 from statistics import median
 
 from hits import registry
-from hits.domain.chart import Chart, Point, pay_chart
+from hits.charts.chart import Chart
+from hits.charts.pay import PayPoint, pay_chart
 from hits.domain.money.pay import mean_cents, median_cents
 from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Project, Record, Submission, Worker
-from hits.selectors.hints import count_of
+from hits.selectors.hints import count_hints
 from hits.selectors.money import pay
-from validation.domain.agreement.votes import Share, share_of
+from validation.domain.agreement.votes import Share, verdict_share
 from validation.domain.qualification.worker_status import Measure
-from validation.selectors.judging import review, review_tallies
+from validation.selectors.judging import review_spec, review_tallies
 
-LAST = 50
+RECENT_COUNT = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class WorkerFigures:
     """Rates with the numbers behind them. Money in cents an hour, times in seconds, ``None`` where nothing is."""
 
     approved: int
@@ -38,24 +39,24 @@ class Figures:
     verdicts: Sequence[bool | None]
 
     @property
-    def shown_each(self) -> float | None:
+    def hints_per_submission(self) -> float | None:
         """Hints shown per submission."""
         return self.hints_shown / self.submissions if self.submissions else None
 
 
-def figures_of(worker: Worker, project: Project) -> Figures:
+def compute_figures(worker: Worker, project: Project) -> WorkerFigures:
     """Return the worker's rates; a fixed number of queries."""
     rows = Assignment.objects.filter(worker=worker, hit__unit__batch__project=project, match=Match.MATCHED)
     # A compensation is approved whoever hands it in: it says nothing of anybody's work.
-    rows = rows.exclude(hit__unit__batch__kind__in=registry.with_purpose(Purpose.COMPENSATING))
+    rows = rows.exclude(hit__unit__batch__kind__in=registry.kinds_with_purpose(Purpose.COMPENSATING))
     states = list(rows.values_list("status", flat=True))
     approved = states.count(AssignmentStatus.APPROVED)
-    work = pay.work_of(project, workers=[worker.pk])
-    rates = pay.rates(work)
-    handed_in = Submission.objects.filter(assignment__in=rows).only("hints")
-    counts = [count_of(row) for row in handed_in]
+    work = pay.measured_work(project, workers=[worker.pk])
+    rates = pay.hourly_rates(work)
+    submissions = Submission.objects.filter(assignment__in=rows).only("hints")
+    counts = [count_hints(row) for row in submissions]
     verdicts = _verdicts(worker, project)
-    return Figures(
+    return WorkerFigures(
         approved=approved,
         decided=approved + states.count(AssignmentStatus.REJECTED),
         waiting=states.count(AssignmentStatus.SUBMITTED),
@@ -66,25 +67,27 @@ def figures_of(worker: Worker, project: Project) -> Figures:
         hints_shown=sum(count.shown for count in counts),
         hints_ignored=sum(count.ignored for count in counts),
         submissions=len(counts),
-        reasonable=share_of(verdicts[Measure.ACCEPTABLE_SHARE]),
-        boxes=share_of(verdicts[Measure.BOXES_SHARE]),
-        chart=_chart(work[-LAST:], project),
-        verdicts=verdicts[Measure.ACCEPTABLE_SHARE][-LAST:],
+        reasonable=verdict_share(verdicts[Measure.ACCEPTABLE_SHARE]),
+        boxes=verdict_share(verdicts[Measure.BOXES_SHARE]),
+        chart=_chart(work[-RECENT_COUNT:], project),
+        verdicts=verdicts[Measure.ACCEPTABLE_SHARE][-RECENT_COUNT:],
     )
 
 
 def _verdicts(worker: Worker, project: Project) -> dict[str, list[bool | None]]:
     """Return by measure most judges' word on the worker's pairs, in the order in which they were first judged."""
-    mine = Record.objects.filter(project=project, submission__attempt__worker=worker)
-    keys = list(mine.values_list("instance_id", flat=True))
+    own_records = Record.objects.filter(project=project, submission__attempt__worker=worker)
+    keys = list(own_records.values_list("instance_id", flat=True))
     pairs = review_tallies(project=project, pairs=keys).pairs.values()
     return {
-        one.measure: [pair.verdicts[one.name] for pair in pairs] for one in review().decided if one.measure
+        dimension.measure: [pair.verdicts[dimension.name] for pair in pairs]
+        for dimension in review_spec().decided_dimensions
+        if dimension.measure
     }
 
 
-def _chart(work: Sequence[pay.Work], project: Project) -> Chart | None:
+def _chart(work: Sequence[pay.MeasuredWork], project: Project) -> Chart | None:
     points = [
-        Point(f"{row.at.day} {row.at:%b}", row.rate_cents) for row in work if row.rate_cents is not None
+        PayPoint(f"{row.at.day} {row.at:%b}", row.rate_cents) for row in work if row.rate_cents is not None
     ]
     return pay_chart(points, target=project.target_cents_per_hour, by="submission")

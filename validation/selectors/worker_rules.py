@@ -11,144 +11,146 @@ from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, OutgoingCall, Project, Record
 from hits.selectors.money import pay
 from validation.domain.qualification.worker_rules import (
-    Finding,
-    Found,
-    Rule,
+    RuleFinding,
+    RuleResult,
+    RuleSettings,
     Series,
     Value,
-    evaluate,
-    is_news,
+    evaluate_rule,
+    has_new_items,
 )
-from validation.domain.qualification.worker_status import Measure, ProposalState, Standing
-from validation.models import StandingChange, StandingProposal, StandingRule
+from validation.domain.qualification.worker_status import Measure, ProposalState, WorkerStatus
+from validation.models import RuleProposal, StatusChange, WorkerRule
 from validation.selectors import quality
-from validation.selectors.judging import review, review_tallies
-from validation.selectors.worker_status import Place, standings
+from validation.selectors.judging import review_spec, review_tallies
+from validation.selectors.worker_status import CurrentStatus, current_statuses
 
-_OF_JUDGES = {Measure.ACCEPTABLE_SHARE, Measure.BOXES_SHARE}
+_JUDGED_MEASURES = {Measure.ACCEPTABLE_SHARE, Measure.BOXES_SHARE}
 # Who stands here already gains nothing from being proposed for it.
-_ALREADY = {
-    Standing.PAUSED: frozenset({Standing.PAUSED, Standing.DEQUALIFIED, Standing.BLOCKED}),
-    Standing.DEQUALIFIED: frozenset({Standing.DEQUALIFIED, Standing.BLOCKED}),
+_STATUSES_WITHOUT_PROPOSAL = {
+    WorkerStatus.PAUSED: frozenset({WorkerStatus.PAUSED, WorkerStatus.DEQUALIFIED, WorkerStatus.BLOCKED}),
+    WorkerStatus.DEQUALIFIED: frozenset({WorkerStatus.DEQUALIFIED, WorkerStatus.BLOCKED}),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class RulePreview:
     """What a rule would propose now, of how many workers; ``measured`` of them have enough items."""
 
-    proposed: Sequence[Finding]
+    proposed: Sequence[RuleFinding]
     measured: int
     workers: int
 
 
-def series(project: Project, measure: Measure) -> Series:
+def measure_series(project: Project, measure: Measure) -> Series:
     """Return each worker's values of a measure, oldest first; a fixed number of queries."""
     if measure is Measure.CENTS_PER_HOUR:
-        return _grouped((row.worker, row.rate_cents) for row in pay.work_of(project))
+        return _group_by_worker((row.worker, row.rate_cents) for row in pay.measured_work(project))
     if measure is Measure.APPROVED_SHARE:
-        return _decided(project)
-    if measure in _OF_JUDGES:
-        return quality.kept(project, "judged", _judged)[measure.value]
-    return quality.series(project, measure)
+        return _approval_series(project)
+    if measure in _JUDGED_MEASURES:
+        return quality.cached_result(project, "judged", _judgment_series)[measure.value]
+    return quality.answer_series(project, measure)
 
 
-def _grouped(rows: Iterable[tuple[int, Value]]) -> Series:
+def _group_by_worker(rows: Iterable[tuple[int, Value]]) -> Series:
     found: dict[int, list[Value]] = defaultdict(list)
     for worker, value in rows:
         found[worker].append(value)
     return found
 
 
-def _decided(project: Project) -> Series:
+def _approval_series(project: Project) -> Series:
     rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
     rows = rows.exclude(status=AssignmentStatus.SUBMITTED).order_by("submitted_at", "id")
-    return _grouped(
+    return _group_by_worker(
         (worker, status == AssignmentStatus.APPROVED)
         for worker, status in rows.values_list("worker_id", "status")
     )
 
 
-def _judged(project: Project) -> dict[str, Series]:
+def _judgment_series(project: Project) -> dict[str, Series]:
     """Return by measure the majority's word on each worker's pairs, in the order in which they were first judged."""
     authors = dict(
         Record.objects.filter(project=project).values_list("instance_id", "submission__attempt__worker_id")
     )
     pairs = review_tallies(project=project).pairs
-    mine = [(authors[key], review.verdicts) for key, review in pairs.items() if key in authors]
+    pair_verdicts = [(authors[key], review.verdicts) for key, review in pairs.items() if key in authors]
     return {
-        one.measure: _grouped((worker, verdicts[one.name]) for worker, verdicts in mine)
-        for one in review().decided
-        if one.measure
+        dimension.measure: _group_by_worker(
+            (worker, verdicts[dimension.name]) for worker, verdicts in pair_verdicts
+        )
+        for dimension in review_spec().decided_dimensions
+        if dimension.measure
     }
 
 
-def state_of(project: Project) -> list[Any]:
+def state_fingerprint(project: Project) -> list[Any]:
     """Return what tells apart two looks of a project's rules, beside the answers' own content; a few cheap queries.
 
     As long as it stays the same, every rule finds what it found before.
     """
     decided = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
     calls = OutgoingCall.objects.filter(batch__project=project).order_by()
-    rules = StandingRule.objects.filter(project=project, is_active=True).order_by("pk")
-    proposals = StandingProposal.objects.filter(rule__project=project).order_by()
+    rules = WorkerRule.objects.filter(project=project, is_active=True).order_by("pk")
+    proposals = RuleProposal.objects.filter(rule__project=project).order_by()
     return [
-        quality.seen_in(project),
+        quality.answers_fingerprint(project),
         sorted(decided.order_by().values_list("status").annotate(Count("pk"))),
         sorted(calls.values_list("operation", "state").annotate(Count("pk"))),
         list(rules.values_list("pk", "measure", "below", "window", "at_least", "proposes")),
         sorted(proposals.values_list("state").annotate(Count("pk"))),
-        StandingChange.objects.filter(project=project).aggregate(last=Max("pk"))["last"],
+        StatusChange.objects.filter(project=project).aggregate(last=Max("pk"))["last"],
     ]
 
 
-def found_by(rule: Rule, project: Project) -> Found:
+def apply_rule(rule: RuleSettings, project: Project) -> RuleResult:
     """Return what a rule finds now, whatever was decided about it before."""
-    return evaluate(rule, series(project, rule.measure))
+    return evaluate_rule(rule, measure_series(project, rule.measure))
 
 
-def outlook(
-    rule: Rule, project: Project, *, proposes: Standing, saved: StandingRule | None = None
-) -> Outlook:
+def preview_rule(
+    rule: RuleSettings, project: Project, *, proposes: WorkerStatus, saved: WorkerRule | None = None
+) -> RulePreview:
     """Return what a rule, saved or not, would propose now."""
-    found = found_by(rule, project)
-    places = standings(project, only=[finding.worker for finding in found.findings])
-    decided = _decided_before(saved)
+    found = apply_rule(rule, project)
+    statuses = current_statuses(project, workers=[finding.worker for finding in found.findings])
+    decided = _past_decisions(saved)
     proposed = [
         finding
         for finding in found.findings
-        if places.get(finding.worker, Place()).standing not in _ALREADY[proposes]
-        and is_news(finding.figures, decided.get(finding.worker, ()))
+        if statuses.get(finding.worker, CurrentStatus()).status not in _STATUSES_WITHOUT_PROPOSAL[proposes]
+        and has_new_items(finding.figures, decided.get(finding.worker, ()))
     ]
-    return Outlook(proposed, found.measured, found.workers)
+    return RulePreview(proposed, found.measured, found.workers)
 
 
-def _decided_before(rule: StandingRule | None) -> dict[int, list[dict[str, float]]]:
+def _past_decisions(rule: WorkerRule | None) -> dict[int, list[dict[str, float]]]:
     decided: dict[int, list[dict[str, float]]] = defaultdict(list)
     if rule is not None:
-        rows = StandingProposal.objects.filter(rule=rule).exclude(state=ProposalState.OPEN)
+        rows = RuleProposal.objects.filter(rule=rule).exclude(state=ProposalState.OPEN)
         for worker, figures in rows.values_list("worker_id", "figures"):
             decided[worker].append(figures)
     return decided
 
 
-def plain(rule: StandingRule) -> Rule:
+def rule_from_row(rule: WorkerRule) -> RuleSettings:
     """Return a stored rule as plain data."""
-    return Rule(Measure(rule.measure), rule.below, rule.window, rule.at_least)
+    return RuleSettings(Measure(rule.measure), rule.below, rule.window, rule.at_least)
 
 
-def rules_of(project: Project) -> list[StandingRule]:
+def list_rules(project: Project) -> list[WorkerRule]:
     """Return the project's rules, each with how many proposals wait (``waiting``); one query."""
     waiting = Count("proposals", filter=Q(proposals__state=ProposalState.OPEN))
-    return list(StandingRule.objects.filter(project=project).annotate(waiting=waiting).order_by("pk"))
+    return list(WorkerRule.objects.filter(project=project).annotate(waiting=waiting).order_by("pk"))
 
 
-def open_proposals(project: Project) -> "QuerySet[StandingProposal]":
+def open_proposals(project: Project) -> "QuerySet[RuleProposal]":
     """Return the proposals that wait for a person, oldest first."""
-    rows = StandingProposal.objects.filter(rule__project=project, state=ProposalState.OPEN)
+    rows = RuleProposal.objects.filter(rule__project=project, state=ProposalState.OPEN)
     return rows.select_related("rule", "worker").order_by("pk")
 
 
-def waiting_in(project: Project) -> int:
+def count_open_proposals(project: Project) -> int:
     """Return how many proposals wait for a person."""
-    return StandingProposal.objects.filter(rule__project=project, state=ProposalState.OPEN).count()
+    return RuleProposal.objects.filter(rule__project=project, state=ProposalState.OPEN).count()

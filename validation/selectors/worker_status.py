@@ -10,95 +10,117 @@ from django.db.models import Min
 from hits import registry
 from hits.domain.states import Match, Purpose
 from hits.models import Assignment, Project, Worker
-from validation.domain.qualification.worker_status import SHUT, Standing
-from validation.models import StandingChange
+from validation.domain.qualification.worker_status import EXCLUDED_STATUSES, WorkerStatus
+from validation.models import StatusChange
 
 APPLIED_REASON = "Handed in the qualification task."
 ACTIVE_REASON = "Handed in a first task of the dataset."
-_OPEN_TO_WORK = frozenset({Standing.QUALIFIED, Standing.TRAINED, Standing.ACTIVE})
+_OPEN_TO_WORK = frozenset({WorkerStatus.QUALIFIED, WorkerStatus.TRAINED, WorkerStatus.ACTIVE})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CurrentStatus:
     """Where a worker stands: since when, why, and who said so (``by`` is empty where nobody had to)."""
 
-    standing: Standing = Standing.NONE
+    status: WorkerStatus = WorkerStatus.NONE
     reason: str = ""
     since: datetime | None = None
     by: str = ""
 
     @property
-    def is_shut(self) -> bool:
+    def is_excluded(self) -> bool:
         """Tell whether the worker gets no new tasks."""
-        return self.standing in SHUT
+        return self.status in EXCLUDED_STATUSES
 
 
-def standing_of(worker: Worker, project: Project) -> Place:
+def current_status(worker: Worker, project: Project) -> CurrentStatus:
     """Return where one worker stands in the project; two queries."""
-    return standings(project, only=[worker.pk]).get(worker.pk, Place())
+    return current_statuses(project, workers=[worker.pk]).get(worker.pk, CurrentStatus())
 
 
-def standings(project: Project, *, only: Iterable[int] | None = None) -> dict[int, Place]:
+def current_statuses(project: Project, *, workers: Iterable[int] | None = None) -> dict[int, CurrentStatus]:
     """Return where the workers of a project stand, by row key; two queries however many.
 
     Who is absent stands nowhere: ``Standing.NONE``. ``only`` narrows it to some workers.
     """
-    changes = StandingChange.objects.filter(project=project).select_related("decided_by")
-    came_in = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
-    if only is not None:
-        keys = list(only)
-        changes, came_in = changes.filter(worker__in=keys), came_in.filter(worker__in=keys)
+    changes = StatusChange.objects.filter(project=project).select_related("decided_by")
+    submitted = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    if workers is not None:
+        keys = list(workers)
+        changes, submitted = changes.filter(worker__in=keys), submitted.filter(worker__in=keys)
     # In the order of writing, so that the newest of a worker stays.
     latest = {change.worker_id: change for change in changes.order_by("pk")}
-    began = _began(
-        came_in.order_by().values_list("worker", "hit__unit__batch__kind").annotate(Min("submitted_at"))
+    first_submissions = _group_first_submissions(
+        submitted.order_by().values_list("worker", "hit__unit__batch__kind").annotate(Min("submitted_at"))
     )
-    return {pk: _place(latest.get(pk), began.get(pk, {})) for pk in latest.keys() | began.keys()}
+    return {
+        pk: _derive_status(latest.get(pk), first_submissions.get(pk, {}))
+        for pk in latest.keys() | first_submissions.keys()
+    }
 
 
-def _began(rows: Iterable[tuple[int, str, datetime]]) -> dict[int, dict[Purpose, datetime]]:
+def _group_first_submissions(rows: Iterable[tuple[int, str, datetime]]) -> dict[int, dict[Purpose, datetime]]:
     """Return when each worker handed in a first task, by what it was for."""
-    began: dict[int, dict[Purpose, datetime]] = defaultdict(dict)
+    first_submissions: dict[int, dict[Purpose, datetime]] = defaultdict(dict)
     for worker, kind, first in rows:
-        purpose = registry.get(kind).purpose
-        began[worker][purpose] = min(first, began[worker].get(purpose, first))
-    return began
+        purpose = registry.get_kind(kind).purpose
+        first_submissions[worker][purpose] = min(first, first_submissions[worker].get(purpose, first))
+    return first_submissions
 
 
-def resumes_as(worker: Worker, project: Project) -> Standing:
+def status_on_reinstatement(worker: Worker, project: Project) -> WorkerStatus:
     """Return where a worker who gets no tasks would stand if they got them again."""
-    open_to = [Standing.QUALIFIED, Standing.TRAINED, Standing.ACTIVE, Standing.DECLINED]
-    rows = StandingChange.objects.filter(project=project, worker=worker, standing__in=open_to).order_by("-pk")
-    latest = rows.values_list("standing", flat=True).first()
-    return Standing(latest) if latest else Standing.ACTIVE
+    working_statuses = [
+        WorkerStatus.QUALIFIED,
+        WorkerStatus.TRAINED,
+        WorkerStatus.ACTIVE,
+        WorkerStatus.DECLINED,
+    ]
+    rows = StatusChange.objects.filter(project=project, worker=worker, status__in=working_statuses).order_by(
+        "-pk"
+    )
+    latest = rows.values_list("status", flat=True).first()
+    return WorkerStatus(latest) if latest else WorkerStatus.ACTIVE
 
 
-def ways_back(worker: Worker, project: Project, place: Place) -> list[Standing]:
+def reinstatement_options(worker: Worker, project: Project, current: CurrentStatus) -> list[WorkerStatus]:
     """Return as what a worker who gets no tasks may be reinstated, the usual one first; nothing for the others."""
-    if not place.is_shut:
+    if not current.is_excluded:
         return []
-    usual = resumes_as(worker, project)
-    trains_again = place.standing is Standing.DEQUALIFIED and usual in {Standing.TRAINED, Standing.ACTIVE}
-    return [usual, Standing.QUALIFIED] if trains_again else [usual]
+    default = status_on_reinstatement(worker, project)
+    can_retrain = current.status is WorkerStatus.DEQUALIFIED and default in {
+        WorkerStatus.TRAINED,
+        WorkerStatus.ACTIVE,
+    }
+    return [default, WorkerStatus.QUALIFIED] if can_retrain else [default]
 
 
-def _place(change: StandingChange | None, began: Mapping[Purpose, datetime]) -> Place:
-    working = min((began[p] for p in (Purpose.COLLECTING, Purpose.JUDGING) if p in began), default=None)
-    applied = began.get(Purpose.QUALIFYING)
+def _derive_status(
+    change: StatusChange | None, first_submissions: Mapping[Purpose, datetime]
+) -> CurrentStatus:
+    first_work = min(
+        (first_submissions[p] for p in (Purpose.COLLECTING, Purpose.JUDGING) if p in first_submissions),
+        default=None,
+    )
+    first_application = first_submissions.get(Purpose.QUALIFYING)
     if change is None:
-        if working is not None:
-            return Place(Standing.ACTIVE, ACTIVE_REASON, working)
-        return Place(Standing.APPLIED, APPLIED_REASON, applied) if applied else Place()
-    decided = Standing(change.standing)
-    if decided is Standing.ACTIVE and working is None:  # reinstated before having worked
-        return _decided(change, Standing.APPLIED if applied else Standing.NONE)
-    if working is None or decided not in _OPEN_TO_WORK:
-        return _decided(change, decided)
-    if working > change.decided_at:
-        return Place(Standing.ACTIVE, ACTIVE_REASON, working)
-    return _decided(change, Standing.ACTIVE)
+        if first_work is not None:
+            return CurrentStatus(WorkerStatus.ACTIVE, ACTIVE_REASON, first_work)
+        return (
+            CurrentStatus(WorkerStatus.APPLIED, APPLIED_REASON, first_application)
+            if first_application
+            else CurrentStatus()
+        )
+    decided = WorkerStatus(change.status)
+    if decided is WorkerStatus.ACTIVE and first_work is None:  # reinstated before having worked
+        return _decided_status(change, WorkerStatus.APPLIED if first_application else WorkerStatus.NONE)
+    if first_work is None or decided not in _OPEN_TO_WORK:
+        return _decided_status(change, decided)
+    if first_work > change.decided_at:
+        return CurrentStatus(WorkerStatus.ACTIVE, ACTIVE_REASON, first_work)
+    return _decided_status(change, WorkerStatus.ACTIVE)
 
 
-def _decided(change: StandingChange, standing: Standing) -> Place:
+def _decided_status(change: StatusChange, status: WorkerStatus) -> CurrentStatus:
     by = change.decided_by.get_username() if change.decided_by is not None else ""
-    return Place(standing, change.reason, change.decided_at, by)
+    return CurrentStatus(status, change.reason, change.decided_at, by)

@@ -8,66 +8,70 @@ from django.core.paginator import Page, Paginator
 
 from hits.models import Assignment, Participation, Project, Worker
 from hits.selectors import people
-from hits.selectors.money.pay import Record
-from validation.domain.qualification.worker_status import Standing
-from validation.models import StandingChange
+from hits.selectors.money.pay import WorkerSummary
+from validation.domain.qualification.worker_status import WorkerStatus
+from validation.models import StatusChange
 from validation.selectors.worker_rules import open_proposals
-from validation.selectors.worker_status import Place, standings
+from validation.selectors.worker_status import CurrentStatus, current_statuses
 
 PER_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class WorkerRow:
     """One worker as the list shows them."""
 
-    record: Record
-    place: Place
+    record: WorkerSummary
+    current: CurrentStatus
     agreed: Participation | None
-    proposed: bool
+    has_proposal: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class WorkerPage:
     """One page of the workers, and how many stand where in the whole project."""
 
     page: "Page[int]"
-    lines: Sequence[Line]
-    counts: Sequence[tuple[Standing, int]]
+    rows: Sequence[WorkerRow]
+    counts: Sequence[tuple[WorkerStatus, int]]
     total: int
 
 
-def listing(project: Project, *, standing: Standing | None, number: int | None, page: str) -> Listing:
+def worker_page(
+    project: Project, *, status: WorkerStatus | None, number: int | None, page: str
+) -> WorkerPage:
     """Return a page of the project's workers, by number; twelve queries however many.
 
     ``standing`` shows those who stand there alone, ``number`` the one called ``W-<number>``.
     """
-    places = standings(project)
-    everybody = sorted(people.agreed(project) | places.keys())
-    counted = Counter(places.get(pk, Place()).standing for pk in everybody)
+    statuses = current_statuses(project)
+    all_workers = sorted(people.consented_worker_ids(project) | statuses.keys())
+    counted = Counter(statuses.get(pk, CurrentStatus()).status for pk in all_workers)
     shown = [
         pk
-        for pk in everybody
-        if (standing is None or places.get(pk, Place()).standing is standing)
+        for pk in all_workers
+        if (status is None or statuses.get(pk, CurrentStatus()).status is status)
         and (number is None or pk == number)
     ]
     found = Paginator(shown, PER_PAGE).get_page(page)
     proposed = set(open_proposals(project).filter(worker__in=list(found)).values_list("worker_id", flat=True))
-    lines = [
-        Line(record, places.get(record.worker.pk, Place()), agreed, record.worker.pk in proposed)
-        for record, agreed in people.records(project, list(found))
+    rows = [
+        WorkerRow(
+            record, statuses.get(record.worker.pk, CurrentStatus()), agreed, record.worker.pk in proposed
+        )
+        for record, agreed in people.worker_summaries(project, list(found))
     ]
-    return Listing(found, lines, [(s, counted[s]) for s in Standing if counted[s]], len(everybody))
+    return WorkerPage(found, rows, [(s, counted[s]) for s in WorkerStatus if counted[s]], len(all_workers))
 
 
-def worker_in(project: Project, pk: int) -> Worker | None:
+def find_worker(project: Project, pk: int) -> Worker | None:
     """Return a worker who agreed to take part, submitted or was decided about in the project, or ``None``."""
     worker = Worker.objects.filter(pk=pk).first()
     if worker is None:
         return None
     known = (
         Participation.objects.filter(project=project, worker=worker).exists()
-        or StandingChange.objects.filter(project=project, worker=worker).exists()
+        or StatusChange.objects.filter(project=project, worker=worker).exists()
         or Assignment.objects.filter(hit__unit__batch__project=project, worker=worker).exists()
     )
     return worker if known else None

@@ -13,28 +13,28 @@ from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
-from validation.domain.reports.decisions import Rule, decide
+from validation.domain.reports.decisions import DecisionRule, decide
 from validation.models import DecisionRun, ItemDecision
-from validation.registry import decided as decided_kinds
+from validation.registry import decidable_kinds as decided_kinds
 from validation.selectors.decisions import (
-    DECIDE,
-    Counts,
-    count_by_method,
-    fits,
+    DECIDE_TASK,
+    OutcomeCounts,
+    count_outcomes_by_method,
+    default_rules_of_kind,
+    dimension_labels,
+    fit_models,
     item_key,
-    labels_on,
-    material,
-    usual_rules,
+    judgment_tables,
 )
-from validation.selectors.report import counted
-from validation.services.report import HEAVY
+from validation.selectors.report import count_judgments
+from validation.services.report import HEAVY_JUDGMENTS
 
-LARGE = 5_000  # judgments; above it a worker process does it
+MAX_PAGE_JUDGMENTS = 5_000  # judgments; above it a worker process does it
 COLUMNS = ("item", "dimension", "outcome", "judges", "support")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DecisionResult:
     """A run; ``is_new`` is false when the same rules had seen the same judgments before."""
 
     run: DecisionRun
@@ -45,61 +45,61 @@ def decide_items(
     *,
     project: Project,
     kind: str,
-    rules: Mapping[str, Rule],
+    rules: Mapping[str, DecisionRule],
     by: AbstractBaseUser | None,
     progress: Progress | None = None,
-) -> Made:
+) -> DecisionResult:
     """Decide all judged items of a kind, and keep the run with its decisions; the same run again is found, not made.
 
     Raises:
         Refused: a kind without accepting and rejecting, rules for other dimensions, or no judgment yet.
     """
-    _check(kind, rules)
-    found = material(project, kind)
-    if not found.judgments:
+    _check_rules(kind, rules)
+    inputs = judgment_tables(project, kind)
+    if not inputs.judgments:
         raise Refused("judgments: nothing has been judged yet; launch a round, or import judgments")
     rows = {name: rule.as_row() for name, rule in rules.items()}
     if progress is not None:
-        progress.advance(0, sum(len(found.tables[name].item_ids) for name in rules))
-    fitted = fits(found.tables, rules)
-    decided = {name: decide(found.tables[name], rule, fit=fitted.get(name)) for name, rule in rules.items()}
+        progress.advance(0, sum(len(inputs.tables[name].item_ids) for name in rules))
+    models = fit_models(inputs.tables, rules)
+    decided = {name: decide(inputs.tables[name], rule, fit=models.get(name)) for name, rule in rules.items()}
     counts = {
-        name: Counts.from_row(_tally(row.outcome.value for row in items)).as_row()
+        name: OutcomeCounts.from_row(_count_outcomes(row.outcome.value for row in items)).as_row()
         for name, items in decided.items()
     }
-    lines = [
-        (item_key(row.item), name, row.outcome.value, row.judges, row.support)
+    decision_rows = [
+        (item_key(row.item), name, row.outcome.value, row.judge_count, row.support)
         for name, items in decided.items()
         for row in items
     ]
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         newest = DecisionRun.objects.filter(project=project, kind=kind).first()
-        if newest is not None and (newest.rules, newest.data_sha256) == (rows, found.sha256):
-            return Made(newest, is_new=False)
+        if newest is not None and (newest.rules, newest.data_sha256) == (rows, inputs.sha256):
+            return DecisionResult(newest, is_new=False)
         run = DecisionRun.objects.create(
             project=project,
             kind=kind,
             rules=rows,
-            data_sha256=found.sha256,
-            counts={"judgments": found.judgments, "dimensions": counts},
+            data_sha256=inputs.sha256,
+            counts={"judgments": inputs.judgments, "dimensions": counts},
             decided_by_id=by.pk if by else None,
         )
-        _write(run, lines)
+        _insert_decisions(run, decision_rows)
         audit.record(project=project, actor=by, action="judging.decide", subject=run.pk, kind=kind)
-    return Made(run, is_new=True)
+    return DecisionResult(run, is_new=True)
 
 
 def is_large(judgments: int) -> bool:
     """Tell whether deciding so many judgments is too much for a page: a worker process does it."""
-    return judgments > LARGE
+    return judgments > MAX_PAGE_JUDGMENTS
 
 
 def request_decisions(
     *,
     project: Project,
     kind: str,
-    rules: Mapping[str, Rule],
+    rules: Mapping[str, DecisionRule],
     by: AbstractBaseUser | None,
     preview: bool = False,
 ) -> Job:
@@ -109,14 +109,14 @@ def request_decisions(
         Refused: as for ``decide_items``.
         Conflict: one is under way.
     """
-    _check(kind, rules)
+    _check_rules(kind, rules)
     return jobs.enqueue(
-        task=DECIDE,
+        task=DECIDE_TASK,
         title="Count what each method decides" if preview else "Decide judged items",
         project=project,
         by=by,
         exclusive_key=f"decisions:{project.pk}:{kind}",
-        on=Queue.CPU if counted(project, kind) > HEAVY else None,
+        target_queue=Queue.CPU if count_judgments(project, kind) > HEAVY_JUDGMENTS else None,
         kind=kind,
         rules={name: rule.as_row() for name, rule in rules.items()},
         by_id=by.pk if by else None,
@@ -124,39 +124,41 @@ def request_decisions(
     )
 
 
-def run_job(*, progress: Progress, by: AbstractBaseUser | None) -> None:
+def run_decision_job(*, progress: Progress, by: AbstractBaseUser | None) -> None:
     """Do what ``request_decisions`` asked for."""
     args: dict[str, Any] = progress.job.args
     project = progress.job.project
     assert project is not None
-    rules = {name: Rule.from_row(row) for name, row in args["rules"].items()}
+    rules = {name: DecisionRule.from_row(row) for name, row in args["rules"].items()}
     if args["preview"]:
-        found = material(project, args["kind"])
+        inputs = judgment_tables(project, args["kind"])
         jobs.set_result(
-            job=progress.job, judgments=found.judgments, counts=count_by_method(found.tables, rules)
+            job=progress.job,
+            judgments=inputs.judgments,
+            counts=count_outcomes_by_method(inputs.tables, rules),
         )
         return
-    made = decide_items(project=project, kind=args["kind"], rules=rules, by=by, progress=progress)
-    jobs.set_result(job=progress.job, run=made.run.pk, new=made.is_new)
+    result = decide_items(project=project, kind=args["kind"], rules=rules, by=by, progress=progress)
+    jobs.set_result(job=progress.job, run=result.run.pk, new=result.is_new)
 
 
-def _check(kind: str, rules: Mapping[str, Rule]) -> None:
+def _check_rules(kind: str, rules: Mapping[str, DecisionRule]) -> None:
     if kind not in decided_kinds():
         kinds = " or ".join(decided_kinds())
         why = "nothing is accepted or rejected in it, for no label of its spec speaks for an item"
         raise Refused(f"kind {kind}: {why}; use {kinds}")
-    foreign = sorted(set(rules) - set(usual_rules(kind)))
+    foreign = sorted(set(rules) - set(default_rules_of_kind(kind)))
     if foreign or not rules:
-        names = ", ".join(usual_rules(kind))
+        names = ", ".join(default_rules_of_kind(kind))
         raise Refused(f"rules: {foreign[0] if foreign else 'none'} is no dimension of {kind}; use {names}")
     for name, rule in rules.items():
-        words = labels_on(kind, name)
-        unknown = next((word for word in rule.positive if word not in words), None)
+        labels = dimension_labels(kind, name)
+        unknown = next((label for label in rule.positive if label not in labels), None)
         if unknown is not None:
-            raise Refused(f"rules: {name}, positive: {unknown} is not on the scale; use {', '.join(words)}")
+            raise Refused(f"rules: {name}, positive: {unknown} is not on the scale; use {', '.join(labels)}")
 
 
-def _write(run: DecisionRun, lines: Sequence[tuple[str, str, str, int, float | None]]) -> None:
+def _insert_decisions(run: DecisionRun, rows: Sequence[tuple[str, str, str, int, float | None]]) -> None:
     """Add a run's decisions.
 
     By one prepared statement: making 120,000 model instances takes ten times as long, and nobody else can write to
@@ -167,12 +169,12 @@ def _write(run: DecisionRun, lines: Sequence[tuple[str, str, str, int, float | N
     with connection.cursor() as cursor:
         cursor.executemany(
             f"INSERT INTO {table} ({columns}) VALUES (%s, %s, %s, %s, %s, %s)",  # noqa: S608 - constants
-            [(run.pk, *line) for line in lines],
+            [(run.pk, *row) for row in rows],
         )
 
 
-def _tally(words: Iterator[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for word in words:
-        found[word] = found.get(word, 0) + 1
-    return found
+def _count_outcomes(outcomes: Iterator[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for outcome in outcomes:
+        counts[outcome] = counts.get(outcome, 0) + 1
+    return counts

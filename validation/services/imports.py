@@ -13,28 +13,28 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits.domain.answers.text import TextError, clean_line
-from hits.domain.files.csv_download import unquoted
+from hits.domain.files.csv_download import unescape_formula
 from hits.domain.hashing import keyed_worker_hash
 from hits.models import Project
 from hits.services import audit
 from hits.services.errors import BadFile
-from validation.domain.judging.judgment_rows import FileError, Given, parse_json
+from validation.domain.judging.judgment_rows import JudgmentFileError, ParsedJudgment, parse_json
 from validation.domain.judging.spec import JudgingSpec
-from validation.domain.reports.judgment_files import NEEDED, from_rows
+from validation.domain.reports.judgment_files import REQUIRED_COLUMNS, parse_rows
 from validation.models import ImportedJudgment, JudgmentImport
-from validation.registry import has_spec, names, spec_of
-from validation.selectors.ratings import judged
+from validation.registry import has_spec, kind_names, spec_of
+from validation.selectors.ratings import read_judgments
 from validation.services.rater_rows import worker_hashes
 
-AT_ONCE = 1_000
-CHUNK = 2_000
-MAX_NAME = 120
-OPTIONAL = ("seconds", "simulated")
+INSERT_BATCH_SIZE = 1_000
+READ_CHUNK_SIZE = 2_000
+MAX_NAME_LENGTH = 120
+OPTIONAL_COLUMNS = ("seconds", "simulated")
 _PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """What an import came to; ``is_new`` is false when the same file had come in before."""
 
     row: JudgmentImport
@@ -43,7 +43,7 @@ class Imported:
 
 def import_judgments(
     *, project: Project, kind: str, path: Path, name: str = "", by: AbstractBaseUser | None = None
-) -> Imported:
+) -> ImportResult:
     """Keep a file's judgments: an answer key of the leaderboard (JSON), or rows of one rating each (CSV, Parquet).
 
     Raters are kept as keyed hashes of the file's own words for them, the same word alike in every file of a project.
@@ -55,84 +55,89 @@ def import_judgments(
             field and mend; nothing is written.
     """
     if not has_spec(kind):
-        raise BadFile(f"kind {kind!r}: holds no judgments; use {', '.join(sorted(names()))}")
-    data = _bytes(path)
+        raise BadFile(f"kind {kind!r}: holds no judgments; use {', '.join(sorted(kind_names()))}")
+    data = _read_bytes(path)
     digest = sha256(data).hexdigest()
-    known = JudgmentImport.objects.filter(project=project, kind=kind, sha256=digest).first()
-    if known is not None:
-        return Imported(known, is_new=False)
+    existing = JudgmentImport.objects.filter(project=project, kind=kind, sha256=digest).first()
+    if existing is not None:
+        return ImportResult(existing, is_new=False)
     try:
-        given = _parsed(data, spec_of(kind), made_up=project.is_rehearsal)
-    except FileError as error:
+        judgments = _parse(data, spec_of(kind), allow_simulated=project.is_rehearsal)
+    except JudgmentFileError as error:
         raise BadFile(f"{path}: {error}") from error
-    title = _title(name or path.name)
+    title = _clean_title(name or path.name)
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         source, is_new = JudgmentImport.objects.get_or_create(
             project=project,
             kind=kind,
             sha256=digest,
-            defaults={"name": title, "judgments": len(given), "imported_by_id": by.pk if by else None},
+            defaults={"name": title, "judgments": len(judgments), "imported_by_id": by.pk if by else None},
         )
         if is_new:
-            _write(source, given, path)
+            _insert_judgments(source, judgments, path)
             audit.record(
                 project=project,
                 actor=by,
                 action="judgments.import",
                 subject=source.pk,
                 kind=kind,
-                judgments=len(given),
+                judgments=len(judgments),
                 sha256=digest,
             )
-    return Imported(source, is_new=is_new)
+    return ImportResult(source, is_new=is_new)
 
 
-def rater_hash(project: Project, word: str) -> str:
+def rater_hash(project: Project, name: str) -> str:
     """Return the only form in which a file's rater is kept, 32 hex digits; equal words are one rater in a project."""
-    return keyed_worker_hash(settings.WORKER_HASH_SECRET, f"import/{project.pk}", word)
+    return keyed_worker_hash(settings.WORKER_HASH_SECRET, f"import/{project.pk}", name)
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
         raise BadFile(f"{path}: cannot be read ({error.strerror}); check the path") from error
 
 
-def _title(name: str) -> str:
+def _clean_title(name: str) -> str:
     try:
-        return clean_line(name[:MAX_NAME], maximum=MAX_NAME)
+        return clean_line(name[:MAX_NAME_LENGTH], maximum=MAX_NAME_LENGTH)
     except TextError as error:
         raise BadFile(f"name: it {error}") from error
 
 
-def _parsed(data: bytes, spec: JudgingSpec, *, made_up: bool) -> list[Given]:
+def _parse(data: bytes, spec: JudgingSpec, *, allow_simulated: bool) -> list[ParsedJudgment]:
     if data.startswith(_PARQUET):
-        return from_rows(_parquet(data), spec, made_up=made_up)
+        return parse_rows(_read_parquet_rows(data), spec, allow_simulated=allow_simulated)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileError("is neither UTF-8 text nor Parquet; write it again as UTF-8") from error
+        raise JudgmentFileError("is neither UTF-8 text nor Parquet; write it again as UTF-8") from error
     if not text.lstrip().startswith(("{", "[")):
-        return from_rows(_csv(text), spec, made_up=made_up)
-    return spec.read_json(parse_json(text), made_up=made_up)
+        return parse_rows(_read_csv_rows(text), spec, allow_simulated=allow_simulated)
+    return spec.read_json(parse_json(text), allow_simulated=allow_simulated)
 
 
-def _csv(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _read_csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield (line, values by column); lines count from 1, the line of names included."""
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         _check_columns(reader.fieldnames or [])
         for row in reader:
             if None in row:
-                raise FileError(f"row {reader.line_num}: has more cells than columns; quote its commas")
-            yield reader.line_num, {name: unquoted(value) if value else value for name, value in row.items()}
+                raise JudgmentFileError(
+                    f"row {reader.line_num}: has more cells than columns; quote its commas"
+                )
+            yield (
+                reader.line_num,
+                {name: unescape_formula(value) if value else value for name, value in row.items()},
+            )
     except csv.Error as error:
-        raise FileError(f"row {reader.line_num}: no valid CSV ({error}); write it again") from error
+        raise JudgmentFileError(f"row {reader.line_num}: no valid CSV ({error}); write it again") from error
 
 
-def _parquet(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _read_parquet_rows(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield (row from 1, values by column)."""
     import pyarrow as pa  # noqa: PLC0415 - never in the web process
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -140,31 +145,35 @@ def _parquet(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         _check_columns(file.schema_arrow.names)
-        wanted = [name for name in ("kind", *NEEDED, *OPTIONAL) if name in file.schema_arrow.names]
+        columns = [
+            name for name in ("kind", *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if name in file.schema_arrow.names
+        ]
         number = 0
-        for batch in file.iter_batches(columns=wanted):
+        for batch in file.iter_batches(columns=columns):
             for row in batch.to_pylist():
                 number += 1
                 yield number, row
     except (pa.ArrowException, OSError) as error:
-        raise FileError(f"no valid Parquet ({error}); write it again") from error
+        raise JudgmentFileError(f"no valid Parquet ({error}); write it again") from error
 
 
 def _check_columns(names: Sequence[str]) -> None:
-    missing = [name for name in NEEDED if name not in names]
+    missing = [name for name in REQUIRED_COLUMNS if name not in names]
     if missing:
-        raise FileError(
-            f"row 1: column {missing[0]} is missing; rows need {', '.join(NEEDED)}, and may have kind and seconds"
+        raise JudgmentFileError(
+            f"row 1: column {missing[0]} is missing; rows need {', '.join(REQUIRED_COLUMNS)}, and may have kind and seconds"
         )
-    twice = [name for name in ("kind", *NEEDED, *OPTIONAL) if list(names).count(name) > 1]
-    if twice:
-        raise FileError(f"row 1: column {twice[0]} stands twice; keep one")
+    repeated = [
+        name for name in ("kind", *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if list(names).count(name) > 1
+    ]
+    if repeated:
+        raise JudgmentFileError(f"row 1: column {repeated[0]} stands twice; keep one")
 
 
-def _write(source: JudgmentImport, given: Sequence[Given], path: Path) -> None:
-    words = {row.rater for row in given}
-    hashes = {word: rater_hash(source.project, word) for word in words}
-    _check_new(source, given, hashes, path)
+def _insert_judgments(source: JudgmentImport, judgments: Sequence[ParsedJudgment], path: Path) -> None:
+    raters = {row.rater for row in judgments}
+    hashes = {rater: rater_hash(source.project, rater) for rater in raters}
+    _check_new(source, judgments, hashes, path)
     ImportedJudgment.objects.bulk_create(
         (
             ImportedJudgment(
@@ -174,40 +183,44 @@ def _write(source: JudgmentImport, given: Sequence[Given], path: Path) -> None:
                 answer=dict(row.answer),
                 active_seconds=row.seconds,
             )
-            for row in given
+            for row in judgments
         ),
-        batch_size=AT_ONCE,
+        batch_size=INSERT_BATCH_SIZE,
     )
 
 
-def _check_new(source: JudgmentImport, given: Sequence[Given], hashes: Mapping[str, str], path: Path) -> None:
+def _check_new(
+    source: JudgmentImport, judgments: Sequence[ParsedJudgment], hashes: Mapping[str, str], path: Path
+) -> None:
     earlier = ImportedJudgment.objects.filter(source__project=source.project_id, source__kind=source.kind)
-    stored, known = set(hashes.values()), {}
-    own = _collected(source, hashes)
-    for item, rater, name in earlier.values_list("item", "rater", "source__name").iterator(CHUNK):
+    stored, imported = set(hashes.values()), {}
+    exported = _exported_judgments(source, hashes)
+    for item, rater, name in earlier.values_list("item", "rater", "source__name").iterator(READ_CHUNK_SIZE):
         if rater in stored:
-            known[item, rater] = name
+            imported[item, rater] = name
         if rater in hashes:  # the file names raters as this project's exports do
-            own.add((item, rater))
-    for row in given:
-        came_with = known.get((row.item, hashes[row.rater]))
-        if came_with is not None:
+            exported.add((item, rater))
+    for row in judgments:
+        source_name = imported.get((row.item, hashes[row.rater]))
+        if source_name is not None:
             raise BadFile(
                 f"{path}: item {row.item!r}, rater {row.rater!r}: that rater’s judgment of it came in with "
-                f"“{came_with}”; take it out of this file"
+                f"“{source_name}”; take it out of this file"
             )
-        if (row.item, row.rater) in own:
+        if (row.item, row.rater) in exported:
             raise BadFile(
                 f"{path}: item {row.item!r}, rater {row.rater!r}: this project holds that judgment and exported it; "
                 "take it out of this file"
             )
 
 
-def _collected(source: JudgmentImport, words: Collection[str]) -> set[tuple[str, str]]:
+def _exported_judgments(source: JudgmentImport, raters: Collection[str]) -> set[tuple[str, str]]:
     """Return (item, rater) of judgments collected here whose raters the file names as this project's exports do."""
     project, kind = source.project, source.kind
-    hashes = {pk: word for pk, word in worker_hashes(project, kind).items() if word in words}
+    hashes = {
+        pk: worker_hash for pk, worker_hash in worker_hashes(project, kind).items() if worker_hash in raters
+    }
     if not hashes:
         return set()
-    rows = judged(project=project, kind=kind, workers=list(hashes))
+    rows = read_judgments(project=project, kind=kind, workers=list(hashes))
     return {(row.item, hashes[row.worker]) for row in rows if row.worker is not None}

@@ -12,14 +12,20 @@ from django.utils.crypto import salted_hmac
 from hits.domain.states import UnitScope
 from hits.models import Batch, Job, Project, Worker
 from hits.services.errors import Refused
-from hits.services.launching.eligibility import access_for
-from hits.services.launching.launch import PlannedUnit, launch_batch, launched_already
-from hits.services.launching.terms import Terms
+from hits.services.launching.eligibility import build_eligibility
+from hits.services.launching.launch import PlannedUnit, find_launch, launch_batch
+from hits.services.launching.terms import LaunchTerms
 from validation.domain.judging.round_material import RegionsToMatch
-from validation.domain.judging.sampling import Candidate, How, Selection, SelectionError, choose
+from validation.domain.judging.sampling import (
+    Candidate,
+    Selection,
+    SelectionError,
+    SelectionMethod,
+    select_pairs,
+)
 from validation.models import JudgingRound
-from validation.selectors.localization import MatchableImage, Pair, matchable_images, matching
-from validation.services.judging import usual_pool
+from validation.selectors.localization import MatchableImage, Pair, matchable_images, matching_spec
+from validation.services.judging import default_pool
 
 
 def launch_localization(
@@ -29,9 +35,9 @@ def launch_localization(
     seed: int,
     by: AbstractBaseUser | None,
     name: str = "",
-    terms: Terms | None = None,
-    again: bool = False,
-    once: str = "",
+    terms: LaunchTerms | None = None,
+    include_judged: bool = False,
+    idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
     """Launch the matching of ``n`` images drawn with ``seed``; ``None`` takes all that can be matched.
 
@@ -42,74 +48,76 @@ def launch_localization(
     Raises:
         Refused: no image has three accepted pairs, fewer than ``n`` have, or the terms are not possible.
     """
-    known = launched_already(project=project, once=once)
-    if known is not None:
-        return known
-    terms = terms or Terms(access=access_for(pool=usual_pool(project)))
-    available = matchable_images(project, again=again)
-    selection = _selection(n, seed, len(available), again)
-    wanted = {item.id for item in choose([Candidate(str(row.image), 0) for row in available], selection)}
-    chosen = [row for row in available if str(row.image) in wanted]
+    existing = find_launch(project=project, idempotency_key=idempotency_key)
+    if existing is not None:
+        return existing
+    terms = terms or LaunchTerms(eligibility=build_eligibility(pool=default_pool(project)))
+    available = matchable_images(project, include_sent=include_judged)
+    selection = _selection(n, seed, len(available), include_judged)
+    selected_ids = {
+        item.id for item in select_pairs([Candidate(str(row.image), 0) for row in available], selection)
+    }
+    chosen = [row for row in available if str(row.image) in selected_ids]
     authors = Worker.objects.in_bulk({pair.author for row in chosen for pair in row.pairs})
-    units = [_unit(row, authors) for row in chosen]
+    units = [_planned_unit(row, authors) for row in chosen]
     with transaction.atomic():
         batch, job = launch_batch(
             project=project,
-            kind_name=matching().name,
+            kind_name=matching_spec().name,
             name=name or f"Matching of {len(units)} photo{'' if len(units) == 1 else 's'}",
             units=units,
             by=by,
             terms=replace(terms, unit_scope=UnitScope.PROJECT),
             provenance={"images": len(units), "seed": seed},
-            once=once,
+            idempotency_key=idempotency_key,
         )
         JudgingRound.objects.get_or_create(batch=batch, defaults={"selection": selection.as_row()})
     return batch, job
 
 
-def _selection(n: int | None, seed: int, available: int, again: bool) -> Selection:
+def _selection(n: int | None, seed: int, available: int, include_judged: bool) -> Selection:
     if not available:
         raise Refused("images: none has three approved pairs; approve submissions first")
     if n is not None and n > available:
         raise Refused(f"images: {available} can be matched; ask for that or fewer")
     try:
         if n is None:
-            return Selection(How.ALL, seed=seed, again=again)
-        return Selection(How.SAMPLE, n=n, seed=seed, again=again)
+            return Selection(SelectionMethod.ALL, seed=seed, include_judged=include_judged)
+        return Selection(SelectionMethod.SAMPLE, n=n, seed=seed, include_judged=include_judged)
     except SelectionError as error:
         raise Refused(str(error)) from error
 
 
-def _unit(found: MatchableImage, authors: Mapping[int, Worker]) -> PlannedUnit:
+def _planned_unit(image: MatchableImage, authors: Mapping[int, Worker]) -> PlannedUnit:
     """Return the unit of one image. Both lists stand in the order of their hashes, which says nothing."""
-    regions = {_hidden("region", pair): pair for pair in found.pairs}
-    inferences = {_hidden("inference", pair): pair for pair in found.pairs}
+    regions = {_opaque_id("region", pair): pair for pair in image.pairs}
+    inferences = {_opaque_id("inference", pair): pair for pair in image.pairs}
     region_of = {pair.instance_id: key for key, pair in regions.items()}
-    key = set_id(pair.instance_id for pair in found.pairs)
+    key = matching_set_id(pair.instance_id for pair in image.pairs)
     source = RegionsToMatch(
         id=key,
-        image_id=found.image,
-        regions={one: list(regions[one].boxes) for one in sorted(regions)},
-        inferences={one: inferences[one].inference for one in sorted(inferences)},
-        truth={one: region_of[inferences[one].instance_id] for one in sorted(inferences)},
+        image_id=image.image,
+        regions={opaque_id: list(regions[opaque_id].boxes) for opaque_id in sorted(regions)},
+        inferences={opaque_id: inferences[opaque_id].inference for opaque_id in sorted(inferences)},
+        truth={opaque_id: region_of[inferences[opaque_id].instance_id] for opaque_id in sorted(inferences)},
     )
     return PlannedUnit(
         key=key,
-        payload=matching().unit(source),
-        excluded=[authors[pk] for pk in sorted({pair.author for pair in found.pairs})],
+        payload=matching_spec().build_unit(source),
+        excluded_workers=[authors[pk] for pk in sorted({pair.author for pair in image.pairs})],
     )
 
 
-def set_id(instance_ids: Iterable[str]) -> str:
+def matching_set_id(instance_ids: Iterable[str]) -> str:
     """Return the name of what is matched, 32 hex digits: the same pairs have it in every round."""
     return sha256("/".join(sorted(instance_ids)).encode()).hexdigest()[:32]
 
 
-def _hidden(what: str, pair: Pair) -> str:
+def _opaque_id(field: str, pair: Pair) -> str:
     """Return a pair's region or inference as an id of 16 hex digits from which the other cannot be told.
 
     The key makes it so: a worker who knows published instance ids cannot hash them for comparison.
     """
     return salted_hmac(
-        f"localization.{what}", pair.instance_id, secret=settings.WORKER_HASH_SECRET, algorithm="sha256"
+        f"localization.{field}", pair.instance_id, secret=settings.WORKER_HASH_SECRET, algorithm="sha256"
     ).hexdigest()[:16]

@@ -14,8 +14,8 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils import timezone
 
-from hits.domain.files.atomic_files import file_sha256, sync
-from hits.domain.files.csv_download import csv_lines, words
+from hits.domain.files.atomic_files import file_sha256, sync_to_disk
+from hits.domain.files.csv_download import csv_lines, escape_formula
 from hits.domain.hashing import keyed_worker_hash
 from hits.domain.jobs.queues import Queue
 from hits.models import Job, Project, Worker
@@ -26,16 +26,16 @@ from validation.domain.judging.ratings import RatingError
 from validation.domain.reports.rater_rows import COLUMNS, RaterRow, rater_rows
 from validation.registry import spec_of
 from validation.selectors import report as selectors
-from validation.selectors.ratings import judged
-from validation.services.report import HEAVY, check_kind
+from validation.selectors.ratings import read_judgments
+from validation.services.report import HEAVY_JUDGMENTS, check_kind
 
 CSV, PARQUET, MANIFEST = "rows.csv", "rows.parquet", "manifest.json"
-NAMES = (CSV, PARQUET)
-CHUNK = 20_000  # rows that are held at once
+FILE_NAMES = (CSV, PARQUET)
+ROWS_CHUNK_SIZE = 20_000  # rows that are held at once
 
 
 @dataclass(frozen=True, slots=True)
-class MadeFile:
+class RowsFile:
     """A file of rows that lies ready."""
 
     name: str
@@ -44,16 +44,16 @@ class MadeFile:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeRows:
+class RaterRowFiles:
     """The files of one making: how many rows of how many judgments, and when."""
 
     rows: int
     judgments: int
     made_at: datetime
-    files: tuple[MadeFile, ...]
+    files: tuple[RowsFile, ...]
 
 
-def request_rows(*, project: Project, kind: str, by: AbstractBaseUser | None) -> Job:
+def request_rater_rows(*, project: Project, kind: str, by: AbstractBaseUser | None) -> Job:
     """Queue the making of the files.
 
     Raises:
@@ -61,16 +61,16 @@ def request_rows(*, project: Project, kind: str, by: AbstractBaseUser | None) ->
         Conflict: they are being made.
     """
     check_kind(kind)
-    judgments = selectors.counted(project, kind)
+    judgments = selectors.count_judgments(project, kind)
     if not judgments:
         raise Refused("files: nothing has been judged yet")
     return jobs.enqueue(
-        task=selectors.MAKE_ROWS,
+        task=selectors.MAKE_ROWS_TASK,
         title=f"Files of per-rater rows, {spec_of(kind).title.lower()}",
         project=project,
         by=by,
         exclusive_key=selectors.rows_key(project, kind),
-        on=Queue.IO if judgments > HEAVY else None,
+        target_queue=Queue.IO if judgments > HEAVY_JUDGMENTS else None,
         kind=kind,
     )
 
@@ -80,23 +80,23 @@ def rows_folder(project: Project, kind: str) -> Path:
     return Path(settings.MEDIA_ROOT) / "judgments" / f"{project.pk}-{kind}"
 
 
-def made_rows(project: Project, kind: str) -> MadeRows | None:
+def find_rater_row_files(project: Project, kind: str) -> RaterRowFiles | None:
     """Return the files that lie ready; ``None`` when none were made, or somebody removed one."""
     folder = rows_folder(project, kind)
     try:
-        found = json.loads((folder / MANIFEST).read_text("utf-8"))
-        files = tuple(MadeFile(**file) for file in found["files"])
-        made_at = datetime.fromisoformat(found["made_at"])
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        files = tuple(RowsFile(**file) for file in manifest["files"])
+        made_at = datetime.fromisoformat(manifest["made_at"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if not all((folder / file.name).is_file() for file in files):
         return None
-    return MadeRows(found["rows"], found["judgments"], made_at, files)
+    return RaterRowFiles(manifest["rows"], manifest["judgments"], made_at, files)
 
 
-def make_rows(
+def write_rater_rows(
     *, project: Project, kind: str, folder: Path | None = None, progress: Progress | None = None
-) -> MadeRows:
+) -> RaterRowFiles:
     """Write both files and their manifest, whole or not at all, in the place of earlier ones.
 
     Args:
@@ -108,42 +108,42 @@ def make_rows(
     target = folder or rows_folder(project, kind)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(dir=target.parent, prefix=".rows-"))
+        temp_folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=".rows-"))
     except OSError as error:
         raise Refused(f"{target}: cannot be written ({error.strerror}); choose another place") from error
     try:
-        rows, judgments = _write(beside, project, kind, progress)
-        files = tuple(_fact(beside / name) for name in NAMES)
-        made = MadeRows(rows, judgments, timezone.now(), files)
-        (beside / MANIFEST).write_text(json.dumps(_manifest(made)), "utf-8")
-        _put(beside, target)
+        rows, judgments = _write_files(temp_folder, project, kind, progress)
+        files = tuple(_describe_file(temp_folder / name) for name in FILE_NAMES)
+        written = RaterRowFiles(rows, judgments, timezone.now(), files)
+        (temp_folder / MANIFEST).write_text(json.dumps(_manifest(written)), "utf-8")
+        _replace_files(temp_folder, target)
     except RatingError as error:
         raise Refused(str(error)) from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return made
+        shutil.rmtree(temp_folder, ignore_errors=True)
+    return written
 
 
-def _manifest(made: MadeRows) -> dict[str, Any]:
+def _manifest(written: RaterRowFiles) -> dict[str, Any]:
     return {
-        "rows": made.rows,
-        "judgments": made.judgments,
-        "made_at": made.made_at.isoformat(),
-        "files": [{"name": f.name, "bytes": f.bytes, "sha256": f.sha256} for f in made.files],
+        "rows": written.rows,
+        "judgments": written.judgments,
+        "made_at": written.made_at.isoformat(),
+        "files": [{"name": file.name, "bytes": file.bytes, "sha256": file.sha256} for file in written.files],
     }
 
 
-def _put(beside: Path, target: Path) -> None:
+def _replace_files(temp_folder: Path, target: Path) -> None:
     """Move the files to their place, the manifest last: it is what says that they are there."""
     target.mkdir(parents=True, exist_ok=True)
     (target / MANIFEST).unlink(missing_ok=True)
-    for name in (*NAMES, MANIFEST):
-        sync(beside / name)
-        (beside / name).replace(target / name)
-    sync(target)
+    for name in (*FILE_NAMES, MANIFEST):
+        sync_to_disk(temp_folder / name)
+        (temp_folder / name).replace(target / name)
+    sync_to_disk(target)
 
 
-def _write(folder: Path, project: Project, kind: str, progress: Progress | None) -> tuple[int, int]:
+def _write_files(folder: Path, project: Project, kind: str, progress: Progress | None) -> tuple[int, int]:
     """Write CSV and Parquet side by side, a chunk of rows at a time; return how many rows and judgments."""
     import pyarrow as pa  # noqa: PLC0415 - the web process never loads it
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -168,27 +168,27 @@ def _write(folder: Path, project: Project, kind: str, progress: Progress | None)
         text = stack.enter_context((folder / CSV).open("w", encoding="utf-8", newline=""))
         table = stack.enter_context(pq.ParquetWriter(folder / PARQUET, schema))
         text.writelines(csv_lines(COLUMNS, []))
-        for found, done in _chunks(project, kind, progress):
-            _write_csv(text, found)
-            columns = zip(*found, strict=True)
+        for chunk, judgment_count in _row_chunks(project, kind, progress):
+            _write_csv(text, chunk)
+            columns = zip(*chunk, strict=True)
             table.write_table(pa.table([list(column) for column in columns], schema=schema))
-            rows, judgments = rows + len(found), done
+            rows, judgments = rows + len(chunk), judgment_count
     return rows, judgments
 
 
 def _write_csv(file: TextIO, rows: Sequence[RaterRow]) -> None:
-    lines = csv_lines((), (_cells(row) for row in rows))
-    next(lines)  # the names of the columns stand at the head of the file
-    file.writelines(lines)
+    csv_text = csv_lines((), (_cells(row) for row in rows))
+    next(csv_text)  # the names of the columns stand at the head of the file
+    file.writelines(csv_text)
 
 
 def _cells(row: RaterRow) -> list[object]:
     return [
         row.kind,
         row.batch,
-        words(row.item),
+        escape_formula(row.item),
         row.dimension,
-        words(row.label),
+        escape_formula(row.label),
         row.value,
         row.rater,
         row.seconds,
@@ -198,21 +198,23 @@ def _cells(row: RaterRow) -> list[object]:
     ]
 
 
-def _chunks(project: Project, kind: str, progress: Progress | None) -> Iterator[tuple[list[RaterRow], int]]:
+def _row_chunks(
+    project: Project, kind: str, progress: Progress | None
+) -> Iterator[tuple[list[RaterRow], int]]:
     """Yield rows by the chunk, and how many judgments were read so far."""
     hashes = worker_hashes(project, kind)
-    total, spec = selectors.counted(project, kind), spec_of(kind)
-    held: list[RaterRow] = []
-    done = 0
-    for done, row in enumerate(judged(project=project, kind=kind), start=1):
-        held += rater_rows(row, hashes[row.worker] if row.worker is not None else row.rater[1:], spec)
-        if len(held) >= CHUNK:
+    total, spec = selectors.count_judgments(project, kind), spec_of(kind)
+    buffer: list[RaterRow] = []
+    read = 0
+    for read, row in enumerate(read_judgments(project=project, kind=kind), start=1):
+        buffer += rater_rows(row, hashes[row.worker] if row.worker is not None else row.rater[1:], spec)
+        if len(buffer) >= ROWS_CHUNK_SIZE:
             if progress is not None:
-                progress.advance(done, max(total, done))
-            yield held, done
-            held = []
-    if held:
-        yield held, done
+                progress.advance(read, max(total, read))
+            yield buffer, read
+            buffer = []
+    if buffer:
+        yield buffer, read
 
 
 def worker_hashes(project: Project, kind: str) -> dict[int, str]:
@@ -226,5 +228,5 @@ def worker_hashes(project: Project, kind: str) -> dict[int, str]:
     }
 
 
-def _fact(path: Path) -> MadeFile:
-    return MadeFile(path.name, path.stat().st_size, file_sha256(path))
+def _describe_file(path: Path) -> RowsFile:
+    return RowsFile(path.name, path.stat().st_size, file_sha256(path))

@@ -17,26 +17,28 @@ from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
 from validation.domain.agreement.box_agreement import BoxRating, Region, box_agreement
 from validation.domain.agreement.pairwise import pairwise_accuracy
-from validation.domain.judging.answer_quality import evidence
-from validation.domain.judging.rating_tables import tables
-from validation.domain.judging.ratings import Judged, RatingError, RatingTable
+from validation.domain.judging.answer_quality import collect_evidence
+from validation.domain.judging.rating_tables import build_tables
+from validation.domain.judging.ratings import JudgmentRow, RatingError, RatingTable
 from validation.domain.judging.spec import JudgingSpec, Label, Scale
 from validation.domain.reports import dimension_report, localization, report
 from validation.models import JudgingReport, WorkerQuality
-from validation.registry import has_spec, names, spec_of
+from validation.registry import has_spec, kind_names, spec_of
 from validation.selectors import report as selectors
-from validation.selectors.localization import bootstrap, truths
-from validation.selectors.quality import controls_of, floor_of
-from validation.selectors.ratings import judged
+from validation.selectors.localization import answer_keys, bootstrap_rng
+from validation.selectors.quality import expected_answers, min_seconds
+from validation.selectors.ratings import read_judgments
 
-HEAVY = 10_000  # judgments; above it a report takes too long to stand between jobs that people wait for
-STEP = 5_000  # judgments between two looks at whether to stop
+HEAVY_JUDGMENTS = (
+    10_000  # judgments; above it a report takes too long to stand between jobs that people wait for
+)
+PROGRESS_STEP = 5_000  # judgments between two looks at whether to stop
 PERCENT = 100
 READ, DIMENSIONS, ROUNDS, PEOPLE, REST = 40, 70, 80, 90, 98  # how far the work is after each part
-STREAM_OF_BOXES, STREAM_OF_PAIRS = 100, 101
-KEPT_REPORTS = 50
-AT_ONCE = 500
-Say = Callable[[int], None]
+BOXES_STREAM, PAIRS_STREAM = 100, 101
+MAX_REPORTS = 50
+INSERT_BATCH_SIZE = 500
+ReportProgress = Callable[[int], None]
 
 
 def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) -> Job:
@@ -47,16 +49,16 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
         Conflict: one is being computed.
     """
     check_kind(kind)
-    judgments = selectors.counted(project, kind)
+    judgments = selectors.count_judgments(project, kind)
     if not judgments:
         raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
     return jobs.enqueue(
-        task=selectors.COMPUTE,
+        task=selectors.COMPUTE_TASK,
         title=f"Report on {spec_of(kind).title.lower()}",
         project=project,
         by=by,
         exclusive_key=selectors.report_key(project, kind),
-        on=Queue.CPU if judgments > HEAVY else None,
+        target_queue=Queue.CPU if judgments > HEAVY_JUDGMENTS else None,
         kind=kind,
     )
 
@@ -68,7 +70,7 @@ def refresh_reports() -> int:
     """
     queued = 0
     for project in Project.objects.all():
-        for kind in names():
+        for kind in kind_names():
             if _is_behind(project, kind):
                 try:
                     request_report(project=project, kind=kind, by=None)
@@ -79,13 +81,13 @@ def refresh_reports() -> int:
 
 
 def _is_behind(project: Project, kind: str) -> bool:
-    newest = selectors.latest(project, kind)
+    newest = selectors.newest_report(project, kind)
     if newest is None:
-        return selectors.counted(project, kind) > 0
+        return selectors.count_judgments(project, kind) > 0
     return selectors.is_behind(newest)
 
 
-def compute(
+def compute_report(
     *,
     project: Project,
     kind: str,
@@ -102,47 +104,52 @@ def compute(
     check_kind(kind)
     spec = spec_of(kind)
     started = time.monotonic()
-    say = _saying(progress)
-    counted, standing = selectors.counted(project, kind), selectors.standing_now(project, kind)
-    everything = _read(project, kind, counted, say)
-    rows = [row for row in everything if row.role is None]
+    report_progress = _progress_reporter(progress)
+    judgment_count, current_key = (
+        selectors.count_judgments(project, kind),
+        selectors.data_fingerprint(project, kind),
+    )
+    all_rows = _read_judgments(project, kind, judgment_count, report_progress)
+    rows = [row for row in all_rows if row.role is None]
     if not rows:
         raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
-    expected, of = controls_of(project, kind)
+    expected, originals = expected_answers(project, kind)
     target = project.target_cents_per_hour
-    regions = selectors.regions_by_author(project, spec)
-    key = truths(project, spec)
-    about = [sorted(part.items()) for part in (expected, regions, key)]
-    sha256 = report.fingerprint(everything, kind, target, *about)
-    newest = selectors.latest(project, kind)
+    regions = selectors.boxes_by_image(project, spec)
+    truth = answer_keys(project, spec)
+    context = [sorted(mapping.items()) for mapping in (expected, regions, truth)]
+    sha256 = report.fingerprint(all_rows, kind, target, *context)
+    newest = selectors.newest_report(project, kind)
     if newest is not None and newest.data_sha256 == sha256:
-        return _checked(newest, counted, standing)
+        return _mark_checked(newest, judgment_count, current_key)
     try:
-        found = tables(rows, spec)
+        rating_tables = build_tables(rows, spec)
     except RatingError as error:
         raise Refused(f"report: {error}") from error
-    figures = _figures(project, spec, rows, found, key, say)
-    figures["boxes"] = _boxes(regions)
-    people = report.rater_figures(rows, found, spec, target)
+    figures = _report_figures(project, spec, rows, rating_tables, truth, report_progress)
+    figures["boxes"] = _box_figures(regions)
+    by_rater = report.rater_figures(rows, rating_tables, spec, target)
     if spec.has_truth:
-        report.add_accuracy(people, rows, key, spec)
-    say(PEOPLE)
-    quality = evidence(everything, expected=expected, of=of, spec=spec, floor_seconds=floor_of(kind))
-    say(REST)
-    figures |= {"counted": counted, "standing": standing, "controls": len(everything) - len(rows)}
-    figures["sentence"] = spec.sentence(figures)
-    made = JudgingReport(
+        report.add_accuracy(by_rater, rows, truth, spec)
+    report_progress(PEOPLE)
+    quality = collect_evidence(
+        all_rows, expected=expected, originals=originals, spec=spec, floor_seconds=min_seconds(kind)
+    )
+    report_progress(REST)
+    figures |= {"counted": judgment_count, "standing": current_key, "controls": len(all_rows) - len(rows)}
+    figures["sentence"] = spec.summary(figures)
+    new_report = JudgingReport(
         project=project,
         kind=kind,
         data_sha256=sha256,
         judgments=len(rows),
-        ratings=sum(table.size for table in found.values()),
-        until=max((row.at for row in everything if row.at is not None), default=None),
+        ratings=sum(table.size for table in rating_tables.values()),
+        last_judgment_at=max((row.at for row in all_rows if row.at is not None), default=None),
         figures=figures,
         seconds=time.monotonic() - started,
         computed_by_id=by.pk if by else None,
     )
-    return _kept(made, _by_worker(rows, people, quality))
+    return _save_report(new_report, _worker_figures(rows, by_rater, quality))
 
 
 def check_kind(kind: str) -> None:
@@ -152,50 +159,52 @@ def check_kind(kind: str) -> None:
         Refused: naming those that there are.
     """
     if not has_spec(kind):
-        raise Refused(f"kind {kind}: is not judged; use one of {', '.join(names())}")
+        raise Refused(f"kind {kind}: is not judged; use one of {', '.join(kind_names())}")
 
 
-def _saying(progress: Progress | None) -> Say:
-    def say(percent: int) -> None:
+def _progress_reporter(progress: Progress | None) -> ReportProgress:
+    def report_progress(percent: int) -> None:
         if progress is not None:
             progress.advance(percent, PERCENT)
 
-    return say
+    return report_progress
 
 
-def _read(project: Project, kind: str, counted: int, say: Say) -> list[Judged]:
+def _read_judgments(
+    project: Project, kind: str, judgment_count: int, report_progress: ReportProgress
+) -> list[JudgmentRow]:
     """Return all judgments and control answers, in the order in which they were handed in."""
-    rows: list[Judged] = []
-    for row in judged(project=project, kind=kind, roles=None):
-        if len(rows) % STEP == 0:
-            say(min(READ, READ * len(rows) // max(1, counted)))
+    rows: list[JudgmentRow] = []
+    for row in read_judgments(project=project, kind=kind, roles=None):
+        if len(rows) % PROGRESS_STEP == 0:
+            report_progress(min(READ, READ * len(rows) // max(1, judgment_count)))
         rows.append(row)
-    say(READ)
+    report_progress(READ)
     return rows
 
 
-def _figures(
+def _report_figures(
     project: Project,
     spec: JudgingSpec,
-    rows: Sequence[Judged],
-    found: Mapping[str, RatingTable],
-    key: Mapping[str, Mapping[str, Label]],
-    say: Say,
+    rows: Sequence[JudgmentRow],
+    rating_tables: Mapping[str, RatingTable],
+    truth: Mapping[str, Mapping[str, Label]],
+    report_progress: ReportProgress,
 ) -> dict[str, Any]:
     dimensions = {}
-    for number, (name, table) in enumerate(found.items()):
+    for number, (name, table) in enumerate(rating_tables.items()):
         dimensions[name] = dimension_report.dimension_figures(spec.dimension(name), table, stream=number)
-        say(READ + (DIMENSIONS - READ) * (number + 1) // len(found))
-    for text in spec.dimensions:
-        if text.scale is Scale.TEXT:
-            dimensions[text.name] = dimension_report.text_figures(text, rows, spec)
+        report_progress(READ + (DIMENSIONS - READ) * (number + 1) // len(rating_tables))
+    for dimension in spec.dimensions:
+        if dimension.scale is Scale.TEXT:
+            dimensions[dimension.name] = dimension_report.text_figures(dimension, rows, spec)
     target = project.target_cents_per_hour
-    by_batch: dict[int, list[Judged]] = {}
+    by_batch: dict[int, list[JudgmentRow]] = {}
     for row in rows:
         if row.batch is not None:
             by_batch.setdefault(row.batch, []).append(row)
     batches = [report.batch_figures(pk, own, spec, target) for pk, own in sorted(by_batch.items())]
-    say(ROUNDS)
+    report_progress(ROUNDS)
     return {
         "format": report.FORMAT,
         "kind": spec.name,
@@ -208,36 +217,44 @@ def _figures(
         "dimensions": dimensions,
         "batches": batches,
         "time": report.time_figures(rows, target),
-        "pairwise": _pairwise(spec, found),
-        "baseline": _baseline(spec, rows, key),
+        "pairwise": _pairwise_figures(spec, rating_tables),
+        "baseline": _baseline_figures(spec, rows, truth),
     }
 
 
-def _pairwise(spec: JudgingSpec, found: Mapping[str, RatingTable]) -> dict[str, Any] | None:
+def _pairwise_figures(spec: JudgingSpec, rating_tables: Mapping[str, RatingTable]) -> dict[str, Any] | None:
     """Return how well people order an item's parts for one another; ``None`` for kinds that order nothing."""
-    if spec.ranked is None:
+    if spec.ranked_dimension is None:
         return None
-    rng = np.random.default_rng([dimension_report.SEED, STREAM_OF_PAIRS])
+    rng = np.random.default_rng([dimension_report.SEED, PAIRS_STREAM])
     result = asdict(
-        pairwise_accuracy(found[spec.ranked.name], rng=rng, replicates=dimension_report.REPLICATES)
+        pairwise_accuracy(
+            rating_tables[spec.ranked_dimension.name], rng=rng, replicates=dimension_report.REPLICATES
+        )
     )
     del result["by_set"]
     return result
 
 
-def _baseline(
-    spec: JudgingSpec, rows: Sequence[Judged], key: Mapping[str, Mapping[str, Label]]
+def _baseline_figures(
+    spec: JudgingSpec, rows: Sequence[JudgmentRow], truth: Mapping[str, Mapping[str, Label]]
 ) -> dict[str, Any] | None:
     """Return how often people are right; ``None`` for kinds whose units do not know what is right."""
     if not spec.has_truth:
         return None
-    answers = [localization.Matching.of(row.item, row.rater, spec.labels(row.answer)) for row in rows]
-    result = asdict(localization.score(answers, key, rng=bootstrap(), replicates=dimension_report.REPLICATES))
+    answers = [
+        localization.Matching.from_labels(row.item, row.rater, spec.labels(row.answer)) for row in rows
+    ]
+    result = asdict(
+        localization.score_matchings(
+            answers, truth, rng=bootstrap_rng(), replicates=dimension_report.REPLICATES
+        )
+    )
     del result["by_image"]
     return result
 
 
-def _boxes(regions: Mapping[int, selectors.Regions]) -> dict[str, Any] | None:
+def _box_figures(regions: Mapping[int, selectors.BoxesByAuthor]) -> dict[str, Any] | None:
     """Return how alike several authors' boxes on one image are; ``None`` where no image has two authors."""
     if not regions:
         return None
@@ -246,51 +263,51 @@ def _boxes(regions: Mapping[int, selectors.Regions]) -> dict[str, Any] | None:
         for image, authors in sorted(regions.items())
         for author, boxes in sorted(authors.items())
     ]
-    rng = np.random.default_rng([dimension_report.SEED, STREAM_OF_BOXES])
+    rng = np.random.default_rng([dimension_report.SEED, BOXES_STREAM])
     return asdict(box_agreement(ratings, rng=rng, replicates=dimension_report.REPLICATES))
 
 
-def _by_worker(
-    rows: Sequence[Judged],
-    people: Mapping[str, dict[str, Any]],
+def _worker_figures(
+    rows: Sequence[JudgmentRow],
+    by_rater: Mapping[str, dict[str, Any]],
     quality: Mapping[int, Mapping[str, Any]],
 ) -> dict[int, dict[str, Any]]:
     """Return the figures of everybody who works here, by row key; imported raters have no row to link to."""
     raters = {row.worker: row.rater for row in rows if row.worker is not None}
-    return {worker: {**people[rater], **quality.get(worker, {})} for worker, rater in raters.items()}
+    return {worker: {**by_rater[rater], **quality.get(worker, {})} for worker, rater in raters.items()}
 
 
-def _kept(made: JudgingReport, workers: Mapping[int, dict[str, Any]]) -> JudgingReport:
+def _save_report(new_report: JudgingReport, workers: Mapping[int, dict[str, Any]]) -> JudgingReport:
     """Write the report and its workers at once; the oldest reports beyond a number of them are forgotten.
 
     Where somebody else computed the same meanwhile, theirs stands.
     """
-    made.figures["checked_at"] = timezone.now().isoformat()
+    new_report.figures["checked_at"] = timezone.now().isoformat()
     with transaction.atomic():
-        Project.objects.select_for_update().get(pk=made.project_id)
-        newest = selectors.latest(made.project, made.kind)
-        if newest is not None and newest.data_sha256 == made.data_sha256:
-            return _checked(newest, made.figures["counted"], made.figures["standing"])
-        made.save()
+        Project.objects.select_for_update().get(pk=new_report.project_id)
+        newest = selectors.newest_report(new_report.project, new_report.kind)
+        if newest is not None and newest.data_sha256 == new_report.data_sha256:
+            return _mark_checked(newest, new_report.figures["counted"], new_report.figures["standing"])
+        new_report.save()
         WorkerQuality.objects.bulk_create(
             [
-                WorkerQuality(report=made, worker_id=worker, rank=rank, figures=workers[worker])
-                for rank, worker in enumerate(report.ranked(workers), start=1)
+                WorkerQuality(report=new_report, worker_id=worker, rank=rank, figures=workers[worker])
+                for rank, worker in enumerate(report.rank_workers(workers), start=1)
             ],
-            batch_size=AT_ONCE,
+            batch_size=INSERT_BATCH_SIZE,
         )
-        old = JudgingReport.objects.filter(project=made.project, kind=made.kind)
-        JudgingReport.objects.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_REPORTS:])).delete()
-    return made
+        reports = JudgingReport.objects.filter(project=new_report.project, kind=new_report.kind)
+        JudgingReport.objects.filter(pk__in=list(reports.values_list("pk", flat=True)[MAX_REPORTS:])).delete()
+    return new_report
 
 
-def _checked(found: JudgingReport, counted: int, standing: list[int]) -> JudgingReport:
+def _mark_checked(existing: JudgingReport, judgment_count: int, current_key: list[int]) -> JudgingReport:
     """Note on an unchanged report that it was compared with the judgments just now."""
-    found.figures |= {
+    existing.figures |= {
         "checked_at": timezone.now().isoformat(),
-        "counted": counted,
-        "standing": standing,
+        "counted": judgment_count,
+        "standing": current_key,
         "unchanged": True,
     }
-    found.save(update_fields=["figures"])
-    return found
+    existing.save(update_fields=["figures"])
+    return existing

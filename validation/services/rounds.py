@@ -13,19 +13,19 @@ from hits.domain.workers.requirements import Comparator
 from hits.models import Batch, Image, Job, Project
 from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Condition, Terms
-from validation.domain.judging.slots import Spread, spread
+from hits.services.launching.terms import LaunchTerms, PlannedRequirement
+from validation.domain.judging.slots import SlotPlan, plan_slots
 from validation.domain.qualification.outcome import PassRule
 from validation.models import QualificationRound
 from validation.selectors.rounds import qualifying_kind, training_kind
 
-IMAGES_IN_A_SET = 3  # as the paper has it; the kind's own schema checks it too
-PAIRS_OF_AN_IMAGE = 3
-PAIRS = IMAGES_IN_A_SET * PAIRS_OF_AN_IMAGE
+IMAGES_PER_SET = 3  # as the paper has it; the kind's own schema checks it too
+PAIRS_PER_IMAGE = 3
+PAIRS_PER_SUBMISSION = IMAGES_PER_SET * PAIRS_PER_IMAGE
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ExamQuestion:
     """One exam question with its choices; ``right`` counts them from 0."""
 
     text: str
@@ -42,7 +42,7 @@ class Admission:
     """How applicants get in: the pass rule, the exam's questions, and from where (no country means everywhere)."""
 
     rule: PassRule = field(default_factory=PassRule)
-    questions: Sequence[Question] = ()
+    questions: Sequence[ExamQuestion] = ()
     countries: Sequence[str] = ()
 
 
@@ -54,8 +54,8 @@ def launch_qualification_round(
     by: AbstractBaseUser | None,
     name: str = "",
     admission: Admission | None = None,
-    terms: Terms | None = None,
-    once: str = "",
+    terms: LaunchTerms | None = None,
+    idempotency_key: str = "",
 ) -> tuple[QualificationRound, Job]:
     """Launch a round for at least ``applicants`` workers, each of whom may take it once.
 
@@ -66,21 +66,25 @@ def launch_qualification_round(
     Raises:
         Refused: a set of another size, a rule that nobody could pass, an unknown country, or what a launch refuses.
     """
-    admission, terms = admission or Admission(), terms or Terms()
+    admission, terms = admission or Admission(), terms or LaunchTerms()
     rule, questions = admission.rule, admission.questions
     _check_sets(image_sets)
     _check_rule(rule, questions)
-    places = _spread(applicants, over=len(image_sets), what="image sets")
+    slot_plan = _plan_slots(applicants, variants=len(image_sets), noun="image sets")
     exam = [question.as_unit(number) for number, question in enumerate(questions, start=1)]
     units = [
         PlannedUnit(
             f"set-{n % len(image_sets) + 1}-{n // len(image_sets) + 1}", {"images": ids, "questions": exam}
         )
-        for n in range(places.hits)
+        for n in range(slot_plan.hits)
         for ids in [list(image_sets[n % len(image_sets)])]
     ]
-    unapplied = Condition(Pool.APPLIED, Comparator.DOES_NOT_EXIST)
-    access = replace(terms.access, worker_limit=1, conditions=(unapplied, *_from(admission.countries)))
+    not_applied = PlannedRequirement(Pool.APPLIED, Comparator.DOES_NOT_EXIST)
+    eligibility = replace(
+        terms.eligibility,
+        worker_limit=1,
+        requirements=(not_applied, *_country_conditions(admission.countries)),
+    )
     with transaction.atomic():
         batch, job = launch_batch(
             project=project,
@@ -88,27 +92,27 @@ def launch_qualification_round(
             name=name or f"Qualification, {applicants} places",
             units=units,
             by=by,
-            terms=replace(terms, opinions=places.each, access=access),
+            terms=replace(terms, redundancy=slot_plan.redundancy, eligibility=eligibility),
             provenance={"applicants": applicants, "image_sets": [list(ids) for ids in image_sets]},
-            once=once,
+            idempotency_key=idempotency_key,
         )
-        found, _ = QualificationRound.objects.get_or_create(
+        qualification_round, _ = QualificationRound.objects.get_or_create(
             batch=batch,
             defaults={"needed": rule.needed, "exam_needed": rule.exam_needed, "graders": rule.graders},
         )
-    return found, job
+    return qualification_round, job
 
 
 def launch_training_round(
     *,
     project: Project,
     images: Sequence[int],
-    places: int,
+    slots: int,
     by: AbstractBaseUser | None,
     name: str = "",
     countries: Sequence[str] = (),
-    terms: Terms | None = None,
-    once: str = "",
+    terms: LaunchTerms | None = None,
+    idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
     """Launch training tasks for those who passed and are not trained yet, with at least ``places`` places.
 
@@ -117,31 +121,35 @@ def launch_training_round(
     Raises:
         Refused: no image or no place, an unknown country, or what a launch refuses.
     """
-    terms = terms or Terms()
-    wanted = _spread(places, over=len(images), what="images")
+    terms = terms or LaunchTerms()
+    slot_plan = _plan_slots(slots, variants=len(images), noun="images")
     units = [
         PlannedUnit(f"image-{pk}-{n // len(images) + 1}", {"image": pk})
-        for n in range(wanted.hits)
+        for n in range(slot_plan.hits)
         for pk in [images[n % len(images)]]
     ]
-    conditions = (
-        Condition(Pool.QUALIFIED, Comparator.EXISTS),
-        Condition(Pool.TRAINED, Comparator.DOES_NOT_EXIST),
-        *_from(countries),
+    requirements = (
+        PlannedRequirement(Pool.QUALIFIED, Comparator.EXISTS),
+        PlannedRequirement(Pool.TRAINED, Comparator.DOES_NOT_EXIST),
+        *_country_conditions(countries),
     )
     return launch_batch(
         project=project,
         kind_name=training_kind(),
-        name=name or f"Training, {places} places",
+        name=name or f"Training, {slots} places",
         units=units,
         by=by,
-        terms=replace(terms, opinions=wanted.each, access=replace(terms.access, conditions=conditions)),
-        provenance={"places": places},
-        once=once,
+        terms=replace(
+            terms,
+            redundancy=slot_plan.redundancy,
+            eligibility=replace(terms.eligibility, requirements=requirements),
+        ),
+        provenance={"places": slots},
+        idempotency_key=idempotency_key,
     )
 
 
-def in_sets(images: Sequence[Image], sets: int) -> list[list[int]]:
+def group_into_sets(images: Sequence[Image], sets: int) -> list[list[int]]:
     """Return the first images as ``sets`` sets of three ids.
 
     Raises:
@@ -149,28 +157,28 @@ def in_sets(images: Sequence[Image], sets: int) -> list[list[int]]:
     """
     if sets < 1:
         raise Refused("sets: use at least one")
-    if len(images) < sets * IMAGES_IN_A_SET:
+    if len(images) < sets * IMAGES_PER_SET:
         raise Refused(
-            f"sets: {sets} sets take {sets * IMAGES_IN_A_SET} photos, and there are {len(images)}; "
+            f"sets: {sets} sets take {sets * IMAGES_PER_SET} photos, and there are {len(images)}; "
             "add photos or take fewer sets"
         )
-    ids = [image.pk for image in images[: sets * IMAGES_IN_A_SET]]
-    return [ids[n : n + IMAGES_IN_A_SET] for n in range(0, len(ids), IMAGES_IN_A_SET)]
+    ids = [image.pk for image in images[: sets * IMAGES_PER_SET]]
+    return [ids[n : n + IMAGES_PER_SET] for n in range(0, len(ids), IMAGES_PER_SET)]
 
 
 def _check_sets(image_sets: Sequence[Sequence[int]]) -> None:
     if not image_sets:
         raise Refused("image sets: choose at least one set of three photos")
     for number, ids in enumerate(image_sets, start=1):
-        if len(set(ids)) != IMAGES_IN_A_SET:
+        if len(set(ids)) != IMAGES_PER_SET:
             raise Refused(
-                f"image set {number}: give {IMAGES_IN_A_SET} different photos; it has {len(set(ids))}"
+                f"image set {number}: give {IMAGES_PER_SET} different photos; it has {len(set(ids))}"
             )
 
 
-def _check_rule(rule: PassRule, questions: Sequence[Question]) -> None:
-    if not 1 <= rule.needed <= PAIRS:
-        raise Refused(f"needed: ask for 1 to {PAIRS} reasonable pairs")
+def _check_rule(rule: PassRule, questions: Sequence[ExamQuestion]) -> None:
+    if not 1 <= rule.needed <= PAIRS_PER_SUBMISSION:
+        raise Refused(f"needed: ask for 1 to {PAIRS_PER_SUBMISSION} reasonable pairs")
     if not 0 <= rule.exam_needed <= len(questions):
         raise Refused(
             f"exam needed: there are {len(questions)} questions, so ask for 0 to {len(questions)} right answers"
@@ -179,27 +187,27 @@ def _check_rule(rule: PassRule, questions: Sequence[Question]) -> None:
         raise Refused("graders: one or two people grade each pair")
 
 
-def _from(countries: Sequence[str]) -> tuple[Condition, ...]:
+def _country_conditions(countries: Sequence[str]) -> tuple[PlannedRequirement, ...]:
     unknown = [code for code in countries if code not in COUNTRIES]
     if unknown:
         raise Refused(f"countries: {unknown[0]} is no ISO 3166-1 code; write them as US, CA")
-    return (Condition(None, Comparator.IN, tuple(countries)),) if countries else ()
+    return (PlannedRequirement(None, Comparator.IN, tuple(countries)),) if countries else ()
 
 
-def _spread(places: int, *, over: int, what: str) -> Spread:
-    if over < 1:
-        raise Refused(f"{what}: choose at least one")
-    if places < 1:
+def _plan_slots(slots: int, *, variants: int, noun: str) -> SlotPlan:
+    if variants < 1:
+        raise Refused(f"{noun}: choose at least one")
+    if slots < 1:
         raise Refused("places: use at least one")
-    if over > places:
-        raise Refused(f"{what}: there are {over} for {places} places; take fewer, or more places")
-    return spread(places, over=over)
+    if variants > slots:
+        raise Refused(f"{noun}: there are {variants} for {slots} places; take fewer, or more places")
+    return plan_slots(slots, variants=variants)
 
 
-def planned(*, places: int, over: int, what: str = "image sets") -> Spread:
+def plan_round_slots(*, slots: int, variants: int, noun: str = "image sets") -> SlotPlan:
     """Return how a round's places would be spread, for an estimate.
 
     Raises:
         Refused: as the launch would.
     """
-    return _spread(places, over=over, what=what)
+    return _plan_slots(slots, variants=variants, noun=noun)

@@ -9,14 +9,14 @@ from django.db import transaction
 from hits.domain.states import AssignmentStatus, TrainingOutcome, Verdict, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.models import Assignment, Feedback
-from hits.observing.remarks import MAX_REMARK, RemarkError, clean
+from hits.observing.remarks import MAX_REMARK_LENGTH, RemarkError, clean_text
 from hits.services.errors import Conflict, Refused
 from hits.services.reviewing import feedback, review
-from hits.services.workers.qualifications import decide_about
-from validation.domain.qualification.worker_status import Standing
-from validation.selectors.worker_status import standing_of
+from hits.services.workers.qualifications import decide_on_worker
+from validation.domain.qualification.worker_status import WorkerStatus
+from validation.selectors.worker_status import current_status
 from validation.services import notices
-from validation.services.worker_status import change_standing
+from validation.services.worker_status import change_worker_status
 
 MAX_SUMMARY = 1000  # as much as the marketplace carries beside an approval
 READY = "A trainer says that you are ready for this project's tasks."
@@ -24,7 +24,7 @@ SEE_REMARKS = "Your trainer left remarks on what you wrote; your next training t
 
 
 @transaction.atomic
-def answer(
+def give_feedback(
     *,
     assignment: Assignment,
     outcome: TrainingOutcome,
@@ -50,20 +50,20 @@ def answer(
     if len(summary) > MAX_SUMMARY:
         raise Refused(f"summary: has {len(summary)} characters; use {MAX_SUMMARY} or fewer")
     if earlier is not None:
-        return _same(earlier, outcome, summary, remarks, by)
-    if outcome is TrainingOutcome.AGAIN and not summary and not remarks:
+        return _matching_feedback(earlier, outcome, summary, remarks, by)
+    if outcome is TrainingOutcome.RETRY and not summary and not remarks:
         raise Refused("summary: say what to do differently, here or in a remark; the worker reads it")
-    written = feedback.write(
+    written = feedback.write_feedback(
         submission=submission, outcome=outcome, summary=summary, remarks=list(remarks), by=by
     )
     _approve(assignment, summary or (SEE_REMARKS if remarks else READY), by)
-    notices.plan_answer(assignment=assignment, feedback=written)
+    notices.plan_feedback_notice(assignment=assignment, feedback=written)
     if outcome is TrainingOutcome.COMPLETE:
-        _trust(assignment, summary or READY, by)
+        _grant_trained(assignment, summary or READY, by)
     return written
 
 
-def _same(
+def _matching_feedback(
     earlier: Feedback,
     outcome: TrainingOutcome,
     summary: str,
@@ -71,32 +71,36 @@ def _same(
     by: AbstractBaseUser,
 ) -> Feedback:
     try:
-        told = [row | {"text": clean(row["text"], maximum=MAX_REMARK, path="text")} for row in remarks]
-        mine = (outcome.value, clean(summary, maximum=MAX_SUMMARY, path="summary"), told, by.pk)
+        cleaned = [
+            row | {"text": clean_text(row["text"], maximum=MAX_REMARK_LENGTH, path="text")} for row in remarks
+        ]
+        new_values = (outcome.value, clean_text(summary, maximum=MAX_SUMMARY, path="summary"), cleaned, by.pk)
     except RemarkError as error:
         raise Refused(str(error)) from error
-    if (earlier.outcome, earlier.summary, earlier.remarks, earlier.written_by_id) == mine:
+    if (earlier.outcome, earlier.summary, earlier.remarks, earlier.written_by_id) == new_values:
         return earlier
     raise Conflict("This attempt was answered just now; what you wrote here was not stored.")
 
 
-def _approve(assignment: Assignment, words: str, by: AbstractBaseUser) -> None:
+def _approve(assignment: Assignment, feedback: str, by: AbstractBaseUser) -> None:
     """Plan the payment, unless the marketplace's clock or somebody on the review desk came first."""
     assignment.refresh_from_db(fields=["status"])
     if assignment.status == AssignmentStatus.SUBMITTED and not assignment.decisions.exists():
-        review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=by, feedback=words)
+        review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=by, feedback=feedback)
 
 
-def _trust(assignment: Assignment, reason: str, by: AbstractBaseUser) -> None:
+def _grant_trained(assignment: Assignment, reason: str, by: AbstractBaseUser) -> None:
     project, worker = assignment.hit.unit.batch.project, assignment.worker
-    place = standing_of(worker, project)
-    if place.is_shut:
+    current = current_status(worker, project)
+    if current.is_excluded:
         raise Refused(
-            f"{worker} is {place.standing.value} and gets no tasks, so “Ready” would mean nothing. "
+            f"{worker} is {current.status.value} and gets no tasks, so “Ready” would mean nothing. "
             "Choose “Try once more”, or reinstate the worker first."
         )
-    decide_about(
+    decide_on_worker(
         project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.TRAINED, reason=reason, by=by
     )
-    if place.standing not in {Standing.TRAINED, Standing.ACTIVE}:
-        change_standing(project=project, worker=worker, standing=Standing.TRAINED, reason=reason, by=by)
+    if current.status not in {WorkerStatus.TRAINED, WorkerStatus.ACTIVE}:
+        change_worker_status(
+            project=project, worker=worker, status=WorkerStatus.TRAINED, reason=reason, by=by
+        )

@@ -12,15 +12,15 @@ from hits.kind import HitKind
 from hits.models import Batch, Job, Project, Record, Worker
 from hits.selectors import records as collected
 from hits.services.errors import Refused
-from hits.services.launching.launch import PlannedUnit, launch_batch, launched_already
-from hits.services.launching.terms import Terms
-from hits.services.launching.unit_files import Found, kinds_from_units, read_units
-from validation.domain.judging.judgment_rows import FileError, checked_id
-from validation.domain.judging.quality_check_types import Rates
+from hits.services.launching.launch import PlannedUnit, find_launch, launch_batch
+from hits.services.launching.terms import LaunchTerms
+from hits.services.launching.unit_files import ParsedUnits, kinds_launched_from_files, read_units
+from validation.domain.judging.judgment_rows import JudgmentFileError, validate_id
+from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import RecordToJudge
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.registry import spec_of
-from validation.services.judging import AT_ONCE, RoundPlan, launch_units
+from validation.services.judging import QUERY_CHUNK_SIZE, RoundPlan, launch_units
 
 
 def kind_from_units(name: str) -> HitKind:
@@ -29,16 +29,16 @@ def kind_from_units(name: str) -> HitKind:
     Raises:
         Refused: there is no such kind, or it says that it is not; the message names those that are.
     """
-    for kind in kinds_from_units():
+    for kind in kinds_launched_from_files():
         if kind.name == name:
             return kind
-    known = ", ".join(sorted(kind.name for kind in kinds_from_units()))
-    is_kind = name in registry.names()
+    known = ", ".join(sorted(kind.name for kind in kinds_launched_from_files()))
+    is_kind = name in registry.kind_names()
     why = "is launched from its own page or command" if is_kind else "there is no such kind"
     raise Refused(f"kind {name}: {why}; from a file of units: {known}")
 
 
-def read_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str) -> Found:
+def read_unit_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str) -> ParsedUnits:
     """Return the units of a file by their keys in a batch.
 
     Raises:
@@ -47,59 +47,61 @@ def read_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str) -> 
     if kind.purpose is not Purpose.JUDGING:
         return read_units(project=project, kind=kind, file=file, name=name)
     spec = spec_of(kind.name)
-    check = partial(_wrong_items, project, spec)
+    check = partial(_find_wrong_items, project, spec)
     return read_units(project=project, kind=kind, file=file, name=name, key=spec.key, check=check)
 
 
-def _wrong_items(project: Project, spec: JudgingSpec, units: Found) -> Iterator[tuple[int, str]]:
+def _find_wrong_items(project: Project, spec: JudgingSpec, units: ParsedUnits) -> Iterator[tuple[int, str]]:
     """Yield position and fault of units whose item no page could name, or that show something else than their record.
 
     What is said of an item counts for the record of that id, so a unit about a record has to be the record's own.
     """
-    is_of_records = spec.material is Material.RECORDS
-    rows = _records(project, [spec.item(unit) for _, unit in units]) if is_of_records else {}
-    approved = _approved(project, spec, list(rows))
-    images = collected.images_of(rows.values())
+    uses_records = spec.material is Material.RECORDS
+    rows = _records(project, [spec.item(unit) for _, unit in units]) if uses_records else {}
+    approved = _approved_ids(project, spec, list(rows))
+    images = collected.image_ids_by_record(rows.values())
     for position, (_, unit) in enumerate(units):
         item = spec.item(unit)
         try:
-            checked_id(item, spec.item_field)
-        except FileError as error:
+            validate_id(item, spec.item_field)
+        except JudgmentFileError as error:
             yield position, str(error)
             continue
         row = rows.get(item)
         if row is not None and item not in approved:
             yield position, f"{spec.item_field}: record {item} is not approved; leave this line out"
-        elif row is not None and unit != _unit_of(spec, row, images[row.pk]):
-            way = "launch it from Judging, or give it an id of its own"
-            yield position, f"{spec.item_field}: the unit differs from record {item}; {way}"
+        elif row is not None and unit != _record_unit(spec, row, images[row.pk]):
+            advice = "launch it from Judging, or give it an id of its own"
+            yield position, f"{spec.item_field}: the unit differs from record {item}; {advice}"
 
 
-def _approved(project: Project, spec: JudgingSpec, ids: Sequence[str]) -> set[str]:
-    found: set[str] = set()
-    for start in range(0, len(ids), AT_ONCE):
-        rows = collected.accepted(project, str(spec.record_type)).filter(
-            instance_id__in=ids[start : start + AT_ONCE]
+def _approved_ids(project: Project, spec: JudgingSpec, ids: Sequence[str]) -> set[str]:
+    approved: set[str] = set()
+    for start in range(0, len(ids), QUERY_CHUNK_SIZE):
+        rows = collected.approved_records(project, str(spec.record_type)).filter(
+            instance_id__in=ids[start : start + QUERY_CHUNK_SIZE]
         )
-        found.update(rows.values_list("instance_id", flat=True))
-    return found
+        approved.update(rows.values_list("instance_id", flat=True))
+    return approved
 
 
-def _unit_of(spec: JudgingSpec, row: Record, images: Sequence[int]) -> dict[str, Any]:
-    return spec.kind.parse_unit(spec.unit(RecordToJudge(row.instance_id, row.index, images, row.fields)))
+def _record_unit(spec: JudgingSpec, row: Record, images: Sequence[int]) -> dict[str, Any]:
+    return spec.kind.parse_unit(
+        spec.build_unit(RecordToJudge(row.instance_id, row.index, images, row.fields))
+    )
 
 
 def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
     *,
     project: Project,
     kind: HitKind,
-    units: Found,
+    units: ParsedUnits,
     by: AbstractBaseUser | None,
     name: str = "",
-    terms: Terms | None = None,
-    rates: Rates | None = None,
+    terms: LaunchTerms | None = None,
+    rates: CheckRates | None = None,
     source: Mapping[str, Any] | None = None,
-    once: str = "",
+    idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
     """Launch the units that ``read_file`` returned; all of them or none.
 
@@ -110,26 +112,26 @@ def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
         Refused: the kind is not launched from units, or what controls and the launch refuse.
     """
     kind_from_units(kind.name)
-    terms, rates = terms or Terms(), rates or Rates()
-    known = launched_already(project=project, once=once)
-    if known is not None:
-        return known
-    facts = {"unit_file": {**(source or {}), "units": len(units)}}
-    judged = kind.purpose is Purpose.JUDGING
-    if rates != Rates() and (not judged or spec_of(kind.name).has_truth):
-        why = "knows each unit's answer" if judged else "is not judged"
+    terms, rates = terms or LaunchTerms(), rates or CheckRates()
+    existing = find_launch(project=project, idempotency_key=idempotency_key)
+    if existing is not None:
+        return existing
+    provenance = {"unit_file": {**(source or {}), "units": len(units)}}
+    is_judging = kind.purpose is Purpose.JUDGING
+    if rates != CheckRates() and (not is_judging or spec_of(kind.name).has_truth):
+        why = "knows each unit's answer" if is_judging else "is not judged"
         raise Refused(f"controls: kind {kind.name} {why}, so that none can be mixed in; use 0")
-    if judged:
+    if is_judging:
         return launch_units(
             project=project,
             kind=kind.name,
-            units=_judged(project, kind, units),
+            units=_planned_units(project, kind, units),
             plan=RoundPlan(rates=rates),
             name=name or f"{kind.title}: {len(units)} from a file",
             by=by,
             terms=terms,
-            provenance=facts,
-            once=once,
+            provenance=provenance,
+            idempotency_key=idempotency_key,
         )
     return launch_batch(
         project=project,
@@ -138,30 +140,32 @@ def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
         units=[PlannedUnit(key, unit) for key, unit in units],
         by=by,
         terms=terms,
-        provenance=facts,
-        once=once,
+        provenance=provenance,
+        idempotency_key=idempotency_key,
     )
 
 
-def _judged(project: Project, kind: HitKind, units: Found) -> list[PlannedUnit]:
+def _planned_units(project: Project, kind: HitKind, units: ParsedUnits) -> list[PlannedUnit]:
     """Return the units with whom they are kept from: the authors of the records that they show."""
     spec = spec_of(kind.name)
     shown = [spec.shown_records(unit) for _, unit in units]
-    authors = _authors(project, sorted({key for keys in shown for key in keys}))
+    authors = _authors_by_record(project, sorted({key for keys in shown for key in keys}))
     return [
-        PlannedUnit(key, unit, [authors[one] for one in dict.fromkeys(keys) if one in authors])
+        PlannedUnit(
+            key, unit, [authors[record_id] for record_id in dict.fromkeys(keys) if record_id in authors]
+        )
         for (key, unit), keys in zip(units, shown, strict=True)
     ]
 
 
-def _authors(project: Project, ids: Sequence[str]) -> dict[str, Worker]:
+def _authors_by_record(project: Project, ids: Sequence[str]) -> dict[str, Worker]:
     """Return who wrote each record of the project that these ids name; of others nobody is known."""
-    authors = {key: collected.author_of(row) for key, row in _records(project, ids).items()}
+    authors = {key: collected.record_author(row) for key, row in _records(project, ids).items()}
     return {key: author for key, author in authors.items() if author is not None}
 
 
 def _records(project: Project, ids: Sequence[str]) -> dict[str, Record]:
-    found: dict[str, Record] = {}
-    for start in range(0, len(ids), AT_ONCE):
-        found |= collected.by_instance_ids(project, ids[start : start + AT_ONCE])
-    return found
+    records: dict[str, Record] = {}
+    for start in range(0, len(ids), QUERY_CHUNK_SIZE):
+        records |= collected.records_by_instance_id(project, ids[start : start + QUERY_CHUNK_SIZE])
+    return records

@@ -2,13 +2,13 @@
 
 from django import template
 
-from validation.domain.reports import plots
+from hits.charts import scale
 
 register = template.Library()
 
 
 @register.filter
-def grouped(count: int | None) -> str:
+def thousands(count: int | None) -> str:
     """Return ``363,000`` for 363000; a dash where there is no number."""
     return "–" if count is None else f"{count:,}"
 
@@ -16,4 +16,4 @@ def grouped(count: int | None) -> str:
 @register.filter
 def decimals(number: float | None, places: int) -> str:
     """Return ``−0.12`` for -0.1234 and 2 places, with a real minus sign; a dash where there is no number."""
-    return "–" if number is None else plots.decimals(number, places)
+    return "–" if number is None else scale.decimals(number, places)

@@ -7,43 +7,45 @@ from django import forms
 
 from hits.forms import PageForm
 from hits.forms.parts import SumField
-from validation.domain.reports.decisions import MOST_JUDGES, Method, Rule, RuleError
+from validation.domain.reports.decisions import MAX_REDUNDANCY, DecisionRule, Method, RuleError
 from validation.models import JudgingRound
 from validation.registry import spec_of
-from validation.selectors.decisions import USUAL_K
+from validation.selectors.decisions import DEFAULT_K
 
-METHODS = {
+METHOD_LABELS = {
     Method.MAJORITY: "Majority",
     Method.K_OF_N: "k of n",
     Method.WEIGHTED: "Weighted by reliability",
 }
-SHORT = {Method.MAJORITY: "Majority", Method.K_OF_N: "k of n", Method.WEIGHTED: "Weighted"}
+SHORT_METHOD_LABELS = {Method.MAJORITY: "Majority", Method.K_OF_N: "k of n", Method.WEIGHTED: "Weighted"}
 
 
-def rule_words(rule: Rule) -> str:
+def describe_rule(rule: DecisionRule) -> str:
     """Return a rule in few words, such as "2 of 3" or "weighted at 0.9"."""
     if rule.method is Method.WEIGHTED:
         return f"weighted at {rule.threshold:g}"
     if rule.method is Method.K_OF_N:
         return f"{rule.k} of {rule.of}" if rule.of else f"at least {rule.k}"
-    return SHORT[rule.method].lower()
+    return SHORT_METHOD_LABELS[rule.method].lower()
 
 
-def label_words(kind: str, dimension: str) -> dict[str, str]:
+def label_titles(kind: str, dimension: str) -> dict[str, str]:
     """Return a dimension's labels with their words, the best first."""
-    asked = spec_of(kind).dimension(dimension)
-    return {str(label): asked.label_words(label) for label in asked.best_first}
+    spec_dimension = spec_of(kind).dimension(dimension)
+    return {str(label): spec_dimension.label_text(label) for label in spec_dimension.best_first}
 
 
 class RuleForm(PageForm):
     """One dimension's rule."""
 
-    method = forms.ChoiceField(label="Decided by", choices=[(m.value, words) for m, words in METHODS.items()])
+    method = forms.ChoiceField(
+        label="Decided by", choices=[(m.value, words) for m, words in METHOD_LABELS.items()]
+    )
     positive = forms.MultipleChoiceField(label="Speaks for an item")
-    k = forms.IntegerField(min_value=1, max_value=MOST_JUDGES, label="k", help_text="Positive judgments.")
+    k = forms.IntegerField(min_value=1, max_value=MAX_REDUNDANCY, label="k", help_text="Positive judgments.")
     of = forms.IntegerField(
         min_value=1,
-        max_value=MOST_JUDGES,
+        max_value=MAX_REDUNDANCY,
         required=False,
         label="of n",
         help_text="Judges; empty: those so far.",
@@ -56,17 +58,17 @@ class RuleForm(PageForm):
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     at_least = forms.IntegerField(
-        min_value=1, max_value=MOST_JUDGES, label="Not before", help_text="Judges an item needs."
+        min_value=1, max_value=MAX_REDUNDANCY, label="Not before", help_text="Judges an item needs."
     )
 
-    def __init__(self, kind: str, dimension: str, rule: Rule, data: Any = None) -> None:
+    def __init__(self, kind: str, dimension: str, rule: DecisionRule, data: Any = None) -> None:
         super().__init__(
             data,
             prefix=dimension,
             initial={
                 "method": rule.method.value,
                 "positive": [str(word) for word in rule.positive],
-                "k": rule.k or USUAL_K,
+                "k": rule.k or DEFAULT_K,
                 "of": rule.of,
                 "threshold": rule.threshold,
                 "at_least": rule.at_least,
@@ -74,19 +76,19 @@ class RuleForm(PageForm):
         )
         self.dimension = dimension
         self.title = spec_of(kind).title_of(dimension)
-        self.words = label_words(kind, dimension)
-        self.fields["positive"].choices = list(self.words.items())  # type: ignore[attr-defined]
-        self.rule: Rule | None = None
+        self.titles = label_titles(kind, dimension)
+        self.fields["positive"].choices = list(self.titles.items())  # type: ignore[attr-defined]
+        self.rule: DecisionRule | None = None
 
     def clean(self) -> dict[str, Any]:
         """Make the rule; what contradicts itself is told at its field."""
         cleaned: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
-                self.rule = Rule(
+                self.rule = DecisionRule(
                     dimension=self.dimension,
                     method=Method(cleaned["method"]),
-                    positive=tuple(word for word in self.words if word in cleaned["positive"]),
+                    positive=tuple(word for word in self.titles if word in cleaned["positive"]),
                     k=cleaned["k"],
                     of=cleaned["of"],
                     threshold=cleaned["threshold"],
@@ -97,13 +99,13 @@ class RuleForm(PageForm):
         return cleaned
 
     @property
-    def ticked(self) -> list[tuple[str, str, bool]]:
+    def positive_options(self) -> list[tuple[str, str, bool]]:
         """The labels with their words, and whether each speaks for an item."""
         chosen = set(self["positive"].value() or ())
-        return [(label, words, label in chosen) for label, words in self.words.items()]
+        return [(label, words, label in chosen) for label, words in self.titles.items()]
 
 
-def rule_forms(kind: str, rules: Mapping[str, Rule], data: Any = None) -> list[RuleForm]:
+def rule_forms(kind: str, rules: Mapping[str, DecisionRule], data: Any = None) -> list[RuleForm]:
     """Return the forms of a kind's dimensions."""
     return [RuleForm(kind, name, rule, data) for name, rule in rules.items()]
 
@@ -111,16 +113,16 @@ def rule_forms(kind: str, rules: Mapping[str, Rule], data: Any = None) -> list[R
 class LimitsForm(PageForm):
     """Up to how many judges an undecided item is asked about, and for how much in all."""
 
-    most_judges = forms.IntegerField(
+    max_redundancy = forms.IntegerField(
         min_value=0,
-        max_value=MOST_JUDGES,
+        max_value=MAX_REDUNDANCY,
         label="Up to judges",
         help_text="Each item, in all. 0: nobody is asked again.",
     )
     ask_budget = SumField(label="For at most", help_text="US dollars, all further judgments of this round.")
 
     @classmethod
-    def of_round(cls, first: JudgingRound, data: Any = None) -> "LimitsForm":
+    def for_round(cls, first: JudgingRound, data: Any = None) -> "LimitsForm":
         """Return the form with a round's limits."""
-        most = first.most_judges or first.batch.opinions + 2
-        return cls(data, initial={"most_judges": most, "ask_budget": first.ask_budget_cents})
+        most = first.max_redundancy or first.batch.redundancy + 2
+        return cls(data, initial={"max_redundancy": most, "ask_budget": first.ask_budget_cents})

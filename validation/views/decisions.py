@@ -12,44 +12,45 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from hits.domain.files.csv_download import csv_lines, words
+from hits.charts.chart import Chart
+from hits.charts.strips import stacked_strip
+from hits.domain.files.csv_download import csv_lines, escape_formula
 from hits.domain.money.costs import cost_table
 from hits.domain.states import OPEN_JOB_STATES, JobState
-from hits.forms import launch_key, typed_cost
+from hits.forms import read_idempotency_key, typed_cost_cents
 from hits.models import Batch, Job, Project
 from hits.services.errors import Conflict, Refused
-from hits.services.launching.launch import launched_before
+from hits.services.launching.launch import find_launched_batch
 from hits.views.access import project_page
-from hits.views.balance import balance, forget_balance
+from hits.views.balance import account_balance, forget_balance
 from hits.views.costs import cost_context, refusal_context
-from hits.views.who import person
-from validation.domain.judging.ratings import Judged
-from validation.domain.reports import plots
-from validation.domain.reports.decisions import Method, Rule
+from hits.views.who import signed_in_user
+from validation.domain.judging.ratings import JudgmentRow
+from validation.domain.reports.decisions import DecisionRule, Method
 from validation.models import DecisionRun, ItemDecision, JudgingRound
-from validation.registry import decided, spec_of
+from validation.registry import decidable_kinds, spec_of
 from validation.selectors import ask_more as asking
 from validation.selectors import decisions as selectors
-from validation.selectors.ratings import judged
-from validation.selectors.report import Shown, counted, first_judged, shown_items
+from validation.selectors.ratings import read_judgments
+from validation.selectors.report import ShownItem, count_judgments, first_judged_kind, shown_items
 from validation.services import decisions as services
-from validation.services.ask_more import Ask, ask_one_more, plan_ask, set_limits
+from validation.services.ask_more import FollowUpPlan, launch_follow_up, plan_follow_up, set_follow_up_limits
 from validation.views.decision_form import (
-    SHORT,
+    SHORT_METHOD_LABELS,
     LimitsForm,
     RuleForm,
-    label_words,
+    describe_rule,
+    label_titles,
     rule_forms,
-    rule_words,
 )
 
 PER_PAGE = 20
-COLUMNS = ("item", "dimension", "outcome", "judges", "support")
-PreviewLine = tuple[str, selectors.Counts, list[dict[str, str]]]
+CSV_COLUMNS = ("item", "dimension", "outcome", "judges", "support")
+PreviewRow = tuple[str, selectors.OutcomeCounts, Chart | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UndecidedPart:
     """One undecided rating of an item: what is asked, whom about, and the votes as (words, count)."""
 
     title: str
@@ -59,13 +60,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemRow:
+class UndecidedRow:
     """One undecided item with its picture."""
 
     key: str
-    shown: Shown | None
-    judges: int
-    parts: list[Part] = field(default_factory=list)
+    shown: ShownItem | None
+    judge_count: int
+    parts: list[UndecidedPart] = field(default_factory=list)
 
     @property
     def pair(self) -> str:
@@ -78,46 +79,48 @@ class ItemRow:
 @project_page()
 def decisions(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the rules, what each method would decide, what was decided, and what is undecided."""
-    kind = _kind(request.POST.get("kind") or request.GET.get("kind") or first_judged(project, decided()))
-    judgments = counted(project, kind)
+    kind = _check_kind(
+        request.POST.get("kind") or request.GET.get("kind") or first_judged_kind(project, decidable_kinds())
+    )
+    judgments = count_judgments(project, kind)
     large = services.is_large(judgments)
-    jobs, run = _jobs(project, kind), selectors.newest_run(project, kind)
-    rules = _rules_at_hand(project, kind, jobs["preview_job"] if large else None, run)
+    jobs, run = _job_context(project, kind), selectors.newest_run(project, kind)
+    rules = _form_rules(project, kind, jobs["preview_job"] if large else None, run)
     forms = rule_forms(kind, rules, request.POST or None)
     status, preview = 200, None
     if request.method == "POST":
         if not all([form.is_valid() for form in forms]):  # noqa: C419 - each says what is wrong with it
             status = 400
         else:
-            chosen = {form.dimension: form.rule for form in forms if form.rule is not None}
-            reply = _act(request, project, kind, chosen, large=large)
+            rules_to_apply = {form.dimension: form.rule for form in forms if form.rule is not None}
+            reply = _apply_step(request, project, kind, rules_to_apply, large=large)
             if isinstance(reply, HttpResponse):
                 return reply
             preview = reply
-    page = _page(request, run)
+    page = _undecided_page(request, run)
     context: dict[str, Any] = {
         "project": project,
         "section": "judging",
         "kind": kind,
         "spec": spec_of(kind),
-        "kinds": [(name, spec_of(name).title) for name in decided()],
+        "kinds": [(name, spec_of(name).title) for name in decidable_kinds()],
         "forms": forms,
-        "wrong": [(form, error) for form in forms for error in _errors(form)],
+        "errors": [(form, error) for form in forms for error in _list_errors(form)],
         "judgments": judgments,
         "large": large,
         "run": run,
-        "outcomes": _outcomes(run),
-        "runs": [(row, _outcomes(row)) for row in selectors.runs(project, kind)],
+        "outcomes": _outcome_rows(run),
+        "runs": [(row, _outcome_rows(row)) for row in selectors.newest_runs(project, kind)],
         "page": page,
         "query": f"kind={kind}&",
-        "rows": _rows(project, kind, run, list(page)) if run else [],
-        "rounds": asking.asking_rounds(asking.rounds_of(project, kind)[:PER_PAGE]),
-        "short": {method.value: name for method, name in SHORT.items()},
+        "rows": _undecided_rows(project, kind, run, list(page)) if run else [],
+        "rounds": asking.round_progress(asking.list_first_rounds(project, kind)[:PER_PAGE]),
+        "short": {method.value: name for method, name in SHORT_METHOD_LABELS.items()},
     }
     context |= jobs
     if preview is None:
-        preview = _preview_at_hand(project, kind, rules, jobs["preview_job"], large=large)
-    context |= {"preview": preview, "table": _table(kind, preview)}
+        preview = _load_preview(project, kind, rules, jobs["preview_job"], large=large)
+    context |= {"preview": preview, "table": _preview_table(kind, preview)}
     return render(request, "validation/decisions/decisions.html", context, status=status)
 
 
@@ -126,14 +129,14 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
 def decision_file(request: HttpRequest, project: Project, run_id: int) -> StreamingHttpResponse:
     """Hand out one run's decisions as CSV. Nobody's name or number is in it."""
     run = get_object_or_404(DecisionRun, pk=run_id, project=project)
-    lines = csv_lines(
-        COLUMNS,
+    csv_rows = csv_lines(
+        CSV_COLUMNS,
         (
-            (words(item), name, outcome, judges, "" if support is None else f"{support:.6g}")
-            for item, name, outcome, judges, support in selectors.decision_lines(run)
+            (escape_formula(item), name, outcome, judges, "" if support is None else f"{support:.6g}")
+            for item, name, outcome, judges, support in selectors.decision_rows(run)
         ),
     )
-    reply = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    reply = StreamingHttpResponse(csv_rows, content_type="text/csv; charset=utf-8")
     reply["Content-Disposition"] = f'attachment; filename="decisions-{run.pk}-{run.kind}.csv"'
     return reply
 
@@ -144,78 +147,80 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
     """Set up to how many judges, and launch the batch that asks one more about each undecided item."""
     rows = JudgingRound.objects.select_related("batch__project", "batch__instructions")
     first = get_object_or_404(rows, pk=round_id, batch__project=project, follows=None)
-    if first.batch.kind not in decided():
+    if first.batch.kind not in decidable_kinds():
         raise Http404("There is no such page.")
-    known = launched_before(project=project, once=launch_key(request.POST))
-    if known is not None:  # sent twice, as by a double click: launched once, and both are told so
-        _tell_launched(request, known)
-        return redirect(_address(project, first.batch.kind))
+    earlier_batch = find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
+    if earlier_batch is not None:  # sent twice, as by a double click: launched once, and both are told so
+        _report_launched(request, earlier_batch)
+        return redirect(_decisions_url(project, first.batch.kind))
     step = request.POST.get("step")
-    form = LimitsForm.of_round(first, request.POST if step == "limits" else None)
+    form = LimitsForm.for_round(first, request.POST if step == "limits" else None)
     context: dict[str, Any] = {}
     status = 200
     if step == "limits":
-        if _limits_set(request, first, form):
+        if _save_limits(request, first, form):
             return redirect("ask-more", project.slug, first.pk)
         status = 400
-    asked, why = _asked(first)
+    plan, reason = _plan_follow_up(first)
     if step == "launch":
-        refused = _ask(request, asked, why)
+        refused = _launch_follow_up(request, plan, reason)
         if refused is None:
-            return redirect(_address(project, first.batch.kind))
+            return redirect(_decisions_url(project, first.batch.kind))
         context, status = refusal_context(request.POST, refused), 400
     context |= {
         "project": project,
         "section": "judging",
         "first": first,
         "form": form,
-        "asked": asked,
-        "why": why,
+        "plan": plan,
+        "reason": reason,
         "rules": [
-            (spec_of(first.batch.kind).title_of(rule.dimension), rule_words(rule))
-            for rule in selectors.read_rules(first.batch.kind, first.rules).values()
+            (spec_of(first.batch.kind).title_of(rule.dimension), describe_rule(rule))
+            for rule in selectors.parse_rules(first.batch.kind, first.rules).values()
         ],
-        "row": asking.asking_rounds([first])[0],
+        "row": asking.round_progress([first])[0],
     }
-    if asked is not None and asked.cost is not None:
-        context = _costs(project, first, asked) | context
+    if plan is not None and plan.cost is not None:
+        context = _cost_context(project, first, plan) | context
     return render(request, "validation/decisions/decisions_ask.html", context, status=status)
 
 
-def _kind(name: str) -> str:
-    if name not in decided():
+def _check_kind(name: str) -> str:
+    if name not in decidable_kinds():
         raise Http404("There is no such page.")
     return name
 
 
-def _address(project: Project, kind: str) -> str:
+def _decisions_url(project: Project, kind: str) -> str:
     return f"{reverse('decisions', args=[project.slug])}?kind={kind}"
 
 
-def _act(
-    request: HttpRequest, project: Project, kind: str, rules: dict[str, Rule], *, large: bool
+def _apply_step(
+    request: HttpRequest, project: Project, kind: str, rules: dict[str, DecisionRule], *, large: bool
 ) -> HttpResponse | dict[str, dict[str, Any]] | None:
     """Decide, or return what each method would decide; a worker process does either with many judgments."""
     preview = request.POST.get("step") != "decide"
     try:
         if large:
             services.request_decisions(
-                project=project, kind=kind, rules=rules, by=person(request), preview=preview
+                project=project, kind=kind, rules=rules, by=signed_in_user(request), preview=preview
             )
         elif preview:
-            return selectors.count_by_method(selectors.material(project, kind).tables, rules)
+            return selectors.count_outcomes_by_method(selectors.judgment_tables(project, kind).tables, rules)
         else:
-            made = services.decide_items(project=project, kind=kind, rules=rules, by=person(request))
-            said = "Decided." if made.is_new else "Nothing changed since these rules decided."
-            messages.success(request, said)
+            result = services.decide_items(
+                project=project, kind=kind, rules=rules, by=signed_in_user(request)
+            )
+            message = "Decided." if result.is_new else "Nothing changed since these rules decided."
+            messages.success(request, message)
     except Conflict:
         messages.info(request, "That is under way already.")
     except Refused as error:
         messages.error(request, f"Not decided: {str(error).rstrip('.')}.")
-    return redirect(_address(project, kind))
+    return redirect(_decisions_url(project, kind))
 
 
-def _errors(form: RuleForm) -> list[tuple[str, str, str]]:
+def _list_errors(form: RuleForm) -> list[tuple[str, str, str]]:
     """Return what is wrong with a dimension's rule: field id, label, sentence."""
     found = [("", "", str(error)) for error in form.non_field_errors()]
     for bound in form:
@@ -225,7 +230,7 @@ def _errors(form: RuleForm) -> list[tuple[str, str, str]]:
     return found
 
 
-def _jobs(project: Project, kind: str) -> dict[str, Any]:
+def _job_context(project: Project, kind: str) -> dict[str, Any]:
     newest = selectors.newest_job(project, kind)
     return {
         "job": newest if newest and newest.state in OPEN_JOB_STATES else None,
@@ -234,147 +239,160 @@ def _jobs(project: Project, kind: str) -> dict[str, Any]:
     }
 
 
-def _rules_at_hand(project: Project, kind: str, job: Job | None, run: DecisionRun | None) -> dict[str, Rule]:
+def _form_rules(
+    project: Project, kind: str, job: Job | None, run: DecisionRun | None
+) -> dict[str, DecisionRule]:
     """Return the rules that the form begins with: those that ``job`` counted, unless the newest run came after it."""
-    rules = selectors.rules_now(project, kind)
+    rules = selectors.current_rules(project, kind)
     if job is not None and (run is None or run.decided_at < job.created_at):
-        rules |= selectors.read_rules(kind, job.args["rules"])
+        rules |= selectors.parse_rules(kind, job.args["rules"])
     return rules
 
 
-def _preview_at_hand(
-    project: Project, kind: str, rules: dict[str, Rule], job: Job | None, *, large: bool
+def _load_preview(
+    project: Project, kind: str, rules: dict[str, DecisionRule], job: Job | None, *, large: bool
 ) -> dict[str, Any] | None:
     """Return what each method would decide by the rules as they stand: counted now where that is quick."""
     if large:
         return job.result["counts"] if job is not None and job.state == JobState.DONE else None
-    found = selectors.material(project, kind)
-    return selectors.count_by_method(found.tables, rules) if found.judgments else None
+    found = selectors.judgment_tables(project, kind)
+    return selectors.count_outcomes_by_method(found.tables, rules) if found.judgments else None
 
 
-def _table(kind: str, preview: dict[str, Any] | None) -> list[tuple[str, list[PreviewLine]]]:
+def _preview_table(kind: str, preview: dict[str, Any] | None) -> list[tuple[str, list[PreviewRow]]]:
     """Return the preview as lines: a dimension's title, and each method with its counts and their bar."""
     return [
-        (spec_of(kind).title_of(name), [_preview_line(method, by_method[method.value]) for method in Method])
-        for name, by_method in spec_of(kind).in_order(preview or {})
+        (spec_of(kind).title_of(name), [_preview_row(method, by_method[method.value]) for method in Method])
+        for name, by_method in spec_of(kind).in_dimension_order(preview or {})
     ]
 
 
-def _preview_line(method: Method, row: Mapping[str, int]) -> PreviewLine:
-    counts = selectors.Counts.from_row(row)
-    return SHORT[method], counts, plots.outcomes(counts.accept, counts.undecided, counts.reject)
+def _preview_row(method: Method, row: Mapping[str, int]) -> PreviewRow:
+    counts = selectors.OutcomeCounts.from_row(row)
+    outcomes = [(name, getattr(counts, name), name) for name in ("accept", "undecided", "reject")]
+    return SHORT_METHOD_LABELS[method], counts, stacked_strip(outcomes, summary="", with_figures=False)
 
 
-def _outcomes(run: DecisionRun | None) -> list[tuple[str, str, selectors.Counts]]:
+def _outcome_rows(run: DecisionRun | None) -> list[tuple[str, str, selectors.OutcomeCounts]]:
     if run is None:
         return []
     return [
         (
             spec_of(run.kind).title_of(name),
-            SHORT[Method(run.rules[name]["method"])],
-            selectors.Counts.from_row(counts),
+            SHORT_METHOD_LABELS[Method(run.rules[name]["method"])],
+            selectors.OutcomeCounts.from_row(counts),
         )
-        for name, counts in spec_of(run.kind).in_order(run.counts["dimensions"])
+        for name, counts in spec_of(run.kind).in_dimension_order(run.counts["dimensions"])
     ]
 
 
-def _page(request: HttpRequest, run: DecisionRun | None) -> "Page[str]":
-    return Paginator(selectors.undecided(run) if run else [], PER_PAGE).get_page(request.GET.get("page"))
+def _undecided_page(request: HttpRequest, run: DecisionRun | None) -> "Page[str]":
+    return Paginator(selectors.undecided_items(run) if run else [], PER_PAGE).get_page(
+        request.GET.get("page")
+    )
 
 
-def _rows(project: Project, kind: str, run: DecisionRun, items: list[str]) -> list[ItemRow]:
+def _undecided_rows(project: Project, kind: str, run: DecisionRun, items: list[str]) -> list[UndecidedRow]:
     shown = shown_items(project, kind, items)
-    given: dict[str, list[Judged]] = {item: [] for item in items}
-    for row in judged(project=project, kind=kind, items=items):
-        given[row.item].append(row)
-    open_parts = selectors.decisions_of(run, items)
+    judgments: dict[str, list[JudgmentRow]] = {item: [] for item in items}
+    for row in read_judgments(project=project, kind=kind, items=items):
+        judgments[row.item].append(row)
+    open_parts = selectors.undecided_decisions(run, items)
     rows = []
     for item in items:
-        parts = [_part(kind, row, given[item], shown.get(item)) for row in open_parts[item]]
-        rows.append(ItemRow(item, shown.get(item), len(given[item]), parts))
+        parts = [_undecided_part(kind, row, judgments[item], shown.get(item)) for row in open_parts[item]]
+        rows.append(UndecidedRow(item, shown.get(item), len(judgments[item]), parts))
     return rows
 
 
-def _part(kind: str, row: ItemDecision, given: list[Judged], shown: Shown | None) -> Part:
+def _undecided_part(
+    kind: str, row: ItemDecision, judgments: list[JudgmentRow], shown: ShownItem | None
+) -> UndecidedPart:
     spec, part = spec_of(kind), row.item.partition("/")[2]
     votes = Counter(
         str(label)
-        for judgment in given
-        for name, about, label in spec.labels(judgment.answer)
-        if (name, about) == (row.dimension, part)
+        for judgment in judgments
+        for name, part_key, label in spec.labels(judgment.answer)
+        if (name, part_key) == (row.dimension, part)
     )
-    said = label_words(kind, row.dimension)
+    titles = label_titles(kind, row.dimension)
     text = shown.texts.get(part, "") if shown and part else ""
-    return Part(
+    return UndecidedPart(
         title=spec.title_of(row.dimension),
         text=text,
-        votes=[(said[label], votes[label]) for label in said if votes[label]],
+        votes=[(titles[label], votes[label]) for label in titles if votes[label]],
         support=row.support,
     )
 
 
-def _limits_set(request: HttpRequest, first: JudgingRound, form: LimitsForm) -> bool:
+def _save_limits(request: HttpRequest, first: JudgingRound, form: LimitsForm) -> bool:
     if not form.is_valid():
         return False
     try:
-        set_limits(
-            first=first,
-            most_judges=form.cleaned_data["most_judges"],
+        set_follow_up_limits(
+            judging_round=first,
+            max_redundancy=form.cleaned_data["max_redundancy"],
             ask_budget_cents=form.cleaned_data["ask_budget"] or 0,
-            by=person(request),
+            by=signed_in_user(request),
         )
     except Refused as error:
-        where, _, said = str(error).partition(": ")
-        name = "most_judges" if where == "most judges" else "ask_budget" if where == "budget" else None
-        form.add_error(name, f"{said[:1].upper()}{said[1:]}." if name else f"{error}.")
+        field_label, _, message = str(error).partition(": ")
+        name = (
+            "max_redundancy"
+            if field_label == "most judges"
+            else "ask_budget"
+            if field_label == "budget"
+            else None
+        )
+        form.add_error(name, f"{message[:1].upper()}{message[1:]}." if name else f"{error}.")
         return False
     messages.success(request, "Changed.")
     return True
 
 
-def _asked(first: JudgingRound) -> tuple[Ask | None, str]:
+def _plan_follow_up(first: JudgingRound) -> tuple[FollowUpPlan | None, str]:
     """Return what would be asked, or why nothing is."""
-    if not first.most_judges or not first.ask_budget_cents:
+    if not first.max_redundancy or not first.ask_budget_cents:
         return None, ""
     try:
-        return plan_ask(first), ""
+        return plan_follow_up(first), ""
     except Refused as error:
         return None, str(error).partition(": ")[2] or str(error)
 
 
-def _ask(request: HttpRequest, asked: Ask | None, why: str) -> Refused | None:
+def _launch_follow_up(request: HttpRequest, plan: FollowUpPlan | None, reason: str) -> Refused | None:
     """Launch; return why not."""
-    if asked is None:
-        return Refused(why or "nobody is asked again in this round")
-    if launch_key(request.POST) not in {"", asked.once}:
+    if plan is None:
+        return Refused(reason or "nobody is asked again in this round")
+    if read_idempotency_key(request.POST) not in {"", plan.idempotency_key}:
         return Conflict("judgments came in since; look again at what is asked")
     forget_balance()
-    funds = balance()
+    funds = account_balance()
     try:
-        batch = ask_one_more(
-            asked=asked,
-            by=person(request),
-            confirmed_cents=typed_cost(request.POST),
+        batch = launch_follow_up(
+            plan=plan,
+            by=signed_in_user(request),
+            confirmed_cents=typed_cost_cents(request.POST),
             available_cents=funds.available_cents if funds else None,
         )
     except Refused as error:
         return error
     forget_balance()
-    _tell_launched(request, batch)
+    _report_launched(request, batch)
     return None
 
 
-def _tell_launched(request: HttpRequest, batch: Batch) -> None:
+def _report_launched(request: HttpRequest, batch: Batch) -> None:
     messages.success(request, f"{batch.name} is launched; its tasks are being published.")
 
 
-def _costs(project: Project, first: JudgingRound, asked: Ask) -> dict[str, Any]:
-    assert asked.cost is not None
-    count = len(asked.items)
+def _cost_context(project: Project, first: JudgingRound, plan: FollowUpPlan) -> dict[str, Any]:
+    assert plan.cost is not None
+    count = len(plan.items)
     cents = first.batch.reward_cents
     return cost_context(
         project=project,
-        cost=cost_table(asked.cost, rewards=f"Rewards, {count} × 1 judge", reward_cents=cents),
-        held_cents=asked.cost.held_cents,
-        most_cents=asked.cost.most_cents,
-    ) | {"estimate": asked.cost, "launch_key": asked.once}
+        cost=cost_table(plan.cost, rewards=f"Rewards, {count} × 1 judge", reward_cents=cents),
+        held_cents=plan.cost.held_cents,
+        max_cents=plan.cost.max_cents,
+    ) | {"estimate": plan.cost, "idempotency_key": plan.idempotency_key}

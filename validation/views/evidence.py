@@ -12,97 +12,110 @@ from validation.models import WorkerQuality
 from validation.registry import spec_of
 from validation.selectors import quality
 
-SHOWN = 12  # links in one line
-LONGEST = 60  # characters of a quoted text
-_ALL_COMPARED = "pairs that copy no earlier text, nearly or not"
-_SAME_WORDS_COMPARED = (
+MAX_LINKS = 12  # links in one line
+MAX_QUOTE_LENGTH = 60  # characters of a quoted text
+_ALL_COMPARED_NOTE = "pairs that copy no earlier text, nearly or not"
+_EXACT_COMPARED_NOTE = (
     "of the newest pairs; they copy none of their own, nearly or not, and nobody else’s word for word"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EvidenceRow:
     """One sort of evidence: so many of so many, what that means, and the assignments behind it as (words, key)."""
 
     name: str
     count: int
-    of: int
+    total: int
     note: str
     links: Sequence[tuple[str, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class EvidenceSection:
     """The evidence of one kind of task, and when it was computed; ``None`` is now."""
 
     title: str
     kind: str
     at: datetime | None
-    lines: Sequence[Line]
+    rows: Sequence[EvidenceRow]
 
 
-def evidence_of(worker: Worker, project: Project) -> list[Section]:
+def worker_evidence(worker: Worker, project: Project) -> list[EvidenceSection]:
     """Return the evidence about a worker's judgments and texts; sections without any are left out."""
-    sections = [_section(row) for row in quality.reports_on(worker, project)]
-    copies = quality.copies_of(worker, project)
-    if copies.of:
-        links = [(_copied(pair), pair.assignment) for pair in copies.pairs[-SHOWN:]]
-        note = _ALL_COMPARED if copies.nearly else _SAME_WORDS_COMPARED
-        line = Line("Written anew", copies.of - len(copies.pairs), copies.of, note, links)
-        sections.append(Section("Observation pairs, written", "", None, [line]))
-    return [section for section in sections if section.lines]
+    sections = [_judging_section(row) for row in quality.newest_worker_reports(worker, project)]
+    copies = quality.worker_copies(worker, project)
+    if copies.total:
+        links = [(_describe_copy(pair), pair.assignment) for pair in copies.pairs[-MAX_LINKS:]]
+        note = _ALL_COMPARED_NOTE if copies.near_copies_compared else _EXACT_COMPARED_NOTE
+        row = EvidenceRow("Written anew", copies.total - len(copies.pairs), copies.total, note, links)
+        sections.append(EvidenceSection("Observation pairs, written", "", None, [row]))
+    return [section for section in sections if section.rows]
 
 
-def _copied(pair: quality.CopiedPair) -> str:
-    text = pair.inference if len(pair.inference) <= LONGEST else f"{pair.inference[: LONGEST - 1]}…"
+def _describe_copy(pair: quality.CopiedPair) -> str:
+    text = (
+        pair.inference
+        if len(pair.inference) <= MAX_QUOTE_LENGTH
+        else f"{pair.inference[: MAX_QUOTE_LENGTH - 1]}…"
+    )
     return f"{pair.assignment}: “{text}”, as in {'their own' if pair.is_own else 'another worker’s'} {pair.earlier}"
 
 
-def _section(row: WorkerQuality) -> Section:
+def _judging_section(row: WorkerQuality) -> EvidenceSection:
     kind = row.report.kind
     spec = spec_of(kind)
-    lines = [line for line in _lines(spec, row.figures) if line.of]
-    return Section(f"{spec.title}, judged", kind, row.report.computed_at, lines)
+    rows = [entry for entry in _evidence_rows(spec, row.figures) if entry.total]
+    return EvidenceSection(f"{spec.title}, judged", kind, row.report.computed_at, rows)
 
 
-def _lines(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[Line]:
+def _evidence_rows(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[EvidenceRow]:
     shown: Mapping[str, Any] = figures.get("shown", {})
 
-    def line(name: str, key: str, note: str, links: Sequence[tuple[str, int]]) -> Line:
-        count, of = figures.get(key) or (0, 0)
-        return Line(name, count, of, note, links[-SHOWN:])
+    def build_row(name: str, key: str, note: str, links: Sequence[tuple[str, int]]) -> EvidenceRow:
+        count, total = figures.get(key) or (0, 0)
+        return EvidenceRow(name, count, total, note, links[-MAX_LINKS:])
 
-    yield line("Agreement", "agreement", "labels by others on the same items that are the same", ())
-    yield line("Gold", "gold", "units with a known answer, answered so", _plain(shown.get("gold", ())))
-    yield line("Attention", "attention", "checks answered as expected", _plain(shown.get("attention", ())))
+    yield build_row("Agreement", "agreement", "labels by others on the same items that are the same", ())
+    yield build_row(
+        "Gold", "gold", "units with a known answer, answered so", _submission_links(shown.get("gold", ()))
+    )
+    yield build_row(
+        "Attention", "attention", "checks answered as expected", _submission_links(shown.get("attention", ()))
+    )
     repeats = [(f"{first} and {later}", later) for first, later in shown.get("repeat", ())]
-    yield line("Repeats", "repeat", "answers given again when the same unit came back", repeats)
+    yield build_row("Repeats", "repeat", "answers given again when the same unit came back", repeats)
     limit = figures.get("limits", {}).get("pace_seconds")
     note = "judgments that took long enough" + (f": at least {limit:g} s of active time" if limit else "")
-    yield line("Pace", "pace", note, [(f"{pk}: {seconds:g} s", pk) for pk, seconds in shown.get("pace", ())])
-    yield line(
-        "Variety", "varied", _runs_note(spec, shown.get("varied", ())), _runs(spec, shown.get("varied", ()))
+    yield build_row(
+        "Pace", "pace", note, [(f"{pk}: {seconds:g} s", pk) for pk, seconds in shown.get("pace", ())]
+    )
+    yield build_row(
+        "Variety",
+        "varied",
+        _describe_runs(spec, shown.get("varied", ())),
+        _run_links(spec, shown.get("varied", ())),
     )
 
 
-def _plain(keys: Sequence[int]) -> list[tuple[str, int]]:
+def _submission_links(keys: Sequence[int]) -> list[tuple[str, int]]:
     return [(str(key), key) for key in keys]
 
 
-def _runs_note(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> str:
+def _describe_runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> str:
     note = "judgments outside long runs of one answer"
     if not runs:
         return note
     longest = max(runs, key=lambda run: run["length"])
     share = f"{100 * longest['share']:.0f}%"
-    said = f"{longest['length']} × {_label(spec, longest)}"
-    return f"{note}; the longest is {said}, an answer given in {share} of cases"
+    longest_run = f"{longest['length']} × {_run_label(spec, longest)}"
+    return f"{note}; the longest is {longest_run}, an answer given in {share} of cases"
 
 
-def _runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+def _run_links(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     return [
         (
-            f"{run['length']} × {_label(spec, run)}, from submission {run['assignments'][0]}",
+            f"{run['length']} × {_run_label(spec, run)}, from submission {run['assignments'][0]}",
             run["assignments"][0],
         )
         for run in reversed(runs)
@@ -110,13 +123,17 @@ def _runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tuple[st
     ]
 
 
-def _label(spec: JudgingSpec, run: Mapping[str, Any]) -> str:
+def _run_label(spec: JudgingSpec, run: Mapping[str, Any]) -> str:
     name, label = run["dimension"], run["label"]
     if name.startswith(ALL_STATEMENTS):
-        about = spec.dimension_of(name.rpartition(": ")[2]) if ": " in name else spec.dimensions[0]
-        return f"every statement {about.label_words(label)}"
+        dimension = spec.dimension_of(name.rpartition(": ")[2]) if ": " in name else spec.dimensions[0]
+        return f"every statement {dimension.label_text(label)}"
     if name == ALL_QUESTIONS:
-        countable = [one for one in spec.dimensions if one.is_fixed]
+        countable = [dimension for dimension in spec.dimensions if dimension.is_fixed]
         words = zip(countable, label.split(", "), strict=False)
-        return ", ".join(one.label_words(word) for one, word in words)
-    return f"“{spec.by_name[name].label_words(label)}”" if name in spec.by_name else f"“{label}”"
+        return ", ".join(dimension.label_text(word) for dimension, word in words)
+    return (
+        f"“{spec.dimensions_by_name[name].label_text(label)}”"
+        if name in spec.dimensions_by_name
+        else f"“{label}”"
+    )

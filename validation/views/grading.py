@@ -12,95 +12,97 @@ from django.views.decorators.http import require_http_methods, require_POST
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 from validation.models import Grade, QualificationRound
-from validation.selectors.grading import Key, desk
-from validation.services.grading import MAX_NOTE, Given, record, record_many
-from validation.views.rounds import round_of
+from validation.selectors.grading import PairKey, grading_queue
+from validation.services.grading import MAX_NOTE, GradeInput, save_grade, save_grades
+from validation.views.rounds import get_round
 
-MOST_AT_ONCE = 100
-PHRASES = 8
-_WORDS = {"yes": True, "no": False, "back": None}
+MAX_GRADES = 100
+MAX_PHRASES = 8
+_VERDICTS = {"yes": True, "no": False, "back": None}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def grading(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Show the next pair; take one grade from a page without its script."""
-    found = round_of(project, round_id)
+    found = get_round(project, round_id)
     if request.method == "POST":
-        return _take(request, found)
-    after = Key.parse(request.GET.get("after", ""))
-    look = desk(found, person(request), at=Key.parse(request.GET.get("at", "")), after=after)
-    if not look.cards and after is not None:
-        look = desk(found, person(request))  # from the beginning: what was left out
+        return _record_form_grade(request, found)
+    after = PairKey.parse(request.GET.get("after", ""))
+    queue = grading_queue(
+        found, signed_in_user(request), start=PairKey.parse(request.GET.get("at", "")), after=after
+    )
+    if not queue.cards and after is not None:
+        queue = grading_queue(found, signed_in_user(request))  # from the beginning: what was left out
     context = {
         "project": project,
         "section": "people",
         "tab": "applicants",
         "round": found,
-        "desk": look,
-        "card": look.cards[0] if look.cards else None,
+        "queue": queue,
+        "card": queue.cards[0] if queue.cards else None,
         "last": after,
         "data": {
-            "cards": [card.as_page() for card in look.cards],
-            "waiting": look.waiting,
+            "cards": [card.as_page() for card in queue.cards],
+            "waiting": queue.waiting,
             "url": reverse("grades", args=[project.slug, found.pk]),
-            "name": f"{found.pk}:{person(request).pk}",
+            "name": f"{found.pk}:{signed_in_user(request).pk}",
         },
         "max_note": MAX_NOTE,
-        "phrases": _phrases(request, project),
+        "phrases": _recent_notes(request, project),
     }
     return render(request, "validation/qualification/grading.html", context)
 
 
-def _take(request: HttpRequest, found: QualificationRound) -> HttpResponse:
-    there = reverse("grading", args=[found.batch.project.slug, found.pk])
-    key, word = Key.parse(request.POST.get("key", "")), request.POST.get("grade", "")
-    if key is None or word not in _WORDS:
+def _record_form_grade(request: HttpRequest, found: QualificationRound) -> HttpResponse:
+    url = reverse("grading", args=[found.batch.project.slug, found.pk])
+    key, code = PairKey.parse(request.POST.get("key", "")), request.POST.get("grade", "")
+    if key is None or code not in _VERDICTS:
         messages.error(request, "Choose reasonable or not reasonable.")
-        return redirect(there)
-    given = Given(key, _WORDS[word], request.POST.get("note", ""))
+        return redirect(url)
+    grade = GradeInput(key, _VERDICTS[code], request.POST.get("note", ""))
     try:
-        record(found=found, given=given, by=person(request))
+        save_grade(qualification_round=found, grade=grade, by=signed_in_user(request))
     except Refused as error:
         messages.error(request, f"Not graded: {error}.")
-        return redirect(f"{there}?at={key}")
-    return redirect(f"{there}?at={key}" if given.reasonable is None else f"{there}?after={key}")
+        return redirect(f"{url}?at={key}")
+    return redirect(f"{url}?at={key}" if grade.reasonable is None else f"{url}?after={key}")
 
 
 @require_POST
 @project_page()
 def grades(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Take several grades at once, and answer with pairs to go on with: fewer requests than keys."""
-    found = round_of(project, round_id)
+    found = get_round(project, round_id)
     try:
-        sent = json.loads(request.body)
-        given = [_given(row) for row in sent["grades"][:MOST_AT_ONCE]]
-        after = Key.parse(str(sent.get("after", "")))
+        payload = json.loads(request.body)
+        parsed = [_parse_grade(row) for row in payload["grades"][:MAX_GRADES]]
+        after = PairKey.parse(str(payload.get("after", "")))
     except (ValueError, TypeError, KeyError, AttributeError, RawPostDataException):
         return JsonResponse({"error": "Send {grades: [{key, grade, note}], after}."}, status=400)
-    refused = record_many(found=found, grades=given, by=person(request))
-    look = desk(found, person(request), after=after)
+    refused = save_grades(qualification_round=found, grades=parsed, by=signed_in_user(request))
+    queue = grading_queue(found, signed_in_user(request), after=after)
     return JsonResponse(
         {
-            "refused": [{"key": str(row.given.key), "message": row.message} for row in refused],
-            "cards": [card.as_page() for card in look.cards],
-            "waiting": look.waiting,
+            "refused": [{"key": str(row.grade.key), "message": row.message} for row in refused],
+            "cards": [card.as_page() for card in queue.cards],
+            "waiting": queue.waiting,
         }
     )
 
 
-def _given(row: dict[str, Any]) -> Given:
-    key = Key.parse(str(row["key"]))
+def _parse_grade(row: dict[str, Any]) -> GradeInput:
+    key = PairKey.parse(str(row["key"]))
     if key is None:
         raise ValueError("no such key")
-    return Given(key, _WORDS[str(row["grade"])], str(row.get("note") or ""))
+    return GradeInput(key, _VERDICTS[str(row["grade"])], str(row.get("note") or ""))
 
 
-def _phrases(request: HttpRequest, project: Project) -> list[str]:
+def _recent_notes(request: HttpRequest, project: Project) -> list[str]:
     """Return the grader's own last notes in this project, newest first; never a colleague's."""
     own = Grade.objects.filter(
-        grader_id=person(request).pk, submission__attempt__hit__unit__batch__project=project
+        grader_id=signed_in_user(request).pk, submission__attempt__hit__unit__batch__project=project
     ).exclude(note="")
-    return list(dict.fromkeys(own.order_by("-pk").values_list("note", flat=True)[:50]))[:PHRASES]
+    return list(dict.fromkeys(own.order_by("-pk").values_list("note", flat=True)[:50]))[:MAX_PHRASES]

@@ -12,15 +12,15 @@ from django.views.decorators.http import require_safe
 from hits.domain.images.image_facts import ImageFacts
 from hits.models import Batch, Project, Record, Unit
 from hits.selectors import records as collected
-from hits.selectors.images.images import facts
+from hits.selectors.images.images import image_facts
 from hits.views.access import project_page
 from validation.domain.agreement.votes import RatingSummary
 from validation.domain.judging.spec import JudgingSpec
-from validation.registry import names, spec_of
+from validation.registry import kind_names, spec_of
 from validation.selectors import judging as selectors
 from validation.selectors import report as reports
-from validation.selectors.judging import ReviewTallies, SetJudgments, comparison, review
-from validation.selectors.judging_overview import judged_pairs, round_lines, stand
+from validation.selectors.judging import ReviewTallies, SetJudgments, comparison_spec, review_spec
+from validation.selectors.judging_overview import judged_pair_ids, pair_progress, round_rows
 
 PER_PAGE = 20
 
@@ -32,7 +32,7 @@ class PairRow:
     observation: Record
     image: ImageFacts
     cells: list[tuple[str, list[tuple[str, int]], bool | None]]
-    judges: int
+    judge_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,50 +43,50 @@ class SetRow:
     image: ImageFacts
     boxes: Sequence[dict[str, int]]
     candidates: list[tuple[str, tuple[int, ...], RatingSummary]]
-    judges: int
-    wanted: int
+    judge_count: int
+    required: int
 
 
 @require_safe
 @project_page()
 def judging(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest figures, all rounds, and the judged pairs page by page; nothing is tallied over a project."""
-    lines = round_lines(project)
-    page = Paginator(judged_pairs(project), PER_PAGE).get_page(request.GET.get("page"))
-    of_pairs = selectors.has_pairs(project)
-    spec = review() if of_pairs else spec_of(reports.first_judged(project, names()))
-    report = reports.latest(project, spec.name)
+    rounds = round_rows(project)
+    page = Paginator(judged_pair_ids(project), PER_PAGE).get_page(request.GET.get("page"))
+    judges_pairs = selectors.has_pairs(project)
+    spec = review_spec() if judges_pairs else spec_of(reports.first_judged_kind(project, kind_names()))
+    report = reports.newest_report(project, spec.name)
     context = {
         "project": project,
         "section": "judging",
-        "lines": lines,
-        "of_pairs": of_pairs,
+        "rounds": rounds,
+        "judges_pairs": judges_pairs,
         "spec": spec,
-        "stand": stand(project, lines),
-        "judged": sum(line.judged for line in lines),
+        "pair_progress": pair_progress(project, rounds),
+        "judged": sum(row.received for row in rounds),
         "report": report,
-        "behind": max(0, reports.since(report)) if report else 0,
-        "headline": _headline(spec, report.figures) if report else [],
-        "headings": [one.title for one in review().decided],
+        "behind": max(0, reports.count_since(report)) if report else 0,
+        "headline": _headline_shares(spec, report.figures) if report else [],
+        "headings": [one.title for one in review_spec().decided_dimensions],
         "page": page,
         "rows": _pair_rows(project, list(page)),
     }
     return render(request, "validation/judging/judging.html", context)
 
 
-def _headline(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
+def _headline_shares(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
     """Return (title, share, note) of each dimension that the report has a share of."""
     found = figures.get("dimensions", {})
     return [
-        (one.share[0], share, one.share[1])
-        for one in spec.dimensions
-        if one.share and (share := found.get(one.name, {}).get("share")) and share.get("of")
+        (dimension.share[0], share, dimension.share[1])
+        for dimension in spec.dimensions
+        if dimension.share and (share := found.get(dimension.name, {}).get("share")) and share.get("of")
     ]
 
 
 def _pair_rows(project: Project, keys: Sequence[str]) -> list[PairRow]:
     tallies = selectors.review_tallies(project=project, pairs=keys)
-    found = collected.by_instance_ids(project, keys)
+    found = collected.records_by_instance_id(project, keys)
     return [_pair_row(found[key], tallies) for key in keys if key in found and key in tallies.pairs]
 
 
@@ -94,25 +94,29 @@ def _pair_row(pair: Record, tallies: ReviewTallies) -> PairRow:
     found = tallies.pairs[pair.instance_id]
     cells = [
         (
-            one.title,
-            [(one.label_words(label), n) for label, n in found.tallies[one.name].counts.items() if n],
-            found.verdicts[one.name],
+            dimension.title,
+            [
+                (dimension.label_text(label), count)
+                for label, count in found.tallies[dimension.name].counts.items()
+                if count
+            ],
+            found.verdicts[dimension.name],
         )
-        for one in review().decided
+        for dimension in review_spec().decided_dimensions
     ]
     assert pair.image is not None  # a pair always has its photo
-    return PairRow(pair, facts(pair.image), cells, found.judges)
+    return PairRow(pair, image_facts(pair.image), cells, found.judge_count)
 
 
 @require_safe
 @project_page()
 def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpResponse:
     """Show a comparison round's sets, page by page, each candidate beside its ratings."""
-    batch = Batch.objects.filter(project=project, kind=comparison().name, pk=batch_id).first()
+    batch = Batch.objects.filter(project=project, kind=comparison_spec().name, pk=batch_id).first()
     if batch is None:
         raise Http404("There is no such page.")
     batch.project = project
-    units = selectors.own_units(batch).prefetch_related("images")
+    units = selectors.item_units(batch).prefetch_related("images")
     page = Paginator(units, PER_PAGE).get_page(request.GET.get("page"))
     keys = [unit.key for unit in page]
     context = {
@@ -128,7 +132,7 @@ def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpRespon
 def _set_rows(batch: Batch, units: Iterable[Unit], judged: dict[str, SetJudgments]) -> list[SetRow]:
     rows = []
     for unit in units:
-        shown, item = comparison().view(unit.payload), comparison().item(unit.payload)
+        shown, item = comparison_spec().item_view(unit.payload), comparison_spec().item(unit.payload)
         texts, found = shown.texts, judged.get(item)
         candidates = [(texts[c.candidate], c.ratings, c.summary) for c in found.candidates] if found else []
         candidates.sort(key=lambda row: -(row[2].mean or 0))
@@ -136,11 +140,11 @@ def _set_rows(batch: Batch, units: Iterable[Unit], judged: dict[str, SetJudgment
         rows.append(
             SetRow(
                 set_id=item,
-                image=facts(images[shown.image or 0]),
+                image=image_facts(images[shown.image or 0]),
                 boxes=shown.groups[0]["boxes"],
                 candidates=candidates,
-                judges=found.judges if found else 0,
-                wanted=batch.opinions,
+                judge_count=found.judge_count if found else 0,
+                required=batch.redundancy,
             )
         )
     return rows

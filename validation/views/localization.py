@@ -13,51 +13,51 @@ from django.views.decorators.http import require_http_methods
 
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.workers.qualification_pools import Pool
-from hits.forms import launch_key
-from hits.forms.hourly import offer_fair_reward
+from hits.forms import read_idempotency_key
+from hits.forms.hourly import suggest_reward
 from hits.models import Project
-from hits.selectors.images.images import facts
+from hits.selectors.images.images import image_facts
 from hits.services.errors import Refused
 from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.costs import refusal_context, with_funds
-from hits.views.who import person
-from validation.domain.judging.ratings import Judged
-from validation.domain.judging.sampling import MOST_SEED
+from hits.views.costs import add_available_funds, refusal_context
+from hits.views.who import signed_in_user
+from validation.domain.judging.ratings import JudgmentRow
+from validation.domain.judging.sampling import MAX_SEED
 from validation.domain.reports.localization import ImageScore
 from validation.selectors import localization as selectors
-from validation.selectors.localization import InferenceRow, mark, matching
-from validation.services.judging import usual_pool
+from validation.selectors.localization import InferenceRow, matching_spec, region_mark
+from validation.services.judging import default_pool
 from validation.services.localization import launch_localization
-from validation.views.judging_forms import SEEDS, TermsForm
+from validation.views.judging_forms import SEED_RANGE, RoundTermsForm
 
 PER_PAGE = 10
-NEAR = 30  # a letter takes about so small a part of a photo's side
-TAG = 22  # CSS pixels from one letter to the next
-PAPER_IMAGES = 101  # that one person matched for the paper
+TAG_SIDE_DIVISOR = 30  # a letter takes about so small a part of a photo's side
+TAG_WIDTH = 22  # CSS pixels from one letter to the next
+DEFAULT_IMAGES = 101  # that one person matched for the paper
 
 
-class LocalizationForm(TermsForm):
+class MatchingRoundForm(RoundTermsForm):
     """A matching round: how many photos are drawn, and who may match."""
 
     n = forms.IntegerField(min_value=1, label="How many photos", help_text="Drawn at random.")
     seed = forms.IntegerField(
         min_value=0,
-        max_value=MOST_SEED,
+        max_value=MAX_SEED,
         label="Seed",
         help_text="The same seed and photos give the same sample. It is kept with the round.",
     )
     again = forms.BooleanField(required=False, label="Also photos that were sent out before")
 
-    def __init__(self, available: int, ever: int, pool: Pool | None, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, available: int, total: int, pool: Pool | None, *args: Any, **kwargs: Any) -> None:
         initial = {
-            "n": min(available or ever, PAPER_IMAGES) or 1,
-            "seed": secrets.randbelow(SEEDS),
+            "n": min(available or total, DEFAULT_IMAGES) or 1,
+            "seed": secrets.randbelow(SEED_RANGE),
             "again": not available,
         }
-        super().__init__(matching().name, *args, initial=initial, usual_pool=pool, **kwargs)
-        self.available, self.ever = available, ever
+        super().__init__(matching_spec().name, *args, initial=initial, default_pool=pool, **kwargs)
+        self.available, self.total = available, total
         self.fields["reward"].help_text = "US dollars for each photo."
         self.fields["pool"].label = "Who may match"
         self.fields["pool"].widget = forms.Select({"class": "input"}, self.fields["pool"].choices)  # type: ignore[attr-defined]
@@ -67,14 +67,14 @@ class LocalizationForm(TermsForm):
     def clean(self) -> dict[str, Any]:
         """Check the number against what there is."""
         data = super().clean() or {}
-        there = self.ever if data.get("again") else self.available
-        if (data.get("n") or 0) > there:
-            self.add_error("n", f"There are {there}; use that or fewer.")
+        limit = self.total if data.get("again") else self.available
+        if (data.get("n") or 0) > limit:
+            self.add_error("n", f"There are {limit}; use that or fewer.")
         return data
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class MarkedRegion:
     """A region with its mark as drawn; ``tags`` are (left, top, CSS pixels further right) of its letters."""
 
     letter: str
@@ -88,31 +88,34 @@ class MatchedImage:
     """One image as the page shows it: ``right`` of ``of`` are sums over its raters."""
 
     image: ImageFacts
-    regions: list[Region]
+    regions: list[MarkedRegion]
     score: ImageScore
     inferences: list[InferenceRow]
 
     @property
-    def right(self) -> int:
+    def correct(self) -> int:
         """Inferences on their own region, over all raters."""
-        return sum(self.score.right)
+        return sum(self.score.correct)
 
     @property
-    def of(self) -> int:
+    def total(self) -> int:
         """Inferences that were matched, over all raters."""
-        return self.score.of * len(self.score.right)
+        return self.score.total * len(self.score.correct)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def localization(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the baseline and its errors; launch a matching round in two steps."""
-    if launch.launched_before(project=project, once=launch_key(request.POST)) is not None:
+    if (
+        launch.find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
+        is not None
+    ):
         return redirect("localization", project.slug)
-    matchable = {row.image for row in selectors.matchable_images(project, again=True)}
-    ever, available = len(matchable), len(matchable - selectors.sent_images(project))
-    form = LocalizationForm(available, ever, usual_pool(project), request.POST or None)
-    offer_fair_reward(form, project=project, kind=form.kind)
+    matchable = {row.image for row in selectors.matchable_images(project, include_sent=True)}
+    total, available = len(matchable), len(matchable - selectors.sent_image_ids(project))
+    form = MatchingRoundForm(available, total, default_pool(project), request.POST or None)
+    suggest_reward(form, project=project, kind=form.kind)
     confirm: dict[str, Any] = {}
     status = 200
     if request.method == "POST" and request.POST.get("step") != "change":
@@ -132,18 +135,18 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
         "form": form,
         "kind": form.kind,
         "available": available,
-        "ever": ever,
+        "total": total,
         "rounds": selectors.matching_rounds(project),
     }
     return render(
         request,
         "validation/localization/localization.html",
-        context | _results(project, request.GET.get("page")) | confirm,
+        context | _results_context(project, request.GET.get("page")) | confirm,
         status=status,
     )
 
 
-def _launch(request: HttpRequest, project: Project, form: LocalizationForm) -> HttpResponse | Refused:
+def _launch(request: HttpRequest, project: Project, form: MatchingRoundForm) -> HttpResponse | Refused:
     """Launch and go to the page, or return why not."""
     data = form.cleaned_data
     try:
@@ -151,11 +154,11 @@ def _launch(request: HttpRequest, project: Project, form: LocalizationForm) -> H
             project=project,
             n=data["n"],
             seed=data["seed"],
-            by=person(request),
+            by=signed_in_user(request),
             name=data["name"],
-            terms=with_funds(form.terms),
-            again=data["again"],
-            once=launch_key(request.POST),
+            terms=add_available_funds(form.terms),
+            include_judged=data["again"],
+            idempotency_key=read_idempotency_key(request.POST),
         )
     except Refused as error:
         return error
@@ -164,45 +167,47 @@ def _launch(request: HttpRequest, project: Project, form: LocalizationForm) -> H
     return redirect("localization", project.slug)
 
 
-def _results(project: Project, number: str | None) -> dict[str, Any]:
+def _results_context(project: Project, number: str | None) -> dict[str, Any]:
     """Return the score and one page of images, those with most errors first."""
-    rows, found = selectors.baseline_rows(project)
+    rows, found = selectors.load_baseline(project)
     hardest = sorted(found.by_image, key=lambda image: image.share)
     page = Paginator(hardest, PER_PAGE).get_page(number)
     return {
         "score": found,
-        "perfect": sum(image.perfect for image in found.by_image),
+        "perfect": sum(image.is_perfect for image in found.by_image),
         "page": page,
-        "images": _images(project, list(page), rows) if found.images else [],
+        "images": _matched_images(project, list(page), rows) if found.images else [],
     }
 
 
-def _images(project: Project, shown: list[ImageScore], rows: list[Judged]) -> list[MatchedImage]:
-    units = selectors.units_of_sets(project, [image.item for image in shown])
-    answers: dict[str, list[Judged]] = {image.item: [] for image in shown}
+def _matched_images(project: Project, shown: list[ImageScore], rows: list[JudgmentRow]) -> list[MatchedImage]:
+    units = selectors.units_by_set(project, [image.item for image in shown])
+    answers: dict[str, list[JudgmentRow]] = {image.item: [] for image in shown}
     for row in rows:
         if row.item in answers:
             answers[row.item].append(row)
     result = []
     for image in shown:
         unit = units[image.item]
-        (picture,) = unit.images.all()
-        told = selectors.inference_rows(unit.payload, answers[image.item])
-        regions = _regions(unit.payload["regions"], near=max(picture.width, picture.height) // NEAR)
-        result.append(MatchedImage(facts(picture), regions, image, told))
+        (image_row,) = unit.images.all()
+        inferences = selectors.inference_rows(unit.payload, answers[image.item])
+        regions = _mark_regions(
+            unit.payload["regions"], near=max(image_row.width, image_row.height) // TAG_SIDE_DIVISOR
+        )
+        result.append(MatchedImage(image_facts(image_row), regions, image, inferences))
     return result
 
 
-def _regions(rows: list[dict[str, Any]], *, near: int) -> list[Region]:
+def _mark_regions(rows: list[dict[str, Any]], *, near: int) -> list[MarkedRegion]:
     """Return the regions with their marks; letters within ``near`` image pixels of one another stand side by side."""
     corners: list[tuple[int, int]] = []
     found = []
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         tags = []
         for box in row["boxes"]:
             left, top = box["left"], box["top"]
             beside = sum(abs(left - x) < near and abs(top - y) < near for x, y in corners)
             corners.append((left, top))
-            tags.append((left, top, TAG * beside))
-        found.append(Region(*mark(place), row["boxes"], tags))
+            tags.append((left, top, TAG_WIDTH * beside))
+        found.append(MarkedRegion(*region_mark(index), row["boxes"], tags))
     return found

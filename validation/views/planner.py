@@ -1,6 +1,6 @@
 """Plan a review round: how many pairs an interval of a wished width needs, and what they cost and take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,24 +10,34 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from hits.charts.chart import Chart, Name, Plane, Table
+from hits.charts.scale import Scale, quarters_up_to
 from hits.domain.money.costs import cost_table
 from hits.domain.money.usd import format_usd
 from hits.forms import MoneyField, PageForm
 from hits.models import Project
-from hits.mturk.environments import current
+from hits.mturk.environments import current_environment
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
-from hits.selectors.money.pay_forecast import forecast_for
+from hits.selectors.money.pay_forecast import forecast_launch_pay
 from hits.services.launching import launch_estimate
-from hits.services.launching.terms import MAX_OPINIONS, Terms
+from hits.services.launching.terms import MAX_REDUNDANCY, LaunchTerms
 from hits.views.access import project_page
-from validation.domain.reports.planner import PlanError, Wish, coefficient_width, curve, items_for
+from validation.domain.reports.planner import (
+    PlanError,
+    PrecisionTarget,
+    SampleSize,
+    coefficient_width,
+    find_sample_size,
+    width_curve,
+)
 from validation.models import JudgingReport
-from validation.selectors.judging import review
-from validation.selectors.report import latest
+from validation.selectors.judging import review_spec
+from validation.selectors.report import newest_report
 
-USUAL_WIDTH, USUAL_RATE = 5, 90
-MOST_PERCENT = 100
+CHART_HEIGHT = 150  # pixels
+DEFAULT_WIDTH, DEFAULT_RATE = 5, 90
+MAX_PERCENT = 100
 ALPHA = "alpha_ordinal"
 
 
@@ -45,13 +55,13 @@ class PlannerForm(PageForm):
         label="Expected share",
         help_text="Percent of pairs that pass.",
         min_value=0,
-        max_value=MOST_PERCENT,
+        max_value=MAX_PERCENT,
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     judges = forms.IntegerField(
-        label="Judges each", min_value=1, max_value=MAX_OPINIONS, help_text="Different people."
+        label="Judges each", min_value=1, max_value=MAX_REDUNDANCY, help_text="Different people."
     )
-    reward = MoneyField(least=1, label="Reward", help_text="US dollars for each judgment.")
+    reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars for each judgment.")
     population = forms.IntegerField(
         label="Pairs to draw from",
         required=False,
@@ -60,18 +70,18 @@ class PlannerForm(PageForm):
     )
 
     @property
-    def wish(self) -> Wish:
+    def precision_target(self) -> PrecisionTarget:
         """The wish; the form has to be valid.
 
         Raises:
             PlanError: one that no number of items meets.
         """
         data = self.cleaned_data
-        return Wish(data["width"] / 100, data["rate"] / 100, data["population"])
+        return PrecisionTarget(data["width"] / 100, data["rate"] / 100, data["population"])
 
 
 @dataclass(frozen=True, slots=True)
-class AlphaLine:
+class AlphaRow:
     """One dimension's agreement in the pilot, and how wide its interval would be over the planned items."""
 
     title: str
@@ -86,49 +96,51 @@ class AlphaLine:
 @project_page()
 def planner(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the form, and the plan for what it asks; nothing is written."""
-    report = latest(project, review().name)
-    asked = bool(set(PlannerForm.base_fields) & set(request.GET))
-    form = PlannerForm(request.GET if asked else _usual(project, report))
+    report = newest_report(project, review_spec().name)
+    is_submitted = bool(set(PlannerForm.base_fields) & set(request.GET))
+    form = PlannerForm(request.GET if is_submitted else _default_values(project, report))
     context: dict[str, Any] = {}
     if form.is_valid():
         try:
-            context = _plan(project, form, report)
+            context = _plan_context(project, form, report)
         except PlanError as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
     context |= {
         "project": project,
         "section": "judging",
         "form": form,
-        "kind": review().kind,
+        "kind": review_spec().kind,
         "report": report,
     }
-    return render(request, "validation/reports/planner.html", context, status=200 if context.get("planned") else 400)
+    return render(
+        request, "validation/reports/planner.html", context, status=200 if context.get("planned") else 400
+    )
 
 
-def _usual(project: Project, report: JudgingReport | None) -> dict[str, Any]:
+def _default_values(project: Project, report: JudgingReport | None) -> dict[str, Any]:
     """Return what the form begins with: the share that the newest report found, and all approved pairs."""
-    kind = review().kind
+    kind = review_spec().kind
     share = report.figures["dimensions"]["reasonable"]["share"]["percent"] if report else None
-    pairs = collected.accepted(project, OBSERVATION).count()
+    pairs = collected.approved_records(project, OBSERVATION).count()
     return {
-        "width": USUAL_WIDTH,
-        "rate": round(share, 1) if share is not None else USUAL_RATE,
-        "judges": kind.assignments_per_hit,
+        "width": DEFAULT_WIDTH,
+        "rate": round(share, 1) if share is not None else DEFAULT_RATE,
+        "judges": kind.redundancy,
         "reward": format_usd(kind.reward_cents),
         "population": pairs or "",
     }
 
 
-def _plan(project: Project, form: PlannerForm, report: JudgingReport | None) -> dict[str, Any]:
-    wish = form.wish
-    planned = items_for(wish)
-    kind = review().kind
+def _plan_context(project: Project, form: PlannerForm, report: JudgingReport | None) -> dict[str, Any]:
+    target = form.precision_target
+    planned = find_sample_size(target)
+    kind = review_spec().kind
     reward, judges = form.cleaned_data["reward"], form.cleaned_data["judges"]
-    cost = launch_estimate.estimate(
-        kind=kind, terms=Terms(reward_cents=reward, opinions=judges), units=planned.items
+    cost = launch_estimate.estimate_cost(
+        kind=kind, terms=LaunchTerms(reward_cents=reward, redundancy=judges), units=planned.items
     )
     rewards = f"Rewards, {planned.items:,} × {judges} judge{'' if judges == 1 else 's'}"
-    wished = {
+    launch_query = {
         "how": "sample",
         "n": planned.items,
         "assignments": judges,
@@ -137,33 +149,59 @@ def _plan(project: Project, form: PlannerForm, report: JudgingReport | None) -> 
     return {
         "planned": planned,
         "estimate": cost,
-        "environment": current(),
+        "environment": current_environment(),
         "cost": cost_table(cost, rewards=rewards, reward_cents=reward),
-        "forecast": forecast_for(
+        "forecast": forecast_launch_pay(
             project=project,
             kind=kind,
             reward_cents=reward,
             bonus_cents=0,
-            opinions=judges,
+            redundancy=judges,
             units=planned.items,
         ),
-        "curve": curve(wish, planned),
+        "chart": width_chart(target, planned),
         "low": 100 * planned.interval.low,
         "high": 100 * planned.interval.high,
         "points": 100 * planned.interval.width,
-        "alphas": _alphas(report, planned.items),
-        "launch_url": f"{reverse('review-new', args=[project.slug])}?{urlencode(wished)}",
+        "alphas": _expected_alphas(report, planned.items),
+        "launch_url": f"{reverse('review-new', args=[project.slug])}?{urlencode(launch_query)}",
     }
 
 
-def _alphas(report: JudgingReport | None, items: int) -> list[AlphaLine]:
+def width_chart(wish: PrecisionTarget, planned: SampleSize) -> Chart:
+    """Return the interval's width against the number of pairs, with the planned number marked."""
+    points = width_curve(wish, planned)
+    first, last = points[0], points[-1]
+    plane = Plane(Scale(first[0], max(last[0], first[0] + 1)), quarters_up_to(first[1]), CHART_HEIGHT)
+    items, width = planned.items, 100 * planned.interval.width
+    is_right = plane.across.position(items) > 50  # noqa: PLR2004 - percent
+    dot = plane.dot((items, None, None), (width, None, None), "", kind="chosen")
+    text = f"{items:,} pairs, {width:.1f} points"
+    return Chart(
+        summary=(
+            f"Width of the interval by number of pairs: {first[1]:.1f} points with {first[0]:,}, "
+            f"{width:.1f} with {items:,}, {last[1]:.1f} with {last[0]:,}."
+        ),
+        height=CHART_HEIGHT,
+        kind="line",
+        x_label="pairs judged",
+        y_label="width, percentage points",
+        curves=[plane.curve("strong", points)],
+        dots=[replace(dot, name=Name(text, -10 if is_right else 10, -8, "end" if is_right else "start"))],
+        x_ticks=plane.x_ticks(4, min_step=1, text=lambda n: f"{n:,.0f}"),
+        y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
+        table=Table(("Pairs", "Width, points"), [(f"{n:,}", f"{one:.1f}") for n, one in points[::6]]),
+    )
+
+
+def _expected_alphas(report: JudgingReport | None, items: int) -> list[AlphaRow]:
     """Return what a pilot's report lets expect of the agreement; nothing where it has no interval."""
-    lines = []
+    rows = []
     for name, found in report.figures["dimensions"].items() if report else ():
         row = found.get("coefficients", {}).get(ALPHA) or {}
         low, high, value = row.get("low"), row.get("high"), row.get("value")
         if low is None or high is None or value is None or not row.get("items"):
             continue
         width = coefficient_width(pilot_width=high - low, pilot_items=row["items"], items=items)
-        lines.append(AlphaLine(review().title_of(name), value, low, high, row["items"], width))
-    return lines
+        rows.append(AlphaRow(review_spec().title_of(name), value, low, high, row["items"], width))
+    return rows

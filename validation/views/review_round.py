@@ -8,30 +8,30 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from hits.domain.workers.qualification_pools import Pool
-from hits.forms import launch_key
-from hits.forms.hourly import offer_fair_reward
+from hits.forms import read_idempotency_key
+from hits.forms.hourly import suggest_reward
 from hits.models import Project
-from hits.selectors.eligibility.eligibility import holders
-from hits.selectors.money.pay_forecast import forecast_for
+from hits.selectors.eligibility.eligibility import pool_worker_ids
+from hits.selectors.money.pay_forecast import forecast_launch_pay
 from hits.services.errors import Refused
 from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.costs import refusal_context, with_funds
-from hits.views.who import person
-from validation.domain.judging.quality_check_types import ControlRole
-from validation.domain.judging.sampling import WORDS
+from hits.views.costs import add_available_funds, refusal_context
+from hits.views.who import signed_in_user
+from validation.domain.judging.quality_check_types import CheckRole
+from validation.domain.judging.sampling import STRATUM_LABELS
 from validation.selectors import judging as selectors
-from validation.selectors.judging import Found, review
-from validation.selectors.quality_checks import usable_golds
-from validation.services.judging import launch_review, usual_pool
-from validation.views.judging_forms import ReviewForm
+from validation.selectors.judging import SelectedPairs, review_spec
+from validation.selectors.quality_checks import usable_gold_items
+from validation.services.judging import default_pool, launch_review
+from validation.views.judging_forms import ReviewRoundForm
 
-_OWN = {"csrfmiddlewaretoken", "step", "launch_key", "typed_cost", "found"}
-_ROLES = {
-    ControlRole.GOLD: "gold",
-    ControlRole.ATTENTION: "attention",
-    ControlRole.REPEAT: "repeated",
+_NOT_CARRIED = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost", "found"}
+_CHECK_LABELS = {
+    CheckRole.GOLD: "gold",
+    CheckRole.ATTENTION: "attention",
+    CheckRole.REPEAT: "repeated",
 }
 
 
@@ -39,27 +39,30 @@ _ROLES = {
 @project_page()
 def review_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Launch a review round in two steps; what the address says is filled in beforehand."""
-    if launch.launched_before(project=project, once=launch_key(request.POST)) is not None:
+    if (
+        launch.find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
+        is not None
+    ):
         return redirect("judging", project.slug)
-    authors = selectors.authors(project)
+    authors = selectors.list_authors(project)
     waiting = sum(author.waiting for author in authors)
-    form = ReviewForm(
+    form = ReviewRoundForm(
         authors,
         waiting,
         request.POST or None,
-        golds=len(usable_golds(project, review().name)),
-        initial=_wished(request.GET),
-        usual_pool=usual_pool(project),
+        gold_count=len(usable_gold_items(project, review_spec().name)),
+        initial=_initial_from_query(request.GET),
+        default_pool=default_pool(project),
     )
-    offer_fair_reward(form, project=project, kind=form.kind)
+    suggest_reward(form, project=project, kind=form.kind)
     context: dict[str, Any] = {}
     status = 200
     if request.method == "POST" and request.POST.get("step") != "change":
-        found = selectors.found_by(project, form.selection) if form.is_valid() else None
+        found = selectors.find_pairs(project, form.selection) if form.is_valid() else None
         if found is not None and not found.pairs:
             form.add_error(None, "This selection finds no pair.")
             found = None
-        elif found is not None and form.needs_more_gold(len(found.pairs)):
+        elif found is not None and form.check_gold_supply(len(found.pairs)):
             found = None
         if found is None:
             status = 400
@@ -67,7 +70,9 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
             refused = _launch(request, project, form, found) if request.POST.get("step") == "launch" else None
             if isinstance(refused, HttpResponse):
                 return refused
-            context = _estimate(project, form, found) | {"carried": _carried(request.POST)}
+            context = _confirm_context(project, form, found) | {
+                "carried_fields": _carried_fields(request.POST)
+            }
             if refused is not None:
                 context |= refusal_context(request.POST, refused)
                 status = 400
@@ -84,30 +89,32 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
     return render(request, "validation/judging/review_round.html", context, status=status)
 
 
-def _wished(asked: QueryDict) -> dict[str, Any]:
+def _initial_from_query(query: QueryDict) -> dict[str, Any]:
     """Return what the address asks for: a link such as the planner's may fill the form in."""
     # Whom the round is open to is chosen on the page alone.
-    names = set(ReviewForm.base_fields) - {"workers", "pool"}
-    wished: dict[str, Any] = {name: asked[name] for name in names & set(asked)}
-    return wished | ({"workers": asked.getlist("workers")} if "workers" in asked else {})
+    names = set(ReviewRoundForm.base_fields) - {"workers", "pool"}
+    initial: dict[str, Any] = {name: query[name] for name in names & set(query)}
+    return initial | ({"workers": query.getlist("workers")} if "workers" in query else {})
 
 
-def _launch(request: HttpRequest, project: Project, form: ReviewForm, found: Found) -> HttpResponse | Refused:
+def _launch(
+    request: HttpRequest, project: Project, form: ReviewRoundForm, found: SelectedPairs
+) -> HttpResponse | Refused:
     """Launch and go to the judging page, or return why not."""
-    seen = request.POST.get("found", "")
-    if seen and seen != str(len(found.pairs)):
+    expected = request.POST.get("found", "")
+    if expected and expected != str(len(found.pairs)):
         return Refused(
-            f"the selection finds {len(found.pairs)} pairs now and found {seen} before; look at the cost again"
+            f"the selection finds {len(found.pairs)} pairs now and found {expected} before; look at the cost again"
         )
     try:
         batch, _ = launch_review(
             project=project,
             observations=[pair.id for pair in found.pairs],
-            by=person(request),
+            by=signed_in_user(request),
             name=form.cleaned_data["name"],
-            terms=with_funds(form.terms),
+            terms=add_available_funds(form.terms),
             plan=form.plan,
-            once=launch_key(request.POST),
+            idempotency_key=read_idempotency_key(request.POST),
         )
     except Refused as error:
         return error
@@ -116,34 +123,34 @@ def _launch(request: HttpRequest, project: Project, form: ReviewForm, found: Fou
     return redirect("judging", project.slug)
 
 
-def _estimate(project: Project, form: ReviewForm, found: Found) -> dict[str, Any]:
-    pairs, each = len(found.pairs), form.cleaned_data["assignments"]
+def _confirm_context(project: Project, form: ReviewRoundForm, found: SelectedPairs) -> dict[str, Any]:
+    pairs, redundancy = len(found.pairs), form.cleaned_data["assignments"]
     controls = form.rates.counts(pairs)
     units = pairs + sum(controls.values())
     return form.costs(project, units) | {
         "found": found,
-        "divided_by": WORDS[form.selection.strata] if form.selection.strata else "",
-        "each": each,
-        "controls": [(count, _ROLES[role]) for role, count in controls.items() if count],
-        "controls_sum": sum(controls.values()),
-        "judges": _judges(project, form.pool_asked),
-        "who_may": form.who_may,
-        "forecast": forecast_for(
+        "divided_by": STRATUM_LABELS[form.selection.stratify_by] if form.selection.stratify_by else "",
+        "each": redundancy,
+        "quality_checks": [(count, _CHECK_LABELS[role]) for role, count in controls.items() if count],
+        "quality_check_count": sum(controls.values()),
+        "judges": _count_judges(project, form.selected_pool),
+        "eligibility": form.eligibility_summary,
+        "forecast": forecast_launch_pay(
             project=project,
             kind=form.kind,
             reward_cents=form.cleaned_data["reward"],
             bonus_cents=0,
-            opinions=each,
+            redundancy=redundancy,
             units=units,
         ),
     }
 
 
-def _judges(project: Project, pool: Pool | None) -> int | None:
+def _count_judges(project: Project, pool: Pool | None) -> int | None:
     """Return how many workers hold what judges need; ``None`` where everybody may."""
-    return None if pool is None else len(holders(project, pool))
+    return None if pool is None else len(pool_worker_ids(project, pool))
 
 
-def _carried(data: QueryDict) -> list[tuple[str, str]]:
+def _carried_fields(data: QueryDict) -> list[tuple[str, str]]:
     """Return what was typed, for the confirming page to send once more."""
-    return [(name, value) for name, values in data.lists() if name not in _OWN for value in values]
+    return [(name, value) for name, values in data.lists() if name not in _NOT_CARRIED for value in values]

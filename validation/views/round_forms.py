@@ -6,25 +6,25 @@ from typing import Any
 from django import forms
 
 from hits import registry
-from hits.domain.workers.countries import codes_from
-from hits.forms import MoneyField, PageForm, typed_cost
+from hits.domain.workers.countries import parse_codes
+from hits.forms import MoneyField, PageForm, typed_cost_cents
 from hits.models import Image
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from validation.domain.qualification.outcome import PassRule
 from validation.selectors.rounds import qualifying_kind, training_kind
-from validation.services.rounds import IMAGES_IN_A_SET, PAIRS, Admission, Question
+from validation.services.rounds import IMAGES_PER_SET, PAIRS_PER_SUBMISSION, Admission, ExamQuestion
 
-MOST_PLACES = 5000
-QUESTIONS = 6  # as many as the small editor has rows
-MOST_CHOICES = 6
-PAPER_COUNTRIES = ("US", "CA", "GB", "AU")
+MAX_ASSIGNMENTS = 5000
+MAX_QUESTIONS = 6  # as many as the small editor has rows
+MAX_CHOICES = 6
+EXAMPLE_COUNTRIES = ("US", "CA", "GB", "AU")
 
 
 class CountriesField(forms.CharField):
     """Countries by code or name, with commas between them; nothing means everywhere."""
 
     def __init__(self, **kwargs: Any) -> None:
-        paper = ", ".join(PAPER_COUNTRIES)
+        paper = ", ".join(EXAMPLE_COUNTRIES)
         help_text = (
             f"Codes or names, with commas between them, such as {paper} as in the paper. Empty means all."
         )
@@ -33,7 +33,7 @@ class CountriesField(forms.CharField):
     def clean(self, value: Any) -> tuple[str, ...]:
         """Return the codes, each once, in their order."""
         try:
-            return codes_from(super().clean(value))
+            return parse_codes(super().clean(value))
         except ValueError as error:
             raise forms.ValidationError(f"{error}.") from error
 
@@ -55,7 +55,7 @@ class RoundForm(PageForm):
         label="Name",
         help_text="Workers read it in the task’s description; empty gives a plain one.",
     )
-    reward = MoneyField(least=1, label="Reward", help_text="US dollars for each submission.")
+    reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars for each submission.")
     countries = CountriesField()
 
     def kind_name(self) -> str:
@@ -63,16 +63,18 @@ class RoundForm(PageForm):
         raise NotImplementedError
 
     def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
-        self.kind = registry.get(self.kind_name())
+        self.kind = registry.get_kind(self.kind_name())
         initial = {"reward": self.kind.reward_cents} | kwargs.pop("initial", {})
         super().__init__(*args, initial=initial, **kwargs)
         self.images = images
         self.fields["photos"] = PhotosField(images, label="Photos")
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> LaunchTerms:
         """What the round pays; the form has to be valid."""
-        return Terms(reward_cents=self.cleaned_data["reward"], confirmed_cents=typed_cost(self.data))
+        return LaunchTerms(
+            reward_cents=self.cleaned_data["reward"], confirmed_cents=typed_cost_cents(self.data)
+        )
 
     @property
     def photos(self) -> list[int]:
@@ -85,13 +87,13 @@ class QualificationForm(RoundForm):
     """A qualification round: photos in threes, places, pass rule, exam."""
 
     applicants = forms.IntegerField(
-        min_value=1, max_value=MOST_PLACES, label="Applicants", help_text="Each of them may apply once."
+        min_value=1, max_value=MAX_ASSIGNMENTS, label="Applicants", help_text="Each of them may apply once."
     )
     needed = forms.IntegerField(
         min_value=1,
-        max_value=PAIRS,
+        max_value=PAIRS_PER_SUBMISSION,
         label="Reasonable pairs needed",
-        help_text=f"Of {PAIRS}; the paper asks for 8.",
+        help_text=f"Of {PAIRS_PER_SUBMISSION}; the paper asks for 8.",
     )
     graders = forms.ChoiceField(
         choices=[("1", "One person"), ("2", "Two people, each blind to the other")],
@@ -99,7 +101,7 @@ class QualificationForm(RoundForm):
         help_text="Two show how far they agree.",
     )
     exam_needed = forms.IntegerField(
-        min_value=0, max_value=QUESTIONS, label="Right answers needed", help_text="0 asks for none."
+        min_value=0, max_value=MAX_QUESTIONS, label="Right answers needed", help_text="0 asks for none."
     )
 
     def kind_name(self) -> str:
@@ -109,7 +111,7 @@ class QualificationForm(RoundForm):
     def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
         initial = {"applicants": 50, "needed": PassRule().needed, "graders": "1", "exam_needed": 0}
         super().__init__(images, *args, initial=initial, **kwargs)
-        for number in range(1, QUESTIONS + 1):
+        for number in range(1, MAX_QUESTIONS + 1):
             self._add_question(number)
 
     def _add_question(self, number: int) -> None:
@@ -122,7 +124,7 @@ class QualificationForm(RoundForm):
                 widget=forms.Textarea(attrs={"rows": 4}),
             ),
             "right": forms.IntegerField(
-                min_value=1, max_value=MOST_CHOICES, required=False, label="Number of the right one"
+                min_value=1, max_value=MAX_CHOICES, required=False, label="Number of the right one"
             ),
         }
         for part, field in fields.items():
@@ -134,26 +136,26 @@ class QualificationForm(RoundForm):
         """The exam editor's rows: number, fields, and whether the row stands open."""
         rows = [
             (number, [self[f"q{number}_{part}"] for part in ("text", "choices", "right")])
-            for number in range(1, QUESTIONS + 1)
+            for number in range(1, MAX_QUESTIONS + 1)
         ]
-        return [(number, fields, number == 1 or _is_used(fields)) for number, fields in rows]
+        return [(number, fields, number == 1 or _has_input(fields)) for number, fields in rows]
 
     @property
-    def exam_shown(self) -> bool:
+    def shows_exam(self) -> bool:
         """Whether the editor stands open: something was typed there."""
-        return bool(self["exam_needed"].errors) or any(_is_used(fields) for _, fields, _ in self.questions)
+        return bool(self["exam_needed"].errors) or any(_has_input(fields) for _, fields, _ in self.questions)
 
     def clean(self) -> dict[str, Any]:
         """Check photos against sets of three and places, and each question by itself."""
         data = super().clean() or {}
         ticked = len(data.get("photos") or ())
-        if ticked < IMAGES_IN_A_SET or ticked % IMAGES_IN_A_SET:
+        if ticked < IMAGES_PER_SET or ticked % IMAGES_PER_SET:
             self.add_error(
                 "photos", f"Each applicant sees three photos: tick 3, 6, 9 …; {ticked} are ticked."
             )
-        elif ticked // IMAGES_IN_A_SET > data.get("applicants", MOST_PLACES):
+        elif ticked // IMAGES_PER_SET > data.get("applicants", MAX_ASSIGNMENTS):
             self.add_error("photos", "There are more sets of three than applicants; tick fewer.")
-        self.exam = [question for n in range(1, QUESTIONS + 1) if (question := self._question(n, data))]
+        self.exam = [question for n in range(1, MAX_QUESTIONS + 1) if (question := self._question(n, data))]
         if data.get("exam_needed", 0) > len(self.exam):
             plural = "" if len(self.exam) == 1 else "s"
             self.add_error(
@@ -161,7 +163,7 @@ class QualificationForm(RoundForm):
             )
         return data
 
-    def _question(self, number: int, data: dict[str, Any]) -> Question | None:
+    def _question(self, number: int, data: dict[str, Any]) -> ExamQuestion | None:
         text, right = data.get(f"q{number}_text"), data.get(f"q{number}_right")
         choices = tuple(
             line.strip() for line in (data.get(f"q{number}_choices") or "").splitlines() if line.strip()
@@ -170,13 +172,13 @@ class QualificationForm(RoundForm):
             return None
         if not text:
             self.add_error(f"q{number}_text", f"Question {number} has no text.")
-        if not 1 < len(choices) <= MOST_CHOICES:
+        if not 1 < len(choices) <= MAX_CHOICES:
             self.add_error(
-                f"q{number}_choices", f"Question {number}: give 2 to {MOST_CHOICES} choices, one a line."
+                f"q{number}_choices", f"Question {number}: give 2 to {MAX_CHOICES} choices, one a line."
             )
         if not right or right > len(choices):
             self.add_error(f"q{number}_right", f"Question {number}: say which choice is right, from 1.")
-        return Question(str(text or ""), choices, (right or 1) - 1)
+        return ExamQuestion(str(text or ""), choices, (right or 1) - 1)
 
     @property
     def admission(self) -> Admission:
@@ -189,10 +191,10 @@ class QualificationForm(RoundForm):
     def image_sets(self) -> list[list[int]]:
         """The ticked photos in threes, in the order of the page."""
         ids = self.photos
-        return [ids[n : n + IMAGES_IN_A_SET] for n in range(0, len(ids), IMAGES_IN_A_SET)]
+        return [ids[n : n + IMAGES_PER_SET] for n in range(0, len(ids), IMAGES_PER_SET)]
 
 
-def _is_used(fields: Sequence[forms.BoundField]) -> bool:
+def _has_input(fields: Sequence[forms.BoundField]) -> bool:
     return any(field.value() or field.errors for field in fields)
 
 
@@ -201,7 +203,7 @@ class TrainingForm(RoundForm):
 
     places = forms.IntegerField(
         min_value=1,
-        max_value=MOST_PLACES,
+        max_value=MAX_ASSIGNMENTS,
         label="Places",
         help_text="A worker who trains twice takes two.",
     )
@@ -219,6 +221,6 @@ class TrainingForm(RoundForm):
         ticked = len(data.get("photos") or ())
         if not ticked:
             self.add_error("photos", "Tick at least one photo.")
-        elif ticked > data.get("places", MOST_PLACES):
+        elif ticked > data.get("places", MAX_ASSIGNMENTS):
             self.add_error("photos", "There are more photos than places; tick fewer.")
         return data

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,41 +13,42 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from hits.charts.chart import Chart
+from hits.charts.histograms import bar_chart
 from hits.domain.money.costs import cost_table
 from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
 from hits.domain.workers.qualification_pools import Pool
-from hits.forms import launch_key
-from hits.forms.hourly import offer_fair_reward
+from hits.forms import read_idempotency_key
+from hits.forms.hourly import suggest_reward
 from hits.models import Image, Job, Project
-from hits.payments.summary import batch_money
+from hits.payments.summary import sum_batch_money
 from hits.selectors import console
-from hits.selectors.eligibility.eligibility import holders
-from hits.selectors.eligibility.requirement_labels import listed
-from hits.selectors.images.images import facts, usable
-from hits.selectors.money.pay_forecast import forecast_for
+from hits.selectors.eligibility.eligibility import pool_worker_ids
+from hits.selectors.eligibility.requirement_labels import country_list
+from hits.selectors.images.images import image_facts, list_usable_images
+from hits.selectors.money.pay_forecast import forecast_launch_pay
 from hits.services.errors import Refused
 from hits.services.launching import launch_estimate
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.costs import cost_context, refusal_context, with_funds
-from hits.views.who import person
-from validation.domain.qualification.scores import score_chart
+from hits.views.costs import add_available_funds, cost_context, refusal_context
+from hits.views.who import signed_in_user
 from validation.models import QualificationRound
 from validation.selectors import rounds
 from validation.services import answering
 from validation.services import rounds as services
 from validation.views.round_forms import QualificationForm, RoundForm, TrainingForm
 
-PHOTOS_SHOWN = 60
+MAX_PHOTOS = 60
 PER_PAGE = 50
-_SHOWN = {
+_STATES_BY_TAB = {
     "all": ("waiting", "unexplained", "ready", "passed", "declined", "rejected"),
     "waiting": ("waiting",),
     "graded": ("ready", "unexplained"),
     "passed": ("passed",),
     "declined": ("declined",),
 }
-_WORDS = {
+_TAB_LABELS = {
     "all": "All",
     "waiting": "Wait for grades",
     "graded": "Graded",
@@ -61,14 +62,14 @@ _WORDS = {
 def applicants(request: HttpRequest, project: Project) -> HttpResponse:
     """List qualification and training rounds."""
     training = rounds.training_batches(project)
-    progress = console.progress_of(training)
-    qualified, trained = holders(project, Pool.QUALIFIED), holders(project, Pool.TRAINED)
+    progress = console.progress_by_batch(training)
+    qualified, trained = pool_worker_ids(project, Pool.QUALIFIED), pool_worker_ids(project, Pool.TRAINED)
     context = {
         "project": project,
         "section": "people",
         "tab": "applicants",
-        "lines": rounds.round_lines(project),
-        "training": [(batch, progress[batch.pk]) for batch in training],
+        "qualification_rounds": rounds.round_rows(project),
+        "training_rounds": [(batch, progress[batch.pk]) for batch in training],
         "qualified": len(qualified),
         "trained": len(trained),
         "invited": len(qualified - trained),
@@ -80,69 +81,73 @@ def applicants(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Start a qualification round in two steps."""
-    images = usable(project)[:PHOTOS_SHOWN]
+    images = list_usable_images(project)[:MAX_PHOTOS]
     form = QualificationForm(images, request.POST or None)
-    offer_fair_reward(form, project=project, kind=form.kind)
+    suggest_reward(form, project=project, kind=form.kind)
 
-    def start() -> str:
+    def launch_round() -> str:
         found, _ = services.launch_qualification_round(
             project=project,
             image_sets=form.image_sets,
             applicants=form.cleaned_data["applicants"],
-            by=person(request),
+            by=signed_in_user(request),
             name=form.cleaned_data["name"],
             admission=form.admission,
-            terms=with_funds(form.terms),
-            once=launch_key(request.POST),
+            terms=add_available_funds(form.terms),
+            idempotency_key=read_idempotency_key(request.POST),
         )
         messages.success(request, f"{found.batch.name} is launched; its tasks are being published.")
         return reverse("qualification-round", args=[project.slug, found.pk])
 
-    def plan() -> tuple[int, int]:
+    def count_tasks() -> tuple[int, int]:
         return len(form.image_sets), form.cleaned_data["applicants"]
 
     context = {"title": "Start a qualification round", "exam": True}
-    return _new(request, project, form, images, start=start, plan=plan, context=context)
+    return _launch_in_steps(
+        request, project, form, images, launch_round=launch_round, count_tasks=count_tasks, context=context
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def training_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Start a training round in two steps."""
-    images = usable(project)[:PHOTOS_SHOWN]
-    invited = len(holders(project, Pool.QUALIFIED) - holders(project, Pool.TRAINED))
+    images = list_usable_images(project)[:MAX_PHOTOS]
+    invited = len(pool_worker_ids(project, Pool.QUALIFIED) - pool_worker_ids(project, Pool.TRAINED))
     form = TrainingForm(images, request.POST or None, places=max(1, invited))
-    offer_fair_reward(form, project=project, kind=form.kind)
+    suggest_reward(form, project=project, kind=form.kind)
 
-    def start() -> str:
+    def launch_round() -> str:
         batch, _ = services.launch_training_round(
             project=project,
             images=form.photos,
-            places=form.cleaned_data["places"],
-            by=person(request),
+            slots=form.cleaned_data["places"],
+            by=signed_in_user(request),
             name=form.cleaned_data["name"],
             countries=form.cleaned_data["countries"],
-            terms=with_funds(form.terms),
-            once=launch_key(request.POST),
+            terms=add_available_funds(form.terms),
+            idempotency_key=read_idempotency_key(request.POST),
         )
         messages.success(request, f"{batch.name} is launched; its tasks are being published.")
         return reverse("batch-detail", args=[batch.pk])
 
-    def plan() -> tuple[int, int]:
+    def count_tasks() -> tuple[int, int]:
         return len(form.photos), form.cleaned_data["places"]
 
     context = {"title": "Start a training round", "invited": invited}
-    return _new(request, project, form, images, start=start, plan=plan, context=context)
+    return _launch_in_steps(
+        request, project, form, images, launch_round=launch_round, count_tasks=count_tasks, context=context
+    )
 
 
-def _new(
+def _launch_in_steps(
     request: HttpRequest,
     project: Project,
     form: RoundForm,
     images: list[Image],
     *,
-    start: Callable[[], str],
-    plan: Callable[[], tuple[int, int]],
+    launch_round: Callable[[], str],
+    count_tasks: Callable[[], tuple[int, int]],
     context: dict[str, Any],
 ) -> HttpResponse:
     """Show the form, then what it costs, then launch: ``plan`` returns how much there is to show, and the places."""
@@ -154,68 +159,71 @@ def _new(
         else:
             try:
                 if step == "launch":
-                    there = start()
+                    url = launch_round()
                     forget_balance()
-                    return redirect(there)
+                    return redirect(url)
             except Refused as error:
                 context |= refusal_context(request.POST, error)
                 status = 400
-            where = listed(form.cleaned_data["countries"])
-            context |= _estimate(project, form, *plan()) | {"carried": _carried(request.POST), "where": where}
+            countries = country_list(form.cleaned_data["countries"])
+            context |= _confirm_context(project, form, *count_tasks()) | {
+                "carried_fields": _carried_fields(request.POST),
+                "countries": countries,
+            }
     context |= {
         "project": project,
         "section": "people",
         "tab": "applicants",
         "form": form,
         "kind": form.kind,
-        "photos": [facts(image) for image in images],
+        "photos": [image_facts(image) for image in images],
         "ticked": set(form["photos"].value() or ()),
     }
     return render(request, "validation/qualification/round_new.html", context, status=status)
 
 
-def _estimate(project: Project, form: RoundForm, over: int, places: int) -> dict[str, Any]:
-    wanted = services.planned(places=places, over=over)
-    terms = replace(form.terms, opinions=wanted.each)
+def _confirm_context(project: Project, form: RoundForm, variants: int, slots: int) -> dict[str, Any]:
+    spread = services.plan_round_slots(slots=slots, variants=variants)
+    terms = replace(form.terms, redundancy=spread.redundancy)
     reward: int = form.cleaned_data["reward"]
-    found = launch_estimate.estimate(kind=form.kind, terms=terms, units=wanted.hits)
-    rewards = f"Rewards, {_counted(wanted.hits, 'task')} × {_counted(wanted.each, 'worker')}"
+    estimate = launch_estimate.estimate_cost(kind=form.kind, terms=terms, units=spread.hits)
+    rewards = f"Rewards, {_pluralize(spread.hits, 'task')} × {_pluralize(spread.redundancy, 'worker')}"
     return cost_context(
         project=project,
-        cost=cost_table(found, rewards=rewards, reward_cents=reward),
-        held_cents=found.held_cents,
-        most_cents=found.most_cents,
+        cost=cost_table(estimate, rewards=rewards, reward_cents=reward),
+        held_cents=estimate.held_cents,
+        max_cents=estimate.max_cents,
     ) | {
-        "estimate": found,
+        "estimate": estimate,
         "terms": terms,
-        "spread": wanted,
-        "over": over,
-        "places": places,
-        "forecast": forecast_for(
+        "spread": spread,
+        "variants": variants,
+        "slots": slots,
+        "forecast": forecast_launch_pay(
             project=project,
             kind=form.kind,
             reward_cents=reward,
             bonus_cents=0,
-            opinions=wanted.each,
-            units=wanted.hits,
+            redundancy=spread.redundancy,
+            units=spread.hits,
         ),
-        "launch_key": uuid.uuid4().hex,
+        "idempotency_key": uuid.uuid4().hex,
     }
 
 
-def _counted(number: int, word: str) -> str:
+def _pluralize(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def _carried(data: QueryDict) -> list[tuple[str, str]]:
+def _carried_fields(data: QueryDict) -> list[tuple[str, str]]:
     """Return what was typed, for the confirming page to send once more."""
-    own = {"csrfmiddlewaretoken", "step", "launch_key", "typed_cost"}
+    own = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost"}
     return [(name, value) for name, values in data.lists() if name not in own for value in values]
 
 
-def round_of(project: Project, pk: int) -> QualificationRound:
+def get_round(project: Project, pk: int) -> QualificationRound:
     """Return a round of the project, or raise Http404."""
-    found = rounds.round_numbered(project, pk)
+    found = rounds.find_round(project, pk)
     if found is None:
         raise Http404("There is no such page.")
     return found
@@ -225,48 +233,69 @@ def round_of(project: Project, pk: int) -> QualificationRound:
 @project_page()
 def qualification_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Show one round: who applied, how far grading is, agreement, money."""
-    found = round_of(project, round_id)
-    page = rounds.round_page(found, person(request))
-    wanted = request.GET.get("show", "all")
-    shown = page.of(*_SHOWN.get(wanted, _SHOWN["all"]))
-    counts = Counter(applicant.state for applicant in page.applicants)
+    found = get_round(project, round_id)
+    overview = rounds.round_overview(found, signed_in_user(request))
+    tab = request.GET.get("show", "all")
+    shown = overview.in_states(*_STATES_BY_TAB.get(tab, _STATES_BY_TAB["all"]))
+    counts = Counter(applicant.state for applicant in overview.applicants)
     job = Job.objects.filter(exclusive_key=f"answer:{found.pk}").order_by("-pk").first()
     context = {
         "project": project,
         "section": "people",
         "tab": "applicants",
         "round": found,
-        "look": page,
+        "overview": overview,
         "batch": found.batch,
-        "rule": page.rule,
+        "rule": overview.rule,
         "counts": counts,
-        "tabs": [(key, _WORDS[key], len(page.of(*states))) for key, states in _SHOWN.items()],
-        "shown": wanted if wanted in _SHOWN else "all",
+        "tabs": [
+            (key, _TAB_LABELS[key], len(overview.in_states(*states)))
+            for key, states in _STATES_BY_TAB.items()
+        ],
+        "shown": tab if tab in _STATES_BY_TAB else "all",
         "page": Paginator(shown, PER_PAGE).get_page(request.GET.get("page")),
-        "ready": page.of("ready"),
-        "would_pass": (passing := sum(rounds.would_pass(a, page.rule) for a in page.of("ready"))),
-        "would_fail": len(page.of("ready")) - passing,
-        "answered": counts["passed"] + counts["declined"],
-        "has_exam": any(a.score.exam.asked for a in page.applicants),
-        "unpaid": (
-            unpaid := sum(a.assignment.status == AssignmentStatus.SUBMITTED for a in page.of("ready"))
+        "ready": overview.in_states("ready"),
+        "would_pass": (
+            passing := sum(rounds.would_pass(a, overview.rule) for a in overview.in_states("ready"))
         ),
-        "answers_cents": unpaid * found.batch.slot_cents(found.batch.assignments_per_hit),
-        "chart": score_chart(page.scores, needed=page.rule.needed),
-        "money": batch_money(found.batch),
+        "would_fail": len(overview.in_states("ready")) - passing,
+        "answered": counts["passed"] + counts["declined"],
+        "has_exam": any(a.score.exam.total for a in overview.applicants),
+        "unpaid": (
+            unpaid := sum(
+                a.assignment.status == AssignmentStatus.SUBMITTED for a in overview.in_states("ready")
+            )
+        ),
+        "answers_cents": unpaid * found.batch.slot_cents(found.batch.max_assignments),
+        "chart": _score_chart(overview.score_counts, needed=overview.rule.needed),
+        "money": sum_batch_money(found.batch),
         "running": job if job is not None and job.state in OPEN_JOB_STATES else None,
         "last_job": job,
     }
     return render(request, "validation/qualification/round.html", context)
 
 
+def _score_chart(counts: Sequence[int], *, needed: int) -> Chart | None:
+    """Return how many applicants have which score, with the pass line."""
+    passed = sum(counts[needed:])
+    with_scores = ", ".join(f"{count} with {score}" for score, count in enumerate(counts) if count)
+    return bar_chart(
+        counts,
+        summary=f"Reasonable pairs of each applicant: {with_scores}. {passed} of {sum(counts)} reach {needed}.",
+        x_label="reasonable pairs of an applicant",
+        unit="Applicants",
+        threshold=needed,
+        threshold_label=f"{needed} needed",
+    )
+
+
 @require_POST
 @project_page()
-def answer(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
+def answer_applicants(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Queue the answers to everybody who is completely graded."""
-    found = round_of(project, round_id)
+    found = get_round(project, round_id)
     try:
-        answering.request_answers(found=found, by=person(request))
+        answering.request_applicant_decisions(qualification_round=found, by=signed_in_user(request))
     except Refused as error:
         messages.warning(request, str(error))
     else:

@@ -10,11 +10,11 @@ from django.views.decorators.http import require_safe
 
 from hits.models import Project, Worker
 from hits.views.access import project_page
-from validation.domain.judging.ratings import Judged
+from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import Scale
 from validation.registry import has_spec, spec_of
-from validation.selectors.ratings import judged
-from validation.selectors.report import Shown, shown_items
+from validation.selectors.ratings import read_judgments
+from validation.selectors.report import ShownItem, shown_items
 
 PER_PAGE = 50
 
@@ -23,11 +23,11 @@ PER_PAGE = 50
 class WrittenText:
     """One text: the judgment that it is part of, the part of the item that it is about, and who wrote it."""
 
-    row: Judged
+    row: JudgmentRow
     part: str
     text: str
     worker: Worker | None = None
-    shown: Shown | None = None
+    shown: ShownItem | None = None
 
     @property
     def author(self) -> str:
@@ -42,12 +42,12 @@ def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: 
     if not has_spec(kind):
         raise Http404("There is no such page.")
     spec = spec_of(kind)
-    asked = spec.by_name.get(dimension)
-    if asked is None or asked.scale is not Scale.TEXT:
+    spec_dimension = spec.dimensions_by_name.get(dimension)
+    if spec_dimension is None or spec_dimension.scale is not Scale.TEXT:
         raise Http404("There is no such page.")
     found = [
         WrittenText(row, part, str(label).strip())
-        for row in judged(project=project, kind=kind)
+        for row in read_judgments(project=project, kind=kind)
         for name, part, label in spec.labels(row.answer)
         if name == dimension and str(label).strip()
     ]
@@ -57,22 +57,22 @@ def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: 
         "section": "judging",
         "kind": kind,
         "spec": spec,
-        "dimension": asked,
+        "dimension": spec_dimension,
         "page": page,
-        "texts": _with_context(project, kind, list(page)),
+        "texts": _add_context(project, kind, list(page)),
     }
     return render(request, "validation/reports/texts.html", context)
 
 
-def _with_context(project: Project, kind: str, texts: list[WrittenText]) -> list[WrittenText]:
+def _add_context(project: Project, kind: str, texts: list[WrittenText]) -> list[WrittenText]:
     """Add who wrote each text, and how the item looks that it is about."""
-    workers = Worker.objects.in_bulk({one.row.worker for one in texts if one.row.worker is not None})
-    shown = shown_items(project, kind, [one.row.item for one in texts])
+    workers = Worker.objects.in_bulk({text.row.worker for text in texts if text.row.worker is not None})
+    shown = shown_items(project, kind, [text.row.item for text in texts])
     return [
         replace(
-            one,
-            worker=workers.get(one.row.worker) if one.row.worker else None,
-            shown=shown.get(one.row.item),
+            text,
+            worker=workers.get(text.row.worker) if text.row.worker else None,
+            shown=shown.get(text.row.item),
         )
-        for one in texts
+        for text in texts
     ]

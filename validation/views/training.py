@@ -10,29 +10,29 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from hits.domain.answers.text import row_number
-from hits.domain.images.geometry import labels
+from hits.domain.answers.text import parse_row_number
+from hits.domain.images.geometry import box_labels
 from hits.domain.states import Role, TrainingOutcome
 from hits.models import Assignment, Project
 from hits.mturk.boto import marketplace
 from hits.observing.pairs import ObservationPair
-from hits.selectors.review import Looked, look
-from hits.selectors.roles import visitor_may
+from hits.selectors.review import AssignmentReview, load_review
+from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Conflict, Refused
 from hits.services.reviewing import review
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.who import person
-from validation.domain.qualification.remarks import Place, lines_of, remarks_from, words
+from hits.views.who import signed_in_user
+from validation.domain.qualification.remarks import RemarkTarget, describe_target, parse_remarks, remark_rows
 from validation.selectors import training, worker_status
 from validation.services import training as services
-from validation.services.worker_status import carry_out
+from validation.services.worker_status import settle_worker_calls
 
-_NOTHING: Mapping[str, str] = {}
+_NO_INPUT: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class RemarkField:
     """One place for a remark: the form's field, what it is called, what was typed there before an error."""
 
     field: str
@@ -42,130 +42,136 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class CardSpots:
+class PairRemarkFields:
     """One observation with its places."""
 
     pair: ObservationPair
-    clue: Spot
-    inference: Spot
-    confidence: Spot
-    boxes: list[Spot]
-    whole: Spot
+    clue: RemarkField
+    inference: RemarkField
+    confidence: RemarkField
+    boxes: list[RemarkField]
+    whole: RemarkField
 
 
 @require_safe
 @project_page()
-def training_desk(request: HttpRequest, project: Project) -> HttpResponse:
+def training_queue(request: HttpRequest, project: Project) -> HttpResponse:
     """Answer whatever waits for a trainer."""
-    return _desk(request, project, row_number(request.GET.get("at", "")))
+    return _render_queue(request, project, parse_row_number(request.GET.get("at", "")))
 
 
 @require_POST
 @project_page()
 def training_answer(request: HttpRequest, project: Project, assignment_id: int) -> HttpResponse:
     """Write the answer, pay, perhaps trust, and go on to the next."""
-    row = training.by_id(project, assignment_id)
+    row = training.find_attempt(project, assignment_id)
     if row is None:
         raise Http404("There is no such page.")
-    queue = training.queue_at(project, row.pk)
+    queue = training.training_queue(project, row.pk)
     following = queue.next_id if queue.current_id == row.pk else queue.current_id
     try:
         outcome = TrainingOutcome(request.POST.get("outcome", ""))
-        services.answer(
+        services.give_feedback(
             assignment=row,
             outcome=outcome,
             summary=request.POST.get("summary", ""),
-            remarks=remarks_from((name, str(value)) for name, value in request.POST.items()),
-            by=person(request),
+            remarks=parse_remarks((name, str(value)) for name, value in request.POST.items()),
+            by=signed_in_user(request),
         )
     except ValueError:
         messages.error(request, "Choose “Try once more” or “Ready”.")
-        return _desk(request, project, row.pk, kept=request.POST, status=400)
+        return _render_queue(request, project, row.pk, typed=request.POST, status=400)
     except Conflict as error:
         messages.error(request, f"Not stored: {error}")
-        return redirect("training-desk", project.slug)
+        return redirect("training-queue", project.slug)
     except Refused as error:
         messages.error(request, f"Not stored: {error}")
-        return _desk(request, project, row.pk, kept=request.POST, status=400)
-    _settle(request, project, row, outcome)
-    url = reverse("training-desk", args=[project.slug])
+        return _render_queue(request, project, row.pk, typed=request.POST, status=400)
+    _pay_and_grant(request, project, row, outcome)
+    url = reverse("training-queue", args=[project.slug])
     return redirect(f"{url}?at={following}" if following else url)
 
 
-def _desk(
+def _render_queue(
     request: HttpRequest,
     project: Project,
-    wanted: int | None,
+    selected: int | None,
     *,
-    kept: Mapping[str, str] = _NOTHING,
+    typed: Mapping[str, str] = _NO_INPUT,
     status: int = 200,
 ) -> HttpResponse:
-    queue = training.queue_at(project, wanted)
+    queue = training.training_queue(project, selected)
     context: dict[str, Any] = {
         "project": project,
         "section": "people",
         "tab": "training",
-        "admin": visitor_may(request, project, Role.ADMIN),
+        "admin": visitor_has_role(request, project, Role.ADMIN),
         "queue": queue,
-        "desk_url": reverse("training-desk", args=[project.slug]),
+        "queue_url": reverse("training-queue", args=[project.slug]),
     }
     found = next((row for row in queue.shown if row.assignment.pk == queue.current_id), None)
     if found is not None:
-        context |= _attempt(found, project, kept)
+        context |= _attempt_context(found, project, typed)
     return render(request, "validation/qualification/training.html", context, status=status)
 
 
-def _attempt(found: Looked, project: Project, kept: Mapping[str, str]) -> dict[str, Any]:
+def _attempt_context(found: AssignmentReview, project: Project, typed: Mapping[str, str]) -> dict[str, Any]:
     worker = found.assignment.worker
     earlier = training.earlier_attempts(found.assignment, project)
     return {
-        "look": found,
-        "cards": [_card(pair, kept) for pair in found.evidence["pairs"]],
-        "whole": Spot(Place().field, words(Place()), kept.get(Place().field, "")),
-        "summary": kept.get("summary", ""),
-        "earlier": [(row, _told(row)) for row in earlier],
+        "review": found,
+        "cards": [_pair_remark_fields(pair, typed) for pair in found.evidence["pairs"]],
+        "whole": RemarkField(
+            RemarkTarget().field, describe_target(RemarkTarget()), typed.get(RemarkTarget().field, "")
+        ),
+        "summary": typed.get("summary", ""),
+        "earlier": [(row, _remark_rows(row)) for row in earlier],
         "number": len(earlier) + 1,
-        "place": worker_status.standing_of(worker, project),
-        "phrases": training.phrases(project),
-        "to_look_at": sum(not check.ok for check in found.checks),
+        "current": worker_status.current_status(worker, project),
+        "phrases": training.recent_phrases(project),
+        "failed_check_count": sum(not check.ok for check in found.checks),
     }
 
 
-def _card(pair: ObservationPair, kept: Mapping[str, str]) -> CardSpots:
-    def spot(place: Place, label: str = "") -> Spot:
-        return Spot(place.field, words(place, label), kept.get(place.field, ""), label)
+def _pair_remark_fields(pair: ObservationPair, typed: Mapping[str, str]) -> PairRemarkFields:
+    def remark_field(place: RemarkTarget, label: str = "") -> RemarkField:
+        return RemarkField(place.field, describe_target(place, label), typed.get(place.field, ""), label)
 
-    tabs = labels(len(pair.boxes), pair.index)
-    return CardSpots(
+    tabs = box_labels(len(pair.boxes), pair.index)
+    return PairRemarkFields(
         pair=pair,
-        clue=spot(Place(pair.index, "clue")),
-        inference=spot(Place(pair.index, "inference")),
-        confidence=spot(Place(pair.index, "confidence")),
-        boxes=[spot(Place(pair.index, "boxes", n), tab) for n, tab in enumerate(tabs, start=1)],
-        whole=spot(Place(pair.index)),
+        clue=remark_field(RemarkTarget(pair.index, "clue")),
+        inference=remark_field(RemarkTarget(pair.index, "inference")),
+        confidence=remark_field(RemarkTarget(pair.index, "confidence")),
+        boxes=[
+            remark_field(RemarkTarget(pair.index, "boxes", n), tab) for n, tab in enumerate(tabs, start=1)
+        ],
+        whole=remark_field(RemarkTarget(pair.index)),
     )
 
 
-def _told(row: training.Earlier) -> list[tuple[str, str]]:
+def _remark_rows(row: training.EarlierAttempt) -> list[tuple[str, str]]:
     """Return an earlier attempt's remarks as (where, what)."""
-    boxes = {pair.index: labels(len(pair.boxes), pair.index) for pair in row.look.evidence.get("pairs", ())}
-    return lines_of(row.feedback.remarks if row.feedback else (), boxes)
+    boxes = {
+        pair.index: box_labels(len(pair.boxes), pair.index) for pair in row.attempt.evidence.get("pairs", ())
+    }
+    return remark_rows(row.feedback.remarks if row.feedback else (), boxes)
 
 
-def _settle(request: HttpRequest, project: Project, row: Assignment, outcome: TrainingOutcome) -> None:
+def _pay_and_grant(request: HttpRequest, project: Project, row: Assignment, outcome: TrainingOutcome) -> None:
     """Pay and grant now; what fails is said, stays written down, and is repeated."""
-    trouble = carry_out(project=project, worker=row.worker, marketplace=marketplace())
+    failures = settle_worker_calls(project=project, worker=row.worker, marketplace=marketplace())
     decision = row.decisions.first()
     try:
         if decision is not None:
-            review.settle(decision=decision, marketplace=marketplace())
+            review.settle_decision(decision=decision, marketplace=marketplace())
     except Refused as error:
-        trouble.append(str(error))
+        failures.append(str(error))
     forget_balance()
-    shown = look(row.pk)
+    shown = load_review(row.pk)
     paid = " and paid" if shown is not None and shown.state == "paid" else ""
-    word = "is ready" if outcome is TrainingOutcome.COMPLETE else "tries once more"
-    if trouble:
-        messages.warning(request, f"{row.worker} {word}; carrying it out is outstanding: {trouble[0]}")
+    verdict = "is ready" if outcome is TrainingOutcome.COMPLETE else "tries once more"
+    if failures:
+        messages.warning(request, f"{row.worker} {verdict}; carrying it out is outstanding: {failures[0]}")
     else:
-        messages.success(request, f"{row.worker} {word}. The attempt is answered{paid}.")
+        messages.success(request, f"{row.worker} {verdict}. The attempt is answered{paid}.")

@@ -13,34 +13,34 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hits.domain.states import Purpose
 from hits.domain.units.unit_files import MAX_BYTES
 from hits.domain.workers.qualification_pools import Pool
-from hits.forms import BatchTermsForm, launch_key
-from hits.forms.hourly import offer_fair_reward
+from hits.forms import BatchTermsForm, read_idempotency_key
+from hits.forms.hourly import suggest_reward
 from hits.kind import HitKind
 from hits.models import Project, UnitFile
-from hits.selectors.instructions import of_kind
+from hits.selectors.instructions import kind_versions
 from hits.services.errors import Refused
 from hits.services.launching import launch
 from hits.services.launching.unit_files import (
-    BadUnits,
-    content_of,
-    example,
-    keep_file,
-    kept_file,
-    kinds_from_units,
+    BadUnitFile,
+    build_example_file,
+    find_unit_file,
+    kinds_launched_from_files,
+    open_content,
+    save_unit_file,
 )
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.batches.launch import launch_context
-from hits.views.costs import refusal_context, with_funds
-from hits.views.who import person
-from validation.domain.judging.quality_check_types import MOST_PERCENT, Rates
+from hits.views.costs import add_available_funds, refusal_context
+from hits.views.who import signed_in_user
+from validation.domain.judging.quality_check_types import MAX_PERCENT, CheckRates
 from validation.registry import spec_of
-from validation.services.judging import usual_pool
-from validation.services.units import Found, launch_from_file, read_file
+from validation.services.judging import default_pool
+from validation.services.units import ParsedUnits, launch_from_file, read_unit_file
 
-ROLES = {"gold": "Gold units, %", "attention": "Attention checks, %", "repeat": "Repeated units, %"}
+CHECK_LABELS = {"gold": "Gold units, %", "attention": "Attention checks, %", "repeat": "Repeated units, %"}
 
-_ROW = re.compile(r"[0-9]{1,9}")
+_FILE_ID = re.compile(r"[0-9]{1,9}")
 
 
 class UnitsForm(BatchTermsForm):
@@ -51,10 +51,10 @@ class UnitsForm(BatchTermsForm):
     def __init__(self, kind: HitKind, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
         kwargs["initial"] = {"pool": pool.value if pool else ""}
         super().__init__(kind, *args, **kwargs)
-        self.controls = _controls(kind)
+        self.controls = _available_checks(kind)
         for name in self.controls:
             field = forms.IntegerField(
-                min_value=0, max_value=MOST_PERCENT, required=False, initial=0, label=ROLES[name]
+                min_value=0, max_value=MAX_PERCENT, required=False, initial=0, label=CHECK_LABELS[name]
             )
             field.widget.attrs["class"] = "input"
             self.fields[name] = field
@@ -62,19 +62,19 @@ class UnitsForm(BatchTermsForm):
             del self.fields["unit_scope"]  # a judge answers about an item once, whichever round asks
 
     @property
-    def rates(self) -> Rates:
+    def rates(self) -> CheckRates:
         """How many controls are mixed in; the form has to be valid."""
-        return Rates(*(self.cleaned_data.get(name) or 0 for name in ROLES))
+        return CheckRates(*(self.cleaned_data.get(name) or 0 for name in CHECK_LABELS))
 
 
-def _controls(kind: HitKind) -> tuple[str, ...]:
+def _available_checks(kind: HitKind) -> tuple[str, ...]:
     """Return which controls can be mixed into a kind's rounds."""
     if kind.purpose is not Purpose.JUDGING:
         return ()
     spec = spec_of(kind.name)
     if spec.has_truth:
         return ()  # each unit's answer is known
-    gold, attention = ["gold"] if spec.takes_gold else [], ["attention"] if spec.has_attention else []
+    gold, attention = ["gold"] if spec.can_be_gold else [], ["attention"] if spec.has_attention_checks else []
     return (*gold, *attention, "repeat")
 
 
@@ -82,87 +82,93 @@ def _controls(kind: HitKind) -> tuple[str, ...]:
 @project_page()
 def units_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Launch the units of a file in two steps; nothing leaves before the second, confirming press."""
-    kinds = kinds_from_units()
-    named = request.GET.get("kind")
-    kind = next((k for k in kinds if named in (k.name, None)), None)
+    kinds = kinds_launched_from_files()
+    kind_name = request.GET.get("kind")
+    kind = next((k for k in kinds if kind_name in (k.name, None)), None)
     if kind is None:
         raise Http404("No such kind is launched from a file.")
-    known = launch.launched_before(project=project, once=launch_key(request.POST))
-    if known is not None:
-        return redirect("batch-detail", known.pk)
+    earlier_batch = launch.find_launched_batch(
+        project=project, idempotency_key=read_idempotency_key(request.POST)
+    )
+    if earlier_batch is not None:
+        return redirect("batch-detail", earlier_batch.pk)
     form = UnitsForm(
         kind,
-        list(of_kind(project, kind.name).defer("body", "examples")),
+        list(kind_versions(project, kind.name).defer("body", "examples")),
         request.POST or None,
         request.FILES or None,
-        pool=usual_pool(project) if kind.purpose is Purpose.JUDGING else None,
+        pool=default_pool(project) if kind.purpose is Purpose.JUDGING else None,
     )
-    offer_fair_reward(form, project=project, kind=kind)
+    suggest_reward(form, project=project, kind=kind)
     context: dict[str, Any] = {
         "project": project,
         "section": "batches",
         "kinds": kinds,
         "kind": kind,
         "form": form,
-        "example": example(project=project, kind=kind),
+        "example": build_example_file(project=project, kind=kind),
     }
     status = 200
     if request.method == "POST":
-        sent = _sent(request, project, kind, form) if form.is_valid() else None
+        file_and_units = _read_units(request, project, kind, form) if form.is_valid() else None
         step = request.POST.get("step")
-        if sent is None:
+        if file_and_units is None:
             status = 400
         elif step == "change":
-            context["sent"] = sent[0]
+            context["sent"] = file_and_units[0]
         else:
-            row, units = sent
+            row, units = file_and_units
             if step == "launch":
                 launched = _launch(request, project, kind, form, row, units)
                 if isinstance(launched, HttpResponse):
                     return launched
                 context |= refusal_context(request.POST, launched)
                 status = 400
-            key = launch_key(request.POST) or uuid.uuid4().hex
+            key = read_idempotency_key(request.POST) or uuid.uuid4().hex
             counts = form.rates.counts(len(units))
             total = len(units) + sum(counts.values())
             context |= launch_context(project, kind, form, total)
-            context |= {"launch_key": key, "sent": row, "controls": sum(counts.values())}
+            context |= {"idempotency_key": key, "sent": row, "controls": sum(counts.values())}
             return render(request, "validation/judging/units_confirm.html", context, status=status)
     return render(request, "validation/judging/units_new.html", context, status=status)
 
 
-def _sent(
+def _read_units(
     request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm
-) -> tuple[UnitFile, Found] | None:
+) -> tuple[UnitFile, ParsedUnits] | None:
     """Return the file, newly sent or kept, with its units; ``None`` after saying in the form what is wrong."""
     upload = request.FILES.get("file")
     try:
         if upload is not None:
-            return _newly_sent(request, project, kind, upload)
-        kept = request.POST.get("kept", "")
-        row = kept_file(project=project, kind=kind, pk=int(kept) if _ROW.fullmatch(kept) else 0)
+            return _save_upload(request, project, kind, upload)
+        file_id = request.POST.get("kept", "")
+        row = find_unit_file(
+            project=project, kind=kind, pk=int(file_id) if _FILE_ID.fullmatch(file_id) else 0
+        )
         if row is None:
             form.add_error("file", "Choose a file. One that was sent before is kept for a day.")
             return None
-        return row, read_file(project=project, kind=kind, file=content_of(row), name=row.name)
-    except BadUnits as error:
+        return row, read_unit_file(project=project, kind=kind, file=open_content(row), name=row.name)
+    except BadUnitFile as error:
         for problem in error.problems:
             form.add_error("file", f"{problem}.")
     return None
 
 
-def _newly_sent(request: HttpRequest, project: Project, kind: HitKind, upload: Any) -> tuple[UnitFile, Found]:
+def _save_upload(
+    request: HttpRequest, project: Project, kind: HitKind, upload: Any
+) -> tuple[UnitFile, ParsedUnits]:
     data = upload.read(MAX_BYTES + 1)
     upload.seek(0)
-    units = read_file(project=project, kind=kind, file=upload.file, name=upload.name)
-    row = keep_file(
-        project=project, kind=kind, name=upload.name, data=data, units=len(units), by=person(request)
+    units = read_unit_file(project=project, kind=kind, file=upload.file, name=upload.name)
+    row = save_unit_file(
+        project=project, kind=kind, name=upload.name, data=data, units=len(units), by=signed_in_user(request)
     )
     return row, units
 
 
 def _launch(
-    request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm, row: UnitFile, units: Found
+    request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm, row: UnitFile, units: ParsedUnits
 ) -> HttpResponse | Refused:
     """Launch and go to the batch, or return why not."""
     try:
@@ -170,12 +176,12 @@ def _launch(
             project=project,
             kind=kind,
             units=units,
-            by=person(request),
+            by=signed_in_user(request),
             name=form.cleaned_data["name"],
-            terms=with_funds(form.terms),
+            terms=add_available_funds(form.terms),
             rates=form.rates,
             source={"name": row.name, "sha256": row.sha256},
-            once=launch_key(request.POST),
+            idempotency_key=read_idempotency_key(request.POST),
         )
     except Refused as error:
         return error
@@ -188,9 +194,11 @@ def _launch(
 @project_page()
 def units_example(request: HttpRequest, project: Project) -> HttpResponse:
     """Download a file of units as a kind wants it."""
-    kind = next((k for k in kinds_from_units() if k.name == request.GET.get("kind")), None)
+    kind = next((k for k in kinds_launched_from_files() if k.name == request.GET.get("kind")), None)
     if kind is None:
         raise Http404("No such kind is launched from a file.")
-    reply = HttpResponse(example(project=project, kind=kind), content_type="application/jsonl; charset=utf-8")
+    reply = HttpResponse(
+        build_example_file(project=project, kind=kind), content_type="application/jsonl; charset=utf-8"
+    )
     reply["Content-Disposition"] = f'attachment; filename="{kind.name}.jsonl"'
     return reply

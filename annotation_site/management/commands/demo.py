@@ -1,4 +1,4 @@
-"""``manage.py demo``: a rehearsal project, ready to click through, or played once without a person."""
+"""``manage.py demo``: serve a rehearsal project, or play it once without a person."""
 
 import json
 import os
@@ -18,18 +18,18 @@ from annotation_site.management.commands.serve import (
     Process,
     encoder_command,
     refuse_taken_port,
-    running,
+    run_processes,
     wait_for_end,
     web_command,
 )
-from annotation_site.starting import held_folder
+from annotation_site.starting import lock_data_folder
 from annotation_site.workers import worker_commands
 
 
 class Command(BaseCommand):
-    """Set up and serve the demo. ``DEMO_ONCE=1`` plays the whole loop and ends with one line of JSON."""
+    """Set up and serve the demo. ``--once`` plays the whole loop and prints one line of JSON."""
 
-    help = "Serve a rehearsal project with sample photographs. DEMO_ONCE=1 plays it without a person."
+    help = "Serve a rehearsal project with sample photos. --once (or DEMO_ONCE=1) plays it without a person."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags; each also has an environment variable, for make."""
@@ -38,40 +38,40 @@ class Command(BaseCommand):
         parser.add_argument("--out", type=Path, help="where --once exports the version")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prepare, serve, and either play or wait for Ctrl C."""
+        """Prepare and serve the demo, then play it or wait for Ctrl C."""
         refuse_taken_port()
-        with held_folder():
+        with lock_data_folder():
             self._run(options)
 
     def _run(self, options: dict[str, Any]) -> None:
         from annotation_site.demo import demo_users, play
         from hits.services.errors import Refused
 
-        self.say("Preparing the database and the static files …")
+        self.report_progress("Preparing the database and the static files …")
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
         try:
-            people = demo_users.assemble(played=options["once"])
-            play.import_photos(people, Path(options["images"]) if options["images"] else None)
+            users = demo_users.create_demo_users(played=options["once"])
+            play.import_photos(users, Path(options["images"]) if options["images"] else None)
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error
-        # A container's only person is root: no reason to fill the first screen with a warning.
+        # A container's only user is root: Celery's warning about it would fill the first screen.
         os.environ.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser")
-        # What the servers print goes to stderr: stdout belongs to the summary.
-        helpers = [] if options["once"] else [encoder_command()]  # a played worker reads no hints
+        # The servers print to stderr: stdout is for the summary.
+        helpers = [] if options["once"] else [encoder_command()]  # scripted workers read no hints
         try:
-            with running(
-                [web_command(1)], sys.stderr, restarted=worker_commands(), helpers=helpers
+            with run_processes(
+                [web_command(1)], sys.stderr, supervised=worker_commands(), helpers=helpers
             ) as processes:
                 _wait_for_server(processes)
                 if options["once"]:
                     out = options["out"] or settings.VAR_DIR / "exports"
-                    summary = play.whole_loop(people, Path(out), self.say)
-                    print(json.dumps(summary))  # the one line that stands on stdout
+                    summary = play.play_loop(users, Path(out), self.report_progress)
+                    print(json.dumps(summary))  # the only line on stdout
                 else:
-                    play.first_batch(people, self.say)
-                    play.road(people, self.say)
-                    self.say(play.welcome(people))
+                    play.launch_first_batch(users, self.report_progress)
+                    play.play_qualification(users, self.report_progress)
+                    self.report_progress(play.welcome_message(users))
                     wait_for_end(processes)
         except play.PlayError as error:
             raise CommandError(str(error)) from error
@@ -79,15 +79,15 @@ class Command(BaseCommand):
             if options["once"]:
                 raise CommandError("stopped before the end", returncode=130) from None
 
-    def say(self, text: str) -> None:
-        """Tell a person; stdout belongs to the summary."""
+    def report_progress(self, text: str) -> None:
+        """Print progress to stderr; stdout is for the summary."""
         self.stderr.write(text, style_func=str)
 
 
 def _wait_for_server(processes: list[Process]) -> None:
     for _ in range(300):
         if any(process.poll() is not None for process in processes):
-            raise CommandError("the server could not start; what it said stands above")
+            raise CommandError("the server could not start; see its output above")
         try:
             urllib.request.urlopen(f"{settings.PUBLIC_URL}/healthz", timeout=2).read()  # noqa: S310
         except (OSError, urllib.error.URLError):

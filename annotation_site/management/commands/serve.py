@@ -1,4 +1,4 @@
-"""``manage.py serve``: web server and background workers with one command, stopped together."""
+"""``manage.py serve``: run the web server and the background workers with one command."""
 
 import logging
 import os
@@ -19,46 +19,46 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation_site.starting import (
     bind_address,
-    held_folder,
+    exposure_warning,
+    lock_data_folder,
     refuse_unapplied_migrations,
-    warning_about_reach,
 )
 from annotation_site.workers import worker_commands
 
 logger = logging.getLogger(__name__)
 
-# A worker that dies is started again after 1, 2, 4, 8 and 16 seconds; one that dies once more within this time will
-# not live by being started again.
-DEATHS = 6
-WITHIN_SECONDS = 300.0
+# A worker that dies is restarted after 1, 2, 4, 8 and 16 seconds. After the sixth death within this window it is
+# given up, because another restart would not help.
+MAX_DEATHS = 6
+DEATH_WINDOW_SECONDS = 300.0
 FIRST_PAUSE_SECONDS = 1.0
 STOP_SECONDS = 10.0
-# Each request that is only half sent holds a thread; with so many, two dozen of them turn nobody away, even when one
-# process gets them all. Waiting threads cost little: most work is the database's (docs/performance.md).
-THREADS = 40
+# Each half-sent request occupies a thread. With this many threads, two dozen such requests block nobody, even in one
+# process. Waiting threads cost little: the database does most of the work (docs/performance.md).
+DEFAULT_THREADS = 40
 
 
 class Command(BaseCommand):
-    """Run gunicorn and, as processes of their own, two Celery workers: a light one with the beat, a heavy one."""
+    """Run gunicorn and two Celery workers as processes: a light one with the beat, and a heavy one."""
 
     help = "Serve both origins and run the background workers, until Ctrl C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         parser.add_argument("--workers", type=int, default=2, help="web processes")
-        parser.add_argument("--threads", type=int, default=THREADS, help="threads a web process")
-        parser.add_argument("--no-worker", action="store_true", help="leave the background workers out")
-        parser.add_argument("--no-encoder", action="store_true", help="leave the encoder of live hints out")
+        parser.add_argument("--threads", type=int, default=DEFAULT_THREADS, help="threads per web process")
+        parser.add_argument("--no-worker", action="store_true", help="run no background workers")
+        parser.add_argument("--no-encoder", action="store_true", help="run no encoder for live hints")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start them and the encoder, wait, and stop all when the web server ends or a worker cannot be kept."""
+        """Start all processes, wait, and stop them when the web server ends or a worker is given up."""
         refuse_taken_port()
         refuse_unapplied_migrations()
-        with nullcontext() if options["no_worker"] else held_folder():
+        with nullcontext() if options["no_worker"] else lock_data_folder():
             self._serve(options)
 
     def _serve(self, options: dict[str, Any]) -> None:
-        warning = warning_about_reach()
+        warning = exposure_warning()
         if warning:
             self.stderr.write(f"Warning: {warning}")
         call_command("collectstatic", interactive=False, verbosity=0)
@@ -66,12 +66,15 @@ class Command(BaseCommand):
         workers = [] if options["no_worker"] else worker_commands()
         helpers = [] if options["no_encoder"] else [encoder_command()]
         self.stderr.write(f"Serving {settings.PUBLIC_URL}, tasks at {settings.HIT_ORIGIN}.", style_func=str)
-        with suppress(KeyboardInterrupt), running(web, restarted=workers, helpers=helpers) as processes:
+        with (
+            suppress(KeyboardInterrupt),
+            run_processes(web, supervised=workers, helpers=helpers) as processes,
+        ):
             wait_for_end(processes)
 
 
-class Restarted:
-    """A process that is started again when it dies, after pauses that grow, until it dies too often."""
+class SupervisedProcess:
+    """A process that is restarted when it dies, after growing pauses, until it dies too often."""
 
     def __init__(
         self, command: list[str], stdout: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -80,63 +83,63 @@ class Restarted:
         self._stdout = stdout
         self._clock = clock
         self._deaths: list[float] = []
-        self._due: float | None = None
-        self._given_up: int | None = None
+        self._restart_at: float | None = None
+        self._final_status: int | None = None
         self._start()
 
     @property
     def pid(self) -> int:
-        """The present process, or the latest when none runs."""
+        """The current process, or the latest one if none runs."""
         return self._process.pid
 
     def poll(self) -> int | None:
-        """Start the process again when that is due; return its last exit status once it is given up."""
-        if self._given_up is not None:
-            return self._given_up
-        if self._due is not None:
-            if self._clock() >= self._due:
-                with _signals_held_back():
+        """Restart the process when that is due; return its exit status once it is given up."""
+        if self._final_status is not None:
+            return self._final_status
+        if self._restart_at is not None:
+            if self._clock() >= self._restart_at:
+                with _defer_signals():
                     self._start()
             return None
         status = self._process.poll()
         if status is not None:
-            self._note_death(status)
-        return self._given_up
+            self._record_death(status)
+        return self._final_status
 
     def terminate(self) -> None:
-        """Ask the present process to stop."""
+        """Send SIGTERM to the current process."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """Insist."""
+        """Send SIGKILL to the current process."""
         self._process.kill()
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the present process, as ``Popen.wait`` does."""
+        """Wait for the current process, as ``Popen.wait`` does."""
         return self._process.wait(timeout)
 
     def _start(self) -> None:
         self._process = subprocess.Popen(self._command, stdout=self._stdout)  # noqa: S603
-        self._due = None
+        self._restart_at = None
 
-    def _note_death(self, status: int) -> None:
+    def _record_death(self, status: int) -> None:
         now = self._clock()
-        self._deaths = [death for death in self._deaths if now - death < WITHIN_SECONDS] + [now]
-        how = f"by signal {-status}" if status < 0 else f"with status {status}"
-        if len(self._deaths) >= DEATHS:
-            self._given_up = status
-            logger.critical("a background worker ended %s; given up after %d times", how, DEATHS)
+        self._deaths = [death for death in self._deaths if now - death < DEATH_WINDOW_SECONDS] + [now]
+        cause = f"by signal {-status}" if status < 0 else f"with status {status}"
+        if len(self._deaths) >= MAX_DEATHS:
+            self._final_status = status
+            logger.critical("a background worker ended %s; given up after %d deaths", cause, MAX_DEATHS)
             return
         pause = FIRST_PAUSE_SECONDS * 2 ** (len(self._deaths) - 1)
-        self._due = now + pause
-        logger.error("a background worker ended by itself %s; it is started again in %.0f s", how, pause)
+        self._restart_at = now + pause
+        logger.error("a background worker ended %s; it is restarted in %.0f s", cause, pause)
 
 
-Process = subprocess.Popen[bytes] | Restarted
+Process = subprocess.Popen[bytes] | SupervisedProcess
 
 
 def refuse_taken_port() -> None:
-    """Say in one line that another program listens, before anything is started.
+    """Refuse to start if another program listens on the port.
 
     Raises:
         CommandError: with exit status 2.
@@ -153,48 +156,48 @@ def refuse_taken_port() -> None:
 
 
 @contextmanager
-def running(
+def run_processes(
     commands: list[list[str]],
     stdout: TextIO | None = None,
     *,
-    restarted: Sequence[list[str]] = (),
+    supervised: Sequence[list[str]] = (),
     helpers: Sequence[list[str]] = (),
 ) -> Iterator[list[Process]]:
-    """Start the commands, and stop them all at the end; SIGTERM ends it as Ctrl C does.
+    """Start the commands, and stop them all at the end; SIGTERM stops them as Ctrl C does.
 
-    ``restarted`` are started again when they die, for as long as somebody polls them. ``helpers`` are started and
-    stopped with the others, but not yielded: the service goes on without them.
+    ``supervised`` commands are restarted when they die, while the caller polls them. ``helpers`` start and stop with
+    the others but are not yielded, because the service works without them.
 
     Raises:
-        KeyboardInterrupt: somebody asked to stop.
+        KeyboardInterrupt: on Ctrl C or SIGTERM.
     """
-    before = signal.signal(signal.SIGTERM, _stop)
+    previous_handler = signal.signal(signal.SIGTERM, _interrupt)
     processes: list[Process] = []
-    aside: list[Process] = []
+    helper_processes: list[Process] = []
     try:
-        with _signals_held_back():
+        with _defer_signals():
             processes.extend(subprocess.Popen(command, stdout=stdout) for command in commands)  # noqa: S603
-            processes.extend(Restarted(command, stdout) for command in restarted)
-            aside.extend(subprocess.Popen(command, stdout=stdout) for command in helpers)  # noqa: S603
+            processes.extend(SupervisedProcess(command, stdout) for command in supervised)
+            helper_processes.extend(subprocess.Popen(command, stdout=stdout) for command in helpers)  # noqa: S603
         yield processes
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # stopping is under way
-        _stop_all([*processes, *aside])
-        signal.signal(signal.SIGTERM, before)
+        _stop_all([*processes, *helper_processes])
+        signal.signal(signal.SIGTERM, previous_handler)
 
 
 def wait_for_end(processes: list[Process]) -> None:
-    """Wait for as long as all processes run or are started again.
+    """Wait while all processes run or are restarted.
 
     Raises:
-        CommandError: one ended for good; half a service is none, and a supervisor can start the whole again.
+        CommandError: one process ended for good. The service needs all of them; a supervisor can restart the whole.
     """
     while all(process.poll() is None for process in processes):
         time.sleep(0.3)
-    raise CommandError("a server process ended by itself; what it said stands above")
+    raise CommandError("a server process ended by itself; see its output above")
 
 
-def web_command(workers: int = 2, threads: int = THREADS) -> list[str]:
+def web_command(workers: int = 2, threads: int = DEFAULT_THREADS) -> list[str]:
     """Return the command line of the web server."""
     return [
         sys.executable, "-m", "gunicorn", "annotation_site.wsgi:application",
@@ -205,41 +208,41 @@ def web_command(workers: int = 2, threads: int = THREADS) -> list[str]:
 
 
 def encoder_command() -> list[str]:
-    """Return the command line of the process that live hints ask; pages do without it when it ends."""
+    """Return the command line of the encoder of live hints; pages work without it when it ends."""
     return [sys.executable, str(settings.BASE_DIR / "manage.py"), "serve_encoder"]
 
 
 def _stop_all(processes: list[Process]) -> None:
-    """Ask every process to stop, and insist after ten seconds."""
+    """Send SIGTERM to every process, and SIGKILL after ten seconds."""
     for process in processes:
         process.terminate()
-    ends = time.monotonic() + STOP_SECONDS
+    deadline = time.monotonic() + STOP_SECONDS
     for process in processes:
         try:
-            process.wait(timeout=max(0.0, ends - time.monotonic()))
+            process.wait(timeout=max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 
 
 @contextmanager
-def _signals_held_back() -> Iterator[None]:
-    """Let Ctrl C and SIGTERM wait for the block's end: a process that was just started must be known, to be stopped.
+def _defer_signals() -> Iterator[None]:
+    """Defer Ctrl C and SIGTERM to the block's end, so that a process just started is listed and can be stopped.
 
     Raises:
-        KeyboardInterrupt: one of them came meanwhile.
+        KeyboardInterrupt: one of the signals arrived meanwhile.
     """
-    came: list[int] = []
+    received: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda number, frame: came.append(number)) for number in numbers]
+    handlers = [signal.signal(number, lambda number, frame: received.append(number)) for number in numbers]
     try:
         yield
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in zip(numbers, handlers, strict=True):
             signal.signal(number, handler)
-    if came:
+    if received:
         raise KeyboardInterrupt
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt

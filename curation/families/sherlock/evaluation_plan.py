@@ -22,31 +22,31 @@ import numpy as np
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL
+from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL
 from curation.evaluation.sets import (
-    BOXES,
-    CHUNK,
+    CHUNK_SIZE,
+    MAX_BOXES,
     MIN_INFERENCES,
-    Ids,
-    Localizable,
+    LocalizableImages,
+    TestIdMaker,
     comparison_ids,
-    deal_chunks,
-    localizable,
+    find_localizable,
     localization_key,
     retrieval_ids,
     retrieval_key,
+    split_into_chunks,
 )
-from curation.families.sherlock.read import BrokenExport, record_of
+from curation.families.sherlock.read import BrokenExport, parse_record
 from curation.models import DatasetVersion, ImageProposals, Part, ProposalRun, VersionImage, VersionRow
 from curation.records import InvalidInput, ObservationRecord, Region
-from curation.selectors.versions import splits_of
-from curation.versions.splits import UnknownSplit, split_of
+from curation.selectors.versions import version_splits
+from curation.versions.splits import UnknownSplit, parse_split
 from hits.models import Image
-from validation.domain.reports.leaderboard import answer_key
+from validation.domain.reports.leaderboard import build_answer_key
 
 TEXTS = ("inference", "clue")
 ALL = "all"
-_AT_ONCE = 1000
+_CHUNK_SIZE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class SetOptions:
     """
 
     texts: str = TEXTS[0]
-    boxes: int = BOXES
-    chunk: int = CHUNK
+    boxes: int = MAX_BOXES
+    chunk: int = CHUNK_SIZE
     min_inferences: int = MIN_INFERENCES
     seed: int = 0
 
@@ -84,9 +84,9 @@ class SplitSets:
     version: DatasetVersion
     split: str
     options: SetOptions
-    ids: Ids
+    ids: TestIdMaker
     chunks: list[list[ObservationRecord]]
-    localization: Localizable
+    localization: LocalizableImages
     comparison: list[dict[str, Any]]
     image_of: Mapping[str, int]
     run: ProposalRun | None
@@ -114,27 +114,27 @@ class SplitSets:
         located = {pair.image.url for image in self.localization.images for pair in image.pairs}
         return frozenset(paired | located | {row["image"]["url"] for row in self.comparison})
 
-    def kept_names(self, percent: int) -> list[str]:
+    def private_names(self, percent: int) -> list[str]:
         """Return what keys call a share of the photos, and the pairs on them. Nobody else can make the same draw.
 
         Raises:
             InvalidInput: all photos, or none, would be kept.
         """
-        ordered = sorted(self.photos, key=lambda url: self.ids.of("kept", url))
+        ordered = sorted(self.photos, key=lambda url: self.ids.make("kept", url))
         count = round(len(ordered) * percent / 100)
         if not 0 < count < len(ordered):
             raise InvalidInput(
                 f"private share: {percent} % of {len(ordered)} photos is {count}; keep one at least, and show one"
             )
-        kept = set(ordered[:count])
-        pairs = {pair.instance_id for chunk in self.chunks for pair in chunk if pair.image.url in kept}
-        rated = {row["Input_iid"] for row in self.comparison if row["image"]["url"] in kept}
-        return sorted(kept | pairs | rated)
+        private = set(ordered[:count])
+        pairs = {pair.instance_id for chunk in self.chunks for pair in chunk if pair.image.url in private}
+        rated = {row["Input_iid"] for row in self.comparison if row["image"]["url"] in private}
+        return sorted(private | pairs | rated)
 
     def raw(self, name: str) -> Mapping[str, Any]:
-        """Return the answer key of one file, as ``curation.evaluation.held_keys.Keys``."""
+        """Return the answer key of one file, as ``curation.evaluation.answer_keys.AnswerKeys``."""
         if name == COMPARISON:
-            return answer_key(self.rated_rows())
+            return build_answer_key(self.rated_rows())
         if name == LOCALIZATION:
             return dict(self.localization_entries())
         chunk = self.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
@@ -165,21 +165,21 @@ def plan_sets(
         InvalidInput: a draft, an unknown split or one without pairs, or a run that does not fit.
     """
     options = options or SetOptions()
-    split = _checked(version, split, proposals)
-    image_of = _standing(version)
+    split = _check_request(version, split, proposals)
+    image_of = _available_photos(version)
     left_out: Counter[str] = Counter()
     sealed = list(_pairs(version, split, options.texts))
-    standing = [pair for pair in sealed if pair.image.url in image_of]
-    if not standing:
-        raise InvalidInput(_nothing(version, split))
-    left_out["pair_on_photo_taken_down"] += len(sealed) - len(standing)
-    located = localizable(
-        standing,
+    available = [pair for pair in sealed if pair.image.url in image_of]
+    if not available:
+        raise InvalidInput(_no_pairs_message(version, split))
+    left_out["pair_on_photo_taken_down"] += len(sealed) - len(available)
+    located = find_localizable(
+        available,
         boxes=_boxes(proposals, image_of) if options.boxes else {},
-        least=options.min_inferences,
-        most_boxes=options.boxes,
+        min_pairs=options.min_inferences,
+        max_boxes=options.boxes,
     )
-    compared = [] if options.texts == "clue" else list(_compared(version, split, image_of, left_out))
+    rated = [] if options.texts == "clue" else list(_comparison_rows(version, split, image_of, left_out))
     return SplitSets(
         version=version,
         split=split,
@@ -187,7 +187,7 @@ def plan_sets(
         ids=_ids(version, options),
         chunks=_chunks(sealed, options, image_of),
         localization=located,
-        comparison=compared,
+        comparison=rated,
         image_of=image_of,
         run=proposals,
         left_out=dict(left_out + located.left_out),
@@ -202,8 +202,8 @@ def pairs_outside(version: DatasetVersion, split: str) -> list[ObservationRecord
     """
     if not split:
         return []
-    image_of = _standing(version)
-    others = sorted(set(splits_of(version)) - {"", split})
+    image_of = _available_photos(version)
+    others = sorted(set(version_splits(version)) - {"", split})
     found = (pair for other in others for pair in _pairs(version, other, TEXTS[0]))
     return sorted((pair for pair in found if pair.image.url in image_of), key=lambda pair: pair.instance_id)
 
@@ -213,7 +213,7 @@ def newest_proposals(version: DatasetVersion) -> ProposalRun | None:
     return ProposalRun.objects.filter(project=version.project_id, is_complete=True).order_by("-pk").first()
 
 
-def chosen_proposals(version: DatasetVersion, number: int | None) -> ProposalRun | None:
+def resolve_proposals(version: DatasetVersion, number: int | None) -> ProposalRun | None:
     """Return the run of that number; the newest complete one without a number, and none for 0.
 
     Raises:
@@ -231,7 +231,7 @@ def chosen_proposals(version: DatasetVersion, number: int | None) -> ProposalRun
     return found
 
 
-def _checked(version: DatasetVersion, split: str, proposals: ProposalRun | None) -> str:
+def _check_request(version: DatasetVersion, split: str, proposals: ProposalRun | None) -> str:
     if not version.is_sealed:
         raise InvalidInput(f"version {version.name} is a draft: seal it first")
     if proposals is not None and proposals.project_id != version.project_id:
@@ -241,41 +241,45 @@ def _checked(version: DatasetVersion, split: str, proposals: ProposalRun | None)
     if proposals is not None and not proposals.is_complete:
         raise InvalidInput(f"proposals: run {proposals.pk} is not complete; let it finish first")
     try:
-        return str(split_of("" if split == ALL else split))
+        return str(parse_split("" if split == ALL else split))
     except UnknownSplit as error:
         raise InvalidInput(str(error)) from error
 
 
-def _ids(version: DatasetVersion, options: SetOptions) -> Ids:
+def _ids(version: DatasetVersion, options: SetOptions) -> TestIdMaker:
     secret = salted_hmac(
         "curation.evaluation_sets",
         f"{version.manifest_sha256}/{options.texts}",
         secret=settings.WORKER_HASH_SECRET,
         algorithm="sha256",
     )
-    return Ids(secret.digest())
+    return TestIdMaker(secret.digest())
 
 
-def _standing(version: DatasetVersion) -> dict[str, int]:
+def _available_photos(version: DatasetVersion) -> dict[str, int]:
     """Return the row key of each photo of the version that still stands, by the address that its rows use."""
-    images = Image.objects.filter(project=version.project_id, withdrawn_at__isnull=True).order_by("-pk")
-    by_hash = {sha256: pk for pk, sha256 in images.values_list("pk", "sha256").iterator(chunk_size=_AT_ONCE)}
+    images = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True).order_by("-pk")
+    by_hash = {
+        sha256: pk for pk, sha256 in images.values_list("pk", "sha256").iterator(chunk_size=_CHUNK_SIZE)
+    }
     sealed = VersionImage.objects.filter(version=version).values_list("url", "sha256")
-    return {url: by_hash[sha256] for url, sha256 in sealed.iterator(chunk_size=_AT_ONCE) if sha256 in by_hash}
+    return {
+        url: by_hash[sha256] for url, sha256 in sealed.iterator(chunk_size=_CHUNK_SIZE) if sha256 in by_hash
+    }
 
 
 def _rows(version: DatasetVersion, part: Part, split: str) -> Iterator[dict[str, Any]]:
     rows = VersionRow.objects.filter(version=version, part=part)
     if split:
         rows = rows.filter(split=split)
-    return rows.order_by("instance_id").values_list("row", flat=True).iterator(chunk_size=_AT_ONCE)
+    return rows.order_by("instance_id").values_list("row", flat=True).iterator(chunk_size=_CHUNK_SIZE)
 
 
 def _pairs(version: DatasetVersion, split: str, texts: str) -> Iterator[ObservationRecord]:
     """Yield all pairs of a sealed split, those on photos taken down too."""
     for row in _rows(version, Part.OBSERVATION, split):
         try:
-            pair = record_of(row)
+            pair = parse_record(row)
         except BrokenExport as error:
             raise InvalidInput(str(error)) from error
         yield replace(pair, inference=pair.clue) if texts == "clue" else pair
@@ -289,15 +293,17 @@ def _chunks(
     A chunk that lost all of its pairs goes, and so does one that lost all but one: that would be ranked first among
     itself, and chunks count alike.
     """
-    dealt = deal_chunks(sealed, size=options.chunk, rng=np.random.default_rng(options.seed))
-    standing = [[pair for pair in chunk if pair.image.url in image_of] for chunk in dealt]
+    dealt = split_into_chunks(sealed, size=options.chunk, rng=np.random.default_rng(options.seed))
+    available = [[pair for pair in chunk if pair.image.url in image_of] for chunk in dealt]
     kept = [
-        left for left, chunk in zip(standing, dealt, strict=True) if len(left) > 1 or len(left) == len(chunk)
+        remaining
+        for remaining, chunk in zip(available, dealt, strict=True)
+        if len(remaining) > 1 or len(remaining) == len(chunk)
     ]
-    return kept or [left for left in standing if left]
+    return kept or [remaining for remaining in available if remaining]
 
 
-def _compared(
+def _comparison_rows(
     version: DatasetVersion, split: str, image_of: Mapping[str, int], left_out: Counter[str]
 ) -> Iterator[dict[str, Any]]:
     for row in _rows(version, Part.COMPARISON, split):
@@ -313,12 +319,12 @@ def _boxes(run: ProposalRun | None, image_of: Mapping[str, int]) -> dict[str, li
     rows = ImageProposals.objects.filter(run=run).values_list("image_id", "boxes")
     found = {
         image: [Region(*(int(side) for side in box[:4])) for box in boxes if min(box[2:4]) >= 1]
-        for image, boxes in rows.iterator(chunk_size=_AT_ONCE)
+        for image, boxes in rows.iterator(chunk_size=_CHUNK_SIZE)
     }
     return {url: found[image] for url, image in image_of.items() if image in found}
 
 
-def _nothing(version: DatasetVersion, split: str) -> str:
-    names = ", ".join(name or ALL for name in splits_of(version)) or "none"
+def _no_pairs_message(version: DatasetVersion, split: str) -> str:
+    names = ", ".join(name or ALL for name in version_splits(version)) or "none"
     where = f"the split {split}" if split else "it"
     return f"version {version.name}: {where} has no pair on a photo that still stands; its splits are {names}"

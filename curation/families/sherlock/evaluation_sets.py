@@ -16,10 +16,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from curation.evaluation.held_keys import COMPARISON, KEPT, LOCALIZATION, RETRIEVAL, in_file_order, task_of
-from curation.evaluation.sets import Asked, given_pairs, proposed_pairs, retrieval_ids
+from curation.evaluation.answer_keys import (
+    COMPARISON,
+    HELD_OUT_FILE,
+    LOCALIZATION,
+    RETRIEVAL,
+    in_file_order,
+    task_of,
+)
+from curation.evaluation.sets import ScoreRequest, given_pairs, proposed_pairs, retrieval_ids
 from curation.families.sherlock.evaluation_plan import SetOptions, SplitSets, plan_sets
-from curation.files import partial_folder, put_folder
+from curation.files import partial_folder, publish_folder
 from curation.models import DatasetVersion, ProposalRun
 from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
 from curation.versions.export import ExportRefused, WrittenFile, check_target, pretty_json, write_file
@@ -28,8 +35,8 @@ from hits.domain.hashing import canonical_json
 FORMAT = "deerstalker-evaluation-sets/1"
 MANIFEST = "manifest.json"
 PUBLIC, HELD = "public", "held"
-_LINES = 10_000
-Tell = Callable[[int, int], None]
+_BATCH_LINES = 10_000
+ProgressReport = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +61,8 @@ def write_evaluation_sets(
     out: Path,
     proposals: ProposalRun | None,
     options: SetOptions | None = None,
-    kept_percent: int = 0,
-    tell: Tell = lambda done, total: None,
+    private_percent: int = 0,
+    report_progress: ProgressReport = lambda done, total: None,
 ) -> WrittenSets:
     """Write the three tasks of a split of a sealed version into ``out``, whole or not at all.
 
@@ -78,37 +85,37 @@ def write_evaluation_sets(
         with partial_folder(out) as partial:
             partial.mkdir()
             (partial / HELD).mkdir(mode=0o700)
-            files = tuple(_write_all(partial, sets, tell))
-            if kept_percent:
-                names = {"percent": kept_percent, "names": sets.kept_names(kept_percent)}
-                files += (write_file(partial, f"{HELD}/{KEPT}", [pretty_json(names)]),)
+            files = tuple(_write_all(partial, sets, report_progress))
+            if private_percent:
+                names = {"percent": private_percent, "names": sets.private_names(private_percent)}
+                files += (write_file(partial, f"{HELD}/{HELD_OUT_FILE}", [pretty_json(names)]),)
             manifest = write_file(partial, MANIFEST, [pretty_json(_manifest(sets, files))])
-            put_folder(partial, out)
+            publish_folder(partial, out)
     except OSError as error:
         raise InvalidInput(f"{out}: cannot be written ({error.strerror}); choose another folder") from error
     return WrittenSets(out, sets.expected, sets.left_out, manifest.sha256, files, sets.photos)
 
 
-def _write_all(folder: Path, sets: SplitSets, tell: Tell) -> Iterator[WrittenFile]:
+def _write_all(folder: Path, sets: SplitSets, report_progress: ProgressReport) -> Iterator[WrittenFile]:
     names = in_file_order(sets.expected)
     for done, name in enumerate(names):
-        tell(done, len(names))
-        place = f"{sets.title}_{task_of(name)}/{sets.title}_{name}"
+        report_progress(done, len(names))
+        stem = f"{sets.title}_{task_of(name)}/{sets.title}_{name}"
         asked = _FILES[task_of(name)](sets, name)
         asked.sort(key=lambda item: item[0])
-        yield write_file(folder, f"{PUBLIC}/{place}_instances.json", _json_list(line() for _, line in asked))
+        yield write_file(folder, f"{PUBLIC}/{stem}_instances.json", _json_list(line() for _, line in asked))
         ids = (b'"%b"' % test_id.encode() for test_id, _ in asked)  # hexadecimal digits alone
-        yield write_file(folder, f"{PUBLIC}/{place}_instance_ids.json", _json_list(ids))
+        yield write_file(folder, f"{PUBLIC}/{stem}_instance_ids.json", _json_list(ids))
         del asked
-        yield write_file(folder, f"{HELD}/{place}_answer_key.json", _key(sets, name))
-    tell(len(names), len(names))
+        yield write_file(folder, f"{HELD}/{stem}_answer_key.json", _answer_key(sets, name))
+    report_progress(len(names), len(names))
 
 
-Line = tuple[str, Callable[[], bytes]]
+KeyedInstance = tuple[str, Callable[[], bytes]]
 """A test id and what makes its instance's JSON."""
 
 
-def _retrieval(sets: SplitSets, name: str) -> list[Line]:
+def _retrieval_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
     chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
     regions = [_region_json(pair.image, pair.bboxes) for pair in chunk]
     texts = [canonical_json(pair.inference) for pair in chunk]
@@ -120,29 +127,32 @@ def _retrieval(sets: SplitSets, name: str) -> list[Line]:
     ]
 
 
-def _localization(sets: SplitSets, name: str) -> list[Line]:
-    lines: list[Line] = []
+def _all_localization_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
+    lines: list[KeyedInstance] = []
     for image in sets.localization.images:
         about = image.pairs[0].image
         given = [_region_json(about, pair.bboxes) for pair in image.matched]
         proposed = [_region_json(about, [box]) for box in image.boxes]
-        lines += _located(given, image.matched, given_pairs(image, sets.ids))
-        lines += _located(proposed, image.pairs, proposed_pairs(image, sets.ids))
+        lines += _localization_instances(given, image.matched, given_pairs(image, sets.ids))
+        lines += _localization_instances(proposed, image.pairs, proposed_pairs(image, sets.ids))
     return lines
 
 
-def _located(
-    regions: Sequence[bytes], pairs: Sequence[ObservationRecord], asked: Iterable[Asked]
-) -> list[Line]:
+def _localization_instances(
+    regions: Sequence[bytes], pairs: Sequence[ObservationRecord], asked: Iterable[ScoreRequest]
+) -> list[KeyedInstance]:
     texts = [canonical_json(pair.inference) for pair in pairs]
     return [
-        (one.test_id, _Instance(regions[one.region], texts[one.text], one.test_id, LOCALIZATION))
-        for one in asked
+        (
+            instance.test_id,
+            _Instance(regions[instance.region], texts[instance.text], instance.test_id, LOCALIZATION),
+        )
+        for instance in asked
     ]
 
 
-def _comparison(sets: SplitSets, name: str) -> list[Line]:
-    lines: list[Line] = []
+def _comparison_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
+    lines: list[KeyedInstance] = []
     for row in sets.rated_rows():
         image = ImageReference(**row["image"])
         region = _region_json(image, [Region(**box) for box in row["region"]])
@@ -152,10 +162,10 @@ def _comparison(sets: SplitSets, name: str) -> list[Line]:
     return lines
 
 
-_FILES: dict[str, Callable[[SplitSets, str], list[Line]]] = {
-    RETRIEVAL: _retrieval,
-    LOCALIZATION: _localization,
-    COMPARISON: _comparison,
+_FILES: dict[str, Callable[[SplitSets, str], list[KeyedInstance]]] = {
+    RETRIEVAL: _retrieval_instances,
+    LOCALIZATION: _all_localization_instances,
+    COMPARISON: _comparison_instances,
 }
 
 
@@ -179,7 +189,7 @@ def _region_json(image: ImageReference, boxes: Sequence[Region]) -> bytes:
     return canonical_json({"image": asdict(image), "region": region})[1:-1]
 
 
-def _key(sets: SplitSets, name: str) -> Iterator[bytes]:
+def _answer_key(sets: SplitSets, name: str) -> Iterator[bytes]:
     """Return the pieces of a key's file: one entry a line, which a person's tools can read too."""
     task = task_of(name)
     if task == COMPARISON:
@@ -240,7 +250,7 @@ def _enclosed(lines: Iterable[bytes], opening: bytes, closing: bytes) -> Iterato
     source = iter(lines)
     yield opening + b"\n"
     before = b""
-    while some := list(islice(source, _LINES)):
-        yield before + b",\n".join(some)
+    while batch := list(islice(source, _BATCH_LINES)):
+        yield before + b",\n".join(batch)
         before = b",\n"
     yield b"\n" + closing + b"\n"

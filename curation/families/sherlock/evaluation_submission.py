@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order
+from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order
 from curation.evaluation.inputs import sorted_order
 from curation.evaluation.sets import LocalizationImage, given_pairs, proposed_pairs, retrieval_ids
 from curation.families.sherlock.evaluation_plan import SplitSets
@@ -20,57 +20,59 @@ Matrix = NDArray[np.float64]
 class PairScores(Protocol):
     """What gives scores: regions are rows, texts are columns, greater is more plausible."""
 
-    def of_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
+    def score_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
         """Return (n, n) scores of the regions of n pairs with their inferences."""
         ...
 
-    def of_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
+    def score_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
         """Return (n, n) scores of the regions of an image's n matched pairs with their inferences, and (k, m) of its
         k proposed boxes with the inferences of all its m pairs.
         """
         ...
 
-    def of_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix | None:
+    def score_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix | None:
         """Return the scores of all candidates of rated sets, set by set, (m,); nothing when it cannot."""
         ...
 
 
-def submission_scores(sets: SplitSets, scored: PairScores) -> dict[str, Matrix]:
+def submission_scores(sets: SplitSets, pair_scores: PairScores) -> dict[str, Matrix]:
     """Return the scores of each file of a submission in the order of its sorted test ids."""
     found: dict[str, Matrix] = {}
     for name in in_file_order(sets.expected):
         if name == COMPARISON:
-            ids, scores = _comparison(sets, scored)
+            ids, scores = _comparison(sets, pair_scores)
         elif name == LOCALIZATION:
-            ids, scores = _localization(sets, scored)
+            ids, scores = _localization(sets, pair_scores)
         else:
             chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
-            ids, scores = retrieval_ids(chunk, sets.ids), scored.of_chunk(chunk).ravel()
+            ids, scores = retrieval_ids(chunk, sets.ids), pair_scores.score_chunk(chunk).ravel()
         if scores is not None:
             found[name] = scores[sorted_order(ids)]
     return found
 
 
-def _comparison(sets: SplitSets, scored: PairScores) -> tuple[list[str], Matrix | None]:
+def _comparison(sets: SplitSets, pair_scores: PairScores) -> tuple[list[str], Matrix | None]:
     rows = list(sets.rated_rows())
-    return [candidate["test_id"] for row in rows for candidate in row["candidates"]], scored.of_rated(rows)
+    return [candidate["test_id"] for row in rows for candidate in row["candidates"]], pair_scores.score_rated(
+        rows
+    )
 
 
-def _localization(sets: SplitSets, scored: PairScores) -> tuple[list[str], Matrix]:
+def _localization(sets: SplitSets, pair_scores: PairScores) -> tuple[list[str], Matrix]:
     ids: list[str] = []
     parts: list[Matrix] = []
     for image in sets.localization.images:
         both = zip(
             (given_pairs(image, sets.ids), proposed_pairs(image, sets.ids)),
-            scored.of_image(image),
+            pair_scores.score_image(image),
             strict=True,
         )
         for asked, similarity in both:
-            ids += [one.test_id for one in asked]
+            ids += [instance.test_id for instance in asked]
             parts.append(
                 similarity[
-                    np.array([one.region for one in asked], dtype=np.intp),
-                    np.array([one.text for one in asked], dtype=np.intp),
+                    np.array([instance.region for instance in asked], dtype=np.intp),
+                    np.array([instance.text for instance in asked], dtype=np.intp),
                 ]
             )
     return ids, np.concatenate(parts)

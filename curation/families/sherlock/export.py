@@ -9,10 +9,10 @@ from curation.models import DatasetVersion, Part, VersionRow
 from curation.versions.export import pretty_json
 from hits.domain.hashing import canonical_json
 
-CHUNK = 1000
+CHUNK_SIZE = 1000
 
 
-def file_name(split: str) -> str:
+def pairs_file_name(split: str) -> str:
     """Return the name of a split's file of pairs; images without a split go to ``sherlock.json``."""
     return f"sherlock_{split}.json" if split else "sherlock.json"
 
@@ -22,20 +22,20 @@ def sherlock_files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[
     pairs = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
     splits = list(pairs.order_by("split").values_list("split", flat=True).distinct())
     for split in splits:
-        yield file_name(split), _json_list(_rows(pairs.filter(split=split)))
+        yield pairs_file_name(split), _json_list(_row_contents(pairs.filter(split=split)))
     compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
     if compared.exists():
-        rows = list(_rows(compared))  # a thousand sets at the most, and the key is one object
+        rows = list(_row_contents(compared))  # a thousand sets at the most, and the key is one object
         yield "comparison/instances.json", _json_list(leaderboard.instances(rows))
-        yield "comparison/answer_key.json", [pretty_json(leaderboard.answer_key(rows))]
+        yield "comparison/answer_key.json", [pretty_json(leaderboard.build_answer_key(rows))]
         ids = sorted(instance["test_id"] for instance in leaderboard.instances(rows))
         yield "comparison/instance_ids.json", [pretty_json(ids)]
         if regions:
             yield from ((name, [picture]) for name, picture in region_pictures(version, rows))
 
 
-def _rows(rows: Any) -> Iterator[dict[str, Any]]:
-    return rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=CHUNK)
+def _row_contents(rows: Any) -> Iterator[dict[str, Any]]:
+    return rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=CHUNK_SIZE)
 
 
 def _json_list(values: Iterable[Any]) -> Iterator[bytes]:

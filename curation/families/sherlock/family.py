@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from curation.families.sherlock.export import regions_left_out, sherlock_files
 from curation.families.sherlock.read import check_export
 from curation.families.sherlock.rows import SET_LOST_A_PAIR, plan_rows
-from curation.families.sherlock.stats import Counting
+from curation.families.sherlock.stats import CorpusCounter
 from curation.models import DatasetVersion, Pair
 from curation.models import Part as PartName
 from curation.versions.family import Accumulator, Family, Files, Part
@@ -19,7 +19,7 @@ class CorpusAccumulator(Accumulator):
     """The statistics that the paper reports, with the counts of comparison sets and their judgments."""
 
     def __init__(self) -> None:
-        self._pairs, self._annotators = Counting(), set[str]()
+        self._pairs, self._annotators = CorpusCounter(), set[str]()
         self._sets = self._judgments = 0
 
     def add(self, row: PlannedRow) -> None:
@@ -46,26 +46,26 @@ class SherlockFamily(Family):
     name: ClassVar[str] = "sherlock"
     title: ClassVar[str] = "Sherlock"
     has_regions: ClassVar[bool] = True
-    evaluates: ClassVar[bool] = True
+    can_evaluate: ClassVar[bool] = True
     parts: ClassVar[tuple[Part, ...]] = (
         Part(PartName.OBSERVATION, ("pair", "pairs"), record_type=Pair.TYPE),
         Part(PartName.COMPARISON, ("comparison set", "comparison sets"), authors=("annot1", "annot2")),
     )
-    exclusion_words: ClassVar[Mapping[str, str]] = {
+    exclusion_labels: ClassVar[Mapping[str, str]] = {
         Reason.SIMULATED: "simulated answers",
         Reason.IMAGE_TAKEN_DOWN: "pairs on photos that were taken down",
         SET_LOST_A_PAIR: "comparison sets that lost one of their pairs",
     }
-    file_words: ClassVar[Mapping[str, str]] = {
+    file_labels: ClassVar[Mapping[str, str]] = {
         "comparison/instances.json": "Leaderboard instances",
         "comparison/answer_key.json": "Leaderboard answer key",
         "comparison/instance_ids.json": "Leaderboard ids, sorted",
         "": "Sherlock JSON",
     }
 
-    def plan(self, version: DatasetVersion, plan: Plan, follow: Callable[[int], None]) -> None:
+    def plan(self, version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
         """Add pairs and comparison sets."""
-        plan_rows(version, plan, follow)
+        plan_rows(version, plan, report_progress)
 
     def image_urls(self, row: Mapping[str, Any]) -> Sequence[str]:
         """Return the pair's photo."""

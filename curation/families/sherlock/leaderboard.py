@@ -6,9 +6,9 @@ Source: the published leaderboard's files; measures in ``curation.evaluation.com
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from validation.domain.reports.leaderboard import TASK, answer_key, test_id
+from validation.domain.reports.leaderboard import TASK, build_answer_key, make_test_id
 
-__all__ = ["TASK", "answer_key", "instances", "test_id"]
+__all__ = ["TASK", "build_answer_key", "instances", "make_test_id"]
 
 
 def instances(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -19,6 +19,6 @@ def instances(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 "image": row["image"],
                 "region": row["region"],
                 "inference": candidate["inference"],
-                "test_id": test_id(row["Input_iid"], candidate["source_iid"]),
+                "test_id": make_test_id(row["Input_iid"], candidate["source_iid"]),
                 "extra_info": {"task": TASK},
             }

@@ -28,7 +28,7 @@ class BrokenExport(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadVersion:
+class ExportedVersion:
     """A version as its files tell, all proven.
 
     ``records`` are the pairs of all splits; ``raw`` the same as plain JSON; ``workers`` maps an instance
@@ -75,15 +75,15 @@ class _Seal:
 
     def sha256_of(self, key: str) -> str | None:
         """Return the hash of a pair; ``None`` for one that was not sealed."""
-        return self._of("SELECT sha256 FROM sealed WHERE part = 'observation' AND id = ?", key)
+        return self._first_value("SELECT sha256 FROM sealed WHERE part = 'observation' AND id = ?", key)
 
     def annotators_of(self, part: str, key: str) -> str | None:
         """Return the hash of a row's annotators; ``None`` for a row that was not sealed."""
-        return self._of("SELECT annotators FROM sealed WHERE part = ? AND id = ?", part, key)
+        return self._first_value("SELECT annotators FROM sealed WHERE part = ? AND id = ?", part, key)
 
     def has_image(self, url: str) -> bool:
         """Whether an image was sealed."""
-        return self._of("SELECT sha256 FROM image WHERE url = ?", url) is not None
+        return self._first_value("SELECT sha256 FROM image WHERE url = ?", url) is not None
 
     def images(self) -> Iterator[tuple[str, str]]:
         """Yield (url, sha256) of the images, by url."""
@@ -91,7 +91,7 @@ class _Seal:
             (url, sha256) for url, sha256 in self._spool.rows("SELECT url, sha256 FROM image ORDER BY url")
         )
 
-    def find(self, key: str) -> bool:
+    def mark_found(self, key: str) -> bool:
         """Note that a file holds a pair; false for one that was noted before."""
         return self._spool.run("INSERT OR IGNORE INTO found VALUES (?)", (key,)).rowcount == 1
 
@@ -101,12 +101,12 @@ class _Seal:
         (found,) = self._spool.rows(f"SELECT count(*), coalesce(min(id), '') {where}")
         return found
 
-    def _of(self, query: str, *values: str) -> str | None:
+    def _first_value(self, query: str, *values: str) -> str | None:
         found = self._spool.first(query, values)
         return None if found is None else str(found)
 
 
-def read_version(folder: Path, *, images: Path | None = None) -> ReadVersion:
+def read_version(folder: Path, *, images: Path | None = None) -> ExportedVersion:
     """Return the version in ``folder`` after checking everything that its seal covers. All of it is in memory.
 
     Args:
@@ -124,12 +124,12 @@ def read_version(folder: Path, *, images: Path | None = None) -> ReadVersion:
     if images is not None:
         _check_images(images, seal)
     names = {file["name"] for file in manifest["files"]}
-    return ReadVersion(
+    return ExportedVersion(
         project=manifest["project"],
         name=manifest["version"],
         rehearsal=seal.header["rehearsal"],
         seal=manifest["seal"],
-        records=[record_of(record) for record in raw],
+        records=[parse_record(record) for record in raw],
         raw=raw,
         images=dict(seal.images()),
         workers=workers,
@@ -148,7 +148,7 @@ def check_export(folder: Path, *, images: Path | None = None) -> int:
     """
     manifest = _load(folder, MANIFEST)
     seal = _read_seal(folder, manifest)
-    pairs = sum(record_of(record) is not None for record in _checked_pairs(folder, manifest, seal))
+    pairs = sum(parse_record(record) is not None for record in _checked_pairs(folder, manifest, seal))
     for _ in _checked_annotators(folder, seal):
         pass
     _check_files(folder, manifest)
@@ -157,7 +157,7 @@ def check_export(folder: Path, *, images: Path | None = None) -> int:
     return pairs
 
 
-def record_of(raw: dict[str, Any]) -> ObservationRecord:
+def parse_record(raw: dict[str, Any]) -> ObservationRecord:
     """Return one published record as a plain value.
 
     Raises:
@@ -188,7 +188,7 @@ def _load(folder: Path, name: str) -> Any:
         raise BrokenExport(f"{name}: is no JSON ({error}); export the version again") from error
 
 
-def _lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         with (folder / name).open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
@@ -206,7 +206,7 @@ def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
             f"{SEAL}: its sha256 is {digest or 'unknown'}, the manifest says {manifest.get('seal')}; "
             "the seal is broken"
         )
-    lines = _lines(folder, SEAL)
+    lines = _read_lines(folder, SEAL)
     seal = _Seal(header=next(lines)[1])
     if seal.header.get("rehearsal") != manifest.get("rehearsal"):
         raise BrokenExport(f"{MANIFEST}: rehearsal is not what the seal says; the manifest was changed")
@@ -229,17 +229,19 @@ def _checked_pairs(folder: Path, manifest: dict[str, Any], seal: _Seal) -> Itera
         raise BrokenExport(f"row {first} stands in the seal but in no file ({missing} are missing)")
 
 
-def _check_pair(record: Any, place: str, seal: _Seal) -> None:
+def _check_pair(record: Any, location: str, seal: _Seal) -> None:
     key = record.get("instance_id") if isinstance(record, dict) else None
     sha256 = seal.sha256_of(str(key))
     if sha256 is None:
-        raise BrokenExport(f"{place} ({key}) is not in the seal")
+        raise BrokenExport(f"{location} ({key}) is not in the seal")
     if content_sha256(record) != sha256:
-        raise BrokenExport(f"{place} ({key}) was changed after sealing")
+        raise BrokenExport(f"{location} ({key}) was changed after sealing")
     if not seal.has_image(record["inputs"]["image"]["url"]):
-        raise BrokenExport(f"{place} ({key}) shows an image that the seal does not list")
-    if not seal.find(str(key)):
-        raise BrokenExport(f"{place} ({key}): the files of pairs hold a row twice; export the version again")
+        raise BrokenExport(f"{location} ({key}) shows an image that the seal does not list")
+    if not seal.mark_found(str(key)):
+        raise BrokenExport(
+            f"{location} ({key}): the files of pairs hold a row twice; export the version again"
+        )
 
 
 def _records(folder: Path, name: str) -> Iterator[Any]:
@@ -253,10 +255,10 @@ def _records(folder: Path, name: str) -> Iterator[Any]:
 
 def _checked_annotators(folder: Path, seal: _Seal) -> Iterator[tuple[str, str]]:
     """Yield (id, keyed hash of its author) of each pair; lines of other parts are checked only."""
-    for number, line in _lines(folder, ANNOTATORS):
+    for number, line in _read_lines(folder, ANNOTATORS):
         part, key = line.get("part"), line.get("instance_id")
-        who = [line[name] for name in ("worker", "annot1", "annot2") if name in line]
-        if annotators_sha256(str(key), who) != seal.annotators_of(str(part), str(key)):
+        hashes = [line[name] for name in ("worker", "annot1", "annot2") if name in line]
+        if annotators_sha256(str(key), hashes) != seal.annotators_of(str(part), str(key)):
             raise BrokenExport(f"{ANNOTATORS}: line {number} ({key}) is not what was sealed")
         if part == "observation":
             yield str(key), line["worker"]

@@ -10,12 +10,12 @@ from curation.records import InvalidInput, Region
 from hits.domain.images.region_drawing import highlighted_jpeg
 from hits.models import Image
 
-FOLDER = "comparison/regions"
+REGIONS_FOLDER = "comparison/regions"
 
 
 def picture_name(input_iid: str) -> str:
     """Return the name, in an export, of the picture of an instance's region."""
-    return f"{FOLDER}/{input_iid}.jpg"
+    return f"{REGIONS_FOLDER}/{input_iid}.jpg"
 
 
 def region_pictures(version: DatasetVersion, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
@@ -31,14 +31,14 @@ def region_pictures(version: DatasetVersion, rows: Iterable[dict[str, Any]]) -> 
     """
     sealed = dict(VersionImage.objects.filter(version=version).values_list("url", "sha256"))
     for row in rows:
-        standing = Image.objects.filter(project_id=version.project_id, withdrawn_at__isnull=True)
-        image = standing.filter(sha256=sealed[row["image"]["url"]]).first()
+        images = Image.objects.filter(project_id=version.project_id, taken_down_at__isnull=True)
+        image = images.filter(sha256=sealed[row["image"]["url"]]).first()
         if image is None:
             continue
-        yield picture_name(row["Input_iid"]), _drawn(image, [Region(**box) for box in row["region"]])
+        yield picture_name(row["Input_iid"]), _draw_region(image, [Region(**box) for box in row["region"]])
 
 
-def _drawn(image: Image, region: list[Region]) -> bytes:
+def _draw_region(image: Image, region: list[Region]) -> bytes:
     try:
         with image.file.open() as file, Pillow.open(file) as picture:
             return highlighted_jpeg(picture, region)

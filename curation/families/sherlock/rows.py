@@ -13,14 +13,14 @@ from typing import Any
 from curation.models import ComparisonRound, ComparisonSet, DatasetVersion, Pair, Part
 from curation.selectors import pairs as collected
 from curation.selectors.rounds import is_judged, launched_rounds, launched_sets
-from curation.versions.choices import Choices
 from curation.versions.plan import Plan, PlannedRow, image_reference, worker_hash
 from curation.versions.selection import Reason
-from curation.versions.splits import UnknownSplit, split_of
-from curation.versions.spool import BATCH
+from curation.versions.selection_filter import SelectionFilter
+from curation.versions.splits import UnknownSplit, parse_split
+from curation.versions.spool import BATCH_SIZE
 from hits.domain.states import AssignmentStatus
 from hits.models import Project, Worker
-from hits.selectors.records import author_of, is_simulated
+from hits.selectors.records import is_simulated, record_author
 from validation.selectors.judging import SetJudgments, likert_judgments
 
 SET_LOST_A_PAIR = "comparison_set_lost_a_pair"
@@ -31,33 +31,40 @@ APPROVED = (AssignmentStatus.APPROVED,)
 class PlannedRound:
     """A comparison round whose ratings a version holds, and the splits that they are of."""
 
-    found: ComparisonRound
+    comparison_round: ComparisonRound
     splits: frozenset[str]
 
     def as_json(self) -> dict[str, Any]:
         """Return by which encoders and options the sets were chosen, as the provenance says it."""
         splits = sorted(self.splits)
-        return {**self.found.provenance, "id": self.found.pk, "options": self.found.options, "splits": splits}
+        return {
+            **self.comparison_round.provenance,
+            "id": self.comparison_round.pk,
+            "options": self.comparison_round.options,
+            "splits": splits,
+        }
 
 
-def plan_rows(version: DatasetVersion, plan: Plan, follow: Callable[[int], None]) -> None:
+def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
     """Add the version's pairs and comparison sets to ``plan``, and note why each other pair is left out."""
-    choices = Choices(version.project, Pair.TYPE, plan.selection, record_types=(Pair.TYPE,))
-    for number, pair in enumerate(collected.accepted(version.project).iterator(chunk_size=BATCH)):
-        if number % BATCH == 0:
-            follow(number)
+    choices = SelectionFilter(version.project, Pair.TYPE, plan.selection, record_types=(Pair.TYPE,))
+    for number, pair in enumerate(collected.accepted_pairs(version.project).iterator(chunk_size=BATCH_SIZE)):
+        if number % BATCH_SIZE == 0:
+            report_progress(number)
         if is_simulated(pair) and not version.rehearsal:
-            plan.leave_out(Part.OBSERVATION, pair.instance_id, Reason.SIMULATED)
+            plan.exclude_row(Part.OBSERVATION, pair.instance_id, Reason.SIMULATED)
             continue
-        why = choices.why_not(pair)
-        if why is not None:
-            plan.leave_out(Part.OBSERVATION, pair.instance_id, why[0], why[1])
+        exclusion = choices.exclusion_reason(pair)
+        if exclusion is not None:
+            plan.exclude_row(Part.OBSERVATION, pair.instance_id, exclusion[0], exclusion[1])
             continue
         plan.add_image(pair.image)
         plan.add_row(_observation_row(pair))
-    withdrawn = collected.withdrawn(version.project).order_by("pk").values_list("instance_id", flat=True)
-    for key in withdrawn.iterator(chunk_size=BATCH):
-        plan.leave_out(Part.OBSERVATION, key, Reason.IMAGE_TAKEN_DOWN)
+    withdrawn = (
+        collected.taken_down_pairs(version.project).order_by("pk").values_list("instance_id", flat=True)
+    )
+    for key in withdrawn.iterator(chunk_size=BATCH_SIZE):
+        plan.exclude_row(Part.OBSERVATION, key, Reason.IMAGE_TAKEN_DOWN)
     _add_comparison(plan, version.project)
 
 
@@ -75,11 +82,11 @@ def _observation_row(pair: Pair) -> PlannedRow:
         "instance_id": pair.instance_id,
         "split_idx": None,
     }
-    author = author_of(pair)
-    return PlannedRow.of(
+    author = record_author(pair)
+    return PlannedRow.from_row(
         Part.OBSERVATION,
         pair.instance_id,
-        str(split_of(image.split)),
+        str(parse_split(image.split)),
         row,
         [] if author is None else [worker_hash(author)],
     )
@@ -99,40 +106,40 @@ def _add_comparison(plan: Plan, project: Project) -> None:
 def _newest_judged_rounds(project: Project) -> list[PlannedRound]:
     """Return the newest completely judged round of each split in which one has sets, newest first."""
     planned: list[PlannedRound] = []
-    taken: set[str] = set()
+    assigned: set[str] = set()
     for found in launched_rounds(project):
-        words = launched_sets(found).order_by().values_list("observation__image__split", flat=True).distinct()
-        splits = frozenset(_split_named(word) for word in words) - taken
+        names = launched_sets(found).order_by().values_list("observation__image__split", flat=True).distinct()
+        splits = frozenset(_resolve_split(name) for name in names) - assigned
         if splits and is_judged(found):
             planned.append(PlannedRound(found, splits))
-            taken |= splits
+            assigned |= splits
     return planned
 
 
-def _split_named(word: str) -> str:
+def _resolve_split(name: str) -> str:
     """Return the split of a set's photo. An unknown word stays: that photo was taken down, so its sets are lost."""
     try:
-        return str(split_of(word))
+        return str(parse_split(name))
     except UnknownSplit:
-        return word
+        return name
 
 
 def _add_round(plan: Plan, planned: PlannedRound) -> None:
-    batch = planned.found.batch
+    batch = planned.comparison_round.batch
     assert batch is not None
     judgments = likert_judgments(batch=batch, statuses=APPROVED)
     hashes = {
         worker.pk: worker_hash(worker)
         for worker in Worker.objects.filter(pk__in={pk for s in judgments.values() for pk in s.workers})
     }
-    for item in launched_sets(planned.found).select_related("observation__image"):
-        if _split_named(item.observation.image.split) not in planned.splits:
+    for item in launched_sets(planned.comparison_round).select_related("observation__image"):
+        if _resolve_split(item.observation.image.split) not in planned.splits:
             continue
         gold = item.observation.instance_id
-        wanted = {gold, *item.chosen}
-        known = plan.rows_called(Part.OBSERVATION, wanted)
-        if not wanted <= known.keys():
-            plan.leave_out(Part.COMPARISON, gold, SET_LOST_A_PAIR)
+        required = {gold, *item.chosen}
+        known = plan.rows_by_id(Part.OBSERVATION, required)
+        if not required <= known.keys():
+            plan.exclude_row(Part.COMPARISON, gold, SET_LOST_A_PAIR)
             continue
         judged = judgments[str(item.pk)]
         plan.add_row(_comparison_row(item, judged, known, [hashes[pk] for pk in judged.workers]))
@@ -158,4 +165,6 @@ def _comparison_row(
             for candidate in judged.candidates
         ],
     }
-    return PlannedRow.of(Part.COMPARISON, gold.instance_id, str(split_of(gold.image.split)), row, workers[:2])
+    return PlannedRow.from_row(
+        Part.COMPARISON, gold.instance_id, str(parse_split(gold.image.split)), row, workers[:2]
+    )

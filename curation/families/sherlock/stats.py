@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, median
 from typing import Any
 
-from hits.domain.answers.text import tokens
+from hits.domain.answers.text import tokenize
 
-WORDS = {3: "certain", 2: "likely", 1: "possible"}
+CONFIDENCE_LABELS = {3: "certain", 2: "likely", 1: "possible"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class CorpusStatistics:
         return asdict(self)
 
 
-class Counting:
+class CorpusCounter:
     """Adds up rows one at a time, so that a version is never held in memory for its statistics."""
 
     def __init__(self) -> None:
@@ -56,8 +56,8 @@ class Counting:
         self._boxes[len(inputs["bboxes"])] += 1
         self._confidence[round(inputs["confidence"])] += 1
         self._splits[split or "none"] += 1
-        self._clue_tokens += len(tokens(inputs["clue"]))
-        self._inference_tokens += len(tokens(row["targets"]["inference"]))
+        self._clue_tokens += len(tokenize(inputs["clue"]))
+        self._inference_tokens += len(tokenize(row["targets"]["inference"]))
 
     def result(self) -> CorpusStatistics:
         """Return the statistics of all rows so far."""
@@ -72,7 +72,8 @@ class Counting:
             tokens_per_clue=self._clue_tokens / pairs if pairs else None,
             tokens_per_inference=self._inference_tokens / pairs if pairs else None,
             confidence={
-                word: self._confidence[value] / pairs if pairs else None for value, word in WORDS.items()
+                word: self._confidence[value] / pairs if pairs else None
+                for value, word in CONFIDENCE_LABELS.items()
             },
             splits=dict(sorted(self._splits.items())),
         )
@@ -80,7 +81,7 @@ class Counting:
 
 def corpus_statistics(rows: Iterable[dict[str, Any]]) -> CorpusStatistics:
     """Return the statistics of rows in the published format, of no split."""
-    counting = Counting()
+    counting = CorpusCounter()
     for row in rows:
         counting.add(row)
     return counting.result()

@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.models import DatasetVersion, VersionImage
-from curation.selectors.versions import sealed_versions, splits_of
+from curation.selectors.versions import sealed_versions, version_splits
 from curation.versions.photos import PHOTOS
 from hits.domain.states import STOPPED_JOB_STATES, Role
 from hits.models import Image, Project
 from hits.selectors.images.stored_files import StoredFile
-from hits.selectors.roles import may, projects_of
+from hits.selectors.roles import has_role, user_projects
 
 # Jobs, each by its Celery task's name.
 BUILD_LEADERBOARD = "curation.build_leaderboard"
@@ -28,9 +28,11 @@ SCORE_ENTRY = "curation.score_entry"
 PUBLIC, HELD, ENTRIES = "public", "held", "entries"  # folders of a leaderboard
 ARCHIVE = "instances.zip"
 PHOTO_LIST = "photos.json"  # what is said of each photo
-KEPT_FIGURES = "kept"  # in an entry's figures and a leaderboard's options: over the photos kept for the end
+PRIVATE_FIGURES = (
+    "kept"  # in an entry's figures and a leaderboard's options: over the photos kept for the end
+)
 DAY = timedelta(hours=24)
-COUNTED = (EntryState.QUEUED.value, EntryState.SCORED.value)
+COUNTED_STATES = (EntryState.QUEUED.value, EntryState.SCORED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class PublicFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class TeamUsage:
     """What a team handed in that counts: within 24 hours, in all, and what was refused within 24 hours.
 
     ``free_at`` is when the oldest of the first leaves the 24 hours.
@@ -55,14 +57,14 @@ class Used:
     free_at: datetime | None
 
 
-def boards_of(project: Project) -> "QuerySet[Leaderboard]":
+def project_boards(project: Project) -> "QuerySet[Leaderboard]":
     """Return a project's leaderboards, newest first."""
     return Leaderboard.objects.filter(project=project).select_related("version", "job")
 
 
 def listed_boards(project: Project) -> "QuerySet[Leaderboard]":
     """Return the same with ``team_count`` and ``scored_count``."""
-    return boards_of(project).annotate(
+    return project_boards(project).annotate(
         team_count=Count("teams", distinct=True),
         scored_count=Count(
             "teams__entries", filter=Q(teams__entries__state=EntryState.SCORED), distinct=True
@@ -70,9 +72,9 @@ def listed_boards(project: Project) -> "QuerySet[Leaderboard]":
     )
 
 
-def boards_for(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Leaderboard]":
+def visible_boards(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Leaderboard]":
     """Return the leaderboards that are built and that a person may see: public ones, and those of their projects."""
-    mine = Q(project__in=projects_of(user))
+    mine = Q(project__in=user_projects(user))
     found = Leaderboard.objects.filter(Q(is_public=True) | mine).exclude(sha256="")
     return found.select_related("version", "project").distinct()
 
@@ -91,7 +93,7 @@ def built_board(slug: str) -> Leaderboard | None:
 
 def is_member(user: AbstractBaseUser | AnonymousUser, board: Leaderboard) -> bool:
     """Tell whether a person is a researcher of the leaderboard's project."""
-    return may(user, board.project, Role.RESEARCHER)
+    return has_role(user, board.project, Role.RESEARCHER)
 
 
 def is_rehearsal(board: Leaderboard) -> bool:
@@ -99,14 +101,14 @@ def is_rehearsal(board: Leaderboard) -> bool:
     return board.version.rehearsal or board.project.is_rehearsal
 
 
-def shows_kept(board: Leaderboard) -> bool:
+def shows_private_figures(board: Leaderboard) -> bool:
     """Tell whether figures over the photos that were kept for the end are shown: once it is closed."""
-    return bool(board.options.get("private_share")) and not board.is_open and was_scored(board)
+    return bool(board.options.get("private_share")) and not board.is_open and has_scored_entries(board)
 
 
-def was_scored(board: Leaderboard) -> bool:
+def has_scored_entries(board: Leaderboard) -> bool:
     """Tell whether anything handed in has figures."""
-    return entries_of(board).filter(state=EntryState.SCORED).exists()
+    return board_entries(board).filter(state=EntryState.SCORED).exists()
 
 
 def board_folder(board: Leaderboard) -> Path:
@@ -122,19 +124,19 @@ def entry_files() -> Iterator[StoredFile]:
 
 def public_files(board: Leaderboard) -> list[PublicFile]:
     """Return what may be downloaded, the archive of all first: plain files of the public folder, no links."""
-    home = board_folder(board)
-    archive = home / ARCHIVE
-    found = [PublicFile(ARCHIVE, archive.stat().st_size, archive)] if _is_plain(archive) else []
-    for path in sorted((home / PUBLIC).rglob("*")):
-        if _is_plain(path):
-            found.append(PublicFile(path.relative_to(home / PUBLIC).as_posix(), path.stat().st_size, path))
+    folder = board_folder(board)
+    archive = folder / ARCHIVE
+    found = [PublicFile(ARCHIVE, archive.stat().st_size, archive)] if _is_plain_file(archive) else []
+    for path in sorted((folder / PUBLIC).rglob("*")):
+        if _is_plain_file(path):
+            found.append(PublicFile(path.relative_to(folder / PUBLIC).as_posix(), path.stat().st_size, path))
     return found
 
 
 def public_file(board: Leaderboard, name: str) -> PublicFile | None:
     """Return one of them, or a photo that may be passed on, by its name; any other path finds nothing."""
     if is_photo(name):
-        return _photo(board, name)
+        return _find_photo(board, name)
     return next((file for file in public_files(board) if file.name == name), None)
 
 
@@ -143,18 +145,18 @@ def is_photo(name: str) -> bool:
     return name.startswith(f"{PHOTOS}/")
 
 
-def _photo(board: Leaderboard, name: str) -> PublicFile | None:
+def _find_photo(board: Leaderboard, name: str) -> PublicFile | None:
     """Return a photo of the leaderboard's list that still stands; it lies among the project's photos."""
     path = board_folder(board) / PUBLIC / PHOTO_LIST
-    listed = _listed_photos(path) if _is_plain(path) else {}
+    listed = _listed_photos(path) if _is_plain_file(path) else {}
     if name not in listed:
         return None
-    images = Image.objects.filter(project=board.project_id, withdrawn_at__isnull=True, sha256=listed[name])
+    images = Image.objects.filter(project=board.project_id, taken_down_at__isnull=True, sha256=listed[name])
     image = images.first()
     if image is None:
         return None
-    place = Path(settings.MEDIA_ROOT) / str(image.file.name)
-    return PublicFile(name, image.bytes, place) if _is_plain(place) else None
+    file_path = Path(settings.MEDIA_ROOT) / str(image.file.name)
+    return PublicFile(name, image.bytes, file_path) if _is_plain_file(file_path) else None
 
 
 @lru_cache(maxsize=8)
@@ -168,7 +170,7 @@ def download_name(board: Leaderboard, file: PublicFile) -> str:
     return f"{board.slug}-{ARCHIVE}" if file.name == ARCHIVE else file.path.name
 
 
-def photos_taken_down(board: Leaderboard) -> int:
+def count_taken_down_photos(board: Leaderboard) -> int:
     """Return how many photos of a built leaderboard were taken down since; its files still ask about them.
 
     Those taken down earlier were left out. A photo that stands under another row of the same bytes is not gone.
@@ -176,13 +178,13 @@ def photos_taken_down(board: Leaderboard) -> int:
     job = board.job
     since = job.started_at if job is not None and job.started_at is not None else board.created_at
     images = Image.objects.filter(project=board.project_id)
-    standing = images.filter(withdrawn_at__isnull=True)
-    gone = images.filter(withdrawn_at__gt=since).exclude(sha256__in=standing.values("sha256"))
-    found = VersionImage.objects.filter(version=board.version_id, sha256__in=gone.values("sha256"))
+    available = images.filter(taken_down_at__isnull=True)
+    taken_down = images.filter(taken_down_at__gt=since).exclude(sha256__in=available.values("sha256"))
+    found = VersionImage.objects.filter(version=board.version_id, sha256__in=taken_down.values("sha256"))
     return found.filter(facts__split=board.split).count() if board.split else found.count()
 
 
-def teams_of(board: Leaderboard) -> "QuerySet[LeaderboardTeam]":
+def board_teams(board: Leaderboard) -> "QuerySet[LeaderboardTeam]":
     """Return a leaderboard's teams with ``scored_count`` and ``refused_count``."""
     return LeaderboardTeam.objects.filter(leaderboard=board).annotate(
         scored_count=Count("entries", filter=Q(entries__state=EntryState.SCORED)),
@@ -190,7 +192,7 @@ def teams_of(board: Leaderboard) -> "QuerySet[LeaderboardTeam]":
     )
 
 
-def entries_of(board: Leaderboard) -> "QuerySet[LeaderboardEntry]":
+def board_entries(board: Leaderboard) -> "QuerySet[LeaderboardEntry]":
     """Return all that was handed in, newest first."""
     rows = LeaderboardEntry.objects.filter(team__leaderboard=board)
     return rows.select_related("team", "job", "withdrawal")
@@ -198,11 +200,11 @@ def entries_of(board: Leaderboard) -> "QuerySet[LeaderboardEntry]":
 
 def shown_entries(board: Leaderboard) -> list[LeaderboardEntry]:
     """Return what the table shows: scored, neither hidden nor withdrawn, oldest first."""
-    rows = entries_of(board).filter(state=EntryState.SCORED, is_hidden=False, withdrawal=None)
+    rows = board_entries(board).filter(state=EntryState.SCORED, is_hidden=False, withdrawal=None)
     return list(rows.order_by("created_at", "pk"))
 
 
-def entries_of_team(team: LeaderboardTeam) -> "QuerySet[LeaderboardEntry]":
+def team_entries(team: LeaderboardTeam) -> "QuerySet[LeaderboardEntry]":
     """Return what a team handed in, newest first."""
     return LeaderboardEntry.objects.filter(team=team).select_related("job", "team__leaderboard", "withdrawal")
 
@@ -212,19 +214,19 @@ def is_stuck(entry: LeaderboardEntry) -> bool:
     return entry.state == EntryState.QUEUED and (entry.job is None or entry.job.state in STOPPED_JOB_STATES)
 
 
-def notes_of(entry: LeaderboardEntry) -> list[str]:
+def entry_notes(entry: LeaderboardEntry) -> list[str]:
     """Return what was unusual about a submission and was taken all the same, for the team."""
     return list(entry.job.result.get("notes", [])) if entry.job else []
 
 
-def used(team: LeaderboardTeam, now: datetime | None = None) -> Used:
+def team_usage(team: LeaderboardTeam, now: datetime | None = None) -> TeamUsage:
     """Return how much of its limits a team has used; what was refused counts apart."""
     since = (now or timezone.now()) - DAY
     rows = LeaderboardEntry.objects.filter(team=team)
-    counted = rows.filter(state__in=COUNTED)
+    counted = rows.filter(state__in=COUNTED_STATES)
     recent = counted.filter(created_at__gt=since)
     oldest = recent.order_by("created_at").values_list("created_at", flat=True).first()
-    return Used(
+    return TeamUsage(
         today=recent.count(),
         total=counted.count(),
         refused_today=rows.filter(state=EntryState.REFUSED, created_at__gt=since).count(),
@@ -234,8 +236,8 @@ def used(team: LeaderboardTeam, now: datetime | None = None) -> Used:
 
 def sealed_splits(project: Project) -> list[tuple[DatasetVersion, Sequence[str]]]:
     """Return the project's sealed versions, newest first, each with the splits that it has rows of."""
-    return [(version, list(filter(None, splits_of(version)))) for version in sealed_versions(project)]
+    return [(version, list(filter(None, version_splits(version)))) for version in sealed_versions(project)]
 
 
-def _is_plain(path: Path) -> bool:
+def _is_plain_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curation.evaluation.measures import MEASURES, P_AT_1, Better, Measure, count_of, figure_of
+from curation.evaluation.measures import MEASURES, P_AT_1, Better, Measure, get_count, get_figure
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry
-from curation.leaderboard.selectors.boards import KEPT_FIGURES
-from validation.domain.reports.plots import decimals
+from curation.leaderboard.selectors.boards import PRIVATE_FIGURES
+from hits.charts.scale import decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,22 +19,26 @@ class Figure:
     high: float | None = None
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The value as tables write it, or a dash."""
-        return "–" if self.value is None else written(self.value)
+        return "–" if self.value is None else format_figure(self.value)
 
     @property
-    def reach(self) -> str:
+    def interval(self) -> str:
         """The interval in words, or nothing."""
-        return "" if self.low is None or self.high is None else f"{written(self.low)} to {written(self.high)}"
+        return (
+            ""
+            if self.low is None or self.high is None
+            else f"{format_figure(self.low)} to {format_figure(self.high)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One line of the table; ``place`` counts from 1 in the order shown, and ``best`` marks the leading figures."""
 
     entry: LeaderboardEntry
-    place: int
+    rank: int
     figures: Sequence[Figure]
     best: Sequence[bool]
 
@@ -44,7 +48,7 @@ class Reference:
     """What people, or chance, reach on the same data."""
 
     name: str
-    words: str
+    label: str
     figures: Sequence[Figure]
 
 
@@ -54,7 +58,7 @@ class Table:
 
     measures: Sequence[Measure]
     counts: Sequence[int | None]
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
     references: Sequence[Reference]
     sort: Measure
     every_entry: bool
@@ -62,41 +66,45 @@ class Table:
     teams: int
 
 
-NOTHING = Figure(None)
-REFERENCES = {"human": "People", "random": "Chance"}
+EMPTY_FIGURE = Figure(None)
+REFERENCE_LABELS = {"human": "People", "random": "Chance"}
 
 
-def written(value: float) -> str:
+def format_figure(value: float) -> str:
     """Return a figure as tables and plots write it: one decimal, a real minus sign, and never −0.0."""
     return decimals(round(value, 1) + 0.0, 1)
 
 
-def rounded(value: Any) -> Any:
+def round_figures(value: Any) -> Any:
     """Return figures with one decimal, as tables have them, and without what is kept for the end.
 
     With all digits, scores made for the purpose would tell from one figure which pairs were ordered right.
     """
     if isinstance(value, Mapping):
-        return {name: rounded(one) for name, one in value.items() if name != KEPT_FIGURES}
+        return {name: round_figures(item) for name, item in value.items() if name != PRIVATE_FIGURES}
     return round(value, 1) + 0.0 if isinstance(value, float) else value
 
 
-def figure(figures: Mapping[str, Any], measure: Measure) -> Figure:
+def measure_figure(figures: Mapping[str, Any], measure: Measure) -> Figure:
     """Return a measure of an entry's figures as it is shown: with one decimal."""
-    found = rounded(figure_of(figures, measure.path))
+    found = round_figures(get_figure(figures, measure.path))
     return Figure(found.get("value"), found.get("low"), found.get("high"))
 
 
-def measures_of(board: Leaderboard) -> list[Measure]:
+def board_measures(board: Leaderboard) -> list[Measure]:
     """Return the measures of the tasks that a leaderboard has; chosen ones, when its options name some."""
     tasks = {name.partition("_")[0] for name in board.tasks}
     left_out = set(board.options.get("without", ()))
-    return [one for one in MEASURES.values() if one.task in tasks and one.name not in left_out]
+    return [
+        measure for measure in MEASURES.values() if measure.task in tasks and measure.name not in left_out
+    ]
 
 
-def measure_called(measures: Sequence[Measure], name: str) -> Measure:
+def get_measure(measures: Sequence[Measure], name: str) -> Measure:
     """Return the measure of that name, or the first."""
-    return next((one for one in measures if one.name == name), measures[0] if measures else P_AT_1)
+    return next(
+        (measure for measure in measures if measure.name == name), measures[0] if measures else P_AT_1
+    )
 
 
 def make_table(
@@ -105,7 +113,7 @@ def make_table(
     *,
     sort: str = "",
     every_entry: bool = False,
-    kept: bool = False,
+    private: bool = False,
 ) -> Table:
     """Return the table of entries that were scored; places and leading figures are of what is shown, one decimal.
 
@@ -114,47 +122,59 @@ def make_table(
         sort: the measure's name; the first one of the leaderboard when it is unknown.
         every_entry: all entries, or for each team the best one by that measure over the photos that are shown: the
             same entries stand in both tables, so that nobody is chosen by the photos that were kept.
-        kept: figures over the photos kept for the end.
+        private: figures over the photos kept for the end.
     """
-    measures = measures_of(board)
-    by = measure_called(measures, sort)
-    chosen = sorted(entries, key=lambda entry: _rank(figure(entry.figures, by), by.better))
+    measures = board_measures(board)
+    sort_measure = get_measure(measures, sort)
+    chosen = sorted(
+        entries, key=lambda entry: _sort_key(measure_figure(entry.figures, sort_measure), sort_measure.better)
+    )
     shown = chosen if every_entry else best_of_teams(chosen)
-    if kept:
-        shown = sorted(shown, key=lambda entry: _rank(figure(figures_in(entry, kept=True), by), by.better))
-    leading = [_best(shown, measure, kept=kept) for measure in measures]
+    if private:
+        shown = sorted(
+            shown,
+            key=lambda entry: _sort_key(
+                measure_figure(entry_figures(entry, private=True), sort_measure), sort_measure.better
+            ),
+        )
+    leading = [_best_value(shown, measure, private=private) for measure in measures]
     rows = []
-    for place, entry in enumerate(shown, start=1):
-        found = [figure(figures_in(entry, kept=kept), measure) for measure in measures]
-        best = [one.value is not None and one.value == lead for one, lead in zip(found, leading, strict=True)]
-        rows.append(Row(entry, place, found, best))
+    for rank, entry in enumerate(shown, start=1):
+        found = [measure_figure(entry_figures(entry, private=private), measure) for measure in measures]
+        best = [
+            shown_figure.value is not None and shown_figure.value == lead
+            for shown_figure, lead in zip(found, leading, strict=True)
+        ]
+        rows.append(TableRow(entry, rank, found, best))
     return Table(
         measures=measures,
-        counts=[_count(board, entries, measure, kept=kept) for measure in measures],
+        counts=[_measured_count(board, entries, measure, private=private) for measure in measures],
         rows=rows,
-        references=references_of(board, measures, kept=kept),
-        sort=by,
+        references=board_references(board, measures, private=private),
+        sort=sort_measure,
         every_entry=every_entry,
         entries=len(entries),
         teams=len({entry.team_id for entry in entries}),
     )
 
 
-def figures_in(entry: LeaderboardEntry, *, kept: bool) -> Mapping[str, Any]:
+def entry_figures(entry: LeaderboardEntry, *, private: bool) -> Mapping[str, Any]:
     """Return an entry's figures over what is shown at once, or over the photos kept for the end."""
-    found: Mapping[str, Any] = entry.figures.get(KEPT_FIGURES, {}) if kept else entry.figures
+    found: Mapping[str, Any] = entry.figures.get(PRIVATE_FIGURES, {}) if private else entry.figures
     return found
 
 
-def references_of(board: Leaderboard, measures: Sequence[Measure], *, kept: bool = False) -> list[Reference]:
+def board_references(
+    board: Leaderboard, measures: Sequence[Measure], *, private: bool = False
+) -> list[Reference]:
     """Return what people and chance reach, where the leaderboard's own data tell."""
-    facts = board.options.get(KEPT_FIGURES, {}) if kept else board.options
-    known: Mapping[str, Mapping[str, Any]] = rounded(facts.get("references", {}))
+    facts = board.options.get(PRIVATE_FIGURES, {}) if private else board.options
+    known: Mapping[str, Mapping[str, Any]] = round_figures(facts.get("references", {}))
     found = []
-    for name, words in REFERENCES.items():
-        figures = [Figure(**known.get(name, {}).get(one.name, {"value": None})) for one in measures]
-        if any(one.value is not None for one in figures):
-            found.append(Reference(name, words, figures))
+    for name, label in REFERENCE_LABELS.items():
+        figures = [Figure(**known.get(name, {}).get(item.name, {"value": None})) for item in measures]
+        if any(item.value is not None for item in figures):
+            found.append(Reference(name, label, figures))
     return found
 
 
@@ -166,28 +186,28 @@ def best_of_teams(ordered: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]
     return list(first.values())
 
 
-def _rank(found: Figure, better: Better) -> tuple[bool, float]:
+def _sort_key(found: Figure, better: Better) -> tuple[bool, float]:
     if found.value is None:
         return True, 0.0
     return False, -found.value if better is Better.HIGH else found.value
 
 
-def _best(entries: Sequence[LeaderboardEntry], measure: Measure, *, kept: bool) -> float | None:
-    found = [figure(figures_in(entry, kept=kept), measure).value for entry in entries]
+def _best_value(entries: Sequence[LeaderboardEntry], measure: Measure, *, private: bool) -> float | None:
+    found = [measure_figure(entry_figures(entry, private=private), measure).value for entry in entries]
     values = [value for value in found if value is not None]
     if not values:
         return None
     return max(values) if measure.better is Better.HIGH else min(values)
 
 
-def _count(
-    board: Leaderboard, entries: Sequence[LeaderboardEntry], measure: Measure, *, kept: bool
+def _measured_count(
+    board: Leaderboard, entries: Sequence[LeaderboardEntry], measure: Measure, *, private: bool
 ) -> int | None:
     """How many were measured is the same for all entries; before the first one the leaderboard's own count says."""
     for entry in entries:
-        found = count_of(figures_in(entry, kept=kept), measure)
+        found = get_count(entry_figures(entry, private=private), measure)
         if found is not None:
             return found
-    facts = board.options.get(KEPT_FIGURES, {}) if kept else board.options
+    facts = board.options.get(PRIVATE_FIGURES, {}) if private else board.options
     known = facts.get("counts", {}).get(measure.name)
     return int(known) if known is not None else None

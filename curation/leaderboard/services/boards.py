@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD, is_rehearsal, shows_kept
+from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD, is_rehearsal, shows_private_figures
 from curation.models import DatasetVersion, ProposalRun
 from curation.services.splits import check_split
 from curation.versions import photos
@@ -20,10 +20,10 @@ from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 
-MOST_A_DAY, MOST_IN_ALL = 100, 10_000
-MOST_PRIVATE = 90  # percent of the photos
-LONGEST_TITLE, LONGEST_NOTE, LONGEST_TEAM = 120, 600, 60
-_SLUG = 50  # letters of it, with room for what tells two of the same title apart
+MAX_DAILY_LIMIT, MAX_TOTAL_LIMIT = 100, 10_000
+MAX_PRIVATE_SHARE = 90  # percent of the photos
+MAX_TITLE_LENGTH, MAX_NOTE_LENGTH, MAX_TEAM_LENGTH = 120, 600, 60
+_MAX_SLUG_LENGTH = 50  # letters of it, with room for what tells two of the same title apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +34,28 @@ class Limits:
     total: int = 50
 
     def __post_init__(self) -> None:
-        if not 1 <= self.daily <= MOST_A_DAY:
-            raise Refused(f"daily limit: {self.daily} is not within 1 to {MOST_A_DAY}")
-        if not self.daily <= self.total <= MOST_IN_ALL:
-            raise Refused(f"total limit: {self.total} is not within the daily limit to {MOST_IN_ALL}")
+        if not 1 <= self.daily <= MAX_DAILY_LIMIT:
+            raise Refused(f"daily limit: {self.daily} is not within 1 to {MAX_DAILY_LIMIT}")
+        if not self.daily <= self.total <= MAX_TOTAL_LIMIT:
+            raise Refused(f"total limit: {self.total} is not within the daily limit to {MAX_TOTAL_LIMIT}")
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class LeaderboardData:
     """What a leaderboard's data are, for good. passing: which photos teams get as files, of ``photos.CHOICES``.
 
     private_share: percent of the photos whose figures are kept for the end, since figures that are shown can be
     learned from.
     """
 
-    passing: str = photos.LICENSED
+    passing: str = photos.LICENSED_PHOTOS
     private_share: int = 0
 
     def __post_init__(self) -> None:
-        if self.passing not in photos.CHOICES:
-            raise Refused(f"photos: {self.passing!r} is not known; use {', '.join(photos.CHOICES)}")
-        if not 0 <= self.private_share <= MOST_PRIVATE:
-            raise Refused(f"private share: {self.private_share} % is not within 0 to {MOST_PRIVATE}")
+        if self.passing not in photos.PHOTO_CHOICES:
+            raise Refused(f"photos: {self.passing!r} is not known; use {', '.join(photos.PHOTO_CHOICES)}")
+        if not 0 <= self.private_share <= MAX_PRIVATE_SHARE:
+            raise Refused(f"private share: {self.private_share} % is not within 0 to {MAX_PRIVATE_SHARE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +66,21 @@ class Wording:
     note: str = ""
 
     def __post_init__(self) -> None:
-        checked_line("title", self.title, LONGEST_TITLE, needed=True)
-        checked_line("note", self.note, LONGEST_NOTE)
+        validate_line("title", self.title, MAX_TITLE_LENGTH, is_required=True)
+        validate_line("note", self.note, MAX_NOTE_LENGTH)
 
 
-def checked_line(name: str, text: str, longest: int, *, needed: bool = False) -> str:
+def validate_line(name: str, text: str, max_length: int, *, is_required: bool = False) -> str:
     """Return a text without space around it.
 
     Raises:
         Refused: it is empty although needed, too long, or holds line ends or characters that nobody sees.
     """
     text = text.strip()
-    if needed and not text:
+    if is_required and not text:
         raise Refused(f"{name}: is empty; write one")
-    if len(text) > longest:
-        raise Refused(f"{name}: has {len(text)} characters; use at most {longest}")
+    if len(text) > max_length:
+        raise Refused(f"{name}: has {len(text)} characters; use at most {max_length}")
     if not text.isprintable():
         raise Refused(f"{name}: holds a line end or a character that cannot be seen; write one plain line")
     return text
@@ -94,7 +94,7 @@ def create_leaderboard(
     by: AbstractBaseUser | None,
     limits: Limits | None = None,
     proposals: ProposalRun | None = None,
-    data: Data | None = None,
+    data: LeaderboardData | None = None,
     queue: bool = True,
 ) -> Leaderboard:
     """Return a new leaderboard and queue the building of its files; it is closed and for members only.
@@ -121,7 +121,7 @@ def create_leaderboard(
             note=wording.note.strip(),
             daily_limit=allowed.daily,
             total_limit=allowed.total,
-            options={"proposals": proposals.pk if proposals else None, **asdict(data or Data())},
+            options={"proposals": proposals.pk if proposals else None, **asdict(data or LeaderboardData())},
             created_by_id=by.pk if by else None,
         )
         board.path = f"leaderboards/{board.pk}"
@@ -142,7 +142,7 @@ def create_leaderboard(
 
 def _free_slug(title: str) -> str:
     """Return a slug of the title; where it is taken, or too short to be one, a few random letters are added."""
-    slug = slugify(title)[:_SLUG].strip("-")
+    slug = slugify(title)[:_MAX_SLUG_LENGTH].strip("-")
     if slug and not Leaderboard.objects.filter(slug=slug).exists():
         return slug
     return f"{slug or 'leaderboard'}-{secrets.token_hex(4)}"
@@ -183,7 +183,7 @@ def set_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) 
     """
     if is_open:
         _check_built(board)
-        if shows_kept(board):
+        if shows_private_figures(board):
             raise Conflict(
                 f"{board.title}: the photos kept for the end were shown when it was closed; "
                 "make another leaderboard"
@@ -220,7 +220,7 @@ def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> t
     Raises:
         Refused: the name is empty, too long or taken.
     """
-    name = checked_line("team", name, LONGEST_TEAM, needed=True)
+    name = validate_line("team", name, MAX_TEAM_LENGTH, is_required=True)
     key = _new_key()
     try:
         with transaction.atomic():
@@ -251,15 +251,15 @@ def set_active(*, team: LeaderboardTeam, is_active: bool, by: AbstractBaseUser |
     _record(team.leaderboard, by, action, team=team.pk)
 
 
-def team_with_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam | None:
+def find_team_by_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam | None:
     """Return the team whose key this is, active or not; each hash is compared, whether one was found or not.
 
     A leaderboard that does not exist takes as long as one that does, and answers the same.
     """
-    given, found = _hash(key), None
+    digest, found = _hash(key), None
     teams = list(LeaderboardTeam.objects.filter(leaderboard=board)) if board else []
     for team in teams:
-        if compare_digest(team.token_sha256, given):
+        if compare_digest(team.token_sha256, digest):
             found = team
     return found
 

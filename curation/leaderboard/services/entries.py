@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from curation.evaluation.submission import ZIP_NAME, is_zip_name
-from curation.files import sync
+from curation.files import sync_to_disk
 from curation.leaderboard.models import (
     EntryState,
     EntryWithdrawal,
@@ -26,19 +26,21 @@ from curation.leaderboard.models import (
     LeaderboardTeam,
     WrongKey,
 )
-from curation.leaderboard.selectors.boards import ENTRIES, SCORE_ENTRY, board_folder, used
-from curation.leaderboard.services.boards import checked_line, team_with_key
+from curation.leaderboard.selectors.boards import ENTRIES, SCORE_ENTRY, board_folder, team_usage
+from curation.leaderboard.services.boards import find_team_by_key, validate_line
 from hits.services import audit
-from hits.services.errors import NoRoom, Refused, TooLarge
+from hits.services.errors import Refused, StorageFull, TooLarge
 from hits.services.jobs import jobs
 
-REFUSED_A_DAY = 20
-WRONG_KEYS, WRONG_KEYS_SECONDS = 20, 900
-LONGEST_MODEL, LONGEST_DESCRIPTION, LONGEST_URL, LONGEST_FILE_NAME = 80, 400, 200, 120
-LONGEST_DEFECT = 1000
-UNKNOWN_KEY = "key: it is not known here; check it, or ask the organisers for a new one"
-_NOT_IN_ADDRESSES = frozenset("<>\"'`\\^{|} ")  # RFC 3986 has none of them, and the apostrophe is no loss
-_is_web_address = URLValidator(schemes=["http", "https"])
+MAX_REFUSED_PER_DAY = 20
+MAX_WRONG_KEYS, WRONG_KEYS_SECONDS = 20, 900
+MAX_MODEL_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH, MAX_FILE_NAME_LENGTH = 80, 400, 200, 120
+MAX_DEFECT_LENGTH = 1000
+UNKNOWN_KEY_MESSAGE = "key: it is not known here; check it, or ask the organisers for a new one"
+_FORBIDDEN_URL_CHARACTERS = frozenset(
+    "<>\"'`\\^{|} "
+)  # RFC 3986 has none of them, and the apostrophe is no loss
+_validate_url = URLValidator(schemes=["http", "https"])
 
 
 class UnknownKey(Refused):
@@ -50,7 +52,7 @@ class LimitReached(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ModelDescription:
     """What a team says about its model."""
 
     model: str
@@ -58,15 +60,15 @@ class About:
     url: str = ""
 
     def __post_init__(self) -> None:
-        checked_line("model", self.model, LONGEST_MODEL, needed=True)
-        checked_line("description", self.description, LONGEST_DESCRIPTION)
-        url = checked_line("url", self.url, LONGEST_URL)
+        validate_line("model", self.model, MAX_MODEL_LENGTH, is_required=True)
+        validate_line("description", self.description, MAX_DESCRIPTION_LENGTH)
+        url = validate_line("url", self.url, MAX_URL_LENGTH)
         if url:
             try:
-                _is_web_address(url)
+                _validate_url(url)
             except ValidationError as error:
                 raise Refused("url: is no web address; begin it with https:// or http://") from error
-            if not _NOT_IN_ADDRESSES.isdisjoint(url):
+            if not _FORBIDDEN_URL_CHARACTERS.isdisjoint(url):
                 raise Refused("url: is no web address; write its quotation marks and brackets as %22, %3C, …")
 
 
@@ -78,7 +80,7 @@ class Upload:
     file_name: str
 
 
-def enter(*, board: Leaderboard | None, key: str, address: str) -> LeaderboardTeam:
+def authenticate_team(*, board: Leaderboard | None, key: str, address: str) -> LeaderboardTeam:
     """Return the team that a key belongs to.
 
     Args:
@@ -92,18 +94,18 @@ def enter(*, board: Leaderboard | None, key: str, address: str) -> LeaderboardTe
         settings.SECRET_KEY.encode(), f"wrong-key:{address}".encode(), hashlib.sha256
     ).hexdigest()
     since = timezone.now() - timedelta(seconds=WRONG_KEYS_SECONDS)
-    if WrongKey.objects.filter(address=digest, at__gte=since).count() >= WRONG_KEYS:
+    if WrongKey.objects.filter(address=digest, at__gte=since).count() >= MAX_WRONG_KEYS:
         raise LimitReached("key: too many wrong ones came from your address; wait a quarter of an hour")
-    team = team_with_key(board=board, key=key)
+    team = find_team_by_key(board=board, key=key)
     if team is None:
         WrongKey.objects.filter(at__lt=since).delete()
         WrongKey.objects.create(address=digest)  # a row, so that no outage of a cache lets anybody guess
-        raise UnknownKey(UNKNOWN_KEY)
+        raise UnknownKey(UNKNOWN_KEY_MESSAGE)
     return team
 
 
-def submit(
-    *, team: LeaderboardTeam, about: About, upload: Upload, queue: bool = True
+def submit_entry(
+    *, team: LeaderboardTeam, description: ModelDescription, upload: Upload, queue: bool = True
 ) -> tuple[LeaderboardEntry, bool]:
     """Return the entry of a zip and whether it is new; a zip that this team sent before is that entry again.
 
@@ -112,7 +114,7 @@ def submit(
     Raises:
         Refused: the leaderboard is closed, the team is not active, or the zip is not called as the layout has it.
             Nothing is kept of it, so that the same bytes can be sent again under the right name.
-        TooLarge: more bytes than ``largest`` says.
+        TooLarge: more bytes than ``max_upload_bytes`` says.
         LimitReached: the team has used up what it may hand in, or too much of it was refused today.
         NoRoom: the disk takes no more.
     """
@@ -120,27 +122,27 @@ def submit(
     partial = folder / f".{uuid.uuid4().hex}.partial"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sha256 = _store(upload.pieces, partial, largest(team.leaderboard))
-        return _enter(team, about, upload.file_name, partial, sha256, queue=queue)
+        sha256 = _store_upload(upload.pieces, partial, max_upload_bytes(team.leaderboard))
+        return _create_entry(team, description, upload.file_name, partial, sha256, queue=queue)
     except OSError as error:
-        raise NoRoom.after(error, "file: was not stored, and counts against no limit") from error
+        raise StorageFull.after(error, "file: was not stored, and counts against no limit") from error
     finally:
         partial.unlink(missing_ok=True)
 
 
-def largest(board: Leaderboard) -> int:
+def max_upload_bytes(board: Leaderboard) -> int:
     """Return how many bytes a zip may have: what all scores take up at most, and what the server takes."""
     return min(settings.LEADERBOARD_MAX_BYTES, board.options.get("largest", settings.LEADERBOARD_MAX_BYTES))
 
 
-def _store(pieces: Iterable[bytes], path: Path, most: int) -> str:
+def _store_upload(pieces: Iterable[bytes], path: Path, max_bytes: int) -> str:
     """Write an upload to disk piece by piece and return its sha256."""
     size, digest = 0, hashlib.sha256()
     with path.open("xb") as file:
         for piece in pieces:
             size += len(piece)
-            if size > most:
-                raise TooLarge(f"file: is larger than {most} bytes; save float32 and compress the zip")
+            if size > max_bytes:
+                raise TooLarge(f"file: is larger than {max_bytes} bytes; save float32 and compress the zip")
             digest.update(piece)
             file.write(piece)
         file.flush()
@@ -150,78 +152,84 @@ def _store(pieces: Iterable[bytes], path: Path, most: int) -> str:
     return digest.hexdigest()
 
 
-def _enter(
-    team: LeaderboardTeam, about: About, file_name: str, partial: Path, sha256: str, *, queue: bool
+def _create_entry(
+    team: LeaderboardTeam,
+    description: ModelDescription,
+    file_name: str,
+    partial: Path,
+    sha256: str,
+    *,
+    queue: bool,
 ) -> tuple[LeaderboardEntry, bool]:
-    place = partial.with_name(f"{team.pk}-{sha256}.zip")
+    path = partial.with_name(f"{team.pk}-{sha256}.zip")
     with transaction.atomic():
-        held = LeaderboardTeam.objects.select_for_update().get(pk=team.pk)
-        known = LeaderboardEntry.objects.filter(team=held, sha256=sha256).first()
+        locked_team = LeaderboardTeam.objects.select_for_update().get(pk=team.pk)
+        known = LeaderboardEntry.objects.filter(team=locked_team, sha256=sha256).first()
         if known is not None:
             return known, False
-        _check_may(held, timezone.now())
-        name = _checked_name(file_name)
+        _check_can_submit(locked_team, timezone.now())
+        name = _validate_zip_name(file_name)
         entry = LeaderboardEntry.objects.create(
-            team=held,
-            model=about.model.strip(),
-            description=about.description.strip(),
-            url=about.url.strip(),
+            team=locked_team,
+            model=description.model.strip(),
+            description=description.description.strip(),
+            url=description.url.strip(),
             file_name=name,
-            path=str(PurePosixPath(held.leaderboard.path) / ENTRIES / place.name),
+            path=str(PurePosixPath(locked_team.leaderboard.path) / ENTRIES / path.name),
             sha256=sha256,
         )
         entry.job = jobs.enqueue(
             task=SCORE_ENTRY,
-            title=f"Score {entry.model} of {held.name}"[:160],
-            project=held.leaderboard.project,
+            title=f"Score {entry.model} of {locked_team.name}"[:160],
+            project=locked_team.leaderboard.project,
             exclusive_key=f"leaderboard-entry:{entry.pk}",
             resumable=True,
             queue=queue,
             entry=entry.pk,
         )
         entry.save(update_fields=["job"])
-        partial.replace(place)  # under the name of its content: whoever repeats this writes the same file
-        sync(place.parent)
+        partial.replace(path)  # under the name of its content: whoever repeats this writes the same file
+        sync_to_disk(path.parent)
     return entry, True
 
 
-def plain_name(name: str) -> str:
+def clean_file_name(name: str) -> str:
     """Return a file's own name as it is kept: no folders, nothing that cannot be seen."""
-    own = name.replace("\\", "/").rpartition("/")[2]
-    return "".join(letter for letter in own if letter.isprintable())[:LONGEST_FILE_NAME] or "unnamed"
+    base_name = name.replace("\\", "/").rpartition("/")[2]
+    return "".join(letter for letter in base_name if letter.isprintable())[:MAX_FILE_NAME_LENGTH] or "unnamed"
 
 
-def _checked_name(file_name: str) -> str:
+def _validate_zip_name(file_name: str) -> str:
     """Return a zip's name as it is kept; entries are known by their bytes, so none may stand for a wrong name."""
-    name = plain_name(file_name)
+    name = clean_file_name(file_name)
     if not is_zip_name(name):
         raise Refused(f"file: it is called {name}; rename it to {ZIP_NAME} and send it again")
     return name
 
 
-def _check_may(team: LeaderboardTeam, now: datetime) -> None:
+def _check_can_submit(team: LeaderboardTeam, now: datetime) -> None:
     board = team.leaderboard
     if not board.is_open:
         raise Refused("leaderboard: it is closed and takes no submissions")
     if not team.is_active:
         raise Refused("team: it may not hand in at present; ask the organisers")
-    so_far = used(team, now)
-    if so_far.refused_today >= REFUSED_A_DAY:
+    usage = team_usage(team, now)
+    if usage.refused_today >= MAX_REFUSED_PER_DAY:
         raise LimitReached(
-            f"limit: {so_far.refused_today} submissions of your team were refused within 24 hours; "
+            f"limit: {usage.refused_today} submissions of your team were refused within 24 hours; "
             "check the zip against the layout, and wait"
         )
-    if so_far.total >= board.total_limit:
+    if usage.total >= board.total_limit:
         raise LimitReached(f"limit: your team has handed in all of its {board.total_limit} submissions")
-    if so_far.today >= board.daily_limit:
-        when = f"{so_far.free_at:%d %b %H:%M} UTC" if so_far.free_at else "tomorrow"
+    if usage.today >= board.daily_limit:
+        next_time = f"{usage.free_at:%d %b %H:%M} UTC" if usage.free_at else "tomorrow"
         raise LimitReached(
-            f"limit: your team has handed in {so_far.today} of {board.daily_limit} submissions within 24 hours; "
-            f"the next is possible from {when}"
+            f"limit: your team has handed in {usage.today} of {board.daily_limit} submissions within 24 hours; "
+            f"the next is possible from {next_time}"
         )
 
 
-def withdraw(*, team: LeaderboardTeam, entry: LeaderboardEntry) -> EntryWithdrawal:
+def withdraw_entry(*, team: LeaderboardTeam, entry: LeaderboardEntry) -> EntryWithdrawal:
     """Take a team's own entry out of the table for good; repeating it returns the first withdrawal.
 
     Raises:
@@ -256,8 +264,8 @@ def record_scored(*, entry: LeaderboardEntry, figures: dict[str, Any]) -> None:
 def record_refused(*, entry: LeaderboardEntry, defect: str) -> None:
     """Write down why an entry cannot be scored, and remove its zip: it counts against no limit."""
     waiting = LeaderboardEntry.objects.filter(pk=entry.pk, state=EntryState.QUEUED)
-    told = " ".join(defect.split())[:LONGEST_DEFECT]
-    if waiting.update(state=EntryState.REFUSED, defect=told, scored_at=timezone.now()):
+    message = " ".join(defect.split())[:MAX_DEFECT_LENGTH]
+    if waiting.update(state=EntryState.REFUSED, defect=message, scored_at=timezone.now()):
         entry_file(entry).unlink(missing_ok=True)
     entry.refresh_from_db()
 

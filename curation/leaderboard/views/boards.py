@@ -16,7 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from rest_framework.throttling import BaseThrottle
 
-from curation.evaluation.held_keys import in_file_order
+from curation.evaluation.answer_keys import in_file_order
 from curation.evaluation.measures import Measure
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.leaderboard.selectors import boards as stored
@@ -28,9 +28,9 @@ from hits.services.errors import Refused
 
 View = Callable[..., HttpResponseBase]
 _receipts = signing.Signer(salt="curation.leaderboard.entry")
-TOO_MANY = 429
+HTTP_TOO_MANY_REQUESTS = 429
 ROWS_PER_PAGE = 100
-STATES = {
+STATE_BADGES = {
     EntryState.QUEUED: ("badge--info", "Being scored"),
     EntryState.SCORED: ("badge--ok", "Scored"),
     EntryState.REFUSED: ("badge--bad", "Refused"),
@@ -54,7 +54,7 @@ def board_page(view: View) -> View:
 @login_not_required
 def board_list(request: HttpRequest) -> HttpResponse:
     """List the leaderboards that the visitor may see."""
-    found = [(board, len(stored.shown_entries(board))) for board in stored.boards_for(request.user)]
+    found = [(board, len(stored.shown_entries(board))) for board in stored.visible_boards(request.user)]
     return render(request, "leaderboard/boards.html", {"boards": found})
 
 
@@ -64,39 +64,42 @@ def board_list(request: HttpRequest) -> HttpResponse:
 def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
     """Show the table, the plots, and how to hand in."""
     entries = stored.shown_entries(board)
-    every = request.GET.get("all") == "1"
-    table = tables.make_table(board, entries, sort=request.GET.get("sort", ""), every_entry=every)
-    places = {measure.name: place for place, measure in enumerate(table.measures)}
+    every_entry = request.GET.get("all") == "1"
+    table = tables.make_table(board, entries, sort=request.GET.get("sort", ""), every_entry=every_entry)
+    columns = {measure.name: column for column, measure in enumerate(table.measures)}
     page = Paginator(table.rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
     context = (
-        _about(request, board)
-        | _cells(table, page)
+        _board_context(request, board)
+        | _table_context(table, page)
         | {
             "table": table,
             "page": page,
             "shown_percent": 100 - board.options.get("private_share", 0),
             "time_plot": charts.over_time(
-                entries, table.sort, table.references, places.get(table.sort.name, 0)
+                entries, table.sort, table.references, columns.get(table.sort.name, 0)
             ),
-            "human_plot": charts.human_agreement([row.entry for row in table.rows], table.references, places),
+            "human_plot": charts.human_agreement(
+                [row.entry for row in table.rows], table.references, columns
+            ),
             "files": stored.public_files(board),
-            "expected": _expected(board),
+            "expected": _expected_files(board),
         }
     )
-    if stored.shows_kept(board):
-        final = tables.make_table(board, entries, sort=table.sort.name, every_entry=every, kept=True)
-        context["final"] = _cells(final, final.rows[:ROWS_PER_PAGE])
+    if stored.shows_private_figures(board):
+        final = tables.make_table(board, entries, sort=table.sort.name, every_entry=every_entry, private=True)
+        context["final"] = _table_context(final, final.rows[:ROWS_PER_PAGE])
     return render(request, "leaderboard/board.html", context)
 
 
-def _cells(table: tables.Table, rows: Iterable[tables.Row]) -> dict[str, Any]:
+def _table_context(table: tables.Table, rows: Iterable[tables.TableRow]) -> dict[str, Any]:
     """Return a table's heads and lines, each figure beside its measure."""
     return {
-        "groups": _groups(table),
+        "groups": _column_groups(table),
         "columns": list(zip(table.measures, table.counts, strict=True)),
         "rows": [(row, list(zip(table.measures, row.figures, row.best, strict=True))) for row in rows],
         "references": [
-            (one, list(zip(table.measures, one.figures, strict=True))) for one in table.references
+            (reference, list(zip(table.measures, reference.figures, strict=True)))
+            for reference in table.references
         ],
     }
 
@@ -114,14 +117,14 @@ def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
         status = 400
         if form.is_valid():
             try:
-                entry = _submitted(request, board, form.cleaned_data)
+                entry = _submit(request, board, form.cleaned_data)
                 return redirect("leaderboard-entry", board.slug, receipt(entry))
             except services.LimitReached as error:
-                status = TOO_MANY
-                form.add_error(None, sentence(error))
+                status = HTTP_TOO_MANY_REQUESTS
+                form.add_error(None, error_message(error))
             except Refused as error:
-                form.add_error(_field(error, form), sentence(error))
-    context = _about(request, board) | {"form": form, "expected": _expected(board)}
+                form.add_error(_error_field(error, form), error_message(error))
+    context = _board_context(request, board) | {"form": form, "expected": _expected_files(board)}
     return render(request, "leaderboard/submit.html", context, status=status)
 
 
@@ -130,24 +133,24 @@ def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @never_cache
 @sensitive_post_parameters("key")
 @board_page
-def mine(request: HttpRequest, board: Leaderboard) -> HttpResponse:
+def team_submissions(request: HttpRequest, board: Leaderboard) -> HttpResponse:
     """Show a team, by its key, all that it handed in and what is left of its limits. Nothing is remembered."""
     form = KeyForm(request.POST or None)
-    context = _about(request, board) | {"form": form}
+    context = _board_context(request, board) | {"form": form}
     status = 200
     if request.method == "POST":
         status = 400
         if form.is_valid():
             try:
-                team = _entered(request, board, form.cleaned_data["key"])
-                context |= _handed_in(team)
+                team = _authenticate(request, board, form.cleaned_data["key"])
+                context |= _team_context(team)
                 status = 200
             except services.LimitReached as error:
-                status = TOO_MANY
-                form.add_error(None, sentence(error))
+                status = HTTP_TOO_MANY_REQUESTS
+                form.add_error(None, error_message(error))
             except Refused as error:
-                form.add_error("key", sentence(error))
-    return render(request, "leaderboard/mine.html", context, status=status)
+                form.add_error("key", error_message(error))
+    return render(request, "leaderboard/team_submissions.html", context, status=status)
 
 
 @require_safe
@@ -156,7 +159,7 @@ def mine(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @board_page
 def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
     """Show where a submission stands, to whoever has its receipt: the address that its sender was led to."""
-    return _entry_page(request, board, _with_receipt(board, receipt), KeyForm())
+    return _entry_page(request, board, _entry_by_receipt(board, receipt), KeyForm())
 
 
 @require_POST
@@ -166,27 +169,27 @@ def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpRespons
 @board_page
 def withdraw(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
     """Take an entry out of the table, by its team's key; it is not put back."""
-    found = _with_receipt(board, receipt)
+    found = _entry_by_receipt(board, receipt)
     form = KeyForm(request.POST)
     status = 400
     if form.is_valid():
         try:
-            services.withdraw(team=_entered(request, board, form.cleaned_data["key"]), entry=found)
+            services.withdraw_entry(team=_authenticate(request, board, form.cleaned_data["key"]), entry=found)
             return redirect("leaderboard-entry", board.slug, receipt)
         except services.LimitReached as error:
-            status = TOO_MANY
-            form.add_error(None, sentence(error))
+            status = HTTP_TOO_MANY_REQUESTS
+            form.add_error(None, error_message(error))
         except Refused as error:
-            form.add_error("key", sentence(error))
+            form.add_error("key", error_message(error))
     return _entry_page(request, board, found, form, status=status)
 
 
-def _with_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
+def _entry_by_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
     try:
         key = int(_receipts.unsign(receipt))
     except (signing.BadSignature, ValueError) as error:
         raise Http404("There is no such page.") from error
-    found = stored.entries_of(board).filter(pk=key).first()
+    found = stored.board_entries(board).filter(pk=key).first()
     if found is None:
         raise Http404("There is no such page.")
     return found
@@ -195,15 +198,15 @@ def _with_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
 def _entry_page(
     request: HttpRequest, board: Leaderboard, found: LeaderboardEntry, form: KeyForm, *, status: int = 200
 ) -> HttpResponse:
-    measures = tables.measures_of(board)
-    context = _about(request, board) | {
+    measures = tables.board_measures(board)
+    context = _board_context(request, board) | {
         "entry": found,
         "receipt": receipt(found),
         "form": form,
-        "state": STATES[EntryState(found.state)],
-        "figures": [(one, tables.figure(found.figures, one)) for one in measures],
+        "state": STATE_BADGES[EntryState(found.state)],
+        "figures": [(measure, tables.measure_figure(found.figures, measure)) for measure in measures],
         "is_stuck": stored.is_stuck(found),
-        "notes": stored.notes_of(found),
+        "notes": stored.entry_notes(found),
         "waits": found.state == EntryState.QUEUED and not stored.is_stuck(found) and not form.is_bound,
     }
     return render(request, "leaderboard/entry.html", context, status=status)
@@ -212,7 +215,7 @@ def _entry_page(
 @require_safe
 @login_not_required
 @board_page
-def file(request: HttpRequest, board: Leaderboard, name: str) -> FileResponse:
+def download_file(request: HttpRequest, board: Leaderboard, name: str) -> FileResponse:
     """Send one of the public files. What is no such file's exact name, the keys' above all, is not found."""
     found = stored.public_file(board, name)
     if found is None:
@@ -230,45 +233,51 @@ def receipt(entry: LeaderboardEntry) -> str:
     return _receipts.sign(str(entry.pk))
 
 
-def _entered(request: HttpRequest, board: Leaderboard, key: str) -> LeaderboardTeam:
+def _authenticate(request: HttpRequest, board: Leaderboard, key: str) -> LeaderboardTeam:
     address = BaseThrottle().get_ident(request)  # type: ignore[arg-type]
-    return services.enter(board=board, key=key.strip(), address=address)
+    return services.authenticate_team(board=board, key=key.strip(), address=address)
 
 
-def _submitted(request: HttpRequest, board: Leaderboard, given: dict[str, Any]) -> LeaderboardEntry:
-    team = _entered(request, board, given["key"])
-    about = services.About(given["model"], given["description"], given["url"])
+def _submit(request: HttpRequest, board: Leaderboard, given: dict[str, Any]) -> LeaderboardEntry:
+    team = _authenticate(request, board, given["key"])
+    about = services.ModelDescription(given["model"], given["description"], given["url"])
     upload = services.Upload(given["file"].chunks(), given["file"].name or "")
-    return services.submit(team=team, about=about, upload=upload)[0]
+    return services.submit_entry(team=team, description=about, upload=upload)[0]
 
 
-def _found(entry: LeaderboardEntry, measures: Sequence[Measure]) -> str:
+def _describe_figures(entry: LeaderboardEntry, measures: Sequence[Measure]) -> str:
     """Return an entry's figures in one line; empty for one without any."""
-    known = [(one, tables.figure(entry.figures, one)) for one in measures]
-    return ", ".join(f"{one.words} {found.words}" for one, found in known if found.value is not None)
+    known = [(measure, tables.measure_figure(entry.figures, measure)) for measure in measures]
+    return ", ".join(f"{measure.label} {found.text}" for measure, found in known if found.value is not None)
 
 
-def _handed_in(team: LeaderboardTeam) -> dict[str, Any]:
-    measures = tables.measures_of(team.leaderboard)
+def _team_context(team: LeaderboardTeam) -> dict[str, Any]:
+    measures = tables.board_measures(team.leaderboard)
     rows = [
-        (one, *STATES[EntryState(one.state)], receipt(one), stored.is_stuck(one), _found(one, measures))
-        for one in stored.entries_of_team(team)
+        (
+            entry,
+            *STATE_BADGES[EntryState(entry.state)],
+            receipt(entry),
+            stored.is_stuck(entry),
+            _describe_figures(entry, measures),
+        )
+        for entry in stored.team_entries(team)
     ]
-    return {"team": team, "entries": rows, "used": stored.used(team)}
+    return {"team": team, "entries": rows, "used": stored.team_usage(team)}
 
 
-def _about(request: HttpRequest, board: Leaderboard) -> dict[str, Any]:
+def _board_context(request: HttpRequest, board: Leaderboard) -> dict[str, Any]:
     return {
         "board": board,
         "is_member": stored.is_member(request.user, board),
         "rehearsal": stored.is_rehearsal(board),
-        "largest": services.largest(board),
-        "refused_a_day": services.REFUSED_A_DAY,
+        "largest": services.max_upload_bytes(board),
+        "refused_a_day": services.MAX_REFUSED_PER_DAY,
         "api": settings.PUBLIC_URL + reverse("api-leaderboard-submissions", args=[board.slug]),
     }
 
 
-def _groups(table: tables.Table) -> list[tuple[str, int]]:
+def _column_groups(table: tables.Table) -> list[tuple[str, int]]:
     """Return the tasks above the columns, each with how many columns it has."""
     groups: dict[str, int] = {}
     for measure in table.measures:
@@ -276,18 +285,18 @@ def _groups(table: tables.Table) -> list[tuple[str, int]]:
     return list(groups.items())
 
 
-def _expected(board: Leaderboard) -> list[tuple[str, int]]:
+def _expected_files(board: Leaderboard) -> list[tuple[str, int]]:
     """Return the files of a submission, each with how many scores it holds."""
     return [(name, board.tasks[name]) for name in in_file_order(board.tasks)]
 
 
-def _field(error: Refused, form: SubmitForm) -> str | None:
+def _error_field(error: Refused, form: SubmitForm) -> str | None:
     name = str(error).partition(": ")[0]
     return name if name in form.fields else None
 
 
-def sentence(error: Refused) -> str:
+def error_message(error: Refused) -> str:
     """Return a refusal as a sentence; the field's name before it is left out, since it stands at the field."""
     name, colon, rest = str(error).partition(": ")
-    words = rest if colon else name
-    return f"{words[:1].upper()}{words[1:]}."
+    message = rest if colon else name
+    return f"{message[:1].upper()}{message[1:]}."

@@ -5,31 +5,21 @@ from datetime import UTC, datetime, timedelta
 
 from curation.evaluation.measures import COMPARISON, P_AT_1, Better, Measure, pearson
 from curation.leaderboard.models import LeaderboardEntry
-from curation.leaderboard.selectors.tables import Reference, figure, written
-from curation.views.plots import (
-    Axis,
-    Frame,
-    Measured,
-    Model,
-    Place,
-    Plot,
-    Point,
-    Tick,
-    axis_over,
-    axis_words,
-    draw_scatter,
-)
-from validation.domain.reports.plots import decimals, pixels
+from curation.leaderboard.selectors.tables import Reference, format_figure, measure_figure
+from curation.views.evaluation.evaluation_charts import axis_label
+from hits.charts.chart import Chart, Dot, Measured, Plane, Point, Rule, Table, Tick
+from hits.charts.scale import Scale, decimals, pixels, scale_over
+from hits.charts.scatters import ScatterPoint, scatter
 
 HEIGHT = 240  # pixels
 DATES = 4
 FEW_DAYS = timedelta(days=3)
-NARROWEST = 350.0  # pixels across of two plots beside one another
+MIN_WIDTH = 350.0  # pixels across of two plots beside one another
 
 
 def over_time(
     entries: Sequence[LeaderboardEntry], measure: Measure, references: Sequence[Reference], place: int
-) -> Plot | None:
+) -> Chart | None:
     """Return a measure of all entries by the time they came in, with the line of the best so far.
 
     Args:
@@ -40,38 +30,43 @@ def over_time(
         return None
     lines = _values_of(references, place)
     moments = [entry.created_at.timestamp() for entry, _ in found]
-    up = axis_over([value for _, one in found for value in one if value is not None] + [v for v, _ in lines])
+    up = scale_over([value for _, one in found for value in one if value is not None] + [v for v, _ in lines])
     # Where low is good the low end is up.
-    up = up if measure.better is Better.HIGH else Axis(up.high, up.low)
-    frame = Frame(axis_over(moments, least_span=7200.0), up, HEIGHT)
-    points: list[Point] = []
-    corners: list[Place] = []
+    up = up if measure.better is Better.HIGH else Scale(up.high, up.low)
+    plane = Plane(scale_over(moments, min_span=7200.0), up, HEIGHT)
+    dots: list[Dot] = []
+    corners: list[Point] = []
     best = found[0][1][0]
     for moment, (entry, one) in zip(moments, found, strict=True):
-        leads = not corners or up.at(one[0]) > up.at(best)
+        leads = not corners or up.position(one[0]) > up.position(best)
         if leads:
             corners += [(moment, best), (moment, one[0])]
             best = one[0]
         when = f"{entry.created_at.day} {entry.created_at:%b %Y}"
-        words = f"{entry.team.name}, {entry.model}, {when}: {measure.words} {written(one[0])}"
-        points.append(frame.point((moment, None, None), one, words, kind="" if leads else "other"))
-    return Plot(
-        frame=frame,
-        summary=f"{measure.title}, of {len(found)} entries over time. Best so far: {written(best)}.",
-        x_ticks=_dates(frame.across),
-        y_ticks=frame.y_ticks(),
-        along="Handed in",
-        upwards=axis_words(measure),
-        paths=[frame.path("best", [*corners, (frame.across.high, best)])],
-        points=points,
-        lines=[pixels(frame.y(value)) for value, _ in lines],
-        ends=frame.ends([(best, f"Best {written(best)}"), *lines]),
+        words = f"{entry.team.name}, {entry.model}, {when}: {measure.label} {format_figure(one[0])}"
+        dots.append(plane.dot((moment, None, None), one, words, kind="" if leads else "other"))
+    return Chart(
+        height=HEIGHT,
+        kind="line",
+        summary=f"{measure.title}, of {len(found)} entries over time. Best so far: {format_figure(best)}.",
+        x_ticks=_dates(plane.across),
+        y_ticks=plane.y_ticks(),
+        table=Table(
+            ("Entry", measure.title),
+            [(dot.title, format_figure(one[0])) for dot, (_, one) in zip(dots, found, strict=True)],
+        ),
+        x_label="Submitted",
+        y_label=axis_label(measure),
+        curves=[plane.curve("best", [*corners, (plane.across.high, best)])],
+        dots=dots,
+        rules=[Rule(y=pixels(plane.y(value))) for value, _ in lines],
+        labels=plane.end_labels([(best, f"Best {format_figure(best)}"), *lines]),
     )
 
 
 def human_agreement(
     shown: Sequence[LeaderboardEntry], references: Sequence[Reference], places: Mapping[str, int]
-) -> Plot | None:
+) -> Chart | None:
     """Return agreement with people over P@1, a dot an entry; nothing where either is not measured.
 
     Args:
@@ -79,39 +74,43 @@ def human_agreement(
     """
     if not {P_AT_1.name, COMPARISON.name} <= set(places):
         return None
-    models: list[Model] = []
+    models: list[ScatterPoint] = []
     named: set[int] = set()
     for entry in shown:
         p_at_1, agreement = _measured(entry, P_AT_1), _measured(entry, COMPARISON)
         if p_at_1 is None or agreement is None:
             continue
-        words = f"{entry.team.name}, {entry.model}: P@1 {written(p_at_1[0])}, human agreement {written(agreement[0])}"
-        models.append(Model(p_at_1, agreement, words, "" if entry.team_id in named else entry.team.name))
+        words = f"{entry.team.name}, {entry.model}: P@1 {format_figure(p_at_1[0])}, human agreement {format_figure(agreement[0])}"
+        models.append(
+            ScatterPoint(p_at_1, agreement, words, "" if entry.team_id in named else entry.team.name)
+        )
         named.add(entry.team_id)
     if not models:
         return None
-    related = pearson([one.p_at_1[0] for one in models], [one.agreement[0] for one in models])
-    return draw_scatter(
+    related = pearson([one.x[0] for one in models], [one.y[0] for one in models])
+    return scatter(
         models,
-        lines=_values_of(references, places[COMPARISON.name]),
-        narrowest=NARROWEST,
+        references=_values_of(references, places[COMPARISON.name]),
+        x_label=axis_label(P_AT_1),
+        y_label=axis_label(COMPARISON),
+        min_width=MIN_WIDTH,
         summary=f"Human agreement over P@1 of {len(models)} entries. The table has every number.",
         note="" if related is None else f"Pearson’s r = {decimals(related, 2)}",
     )
 
 
 def _measured(entry: LeaderboardEntry, measure: Measure) -> Measured | None:
-    one = figure(entry.figures, measure)
+    one = measure_figure(entry.figures, measure)
     return None if one.value is None else (one.value, one.low, one.high)
 
 
 def _values_of(references: Sequence[Reference], place: int) -> list[tuple[float, str]]:
     """Return the values of the references that have a figure of a measure, with what they are and reach."""
-    known = [(one.figures[place].value, one.words) for one in references]
-    return [(value, f"{words} {written(value)}") for value, words in known if value is not None]
+    known = [(one.figures[place].value, one.label) for one in references]
+    return [(value, f"{words} {format_figure(value)}") for value, words in known if value is not None]
 
 
-def _dates(axis: Axis) -> list[Tick]:
+def _dates(axis: Scale) -> list[Tick]:
     """Return a few moments along the axis, as days or, where all lies within a few days, with the time."""
     close = axis.high - axis.low < FEW_DAYS.total_seconds()
     ticks = []
@@ -119,5 +118,5 @@ def _dates(axis: Axis) -> list[Tick]:
         value = axis.low + (axis.high - axis.low) * (step + 0.5) / DATES
         moment = datetime.fromtimestamp(value, tz=UTC)
         words = f"{moment.day} {moment:%b}" + (f" {moment:%H:%M}" if close else "")
-        ticks.append((axis.x(value), words))
+        ticks.append(Tick(axis.x(value), words))
     return ticks

@@ -13,27 +13,27 @@ from curation.versions import photos
 from hits.forms import PageForm
 from hits.services.errors import Refused
 
-ALL = "all pairs"
+ALL_LABEL = "all pairs"
 
 
 class BoardForm(PageForm):
     """Words and limits of a leaderboard."""
 
-    title = forms.CharField(max_length=services.LONGEST_TITLE)
+    title = forms.CharField(max_length=services.MAX_TITLE_LENGTH)
     note = forms.CharField(
-        max_length=services.LONGEST_NOTE,
+        max_length=services.MAX_NOTE_LENGTH,
         required=False,
         help_text="One paragraph above the table: what the data are, and whom to ask for a key.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     daily_limit = forms.IntegerField(
         min_value=1,
-        max_value=services.MOST_A_DAY,
+        max_value=services.MAX_DAILY_LIMIT,
         initial=2,
         label="A team’s limit, 24 hours",
     )
     total_limit = forms.IntegerField(
-        min_value=1, max_value=services.MOST_IN_ALL, initial=50, label="A team’s limit, in all"
+        min_value=1, max_value=services.MAX_TOTAL_LIMIT, initial=50, label="A team’s limit, in all"
     )
 
     def clean_note(self) -> str:
@@ -88,9 +88,9 @@ class NewBoardForm(BoardForm):
     photos = forms.ChoiceField(
         required=False,
         choices=[
-            (photos.LICENSED, "Those whose licence lets copies be given"),
-            (photos.EVERY, "All of them: we may pass them on"),
-            (photos.NONE, "None of them"),
+            (photos.LICENSED_PHOTOS, "Those whose licence lets copies be given"),
+            (photos.ALL_PHOTOS, "All of them: we may pass them on"),
+            (photos.NO_PHOTOS, "None of them"),
         ],
         label="Photos that teams get as files",
         help_text="The others are named by their source’s address and sha256.",
@@ -99,7 +99,7 @@ class NewBoardForm(BoardForm):
     private_share = forms.IntegerField(
         required=False,
         min_value=0,
-        max_value=services.MOST_PRIVATE,
+        max_value=services.MAX_PRIVATE_SHARE,
         initial=0,
         label="Photos kept for the end, %",
         help_text="Their figures are shown when the leaderboard is closed, beside the others.",
@@ -116,7 +116,7 @@ class NewBoardForm(BoardForm):
         self.versions = {version.pk: version for version, _ in versions}
         self.runs = {run.pk: run for run in runs}
         self.fields["rows"].choices = [  # type: ignore[attr-defined]
-            (f"{version.pk}:{split}", f"{version.name}, {split or ALL}")
+            (f"{version.pk}:{split}", f"{version.name}, {split or ALL_LABEL}")
             for version, splits in versions
             for split in (*splits, "")
         ]
@@ -139,7 +139,7 @@ class TeamForm(PageForm):
     """A team that may hand in."""
 
     name = forms.CharField(
-        max_length=services.LONGEST_TEAM, label="Team", help_text="Shown in the table. No names of people."
+        max_length=services.MAX_TEAM_LENGTH, label="Team", help_text="Shown in the table. No names of people."
     )
 
 
@@ -157,12 +157,12 @@ class SubmitForm(KeyForm):
     """A zip of predictions and what it is of."""
 
     file = forms.FileField(label="Zip of predictions", allow_empty_file=True)
-    model = forms.CharField(max_length=entries.LONGEST_MODEL, help_text="Shown in the table.")
+    model = forms.CharField(max_length=entries.MAX_MODEL_LENGTH, help_text="Shown in the table.")
     description = forms.CharField(
-        max_length=entries.LONGEST_DESCRIPTION, required=False, help_text="One line, shown in the table."
+        max_length=entries.MAX_DESCRIPTION_LENGTH, required=False, help_text="One line, shown in the table."
     )
     url = forms.CharField(
-        max_length=entries.LONGEST_URL,
+        max_length=entries.MAX_URL_LENGTH,
         required=False,
         label="Paper or code",
         help_text="A web address, shown as a link.",

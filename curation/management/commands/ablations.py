@@ -4,17 +4,17 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.families.sherlock.evaluation_plan import ALL
-from curation.management.ablation_report import as_json, as_lines, statement
+from curation.management.ablation_report import describe_limits, rows_as_json, table_lines
 from curation.management.encoder_names import absolute_encoder
-from curation.management.rows import split_called, version_called
+from curation.management.lookups import get_version, resolve_split
 from curation.models import DatasetVersion
-from curation.scorer.recipes import ours
+from curation.scorer.recipes import supported_names
 from curation.selectors.jobs import ABLATIONS
 from curation.services.ablation_tables import ablation_table
 from curation.services.ablations import AblationOptions, request_ablations
-from hits.management.base import bad_input, emit_json
+from hits.management.base import emit_json, input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 
@@ -23,7 +23,7 @@ class Command(JobCommand):
 
     help = "Train and evaluate the rows of the paper's table 3, figures 4a and 5 and table 4, and print both tables."
     tasks = (ABLATIONS,)
-    names_version = True
+    has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags; what is absent is as in the paper."""
@@ -34,7 +34,7 @@ class Command(JobCommand):
             "--split", help=f"what is evaluated: train, val, test or {ALL}; test or val if any"
         )
         parser.add_argument(
-            "--recipes", default="", help=f"which rows, with commas between: {', '.join(ours())}"
+            "--recipes", default="", help=f"which rows, with commas between: {', '.join(supported_names())}"
         )
         parser.add_argument("--batch-sizes", default="", help="further points of the curve, such as 4,8,16")
         parser.add_argument(
@@ -58,16 +58,16 @@ class Command(JobCommand):
         if not options["show"]:
             super().handle(*args, **options)
             return
-        version = version_called(options["version"], project_called(options["project"]))
-        self._print(version, split_called(version, options["split"]), options["json"], {})
+        version = get_version(options["version"], find_project(options["project"]))
+        self._print(version, resolve_split(version, options["split"]), options["json"], {})
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the rows."""
-        version = version_called(options["version"], project_called(options["project"]))
-        wanted = AblationOptions(
-            split=split_called(version, options["split"]),
+        version = get_version(options["version"], find_project(options["project"]))
+        ablation_options = AblationOptions(
+            split=resolve_split(version, options["split"]),
             recipes=tuple(filter(None, options["recipes"].split(","))),
-            batch_sizes=_sizes(options["batch_sizes"]),
+            batch_sizes=_parse_sizes(options["batch_sizes"]),
             model=options["model"],
             steps=options["steps"],
             epochs=options["epochs"],
@@ -75,7 +75,7 @@ class Command(JobCommand):
             chunk_size=options["chunk_size"],
             seed=options["seed"],
         )
-        return request_ablations(version=version, options=wanted, by=None, queue=queue)
+        return request_ablations(version=version, options=ablation_options, by=None, queue=queue)
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
         """Print both tables, and what could not be made and why."""
@@ -88,21 +88,21 @@ class Command(JobCommand):
 
     def _print(self, version: DatasetVersion, split: str, is_json: bool, facts: dict[str, Any]) -> None:
         rows = ablation_table(version, split)
-        said = statement(version, split, rows)
+        limits = describe_limits(version, split, rows)
         if is_json:
-            emit_json(self, {**facts, "statement": said, "rows": as_json(rows)})
+            emit_json(self, {**facts, "statement": limits, "rows": rows_as_json(rows)})
             return
-        self.stdout.write(said)
-        for line in as_lines(rows):
+        self.stdout.write(limits)
+        for line in table_lines(rows):
             self.stdout.write(line)
-        for name, why in facts.get("refused", {}).items():
-            self.stdout.write(f"Not made: {name}: {why}")
+        for name, reason in facts.get("refused", {}).items():
+            self.stdout.write(f"Not made: {name}: {reason}")
 
 
-def _sizes(given: str) -> tuple[int, ...]:
+def _parse_sizes(given: str) -> tuple[int, ...]:
     try:
         return tuple(int(size) for size in given.split(",") if size)
     except ValueError as error:
-        raise bad_input(
+        raise input_error(
             f"--batch-sizes {given!r}: use whole numbers with commas between, such as 4,8,16"
         ) from error

@@ -3,16 +3,16 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from curation.evaluation.errors import AGREEMENT
+from curation.evaluation.errors import MIN_AGREEMENT
 from curation.management.encoder_names import absolute_encoder
 from curation.models import ErrorAnalysis, Evaluation
 from curation.selectors.jobs import ERROR_ANALYSIS
 from curation.services.error_analysis import ErrorOptions, request_error_analysis
-from hits.management.base import bad_input, emit_json
+from hits.management.base import emit_json, input_error
 from hits.management.jobs import JobCommand
 from hits.models import Job
 
-WORDS = {
+PREDICTOR_LABELS = {
     "image": "features of the image",
     "text": "mean vector of the inferences",
     "agreement": "human agreement",
@@ -32,8 +32,8 @@ class Command(JobCommand):
         parser.add_argument(
             "--agreement",
             type=float,
-            default=AGREEMENT,
-            help=f"people agree by more than that ({AGREEMENT:g})",
+            default=MIN_AGREEMENT,
+            help=f"people agree by more than that ({MIN_AGREEMENT:g})",
         )
         parser.add_argument(
             "--encoder", type=absolute_encoder, default="", help="of image features, such as clip:<folder>"
@@ -47,15 +47,17 @@ class Command(JobCommand):
         if found is None:
             rows = Evaluation.objects.exclude(figures={}).order_by("-pk").values_list("pk", flat=True)[:10]
             known = ", ".join(map(str, rows)) or "none yet"
-            wrong = "is missing" if options["evaluation"] is None else f"{options['evaluation']} is not known"
-            raise bad_input(f"evaluation: {wrong}; the newest are {known}")
-        wanted = ErrorOptions(
+            problem = (
+                "is missing" if options["evaluation"] is None else f"{options['evaluation']} is not known"
+            )
+            raise input_error(f"evaluation: {problem}; the newest are {known}")
+        error_options = ErrorOptions(
             agreement=options["agreement"],
             encoder=options["encoder"],
             seed=options["seed"],
             shown=options["shown"],
         )
-        row = request_error_analysis(evaluation=found, options=wanted, by=None, queue=queue)
+        row = request_error_analysis(evaluation=found, options=error_options, by=None, queue=queue)
         assert row.job is not None
         return row.job
 
@@ -76,8 +78,8 @@ class Command(JobCommand):
         )
         for name, area in figures["predictors"].items():
             chance = area["chance"]
-            said = (
+            text = (
                 f"{area['value']:.1f}, p = {chance['p']:.3f} (95 % by chance: {chance['low']:.1f} to "
                 f"{chance['high']:.1f}); paper {area['paper']:.0f}"
             )
-            self.stdout.write(f"  {WORDS[name]}: {said}")
+            self.stdout.write(f"  {PREDICTOR_LABELS[name]}: {text}")

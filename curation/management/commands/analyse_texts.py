@@ -11,22 +11,22 @@ from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.services.texts import (
     CAPTION_SOURCES,
     FROM_FILE,
-    LARGEST_FILE,
+    MAX_FILE_BYTES,
     MODEL_PREFIX,
-    OPTIONS,
-    REGIONS_TAKEN,
+    OPTION_TYPES,
+    REGION_CHOICES,
     WORD_LIST,
-    keep_file,
     request_analysis,
+    store_file,
 )
 from curation.texts.captions import Measure
-from hits.management.base import bad_input
+from hits.management.base import input_error
 from hits.management.jobs import JobCommand, absolute_model
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 # Flag of a file, and the option that says that it is to be read.
-FILES = {AnalysisKind.TOXICITY: "scorer", AnalysisKind.CAPTIONS: "source"}
+FILE_OPTIONS = {AnalysisKind.TOXICITY: "scorer", AnalysisKind.CAPTIONS: "source"}
 
 
 class Command(JobCommand):
@@ -42,10 +42,10 @@ class Command(JobCommand):
         parser.add_argument("--project", help="short name of the project")
         parser.add_argument("--split", help="only that split (all)")
         parser.add_argument("--seed", type=int, help="of every random draw (0)")
-        _duplicates(parser.add_argument_group("duplicates"))
-        _topics(parser.add_argument_group("topics"))
-        _toxicity(parser.add_argument_group("toxicity"))
-        _captions(parser.add_argument_group("captions"))
+        _add_duplicates_options(parser.add_argument_group("duplicates"))
+        _add_topics_options(parser.add_argument_group("topics"))
+        _add_toxicity_options(parser.add_argument_group("toxicity"))
+        _add_captions_options(parser.add_argument_group("captions"))
         parser.add_argument(
             "--file",
             type=Path,
@@ -55,41 +55,41 @@ class Command(JobCommand):
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Return the job; a flag of another analysis is refused."""
         if options["kind"] is None or options["project"] is None:
-            raise bad_input("say which analysis of which project: analyse_texts topics --project SLUG")
+            raise input_error("say which analysis of which project: analyse_texts topics --project SLUG")
         kind = AnalysisKind(options["kind"])
-        project = project_called(options["project"])
-        given = {name: options[name] for name in _flags() if options.get(name) is not None}
-        known = {field.name for field in fields(OPTIONS[kind])}
+        project = find_project(options["project"])
+        given = {name: options[name] for name in _option_names() if options.get(name) is not None}
+        known = {field.name for field in fields(OPTION_TYPES[kind])}
         foreign = sorted(set(given) - known)
         if foreign:
-            raise bad_input(
+            raise input_error(
                 f"--{foreign[0].replace('_', '-')}: {kind.value} has no such option; leave it out"
             )
         if options["file"] is not None:
-            given |= _file(kind, options["file"])
-        return request_analysis(project=project, options=OPTIONS[kind](**given), by=None, queue=queue)
+            given |= _store_file(kind, options["file"])
+        return request_analysis(project=project, options=OPTION_TYPES[kind](**given), by=None, queue=queue)
 
 
-def _flags() -> list[str]:
-    names = [field.name for made in OPTIONS.values() for field in fields(made)]
+def _option_names() -> list[str]:
+    names = [field.name for made in OPTION_TYPES.values() for field in fields(made)]
     return [name for name in dict.fromkeys(names) if name not in ("file", "file_name")]
 
 
-def _file(kind: AnalysisKind, path: Path) -> dict[str, str]:
-    if kind not in FILES:
-        raise bad_input(f"--file {path}: {kind.value} reads no file; leave it out")
+def _store_file(kind: AnalysisKind, path: Path) -> dict[str, str]:
+    if kind not in FILE_OPTIONS:
+        raise input_error(f"--file {path}: {kind.value} reads no file; leave it out")
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise bad_input(
-                f"--file {path}: is over {LARGEST_FILE // 2**20} MiB; split it into smaller files"
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise input_error(
+                f"--file {path}: is over {MAX_FILE_BYTES // 2**20} MiB; split it into smaller files"
             )
         data = path.read_bytes()
     except OSError as error:
-        raise bad_input(f"--file {path}: {error.strerror}; choose another") from error
-    return {FILES[kind]: FROM_FILE, "file": keep_file(data=data), "file_name": path.name[:120]}
+        raise input_error(f"--file {path}: {error.strerror}; choose another") from error
+    return {FILE_OPTIONS[kind]: FROM_FILE, "file": store_file(data=data), "file_name": path.name[:120]}
 
 
-def _duplicates(group: Any) -> None:
+def _add_duplicates_options(group: Any) -> None:
     group.add_argument("--field", choices=[field.value for field in PairText], help="which texts (inference)")
     group.add_argument("--share", type=float, help="of the texts that soft de-duplication leaves (0.8)")
     group.add_argument(
@@ -101,13 +101,13 @@ def _duplicates(group: Any) -> None:
     group.add_argument("--cap", type=int, help="exact copies that stay (3)")
 
 
-def _topics(group: Any) -> None:
+def _add_topics_options(group: Any) -> None:
     group.add_argument("--topics", type=int, help="of clues, and as many of inferences (10)")
     group.add_argument("--passes", type=int, help="times that the fit sees every text (10)")
     group.add_argument("--least-texts", type=int, help="a word in fewer texts is left out (2)")
 
 
-def _toxicity(group: Any) -> None:
+def _add_toxicity_options(group: Any) -> None:
     group.add_argument(
         "--scorer",
         type=absolute_model,
@@ -118,9 +118,9 @@ def _toxicity(group: Any) -> None:
     group.add_argument("--top", type=int, help="texts of each split to be read (50)")
 
 
-def _captions(group: Any) -> None:
+def _add_captions_options(group: Any) -> None:
     group.add_argument("--source", choices=CAPTION_SOURCES[:-1], help="of the captions (auto)")
-    group.add_argument("--against", choices=REGIONS_TAKEN, help="which region descriptions (overlap)")
+    group.add_argument("--against", choices=REGION_CHOICES, help="which region descriptions (overlap)")
     group.add_argument("--measure", choices=[measure.value for measure in Measure], help="(mean)")
     group.add_argument("--most", type=int, help="captions of a pair at most (5)")
     group.add_argument("--images", type=int, help="a random sample of so many, 0 for all (2000)")

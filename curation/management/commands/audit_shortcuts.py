@@ -3,16 +3,16 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from curation.evaluation.measures import MEASURES, figure_of
+from curation.evaluation.measures import MEASURES, get_figure
 from curation.evaluation.shortcuts import Shortcut
 from curation.families.sherlock.evaluation_plan import ALL
-from curation.management.rows import split_called, version_called
+from curation.management.lookups import get_version, resolve_split
 from curation.models import Evaluation
 from curation.selectors.jobs import SHORTCUTS
 from curation.services.shortcuts import ShortcutOptions, request_shortcuts
 from hits.management.base import emit_json
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 MEANING = (
@@ -26,7 +26,7 @@ class Command(JobCommand):
 
     help = "Measure how well texts alone retrieve, localize and order inferences: random, text only, answer prior."
     tasks = (SHORTCUTS,)
-    names_version = True
+    has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -39,12 +39,14 @@ class Command(JobCommand):
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the audits."""
-        version = version_called(options["version"], project_called(options["project"]))
-        which = tuple(filter(None, options["only"].split(","))) or tuple(one.value for one in Shortcut)
-        wanted = ShortcutOptions(
-            split=split_called(version, options["split"]), seed=options["seed"], which=which
+        version = get_version(options["version"], find_project(options["project"]))
+        which = tuple(filter(None, options["only"].split(","))) or tuple(
+            shortcut.value for shortcut in Shortcut
         )
-        return request_shortcuts(version=version, options=wanted, by=None, queue=queue)
+        shortcut_options = ShortcutOptions(
+            split=resolve_split(version, options["split"]), seed=options["seed"], which=which
+        )
+        return request_shortcuts(version=version, options=shortcut_options, by=None, queue=queue)
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
         """Print the figures, and what they mean."""
@@ -57,13 +59,15 @@ class Command(JobCommand):
             emit_json(self, {"job": job.pk, "state": job.state, "baselines": found, "meaning": MEANING})
             return
         for row in rows:
-            said = ", ".join(f"{measure.short} {_said(row, measure.path)}" for measure in MEASURES.values())
-            self.stdout.write(f"{row.label}: {said}")
+            figures = ", ".join(
+                f"{measure.short} {_format_figure(row, measure.path)}" for measure in MEASURES.values()
+            )
+            self.stdout.write(f"{row.label}: {figures}")
         self.stdout.write(MEANING)
 
 
-def _said(row: Evaluation, path: tuple[str, str]) -> str:
-    found = figure_of(row.figures, path)
+def _format_figure(row: Evaluation, path: tuple[str, str]) -> str:
+    found = get_figure(row.figures, path)
     value, low, high = (found.get(name) for name in ("value", "low", "high"))
     if value is None:
         return "–"

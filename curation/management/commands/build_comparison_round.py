@@ -5,14 +5,20 @@ from typing import Any
 
 from curation.features.encoder import DEFAULT_ENCODER
 from curation.management.encoder_names import absolute_encoder
-from curation.management.selections import add_selection, read_selection
-from curation.management.set_rules import NUMBERS, RULES, SOFT, add_rules, add_soft_deduplication
-from curation.negatives.options import Keep
+from curation.management.rule_options import (
+    NUMBER_OPTIONS,
+    RULE_OPTIONS,
+    SOFT_OPTIONS,
+    add_rules,
+    add_soft_deduplication,
+)
+from curation.management.selection_option import add_selection, read_selection
+from curation.negatives.options import KeepRule
 from curation.selectors.jobs import COMPARISON_ROUND
 from curation.services import RoundOptions, request_comparison_round
-from hits.management.base import bad_input
+from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 
@@ -42,17 +48,19 @@ class Command(JobCommand):
         parser.add_argument("--seed", type=int, default=0, help="of every random draw")
         add_rules(parser)
         soft = parser.add_argument_group("soft de-duplication")
-        add_soft_deduplication(soft, keep=Keep.RANDOM, keep_help="who stays of a cluster")
+        add_soft_deduplication(soft, keep=KeepRule.RANDOM, keep_help="who stays of a cluster")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the round."""
         if not options["project"]:
-            raise bad_input("name --project, or a job to --resume")
-        wanted = {name: options[name] for name in (*NUMBERS, *RULES, *SOFT, "seed", "split")}
+            raise input_error("name --project, or a job to --resume")
+        rules = {
+            name: options[name] for name in (*NUMBER_OPTIONS, *RULE_OPTIONS, *SOFT_OPTIONS, "seed", "split")
+        }
         return request_comparison_round(
-            project=project_called(options["project"]),
+            project=find_project(options["project"]),
             by=None,
-            options=RoundOptions(**wanted, selection=read_selection(options["selection"]).as_json()),
+            options=RoundOptions(**rules, selection=read_selection(options["selection"]).as_json()),
             encoder=options["encoder"],
             queue=queue,
         )

@@ -11,17 +11,23 @@ from numpy.typing import NDArray
 from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
 from curation.evaluation.inputs import read_json, read_npy
-from curation.management.naming import name_file
-from curation.management.products import add_filter, score_product
-from curation.management.set_rules import NUMBERS, RULES, add_rule, add_rules, add_soft_deduplication
+from curation.management.file_messages import add_file_path
+from curation.management.matmul_backends import add_filter, choose_score_product
+from curation.management.rule_options import (
+    NUMBER_OPTIONS,
+    RULE_OPTIONS,
+    add_rule,
+    add_rules,
+    add_soft_deduplication,
+)
 from curation.negatives.comparison_sets import ComparisonSetResult, DraftSet, build_comparison_sets
 from curation.negatives.filters import cluster_softly
-from curation.negatives.options import ComparisonSetOptions, Keep, Shortcut, Work
+from curation.negatives.options import ComparisonSetOptions, ExecutionOptions, KeepRule, Shortcut
 from curation.negatives.plausibility import EmbeddingPlausibility, Plausibility, PlausibilityMatrix
 from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json, interrupted
+from hits.management.base import DeerstalkerCommand, emit_json, input_error, interrupt_error
 
-FILES = {
+FILE_OPTIONS = {
     "plausibility": "plausibility",
     "image embeddings": "image_embeddings",
     "inference embeddings": "inference_embeddings",
@@ -58,30 +64,32 @@ class Command(DeerstalkerCommand):
             "--seed", type=int, help="of the random order, and of the members kept of clusters"
         )
         add_filter(parser)
-        parser.add_argument("--memory-mib", type=int, default=Work().memory_mib, help="for scores, at most")
+        parser.add_argument(
+            "--memory-mib", type=int, default=ExecutionOptions().memory_mib, help="for scores, at most"
+        )
         parser.add_argument("--threads", type=int, default=usable_cores())
         parser.add_argument("--details", action="store_true", help="add the figures of every set to the JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Build and print."""
-        shown = Meter(self.stderr) if self.stderr.isatty() else None
+        meter = ProgressMeter(self.stderr) if self.stderr.isatty() else None
         try:
-            result = _build(options, shown)
+            result = _build(options, meter)
         except InvalidInput as error:
-            files = {label: options[flag] for label, flag in FILES.items()}
-            raise bad_input(name_file(str(error), files)) from error
+            files = {label: options[flag] for label, flag in FILE_OPTIONS.items()}
+            raise input_error(add_file_path(str(error), files)) from error
         except KeyboardInterrupt as error:
-            raise interrupted() from error
+            raise interrupt_error() from error
         finally:
-            if shown is not None:
-                shown.close()
+            if meter is not None:
+                meter.close()
         if options["json"]:
-            emit_json(self, _summary(result, details=options["details"]))
+            emit_json(self, _summarise(result, details=options["details"]))
         else:
             self.stdout.write(f"{len(result.sets)} sets, {len(result.skipped)} instances skipped")
 
 
-class Meter:
+class ProgressMeter:
     """How far the work is, on one line of a terminal that is written over."""
 
     def __init__(self, out: Any) -> None:
@@ -97,7 +105,7 @@ class Meter:
         self._out.write("")
 
 
-def _summary(result: ComparisonSetResult, *, details: bool) -> dict[str, Any]:
+def _summarise(result: ComparisonSetResult, *, details: bool) -> dict[str, Any]:
     summary: dict[str, Any] = {
         "sets": [asdict(item) for item in result.sets],
         "skipped": [asdict(item) for item in result.skipped],
@@ -114,31 +122,35 @@ def _details(draft: DraftSet) -> dict[str, Any]:
     return figures | {"margins": draft.margins}
 
 
-def _build(options: dict[str, Any], shown: Meter | None) -> ComparisonSetResult:
+def _build(options: dict[str, Any], meter: ProgressMeter | None) -> ComparisonSetResult:
     seed = options["seed"]
     if seed is not None and seed < 0:
         raise InvalidInput(f"--seed {seed}: is negative; give 0 or more")
-    rules: dict[str, Any] = {name: options[name] for name in NUMBERS}
-    rules |= {name: kind(options[name]) for name, kind in RULES.items()}
+    rules: dict[str, Any] = {name: options[name] for name in NUMBER_OPTIONS}
+    rules |= {name: kind(options[name]) for name, kind in RULE_OPTIONS.items()}
     rules["shortcut"] = Shortcut(options["shortcut"])
-    work = Work(memory_mib=options["memory_mib"], threads=options["threads"], progress=shown)
-    texts = _texts(options["texts"])
-    vectors = _matrix(options["text_embeddings"])
+    work = ExecutionOptions(memory_mib=options["memory_mib"], threads=options["threads"], progress=meter)
+    texts = _read_texts(options["texts"])
+    vectors = _read_matrix(options["text_embeddings"])
     return build_comparison_sets(
         _plausibility(options),
         texts,
         vectors,
-        kept=_candidates(options["candidates"]) if options["candidates"] else _kept(vectors, options),
-        image_ids=_image_ids(options["image_ids"]) if options["image_ids"] else None,
+        candidate_ids=_read_candidates(options["candidates"])
+        if options["candidates"]
+        else _deduplicated_ids(vectors, options),
+        image_ids=_read_image_ids(options["image_ids"]) if options["image_ids"] else None,
         options=ComparisonSetOptions(**rules),
         generator=None if seed is None else np.random.default_rng([seed, 1]),
-        work=work,
+        execution=work,
     )
 
 
-def _kept(vectors: NDArray[np.floating], options: dict[str, Any]) -> list[int]:
+def _deduplicated_ids(vectors: NDArray[np.floating], options: dict[str, Any]) -> list[int]:
     seed = options["seed"]
-    keep = Keep(options["keep"]) if options["keep"] else Keep.FIRST if seed is None else Keep.RANDOM
+    keep = (
+        KeepRule(options["keep"]) if options["keep"] else KeepRule.FIRST if seed is None else KeepRule.RANDOM
+    )
     soft = cluster_softly(
         vectors,
         share=options["soft_share"],
@@ -154,35 +166,37 @@ def _plausibility(options: dict[str, Any]) -> Plausibility:
     if options["plausibility"] and (images or inferences):
         raise InvalidInput("--plausibility and embeddings are both given; leave one out")
     if options["plausibility"]:
-        return PlausibilityMatrix(_matrix(options["plausibility"]))
+        return PlausibilityMatrix(_read_matrix(options["plausibility"]))
     if not (images and inferences):
         raise InvalidInput("give --plausibility, or --image-embeddings together with --inference-embeddings")
-    rows = _matrix(images)
-    return EmbeddingPlausibility(rows, _matrix(inferences), score_product(options["filter"], len(rows)))
+    rows = _read_matrix(images)
+    return EmbeddingPlausibility(
+        rows, _read_matrix(inferences), choose_score_product(options["filter"], len(rows))
+    )
 
 
-def _matrix(path: Path) -> NDArray[np.floating]:
+def _read_matrix(path: Path) -> NDArray[np.floating]:
     array = read_npy(path, memory_map=True)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):  # noqa: PLR2004 - rows and columns
         raise InvalidInput(f"{path}: is {array.dtype} of shape {array.shape}; save float rows and columns")
     return array
 
 
-def _texts(path: Path) -> list[str]:
+def _read_texts(path: Path) -> list[str]:
     texts = read_json(path)
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise InvalidInput(f"{path}: must be a JSON list of inferences (strings)")
     return texts
 
 
-def _candidates(path: Path) -> list[int]:
+def _read_candidates(path: Path) -> list[int]:
     ids = read_json(path)
     if not isinstance(ids, list) or not all(type(item) is int for item in ids):
         raise InvalidInput(f"{path}: must be a JSON list of whole numbers, the ids left")
     return ids
 
 
-def _image_ids(path: Path) -> list[str | int]:
+def _read_image_ids(path: Path) -> list[str | int]:
     ids = read_json(path)
     if not isinstance(ids, list) or not all(type(item) in {str, int} for item in ids):
         raise InvalidInput(f"{path}: must be a JSON list of image ids (strings or whole numbers)")

@@ -4,13 +4,13 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from curation.families.sherlock.evaluation_plan import chosen_proposals
+from curation.families.sherlock.evaluation_plan import resolve_proposals
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
-from curation.management.evaluation_options import add_set_options, set_options
-from curation.management.rows import split_called, version_called
+from curation.management.evaluation_options import add_set_options, read_set_options
+from curation.management.lookups import get_version, resolve_split
 from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json, interrupted
-from hits.management.rows import project_called
+from hits.management.base import DeerstalkerCommand, emit_json, input_error, interrupt_error
+from hits.management.rows import find_project
 
 
 class Command(DeerstalkerCommand):
@@ -20,7 +20,7 @@ class Command(DeerstalkerCommand):
         "Write the leaderboard's three tasks from a sealed version, in the published layout: instances and sorted "
         "ids under public/, answer keys under held/."
     )
-    names_version = True
+    has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -30,20 +30,20 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the sets and say what they hold."""
-        project = project_called(options["project"]) if options["project"] else None
-        version = version_called(options["version"], project)
+        project = find_project(options["project"]) if options["project"] else None
+        version = get_version(options["version"], project)
         try:
             written = write_evaluation_sets(
                 version,
-                split=split_called(version, options["split"]),
+                split=resolve_split(version, options["split"]),
                 out=options["out"],
-                proposals=chosen_proposals(version, options["proposals"]),
-                options=set_options(options),
+                proposals=resolve_proposals(version, options["proposals"]),
+                options=read_set_options(options),
             )
         except InvalidInput as error:
-            raise bad_input(str(error)) from error
+            raise input_error(str(error)) from error
         except KeyboardInterrupt as error:
-            raise interrupted() from error
+            raise interrupt_error() from error
         if options["json"]:
             emit_json(self, _facts(written))
             return

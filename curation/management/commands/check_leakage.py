@@ -5,10 +5,10 @@ from typing import Any
 
 from curation.management.encoder_names import absolute_encoder
 from curation.selectors.jobs import LEAKAGE
-from curation.services.leakage import Compare, LeakageOptions, request_leakage_check
-from hits.management.base import bad_input
+from curation.services.leakage import CompareBy, LeakageOptions, request_leakage_check
+from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 DEFAULTS = LeakageOptions()
@@ -30,7 +30,7 @@ class Command(JobCommand):
         parser.add_argument("--limit", type=int, default=DEFAULTS.limit, help="keep the best so many pairs")
         parser.add_argument(
             "--compare",
-            choices=[compare.value for compare in Compare],
+            choices=[compare.value for compare in CompareBy],
             default=DEFAULTS.compare,
             help="image vectors and published ids, or equal files and published ids alone",
         )
@@ -44,8 +44,10 @@ class Command(JobCommand):
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Return the job."""
         if not options["project"]:
-            raise bad_input("name --project, or a job to --resume")
-        wanted = LeakageOptions(
+            raise input_error("name --project, or a job to --resume")
+        leakage_options = LeakageOptions(
             options["threshold"], options["limit"], options["compare"], options["encoder"]
         )
-        return request_leakage_check(project=project_called(options["project"]), options=wanted, queue=queue)
+        return request_leakage_check(
+            project=find_project(options["project"]), options=leakage_options, queue=queue
+        )

@@ -6,7 +6,7 @@ from typing import Any
 
 from curation.records import InvalidInput
 from curation.scorer.config import TextMode
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json, interrupted
+from hits.management.base import DeerstalkerCommand, emit_json, input_error, interrupt_error
 
 NAMES = ("vit-b16", "rn50x16", "rn50x64", "rn50x64-multitask")
 
@@ -45,7 +45,7 @@ class Command(DeerstalkerCommand):
 
         mode = options["text_mode"]
         try:
-            made = convert_published(
+            converted = convert_published(
                 options["checkpoint"],
                 options["tokenizer"],
                 options["out"],
@@ -53,24 +53,24 @@ class Command(DeerstalkerCommand):
                 text_mode=TextMode(mode) if mode else None,
             )
         except InvalidInput as error:
-            raise bad_input(str(error)) from error
+            raise input_error(str(error)) from error
         except KeyboardInterrupt as error:
-            raise interrupted() from error
+            raise interrupt_error() from error
         if options["json"]:
             emit_json(
                 self,
                 {
-                    "folder": str(made.folder),
-                    "name": made.name,
-                    "sha256": made.sha256,
-                    "checkpoint_sha256": made.checkpoint_sha256,
-                    "parameters": made.parameters,
-                    "text_mode": made.text_mode.value,
+                    "folder": str(converted.folder),
+                    "name": converted.name,
+                    "sha256": converted.sha256,
+                    "checkpoint_sha256": converted.checkpoint_sha256,
+                    "parameters": converted.parameters,
+                    "text_mode": converted.text_mode.value,
                 },
             )
             return
-        called = made.name or "a CLIP of OpenAI's shapes"
+        name = converted.name or "a CLIP of OpenAI's shapes"
         self.stdout.write(
-            f"{made.folder}: {called}, {made.parameters:,} parameters, text mode {made.text_mode}; "
-            f"sha256 {made.sha256}"
+            f"{converted.folder}: {name}, {converted.parameters:,} parameters, text mode {converted.text_mode}; "
+            f"sha256 {converted.sha256}"
         )

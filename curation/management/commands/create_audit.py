@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from curation.audits.codebook import Codebook
-from curation.audits.parsing import MOST_BYTES, parse, shipped
-from curation.audits.sampling import How, Recipe, number_of
+from curation.audits.parsing import MAX_BYTES, parse_codebook, shipped_codebooks
+from curation.audits.sampling import SampleRecipe, SamplingMethod, default_sample_size
 from curation.records import InvalidInput
 from curation.services.audits import create_audit
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
-from hits.management.rows import project_called
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.rows import find_project
 
 
 class Command(DeerstalkerCommand):
@@ -24,9 +24,13 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--project", required=True)
         parser.add_argument("--name", required=True)
         parser.add_argument(
-            "--codebook", required=True, help=f"one of {', '.join(shipped())}, or a TOML or JSON file"
+            "--codebook",
+            required=True,
+            help=f"one of {', '.join(shipped_codebooks())}, or a TOML or JSON file",
         )
-        parser.add_argument("--how", choices=[how.value for how in How], default=How.RANDOM.value)
+        parser.add_argument(
+            "--how", choices=[how.value for how in SamplingMethod], default=SamplingMethod.RANDOM.value
+        )
         parser.add_argument("--n", type=int, help="pairs in all, or of each split; the paper's by default")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--split", help="this split alone")
@@ -35,9 +39,9 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read the codebook, draw the pairs, and say how many there are."""
-        project = project_called(options["project"])
+        project = find_project(options["project"])
         try:
-            codebook = _codebook(options["codebook"])
+            codebook = _read_codebook(options["codebook"])
             audit = create_audit(
                 project=project,
                 by=None,
@@ -47,7 +51,7 @@ class Command(DeerstalkerCommand):
                 readers=options["readers"],
             )
         except InvalidInput as error:
-            raise bad_input(str(error)) from error
+            raise input_error(str(error)) from error
         pairs, missing = audit.items.count(), audit.sample["missing"]
         if options["json"]:
             emit_json(
@@ -70,15 +74,15 @@ class Command(DeerstalkerCommand):
         )
 
 
-def _codebook(name: str) -> Codebook:
-    known = shipped()
+def _read_codebook(name: str) -> Codebook:
+    known = shipped_codebooks()
     if name in known:
         return known[name]
     path = Path(name)
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InvalidInput(f"--codebook {name}: over {MOST_BYTES:,} bytes; a codebook is a page or two")
-        return parse(path.read_text("utf-8-sig"), str(path))
+        if path.stat().st_size > MAX_BYTES:
+            raise InvalidInput(f"--codebook {name}: over {MAX_BYTES:,} bytes; a codebook is a page or two")
+        return parse_codebook(path.read_text("utf-8-sig"), str(path))
     except OSError as error:
         raise InvalidInput(
             f"--codebook {name}: {error.strerror}; use a file, or one of {', '.join(known)}"
@@ -87,7 +91,7 @@ def _codebook(name: str) -> Codebook:
         raise InvalidInput(f"--codebook {name}: is no text in UTF-8; save it as such") from error
 
 
-def _recipe(options: dict[str, Any], codebook: Codebook) -> Recipe:
-    how = How(options["how"])
-    n = options["n"] if options["n"] is not None else number_of(codebook, how)
-    return Recipe(how, n, options["seed"], options["split"], options["analysis"])
+def _recipe(options: dict[str, Any], codebook: Codebook) -> SampleRecipe:
+    how = SamplingMethod(options["how"])
+    n = options["n"] if options["n"] is not None else default_sample_size(codebook, how)
+    return SampleRecipe(how, n, options["seed"], options["split"], options["analysis"])

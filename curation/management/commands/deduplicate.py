@@ -17,22 +17,22 @@ from curation.dedup.cuts import (
     Cut,
     Linkage,
     Method,
-    clusters_wanted,
-    silent,
+    ignore_progress,
+    target_cluster_count,
 )
 from curation.dedup.hierarchical import MEMORY_LIMIT_BYTES, cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.evaluation.inputs import read_npy
 from curation.files import write_npy
-from curation.management.naming import name_file
-from curation.management.products import add_filter, block_product
+from curation.management.file_messages import add_file_path
+from curation.management.matmul_backends import add_filter, choose_block_product
 from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json, interrupted
+from hits.management.base import DeerstalkerCommand, emit_json, input_error, interrupt_error
 from hits.management.memory import peak_mib
 
 WARM_UP_ROWS = 500
 MIB = 2**20
-KEEP = ("random", "medoid", "first", "largest")
+KEEP_METHODS = ("random", "medoid", "first", "largest")
 
 
 class Command(DeerstalkerCommand):
@@ -50,7 +50,7 @@ class Command(DeerstalkerCommand):
         cut.add_argument("--distance", type=float, help="merge clusters that are at most so far apart")
         parser.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
         parser.add_argument(
-            "--keep", choices=KEEP, default="random", help="which row of each cluster is kept"
+            "--keep", choices=KEEP_METHODS, default="random", help="which row of each cluster is kept"
         )
         parser.add_argument("--sizes", type=Path, help=".npy (n,), pixels of each row, for --keep largest")
         add_filter(parser)
@@ -65,20 +65,20 @@ class Command(DeerstalkerCommand):
             self._run(options)
         except InvalidInput as error:
             files = {"features": options["features"], "sizes": options["sizes"]}
-            raise bad_input(name_file(str(error), files)) from error
+            raise input_error(add_file_path(str(error), files)) from error
         except KeyboardInterrupt as error:
-            raise interrupted() from error
+            raise interrupt_error() from error
 
     def _run(self, options: dict[str, Any]) -> None:
-        features = _read(options["features"])
+        features = _read_features(options["features"])
         sizes = read_npy(options["sizes"]) if options["sizes"] else None
         found, seconds = self._timed(features, options)
-        kept = _keep(found, features, sizes, options)
+        kept = _choose_kept(found, features, sizes, options)
         if options["out"]:
             write_npy(options["out"], found.labels)
         if not options["json"]:
             self.stdout.write(
-                f"{len(features)} rows, {len(kept)} clusters, {seconds:.2f} s ({found.method.value}: {found.why})"
+                f"{len(features)} rows, {len(kept)} clusters, {seconds:.2f} s ({found.method.value}: {found.reason})"
             )
             return
         result = {
@@ -87,25 +87,25 @@ class Command(DeerstalkerCommand):
             "seconds": round(seconds, 4),
             "peak_mib": round(peak_mib(), 1),
             "method": found.method.value,
-            "why": found.why,
+            "why": found.reason,
             "threshold": found.threshold,
         }
         emit_json(self, result)
 
     def _timed(self, features: NDArray[np.floating], options: dict[str, Any]) -> tuple[Clustering, float]:
-        linkage, product = Linkage(options["linkage"]), block_product(options["filter"], len(features))
+        linkage, product = Linkage(options["linkage"]), choose_block_product(options["filter"], len(features))
         cut = _cut(options)
-        clusters_wanted(cut, len(features))  # refuse before the warm-up
+        target_cluster_count(cut, len(features))  # refuse before the warm-up
         warm_up = features[:WARM_UP_ROWS]
-        cluster(warm_up, ByFraction(0.5), linkage=linkage, product=product, method=Method.SPARSE)
+        cluster(warm_up, ByFraction(0.5), linkage=linkage, backend=product, method=Method.SPARSE)
         started = time.perf_counter()
         found = cluster(
             features,
             cut,
             linkage=linkage,
             memory_limit_bytes=options["memory_mib"] * MIB,
-            product=product,
-            progress=self._show if sys.stderr.isatty() else silent,
+            backend=product,
+            progress=self._show if sys.stderr.isatty() else ignore_progress,
         )
         return found, time.perf_counter() - started
 
@@ -129,7 +129,7 @@ def _cut(options: dict[str, Any]) -> Cut:
     return ByDistance(options["distance"]) if options["fraction"] is None else ByFraction(options["fraction"])
 
 
-def _keep(
+def _choose_kept(
     found: Clustering, features: NDArray[np.floating], sizes: NDArray[Any] | None, options: dict[str, Any]
 ) -> NDArray[np.int64]:
     if options["keep"] == "medoid":
@@ -141,7 +141,7 @@ def _keep(
     return keep_random(found.labels, np.random.default_rng(options["seed"]))
 
 
-def _read(path: Path) -> NDArray[np.floating]:
+def _read_features(path: Path) -> NDArray[np.floating]:
     features = read_npy(path)
     if features.dtype not in (np.float32, np.float64):
         raise InvalidInput(f"{path}: holds {features.dtype}; save it as float32")

@@ -11,16 +11,26 @@ from curation.selectors.jobs import DEDUPLICATE
 from curation.services import request_deduplication, set_aside_duplicates, undo_duplicates
 from curation.services.dedup import (
     CLIP_NEAR_COPY_DISTANCE,
-    KEEPS,
+    KEEP_METHODS,
     MEMORY_MIB,
     NEAR_COPY_DISTANCES,
 )
-from hits.management.base import bad_input, emit_json
+from hits.management.base import emit_json, input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
-AS_GIVEN = ("clusters", "distance", "linkage", "keep", "seed", "encoder", "source", "memory_mib", "set_aside")
+SHARED_OPTIONS = (
+    "clusters",
+    "distance",
+    "linkage",
+    "keep",
+    "seed",
+    "encoder",
+    "source",
+    "memory_mib",
+    "set_aside",
+)
 
 
 class Command(JobCommand):
@@ -56,7 +66,7 @@ class Command(JobCommand):
         )
         parser.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
         parser.add_argument(
-            "--keep", choices=KEEPS, default=KEEPS[0], help="which photo of a cluster is kept"
+            "--keep", choices=KEEP_METHODS, default=KEEP_METHODS[0], help="which photo of a cluster is kept"
         )
         parser.add_argument("--seed", type=int, default=0, help="of the draw of kept photos")
         parser.add_argument(
@@ -83,7 +93,7 @@ class Command(JobCommand):
         if options["apply"] is None and options["undo"] is None:
             super().handle(*args, **options)
         elif options["apply"] is not None:
-            run = _run(options["apply"])
+            run = _get_run(options["apply"])
             marks = set_aside_duplicates(run=run)
             self._said(
                 options,
@@ -91,7 +101,7 @@ class Command(JobCommand):
                 marked=marks.marked,
             )
         else:
-            moved = undo_duplicates(run=_run(options["undo"]))
+            moved = undo_duplicates(run=_get_run(options["undo"]))
             self._said(options, f"Undone: {moved} marks are as they were before", undone=moved)
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
@@ -112,18 +122,18 @@ class Command(JobCommand):
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the run."""
         if not options["project"]:
-            raise bad_input("name --project, or a job to --resume")
+            raise input_error("name --project, or a job to --resume")
         return request_deduplication(
-            project=project_called(options["project"]),
+            project=find_project(options["project"]),
             by=None,
             queue=queue,
             fraction=options["share"],
-            **{name: options[name] for name in AS_GIVEN},
+            **{name: options[name] for name in SHARED_OPTIONS},
         )
 
 
-def _run(pk: int) -> DuplicateRun:
+def _get_run(pk: int) -> DuplicateRun:
     run = DuplicateRun.objects.filter(pk=pk).first()
     if run is None:
-        raise bad_input(f"run {pk}: there is none; “deduplicate_photos --project P” makes one")
+        raise input_error(f"run {pk}: there is none; “deduplicate_photos --project P” makes one")
     return run

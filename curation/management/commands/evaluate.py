@@ -10,9 +10,9 @@ from curation.evaluation.comparison import parse_comparison_key, score_compariso
 from curation.evaluation.inputs import read_answer_key, read_predictions
 from curation.evaluation.localization import parse_localization_key, score_localization
 from curation.evaluation.retrieval import parse_retrieval_key, score_retrieval
-from curation.management.naming import name_file
+from curation.management.file_messages import add_file_path
 from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,16 @@ class Command(DeerstalkerCommand):
             measured = asdict(task.score(scores, key))
         except InvalidInput as error:
             files = {"predictions": options["predictions"], "answer key": options["answer_key"]}
-            raise bad_input(name_file(str(error), files)) from error
+            raise input_error(add_file_path(str(error), files)) from error
         result = {name: measured[name] for name in task.figures}
         if options["json"]:
             emit_json(self, result)
             return
         for name, value in result.items():
-            self.stdout.write(f"{name}: {_shown(value)}")
+            self.stdout.write(f"{name}: {_format_value(value)}")
 
 
-def _shown(value: float | int | None) -> str:
+def _format_value(value: float | int | None) -> str:
     if value is None:
         return "nothing to measure"
     return str(value) if isinstance(value, int) else f"{value:.4f}"

@@ -7,11 +7,11 @@ from typing import Any
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.management.encoder_names import absolute_encoder
-from curation.management.evaluation_options import add_set_options, set_options
-from curation.management.rows import split_called, version_called
+from curation.management.evaluation_options import add_set_options, read_set_options
+from curation.management.lookups import get_version, resolve_split
 from curation.models import DatasetVersion, Evaluation
 from curation.selectors.jobs import EVALUATE
-from curation.selectors.scorers import PREFIX, ready_scorers, scorer_called
+from curation.selectors.scorers import SCORER_PREFIX, find_scorer, ready_scorers
 from curation.services.evaluations import (
     EvaluationOptions,
     request_baseline_evaluation,
@@ -20,12 +20,12 @@ from curation.services.evaluations import (
     request_judgments_evaluation,
 )
 from hits.domain.images.region_drawing import RegionMode
-from hits.management.base import bad_input
+from hits.management.base import input_error
 from hits.management.jobs import JobCommand, absolute_path
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
-MOST_NAMED = 10  # scorers in a message
+MAX_NAMED = 10  # scorers in a message
 
 
 class Command(JobCommand):
@@ -36,7 +36,7 @@ class Command(JobCommand):
         "split of a sealed version. Stopped or killed, it goes on with the vectors that were made."
     )
     tasks = (EVALUATE,)
-    names_version = True
+    has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -67,39 +67,39 @@ class Command(JobCommand):
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the evaluation."""
         if not options["version"]:
-            raise bad_input("name --version, or a job to --resume")
-        project = project_called(options["project"]) if options["project"] else None
-        version = version_called(options["version"], project)
-        row = _requested(version, options, queue=queue)
+            raise input_error("name --version, or a job to --resume")
+        project = find_project(options["project"]) if options["project"] else None
+        version = get_version(options["version"], project)
+        row = _request_evaluation(version, options, queue=queue)
         assert row.job is not None
         return row.job
 
 
-def _requested(version: DatasetVersion, given: Mapping[str, Any], *, queue: bool) -> Evaluation:
+def _request_evaluation(version: DatasetVersion, given: Mapping[str, Any], *, queue: bool) -> Evaluation:
     options = EvaluationOptions(
-        sets=set_options(given),
+        sets=read_set_options(given),
         proposals=given["proposals"],
         region_mode=_region_mode(given["region_mode"]),
         label=given["label"],
-        more=_bertscore(given),
+        extra_facts=_bertscore(given),
     )
     common: dict[str, Any] = {
         "project": version.project,
         "by": None,
         "version": version,
-        "split": split_called(version, given["split"]),
+        "split": resolve_split(version, given["split"]),
         "options": options,
         "queue": queue,
     }
     if given["scorer"]:
-        return request_evaluation(encoder=_encoder(version, given["scorer"]), **common)
+        return request_evaluation(encoder=_resolve_encoder(version, given["scorer"]), **common)
     if given["predictions"]:
         return request_file_evaluation(predictions=given["predictions"], **common)
     if given["judgments"]:
         return request_judgments_evaluation(**common)
     if given["random"]:
         return request_baseline_evaluation(seed=given["random_seed"], **common)
-    raise bad_input("say what to evaluate: --scorer, --predictions, --judgments or --random")
+    raise input_error("say what to evaluate: --scorer, --predictions, --judgments or --random")
 
 
 def _region_mode(given: str) -> str:
@@ -117,14 +117,14 @@ def _bertscore(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"bertscore": {"folder": given["bertscore"], "layer": layer, "baseline": baseline}}
 
 
-def _encoder(version: DatasetVersion, name: str) -> str:
+def _resolve_encoder(version: DatasetVersion, name: str) -> str:
     """Return an encoder's name; a scorer may be named without its prefix."""
     if ":" in name or name in {DEFAULT_ENCODER, POOLED_ENCODER}:
         return name
-    if scorer_called(version.project, name) is None:
-        known = ", ".join(one.name for one in ready_scorers(version.project)[:MOST_NAMED]) or "none yet"
-        raise bad_input(
+    if find_scorer(version.project, name) is None:
+        known = ", ".join(scorer.name for scorer in ready_scorers(version.project)[:MAX_NAMED]) or "none yet"
+        raise input_error(
             f"--scorer {name}: there is no such scorer in {version.project.slug}; known: {known}; "
             f"or name an encoder: {DEFAULT_ENCODER}, clip:<hub id or folder>"
         )
-    return f"{PREFIX}{name}"
+    return f"{SCORER_PREFIX}{name}"

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from curation.audits.export import columns, lines
+from curation.audits.export import csv_columns, csv_rows
 from curation.files import write_text
 from curation.models import Audit, AuditState
 from curation.records import InvalidInput
-from curation.selectors.audits import ReadAudit, codebook_of, document_of, read_audit
+from curation.selectors.audits import LabelledAudit, audit_codebook, audit_document, load_labelled_audit
 from hits.domain.files.csv_download import csv_lines
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
 
 SUFFIXES = (".json", ".csv")
 
@@ -31,16 +31,16 @@ class Command(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the file whole or not at all."""
         out: Path = options["out"]
-        audit = _audit(options["audit"])
+        audit = _get_audit(options["audit"])
         if out.suffix not in SUFFIXES:
-            raise bad_input(f"--out {out}: the name says the format; end it in .json or .csv")
+            raise input_error(f"--out {out}: the name says the format; end it in .json or .csv")
         if out.exists():
-            raise bad_input(f"--out {out}: is there already; choose another name")
-        read = read_audit(audit)
+            raise input_error(f"--out {out}: is there already; choose another name")
+        read = load_labelled_audit(audit)
         try:
             write_text(out, _json(audit, read) if out.suffix == ".json" else _csv(audit, read))
         except InvalidInput as error:
-            raise bad_input(f"--out {error}") from error
+            raise input_error(f"--out {error}") from error
         if options["json"]:
             facts = {"audit": audit.pk, "state": audit.state, "pairs": len(read.items), "out": str(out)}
             emit_json(self, facts | {"rehearsal": audit.project.is_rehearsal})
@@ -49,19 +49,19 @@ class Command(DeerstalkerCommand):
             self.stdout.write(f"{audit.name}{mark}: {len(read.items)} pairs in {out}")
 
 
-def _audit(number: int) -> Audit:
+def _get_audit(number: int) -> Audit:
     audit = Audit.objects.filter(pk=number).select_related("project").first()
     if audit is None:
         known = ", ".join(map(str, Audit.objects.values_list("pk", flat=True)[:10])) or "none yet"
-        raise bad_input(f"audit {number}: there is no such audit; known: {known}")
+        raise input_error(f"audit {number}: there is no such audit; known: {known}")
     return audit
 
 
-def _json(audit: Audit, read: ReadAudit) -> Iterable[str]:
-    yield json.dumps(document_of(audit, read), ensure_ascii=False, allow_nan=False, indent=1)
+def _json(audit: Audit, read: LabelledAudit) -> Iterable[str]:
+    yield json.dumps(audit_document(audit, read), ensure_ascii=False, allow_nan=False, indent=1)
     yield "\n"
 
 
-def _csv(audit: Audit, read: ReadAudit) -> Iterable[str]:
-    rows = lines(read.items, codebook_of(audit), read.letters, is_open=audit.state == AuditState.OPEN)
-    return csv_lines(columns(read.letters), rows)
+def _csv(audit: Audit, read: LabelledAudit) -> Iterable[str]:
+    rows = csv_rows(read.items, audit_codebook(audit), read.letters, is_open=audit.state == AuditState.OPEN)
+    return csv_lines(csv_columns(read.letters), rows)

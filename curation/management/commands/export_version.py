@@ -5,22 +5,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from curation.management.selections import add_selection, read_selection
+from curation.management.selection_option import add_selection, read_selection
 from curation.models import DatasetVersion
 from curation.records import InvalidInput
 from curation.selectors.versions import versions_named
-from curation.services import make_sealed_version, seal_version
-from curation.versions.export import ExportRefused, Written, check_target, export_version
+from curation.services import create_sealed_version, seal_version
+from curation.versions.export import ExportRefused, WrittenExport, check_target, export_version
 from curation.versions.families import family_of, family_of_version
 from curation.versions.selection import Selection
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
 from hits.management.progress import ProgressLines
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Project
 from hits.registry import family_names
 from hits.services.errors import Refused
 
-FIGURES = ("images", "pairs", "comparison_sets", "judgments", "rows")
+STATISTIC_NAMES = ("images", "pairs", "comparison_sets", "judgments", "rows")
 
 
 class Command(DeerstalkerCommand):
@@ -49,16 +49,16 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Find or make the version, write its files, and read them back."""
-        wanted = options["format"]
-        if wanted and wanted not in family_names():
-            raise bad_input(f"--format {wanted}: is not known; use {', '.join(family_names())}")
-        project, version = _find(options["name"], options["project"])
-        if wanted and wanted != project.family:
-            raise bad_input(
-                f"--format {wanted}: {project.slug} holds {project.family}; use that, or leave it out"
+        family_name = options["format"]
+        if family_name and family_name not in family_names():
+            raise input_error(f"--format {family_name}: is not known; use {', '.join(family_names())}")
+        project, version = _find_version(options["name"], options["project"])
+        if family_name and family_name != project.family:
+            raise input_error(
+                f"--format {family_name}: {project.slug} holds {project.family}; use that, or leave it out"
             )
         if options["regions"] and not family_of(project).has_regions:
-            raise bad_input(f"--regions: {project.family} has no regions; leave it out")
+            raise input_error(f"--regions: {project.family} has no regions; leave it out")
         try:
             sealed_now = version is None or not version.is_sealed
             if sealed_now:
@@ -66,24 +66,24 @@ class Command(DeerstalkerCommand):
                 check_target(options["out"], rehearsal=project.is_rehearsal, real=options["real"])
             selection = read_selection(options["selection"])
             if version is not None and options["selection"]:
-                raise bad_input(
+                raise input_error(
                     f"--selection: version {version.name} stands already; its draft says what it holds"
                 )
-            version = _sealed(project, version, options["name"], selection)
+            version = _seal(project, version, options["name"], selection)
             written = export_version(
                 version, options["out"], real=options["real"], regions=options["regions"]
             )
             rows = family_of_version(version).check(written.folder)
         except (Refused, ExportRefused, InvalidInput) as error:
-            raise bad_input(str(error)) from error
+            raise input_error(str(error)) from error
         except OSError as error:
-            raise bad_input(f"--out {options['out']}: {error.strerror}; choose another folder") from error
+            raise input_error(f"--out {options['out']}: {error.strerror}; choose another folder") from error
         self._report(version, written, rows, sealed_now=sealed_now, options=options)
 
     def _report(
         self,
         version: DatasetVersion,
-        written: Written,
+        written: WrittenExport,
         rows: int,
         *,
         sealed_now: bool,
@@ -93,7 +93,7 @@ class Command(DeerstalkerCommand):
             emit_json(self, _facts(version, written, sealed_now=sealed_now))
             return
         family = family_of_version(version)
-        counted = family.rows_in_words({**family.counts(version.statistics), family.main.name: rows})
+        counted = family.describe_rows({**family.counts(version.statistics), family.main_part.name: rows})
         mark = " (a rehearsal, not for release)" if version.rehearsal else ""
         self.stdout.write(
             f"{version.name}{mark}: {counted} in {len(written.files)} files "
@@ -101,23 +101,25 @@ class Command(DeerstalkerCommand):
         )
 
 
-def _find(name: str, slug: str | None) -> tuple[Project, DatasetVersion | None]:
+def _find_version(name: str, slug: str | None) -> tuple[Project, DatasetVersion | None]:
     """Return the project that is meant and its version of that name, if there is one."""
-    project = project_called(slug) if slug else None
+    project = find_project(slug) if slug else None
     found = versions_named(name, project)
     if len(found) == 1:
         return found[0].project, found[0]
     if found:
         among = ", ".join(version.project.slug for version in found)
-        raise bad_input(f"version {name}: {len(found)} projects have one; add --project with one of {among}")
+        raise input_error(
+            f"version {name}: {len(found)} projects have one; add --project with one of {among}"
+        )
     return project or _only_project(name), None
 
 
-def _sealed(
+def _seal(
     project: Project, version: DatasetVersion | None, name: str, selection: Selection
 ) -> DatasetVersion:
     if version is None:
-        return make_sealed_version(
+        return create_sealed_version(
             project=project,
             name=name,
             by=None,
@@ -131,11 +133,11 @@ def _only_project(name: str) -> Project:
     projects = list(Project.objects.all()[:2])
     if len(projects) != 1:
         known = ", ".join(Project.objects.values_list("slug", flat=True)) or "none yet"
-        raise bad_input(f"version {name}: there is none; say --project to make it, one of {known}")
+        raise input_error(f"version {name}: there is none; say --project to make it, one of {known}")
     return projects[0]
 
 
-def _facts(version: DatasetVersion, written: Written, *, sealed_now: bool) -> dict[str, Any]:
+def _facts(version: DatasetVersion, written: WrittenExport, *, sealed_now: bool) -> dict[str, Any]:
     return {
         "version": version.name,
         "project": version.project.slug,
@@ -143,7 +145,7 @@ def _facts(version: DatasetVersion, written: Written, *, sealed_now: bool) -> di
         "sealed_now": sealed_now,
         "seal": written.seal,
         "out": str(written.folder),
-        **{name: version.statistics[name] for name in FIGURES if name in version.statistics},
+        **{name: version.statistics[name] for name in STATISTIC_NAMES if name in version.statistics},
         "exclusions": version.exclusions,
         "files": [asdict(file) for file in written.files],
     }

@@ -4,12 +4,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from curation.proposals.detector import LIMIT
+from curation.proposals.detector import DEFAULT_LIMIT
 from curation.selectors.jobs import PROPOSALS
-from curation.services.proposals import LAYOUTS, request_import
-from hits.management.base import bad_input
+from curation.services.proposals import LAYOUTS, request_proposals_import
+from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 
@@ -25,14 +25,14 @@ class Command(JobCommand):
         parser.add_argument("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
         parser.add_argument("--project", default="", help="the project's short name")
         parser.add_argument("--layout", choices=LAYOUTS, default="auto", help="of four bare numbers")
-        parser.add_argument("--limit", type=int, default=LIMIT, help="boxes per photo, the best ones")
+        parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help="boxes per photo, the best ones")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the import."""
         if options["file"] is None:
-            raise bad_input("file: name the file of proposals")
-        return request_import(
-            project=project_called(options["project"]),
+            raise input_error("file: name the file of proposals")
+        return request_proposals_import(
+            project=find_project(options["project"]),
             by=None,
             path=options["file"],
             layout=options["layout"],

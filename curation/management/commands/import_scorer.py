@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from curation.selectors.jobs import IMPORT_SCORER
-from curation.services.scorers import request_import
-from hits.management.base import bad_input
+from curation.services.scorers import request_scorer_import
+from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 
@@ -33,9 +33,9 @@ class Command(JobCommand):
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for it."""
         if options["folder"] is None or not options["name"]:
-            raise bad_input("name FOLDER and --name, or a job to --resume")
-        return request_import(
-            project=project_called(options["project"]),
+            raise input_error("name FOLDER and --name, or a job to --resume")
+        return request_scorer_import(
+            project=find_project(options["project"]),
             by=None,
             folder=options["folder"],
             name=options["name"],

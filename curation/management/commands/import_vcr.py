@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from curation.management.importing import ImportCommand
+from curation.management.import_command import ImportCommand
 from curation.models import Source
 from curation.sources.records import SPLITS
-from curation.sources.vcr import MIN_ENTITIES, EntityCount, Vcr, unpacked
+from curation.sources.vcr import MIN_ENTITIES, EntityCount, VcrSource, find_copy
 from hits.management.jobs import absolute_path
 
 
@@ -36,12 +36,12 @@ class Command(ImportCommand):
             help="an entity is a detected object, or a class of objects",
         )
 
-    def wanted(self, **options: Any) -> Vcr:
+    def collection_spec(self, **options: Any) -> VcrSource:
         """Return which copy is meant, and what of it."""
         named = {split: options[split] for split in SPLITS if options[split]}
         return replace(
-            unpacked(Path(options["folder"]), named),
+            find_copy(Path(options["folder"]), named),
             min_entities=options["min_entities"],
             count=EntityCount(options["count"]),
-            **self.shared(options),
+            **self.shared_options(options),
         )

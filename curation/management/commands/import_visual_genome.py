@@ -3,10 +3,10 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from curation.management.importing import ImportCommand
+from curation.management.import_command import ImportCommand
 from curation.models import Source
 from curation.sources.records import SPLITS
-from curation.sources.visual_genome import VisualGenome
+from curation.sources.visual_genome import VisualGenomeSource
 from hits.management.jobs import absolute_path
 
 
@@ -44,14 +44,14 @@ class Command(ImportCommand):
             help="split of images in no list; they are left out if absent",
         )
 
-    def wanted(self, **options: Any) -> VisualGenome:
+    def collection_spec(self, **options: Any) -> VisualGenomeSource:
         """Return which copy is meant, and what of it."""
         lists = {"": options["splits"]} | {split: options[split] for split in SPLITS}
-        return VisualGenome(
+        return VisualGenomeSource(
             folder=options["folder"],
             image_data=options["image_data"],
             regions=options["regions"],
             splits={split: path for split, path in lists.items() if path},
             rest=options["rest"],
-            **self.shared(options),
+            **self.shared_options(options),
         )

@@ -19,7 +19,7 @@ from curation.services.features import (
 )
 from hits.domain.images.region_drawing import RegionMode
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 
@@ -53,7 +53,7 @@ class Command(JobCommand):
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the set."""
         return request_features(
-            project=project_called(options["project"]), by=None, options=_options(options), queue=queue
+            project=find_project(options["project"]), by=None, options=_options(options), queue=queue
         )
 
 

@@ -4,12 +4,12 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.models import ProposalRun
-from curation.proposals.detector import CLASSICAL, LIMIT
+from curation.proposals.detector import CLASSICAL, DEFAULT_LIMIT
 from curation.selectors.jobs import OVERLAPS, PROPOSALS
 from curation.services.proposals import ProposalOptions, request_overlaps, request_proposals
-from hits.management.base import bad_input
+from hits.management.base import input_error
 from hits.management.jobs import JobCommand, absolute_model
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 
@@ -26,7 +26,7 @@ class Command(JobCommand):
         parser.add_argument(
             "--detector", type=absolute_model, default=CLASSICAL, help="classical, or hf:<hub id or folder>"
         )
-        parser.add_argument("--limit", type=int, default=LIMIT, help="boxes per photo")
+        parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help="boxes per photo")
         parser.add_argument("--suppress-over", type=float, metavar="IOU", help="of a model's boxes")
         parser.add_argument(
             "--measure", type=int, metavar="RUN", help="measure a run against new pairs instead"
@@ -37,9 +37,9 @@ class Command(JobCommand):
         if options["measure"] is not None:
             run = ProposalRun.objects.filter(pk=options["measure"]).select_related("project").first()
             if run is None:
-                raise bad_input(f"--measure {options['measure']}: there is no such run")
+                raise input_error(f"--measure {options['measure']}: there is no such run")
             return request_overlaps(run=run, by=None, queue=queue)
-        chosen = ProposalOptions(options["detector"], options["limit"], options["suppress_over"])
+        proposal_options = ProposalOptions(options["detector"], options["limit"], options["suppress_over"])
         return request_proposals(
-            project=project_called(options["project"]), by=None, options=chosen, queue=queue
+            project=find_project(options["project"]), by=None, options=proposal_options, queue=queue
         )

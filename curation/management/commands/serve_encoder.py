@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 
 from curation.features.encoder import EncoderUnavailable
-from hits.management.base import DeerstalkerCommand, bad_input
+from hits.management.base import DeerstalkerCommand, input_error
 
 
 class Command(DeerstalkerCommand):
@@ -25,10 +25,10 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Load the models, listen, and clean up at the end."""
-        signal.signal(signal.SIGTERM, _stop)
+        signal.signal(signal.SIGTERM, _handle_stop)
         path: Path = settings.HINTS_SOCKET
         try:
-            with suppress(KeyboardInterrupt), _alone(path):
+            with suppress(KeyboardInterrupt), _socket_lock(path):
                 self._serve(path)
         finally:
             # Nothing is left to clean up: a second request to stop, as Ctrl C in a terminal and the parent make
@@ -49,12 +49,12 @@ class Command(DeerstalkerCommand):
             denied = ContradictionEncoder(Path(nli)).probabilities if nli else None
             similarity = Similarity(SentenceEncoder())
         except EncoderUnavailable as error:
-            raise bad_input(str(error)) from error
+            raise input_error(str(error)) from error
         similarity([("warm", "up")])  # the first question is the slow one; no page shall wait for it
         try:
             server = HintServer(path, {"similar": similarity, "contradict": denied})
         except OSError as error:
-            raise bad_input(f"{path}: {error.strerror or error}") from error
+            raise input_error(f"{path}: {error.strerror or error}") from error
         with server:
             self.stderr.write(f"Live hints are answered at {path}.", style_func=str)
             try:
@@ -64,7 +64,7 @@ class Command(DeerstalkerCommand):
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _socket_lock(path: Path) -> Iterator[None]:
     """Hold the socket's place; what an earlier process left behind there is removed.
 
     Raises:
@@ -74,17 +74,17 @@ def _alone(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise bad_input(f"{path}: an encoder runs here already; stop it first") from error
+            raise input_error(f"{path}: an encoder runs here already; stop it first") from error
         if path.exists() or path.is_symlink():
             if not stat.S_ISSOCK(path.lstat().st_mode):
-                raise bad_input(f"{path}: this is no socket; move it out of the way")
-            if _answers(path):
-                raise bad_input(f"{path}: an encoder runs here already; stop it first")
+                raise input_error(f"{path}: this is no socket; move it out of the way")
+            if _is_answering(path):
+                raise input_error(f"{path}: an encoder runs here already; stop it first")
             path.unlink()
         yield
 
 
-def _answers(path: Path) -> bool:
+def _is_answering(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
         try:
@@ -94,7 +94,7 @@ def _answers(path: Path) -> bool:
     return True
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _handle_stop(number: int, frame: FrameType | None) -> None:
     # Once is enough: a second request, while the process ends, would end it with a traceback.
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -4,8 +4,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.services.families import set_family
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
-from hits.management.rows import project_called
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.rows import find_project
 from hits.registry import family_names
 from hits.services.errors import Refused
 
@@ -24,11 +24,9 @@ class Command(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Change it."""
         try:
-            project = set_family(
-                project=project_called(options["project"]), family=options["family"], by=None
-            )
+            project = set_family(project=find_project(options["project"]), family=options["family"], by=None)
         except Refused as error:
-            raise bad_input(str(error)) from error
+            raise input_error(str(error)) from error
         if options["json"]:
             emit_json(self, {"project": project.slug, "family": project.family})
         else:

@@ -6,22 +6,22 @@ from dataclasses import fields
 from typing import Any
 
 from curation.management.encoder_names import absolute_encoder
-from curation.management.rows import version_called
+from curation.management.lookups import get_version
 from curation.records import InvalidInput
 from curation.scorer.config import TrainingConfig
-from curation.scorer.recipes import default_model, get, trainable
+from curation.scorer.recipes import default_model, get_recipe, trainable_names
 from curation.selectors.jobs import TRAIN_SCORER
-from curation.selectors.scorers import PREFIX
+from curation.selectors.scorers import SCORER_PREFIX
 from curation.services.scorer_splits import VAL_SHARE
-from curation.services.scorers import request_training, short_model, unused_name
-from hits.management.base import bad_input
+from curation.services.scorers import next_free_name, request_training, short_model_name
+from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 SETTINGS = {field.name: field for field in fields(TrainingConfig)}
 HELP = {
-    "model": f"what training starts from: clip:<hub id or folder>, {PREFIX}<name of a ready one>, or tiny",
+    "model": f"what training starts from: clip:<hub id or folder>, {SCORER_PREFIX}<name of a ready one>, or tiny",
     "region_mode": "how a region is drawn: highlight, hide, only_region, position_only or none",
     "text_mode": "inference, clue or multitask",
     "crop": "two_squares, centre or pad",
@@ -50,7 +50,7 @@ class Command(JobCommand):
 
     help = "Train a scorer on the pairs of a sealed version. Stopped or killed, it goes on where it ended."
     tasks = (TRAIN_SCORER,)
-    names_version = True
+    has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags; the settings are those of ``TrainingConfig``, their defaults the paper's."""
@@ -62,7 +62,7 @@ class Command(JobCommand):
         parser.add_argument("--val-split", help="what chooses the checkpoint; val where the version has it")
         share = "of the photos that validate, where both are one split"
         parser.add_argument("--val-share", type=float, default=VAL_SHARE, help=share)
-        rows = f"the settings of a row of the paper's tables: {', '.join(trainable())}"
+        rows = f"the settings of a row of the paper's tables: {', '.join(trainable_names())}"
         parser.add_argument("--recipe", default="", help=rows)
         settings = parser.add_argument_group("settings")
         for name in HELP:
@@ -70,14 +70,15 @@ class Command(JobCommand):
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the training."""
-        project = project_called(options["project"])
-        version = version_called(options["version"], project)
-        config = _config(options)
+        project = find_project(options["project"])
+        version = get_version(options["version"], project)
+        config = _read_config(options)
         scorer = request_training(
             project=project,
             by=None,
             version=version,
-            name=options["name"] or unused_name(project, f"{version.name} {short_model(config.model)}"),
+            name=options["name"]
+            or next_free_name(project, f"{version.name} {short_model_name(config.model)}"),
             config=config,
             train_split=options["split"],
             val_split=options["val_split"],
@@ -102,11 +103,11 @@ def _add_setting(group: Any, name: str) -> None:
     group.add_argument(flag, type=kind, default=None, help=f"{HELP[name]}; default {shown}")
 
 
-def _config(options: dict[str, Any]) -> TrainingConfig:
+def _read_config(options: dict[str, Any]) -> TrainingConfig:
     given = {name: options[name] for name in HELP if options[name] is not None}
     try:
         if options["recipe"]:
-            return get(options["recipe"]).config(**given)
+            return get_recipe(options["recipe"]).config(**given)
         return TrainingConfig.from_json({"model": default_model()} | given)
     except InvalidInput as error:
-        raise bad_input(str(error)) from error
+        raise input_error(str(error)) from error

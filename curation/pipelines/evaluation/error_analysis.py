@@ -18,25 +18,25 @@ from curation.evaluation.errors import (
     FOLDS,
     PAPER_AUCS,
     PERMUTATIONS,
-    Groups,
+    MedianGroups,
     Mistake,
-    area_by_chance,
-    outcomes,
+    measure_outcomes,
+    permutation_test,
     split_at_median,
     worst_mistakes,
 )
 from curation.models import ErrorAnalysis, Evaluation
-from curation.pipelines.encoders import ImageVectors, image_vectors
-from curation.pipelines.evaluation.error_models import REGULARISATION, area_foretold, rotate
+from curation.pipelines.encoders import ImageEncoder, get_image_encoder
+from curation.pipelines.evaluation.error_models import REGULARISATION, prediction_auc, rotate_features
 from curation.pipelines.evaluation.evaluation_scores import comparison_scores
-from curation.pipelines.texts.texts_common import SentenceTexts, sentence_encoder
-from curation.pipelines.vectors import BATCH, open_image
+from curation.pipelines.texts.texts_common import TextEncoder, sentence_encoder
+from curation.pipelines.vectors import BATCH_SIZE, open_image
 from curation.records import InvalidInput
-from curation.selectors.error_analyses import Compared, compared_rows
-from curation.services.error_analysis import ErrorOptions, keep_error_analysis
-from hits.services.errors import NotStarted, Refused
+from curation.selectors.error_analyses import ComparisonItem, comparison_items
+from curation.services.error_analysis import ErrorOptions, store_error_analysis
+from hits.services.errors import CannotStart, Refused
 from hits.services.jobs.jobs import Progress
-from validation.domain.reports.leaderboard import answer_key
+from validation.domain.reports.leaderboard import build_answer_key
 
 PREDICTORS = ("image", "text", "agreement")
 Vectors = NDArray[np.floating]
@@ -45,8 +45,8 @@ Vectors = NDArray[np.floating]
 def analyse_errors(
     progress: Progress,
     *,
-    images: ImageVectors | None = None,
-    sentences: SentenceTexts | None = None,
+    images: ImageEncoder | None = None,
+    sentences: TextEncoder | None = None,
 ) -> dict[str, Any]:
     """Do a whole job: analyse the errors of its evaluation, and return what the job's page shows.
 
@@ -63,118 +63,119 @@ def analyse_errors(
     )
     options = ErrorOptions(**analysis.options)
     try:
-        found = _found(analysis.evaluation, options)
-        encoder = images or image_vectors(options.encoder)
+        data = _load_errors(analysis.evaluation, options)
+        encoder = images or get_image_encoder(options.encoder)
         texts = sentences or sentence_encoder()
-        features = _features(found, encoder, texts, progress)
+        features = _make_features(data, encoder, texts, progress)
         with threadpool_limits(
             1, user_api="blas"
         ):  # thousands of small models: threads would wait for one another
-            figures = _figures(found.groups, features, options.seed, progress)
+            figures = _compute_figures(data.groups, features, options.seed, progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    keep_error_analysis(
+    store_error_analysis(
         analysis=analysis,
         figures=figures,
-        galleries=found.galleries(options.shown),
+        galleries=data.galleries(options.shown),
         provenance=_provenance(analysis.evaluation, encoder, texts),
     )
     areas = {name: round(area["value"], 1) for name, area in figures["predictors"].items()}
     return {"analysis": analysis.pk, "images": figures["kept"], "asked": figures["asked"], **areas}
 
 
-def _found(evaluation: Evaluation, options: ErrorOptions) -> "_Errors":
+def _load_errors(evaluation: Evaluation, options: ErrorOptions) -> "_ErrorData":
     """The groups of images; too few of them are refused before any vector is made."""
     try:
-        return _Errors.of(evaluation, options)
+        return _ErrorData.load(evaluation, options)
     except (InvalidInput, Refused) as error:
-        raise NotStarted(str(error)) from error
+        raise CannotStart(str(error)) from error
 
 
-class _Errors:
+class _ErrorData:
     """An evaluation's comparison scores, and the images on which people agree in two groups."""
 
     def __init__(
-        self, scores: Mapping[str, float], rows: Mapping[str, Compared], options: ErrorOptions
+        self, scores: Mapping[str, float], rows: Mapping[str, ComparisonItem], options: ErrorOptions
     ) -> None:
-        raw = answer_key([one.row for one in rows.values()])
+        raw = build_answer_key([compared.row for compared in rows.values()])
         self.rows, self.scores = rows, scores
         self.names: dict[str, str] = {name: pair["candidate"] for name, pair in raw["test_id_map"].items()}
         self.key = parse_comparison_key(raw)
-        self.groups = split_at_median(outcomes(scores, self.key), least_agreement=options.agreement)
+        self.groups = split_at_median(measure_outcomes(scores, self.key), min_agreement=options.agreement)
 
     @classmethod
-    def of(cls, evaluation: Evaluation, options: ErrorOptions) -> "_Errors":
+    def load(cls, evaluation: Evaluation, options: ErrorOptions) -> "_ErrorData":
         """Read an evaluation's scores; what it did not score, and photos that were taken down since, are left out."""
         scores = comparison_scores(evaluation)
-        rows = compared_rows(evaluation.version, evaluation.split or None)  # no split is the whole version
+        rows = comparison_items(evaluation.version, evaluation.split or None)  # no split is the whole version
         scored = {
-            pk: one
-            for pk, one in rows.items()
-            if one.image is not None and set(answer_key([one.row])["test_id_map"]) <= scores.keys()
+            pk: compared
+            for pk, compared in rows.items()
+            if compared.image is not None
+            and set(build_answer_key([compared.row])["test_id_map"]) <= scores.keys()
         }
-        wanted = answer_key([one.row for one in scored.values()])["test_id_map"]
-        return cls({name: scores[name] for name in wanted}, scored, options)
+        test_ids = build_answer_key([compared.row for compared in scored.values()])["test_id_map"]
+        return cls({name: scores[name] for name in test_ids}, scored, options)
 
-    def galleries(self, most: int) -> dict[str, list[dict[str, Any]]]:
+    def galleries(self, limit: int) -> dict[str, list[dict[str, Any]]]:
         """Return the worst mistakes among all scored images, by ids alone."""
-        positives, negatives = worst_mistakes(self.scores, self.key, most=most)
+        positives, negatives = worst_mistakes(self.scores, self.key, limit=limit)
         return {
-            "false_positives": [self._kept(one) for one in positives],
-            "false_negatives": [self._kept(one) for one in negatives],
+            "false_positives": [self._describe_mistake(mistake) for mistake in positives],
+            "false_negatives": [self._describe_mistake(mistake) for mistake in negatives],
         }
 
-    def _kept(self, one: Mistake) -> dict[str, Any]:
-        return asdict(one) | {"candidate": self.names[one.test_id], "ratings": list(one.ratings)}
+    def _describe_mistake(self, mistake: Mistake) -> dict[str, Any]:
+        return asdict(mistake) | {"candidate": self.names[mistake.test_id], "ratings": list(mistake.ratings)}
 
 
-def _features(
-    found: _Errors, encoder: ImageVectors, sentences: SentenceTexts, progress: Progress
+def _make_features(
+    data: _ErrorData, encoder: ImageEncoder, sentences: TextEncoder, progress: Progress
 ) -> dict[str, Vectors]:
     """Return (n, d) features of the kept images by predictor."""
-    kept = [found.rows[one.instance] for one in found.groups.kept]
-    total = 2 * len(kept)
-    progress.log(f"{len(kept)} images with human agreement; image features: {encoder.name}")
-    pictures, means = [], []
-    for start in range(0, len(kept), BATCH):
-        few = kept[start : start + BATCH]
-        pictures.append(encoder.encode_images([_picture(one) for one in few]))
-        progress.advance(start + len(few), total=total)
-    for place, one in enumerate(kept, start=len(kept) + 1):
-        means.append(np.mean(sentences.encode_texts(list(one.inferences.values())), axis=0))
-        progress.advance(place, total=total)
-    agreement = np.array([[one.human / 100] for one in found.groups.kept])
-    return {"image": np.concatenate(pictures), "text": np.stack(means), "agreement": agreement}
+    selected_rows = [data.rows[row.instance] for row in data.groups.selected]
+    total = 2 * len(selected_rows)
+    progress.log(f"{len(selected_rows)} images with human agreement; image features: {encoder.name}")
+    image_vectors, means = [], []
+    for start in range(0, len(selected_rows), BATCH_SIZE):
+        batch = selected_rows[start : start + BATCH_SIZE]
+        image_vectors.append(encoder.encode_images([_open_picture(row) for row in batch]))
+        progress.advance(start + len(batch), total=total)
+    for done, row in enumerate(selected_rows, start=len(selected_rows) + 1):
+        means.append(np.mean(sentences.encode_texts(list(row.inferences.values())), axis=0))
+        progress.advance(done, total=total)
+    agreement = np.array([[row.human / 100] for row in data.groups.selected])
+    return {"image": np.concatenate(image_vectors), "text": np.stack(means), "agreement": agreement}
 
 
-def _picture(one: Compared) -> Pillow.Image:
-    assert one.image is not None, "photos that were taken down are left out"
-    return open_image(one.image)
+def _open_picture(row: ComparisonItem) -> Pillow.Image:
+    assert row.image is not None, "photos that were taken down are left out"
+    return open_image(row.image)
 
 
-def _figures(
-    groups: Groups, features: Mapping[str, Vectors], seed: int, progress: Progress
+def _compute_figures(
+    groups: MedianGroups, features: Mapping[str, Vectors], seed: int, progress: Progress
 ) -> dict[str, Any]:
     """Return the figures that ``ErrorAnalysis`` keeps: areas in percent, and how many images they rest on."""
     areas = {}
     total = len(PREDICTORS) * (PERMUTATIONS + 1)
     progress.log(f"{PERMUTATIONS} permutations of the groups, with models fitted anew")
     done = 0
-    for place, name in enumerate(PREDICTORS):
-        rotated = rotate(features[name])
-        area = area_foretold(rotated, groups.above, seed)
+    for index, name in enumerate(PREDICTORS):
+        rotated = rotate_features(features[name])
+        area = prediction_auc(rotated, groups.above, seed)
 
         def permuted(labels: NDArray[np.bool_], vectors: Vectors = rotated) -> float:
             nonlocal done
             done += 1
             progress.advance(done, total=total)
-            return area_foretold(vectors, labels, seed).value
+            return prediction_auc(vectors, labels, seed).value
 
-        chance = area_by_chance(
+        chance = permutation_test(
             groups.above,
             permuted,
             observed=area.value,
-            rng=np.random.default_rng([seed, place + 1]),
+            rng=np.random.default_rng([seed, index + 1]),
             permutations=PERMUTATIONS,
         )
         areas[name] = {
@@ -184,8 +185,8 @@ def _figures(
             "paper": PAPER_AUCS[name],
         }
     return {
-        "asked": groups.asked,
-        "kept": len(groups.kept),
+        "asked": groups.considered,
+        "kept": len(groups.selected),
         "above": int(groups.above.sum()),
         "median": groups.median,
         "chance": CHANCE_AUC,
@@ -194,7 +195,7 @@ def _figures(
     }
 
 
-def _provenance(evaluation: Evaluation, encoder: ImageVectors, sentences: SentenceTexts) -> dict[str, Any]:
+def _provenance(evaluation: Evaluation, encoder: ImageEncoder, sentences: TextEncoder) -> dict[str, Any]:
     return {
         "evaluation": evaluation.pk,
         "evaluation_sha256": evaluation.sha256,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.errors import Area, cross_validated_area, stratified_folds
+from curation.evaluation.errors import CrossValidatedAuc, cross_validated_auc, stratified_folds
 
 REGULARISATION = 0.316  # sklearn's C, as in the published example of a linear probe on CLIP features
-MOST_STEPS, MOST_MARGIN, CLOSE = 100, 500.0, 1e-9
+MAX_STEPS, MAX_MARGIN, TOLERANCE = 100, 500.0, 1e-9
 Vectors = NDArray[np.floating]
 
 
-def rotate(features: Vectors) -> Vectors:
+def rotate_features(features: Vectors) -> Vectors:
     """Return (n, min(n, d)) features with the same inner products, for which the same models are fitted sooner.
 
     A ridge penalty knows no directions, so a logistic regression on rotated features foretells the same.
@@ -24,23 +24,23 @@ def rotate(features: Vectors) -> Vectors:
     return rotated
 
 
-def area_foretold(features: Vectors, labels: NDArray[np.bool_], seed: int) -> Area:
+def prediction_auc(features: Vectors, labels: NDArray[np.bool_], seed: int) -> CrossValidatedAuc:
     """Return how well a logistic regression on (n, d) features foretells n labels, over stratified folds."""
     fold = stratified_folds(labels, rng=np.random.default_rng(seed))
-    return cross_validated_area(labels, _held_out(features, labels, fold), fold)
+    return cross_validated_auc(labels, _held_out_scores(features, labels, fold), fold)
 
 
-def _held_out(features: Vectors, labels: NDArray[np.bool_], fold: NDArray[np.int64]) -> Vectors:
+def _held_out_scores(features: Vectors, labels: NDArray[np.bool_], fold: NDArray[np.int64]) -> Vectors:
     """Return (n,) scores, each from the model that did not see its fold."""
     scores = np.empty(len(labels))
-    for one in np.unique(fold):
-        held = fold == one
-        weights = fit(features[~held], labels[~held])
-        scores[held] = features[held] @ weights[:-1] + weights[-1]
+    for number in np.unique(fold):
+        is_held_out = fold == number
+        weights = fit_logistic(features[~is_held_out], labels[~is_held_out])
+        scores[is_held_out] = features[is_held_out] @ weights[:-1] + weights[-1]
     return scores
 
 
-def fit(features: Vectors, labels: NDArray[np.bool_]) -> NDArray[np.float64]:
+def fit_logistic(features: Vectors, labels: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return a ridge logistic regression's weights, the unpenalised intercept last: (d + 1,).
 
     scikit-learn's ``LogisticRegression(C=…)`` has the same optimum. Newton's method (Hastie et al. 2009, §4.4.1) gets
@@ -55,15 +55,17 @@ def fit(features: Vectors, labels: NDArray[np.bool_]) -> NDArray[np.float64]:
         return float(REGULARISATION * np.logaddexp(0.0, -margins).sum() + 0.5 * penalty @ weights**2)
 
     weights = np.zeros(rows.shape[1])
-    for _ in range(MOST_STEPS):
-        likely = 1 / (1 + np.exp(-np.clip(rows @ weights, -MOST_MARGIN, MOST_MARGIN)))
-        slope = REGULARISATION * rows.T @ (likely - labels) + penalty * weights
-        curvature = (rows * (REGULARISATION * likely * (1 - likely))[:, None]).T @ rows + np.diag(penalty)
-        step = np.linalg.solve(curvature, slope)
-        before = loss(weights)
-        while loss(weights - step) > before + CLOSE and np.abs(step).max() > CLOSE:
+    for _ in range(MAX_STEPS):
+        probabilities = 1 / (1 + np.exp(-np.clip(rows @ weights, -MAX_MARGIN, MAX_MARGIN)))
+        gradient = REGULARISATION * rows.T @ (probabilities - labels) + penalty * weights
+        hessian = (rows * (REGULARISATION * probabilities * (1 - probabilities))[:, None]).T @ rows + np.diag(
+            penalty
+        )
+        step = np.linalg.solve(hessian, gradient)
+        current_loss = loss(weights)
+        while loss(weights - step) > current_loss + TOLERANCE and np.abs(step).max() > TOLERANCE:
             step = step / 2
         weights = weights - step
-        if np.abs(step).max() < CLOSE:
+        if np.abs(step).max() < TOLERANCE:
             break
     return weights

@@ -10,31 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.arrays import scores_in_npy
-from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order, task_of
-from curation.evaluation.inputs import in_order, parse_json, scores_by_id
+from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order, task_of
+from curation.evaluation.inputs import order_scores, parse_json, scores_by_id
+from curation.evaluation.npy_scores import read_npy_scores
 from curation.evaluation.shortcuts import Shortcut
 from curation.evaluation.submission import ZIP_NAME, read_submission
-from curation.families.sherlock.evaluation_plan import SplitSets, chosen_proposals, plan_sets
+from curation.families.sherlock.evaluation_plan import SplitSets, plan_sets, resolve_proposals
 from curation.features.encoder import Encoder
-from curation.features.prompted import Prompted
+from curation.features.prompted import PromptedEncoder
 from curation.files import file_sha256
 from curation.models import Evaluation, EvaluationSource, Scorer
-from curation.pipelines.encoders import feature_encoder
-from curation.pipelines.evaluation.evaluate_bertscore import options_of, retrieved_bertscore
+from curation.pipelines.encoders import get_feature_encoder
+from curation.pipelines.evaluation.evaluate_bertscore import parse_options, retrieval_bertscore
 from curation.pipelines.evaluation.evaluate_people import people_figures
 from curation.pipelines.evaluation.evaluate_shortcuts import shortcut_scores
-from curation.pipelines.evaluation.evaluate_vectors import Shown, encoder_scores
-from curation.pipelines.evaluation.evaluation_files import Scores, interval_generator, keep_evaluation
+from curation.pipelines.evaluation.evaluate_vectors import EncodingSetup, encoder_scores
+from curation.pipelines.evaluation.evaluation_files import Scores, interval_generator, save_evaluation
 from curation.records import InvalidInput
-from curation.selectors.evaluations import SHORTCUT, known_of
-from curation.services.evaluations import set_options_of
+from curation.selectors.evaluations import SHORTCUT, count_known_pairs
+from curation.services.evaluations import evaluation_set_options
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 
 def run_evaluation(
-    *, evaluation: Evaluation, progress: Progress, using: Encoder | None = None
+    *, evaluation: Evaluation, progress: Progress, given_encoder: Encoder | None = None
 ) -> dict[str, Any]:
     """Do a whole job; return what its page shows. Repeatable: an evaluation that has figures stays as it is.
 
@@ -48,109 +48,113 @@ def run_evaluation(
     if evaluation.sha256:
         return _summary(evaluation)
     try:
-        sets = _planned(evaluation)
-        progress.log(_words(sets))
+        sets = _plan_sets(evaluation)
+        progress.log(_describe_sets(sets))
         if evaluation.source == EvaluationSource.JUDGMENTS:
-            keep_evaluation(evaluation, sets, None, people_figures(sets, rng=interval_generator()), {})
+            save_evaluation(evaluation, sets, None, people_figures(sets, rng=interval_generator()), {})
         else:
-            scores, facts = _scores(evaluation, sets, progress, using)
-            keep_evaluation(evaluation, sets, scores, _further(evaluation, sets, scores), facts)
+            scores, facts = _compute_scores(evaluation, sets, progress, given_encoder)
+            save_evaluation(evaluation, sets, scores, _extra_figures(evaluation, sets, scores), facts)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     evaluation.refresh_from_db()
     return _summary(evaluation)
 
 
-def _planned(evaluation: Evaluation) -> SplitSets:
+def _plan_sets(evaluation: Evaluation) -> SplitSets:
     version = evaluation.version
-    run = chosen_proposals(version, evaluation.options["proposals"] or 0)
-    return plan_sets(version, split=evaluation.split, proposals=run, options=set_options_of(evaluation))
+    run = resolve_proposals(version, evaluation.options["proposals"] or 0)
+    return plan_sets(
+        version, split=evaluation.split, proposals=run, options=evaluation_set_options(evaluation)
+    )
 
 
-def _words(sets: SplitSets) -> str:
-    asked = ", ".join(f"{name} {count}" for name, count in sets.expected.items())
-    left = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sets.left_out.items())
-    return f"To be scored: {asked}" + (f"; left out: {left}" if left else "")
+def _describe_sets(sets: SplitSets) -> str:
+    expected = ", ".join(f"{name} {count}" for name, count in sets.expected.items())
+    left_out = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sets.left_out.items())
+    return f"To be scored: {expected}" + (f"; left out: {left_out}" if left_out else "")
 
 
-def _scores(
-    evaluation: Evaluation, sets: SplitSets, progress: Progress, using: Encoder | None
+def _compute_scores(
+    evaluation: Evaluation, sets: SplitSets, progress: Progress, given_encoder: Encoder | None
 ) -> tuple[Scores, dict[str, Any]]:
     """Return the scores by file, in the order of the sorted test ids, and what the provenance says of them."""
     options = evaluation.options
     match evaluation.source:
         case EvaluationSource.BASELINE:
             shortcut = Shortcut(options[SHORTCUT])
-            read, facts = shortcut_scores(sets, shortcut, seed=options["seed"], progress=progress)
-            return _float32(read), facts
+            scores, facts = shortcut_scores(sets, shortcut, seed=options["seed"], progress=progress)
+            return _to_float32(scores), facts
         case EvaluationSource.PREDICTIONS:
-            return _predicted(Path(options["predictions"]), sets)
-    encoder = using or feature_encoder(options["encoder"])
+            return _read_predictions(Path(options["predictions"]), sets)
+    encoder = given_encoder or get_feature_encoder(options["encoder"])
     if options.get("prompt"):
-        encoder = Prompted(encoder, options["prompt"])
-    found = encoder_scores(sets, Shown(encoder, options.get("region_mode", ""), sets.options.texts), progress)
-    facts = found.facts | (_facts_of(evaluation.scorer, sets, progress) if evaluation.scorer else {})
-    return _float32(found.scores), facts
+        encoder = PromptedEncoder(encoder, options["prompt"])
+    result = encoder_scores(
+        sets, EncodingSetup(encoder, options.get("region_mode", ""), sets.options.texts), progress
+    )
+    facts = result.facts | (_scorer_facts(evaluation.scorer, sets, progress) if evaluation.scorer else {})
+    return _to_float32(result.scores), facts
 
 
-def _facts_of(scorer: Scorer, sets: SplitSets, progress: Progress) -> dict[str, Any]:
+def _scorer_facts(scorer: Scorer, sets: SplitSets, progress: Progress) -> dict[str, Any]:
     """Return which weights were measured, and how much of what is asked they were trained on."""
     ids = {pair.instance_id for chunk in sets.chunks for pair in chunk}
-    known = known_of(scorer, ids)
-    if known:
+    known_count = count_known_pairs(scorer, ids)
+    if known_count:
         progress.log(
-            f"{known} of these {len(ids)} pairs trained or chose this scorer: its figures flatter it"
+            f"{known_count} of these {len(ids)} pairs trained or chose this scorer: its figures flatter it"
         )
-    return {"weights_sha256": scorer.weights_sha256, "pairs_known_from_training": known}
+    return {"weights_sha256": scorer.weights_sha256, "pairs_known_from_training": known_count}
 
 
-def _further(evaluation: Evaluation, sets: SplitSets, scores: Scores) -> dict[str, Any]:
+def _extra_figures(evaluation: Evaluation, sets: SplitSets, scores: Scores) -> dict[str, Any]:
     """Return figures beyond those of a leaderboard, by task: BERTScore, where it is asked for."""
-    options = options_of(evaluation.options)
+    options = parse_options(evaluation.options)
     if options is None or not any(task_of(name) == RETRIEVAL for name in scores):
         return {}
-    return {RETRIEVAL: {"bertscore": retrieved_bertscore(sets, scores, options, rng=interval_generator())}}
+    return {RETRIEVAL: {"bertscore": retrieval_bertscore(sets, scores, options, rng=interval_generator())}}
 
 
-def _predicted(path: Path, sets: SplitSets) -> tuple[Scores, dict[str, Any]]:
+def _read_predictions(path: Path, sets: SplitSets) -> tuple[Scores, dict[str, Any]]:
     try:
         facts = {"file": path.name, "file_sha256": file_sha256(path)}
         if path.suffix == ".zip":
-            read = read_submission(path, file_name=ZIP_NAME, expected=sets.expected, held=sets)
-            return dict(read.scores), facts
-        return {path.stem: _one_task(path, sets)}, facts
+            submission = read_submission(path, file_name=ZIP_NAME, expected=sets.expected, keys=sets)
+            return dict(submission.scores), facts
+        return {path.stem: _read_task_scores(path, sets)}, facts
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror}); check the path") from error
 
 
-def _one_task(path: Path, sets: SplitSets) -> NDArray[np.float64]:
+def _read_task_scores(path: Path, sets: SplitSets) -> NDArray[np.float64]:
     """Return the scores of a single file, called as in a submission."""
     name = path.stem
     if name not in sets.expected:
         raise InvalidInput(f"{path}: call it after its task: {', '.join(in_file_order(sets.expected))}")
     if path.suffix == ".npy":
-        return scores_in_npy(path.read_bytes(), path.name, sets.expected[name])
+        return read_npy_scores(path.read_bytes(), path.name, sets.expected[name])
     raw = sets.raw(name)
     ids = sorted(raw["test_id_map"] if name == COMPARISON else raw)
-    return in_order(scores_by_id(parse_json(path.read_bytes(), path.name), path.name), ids)
+    return order_scores(scores_by_id(parse_json(path.read_bytes(), path.name), path.name), ids)
 
 
 def _summary(evaluation: Evaluation) -> dict[str, Any]:
     """Return the main figures for the job's page."""
-    found: dict[str, Any] = {"evaluation": evaluation.pk}
-    places = (
+    summary: dict[str, Any] = {"evaluation": evaluation.pk}
+    figure_names = (
         (RETRIEVAL, ("im2txt", "txt2im", "p_at_1", "bertscore")),
         (LOCALIZATION, ("gt_accuracy", "auto_accuracy")),
         (COMPARISON, ("human", "model")),
     )
-    for task, names in places:
+    for task, names in figure_names:
         for name in names:
             value = evaluation.figures.get(task, {}).get(name, {}).get("value")
             if value is not None:
-                found[name] = round(value, 3)
-    return found
+                summary[name] = round(value, 3)
+    return summary
 
 
-def _float32(scores: Mapping[str, NDArray[np.floating]]) -> Scores:
+def _to_float32(scores: Mapping[str, NDArray[np.floating]]) -> Scores:
     """Return scores as a submission has them: (n,) float32 by file."""
     return {name: np.ascontiguousarray(values, dtype=np.float32) for name, values in scores.items()}

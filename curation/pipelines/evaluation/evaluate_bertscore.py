@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.evaluation.bertscore import Tokens, greedy_f1, rescaled
-from curation.evaluation.held_keys import RETRIEVAL, in_file_order, task_of
-from curation.evaluation.inputs import from_sorted
+from curation.evaluation.answer_keys import RETRIEVAL, in_file_order, task_of
+from curation.evaluation.bertscore import TokenVectors, greedy_f1, rescale
+from curation.evaluation.inputs import restore_key_order
 from curation.evaluation.intervals import mean_of_means
 from curation.evaluation.retrieval import parse_retrieval_key
 from curation.families.sherlock.evaluation_plan import SplitSets
 from curation.records import InvalidInput
 
 ROBERTA_LAYER, ROBERTA_BASELINE = 17, 0.83122575  # of RoBERTa-Large, in the published package
-BATCH = 32
+BATCH_SIZE = 32
 PERCENT = 100.0
 
 
@@ -57,25 +57,25 @@ class TokenEncoder:
         # RoBERTa takes a word at the start for another one than after a space.
         self._space = " " if "roberta" in type(self._tokenizer).__name__.lower() else ""
 
-    def encode(self, texts: Sequence[str]) -> Iterator[Tokens]:
+    def encode(self, texts: Sequence[str]) -> Iterator[TokenVectors]:
         """Yield each text's tokens."""
-        for start in range(0, len(texts), BATCH):
-            few = [self._space + text.strip() for text in texts[start : start + BATCH]]
-            batch = self._tokenizer(few, padding=True, truncation=True, return_tensors="pt")
+        for start in range(0, len(texts), BATCH_SIZE):
+            batch_texts = [self._space + text.strip() for text in texts[start : start + BATCH_SIZE]]
+            batch = self._tokenizer(batch_texts, padding=True, truncation=True, return_tensors="pt")
             with torch.inference_mode():
                 hidden = self._model(**batch, output_hidden_states=True).hidden_states[self._layer]
             rows = torch.nn.functional.normalize(hidden.float(), dim=-1).numpy()
             for row, ids, mask in zip(rows, batch["input_ids"], batch["attention_mask"], strict=True):
-                kept = mask.numpy().astype(bool)
-                yield Tokens(row[kept], self._counted(ids.numpy()[kept]))
+                is_token = mask.numpy().astype(bool)
+                yield TokenVectors(row[is_token], self._is_counted(ids.numpy()[is_token]))
 
-    def _counted(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _is_counted(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         tokenizer = self._tokenizer
         marks = [tokenizer.cls_token_id, tokenizer.sep_token_id]
         return ~np.isin(ids, [mark for mark in marks if mark is not None])
 
 
-def retrieved_bertscore(
+def retrieval_bertscore(
     sets: SplitSets,
     scores: Mapping[str, NDArray[np.floating]],
     options: BertScoreOptions,
@@ -91,13 +91,13 @@ def retrieved_bertscore(
     """
     texts = {pair.instance_id: pair.inference for chunk in sets.chunks for pair in chunk}
     names = [name for name in in_file_order(scores) if task_of(name) == RETRIEVAL]
-    found = {name: _best(sets, name, scores[name]) for name in names}
+    found = {name: _best_inferences(sets, name, scores[name]) for name in names}
     distinct = sorted({texts[one] for pairs in found.values() for pair in pairs for one in pair})
     tokens = dict(zip(distinct, TokenEncoder(options).encode(distinct), strict=True))
     groups = [
         np.array(
             [
-                PERCENT * rescaled(greedy_f1(tokens[texts[best]], tokens[texts[own]]), options.baseline)
+                PERCENT * rescale(greedy_f1(tokens[texts[best]], tokens[texts[own]]), options.baseline)
                 for own, best in pairs
             ]
         )
@@ -106,14 +106,14 @@ def retrieved_bertscore(
     return mean_of_means(groups, rng=rng).as_json()
 
 
-def _best(sets: SplitSets, name: str, scores: NDArray[np.floating]) -> list[tuple[str, str]]:
+def _best_inferences(sets: SplitSets, name: str, scores: NDArray[np.floating]) -> list[tuple[str, str]]:
     """Return for each instance its id and that of the inference that its image scores best, the first on a tie."""
     key = parse_retrieval_key(sets.raw(name))
     matrix = np.empty((len(key.ids), len(key.ids)))
-    matrix[key.rows, key.columns] = from_sorted(scores, key.test_ids)
+    matrix[key.rows, key.columns] = restore_key_order(scores, key.test_ids)
     return [(key.ids[row], key.ids[best]) for row, best in enumerate(matrix.argmax(axis=1).tolist())]
 
 
-def options_of(kept: Mapping[str, Any]) -> BertScoreOptions | None:
+def parse_options(stored: Mapping[str, Any]) -> BertScoreOptions | None:
     """Return the options that an evaluation's row keeps, if it asks for BERTScore."""
-    return BertScoreOptions(**kept["bertscore"]) if kept.get("bertscore") else None
+    return BertScoreOptions(**stored["bertscore"]) if stored.get("bertscore") else None

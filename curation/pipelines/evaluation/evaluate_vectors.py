@@ -16,23 +16,23 @@ from curation.families.sherlock.evaluation_plan import SplitSets
 from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
 from curation.features.encoder import Encoder
 from curation.models import Subject
-from curation.pipelines.encoders import is_parallel, preprocessing_of, region_mode_of
-from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
+from curation.pipelines.encoders import get_preprocessing, get_region_mode, is_parallel
+from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
 from curation.records import InvalidInput, ObservationRecord, Region
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
 from hits.models import Image
 from hits.services.jobs.jobs import Progress
 
-CLUE = "clue"
+CLUE_TEXTS = "clue"
 Boxes = tuple[Region, ...]
-Marked = tuple[str, Boxes]
+MarkedRegion = tuple[str, Boxes]
 """A region: what rows call its image, and its boxes."""
 Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EncodingSetup:
     """An encoder, how it is shown a region (empty is as it was trained), and which texts it reads."""
 
     encoder: Encoder
@@ -42,16 +42,16 @@ class Shown:
     @property
     def mode(self) -> RegionMode:
         """How regions are drawn."""
-        return RegionMode(self.region_mode) if self.region_mode else region_mode_of(self.encoder)
+        return RegionMode(self.region_mode) if self.region_mode else get_region_mode(self.encoder)
 
     @property
-    def tells_clues(self) -> bool:
+    def encodes_clues(self) -> bool:
         """Whether texts are clues, and the encoder reads those in a way of their own."""
-        return self.texts == CLUE and hasattr(self.encoder, "encode_clues")
+        return self.texts == CLUE_TEXTS and hasattr(self.encoder, "encode_clues")
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class EncoderScores:
     """Scores by file of a submission, in the order of the sorted test ids, and what the provenance says."""
 
     scores: dict[str, Matrix]
@@ -59,111 +59,113 @@ class Scored:
 
 
 @dataclass(slots=True)
-class _Rows:
+class _RowIndex:
     """Things to encode, each once, in the order in which they were first asked about."""
 
-    places: dict[Any, int] = field(default_factory=dict)
+    rows: dict[Any, int] = field(default_factory=dict)
 
-    def place(self, item: Any) -> int:
-        return self.places.setdefault(item, len(self.places))
+    def add(self, item: Any) -> int:
+        return self.rows.setdefault(item, len(self.rows))
 
-    def of(self, items: Iterable[Any]) -> NDArray[np.intp]:
-        return np.array([self.place(item) for item in items], dtype=np.intp)
+    def add_all(self, items: Iterable[Any]) -> NDArray[np.intp]:
+        return np.array([self.add(item) for item in items], dtype=np.intp)
 
 
-def encoder_scores(sets: SplitSets, shown: Shown, progress: Progress | None) -> Scored:
+def encoder_scores(sets: SplitSets, setup: EncodingSetup, progress: Progress | None) -> EncoderScores:
     """Return an encoder's scores of all that is asked; vectors are kept, so that a stopped job goes on.
 
     Raises:
         InvalidInput: the encoder cannot draw regions in that way.
         Refused: a photo's file is missing or broken.
     """
-    if shown.mode not in shown.encoder.region_modes:
-        able = ", ".join(sorted(shown.encoder.region_modes))
-        raise InvalidInput(f"region_mode: {shown.encoder.name} cannot do {shown.mode}; use {able}")
-    given, proposed, texts = _wanted(sets)
-    steps = Steps(len(given.places) + len(proposed.places) + len(texts.places), progress)
-    products = _Products(
-        _region_vectors(sets, shown, list(given.places), steps),
-        _region_vectors(sets, shown, list(proposed.places), steps),
-        _text_vectors(sets, shown, list(texts.places), steps),
-        given,
+    if setup.mode not in setup.encoder.region_modes:
+        supported = ", ".join(sorted(setup.encoder.region_modes))
+        raise InvalidInput(f"region_mode: {setup.encoder.name} cannot do {setup.mode}; use {supported}")
+    drawn, proposed, texts = _collect_items(sets)
+    steps = StepCounter(len(drawn.rows) + len(proposed.rows) + len(texts.rows), progress)
+    similarity = _SimilarityScores(
+        _region_vectors(sets, setup, list(drawn.rows), steps),
+        _region_vectors(sets, setup, list(proposed.rows), steps),
+        _text_vectors(sets, setup, list(texts.rows), steps),
+        drawn,
         proposed,
         texts,
     )
-    scores = submission_scores(sets, products)
+    scores = submission_scores(sets, similarity)
     facts = {
-        "encoder": shown.encoder.name,
-        "revision": shown.encoder.revision,
-        "region_mode": shown.mode.value,
-        "preprocessing": preprocessing_of(shown.encoder),
+        "encoder": setup.encoder.name,
+        "revision": setup.encoder.revision,
+        "region_mode": setup.mode.value,
+        "preprocessing": get_preprocessing(setup.encoder),
         "encodings": {
-            "regions": len(given.places),
-            "proposed_boxes": len(proposed.places),
-            "texts": len(texts.places),
+            "regions": len(drawn.rows),
+            "proposed_boxes": len(proposed.rows),
+            "texts": len(texts.rows),
         },
     }
-    return Scored(scores, facts)
+    return EncoderScores(scores, facts)
 
 
-def _wanted(sets: SplitSets) -> tuple[_Rows, _Rows, _Rows]:
+def _collect_items(sets: SplitSets) -> tuple[_RowIndex, _RowIndex, _RowIndex]:
     """Return all regions that people drew, all that a detector proposed, and all texts."""
-    given, proposed, texts = _Rows(), _Rows(), _Rows()
+    drawn, proposed, texts = _RowIndex(), _RowIndex(), _RowIndex()
     for chunk in sets.chunks:
         for pair in chunk:
-            given.place((pair.image.url, pair.bboxes))
-            texts.place(pair.inference)
+            drawn.add((pair.image.url, pair.bboxes))
+            texts.add(pair.inference)
     for row in sets.comparison:
-        given.place(_region_of(row))
-        texts.of(candidate["inference"] for candidate in row["candidates"])
+        drawn.add(_row_region(row))
+        texts.add_all(candidate["inference"] for candidate in row["candidates"])
     for image in sets.localization.images:
-        proposed.of(_boxes_of(image))
-    return given, proposed, texts
+        proposed.add_all(_image_boxes(image))
+    return drawn, proposed, texts
 
 
-def _region_of(row: Mapping[str, Any]) -> Marked:
+def _row_region(row: Mapping[str, Any]) -> MarkedRegion:
     return row["image"]["url"], tuple(Region(**box) for box in row["region"])
 
 
-def _boxes_of(image: LocalizationImage) -> list[Marked]:
+def _image_boxes(image: LocalizationImage) -> list[MarkedRegion]:
     return [(image.url, (box,)) for box in image.boxes]
 
 
 @dataclass(frozen=True, slots=True)
-class _Products:
+class _SimilarityScores:
     """Vectors of regions and texts, (n, d) each, and where each of them is: a ``PairScores``."""
 
     given: Vectors
     proposed: Vectors
-    words: Vectors
-    given_rows: _Rows
-    proposed_rows: _Rows
-    text_rows: _Rows
+    texts: Vectors
+    given_rows: _RowIndex
+    proposed_rows: _RowIndex
+    text_rows: _RowIndex
 
-    def of_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
+    def score_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
         """Return (n, n) similarities of the regions of n pairs with their inferences."""
-        return _all_pairs(self._drawn(pairs), self._texts(pair.inference for pair in pairs))
+        return _all_pairs(self._region_rows(pairs), self._texts(pair.inference for pair in pairs))
 
-    def of_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
+    def score_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
         """Return (n, n) similarities of the regions that are matched, and (k, m) of the proposed boxes."""
-        boxes = self.proposed[self.proposed_rows.of(_boxes_of(image))]
-        return self.of_chunk(image.matched), _all_pairs(
+        boxes = self.proposed[self.proposed_rows.add_all(_image_boxes(image))]
+        return self.score_chunk(image.matched), _all_pairs(
             boxes, self._texts(pair.inference for pair in image.pairs)
         )
 
-    def of_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix:
+    def score_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix:
         """Return the similarities of all candidates of rated sets with their set's region: (m,)."""
         return np.concatenate([self._rated(row) for row in rows])
 
     def _rated(self, row: Mapping[str, Any]) -> Matrix:
-        region = self.given[self.given_rows.of([_region_of(row)])]
-        return _all_pairs(region, self._texts(one["inference"] for one in row["candidates"])).ravel()
+        region = self.given[self.given_rows.add_all([_row_region(row)])]
+        return _all_pairs(
+            region, self._texts(candidate["inference"] for candidate in row["candidates"])
+        ).ravel()
 
-    def _drawn(self, pairs: Iterable[ObservationRecord]) -> Vectors:
-        return self.given[self.given_rows.of((pair.image.url, pair.bboxes) for pair in pairs)]
+    def _region_rows(self, pairs: Iterable[ObservationRecord]) -> Vectors:
+        return self.given[self.given_rows.add_all((pair.image.url, pair.bboxes) for pair in pairs)]
 
     def _texts(self, texts: Iterable[str]) -> Vectors:
-        return self.words[self.text_rows.of(texts)]
+        return self.texts[self.text_rows.add_all(texts)]
 
 
 def _all_pairs(regions: Vectors, texts: Vectors) -> Matrix:
@@ -173,7 +175,9 @@ def _all_pairs(regions: Vectors, texts: Vectors) -> Matrix:
     return np.asarray(regions, dtype=np.float64) @ np.asarray(texts, dtype=np.float64).T
 
 
-def _region_vectors(sets: SplitSets, shown: Shown, regions: list[Marked], steps: Steps) -> Vectors:
+def _region_vectors(
+    sets: SplitSets, setup: EncodingSetup, regions: list[MarkedRegion], steps: StepCounter
+) -> Vectors:
     if not regions:
         return np.zeros((0, 1), dtype=np.float32)
     images = Image.objects.in_bulk({sets.image_of[url] for url, _ in regions})
@@ -183,51 +187,53 @@ def _region_vectors(sets: SplitSets, shown: Shown, regions: list[Marked], steps:
         for url, boxes in regions
     ]
 
-    def encode(few: Sequence[Marked]) -> Vectors:
+    def encode(batch: Sequence[MarkedRegion]) -> Vectors:
         opened: dict[str, Pillow.Image] = {}
-        for url, _ in few:
+        for url, _ in batch:
             if url not in opened:
                 # A row of its own: threads that share one would close each other's file.
                 opened[url] = open_image(Image(name=of_url[url].name, file=of_url[url].file.name))
-        return shown.encoder.encode_regions(
-            [opened[url] for url, _ in few], [boxes for _, boxes in few], shown.mode
+        return setup.encoder.encode_regions(
+            [opened[url] for url, _ in batch], [boxes for _, boxes in batch], setup.mode
         )
 
-    return vectors_of(
+    return get_vectors(
         project=sets.version.project,
-        maker=_maker(shown, Subject.REGIONS, shown.mode.value),
+        origin=_make_origin(setup, Subject.REGIONS, setup.mode.value),
         items=regions,
         ids=[fingerprint[:32] for fingerprint in fingerprints],
         fingerprints=fingerprints,
         encode=encode,
         step=steps,
-        parallel=is_parallel(shown.encoder),
+        parallel=is_parallel(setup.encoder),
     )
 
 
-def _text_vectors(sets: SplitSets, shown: Shown, texts: list[str], steps: Steps) -> Vectors:
-    encode: Callable[[Sequence[str]], Vectors] = shown.encoder.encode_texts
-    prints = texts
-    if shown.tells_clues:
-        encode = shown.encoder.encode_clues  # type: ignore[attr-defined]
-        prints = [content_sha256([CLUE, text]) for text in texts]  # another vector than the inference's
-    return vectors_of(
+def _text_vectors(sets: SplitSets, setup: EncodingSetup, texts: list[str], steps: StepCounter) -> Vectors:
+    encode: Callable[[Sequence[str]], Vectors] = setup.encoder.encode_texts
+    fingerprints = texts
+    if setup.encodes_clues:
+        encode = setup.encoder.encode_clues  # type: ignore[attr-defined]
+        fingerprints = [
+            content_sha256([CLUE_TEXTS, text]) for text in texts
+        ]  # another vector than the inference's
+    return get_vectors(
         project=sets.version.project,
-        maker=_maker(shown, Subject.TEXTS, ""),
+        origin=_make_origin(setup, Subject.TEXTS, ""),
         items=texts,
-        ids=[content_sha256(text)[:32] for text in prints],
-        fingerprints=prints,
+        ids=[content_sha256(text)[:32] for text in fingerprints],
+        fingerprints=fingerprints,
         encode=encode,
         step=steps,
     )
 
 
-def _maker(shown: Shown, subject: Subject, region_mode: str) -> Maker:
-    encoder = shown.encoder
-    return Maker(
+def _make_origin(setup: EncodingSetup, subject: Subject, region_mode: str) -> VectorOrigin:
+    encoder = setup.encoder
+    return VectorOrigin(
         encoder.name,
         encoder.revision,
         subject,
-        preprocessing=preprocessing_of(encoder),
+        preprocessing=get_preprocessing(encoder),
         region_mode=region_mode,
     )

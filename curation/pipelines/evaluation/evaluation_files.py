@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.held_keys import COMPARISON, in_file_order
+from curation.evaluation.answer_keys import COMPARISON, in_file_order
 from curation.evaluation.submission import FOLDER, ZIP_NAME, read_submission, score_submission
 from curation.families.sherlock.evaluation_plan import SplitSets
 from curation.families.sherlock.evaluation_sets import proposals_json
-from curation.files import file_sha256, partial_folder, put_folder
+from curation.files import file_sha256, partial_folder, publish_folder
 from curation.models import Evaluation
 from curation.records import InvalidInput
 from curation.selectors.evaluations import (
@@ -40,7 +40,7 @@ Scores = dict[str, NDArray[np.floating]]
 """By file of a submission, in the order of the sorted test ids."""
 
 
-def keep_evaluation(
+def save_evaluation(
     evaluation: Evaluation,
     sets: SplitSets,
     scores: Scores | None,
@@ -54,14 +54,14 @@ def keep_evaluation(
             partial.mkdir(parents=True)
             if scores is not None:
                 _write_zip(partial / PREDICTIONS, scores)
-                measured = _figures_of_zip(partial / PREDICTIONS, sets, scores)
-                figures = {task: found | figures.get(task, {}) for task, found in measured.items()}
+                zip_figures = _score_zip(partial / PREDICTIONS, sets, scores)
+                figures = {task: found | figures.get(task, {}) for task, found in zip_figures.items()}
             if scores is not None and COMPARISON in scores:
                 (partial / COMPARISON_KEY).write_text(json.dumps(sets.raw(COMPARISON)), "utf-8")
             manifest = _manifest(evaluation, sets, partial, figures, facts)
             (partial / MANIFEST).write_bytes(manifest)
             shutil.rmtree(folder, ignore_errors=True)  # of a run that died before its row was written
-            put_folder(partial, folder)
+            publish_folder(partial, folder)
     except OSError as error:
         raise InvalidInput(
             f"{folder}: cannot be written ({error.strerror}); see to the media folder"
@@ -75,10 +75,10 @@ def keep_evaluation(
     )
 
 
-def _figures_of_zip(path: Path, sets: SplitSets, scores: Scores) -> dict[str, Any]:
+def _score_zip(path: Path, sets: SplitSets, scores: Scores) -> dict[str, Any]:
     """Return the figures of a submission; what has no scores is not expected."""
     expected = {name: count for name, count in sets.expected.items() if name in scores}
-    submission = read_submission(path, file_name=ZIP_NAME, expected=expected, held=sets)
+    submission = read_submission(path, file_name=ZIP_NAME, expected=expected, keys=sets)
     return score_submission(submission, sets, rng=interval_generator())
 
 
@@ -99,7 +99,7 @@ def _manifest(
     evaluation: Evaluation, sets: SplitSets, folder: Path, figures: dict[str, Any], facts: dict[str, Any]
 ) -> bytes:
     files = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
-    whole = {
+    manifest = {
         "format": FORMAT,
         "label": evaluation.label,
         "source": evaluation.source,
@@ -107,7 +107,7 @@ def _manifest(
         "files": files,
         **_provenance(evaluation, sets, facts),
     }
-    return json.dumps(whole, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
+    return json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
 
 
 def _provenance(evaluation: Evaluation, sets: SplitSets, facts: dict[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """What an evaluation scored, in the form in which error analyses and audits take it."""
 
 from curation.models import Evaluation
-from curation.selectors.evaluations import compared_scores
+from curation.selectors.evaluations import read_comparison_scores
 from hits.services.errors import Refused
-from validation.domain.reports.leaderboard import test_id
+from validation.domain.reports.leaderboard import make_test_id
 
 
 def comparison_scores(evaluation: Evaluation) -> dict[str, float]:
@@ -12,10 +12,10 @@ def comparison_scores(evaluation: Evaluation) -> dict[str, float]:
     Raises:
         Refused: it has none.
     """
-    scores = compared_scores(evaluation)
+    scores = read_comparison_scores(evaluation)
     if not scores:
         raise Refused(
             f"evaluation {evaluation.pk}: has no scores of the comparison task; evaluate a scorer on a version with "
             "rated sets"
         )
-    return {test_id(instance, candidate): score for (instance, candidate), score in scores.items()}
+    return {make_test_id(instance, candidate): score for (instance, candidate), score in scores.items()}

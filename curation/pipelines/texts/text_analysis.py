@@ -11,50 +11,55 @@ from django.contrib.auth.models import AbstractBaseUser
 from numpy.typing import NDArray
 
 from curation.dedup.cuts import ByDistance, ByNumber, Linkage
-from curation.dedup.groups import least_alike
+from curation.dedup.groups import find_least_similar
 from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_random
 from curation.features.encoder import EncoderUnavailable
 from curation.models import AnalysisKind, TextAnalysis
 from curation.negatives.filters import cap_verbatim
-from curation.pipelines.matmul_backends import best_product
+from curation.pipelines.matmul_backends import choose_matmul_backend
 from curation.pipelines.texts.texts_captions import compare_captions
-from curation.pipelines.texts.texts_common import Sentences, SentenceTexts, origin, sentence_encoder
+from curation.pipelines.texts.texts_common import (
+    SentenceVectors,
+    TextEncoder,
+    make_provenance,
+    sentence_encoder,
+)
 from curation.pipelines.texts.texts_toxicity import score_toxicity
 from curation.pipelines.texts.topics import find_topics
 from curation.records import InvalidInput
 from curation.selectors.texts import TextPair, text_pairs
 from curation.services.texts import (
-    OPTIONS,
+    OPTION_TYPES,
+    AnalysisOptions,
+    AnalysisResult,
     CaptionOptions,
     DuplicateOptions,
-    Found,
-    Options,
     TopicOptions,
     ToxicityOptions,
     store_analysis,
 )
-from curation.texts.groups import count_copies, largest_groups, size_counts
+from curation.texts.groups import count_copies, count_group_sizes, largest_groups
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-LISTED = 200  # copies and groups that a result lists
-MEMBERS_LISTED = 20
+MAX_LISTED = 200  # copies and groups that a result lists
+MAX_MEMBERS_LISTED = 20
 
 
-def options_of(kind: str, given: dict[str, Any]) -> Options:
+def parse_options(kind: str, given: dict[str, Any]) -> AnalysisOptions:
     """Return a job's options."""
-    return OPTIONS[AnalysisKind(kind)](**given)
+    return OPTION_TYPES[AnalysisKind(kind)](**given)
 
 
 def analyse_texts(
     *,
     project: Project,
-    options: Options,
+    options: AnalysisOptions,
     by: AbstractBaseUser | None = None,
     progress: Progress | None = None,
-    encoder: SentenceTexts | None = None,
+    encoder: TextEncoder | None = None,
 ) -> TextAnalysis:
     """Return a stored analysis of the approved pairs, of the kind that the options are of.
 
@@ -71,74 +76,76 @@ def analyse_texts(
     try:
         if isinstance(options, ToxicityOptions):
             return score_toxicity(project=project, pairs=pairs, options=options, by=by, progress=progress)
-        found = _found(project, pairs, options, progress, encoder)
+        found = _analyse(project, pairs, options, progress, encoder)
     except (InvalidInput, EncoderUnavailable) as error:
         raise Refused(str(error)) from error
-    return store_analysis(project=project, options=options, found=found, by=by)
+    return store_analysis(project=project, options=options, result=found, by=by)
 
 
-def _found(
+def _analyse(
     project: Project,
     pairs: Sequence[TextPair],
     options: TopicOptions | DuplicateOptions | CaptionOptions,
     progress: Progress | None,
-    encoder: SentenceTexts | None,
-) -> Found:
+    encoder: TextEncoder | None,
+) -> AnalysisResult:
     if isinstance(options, TopicOptions):
         return find_topics(pairs, options, progress)
-    sentences = Sentences(project, encoder or sentence_encoder(), progress)
+    sentences = SentenceVectors(project, encoder or sentence_encoder(), progress)
     if isinstance(options, DuplicateOptions):
         return find_duplicates(pairs, options, sentences)
     return compare_captions(pairs, options, sentences)
 
 
-def find_duplicates(pairs: Sequence[TextPair], options: DuplicateOptions, sentences: Sentences) -> Found:
+def find_duplicates(
+    pairs: Sequence[TextPair], options: DuplicateOptions, sentences: SentenceVectors
+) -> AnalysisResult:
     """Count copies and near-copies among the clues or the inferences; nothing is dropped.
 
     The clusters are those of ``curation.negatives.filters.cluster_softly``: equal options, equal texts stay.
     """
     texts = [str(getattr(pair, options.field)) for pair in pairs]
-    copies = count_copies(texts, listed=LISTED)
-    encoded = sentences.of(texts, ids=[pair.instance_id for pair in pairs], stages=2)
-    vectors = encoded.rows[encoded.places]
-    wanted = ByNumber(max(1, round(options.share * len(texts))))
+    copies = count_copies(texts, listed=MAX_LISTED)
+    encoded_texts = sentences.encode(texts, ids=[pair.instance_id for pair in pairs], stages=2)
+    vectors = encoded_texts.rows[encoded_texts.row_indices]
+    cut = ByNumber(max(1, round(options.share * len(texts))))
     labels = cluster(
         vectors,
-        wanted if options.distance is None else ByDistance(options.distance),
+        cut if options.distance is None else ByDistance(options.distance),
         linkage=Linkage(options.linkage),
-        product=best_product(),
-        progress=sentences.second_stage(len(encoded.rows)),
+        backend=choose_matmul_backend(),
+        progress=sentences.second_stage_progress(len(encoded_texts.rows)),
     ).labels
-    kept = keep_random(labels, np.random.default_rng(options.seed))
-    groups = largest_groups(labels, kept, listed=LISTED)
+    kept_rows = keep_random(labels, np.random.default_rng(options.seed))
+    groups = largest_groups(labels, kept_rows, listed=MAX_LISTED)
     result = {
         "texts": len(texts),
         "distinct": copies.distinct,
         "repeated": copies.repeated,
         "copies": [[pairs[copy.first].pk, copy.count] for copy in copies.most],
         "beyond_cap": len(texts) - len(cap_verbatim(range(len(texts)), texts, options.cap)),
-        "kept_soft": len(kept),
-        "dropped_soft": len(texts) - len(kept),
-        "kept_both": len(cap_verbatim(kept.tolist(), texts, options.cap)),
-        "sizes": [[size, count] for size, count in sorted(size_counts(labels).items())],
+        "kept_soft": len(kept_rows),
+        "dropped_soft": len(texts) - len(kept_rows),
+        "kept_both": len(cap_verbatim(kept_rows.tolist(), texts, options.cap)),
+        "sizes": [[size, count] for size, count in sorted(count_group_sizes(labels).items())],
         "groups": [
             {
                 "kept": pairs[group.kept].pk,
                 "size": len(group.members),
-                "members": [pairs[index].pk for index in group.members[:MEMBERS_LISTED]],
-                **_least_alike(pairs, vectors, group.members),
+                "members": [pairs[index].pk for index in group.members[:MAX_MEMBERS_LISTED]],
+                **_least_similar(pairs, vectors, group.members),
             }
             for group in groups
         ],
     }
-    return Found(result, origin(pairs, **sentences.provenance), len(pairs))
+    return AnalysisResult(result, make_provenance(pairs, **sentences.provenance), len(pairs))
 
 
-def _least_alike(
+def _least_similar(
     pairs: Sequence[TextPair], vectors: NDArray[np.floating], members: Sequence[int]
 ) -> dict[str, Any]:
     """The two texts of a group that are least alike, and how alike: a group may be joined to reach a share."""
-    pair = least_alike(vectors[list(members)])
+    pair = find_least_similar(vectors[list(members)])
     return {
         "pair": [pairs[members[index]].pk for index in (pair.first, pair.second)],
         "cosine": round(pair.cosine, 4),

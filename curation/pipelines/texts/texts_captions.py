@@ -8,30 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.features.encoder import unit_float32
-from curation.pipelines.texts.texts_common import Encoded, Sentences, origin
+from curation.pipelines.texts.texts_common import EncodedTexts, SentenceVectors, make_provenance
 from curation.records import InvalidInput
-from curation.selectors.texts import TextPair, alt_texts, boxes_of, described_regions, image_names
-from curation.services.texts import CaptionOptions, Found, kept_file
+from curation.selectors.texts import TextPair, alt_texts, described_regions, image_names, pair_boxes
+from curation.services.texts import AnalysisResult, CaptionOptions, stored_file_path
 from curation.texts.captions import (
     BINS,
-    HIGHEST,
-    LOWEST,
+    MAX_COSINE,
+    MIN_COSINE,
     Measure,
-    among_themselves,
-    likeness,
+    caption_similarity,
+    describe_spread,
     nearest_regions,
-    spread,
+    similarity_among_captions,
 )
 from curation.texts.files import read_captions
 from hits.hints.caption import caption_span
 from hits.models import Project
 from hits.services.errors import Refused
 
-LISTED = 200  # the most caption-like inferences
+MAX_LISTED = 200  # the most caption-like inferences
 
 
 @dataclass(frozen=True, slots=True)
-class Captioned:
+class CaptionedPair:
     """A pair with the captions that it is compared with, at least one."""
 
     pair: TextPair
@@ -39,74 +39,82 @@ class Captioned:
 
 
 @dataclass(frozen=True, slots=True)
-class Available:
+class AvailableCaptions:
     """Captions by image: those of its regions with their boxes, or of the whole image."""
 
     regions: Mapping[int, Sequence[Mapping[str, Any]]]
     whole: Mapping[int, Sequence[str]]
     unmatched: int = 0
 
-    def of(self, pair: TextPair, boxes: Sequence[Mapping[str, int]], options: CaptionOptions) -> list[str]:
+    def select(
+        self, pair: TextPair, boxes: Sequence[Mapping[str, int]], options: CaptionOptions
+    ) -> list[str]:
         """Return a pair's captions, ``most`` at most."""
         regions = self.regions.get(pair.image_id, [])
         if not regions:
             return list(self.whole.get(pair.image_id, []))[: options.most]
         if options.against == "image":
             return [str(region["text"]).strip() for region in regions[: options.most]]
-        near = nearest_regions(boxes, [region["box"] for region in map(_named, regions)], options.most)
-        return [str(regions[place]["text"]).strip() for place in near]
+        near = nearest_regions(boxes, [region["box"] for region in map(_box_by_name, regions)], options.most)
+        return [str(regions[index]["text"]).strip() for index in near]
 
 
-def _named(region: Mapping[str, Any]) -> dict[str, Any]:
+def _box_by_name(region: Mapping[str, Any]) -> dict[str, Any]:
     left, top, width, height = region["box"]
     return {"box": {"left": left, "top": top, "width": width, "height": height}}
 
 
-def compare_captions(pairs: Sequence[TextPair], options: CaptionOptions, sentences: Sentences) -> Found:
+def compare_captions(
+    pairs: Sequence[TextPair], options: CaptionOptions, sentences: SentenceVectors
+) -> AnalysisResult:
     """Compare the pairs of a sample of images with their captions.
 
     Raises:
         Refused: no image has a caption, or a file that fits no image.
     """
-    available = _available(sentences.project, {pair.image_id for pair in pairs}, options)
-    sample = _sampled(pairs, available, options)
-    boxes = boxes_of([pair.pk for pair in sample])
-    found = [
-        Captioned(pair, tuple(captions))
+    available = _load_captions(sentences.project, {pair.image_id for pair in pairs}, options)
+    sample = _sample_pairs(pairs, available, options)
+    boxes = pair_boxes([pair.pk for pair in sample])
+    captioned = [
+        CaptionedPair(pair, tuple(captions))
         for pair in sample
-        if (captions := available.of(pair, boxes[pair.pk], options))
+        if (captions := available.select(pair, boxes[pair.pk], options))
     ]
-    if not found:
+    if not captioned:
         raise Refused("captions: no region description overlaps a box; compare with the whole image instead")
-    result = _compared(found, Measure(options.measure), sentences)
-    result |= {"without": len(sample) - len(found), "unmatched": available.unmatched}
-    return Found(result, origin(sample, **sentences.provenance), len(found))
+    result = _compare_pairs(captioned, Measure(options.measure), sentences)
+    result |= {"without": len(sample) - len(captioned), "unmatched": available.unmatched}
+    return AnalysisResult(result, make_provenance(sample, **sentences.provenance), len(captioned))
 
 
-def _available(project: Project, images: set[int], options: CaptionOptions) -> Available:
+def _load_captions(project: Project, images: set[int], options: CaptionOptions) -> AvailableCaptions:
     if options.source == "file":
-        return _from_file(project, options)
+        return _read_caption_file(project, options)
     regions = described_regions(images) if options.source in ("auto", "regions") else {}
     alts = alt_texts(images - regions.keys()) if options.source in ("auto", "alt") else {}
-    return Available(regions, {image: [alt] for image, alt in alts.items()})
+    return AvailableCaptions(regions, {image: [alt] for image, alt in alts.items()})
 
 
-def _from_file(project: Project, options: CaptionOptions) -> Available:
+def _read_caption_file(project: Project, options: CaptionOptions) -> AvailableCaptions:
     name = options.file_name or "file"
     try:
-        given = read_captions(kept_file(options.file))
+        captions_by_name = read_captions(stored_file_path(options.file))
     except InvalidInput as error:
         raise Refused(f"{name}: {error}") from error
     known = image_names(project)
     whole: dict[int, list[str]] = {}
-    for image in (image for image in given if image in known):
-        whole.setdefault(known[image], []).extend(given[image])
+    for image in (image for image in captions_by_name if image in known):
+        whole.setdefault(known[image], []).extend(captions_by_name[image])
     if not whole:
-        raise Refused(f"{name}: no photo is called {next(iter(given))[:60]!r}, nor as any other row says")
-    return Available({}, whole, len(given.keys() - known.keys()))
+        raise Refused(
+            f"{name}: no photo is called {next(iter(captions_by_name))[:60]!r}, nor as any other row says"
+        )
+    return AvailableCaptions({}, whole, len(captions_by_name.keys() - known.keys()))
 
 
-def _sampled(pairs: Sequence[TextPair], available: Available, options: CaptionOptions) -> list[TextPair]:
+def _sample_pairs(
+    pairs: Sequence[TextPair], available: AvailableCaptions, options: CaptionOptions
+) -> list[TextPair]:
     captioned = available.regions.keys() | available.whole.keys()
     images = sorted({pair.image_id for pair in pairs} & captioned)
     if not images:
@@ -116,56 +124,60 @@ def _sampled(pairs: Sequence[TextPair], available: Available, options: CaptionOp
     if options.images and options.images < len(images):
         generator = np.random.default_rng(options.seed)
         images = generator.choice(images, size=options.images, replace=False).tolist()
-    taken = set(images)
-    return [pair for pair in pairs if pair.image_id in taken]
+    sampled = set(images)
+    return [pair for pair in pairs if pair.image_id in sampled]
 
 
-def _compared(found: Sequence[Captioned], measure: Measure, sentences: Sentences) -> dict[str, Any]:
-    texts = [text for item in found for text in (item.pair.clue, item.pair.inference, *item.captions)]
-    ids = [f"{item.pair.instance_id}/{name}" for item in found for name in _names(item)]
-    encoded = sentences.of(texts, ids=ids)
-    vectors = Encoded(unit_float32(encoded.rows), encoded.places)
-    clues, inferences = np.zeros(len(found)), np.zeros(len(found))
-    among: dict[tuple[int, ...], list[float]] = {}
+def _compare_pairs(
+    captioned: Sequence[CaptionedPair], measure: Measure, sentences: SentenceVectors
+) -> dict[str, Any]:
+    texts = [text for item in captioned for text in (item.pair.clue, item.pair.inference, *item.captions)]
+    ids = [f"{item.pair.instance_id}/{name}" for item in captioned for name in _text_names(item)]
+    encoded = sentences.encode(texts, ids=ids)
+    vectors = EncodedTexts(unit_float32(encoded.rows), encoded.row_indices)
+    clues, inferences = np.zeros(len(captioned)), np.zeros(len(captioned))
+    caption_pairs: dict[tuple[int, ...], list[float]] = {}
     start = 0
-    for row, item in enumerate(found):
+    for row, item in enumerate(captioned):
         end = start + 2 + len(item.captions)
-        clue, inference, *captions = vectors.places[start:end].tolist()
+        clue, inference, *captions = vectors.row_indices[start:end].tolist()
         rows = vectors.rows[captions]
-        clues[row] = likeness(vectors.rows[clue], rows, measure)
-        inferences[row] = likeness(vectors.rows[inference], rows, measure)
-        among.setdefault((item.pair.image_id, *captions), among_themselves(rows, measure))
+        clues[row] = caption_similarity(vectors.rows[clue], rows, measure)
+        inferences[row] = caption_similarity(vectors.rows[inference], rows, measure)
+        caption_pairs.setdefault((item.pair.image_id, *captions), similarity_among_captions(rows, measure))
         start = end
-    return _summary(found, clues, inferences, [value for values in among.values() for value in values])
+    return _summary(
+        captioned, clues, inferences, [value for values in caption_pairs.values() for value in values]
+    )
 
 
-def _names(item: Captioned) -> list[str]:
-    return ["clue", "inference", *(f"caption {place}" for place, _ in enumerate(item.captions, start=1))]
+def _text_names(item: CaptionedPair) -> list[str]:
+    return ["clue", "inference", *(f"caption {number}" for number, _ in enumerate(item.captions, start=1))]
 
 
 def _summary(
-    found: Sequence[Captioned],
+    captioned: Sequence[CaptionedPair],
     clues: NDArray[np.float64],
     inferences: NDArray[np.float64],
-    among: Sequence[float],
+    caption_similarities: Sequence[float],
 ) -> dict[str, Any]:
-    nearest = np.argsort(-inferences, kind="stable")[:LISTED].tolist()
-    worded = [caption_span(item.pair.inference) is not None for item in found]
+    nearest = np.argsort(-inferences, kind="stable")[:MAX_LISTED].tolist()
+    like_caption = [caption_span(item.pair.inference) is not None for item in captioned]
     return {
-        "images": len({item.pair.image_id for item in found}),
-        "pairs": len(found),
-        "axis": [LOWEST, HIGHEST, BINS],
-        "clues": asdict(spread(clues)),
-        "inferences": asdict(spread(inferences)),
-        "captions": asdict(spread(among)),
+        "images": len({item.pair.image_id for item in captioned}),
+        "pairs": len(captioned),
+        "axis": [MIN_COSINE, MAX_COSINE, BINS],
+        "clues": asdict(describe_spread(clues)),
+        "inferences": asdict(describe_spread(inferences)),
+        "captions": asdict(describe_spread(caption_similarities)),
         "clue_nearer": int((clues > inferences).sum()),
-        "worded_like_caption": sum(worded),
+        "worded_like_caption": sum(like_caption),
         "nearest": [
             {
-                "pair": found[row].pair.pk,
+                "pair": captioned[row].pair.pk,
                 "inference": round(float(inferences[row]), 4),
                 "clue": round(float(clues[row]), 4),
-                "worded": worded[row],
+                "worded": like_caption[row],
             }
             for row in nearest
         ],

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from curation.features.encoder import EncoderUnavailable
-from curation.features.weights import SHA, folder_of, folder_sha256, hub_commit
-from curation.pipelines.texts.texts_common import installed
-from curation.texts.toxicity import Finding
+from curation.features.weights import SHA_PREFIX, folder_sha256, hub_commit, resolve_folder
+from curation.pipelines.texts.texts_common import package_version
+from curation.texts.toxicity import TextFinding
 
-LONGEST = 128  # tokens of a text; a clue or an inference has about seven words
-BATCH = 64
+MAX_TOKENS = 128  # tokens of a text; a clue or an inference has about seven words
+BATCH_SIZE = 64
 TOXIC_LABELS = ("toxic", "toxicity", "label_1")
 
 
@@ -26,60 +26,64 @@ class Classifier:
         EncoderUnavailable: it cannot be loaded, or no label fits; the message says which there are.
     """
 
-    def __init__(self, place: str, label: str = "") -> None:
+    def __init__(self, source: str, label: str = "") -> None:
         from safetensors import SafetensorError
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
-        folder = folder_of(place, EncoderUnavailable)
-        here = folder is not None
+        folder = resolve_folder(source, EncoderUnavailable)
+        is_local = folder is not None
         try:
-            commit = "" if here else hub_commit(place)
+            commit = "" if is_local else hub_commit(source)
             revision = commit or "main"
-            self._tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=here, revision=revision)
+            self._tokenizer = AutoTokenizer.from_pretrained(
+                source, local_files_only=is_local, revision=revision
+            )
             self._model = AutoModelForSequenceClassification.from_pretrained(
-                place, local_files_only=here, use_safetensors=True, revision=revision
+                source, local_files_only=is_local, use_safetensors=True, revision=revision
             )
         except (OSError, ValueError, SafetensorError) as error:
             reason = str(error).strip().splitlines()[0]
             raise EncoderUnavailable(
-                f"scorer hf:{place}: {reason} (weights are read as safetensors alone, pickled ones never)"
+                f"scorer hf:{source}: {reason} (weights are read as safetensors alone, pickled ones never)"
             ) from error
         self._model.eval()
-        self._column = _column(self._model.config.id2label, label, place)
+        self._column = _find_column(self._model.config.id2label, label, source)
         kind = self._model.config.problem_type
-        self._excludes = self._model.config.num_labels > 1 and kind != "multi_label_classification"
-        self.name = f"hf:{folder.name if folder else place}"
-        weights = SHA + folder_sha256(folder) if folder else commit
-        self.revision = f"{weights}, transformers {installed('transformers')}"
+        self._is_single_label = self._model.config.num_labels > 1 and kind != "multi_label_classification"
+        self.name = f"hf:{folder.name if folder else source}"
+        weights = SHA_PREFIX + folder_sha256(folder) if folder else commit
+        self.revision = f"{weights}, transformers {package_version('transformers')}"
 
-    def score(self, texts: Sequence[str]) -> list[Finding]:
+    def score(self, texts: Sequence[str]) -> list[TextFinding]:
         """Return the probability of the toxic label for each text."""
-        found: list[Finding] = []
-        for start in range(0, len(texts), BATCH):
-            found += [Finding(value) for value in self._probabilities(list(texts[start : start + BATCH]))]
+        found: list[TextFinding] = []
+        for start in range(0, len(texts), BATCH_SIZE):
+            found += [
+                TextFinding(value) for value in self._probabilities(list(texts[start : start + BATCH_SIZE]))
+            ]
         return found
 
     def _probabilities(self, texts: list[str]) -> list[float]:
         import torch
 
         inputs = self._tokenizer(
-            texts, padding=True, truncation=True, max_length=LONGEST, return_tensors="pt"
+            texts, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt"
         )
         with torch.inference_mode():
             logits = self._model(**inputs).logits  # (n, labels)
-        chances = logits.softmax(dim=-1) if self._excludes else logits.sigmoid()
+        chances = logits.softmax(dim=-1) if self._is_single_label else logits.sigmoid()
         return [float(chance) for chance in chances[:, self._column]]
 
 
-def _column(names: Mapping[int, str], label: str, place: str) -> int:
-    wanted = (label.casefold(),) if label else TOXIC_LABELS
+def _find_column(names: Mapping[int, str], label: str, source: str) -> int:
+    candidates = (label.casefold(),) if label else TOXIC_LABELS
     known = {name.casefold(): int(column) for column, name in names.items()}
     if not label and len(known) == 1:
         return next(iter(known.values()))
-    for name in wanted:
+    for name in candidates:
         if name in known:
             return known[name]
-    said = f"none of its labels is called {label}" if label else "it does not say which label means toxic"
-    raise EncoderUnavailable(f"scorer hf:{place}: {said}; give one of {', '.join(names.values())}")
+    problem = f"none of its labels is called {label}" if label else "it does not say which label means toxic"
+    raise EncoderUnavailable(f"scorer hf:{source}: {problem}; give one of {', '.join(names.values())}")

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.models import Subject
-from curation.pipelines.encoders import preprocessing_of
-from curation.pipelines.vectors import Maker, Steps, vectors_of
+from curation.pipelines.encoders import get_preprocessing
+from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors
 from curation.selectors.texts import TextPair
 from hits.domain.hashing import content_sha256
 from hits.models import Project
 from hits.services.jobs.jobs import Progress
 
 
-class SentenceTexts(Protocol):
+class TextEncoder(Protocol):
     """Sentence vectors of texts."""
 
     name: str
@@ -28,7 +28,7 @@ class SentenceTexts(Protocol):
         ...
 
 
-def sentence_encoder() -> SentenceTexts:
+def sentence_encoder() -> TextEncoder:
     """Return all-MiniLM-L6-v2, which the papers use for sentences (paper 001 E); its library is loaded now."""
     from curation.features.sentence import SentenceEncoder
 
@@ -36,22 +36,22 @@ def sentence_encoder() -> SentenceTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedTexts:
     """Vectors of the different texts among n: ``rows`` (u, d), and ``places`` (n,), the row of each text."""
 
     rows: NDArray[np.float32]
-    places: NDArray[np.int64]
+    row_indices: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Sentences:
+class SentenceVectors:
     """Makes sentence vectors for a project, each different text once."""
 
     project: Project
-    encoder: SentenceTexts
+    encoder: TextEncoder
     progress: Progress | None = None
 
-    def of(self, texts: Sequence[str], *, ids: Sequence[str], stages: int = 1) -> Encoded:
+    def encode(self, texts: Sequence[str], *, ids: Sequence[str], stages: int = 1) -> EncodedTexts:
         """Return the vectors of n texts; those of an earlier run are taken from their file.
 
         Args:
@@ -61,40 +61,42 @@ class Sentences:
         Raises:
             Cancelled: somebody asked the job to stop.
         """
-        called: dict[str, str] = {}
+        ids_by_text: dict[str, str] = {}
         for text, name in zip(texts, ids, strict=True):
-            called.setdefault(text, name)
-        rows = {text: row for row, text in enumerate(called)}
-        places = np.array([rows[text] for text in texts], dtype=np.int64)
-        different = list(called)
+            ids_by_text.setdefault(text, name)
+        rows = {text: row for row, text in enumerate(ids_by_text)}
+        row_indices = np.array([rows[text] for text in texts], dtype=np.int64)
+        distinct = list(ids_by_text)
         if self.progress is not None:
             self.progress.log(
-                f"{len(different)} different texts of {len(texts)}; vectors: {self.encoder.name}"
+                f"{len(distinct)} different texts of {len(texts)}; vectors: {self.encoder.name}"
             )
-        vectors = vectors_of(
+        vectors = get_vectors(
             project=self.project,
-            maker=Maker(
+            origin=VectorOrigin(
                 self.encoder.name,
                 self.encoder.revision,
                 Subject.TEXTS,
-                preprocessing=preprocessing_of(self.encoder),
+                preprocessing=get_preprocessing(self.encoder),
             ),
-            items=different,
-            ids=list(called.values()),
-            fingerprints=different,
+            items=distinct,
+            ids=list(ids_by_text.values()),
+            fingerprints=distinct,
             encode=self.encoder.encode_texts,
-            step=Steps(stages * len(different), self.progress),
+            step=StepCounter(stages * len(distinct), self.progress),
         )
-        return Encoded(vectors, places)
+        return EncodedTexts(vectors, row_indices)
 
-    def second_stage(self, first: int) -> Callable[[int, int], None]:
+    def second_stage_progress(self, first_total: int) -> Callable[[int, int], None]:
         """Return what a second stage tells how far it is; ``first`` is what the first stage counted to."""
 
-        def tell(done: int, total: int) -> None:
+        def report_progress(done: int, total: int) -> None:
             if self.progress is not None:
-                self.progress.advance(first + round(first * done / max(1, total)), total=2 * first)
+                self.progress.advance(
+                    first_total + round(first_total * done / max(1, total)), total=2 * first_total
+                )
 
-        return tell
+        return report_progress
 
     @property
     def provenance(self) -> dict[str, str]:
@@ -102,12 +104,12 @@ class Sentences:
         return {"sentence_encoder": self.encoder.name, "sentence_revision": self.encoder.revision}
 
 
-def origin(pairs: Sequence[TextPair], **models: str) -> dict[str, Any]:
+def make_provenance(pairs: Sequence[TextPair], **models: str) -> dict[str, Any]:
     """Return what a result rests on: the pairs by their hash, and what else looked at them."""
     return {"pairs_sha256": content_sha256([pair.instance_id for pair in pairs]), **models}
 
 
-def installed(package: str) -> str:
+def package_version(package: str) -> str:
     """Return a package's version, or nothing."""
     try:
         return version(package)

@@ -14,33 +14,33 @@ from django.db.models import Count
 
 from curation.models import PairText, TextAnalysis, TextScore
 from curation.pipelines.texts.texts_classifier import Classifier
-from curation.pipelines.texts.texts_common import origin
+from curation.pipelines.texts.texts_common import make_provenance
 from curation.records import InvalidInput
 from curation.selectors.texts import TextPair, top_scores
 from curation.services.texts import (
     FROM_FILE,
     MODEL_PREFIX,
     WORD_LIST,
-    Found,
+    AnalysisResult,
     ToxicityOptions,
     add_scores,
-    begin_scores,
-    finish_scores,
-    kept_file,
+    create_scored_analysis,
+    finish_analysis,
+    stored_file_path,
 )
 from curation.texts.files import Score, read_scores
 from curation.texts.sample import sample_by_split
-from curation.texts.toxicity import Finding, ToxicityScorer, WordList
+from curation.texts.toxicity import TextFinding, ToxicityScorer, WordList
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-CHUNK = 500  # pairs between two looks at the job's row
+CHUNK_SIZE = 500  # pairs between two looks at the job's row
 BINS = 20
 Text = tuple[TextPair, PairText]
 
 
-class Source(Protocol):
+class ScoreSource(Protocol):
     """Where scores come from, and which texts it says something about."""
 
     name: str
@@ -51,12 +51,12 @@ class Source(Protocol):
         """Return which texts of a pair have a score."""
         ...
 
-    def findings(self, texts: Sequence[Text]) -> list[Finding]:
+    def findings(self, texts: Sequence[Text]) -> list[TextFinding]:
         """Return one finding per text that it covers."""
         ...
 
 
-class Read:
+class ModelScores:
     """Scores of a scorer that reads every text."""
 
     unmatched = 0
@@ -69,12 +69,12 @@ class Read:
         """Return both."""
         return list(PairText)
 
-    def findings(self, texts: Sequence[Text]) -> list[Finding]:
+    def findings(self, texts: Sequence[Text]) -> list[TextFinding]:
         """Return one finding per text."""
         return self._scorer.score([str(getattr(pair, field.value)) for pair, field in texts])
 
 
-class Given:
+class FileScores:
     """Scores of a file, such as another service's; ``unmatched`` rows are about no approved pair.
 
     Raises:
@@ -84,7 +84,7 @@ class Given:
     def __init__(self, options: ToxicityOptions, pairs: Sequence[TextPair]) -> None:
         self.name = options.file_name or "file"
         try:
-            self._scores: Mapping[Score, float] = read_scores(kept_file(options.file))
+            self._scores: Mapping[Score, float] = read_scores(stored_file_path(options.file))
         except InvalidInput as error:
             raise Refused(f"{self.name}: {error}") from error
         self.revision = options.file.rsplit("/", 1)[-1]
@@ -100,9 +100,9 @@ class Given:
         """Return the texts of a pair that the file scores."""
         return [field for field in PairText if (pair.instance_id, field.value) in self._scores]
 
-    def findings(self, texts: Sequence[Text]) -> list[Finding]:
+    def findings(self, texts: Sequence[Text]) -> list[TextFinding]:
         """Return the file's scores."""
-        return [Finding(self._scores[pair.instance_id, field.value]) for pair, field in texts]
+        return [TextFinding(self._scores[pair.instance_id, field.value]) for pair, field in texts]
 
 
 def score_toxicity(
@@ -124,33 +124,33 @@ def score_toxicity(
         Refused: a file that fits no pair.
         EncoderUnavailable: a model that cannot be had.
     """
-    source = Read(scorer) if scorer is not None else _source(options, pairs)
+    source = ModelScores(scorer) if scorer is not None else _make_source(options, pairs)
     pairs = [pair for pair in pairs if source.covers(pair)]
-    drawn = sample_by_split(
+    rows = sample_by_split(
         [pair.split for pair in pairs], options.sample, np.random.default_rng(options.seed)
     )
-    sample = [pairs[row] for row in drawn]
-    provenance = origin(sample, scorer=source.name, scorer_revision=source.revision)
-    analysis, done = _begin(project, options, provenance, by, progress)
-    for start in range(done, len(sample), CHUNK):
-        few = sample[start : start + CHUNK]
-        add_scores(analysis=analysis, scores=_scores(analysis, few, source))
+    sample = [pairs[row] for row in rows]
+    provenance = make_provenance(sample, scorer=source.name, scorer_revision=source.revision)
+    analysis, done = _resume_or_start(project, options, provenance, by, progress)
+    for start in range(done, len(sample), CHUNK_SIZE):
+        chunk = sample[start : start + CHUNK_SIZE]
+        add_scores(analysis=analysis, scores=_make_scores(analysis, chunk, source))
         if progress is not None:
-            place = {"analysis": analysis.pk, "scored": start + len(few), "origin": provenance}
-            progress.advance(start + len(few), len(sample), **place)
-    found = Found(_result(analysis, sample, options, source), provenance, len(sample))
-    return finish_scores(analysis=analysis, found=found)
+            cursor = {"analysis": analysis.pk, "scored": start + len(chunk), "origin": provenance}
+            progress.advance(start + len(chunk), len(sample), **cursor)
+    found = AnalysisResult(_result(analysis, sample, options, source), provenance, len(sample))
+    return finish_analysis(analysis=analysis, result=found)
 
 
-def _source(options: ToxicityOptions, pairs: Sequence[TextPair]) -> Source:
+def _make_source(options: ToxicityOptions, pairs: Sequence[TextPair]) -> ScoreSource:
     if options.scorer == FROM_FILE:
-        return Given(options, pairs)
+        return FileScores(options, pairs)
     if options.scorer == WORD_LIST:
-        return Read(WordList())
-    return Read(Classifier(options.scorer.removeprefix(MODEL_PREFIX), options.label))
+        return ModelScores(WordList())
+    return ModelScores(Classifier(options.scorer.removeprefix(MODEL_PREFIX), options.label))
 
 
-def _begin(
+def _resume_or_start(
     project: Project,
     options: ToxicityOptions,
     provenance: Mapping[str, Any],
@@ -163,25 +163,27 @@ def _begin(
         row = TextAnalysis.objects.filter(pk=cursor["analysis"], project=project, pairs=0).first()
         if row is not None:
             return row, int(cursor["scored"])
-    return begin_scores(project=project, options=options, by=by), 0
+    return create_scored_analysis(project=project, options=options, by=by), 0
 
 
-def _scores(analysis: TextAnalysis, pairs: Sequence[TextPair], source: Source) -> Iterator[TextScore]:
+def _make_scores(
+    analysis: TextAnalysis, pairs: Sequence[TextPair], source: ScoreSource
+) -> Iterator[TextScore]:
     texts = [(pair, field) for pair in pairs for field in source.covers(pair)]
-    for (pair, field), found in zip(texts, source.findings(texts), strict=True):
-        if found.score > 0:
-            detail = {"matches": [asdict(match) for match in found.matches]} if found.matches else {}
+    for (pair, field), finding in zip(texts, source.findings(texts), strict=True):
+        if finding.score > 0:
+            detail = {"matches": [asdict(match) for match in finding.matches]} if finding.matches else {}
             yield TextScore(
                 analysis=analysis,
                 observation_id=pair.pk,
                 field=field.value,
-                score=found.score,
+                score=finding.score,
                 detail=detail,
             )
 
 
 def _result(
-    analysis: TextAnalysis, sample: Sequence[TextPair], options: ToxicityOptions, source: Source
+    analysis: TextAnalysis, sample: Sequence[TextPair], options: ToxicityOptions, source: ScoreSource
 ) -> dict[str, Any]:
     pairs_of = Counter(pair.split for pair in sample)
     texts_of: Counter[str] = Counter()

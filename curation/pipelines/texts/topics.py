@@ -16,27 +16,27 @@ from scipy.sparse import csr_matrix
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-from curation.pipelines.texts.texts_common import origin
+from curation.pipelines.texts.texts_common import make_provenance
 from curation.selectors.texts import TextPair
-from curation.services.texts import Found, TopicOptions
+from curation.services.texts import AnalysisResult, TopicOptions
 from curation.texts import topics as measures
-from curation.texts.words import HEDGES, PICTURED, topical_words
+from curation.texts.words import HEDGE_WORDS, PHOTOGRAPHED_WORDS, topical_words
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-MOST_WORDS = 20_000  # of a vocabulary, the most frequent
+MAX_WORDS = 20_000  # of a vocabulary, the most frequent
 TOP_WORDS = 10
 EXAMPLES = 3
-LISTED_FLOWS = 60  # cells with example pairs, the largest
-LARGEST_BATCH = 2_048
+MAX_FLOWS = 60  # cells with example pairs, the largest
+MAX_BATCH_SIZE = 2_048
 BATCHES_PER_PASS = 20  # at least, so that the fit of a small corpus moves too
 PERPLEXITY_TEXTS = 10_000
-FUNCTION_WORDS = (ENGLISH_STOP_WORDS - PICTURED) | HEDGES
+FUNCTION_WORDS = (ENGLISH_STOP_WORDS - PHOTOGRAPHED_WORDS) | HEDGE_WORDS
 Step = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class WordCounts:
     """Word counts (n, v) of n texts, and the v words."""
 
     counts: Any
@@ -49,17 +49,19 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedTopics:
     """Topics of one kind of text, the largest first: shares (n, k) in texts, weights (k, v) of words."""
 
-    counted: Counted
+    counted: WordCounts
     shares: NDArray[np.float64]
     weights: NDArray[np.float64]
     likeliest: NDArray[np.int64]
     perplexity: float
 
 
-def find_topics(pairs: Sequence[TextPair], options: TopicOptions, progress: Progress | None) -> Found:
+def find_topics(
+    pairs: Sequence[TextPair], options: TopicOptions, progress: Progress | None
+) -> AnalysisResult:
     """Fit both, and describe them.
 
     Raises:
@@ -67,26 +69,26 @@ def find_topics(pairs: Sequence[TextPair], options: TopicOptions, progress: Prog
         Cancelled: somebody asked the job to stop.
     """
     counted = {
-        name: _counted(name, [str(getattr(pair, name)) for pair in pairs], options)
+        name: _count_words(name, [str(getattr(pair, name)) for pair in pairs], options)
         for name in ("clue", "inference")
     }
-    steps = _Steps(2 * options.passes * len(pairs), progress)
-    clues = _fit(counted["clue"], options, steps)
-    inferences = _fit(counted["inference"], options, steps)
-    flow = measures.flow(clues.likeliest, inferences.likeliest, options.topics, options.topics)
+    steps = _StepCounter(2 * options.passes * len(pairs), progress)
+    clues = _fit_topics(counted["clue"], options, steps)
+    inferences = _fit_topics(counted["inference"], options, steps)
+    flow = measures.topic_flow(clues.likeliest, inferences.likeliest, options.topics, options.topics)
     result = {
         "pairs": len(pairs),
-        "clues": _described(clues),
-        "inferences": _described(inferences),
+        "clues": _describe_topics(clues),
+        "inferences": _describe_topics(inferences),
         "flow": flow.tolist(),
-        "times_chance": np.round(measures.times_chance(flow), 3).tolist(),
+        "times_chance": np.round(measures.lift_over_chance(flow), 3).tolist(),
         "in_flow": int(flow.sum()),
         "examples": _examples(pairs, clues, inferences, flow),
     }
-    return Found(result, origin(pairs, scikit_learn=sklearn.__version__), len(pairs))
+    return AnalysisResult(result, make_provenance(pairs, scikit_learn=sklearn.__version__), len(pairs))
 
 
-class _Steps:
+class _StepCounter:
     """Counts texts that were looked at, for the job's row."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
@@ -98,11 +100,11 @@ class _Steps:
             self._progress.advance(min(self._done, self._total), total=self._total)
 
 
-def _counted(name: str, texts: Sequence[str], options: TopicOptions) -> Counted:
+def _count_words(name: str, texts: Sequence[str], options: TopicOptions) -> WordCounts:
     vectorizer = CountVectorizer(
         analyzer=partial(topical_words, function_words=FUNCTION_WORDS),
         min_df=options.least_texts,
-        max_features=MOST_WORDS,
+        max_features=MAX_WORDS,
         dtype=np.int32,
     )
     try:
@@ -114,10 +116,10 @@ def _counted(name: str, texts: Sequence[str], options: TopicOptions) -> Counted:
     words = vectorizer.get_feature_names_out()
     if len(words) < options.topics:
         raise Refused(f"{name}: {len(words)} words make no {options.topics} topics; ask for fewer")
-    return Counted(counts, words)
+    return WordCounts(counts, words)
 
 
-def _fit(counted: Counted, options: TopicOptions, step: Step) -> Fitted:
+def _fit_topics(counted: WordCounts, options: TopicOptions, step: Step) -> FittedTopics:
     generator = np.random.default_rng(options.seed)
     known = np.flatnonzero(counted.has_words)
     model = LatentDirichletAllocation(
@@ -127,34 +129,35 @@ def _fit(counted: Counted, options: TopicOptions, step: Step) -> Fitted:
         random_state=options.seed,
         n_jobs=1,
     )
-    size = min(LARGEST_BATCH, max(1, -(-len(known) // BATCHES_PER_PASS)))
-    silent = counted.counts.shape[0] - len(known)
+    size = min(MAX_BATCH_SIZE, max(1, -(-len(known) // BATCHES_PER_PASS)))
+    without_words = counted.counts.shape[0] - len(known)
     for _ in range(options.passes):
         order = generator.permutation(known)
         for start in range(0, len(order), size):
-            few = order[start : start + size]
-            model.partial_fit(counted.counts[few])
-            step(len(few))
-        step(silent)
-    shares = _shares(model, counted)
-    likeliest = measures.likeliest(shares, counted.has_words)
-    order = measures.by_size(likeliest, options.topics)
-    renamed = np.append(np.argsort(order), measures.NO_TOPIC)  # the last one is for texts without a topic
+            batch = order[start : start + size]
+            model.partial_fit(counted.counts[batch])
+            step(len(batch))
+        step(without_words)
+    shares = _topic_shares(model, counted)
+    likeliest = measures.likeliest_topics(shares, counted.has_words)
+    order = measures.topics_by_size(likeliest, options.topics)
+    new_numbers = np.append(np.argsort(order), measures.NO_TOPIC)  # the last one is for texts without a topic
     weights = model.components_ / model.components_.sum(axis=1, keepdims=True)
     sample = generator.permutation(known)[:PERPLEXITY_TEXTS]
     perplexity = float(model.perplexity(counted.counts[np.sort(sample)]))
-    return Fitted(counted, shares[:, order], weights[order], renamed[likeliest], perplexity)
+    return FittedTopics(counted, shares[:, order], weights[order], new_numbers[likeliest], perplexity)
 
 
-def _shares(model: LatentDirichletAllocation, counted: Counted) -> NDArray[np.float64]:
+def _topic_shares(model: LatentDirichletAllocation, counted: WordCounts) -> NDArray[np.float64]:
     n = counted.counts.shape[0]
     blocks = [
-        model.transform(counted.counts[start : start + LARGEST_BATCH]) for start in range(0, n, LARGEST_BATCH)
+        model.transform(counted.counts[start : start + MAX_BATCH_SIZE])
+        for start in range(0, n, MAX_BATCH_SIZE)
     ]
     return np.concatenate(blocks)
 
 
-def _described(fitted: Fitted) -> dict[str, Any]:
+def _describe_topics(fitted: FittedTopics) -> dict[str, Any]:
     k = len(fitted.weights)
     columns = measures.top_columns(fitted.weights, TOP_WORDS)
     sizes = np.bincount(fitted.likeliest[fitted.likeliest >= 0], minlength=k)
@@ -184,17 +187,17 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _coherence(counted: Counted, columns: NDArray[np.int64]) -> float | None:
+def _coherence(counted: WordCounts, columns: NDArray[np.int64]) -> float | None:
     chosen = (counted.counts[:, columns] > 0).astype(np.int64)
     together = np.asarray((chosen.T @ chosen).todense())
     return measures.coherence(range(len(columns)), together, counted.counts.shape[0])
 
 
 def _examples(
-    pairs: Sequence[TextPair], clues: Fitted, inferences: Fitted, flow: NDArray[np.int64]
+    pairs: Sequence[TextPair], clues: FittedTopics, inferences: FittedTopics, flow: NDArray[np.int64]
 ) -> list[dict[str, Any]]:
     """Pairs that stand for the largest cells of the flow, by key."""
-    largest = np.argsort(-flow, axis=None, kind="stable")[:LISTED_FLOWS]
+    largest = np.argsort(-flow, axis=None, kind="stable")[:MAX_FLOWS]
     cells = [divmod(int(cell), flow.shape[1]) for cell in largest if flow.flat[cell]]
     return [
         {
@@ -202,7 +205,9 @@ def _examples(
             "inference": inference,
             "pairs": [
                 pairs[row].pk
-                for row in measures.examples(clues.shares, inferences.shares, (clue, inference), EXAMPLES)
+                for row in measures.clearest_pairs(
+                    clues.shares, inferences.shares, (clue, inference), EXAMPLES
+                )
             ],
         }
         for clue, inference in cells

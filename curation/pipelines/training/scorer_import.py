@@ -8,13 +8,13 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from curation.files import partial_folder, put_folder
+from curation.files import partial_folder, publish_folder
 from curation.models import Scorer
 from curation.records import InvalidInput
-from curation.scorer.model.folder import LoadedScorer, files_of, load_scorer
-from curation.scorer.training.inputs import RUN
-from curation.selectors.scorers import BEST, scorer_called, scorer_folder
-from curation.services.scorers import keep_imported
+from curation.scorer.model.folder import LoadedScorer, list_files, load_scorer
+from curation.scorer.training.inputs import RUN_FILE
+from curation.selectors.scorers import WEIGHTS_FOLDER, find_scorer, scorer_folder
+from curation.services.scorers import store_imported_scorer
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
@@ -34,44 +34,44 @@ def import_scorer(progress: Progress) -> dict[str, Any]:
     try:
         loaded = load_scorer(source)
         progress.advance(1, STEPS)
-        standing = scorer_called(job.project, name)
-        if standing is not None and standing.weights_sha256 == loaded.sha256:
-            return _summary(standing)
-        row = _taken_in(progress, source, loaded)
+        existing = find_scorer(job.project, name)
+        if existing is not None and existing.weights_sha256 == loaded.sha256:
+            return _summary(existing)
+        row = _import_folder(progress, source, loaded)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     progress.log(f"{name} is taken in; its card's sha256 is {loaded.sha256}")
     return _summary(row)
 
 
-def _taken_in(progress: Progress, source: Path, loaded: LoadedScorer) -> Scorer:
+def _import_folder(progress: Progress, source: Path, loaded: LoadedScorer) -> Scorer:
     """Copy beside the place of all scorers, prove the copy, and give it its name together with its row."""
     job = progress.job
     assert job.project is not None
-    place = Path(settings.MEDIA_ROOT) / "scorers" / str(job.project.pk)
-    with partial_folder(place / "import") as partial:
-        _copy(source, partial / BEST)
+    scorers_folder = Path(settings.MEDIA_ROOT) / "scorers" / str(job.project.pk)
+    with partial_folder(scorers_folder / "import") as partial:
+        _copy_files(source, partial / WEIGHTS_FOLDER)
         progress.advance(2, STEPS)
-        if load_scorer(partial / BEST).sha256 != loaded.sha256:
+        if load_scorer(partial / WEIGHTS_FOLDER).sha256 != loaded.sha256:
             raise InvalidInput(f"{source}: was changed while it was copied; take it in again")
         progress.advance(STEPS, STEPS)
         with transaction.atomic():
-            row = keep_imported(
+            row = store_imported_scorer(
                 project=job.project,
                 by=job.created_by,
                 name=job.args["name"],
-                facts=_facts(source, loaded),
+                facts=_describe_scorer(source, loaded),
                 weights_sha256=loaded.sha256,
             )
             folder = scorer_folder(row)
             shutil.rmtree(folder, ignore_errors=True)  # of a row that was never committed
-            put_folder(partial, folder)
+            publish_folder(partial, folder)
         return row
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_files(source: Path, target: Path) -> None:
     """Copy the card and the files that it names, nothing else that may lie there or elsewhere."""
-    names = files_of(source)
+    names = list_files(source)
     try:
         target.mkdir(parents=True)
         for name in names:
@@ -80,7 +80,7 @@ def _copy(source: Path, target: Path) -> None:
         raise InvalidInput(f"{source}: cannot be copied ({error.strerror}); make room or mend it") from error
 
 
-def _facts(source: Path, loaded: LoadedScorer) -> dict[str, Any]:
+def _describe_scorer(source: Path, loaded: LoadedScorer) -> dict[str, Any]:
     card = loaded.card.as_json()
     made = {
         name: value for name, value in card["made"].items() if isinstance(value, str | int | float | bool)
@@ -93,15 +93,15 @@ def _facts(source: Path, loaded: LoadedScorer) -> dict[str, Any]:
             "dim": loaded.card.dim,
             "side": loaded.card.side,
             "parameters": sum(one.numel() for one in loaded.model.parameters()),
-            "rehearsal": bool(card["made"].get("rehearsal")) or _is_rehearsed_run(source.parent),
+            "rehearsal": bool(card["made"].get("rehearsal")) or _is_rehearsal_run(source.parent),
         },
     }
 
 
-def _is_rehearsed_run(folder: Path) -> bool:
+def _is_rehearsal_run(folder: Path) -> bool:
     """Whether a scorer's folder lies in that of a run on a rehearsal, so that the mark goes along."""
     try:
-        run = json.loads((folder / RUN).read_text("utf-8"))
+        run = json.loads((folder / RUN_FILE).read_text("utf-8"))
         return bool(run["provenance"]["rehearsal"])
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -16,14 +16,14 @@ from curation.pipelines.training.training_processes import train_in_processes
 from curation.records import InvalidInput
 from curation.scorer.model.folder import load_scorer
 from curation.scorer.training.inputs import read_inputs
-from curation.scorer.training.journal import ENVIRONMENT, ValidationRow, read_validations
-from curation.selectors.scorers import BEST
-from curation.services.scorers import keep_progress, keep_trained
+from curation.scorer.training.journal import ENVIRONMENT_FILE, ValidationRow, read_validations
+from curation.selectors.scorers import WEIGHTS_FOLDER
+from curation.services.scorers import mark_trained, update_training
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-TELL_SECONDS = 1.0  # between two writes of how far it is
-Told = Callable[[int, int], None]
+PROGRESS_INTERVAL_SECONDS = 1.0  # between two writes of how far it is
+ProgressCallback = Callable[[int, int], None]
 
 
 def train_scorer(progress: Progress) -> dict[str, Any]:
@@ -35,34 +35,34 @@ def train_scorer(progress: Progress) -> dict[str, Any]:
     """
     scorer = Scorer.objects.select_related("project", "version").get(pk=progress.job.args["scorer"])
     if scorer.is_ready:
-        return summary(scorer)
+        return summarise_scorer(scorer)
     run = write_run(scorer)
-    keep_progress(scorer=scorer, splits=run.counts)
-    progress.log(_beginning(run.counts))
-    telling = Telling(scorer, run.folder, progress)
+    update_training(scorer=scorer, splits=run.counts)
+    progress.log(_describe_start(run.counts))
+    training_progress = TrainingProgress(scorer, run.folder, progress)
     try:
-        _train(run, telling)
+        _train(run, training_progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     _finish(scorer, run.folder)
-    return summary(scorer)
+    return summarise_scorer(scorer)
 
 
-def _train(run: RunFiles, tell: Told) -> None:
+def _train(run: RunFiles, report_progress: ProgressCallback) -> None:
     if (run.folder / "done.json").is_file():
         return
     if run.config.processes > 1:
         total = read_inputs(run.folder).steps
-        train_in_processes(run.folder, run.config.processes, total=total, tell=tell)
+        train_in_processes(run.folder, run.config.processes, total=total, report_progress=report_progress)
         return
     from curation.scorer.train import (
         train,
     )  # torch's work begins here; a run with processes leaves it to them
 
-    train(run.folder, tell=tell)
+    train(run.folder, report_progress=report_progress)
 
 
-class Telling:
+class TrainingProgress:
     """Writes down how far a training is, once a second at most, and what each validation found."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Telling:
     ) -> None:
         self._scorer, self._folder, self._progress, self._clock = scorer, folder, progress, clock
         self._next = -1.0
-        self._validated = _last_step(read_validations(folder))
+        self._last_validated = _last_step(read_validations(folder))
 
     def __call__(self, done: int, total: int) -> None:
         """Hear of a step.
@@ -81,46 +81,46 @@ class Telling:
         now = self._clock()
         if now < self._next and done < total:
             return
-        self._next = now + TELL_SECONDS
+        self._next = now + PROGRESS_INTERVAL_SECONDS
         self._progress.advance(done, total)
         rows = read_validations(self._folder)
-        new = [row for row in rows if row["step"] > self._validated]
+        new = [row for row in rows if row["step"] > self._last_validated]
         if new:
-            self._validated = _last_step(rows)
-            keep_progress(scorer=self._scorer, figures=figures_of(rows))
+            self._last_validated = _last_step(rows)
+            update_training(scorer=self._scorer, figures=validation_figures(rows))
         for row in new:
-            self._progress.log(_validated(row))
+            self._progress.log(_describe_validation(row))
 
 
 def _last_step(rows: Sequence[ValidationRow]) -> int:
     return rows[-1]["step"] if rows else 0
 
 
-def figures_of(rows: Sequence[ValidationRow]) -> dict[str, Any]:
+def validation_figures(rows: Sequence[ValidationRow]) -> dict[str, Any]:
     """Return what a run's validations say: the kept one's figures, and how far it is."""
-    kept = next((row for row in reversed(rows) if row["kept"]), None)
-    if kept is None:
+    best_row = next((row for row in reversed(rows) if row["kept"]), None)
+    if best_row is None:
         return {}
-    best = {
-        "best_step": kept["step"],
-        "loss": kept["loss"],
-        "im2txt": kept["im2txt"],
-        "txt2im": kept["txt2im"],
+    figures = {
+        "best_step": best_row["step"],
+        "loss": best_row["loss"],
+        "im2txt": best_row["im2txt"],
+        "txt2im": best_row["txt2im"],
     }
-    return best | {"p_at_1": kept["p_at_1"], "steps": rows[-1]["step"], "validations": len(rows)}
+    return figures | {"p_at_1": best_row["p_at_1"], "steps": rows[-1]["step"], "validations": len(rows)}
 
 
 def _finish(scorer: Scorer, folder: Path) -> None:
     try:
-        sha256 = load_scorer(folder / BEST).sha256
+        sha256 = load_scorer(folder / WEIGHTS_FOLDER).sha256
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    keep_progress(scorer=scorer, environment=_read(folder / ENVIRONMENT))
-    figures = figures_of(read_validations(folder))
-    keep_trained(scorer=scorer, figures=figures, weights_sha256=sha256)
+    update_training(scorer=scorer, environment=_read_json(folder / ENVIRONMENT_FILE))
+    figures = validation_figures(read_validations(folder))
+    mark_trained(scorer=scorer, figures=figures, weights_sha256=sha256)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -128,28 +128,26 @@ def _read(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def summary(scorer: Scorer) -> dict[str, Any]:
+def summarise_scorer(scorer: Scorer) -> dict[str, Any]:
     """Return what a job's page shows of a trained scorer."""
-    wanted = ("steps", "best_step", "p_at_1", "im2txt", "txt2im")
-    known = {name: scorer.figures[name] for name in wanted if name in scorer.figures}
-    return {"scorer": scorer.pk, "name": scorer.name, **known, "weights_sha256": scorer.weights_sha256}
+    names = ("steps", "best_step", "p_at_1", "im2txt", "txt2im")
+    figures = {name: scorer.figures[name] for name in names if name in scorer.figures}
+    return {"scorer": scorer.pk, "name": scorer.name, **figures, "weights_sha256": scorer.weights_sha256}
 
 
-def _beginning(counts: dict[str, int]) -> str:
-    line = (
+def _describe_start(counts: dict[str, int]) -> str:
+    message = (
         f"Training on {counts['train_pairs']} pairs of {counts['train_images']} photos, validating with "
         f"{counts['val_pairs']} pairs of {counts['val_images']}"
     )
-    left = counts.get("left_out_pairs", 0)
-    return f"{line}; {left} pairs left out, their photos were taken down" if left else line
+    left_out = counts.get("left_out_pairs", 0)
+    return f"{message}; {left_out} pairs left out, their photos were taken down" if left_out else message
 
 
-def _validated(row: ValidationRow) -> str:
-    kept = ", the best so far" if row["kept"] else ""
-    return (
-        f"Step {row['step']}: validation loss {_shown(row['loss'], 4)}, P@1 {_shown(row['p_at_1'], 1)}{kept}"
-    )
+def _describe_validation(row: ValidationRow) -> str:
+    suffix = ", the best so far" if row["kept"] else ""
+    return f"Step {row['step']}: validation loss {_format_value(row['loss'], 4)}, P@1 {_format_value(row['p_at_1'], 1)}{suffix}"
 
 
-def _shown(value: float | None, places: int) -> str:
-    return "–" if value is None else f"{value:.{places}f}"
+def _format_value(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"

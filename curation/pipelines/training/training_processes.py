@@ -14,15 +14,15 @@ from django.conf import settings
 
 from hits.services.errors import Refused
 
-LOG = "torchrun.log"
-LOOK_SECONDS = 1.0
+LOG_FILE = "torchrun.log"
+POLL_SECONDS = 1.0
 STOP_SECONDS = 30.0
-_TAIL = 4096  # bytes of a file whose end is wanted
-_SAID = 300  # letters of the log that a failed job quotes
-Told = Callable[[int, int], None]
+_TAIL_BYTES = 4096  # bytes of a file whose end is wanted
+_QUOTED_CHARS = 300  # letters of the log that a failed job quotes
+ProgressCallback = Callable[[int, int], None]
 
 
-def command(run: Path, processes: int) -> list[str]:
+def build_command(run: Path, processes: int) -> list[str]:
     """Return the command that trains a run with so many processes of this machine."""
     return [
         sys.executable,
@@ -37,7 +37,7 @@ def command(run: Path, processes: int) -> list[str]:
     ]
 
 
-def train_in_processes(run: Path, processes: int, *, total: int, tell: Told) -> None:
+def train_in_processes(run: Path, processes: int, *, total: int, report_progress: ProgressCallback) -> None:
     """Train a run to its end.
 
     Args:
@@ -46,9 +46,9 @@ def train_in_processes(run: Path, processes: int, *, total: int, tell: Told) -> 
     Raises:
         Refused: a process failed; the message has the end of its log.
     """
-    with (run / LOG).open("ab") as log:
+    with (run / LOG_FILE).open("ab") as log:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            command(run, processes),
+            build_command(run, processes),
             cwd=settings.BASE_DIR,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -57,28 +57,30 @@ def train_in_processes(run: Path, processes: int, *, total: int, tell: Told) -> 
             preexec_fn=lambda: platforms.set_pdeathsig("SIGTERM"),  # type: ignore[attr-defined]  # noqa: PLW1509
         )
         try:
-            _follow(child, run, total, tell)
+            _follow(child, run, total, report_progress)
         finally:
             _stop(child)
     if child.returncode:
         raise Refused(
-            f"torchrun ended with {child.returncode}: {_end_of_log(run)}; the log is {run.name}/{LOG}"
+            f"torchrun ended with {child.returncode}: {_last_error(run)}; the log is {run.name}/{LOG_FILE}"
         )
 
 
 def last_step(run: Path) -> int:
     """Return the last whole step in a run's ``losses.csv``; 0 before the first."""
-    end = _tail(run / "losses.csv")
+    end = _read_tail(run / "losses.csv")
     whole = end[: end.rfind("\n") + 1].splitlines()
     number = whole[-1].partition(",")[0] if whole else ""
     return int(number) if number.isdecimal() else 0
 
 
-def _follow(child: "subprocess.Popen[bytes]", run: Path, total: int, tell: Told) -> None:
+def _follow(
+    child: "subprocess.Popen[bytes]", run: Path, total: int, report_progress: ProgressCallback
+) -> None:
     while child.poll() is None:
-        tell(last_step(run), total)
+        report_progress(last_step(run), total)
         with suppress(subprocess.TimeoutExpired):
-            child.wait(LOOK_SECONDS)
+            child.wait(POLL_SECONDS)
 
 
 def _stop(child: "subprocess.Popen[bytes]") -> None:
@@ -88,24 +90,24 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
         deadline = time.monotonic() + STOP_SECONDS
         while child.poll() is None and time.monotonic() < deadline:
             with suppress(subprocess.TimeoutExpired):
-                child.wait(LOOK_SECONDS)
+                child.wait(POLL_SECONDS)
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
 
 
-def _end_of_log(run: Path) -> str:
+def _last_error(run: Path) -> str:
     """Return what a process said was wrong; the words of torchrun itself only where none of ours said anything."""
-    lines = [line.strip() for line in _tail(run / LOG).splitlines() if line.strip()]
+    lines = [line.strip() for line in _read_tail(run / LOG_FILE).splitlines() if line.strip()]
     ours = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     raised = [line for line in lines if "Error: " in line and "ChildFailedError" not in line]
-    return (ours or raised or lines or ["it said nothing"])[-1][-_SAID:]
+    return (ours or raised or lines or ["it said nothing"])[-1][-_QUOTED_CHARS:]
 
 
-def _tail(path: Path) -> str:
+def _read_tail(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _TAIL))
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
             return file.read().decode(errors="replace")
     except OSError:
         return ""

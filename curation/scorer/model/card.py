@@ -1,4 +1,4 @@
-"""What a scorer says of itself: how it looks, and how it is to be used."""
+"""A scorer's card: its architecture, and how to use it."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from curation.features.regions import Crop
 from curation.records import InvalidInput
 from curation.scorer.config import TextMode
 from curation.scorer.model.architecture import Architecture
-from curation.scorer.texts import PLAIN_PROMPT
+from curation.scorer.texts import DEFAULT_PROMPT
 from hits.domain.images.region_drawing import RegionMode
 
 CLIP_MEAN = (0.48145466, 0.4578275, 0.40821073)
@@ -28,10 +28,10 @@ class TokenizerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScorerCard:
-    """What a scorer is and how it is to be used.
+    """What a scorer is, and how to use it.
 
     region_mode, text_mode, crop: what it was trained with. mean, std: per channel, on the scale 0 to 1.
-    prompt: what a text is put into, at ``{}``. precision: what it is best computed with. made: where it comes from.
+    prompt: surrounds each text, which replaces ``{}``. precision: recommended for inference. made: its provenance.
     """
 
     architecture: Architecture
@@ -41,34 +41,38 @@ class ScorerCard:
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
     tokenizer: TokenizerKind
-    prompt: str = PLAIN_PROMPT
+    prompt: str = DEFAULT_PROMPT
     precision: Precision = Precision.AUTO
     made: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if "{}" not in self.prompt:
-            raise InvalidInput(f"prompt: {self.prompt!r} has no place for the text; write {{}} there")
+            raise InvalidInput(
+                f"prompt: {self.prompt!r} has no placeholder for the text; write {{}} where it goes"
+            )
         if not all(map(math.isfinite, (*self.mean, *self.std))) or min(self.std) <= 0:
-            raise InvalidInput("mean, std: are not finite, or no deviation is above 0; save the scorer anew")
+            raise InvalidInput(
+                "mean, std: are not finite, or a deviation is not above 0; save the scorer again"
+            )
 
     @property
     def side(self) -> int:
-        """Of a view, in pixels."""
+        """Side of a view, in pixels."""
         return self.architecture.side
 
     @property
     def dim(self) -> int:
-        """Of the space that pictures and texts share."""
+        """Dimension of the space that images and texts share."""
         return self.architecture.dim
 
     @property
     def context_length(self) -> int:
-        """Tokens of a text at most."""
+        """Maximum tokens of a text."""
         return self.architecture.context_length
 
     @property
     def norm(self) -> Normalisation:
-        """What is done to a picture's values."""
+        """The normalisation of an image's pixel values."""
         return Normalisation(self.side, self.mean, self.std)
 
     def as_json(self) -> dict[str, Any]:
@@ -99,8 +103,8 @@ class ScorerCard:
                 region_mode=RegionMode(raw["region_mode"]),
                 text_mode=TextMode(raw["text_mode"]),
                 crop=Crop(raw["crop"]),
-                mean=channels(raw["mean"]),
-                std=channels(raw["std"]),
+                mean=parse_channels(raw["mean"]),
+                std=parse_channels(raw["std"]),
                 tokenizer=TokenizerKind(raw["tokenizer"]),
                 prompt=str(raw["prompt"]),
                 precision=Precision(raw["precision"]),
@@ -109,13 +113,15 @@ class ScorerCard:
         except InvalidInput:
             raise
         except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"{error} is missing or not known; save the scorer anew") from error
+            raise InvalidInput(f"{error} is missing or not known; save the scorer again") from error
 
 
-def plain_card(shape: Architecture, tokenizer: TokenizerKind, *, made: Mapping[str, Any]) -> ScorerCard:
-    """Return the card of a model that sees and reads as the paper's own do: highlighted regions, two squares."""
+def default_card(
+    architecture: Architecture, tokenizer: TokenizerKind, *, made: Mapping[str, Any]
+) -> ScorerCard:
+    """Return a card with the paper's input format: highlighted regions, two square crops."""
     return ScorerCard(
-        architecture=shape,
+        architecture=architecture,
         region_mode=RegionMode.HIGHLIGHT,
         text_mode=TextMode.INFERENCE,
         crop=Crop.TWO_SQUARES,
@@ -126,7 +132,7 @@ def plain_card(shape: Architecture, tokenizer: TokenizerKind, *, made: Mapping[s
     )
 
 
-def channels(values: Iterable[Any]) -> tuple[float, float, float]:
-    """Return three numbers, one per channel, from any sequence of them."""
+def parse_channels(values: Iterable[Any]) -> tuple[float, float, float]:
+    """Return three numbers, one per channel, from any iterable."""
     red, green, blue = (float(value) for value in values)
     return red, green, blue

@@ -1,6 +1,6 @@
-"""Weights under OpenAI's names, as the published scorers have them: which architecture they are, and as our model.
+"""Convert weights with OpenAI's names, as the published scorers have them, to our model.
 
-Nothing but names and shapes is looked at; so every CLIP of OpenAI's is read, ViT and RN alike.
+Only names and shapes matter, so every CLIP of OpenAI can be read, ViT and RN alike.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,14 +18,14 @@ from curation.scorer.model.architecture import (
     Transformer,
     VisionTransformer,
 )
-from curation.scorer.model.towers import DualEncoder, first_few, with_weights, without_weights
+from curation.scorer.model.towers import DualEncoder, build_empty_model, build_model, describe_names
 
-WRAPPERS = ("module.", "clip_model.")
-"""What the published training code and data parallelism put before each name."""
+NAME_PREFIXES = ("module.", "clip_model.")
+"""Prefixes that the published training code and data parallelism add to each name."""
 NOT_WEIGHTS = {"input_resolution", "context_length", "vocab_size"}
-_COUNTER = "num_batches_tracked"  # of batch norms; nothing is computed with it
+_COUNTER = "num_batches_tracked"  # of batch norms; unused
 _BLOCKS = "{}transformer.resblocks."
-_BLOCK_PARTS = {
+_BLOCK_NAMES = {
     "attn.out_proj": "self_attn.out_proj",
     "ln_1": "layer_norm1",
     "mlp.c_fc": "mlp.fc1",
@@ -51,166 +51,180 @@ _PLAIN_TEXT = {
     "text_projection": "text.text_projection.weight",
     "logit_scale": "logit_scale",
 }
-_TURNED = {"visual.proj", "text_projection"}
-"""Kept as (width, dim), where a linear layer has (dim, width)."""
+_TRANSPOSED = {"visual.proj", "text_projection"}
+"""Stored as (width, dim), where a linear layer has (dim, width)."""
 
 
-def unwrapped(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights under OpenAI's names, without what wrapped the model, and without what is no weight.
+def unwrap_names(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights under OpenAI's names, without wrapper prefixes and without entries that are not weights.
 
     Raises:
-        InvalidInput: two names are one without the wrapping.
+        InvalidInput: two names are equal without the prefixes.
     """
-    found: dict[str, Tensor] = {}
+    unwrapped_weights: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         bare = name
-        while bare.startswith(WRAPPERS):
-            bare = bare.removeprefix(WRAPPERS[0]).removeprefix(WRAPPERS[1])
-        if bare in found:
-            raise InvalidInput(f"weights: {bare} is there twice, as {name} too; this is no one model's")
+        while bare.startswith(NAME_PREFIXES):
+            bare = bare.removeprefix(NAME_PREFIXES[0]).removeprefix(NAME_PREFIXES[1])
+        if bare in unwrapped_weights:
+            raise InvalidInput(
+                f"weights: {bare} occurs twice, also as {name}; these are not the weights of one model"
+            )
         if bare not in NOT_WEIGHTS and not bare.endswith(_COUNTER):
-            found[bare] = tensor
-    return found
+            unwrapped_weights[bare] = tensor
+    return unwrapped_weights
 
 
-def architecture_of(weights: Mapping[str, Tensor]) -> Architecture:
-    """Return the architecture that these names and shapes are of. Heads are 64 channels wide, as in every CLIP.
+def infer_architecture(weights: Mapping[str, Tensor]) -> Architecture:
+    """Infer the architecture from names and shapes. Heads are 64 channels wide, as in every CLIP.
 
     Raises:
-        InvalidInput: they are no CLIP of OpenAI's; the message names what is missing.
+        InvalidInput: they are not a CLIP of OpenAI; the message names what is missing.
     """
-    context_length, width = _shape(weights, "positional_embedding", 2)
-    vocabulary = _shape(weights, "token_embedding.weight", 2)[0]
-    side, vision = _vision(weights)
-    found = Architecture(
-        dim=_shape(weights, "text_projection", 2)[1],
+    context_length, width = _get_shape(weights, "positional_embedding", 2)
+    vocabulary = _get_shape(weights, "token_embedding.weight", 2)[0]
+    side, vision = _infer_vision(weights)
+    architecture = Architecture(
+        dim=_get_shape(weights, "text_projection", 2)[1],
         side=side,
         context_length=context_length,
         vocabulary=vocabulary,
         end=vocabulary - 1,
         vision=vision,
-        text=_layers(weights, "", width),
+        text=_infer_transformer(weights, "", width),
     )
-    found.check()
-    return found
+    architecture.check()
+    return architecture
 
 
-def from_openai(weights: Mapping[str, Tensor]) -> DualEncoder:
+def build_from_openai(weights: Mapping[str, Tensor]) -> DualEncoder:
     """Return a scorer with these weights, in float32.
 
     Args:
-        weights: as ``unwrapped`` returns them; in any floating point.
+        weights: as ``unwrap_names`` returns them; in any floating-point type.
 
     Raises:
-        InvalidInput: a tensor is missing, of another shape, or has no place; the message has OpenAI's names.
+        InvalidInput: a tensor is missing, unknown or of another shape; the message uses OpenAI's names.
     """
-    shape = architecture_of(weights)
-    model = without_weights(shape)
-    names = _names(shape, model)
-    lost = [name for name in names if name not in weights]
-    if lost:
-        raise InvalidInput(f"weights: {first_few(lost)} missing; this is no whole CLIP of OpenAI's")
-    foreign = [name for name in weights if name not in names]
-    if foreign:
-        raise InvalidInput(f"weights: {first_few(foreign)} unknown; this is no CLIP of OpenAI's")
+    architecture = infer_architecture(weights)
+    model = build_empty_model(architecture)
+    names = _map_names(architecture, model)
+    missing = [name for name in names if name not in weights]
+    if missing:
+        raise InvalidInput(
+            f"weights: {describe_names(missing)} missing; this is not a complete CLIP of OpenAI"
+        )
+    unknown = [name for name in weights if name not in names]
+    if unknown:
+        raise InvalidInput(f"weights: {describe_names(unknown)} unknown; this is not a CLIP of OpenAI")
     _check_shapes(weights, names, model)
-    return with_weights(shape, dict(_renamed(weights, names)))
+    return build_model(architecture, dict(_rename_weights(weights, names)))
 
 
 def _check_shapes(
     weights: Mapping[str, Tensor], names: Mapping[str, tuple[str, ...]], model: DualEncoder
 ) -> None:
-    wanted = model.state_dict()
+    expected = model.state_dict()
     for name, new_names in names.items():
-        shape = list(wanted[new_names[0]].shape)
-        if name in _TURNED:
+        shape = list(expected[new_names[0]].shape)
+        if name in _TRANSPOSED:
             shape.reverse()
         if len(new_names) > 1:
             shape[0] *= len(new_names)
         if list(weights[name].shape) != shape:
             raise InvalidInput(
-                f"weights: {name} is {list(weights[name].shape)} instead of {shape}; this is no CLIP of OpenAI's"
+                f"weights: {name} is {list(weights[name].shape)} instead of {shape}; this is not a CLIP of OpenAI"
             )
         if not weights[name].is_floating_point() or not bool(torch.isfinite(weights[name]).all()):
-            raise InvalidInput(f"weights: {name} holds what is no finite number; download the file anew")
+            raise InvalidInput(f"weights: {name} holds NaN or infinity; download the file again")
 
 
-def _renamed(
+def _rename_weights(
     weights: Mapping[str, Tensor], names: Mapping[str, tuple[str, ...]]
 ) -> Iterator[tuple[str, Tensor]]:
     for name, new_names in names.items():
         tensor = weights[name].float()
-        turned = tensor.T if name in _TURNED else tensor
-        # Queries, keys and values lie in one tensor there.
-        parts = turned.tensor_split(len(new_names)) if len(new_names) > 1 else (turned,)
-        for new, part in zip(new_names, parts, strict=True):
-            yield new, part.contiguous()
+        transposed = tensor.T if name in _TRANSPOSED else tensor
+        # OpenAI stores queries, keys and values in one tensor.
+        parts = transposed.tensor_split(len(new_names)) if len(new_names) > 1 else (transposed,)
+        for target, part in zip(new_names, parts, strict=True):
+            yield target, part.contiguous()
 
 
-def _names(shape: Architecture, model: DualEncoder) -> dict[str, tuple[str, ...]]:
-    """Return every name that OpenAI's weights of this architecture have, with ours."""
-    names: dict[str, tuple[str, ...]] = {name: (new,) for name, new in _PLAIN_TEXT.items()}
-    names |= _block_names("", f"{_TEXT}encoder.layers.", shape.text.layers)
-    if isinstance(shape.vision, VisionTransformer):
-        names |= {name: (new,) for name, new in _PLAIN_VISION.items()}
-        names |= _block_names("visual.", f"{_VISION}encoder.layers.", shape.vision.layers.layers)
-    else:  # ours has their names
-        own = [name for name in model.state_dict() if name.startswith("vision.")]
-        names |= {f"visual.{name.removeprefix('vision.')}": (name,) for name in own}
+def _map_names(architecture: Architecture, model: DualEncoder) -> dict[str, tuple[str, ...]]:
+    """Map OpenAI's names of all weights of this architecture to ours."""
+    names: dict[str, tuple[str, ...]] = {name: (target,) for name, target in _PLAIN_TEXT.items()}
+    names |= _map_block_names("", f"{_TEXT}encoder.layers.", architecture.text.layers)
+    if isinstance(architecture.vision, VisionTransformer):
+        names |= {name: (target,) for name, target in _PLAIN_VISION.items()}
+        names |= _map_block_names("visual.", f"{_VISION}encoder.layers.", architecture.vision.layers.layers)
+    else:  # our ResNet uses OpenAI's names
+        targets = [name for name in model.state_dict() if name.startswith("vision.")]
+        names |= {f"visual.{name.removeprefix('vision.')}": (name,) for name in targets}
     return names
 
 
-def _block_names(before: str, ours: str, count: int) -> dict[str, tuple[str, ...]]:
+def _map_block_names(source_prefix: str, target_prefix: str, count: int) -> dict[str, tuple[str, ...]]:
     names: dict[str, tuple[str, ...]] = {}
     for block in range(count):
-        theirs, mine = f"{_BLOCKS.format(before)}{block}", f"{ours}{block}"
+        source, target = f"{_BLOCKS.format(source_prefix)}{block}", f"{target_prefix}{block}"
         for kind in ("weight", "bias"):
-            names[f"{theirs}.attn.in_proj_{kind}"] = tuple(
-                f"{mine}.self_attn.{part}_proj.{kind}" for part in "qkv"
+            names[f"{source}.attn.in_proj_{kind}"] = tuple(
+                f"{target}.self_attn.{part}_proj.{kind}" for part in "qkv"
             )
-            for part, new in _BLOCK_PARTS.items():
-                names[f"{theirs}.{part}.{kind}"] = (f"{mine}.{new}.{kind}",)
+            for part, target_part in _BLOCK_NAMES.items():
+                names[f"{source}.{part}.{kind}"] = (f"{target}.{target_part}.{kind}",)
     return names
 
 
-def _vision(weights: Mapping[str, Tensor]) -> tuple[int, VisionTransformer | ResNet]:
-    """Return the side of a picture and the shape of its tower."""
+def _infer_vision(weights: Mapping[str, Tensor]) -> tuple[int, VisionTransformer | ResNet]:
+    """Return the side of an image and the shape of the vision tower."""
     if "visual.layer1.0.conv1.weight" in weights:
-        width = _shape(weights, "visual.layer1.0.conv1.weight", 4)[0]
-        places = _shape(weights, "visual.attnpool.positional_embedding", 2)[0] - 1
-        blocks = tuple(_count(weights, f"visual.layer{stage + 1}.") for stage in range(RESNET_STAGES))
+        width = _get_shape(weights, "visual.layer1.0.conv1.weight", 4)[0]
+        positions = _get_shape(weights, "visual.attnpool.positional_embedding", 2)[0] - 1
+        blocks = tuple(_count_blocks(weights, f"visual.layer{stage + 1}.") for stage in range(RESNET_STAGES))
         if not all(blocks):
-            raise InvalidInput("weights: a stage of the ModifiedResNet is missing; this is no whole CLIP")
-        return _root(places) * RESNET_STRIDE, ResNet(width=width, blocks=blocks)
-    width, _, patch, _ = _shape(weights, "visual.conv1.weight", 4)
-    places = _shape(weights, "visual.positional_embedding", 2)[0] - 1
-    return _root(places) * patch, VisionTransformer(patch, _layers(weights, "visual.", width))
+            raise InvalidInput(
+                "weights: a stage of the ModifiedResNet is missing; this is not a complete CLIP"
+            )
+        return _square_side(positions) * RESNET_STRIDE, ResNet(width=width, blocks=blocks)
+    width, _, patch, _ = _get_shape(weights, "visual.conv1.weight", 4)
+    positions = _get_shape(weights, "visual.positional_embedding", 2)[0] - 1
+    return _square_side(positions) * patch, VisionTransformer(
+        patch, _infer_transformer(weights, "visual.", width)
+    )
 
 
-def _layers(weights: Mapping[str, Tensor], before: str, width: int) -> Transformer:
-    place = _BLOCKS.format(before)
+def _infer_transformer(weights: Mapping[str, Tensor], source_prefix: str, width: int) -> Transformer:
+    block_prefix = _BLOCKS.format(source_prefix)
     if width < HEAD_WIDTH or width % HEAD_WIDTH:
-        raise InvalidInput(f"weights: {place} is {width} wide, no multiple of {HEAD_WIDTH}; this is no CLIP")
-    hidden = _shape(weights, f"{place}0.mlp.c_fc.weight", 2)[0]
-    return Transformer(width=width, layers=_count(weights, place), heads=width // HEAD_WIDTH, hidden=hidden)
+        raise InvalidInput(
+            f"weights: {block_prefix} is {width} wide, not a multiple of {HEAD_WIDTH}; this is not a CLIP"
+        )
+    hidden = _get_shape(weights, f"{block_prefix}0.mlp.c_fc.weight", 2)[0]
+    return Transformer(
+        width=width, layers=_count_blocks(weights, block_prefix), heads=width // HEAD_WIDTH, hidden=hidden
+    )
 
 
-def _count(weights: Mapping[str, Tensor], place: str) -> int:
-    """Return how many numbered parts there are at a place."""
-    return len({name.removeprefix(place).split(".")[0] for name in weights if name.startswith(place)})
+def _count_blocks(weights: Mapping[str, Tensor], prefix: str) -> int:
+    """Return the number of blocks under a prefix."""
+    return len({name.removeprefix(prefix).split(".")[0] for name in weights if name.startswith(prefix)})
 
 
-def _root(places: int) -> int:
-    side = round(max(places, 0) ** 0.5)
-    if not side or side * side != places:
-        raise InvalidInput(f"weights: {places} positions are no square; this is no CLIP of OpenAI's")
+def _square_side(positions: int) -> int:
+    side = round(max(positions, 0) ** 0.5)
+    if not side or side * side != positions:
+        raise InvalidInput(
+            f"weights: {positions} positions do not form a square; this is not a CLIP of OpenAI"
+        )
     return side
 
 
-def _shape(weights: Mapping[str, Tensor], name: str, rank: int) -> torch.Size:
+def _get_shape(weights: Mapping[str, Tensor], name: str, rank: int) -> torch.Size:
     if name not in weights:
-        raise InvalidInput(f"weights: {name} is missing; this is no CLIP of OpenAI's")
+        raise InvalidInput(f"weights: {name} is missing; this is not a CLIP of OpenAI")
     shape = weights[name].shape
     if len(shape) != rank:
-        raise InvalidInput(f"weights: {name} has {len(shape)} axes instead of {rank}; this is no CLIP")
+        raise InvalidInput(f"weights: {name} has {len(shape)} axes instead of {rank}; this is not a CLIP")
     return shape

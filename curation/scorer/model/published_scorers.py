@@ -1,7 +1,7 @@
-"""The four scorers that were published with the Sherlock corpus, and how one becomes ours.
+"""The four scorers published with the Sherlock corpus, and their conversion to our format.
 
-Source: README of https://github.com/allenai/sherlock at revision 6802669. Each is a file of ``torch.save``; it is
-read as numbers alone, never unpickled freely.
+Source: README of https://github.com/allenai/sherlock at revision 6802669. Each is a file of ``torch.save``. Only
+tensors and plain values are read from it; other pickled objects are never loaded.
 """
 
 import dataclasses
@@ -20,19 +20,19 @@ from curation.files import file_sha256
 from curation.records import InvalidInput
 from curation.scorer.config import TextMode
 from curation.scorer.model.architecture import Architecture, ResNet, Transformer, VisionTransformer
-from curation.scorer.model.card import TokenizerKind, plain_card
+from curation.scorer.model.card import TokenizerKind, default_card
 from curation.scorer.model.folder import LoadedScorer, check_tokenizer, save_scorer
-from curation.scorer.model.openai_weights import from_openai, unwrapped
-from curation.scorer.model.tokens import clip_tokenizer
+from curation.scorer.model.openai_weights import build_from_openai, unwrap_names
+from curation.scorer.model.tokens import load_clip_tokenizer
 
 SOURCE = "https://github.com/allenai/sherlock"
-STATE = "model_state_dict"
+STATE_KEY = "model_state_dict"
 VOCABULARY, CONTEXT_LENGTH = 49408, 77
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """One of them. step: optimiser steps it was trained for; batch_size: pairs per step."""
+class PublishedScorer:
+    """One published scorer. step: optimiser steps of its training; batch_size: pairs per step."""
 
     name: str
     file_name: str
@@ -43,8 +43,8 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
-    """What came of a conversion."""
+class ConvertedScorer:
+    """The result of a conversion."""
 
     folder: Path
     name: str
@@ -54,11 +54,11 @@ class Converted:
     text_mode: TextMode
 
 
-def _layers(width: int) -> Transformer:
+def _make_transformer(width: int) -> Transformer:
     return Transformer(width=width, layers=12, heads=width // 64, hidden=4 * width)
 
 
-def _shape(dim: int, side: int, vision: VisionTransformer | ResNet) -> Architecture:
+def _make_architecture(dim: int, side: int, vision: VisionTransformer | ResNet) -> Architecture:
     return Architecture(
         dim=dim,
         side=side,
@@ -66,25 +66,31 @@ def _shape(dim: int, side: int, vision: VisionTransformer | ResNet) -> Architect
         vocabulary=VOCABULARY,
         end=VOCABULARY - 1,
         vision=vision,
-        text=_layers(dim),  # in these, the text tower is as wide as the space
+        text=_make_transformer(dim),  # in these models the text tower is as wide as the shared space
     )
 
 
-VIT_B16 = _shape(512, 224, VisionTransformer(16, _layers(768)))
-RN50X16 = _shape(768, 384, ResNet(96, (6, 8, 18, 8)))
-RN50X64 = _shape(1024, 448, ResNet(128, (3, 15, 36, 10)))
-_FILE = "model={}~batch={}~warmup={}~lr=1e-05~valloss=0.0000~{}~widescreen_STEP={}.pt"
-_ONE, _BOTH = "highlightbbox", "randomclueinfhighlightbbox"
+VIT_B16 = _make_architecture(512, 224, VisionTransformer(16, _make_transformer(768)))
+RN50X16 = _make_architecture(768, 384, ResNet(96, (6, 8, 18, 8)))
+RN50X64 = _make_architecture(1024, 448, ResNet(128, (3, 15, 36, 10)))
+_FILE_NAME = "model={}~batch={}~warmup={}~lr=1e-05~valloss=0.0000~{}~widescreen_STEP={}.pt"
+_SINGLE_TASK, _MULTITASK = "highlightbbox", "randomclueinfhighlightbbox"
 
-PUBLISHED: Mapping[str, Published] = {
+PUBLISHED_SCORERS: Mapping[str, PublishedScorer] = {
     one.name: one
     for one in (
-        Published("vit-b16", _FILE.format("ViT-B16", 512, 500, _ONE, 1800), VIT_B16, 1800, 512),
-        Published("rn50x16", _FILE.format("RN50x16", 200, 500, _ONE, 4500), RN50X16, 4500, 200),
-        Published("rn50x64", _FILE.format("RN50x64", 64, 1000, _ONE, 15600), RN50X64, 15600, 64),
-        Published(
+        PublishedScorer(
+            "vit-b16", _FILE_NAME.format("ViT-B16", 512, 500, _SINGLE_TASK, 1800), VIT_B16, 1800, 512
+        ),
+        PublishedScorer(
+            "rn50x16", _FILE_NAME.format("RN50x16", 200, 500, _SINGLE_TASK, 4500), RN50X16, 4500, 200
+        ),
+        PublishedScorer(
+            "rn50x64", _FILE_NAME.format("RN50x64", 64, 1000, _SINGLE_TASK, 15600), RN50X64, 15600, 64
+        ),
+        PublishedScorer(
             "rn50x64-multitask",
-            _FILE.format("RN50x64", 64, 1000, _BOTH, 25200),
+            _FILE_NAME.format("RN50x64", 64, 1000, _MULTITASK, 25200),
             RN50X64,
             25200,
             64,
@@ -101,60 +107,62 @@ def convert_published(
     *,
     name: str = "",
     text_mode: TextMode | None = None,
-) -> Converted:
-    """Turn a published checkpoint, or another of OpenAI's names and shapes, into a scorer's folder.
+) -> ConvertedScorer:
+    """Convert a published checkpoint, or another with OpenAI's names and shapes, to a scorer's folder.
 
     Args:
-        tokenizer: the hub id or folder of a CLIP, since checkpoints carry none.
-        out: a folder that is not there or is empty; it is there as a whole or not at all.
-        name: which of ``PUBLISHED`` it is. Without one, the file's own name says so, or nothing is assumed.
-        text_mode: how it was trained; otherwise what the published one of that name was, or on inferences.
+        tokenizer: the hub id or folder of a CLIP, since checkpoints contain no tokenizer.
+        out: an absent or empty folder; it is written atomically.
+        name: a key of ``PUBLISHED_SCORERS``; by default it is matched by the file's name, or left open.
+        text_mode: how it was trained; by default as the published scorer of that name, else on inferences.
 
     Raises:
-        InvalidInput: not such a file, not that architecture, no such tokenizer, or no such place.
+        InvalidInput: not a checkpoint, another architecture, an unknown tokenizer, or a folder that is not empty.
     """
-    known = _known(checkpoint, name)
+    known = _match_published(checkpoint, name)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InvalidInput(f"{out}: is there already and is not empty; choose another place")
-    weights = _read(checkpoint)
+        raise InvalidInput(f"{out}: exists already and is not empty; choose another path")
+    weights = _read_weights(checkpoint)
     try:
-        model = from_openai(weights)
+        model = build_from_openai(weights)
     except InvalidInput as error:
         raise InvalidInput(f"{checkpoint.name}: {error}") from error
     if known is not None and model.architecture != known.architecture:
         raise InvalidInput(
-            f"{checkpoint.name}: is {_words(model.architecture)}, {known.name} is {_words(known.architecture)}; "
-            "name the one that it is"
+            f"{checkpoint.name}: is {_describe_architecture(model.architecture)}, {known.name} is {_describe_architecture(known.architecture)}; "
+            "give the name of the right one"
         )
-    reader = clip_tokenizer(tokenizer, model.context_length)
-    check_tokenizer(reader, model.architecture)
+    loaded_tokenizer = load_clip_tokenizer(tokenizer, model.context_length)
+    check_tokenizer(loaded_tokenizer, model.architecture)
     mode = text_mode or (known.text_mode if known else TextMode.INFERENCE)
     checkpoint_sha256 = file_sha256(checkpoint)
-    made = {"start": "checkpoint", "file": checkpoint.name, "sha256": checkpoint_sha256} | _told(known)
-    card = plain_card(model.architecture, TokenizerKind.CLIP, made=made)
-    loaded = LoadedScorer(model, reader, dataclasses.replace(card, text_mode=mode))
-    return Converted(
+    made = {"start": "checkpoint", "file": checkpoint.name, "sha256": checkpoint_sha256} | _release_facts(
+        known
+    )
+    card = default_card(model.architecture, TokenizerKind.CLIP, made=made)
+    loaded = LoadedScorer(model, loaded_tokenizer, dataclasses.replace(card, text_mode=mode))
+    return ConvertedScorer(
         folder=out,
         name=known.name if known else "",
         sha256=save_scorer(out, loaded),
         checkpoint_sha256=checkpoint_sha256,
-        parameters=sum(one.numel() for one in model.parameters()),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
         text_mode=mode,
     )
 
 
-def _known(checkpoint: Path, name: str) -> Published | None:
-    """Return which published scorer is meant: by name, or by the file's own name as it was released."""
+def _match_published(checkpoint: Path, name: str) -> PublishedScorer | None:
+    """Find the published scorer by its name, or by the file name of its release."""
     if name:
-        if name not in PUBLISHED:
-            raise InvalidInput(f"name: {name!r} is not known; use {', '.join(PUBLISHED)}")
-        return PUBLISHED[name]
+        if name not in PUBLISHED_SCORERS:
+            raise InvalidInput(f"name: {name!r} is not known; use {', '.join(PUBLISHED_SCORERS)}")
+        return PUBLISHED_SCORERS[name]
     released = unquote(checkpoint.name)
-    return next((one for one in PUBLISHED.values() if one.file_name == released), None)
+    return next((one for one in PUBLISHED_SCORERS.values() if one.file_name == released), None)
 
 
-def _told(known: Published | None) -> dict[str, Any]:
-    """Return what the release says of a checkpoint, for the card."""
+def _release_facts(known: PublishedScorer | None) -> dict[str, Any]:
+    """Return the release's facts about a checkpoint, for the card."""
     if known is None:
         return {}
     return {
@@ -165,72 +173,76 @@ def _told(known: Published | None) -> dict[str, Any]:
     }
 
 
-def _read(checkpoint: Path) -> dict[str, Tensor]:
+def _read_weights(checkpoint: Path) -> dict[str, Tensor]:
     """Return a checkpoint's weights under OpenAI's names.
 
     Raises:
-        InvalidInput: it cannot be read as numbers, or has no weights.
+        InvalidInput: it cannot be read without unpickling objects, or has no weights.
     """
     try:
-        found = _numbers(checkpoint)
+        content = _load_checkpoint(checkpoint)
     except InvalidInput:
         raise
     except OSError as error:
         raise InvalidInput(f"{checkpoint}: cannot be read ({error.strerror})") from error
     except pickle.UnpicklingError as error:
-        raise InvalidInput(f"{checkpoint.name}: {_why(error)}") from error
+        raise InvalidInput(f"{checkpoint.name}: {_explain_error(error)}") from error
     # A broken pickle may raise anything: IndexError, struct.error, AssertionError, …
     except Exception as error:
         raise InvalidInput(
-            f"{checkpoint.name}: is cut off, or no file that torch.save wrote; download it anew"
+            f"{checkpoint.name}: is cut off, or not a file of torch.save; download it again"
         ) from error
-    state = found.get(STATE) if isinstance(found, dict) else None
-    if state is None and isinstance(found, dict) and all(isinstance(one, Tensor) for one in found.values()):
-        state = found  # the weights alone, without what the training code keeps beside them
+    state = content.get(STATE_KEY) if isinstance(content, dict) else None
+    if (
+        state is None
+        and isinstance(content, dict)
+        and all(isinstance(value, Tensor) for value in content.values())
+    ):
+        state = content  # the weights alone, without the training code's other entries
     if not isinstance(state, dict) or not state:
         raise InvalidInput(
-            f"{checkpoint.name}: has no {STATE}; name a checkpoint of the published training code"
+            f"{checkpoint.name}: has no {STATE_KEY}; give a checkpoint of the published training code"
         )
     for name, value in state.items():
-        if not isinstance(name, str) or not isinstance(value, Tensor) or not _is_held(value):
+        if not isinstance(name, str) or not isinstance(value, Tensor) or not _is_fully_stored(value):
             raise InvalidInput(
-                f"{checkpoint.name}: holds {name!r}, which is no tensor of weights; name a checkpoint of the "
+                f"{checkpoint.name}: holds {name!r}, which is not a tensor of weights; give a checkpoint of the "
                 "published training code"
             )
-    return unwrapped(state)
+    return unwrap_names(state)
 
 
-def _is_held(tensor: Tensor) -> bool:
-    """Whether a tensor's numbers are all in the file: one may claim to be far larger than what it stores."""
+def _is_fully_stored(tensor: Tensor) -> bool:
+    """Whether the file stores all of a tensor's numbers: a tensor may claim to be far larger than its storage."""
     if tensor.layout is not torch.strided or tensor.is_meta:
         return False
     return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
 
 
-def _numbers(checkpoint: Path) -> Any:
-    """Return what ``torch.save`` wrote; only tensors and plain values are ever made of it."""
+def _load_checkpoint(checkpoint: Path) -> Any:
+    """Return the content of a ``torch.save`` file; only tensors and plain values are loaded."""
     is_zip = zipfile.is_zipfile(checkpoint)
-    if is_zip and _is_script(checkpoint):
+    if is_zip and _is_torchscript(checkpoint):
         raise InvalidInput(
-            f"{checkpoint.name}: is TorchScript, which is code; name a file of the weights alone. Where you trust "
+            f"{checkpoint.name}: is TorchScript, which is code; give a file of the weights alone. If you trust "
             "this one: torch.save(torch.jit.load(FILE, map_location='cpu').state_dict(), OUT)"
         )
-    # Files of before torch 1.6 cannot be mapped and are read as a whole.
+    # Files from before torch 1.6 cannot be memory-mapped and are read as a whole.
     return torch.load(checkpoint, weights_only=True, map_location="cpu", mmap=is_zip)
 
 
-def _is_script(checkpoint: Path) -> bool:
+def _is_torchscript(checkpoint: Path) -> bool:
     with zipfile.ZipFile(checkpoint) as archive:
         return any(name.endswith("/constants.pkl") for name in archive.namelist())
 
 
-def _why(error: pickle.UnpicklingError) -> str:
+def _explain_error(error: pickle.UnpicklingError) -> str:
     if "GLOBAL" in str(error):
-        return "holds code besides numbers, which is never run; ask for the weights alone"
-    return "is no file that torch.save wrote; download it anew"
+        return "holds code besides numbers, which is never run; get a file of the weights alone"
+    return "is not a file of torch.save; download it again"
 
 
-def _words(shape: Architecture) -> str:
-    vision = shape.vision
+def _describe_architecture(architecture: Architecture) -> str:
+    vision = architecture.vision
     kind = f"a ResNet {vision.width} wide" if isinstance(vision, ResNet) else f"a ViT/{vision.patch}"
-    return f"{kind} of {shape.side} pixels and {shape.dim} dimensions"
+    return f"{kind} of {architecture.side} pixels and {architecture.dim} dimensions"

@@ -1,4 +1,4 @@
-"""Texts as tokens: CLIP's own byte-pair encoding, or single bytes for models of random weights."""
+"""Tokenizers: CLIP's byte-pair encoding, or single bytes for models of random weights."""
 
 import html
 import re
@@ -11,32 +11,34 @@ from torch import Tensor
 
 from curation.records import InvalidInput
 
-PADDING = 0  # what stands behind a text's end is never read
-BYTES = 256
+PADDING = 0  # tokens after a text's end are never read
+BYTE_COUNT = 256
 _QUOTES = dict.fromkeys(map(ord, "\u02bc\u2018\u2019\u201a\u201b"), "'") | dict.fromkeys(
     range(0x201C, 0x2020), '"'
 )
-_WIDE = re.compile("[\ufb00-\ufb06\uff01-\uffee\u3000]")  # ligatures such as ﬁ, letters as wide as ideographs
+_COMPATIBILITY_FORMS = re.compile(
+    "[\ufb00-\ufb06\uff01-\uffee\u3000]"
+)  # ligatures such as ﬁ, letters as wide as ideographs
 
 
 class Tokenizer(Protocol):
-    """Texts as rows of int64 tokens. ``end`` ends a text; ``vocabulary`` is one more than the highest token."""
+    """Turns texts into rows of int64 tokens. ``end`` ends a text; ``vocabulary`` is the highest token plus 1."""
 
     context_length: int
     vocabulary: int
     end: int
 
     def __call__(self, texts: Sequence[str]) -> Tensor:
-        """Return (n, context_length) tokens: begun, cut to fit, ended, and padded with 0. Thread-safe."""
+        """Return (n, context_length) tokens: start, text cut to fit, end, padding with 0. Thread-safe."""
         ...
 
 
 class ByteTokenizer:
-    """UTF-8 bytes. It needs no file, and knows no words."""
+    """UTF-8 bytes as tokens. It needs no vocabulary file."""
 
-    vocabulary = BYTES + 2
-    start = BYTES
-    end = BYTES + 1
+    vocabulary = BYTE_COUNT + 2
+    start = BYTE_COUNT
+    end = BYTE_COUNT + 1
 
     def __init__(self, context_length: int) -> None:
         self.context_length = context_length
@@ -53,88 +55,88 @@ class ByteTokenizer:
 class ClipTokenizer:
     """CLIP's byte-pair encoding.
 
-    ``tokenizer_json`` is the file of that name of the ``tokenizers`` library, as text: words and merges, lower case,
-    the tokens that begin and end a text.
+    ``tokenizer_json`` is the content of the ``tokenizers`` library's file of that name: vocabulary, merges, lower
+    casing, start and end tokens.
 
     Raises:
-        InvalidInput: the text is no such file, or a text does not end with one and the same token.
+        InvalidInput: the text is not such a file, or texts do not all end with the same token.
     """
 
     def __init__(self, tokenizer_json: str, context_length: int) -> None:
         self.tokenizer_json = tokenizer_json
         self.context_length = context_length
-        self._fast = _read(tokenizer_json)
-        # Set once and for all: changing it from call to call would let two threads disturb each other.
+        self._fast = _parse_tokenizer(tokenizer_json)
+        # Set here once: changing it per call would not be thread-safe.
         self._fast.enable_truncation(max_length=context_length)
         self._fast.enable_padding(length=context_length, pad_id=PADDING)
         self.vocabulary = 1 + max(self._fast.get_vocab(with_added_tokens=True).values(), default=-1)
-        self.end = self._ending()
+        self.end = self._find_end_token()
 
     def __call__(self, texts: Sequence[str]) -> Tensor:
         """Return (n, context_length) int64 tokens."""
         if not texts:
             return torch.zeros((0, self.context_length), dtype=torch.int64)
-        found = self._fast.encode_batch([plain(text) for text in texts])
+        found = self._fast.encode_batch([normalise_text(text) for text in texts])
         return torch.tensor([row.ids for row in found], dtype=torch.int64)
 
-    def _ending(self) -> int:
-        ends = {self._last(text) for text in ("", "a", "a b " * self.context_length)}
+    def _find_end_token(self) -> int:
+        ends = {self._last_token(text) for text in ("", "a", "a b " * self.context_length)}
         if len(ends) > 1 or None in ends:
-            raise InvalidInput("tokenizer: texts do not end with an end token; name the tokenizer of a CLIP")
+            raise InvalidInput("tokenizer: texts do not end with an end token; use the tokenizer of a CLIP")
         return int(ends.pop() or 0)
 
-    def _last(self, text: str) -> int | None:
+    def _last_token(self, text: str) -> int | None:
         row = self._fast.encode(text)
-        kept = [token for token, is_read in zip(row.ids, row.attention_mask, strict=True) if is_read]
-        return kept[-1] if kept else None
+        tokens = [token for token, is_read in zip(row.ids, row.attention_mask, strict=True) if is_read]
+        return tokens[-1] if tokens else None
 
 
-def plain(text: str) -> str:
-    """Return a text with plain quotes and letters for typographic ones, and characters for HTML's names of them.
+def normalise_text(text: str) -> str:
+    """Replace typographic quotes and letters by plain ones, and HTML entities by their characters.
 
-    CLIP was trained on texts that its own tokenizer had cleaned so, and would read ’s as other words than 's; the
-    library's does not. Broken encodings, which it mended too, are left.
+    OpenAI's tokenizer cleaned CLIP's training texts in this way; the library's tokenizer does not, and would encode
+    ’s differently from 's. Unlike OpenAI's, this function does not repair broken encodings.
     """
-    known = html.unescape(html.unescape(text)).translate(_QUOTES)
-    return _WIDE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), known)
+    unescaped = html.unescape(html.unescape(text)).translate(_QUOTES)
+    return _COMPATIBILITY_FORMS.sub(lambda match: unicodedata.normalize("NFKC", match[0]), unescaped)
 
 
-def clip_tokenizer(source: str, context_length: int) -> ClipTokenizer:
+def load_clip_tokenizer(source: str, context_length: int) -> ClipTokenizer:
     """Return the tokenizer of a hub id, or of a folder with its files.
 
     Raises:
-        InvalidInput: it cannot be had, or is not CLIP's.
+        InvalidInput: it is not available, or is not CLIP's.
     """
     from curation.features.clip import load_tokenizer  # noqa: PLC0415 - loads transformers
 
-    return from_transformers(load_tokenizer(source), context_length)
+    return convert_tokenizer(load_tokenizer(source), context_length)
 
 
-def from_transformers(tokenizer: Any, context_length: int) -> ClipTokenizer:
+def convert_tokenizer(tokenizer: Any, context_length: int) -> ClipTokenizer:
     """Return the same tokenizer without the ``transformers`` library around it.
 
     Raises:
-        InvalidInput: it is not one of the fast ones, or not CLIP's.
+        InvalidInput: it is not a fast tokenizer, or not CLIP's.
     """
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
-        raise InvalidInput("tokenizer: has no fast form; name a folder or hub id of a CLIP")
+        raise InvalidInput("tokenizer: has no fast version; give a folder or hub id of a CLIP")
     return ClipTokenizer(fast.to_str(), context_length)
 
 
-def without_padding(tokens: Tensor, end: int) -> Tensor:
-    """Return the columns up to the last end token: equal vectors in less time, since texts are short."""
+def trim_padding(tokens: Tensor, end: int) -> Tensor:
+    """Return the columns up to the last end token: texts are short, so this saves time and changes no vector."""
     if not len(tokens):
         return tokens
     return tokens[:, : int((tokens == end).int().argmax(dim=1).max()) + 1]
 
 
-def _read(tokenizer_json: str) -> Any:
+def _parse_tokenizer(tokenizer_json: str) -> Any:
     import tokenizers  # noqa: PLC0415 - comes with transformers
 
     try:
         return tokenizers.Tokenizer.from_str(tokenizer_json)
     except Exception as error:  # the library raises plain Exception
         raise InvalidInput(
-            "tokenizer: the file is none of the tokenizers library; save the scorer anew"
+            "tokenizer: is not a file of the tokenizers library; save the scorer again"
         ) from error

@@ -1,7 +1,7 @@
-"""The scorer's model: a picture tower and a text tower that share one space (paper 001 §5 and B).
+"""The scorer's model: an image tower and a text tower with one shared space (Hessel et al. 2022 §5 and appendix B).
 
-CLIP's transformers are those of the ``transformers`` library; the ModifiedResNet is ours. The model knows nothing of
-how it is trained.
+CLIP's transformers come from the ``transformers`` library; the ModifiedResNet is ours. The model is independent of
+the training code.
 """
 
 import math
@@ -16,15 +16,15 @@ from curation.records import InvalidInput
 from curation.scorer.model.architecture import Architecture, Transformer, VisionTransformer
 from curation.scorer.model.modified_resnet import ModifiedResNet
 
-START_SCALE = math.log(1 / 0.07)
-"""Where CLIP's logit scale begins; training learns it, without a bound, as the published code does."""
-NAMED = 3
+INITIAL_LOGIT_SCALE = math.log(1 / 0.07)
+"""CLIP's initial logit scale; training learns it without a bound, as the published code does."""
+MAX_NAMES_LISTED = 3
 
 
 class DualEncoder(nn.Module):
-    """Pictures and texts as vectors of one space.
+    """Encodes images and texts as vectors of one space.
 
-    dim: of the space. side: of a view, in pixels. context_length: tokens of a text at most.
+    dim: of the space. side: of a view, in pixels. context_length: maximum tokens of a text.
     """
 
     def __init__(self, architecture: Architecture) -> None:
@@ -33,18 +33,18 @@ class DualEncoder(nn.Module):
         self.dim = architecture.dim
         self.side = architecture.side
         self.context_length = architecture.context_length
-        self.vision = _vision_tower(architecture)
-        self.text = _text_tower(architecture)
-        self.logit_scale = nn.Parameter(torch.tensor(START_SCALE))
+        self.vision = _build_vision_tower(architecture)
+        self.text = _build_text_tower(architecture)
+        self.logit_scale = nn.Parameter(torch.tensor(INITIAL_LOGIT_SCALE))
 
     def encode_images(self, pixels: Tensor) -> Tensor:
         """Return (n, dim) rows of length 1, at least float32, of (n, views, 3, side, side) normalised pixels.
 
-        A picture is the mean of its views' vectors as the tower gives them, and only that mean is scaled to length
-        1: a view that the tower is sure of counts for more (the published code).
+        An image's vector is the mean of its views' unnormalised vectors, scaled to length 1: a view with a longer
+        vector counts for more (as in the published code).
         """
         views = self.view_vectors(pixels.flatten(0, 1))
-        return F.normalize(_wide(views).unflatten(0, pixels.shape[:2]).mean(dim=1), dim=-1)
+        return F.normalize(_to_float32(views).unflatten(0, pixels.shape[:2]).mean(dim=1), dim=-1)
 
     def view_vectors(self, pixels: Tensor) -> Tensor:
         """Return (n, dim) vectors, not of length 1, of (n, 3, side, side) normalised pixels."""
@@ -57,12 +57,12 @@ class DualEncoder(nn.Module):
     def encode_texts(self, tokens: Tensor) -> Tensor:
         """Return (n, dim) rows of length 1, at least float32, of (n, at most context_length) int64 tokens.
 
-        A text is read up to its first end token; what stands behind it changes nothing.
+        A text is read up to its first end token; later tokens change nothing.
         """
-        return F.normalize(_wide(self.text(input_ids=tokens).text_embeds), dim=-1)
+        return F.normalize(_to_float32(self.text(input_ids=tokens).text_embeds), dim=-1)
 
     def scale(self) -> Tensor:
-        """Return what products of rows are multiplied by: a scalar above 0, with its gradient."""
+        """Return the factor of the logits: a scalar above 0, with its gradient."""
         return self.logit_scale.exp()
 
     def forward(self, pixels: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
@@ -70,23 +70,23 @@ class DualEncoder(nn.Module):
         return self.encode_images(pixels), self.encode_texts(tokens)
 
 
-def without_weights(architecture: Architecture) -> DualEncoder:
-    """Return a model on the meta device: names and shapes, and no memory."""
+def build_empty_model(architecture: Architecture) -> DualEncoder:
+    """Return a model on the meta device: names and shapes without memory."""
     with torch.device("meta"):
         return DualEncoder(architecture)
 
 
-def with_weights(architecture: Architecture, weights: Mapping[str, Tensor]) -> DualEncoder:
-    """Return a model, in evaluation mode, that holds these float32 tensors themselves.
+def build_model(architecture: Architecture, weights: Mapping[str, Tensor]) -> DualEncoder:
+    """Return a model in evaluation mode that uses these float32 tensors without a copy.
 
     Raises:
-        InvalidInput: a tensor is missing, of another shape, or has no place; the message names the first few.
+        InvalidInput: a tensor is missing, unknown or of another shape; the message names the first few.
     """
-    model = without_weights(architecture)
+    model = build_empty_model(architecture)
     _check_weights(model, weights)
     model.load_state_dict(weights, assign=True)
     for module in model.modules():
-        # The one thing that a module makes itself and no file has: positions, counted from 0.
+        # The only buffer that weight files lack: positions, counted from 0.
         positions = getattr(module, "position_ids", None)
         if isinstance(positions, Tensor):
             module.register_buffer("position_ids", torch.arange(positions.shape[-1])[None], persistent=False)
@@ -95,14 +95,16 @@ def with_weights(architecture: Architecture, weights: Mapping[str, Tensor]) -> D
 
 def _check_weights(model: DualEncoder, weights: Mapping[str, Tensor]) -> None:
     """Raise InvalidInput unless the weights are exactly those of the model."""
-    wanted = model.state_dict()
-    lost = [name for name in wanted if name not in weights]
-    if lost:
-        raise InvalidInput(f"weights: {first_few(lost)} missing; this is no whole scorer of this shape")
-    foreign = [name for name in weights if name not in wanted]
-    if foreign:
-        raise InvalidInput(f"weights: {first_few(foreign)} unknown; this is another architecture")
-    for name, tensor in wanted.items():
+    expected = model.state_dict()
+    missing = [name for name in expected if name not in weights]
+    if missing:
+        raise InvalidInput(
+            f"weights: {describe_names(missing)} missing; this is not a complete scorer of this architecture"
+        )
+    unknown = [name for name in weights if name not in expected]
+    if unknown:
+        raise InvalidInput(f"weights: {describe_names(unknown)} unknown; this is another architecture")
+    for name, tensor in expected.items():
         if weights[name].shape != tensor.shape:
             raise InvalidInput(
                 f"weights: {name} is {list(weights[name].shape)} instead of {list(tensor.shape)}; "
@@ -110,46 +112,46 @@ def _check_weights(model: DualEncoder, weights: Mapping[str, Tensor]) -> None:
             )
 
 
-def first_few(names: list[str]) -> str:
+def describe_names(names: list[str]) -> str:
     """Return the first names and how many more there are, followed by "is" or "are"."""
-    few = ", ".join(names[:NAMED])
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{few}{more} {'is' if len(names) == 1 else 'are'}"
+    listed = ", ".join(names[:MAX_NAMES_LISTED])
+    more = f" and {len(names) - MAX_NAMES_LISTED} more" if len(names) > MAX_NAMES_LISTED else ""
+    return f"{listed}{more} {'is' if len(names) == 1 else 'are'}"
 
 
-def shape_of_clip(config: Any) -> Architecture:
+def clip_architecture(config: Any) -> Architecture:
     """Return the architecture of a ``transformers`` CLIPConfig.
 
     Raises:
-        InvalidInput: it is one that is not built here, such as one with another activation.
+        InvalidInput: the architecture is not supported, for instance another activation.
     """
     vision, text = config.vision_config, config.text_config
-    shape = Architecture(
+    architecture = Architecture(
         dim=int(config.projection_dim),
         side=int(vision.image_size),
         context_length=int(text.max_position_embeddings),
         vocabulary=int(text.vocab_size),
         end=int(text.eos_token_id),
-        vision=VisionTransformer(patch=int(vision.patch_size), layers=_layers_of(vision)),
-        text=_layers_of(text),
+        vision=VisionTransformer(patch=int(vision.patch_size), layers=_transformer_shape(vision)),
+        text=_transformer_shape(text),
     )
-    shape.check()
-    return shape
+    architecture.check()
+    return architecture
 
 
-def from_clip(model: Any) -> DualEncoder:
+def build_from_clip(model: Any) -> DualEncoder:
     """Return a scorer with the float32 weights of a ``transformers`` CLIPModel."""
-    weights = {_ours(name): tensor.detach().float() for name, tensor in model.state_dict().items()}
-    return with_weights(shape_of_clip(model.config), weights)
+    weights = {_target_name(name): tensor.detach().float() for name, tensor in model.state_dict().items()}
+    return build_model(clip_architecture(model.config), weights)
 
 
-def _ours(name: str) -> str:
+def _target_name(name: str) -> str:
     if name.startswith(("vision_model.", "visual_projection.")):
         return f"vision.{name}"
     return f"text.{name}" if name.startswith("text_") else name
 
 
-def _layers_of(config: Any) -> Transformer:
+def _transformer_shape(config: Any) -> Transformer:
     return Transformer(
         width=int(config.hidden_size),
         layers=int(config.num_hidden_layers),
@@ -160,32 +162,32 @@ def _layers_of(config: Any) -> Transformer:
     )
 
 
-def _settings(layers: Transformer, dim: int) -> dict[str, Any]:
-    # Without dropout: with it, encoding a chunk a second time would not give the first time's vectors.
+def _clip_settings(shape: Transformer, dim: int) -> dict[str, Any]:
+    # No dropout: gradient caching encodes each chunk twice and needs equal vectors.
     return {
-        "hidden_size": layers.width,
-        "num_hidden_layers": layers.layers,
-        "num_attention_heads": layers.heads,
-        "intermediate_size": layers.hidden,
-        "hidden_act": layers.activation,
-        "layer_norm_eps": layers.epsilon,
+        "hidden_size": shape.width,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": shape.hidden,
+        "hidden_act": shape.activation,
+        "layer_norm_eps": shape.epsilon,
         "projection_dim": dim,
         "attention_dropout": 0.0,
     }
 
 
-def _vision_tower(architecture: Architecture) -> nn.Module:
+def _build_vision_tower(architecture: Architecture) -> nn.Module:
     vision = architecture.vision
     if not isinstance(vision, VisionTransformer):
         return ModifiedResNet(vision, side=architecture.side, dim=architecture.dim)
     from transformers import CLIPVisionConfig, CLIPVisionModelWithProjection  # noqa: PLC0415 - takes seconds
 
-    settings = _settings(vision.layers, architecture.dim)
+    settings = _clip_settings(vision.layers, architecture.dim)
     config = CLIPVisionConfig(image_size=architecture.side, patch_size=vision.patch, **settings)
     return CLIPVisionModelWithProjection(config)
 
 
-def _text_tower(architecture: Architecture) -> nn.Module:
+def _build_text_tower(architecture: Architecture) -> nn.Module:
     from transformers import CLIPTextConfig, CLIPTextModelWithProjection  # noqa: PLC0415 - takes seconds
 
     return CLIPTextModelWithProjection(
@@ -193,12 +195,12 @@ def _text_tower(architecture: Architecture) -> nn.Module:
             vocab_size=architecture.vocabulary,
             max_position_embeddings=architecture.context_length,
             eos_token_id=architecture.end,
-            bos_token_id=None,  # of other vocabularies than CLIP's the default is none
-            **_settings(architecture.text, architecture.dim),
+            bos_token_id=None,  # the default is a token of CLIP's vocabulary only
+            **_clip_settings(architecture.text, architecture.dim),
         )
     )
 
 
-def _wide(vectors: Tensor) -> Tensor:
-    """Return the vectors in at least float32: lengths of bfloat16 rows would be off by a part in 200."""
+def _to_float32(vectors: Tensor) -> Tensor:
+    """Return the vectors in at least float32: in bfloat16 their lengths would be off by 0.5 %."""
     return vectors.to(torch.promote_types(vectors.dtype, torch.float32))

@@ -1,10 +1,10 @@
-"""The augmentations of training: window, flip, grey, brightness and hue, each half of a picture for itself.
+"""The augmentations of training: window, flip, grey, brightness and hue, drawn for each view of an image.
 
-What chance decides is drawn beforehand as plain arrays, so that it depends on the step alone and not on who works on
-which rows; what is then done to the pixels is arithmetic on whole batches, on the device. Our own code, since
-torchvision is no part of this project; its meanings are kept: ``RandomCrop``, ``RandomHorizontalFlip`` at .5,
-``RandomGrayscale``, ``ColorJitter(brightness=.5, hue=.3)`` in an order that is drawn too. Source: paper 001 B; the
-published code does the same, but has the grey commented out.
+All random values are drawn in advance as plain arrays, so that they depend on the step alone and not on the division
+of the batch among processes. The pixels are then processed in whole batches on the device. The code replaces
+torchvision, which this project does not use, with the same meaning: ``RandomCrop``, ``RandomHorizontalFlip`` at .5,
+``RandomGrayscale``, ``ColorJitter(brightness=.5, hue=.3)`` in random order. Source: Hessel et al. 2022, appendix B;
+the published code does the same, but its grayscale is commented out.
 """
 
 from dataclasses import dataclass, fields
@@ -18,18 +18,18 @@ GREY_LEVELS = 255
 LUMA = (0.2989, 0.587, 0.114)
 """ITU-R 601-2, as torchvision rounds it."""
 SECTORS = 6.0
-"""The hue circle has six parts; red begins at 0, green at 2, blue at 4."""
+"""The hue circle has six sectors; red is at 0, green at 2, blue at 4."""
 _TINY = 1e-30  # a grey pixel has no chroma, and its hue does not matter
-_AT_ONCE = {"cpu": 4, "cuda": 256}
-"""Squares that are worked on at once: on a processor so few that they stay in its cache."""
+_CHUNK_SIZES = {"cpu": 4, "cuda": 256}
+"""Views processed at once; on a CPU few enough to stay in its cache."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
-    """What chance decided for n pictures of so many views; every array is (n, views).
+class AugmentationDraws:
+    """Random values for n images; every array is (n, views).
 
-    window: where along the long side the window lies, 0 to below 1. flip, grey, hue_first: whether.
-    brightness: a factor. hue: a part of the hue circle.
+    window: position along the long side, 0 to below 1. flip, grey, hue_first: whether to flip, to turn grey, and to
+    change the hue before the brightness. brightness: a factor. hue: a shift as a share of the hue circle.
     """
 
     window: NDArray[np.float64]
@@ -39,18 +39,20 @@ class Draws:
     hue: NDArray[np.float64]
     hue_first: NDArray[np.bool_]
 
-    def part(self, rows: slice) -> "Draws":
-        """Return the draws of some of the pictures."""
-        return Draws(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+    def select(self, rows: slice) -> "AugmentationDraws":
+        """Return the values of some of the images."""
+        return AugmentationDraws(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
-def draw(generator: np.random.Generator, count: int, views: int, grayscale: float) -> Draws:
-    """Draw for ``count`` pictures.
+def draw_augmentations(
+    generator: np.random.Generator, count: int, views: int, grayscale: float
+) -> AugmentationDraws:
+    """Draw the values for ``count`` images.
 
-    grayscale: probability of a grey half; the paper names none, and .1 is torchvision's.
+    grayscale: probability of a grey view; the paper gives none, .1 is torchvision's default.
     """
     uniform = generator.random((6, count, views))
-    return Draws(
+    return AugmentationDraws(
         window=uniform[0],
         flip=uniform[1] < FLIP,
         grey=uniform[2] < grayscale,
@@ -60,8 +62,8 @@ def draw(generator: np.random.Generator, count: int, views: int, grayscale: floa
     )
 
 
-def augmented(pixels: torch.Tensor, draws: Draws) -> torch.Tensor:
-    """Return (n, views, 3, side, side) bytes as augmented float32 numbers of 0 to 1, on the same device."""
+def augment(pixels: torch.Tensor, draws: AugmentationDraws) -> torch.Tensor:
+    """Return (n, views, 3, side, side) bytes as augmented float32 values from 0 to 1, on the same device."""
     squares = pixels.flatten(0, 1)
     flip, grey, hue_first = (values.reshape(-1) for values in (draws.flip, draws.grey, draws.hue_first))
     bright = draws.brightness.reshape(-1)
@@ -69,59 +71,59 @@ def augmented(pixels: torch.Tensor, draws: Draws) -> torch.Tensor:
         torch.from_numpy(values.astype(np.float32)).view(-1, 1, 1, 1).to(pixels.device)
         for values in (np.where(hue_first, 1, bright), draws.hue.reshape(-1), np.where(hue_first, bright, 1))
     )
-    done = torch.empty(squares.shape, dtype=torch.float32, device=pixels.device)
-    step = _AT_ONCE.get(pixels.device.type, _AT_ONCE["cpu"])
+    result = torch.empty(squares.shape, dtype=torch.float32, device=pixels.device)
+    step = _CHUNK_SIZES.get(pixels.device.type, _CHUNK_SIZES["cpu"])
     for start in range(0, len(squares), step):
         rows = slice(start, start + step)
-        few = squares[rows].float().div_(GREY_LEVELS)
-        # Which rows is known here, so that a GPU need not be asked.
-        flipped, greys = (
-            torch.from_numpy(np.flatnonzero(some[rows])).to(few.device) for some in (flip, grey)
+        chunk = squares[rows].float().div_(GREY_LEVELS)
+        # Row indices are computed on the CPU, so that no GPU synchronisation is needed.
+        flipped, greyscaled = (
+            torch.from_numpy(np.flatnonzero(mask[rows])).to(chunk.device) for mask in (flip, grey)
         )
-        few[flipped] = few[flipped].flip(-1)
-        few[greys] = greyed(few[greys])
-        few = turned(brightened(few, before[rows]), hue[rows])
-        done[rows] = brightened(few, after[rows])
-    return done.view(pixels.shape)
+        chunk[flipped] = chunk[flipped].flip(-1)
+        chunk[greyscaled] = to_greyscale(chunk[greyscaled])
+        chunk = rotate_hue(scale_brightness(chunk, before[rows]), hue[rows])
+        result[rows] = scale_brightness(chunk, after[rows])
+    return result.view(pixels.shape)
 
 
-def plain(pixels: torch.Tensor) -> torch.Tensor:
-    """Return bytes as float32 numbers of 0 to 1, as they are seen when nothing is augmented."""
+def scale_to_unit(pixels: torch.Tensor) -> torch.Tensor:
+    """Return bytes as float32 values from 0 to 1, without augmentation."""
     return pixels.float().div_(GREY_LEVELS)
 
 
-def normalised(values: torch.Tensor, mean: torch.Tensor, std: torch.Tensor) -> torch.Tensor:
-    """Return (…, 3, side, side) numbers of 0 to 1 less ``mean``, over ``std`` (3,), in place."""
+def normalise(values: torch.Tensor, mean: torch.Tensor, std: torch.Tensor) -> torch.Tensor:
+    """Subtract ``mean`` (3,) from (…, 3, side, side) values and divide by ``std`` (3,), in place."""
     shape = (3, 1, 1)
     return values.sub_(mean.view(shape)).div_(std.view(shape))
 
 
-def greyed(squares: torch.Tensor) -> torch.Tensor:
-    """Return (m, 3, side, side) squares with three equal channels, the luma."""
+def to_greyscale(squares: torch.Tensor) -> torch.Tensor:
+    """Return (m, 3, side, side) squares whose channels all equal the luma."""
     weights = torch.tensor(LUMA, dtype=squares.dtype, device=squares.device).view(1, 3, 1, 1)
     return (squares * weights).sum(1, keepdim=True).expand_as(squares)
 
 
-def brightened(squares: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
-    """Return squares times (m, 1, 1, 1) factors, cut off at 1: a blend with black, as torchvision's."""
+def scale_brightness(squares: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+    """Return squares times (m, 1, 1, 1) factors, clipped to 1, as torchvision does."""
     return (squares * factors).clamp_(0, 1)
 
 
-def turned(squares: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
-    """Return (m, 3, side, side) squares of 0 to 1 with their hue turned; (m, 1, 1, 1) turns of the whole circle.
+def rotate_hue(squares: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
+    """Rotate the hue of (m, 3, side, side) squares with values from 0 to 1; turns: (m, 1, 1, 1), of the whole circle.
 
-    Hue is shifted in HSV, value and saturation stay. Each channel is then value less chroma times how far the hue is
-    from that channel's own: the closed form of HSV to RGB, without the six cases.
+    The hue is shifted in HSV at constant value and saturation. Each channel is then the value minus the chroma times
+    the distance of the hue from the channel's own hue: the closed form of HSV to RGB, without the six cases.
     """
     red, green, blue = squares.unbind(1)
-    value, least = squares.amax(1), squares.amin(1)
-    chroma = value - least
+    value, minimum = squares.amax(1), squares.amin(1)
+    chroma = value - minimum
     safe = chroma.clamp_min(_TINY)
     hue = torch.where(value == green, (blue - red).div_(safe).add_(2), (red - green).div_(safe).add_(4))
     hue = torch.where(value == red, (green - blue).div_(safe), hue).add_(SECTORS * turns.view(-1, 1, 1))
     channels = []
     for offset in (5, 3, 1):
-        place = (hue + offset).remainder_(SECTORS)
-        away = torch.minimum(place, 4 - place).clamp_(0, 1)
-        channels.append(torch.addcmul(value, chroma, away, value=-1))
+        position = (hue + offset).remainder_(SECTORS)
+        distance = torch.minimum(position, 4 - position).clamp_(0, 1)
+        channels.append(torch.addcmul(value, chroma, distance, value=-1))
     return torch.stack(channels, 1)

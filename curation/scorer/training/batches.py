@@ -1,7 +1,8 @@
-"""Which pairs an update sees, and how they come to the device. All chance is of (seed, epoch or update, place).
+"""Select the pairs of each update and load them onto the device.
 
-So nothing about random numbers need be stored to go on after a stop, and several processes together draw what one
-would draw alone: each draws for the whole batch and takes its rows. The next batch is read while the device computes.
+All random draws depend on (seed, epoch or update, stream) only. So a resumed run needs no stored random state, and
+several processes draw the same values as one: each draws for the whole batch and uses its rows. The next batch is
+read while the device computes.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,21 +19,27 @@ from torch import Tensor
 from curation.features.pixels import Normalisation
 from curation.scorer.config import TextMode
 from curation.scorer.model.folder import LoadedScorer
-from curation.scorer.model.tokens import without_padding
-from curation.scorer.texts import TextKind, worded
-from curation.scorer.training.augment import Draws, augmented, draw, normalised, plain
+from curation.scorer.model.tokens import trim_padding
+from curation.scorer.texts import TextKind, format_texts
+from curation.scorer.training.augment import (
+    AugmentationDraws,
+    augment,
+    draw_augmentations,
+    normalise,
+    scale_to_unit,
+)
 from curation.scorer.training.distributed import World
 from curation.scorer.training.inputs import Pair
 from curation.scorer.training.pixels import PreparedPixels
 
-CLUES = 0.5
-"""How often multitask training takes the clue (the published code)."""
-_TEXTS_AT_ONCE = 4096
-_LENGTH_STEP = 8  # texts of few different lengths: a compiled tower is made once for each
+CLUE_PROBABILITY = 0.5
+"""Probability that multitask training uses the clue (the published code)."""
+_TEXT_CHUNK_SIZE = 4096
+_LENGTH_STEP = 8  # few different text lengths: a compiled tower is recompiled for each
 
 
-class _Chance(IntEnum):
-    """What is drawn; each has random numbers of its own."""
+class _RandomStream(IntEnum):
+    """Independent streams of random numbers."""
 
     ORDER = 0
     TEXTS = 1
@@ -45,59 +52,61 @@ class Batch:
 
     pixels: Tensor
     tokens: Tensor
-    draws: Draws | None
+    draws: AugmentationDraws | None
 
     def __len__(self) -> int:
-        """How many pairs."""
+        """Number of pairs."""
         return len(self.pixels)
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """The texts of all pairs as (pairs, context_length) int32 tokens; one kind, or both."""
+class PairTokens:
+    """The texts of all pairs as (pairs, context_length) int32 tokens; of one kind, or of both."""
 
     kinds: tuple[Tensor, ...]
     end: int
 
-    def taken(self, pairs: NDArray[np.int64], kind: NDArray[np.int64] | None = None) -> Tensor:
-        """Return (n, length) int64 tokens of some pairs, without the padding that all of them have."""
+    def select(self, pairs: NDArray[np.int64], kind: NDArray[np.int64] | None = None) -> Tensor:
+        """Return (n, length) int64 tokens of some pairs, without their common padding."""
         rows = torch.from_numpy(pairs)
-        found = self.kinds[0][rows]
+        tokens = self.kinds[0][rows]
         if kind is not None:
-            found = torch.where(torch.from_numpy(kind)[:, None] == 0, found, self.kinds[1][rows])
-        cut = without_padding(found, self.end).shape[1]
-        return found[:, : -(-cut // _LENGTH_STEP) * _LENGTH_STEP].long()
+            tokens = torch.where(torch.from_numpy(kind)[:, None] == 0, tokens, self.kinds[1][rows])
+        length = trim_padding(tokens, self.end).shape[1]
+        return tokens[:, : -(-length // _LENGTH_STEP) * _LENGTH_STEP].long()
 
 
-def training_tokens(pairs: Sequence[Pair], scorer: LoadedScorer) -> Tokens:
-    """Return the texts to train on: clues first, then inferences, where both are."""
+def training_tokens(pairs: Sequence[Pair], scorer: LoadedScorer) -> PairTokens:
+    """Return the texts to train on: clues, inferences, or both in this order."""
     kinds = {
         TextMode.CLUE: (TextKind.CLUE,),
         TextMode.INFERENCE: (TextKind.INFERENCE,),
         TextMode.MULTITASK: (TextKind.CLUE, TextKind.INFERENCE),
     }[scorer.card.text_mode]
-    return Tokens(tuple(_tokens(pairs, scorer, kind) for kind in kinds), scorer.tokenizer.end)
+    return PairTokens(tuple(_tokenize(pairs, scorer, kind) for kind in kinds), scorer.tokenizer.end)
 
 
-def validation_tokens(pairs: Sequence[Pair], scorer: LoadedScorer) -> Tokens:
-    """Return the texts to validate with: inferences, but for a scorer of clues alone (the published code)."""
+def validation_tokens(pairs: Sequence[Pair], scorer: LoadedScorer) -> PairTokens:
+    """Return the texts to validate with: inferences, or clues for a scorer of clues (the published code)."""
     kind = TextKind.CLUE if scorer.card.text_mode is TextMode.CLUE else TextKind.INFERENCE
-    return Tokens((_tokens(pairs, scorer, kind),), scorer.tokenizer.end)
+    return PairTokens((_tokenize(pairs, scorer, kind),), scorer.tokenizer.end)
 
 
-def _tokens(pairs: Sequence[Pair], scorer: LoadedScorer, kind: TextKind) -> Tensor:
+def _tokenize(pairs: Sequence[Pair], scorer: LoadedScorer, kind: TextKind) -> Tensor:
     card = scorer.card
-    texts = worded(
+    texts = format_texts(
         [getattr(pair, kind.value) for pair in pairs], kind, mode=card.text_mode, prompt=card.prompt
     )
-    blocks = [texts[start : start + _TEXTS_AT_ONCE] for start in range(0, len(texts), _TEXTS_AT_ONCE)]
-    found = [scorer.tokenizer(block).to(torch.int32) for block in blocks]
-    return torch.cat(found) if found else torch.zeros((0, card.context_length), dtype=torch.int32)
+    blocks = [texts[start : start + _TEXT_CHUNK_SIZE] for start in range(0, len(texts), _TEXT_CHUNK_SIZE)]
+    token_blocks = [scorer.tokenizer(block).to(torch.int32) for block in blocks]
+    return (
+        torch.cat(token_blocks) if token_blocks else torch.zeros((0, card.context_length), dtype=torch.int32)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Which pairs stand in which update. count: of all pairs. size: of the whole batch."""
+class BatchPlan:
+    """The pairs of each update. count: of all pairs. size: of the whole batch."""
 
     count: int
     size: int
@@ -105,7 +114,7 @@ class Plan:
 
     @property
     def per_epoch(self) -> int:
-        """Updates per epoch; what is left over when pairs do not fill a batch differs from epoch to epoch."""
+        """Updates per epoch; the pairs that do not fill a batch differ from epoch to epoch."""
         return self.count // self.size
 
     def epoch(self, update: int) -> int:
@@ -115,27 +124,27 @@ class Plan:
     def pairs(self, update: int) -> NDArray[np.int64]:
         """Return the (size,) pairs of an update."""
         start = update % self.per_epoch * self.size
-        return _order(self, self.epoch(update))[start : start + self.size].copy()
+        return _epoch_order(self, self.epoch(update))[start : start + self.size].copy()
 
-    def chance(self, what: _Chance, number: int) -> np.random.Generator:
-        """Return the random numbers for one purpose, in one epoch or update."""
-        return np.random.default_rng((self.seed, int(what), number))
-
-
-@lru_cache(maxsize=2)  # batches are read one ahead, so two epochs may be at hand
-def _order(plan: Plan, epoch: int) -> NDArray[np.int64]:
-    """Return all pairs in the order of an epoch; each of its updates copies a slice of it."""
-    return plan.chance(_Chance.ORDER, epoch).permutation(plan.count)
+    def generator(self, stream: _RandomStream, number: int) -> np.random.Generator:
+        """Return the generator of one stream in one epoch or update."""
+        return np.random.default_rng((self.seed, int(stream), number))
 
 
-class Batches:
-    """Reads batches, one ahead. ``grayscale`` is the augmentation's probability; ``None`` augments nothing."""
+@lru_cache(maxsize=2)  # batches are read one ahead, so two epochs may be in use
+def _epoch_order(plan: BatchPlan, epoch: int) -> NDArray[np.int64]:
+    """Return all pairs in an epoch's order; each update copies a slice of it."""
+    return plan.generator(_RandomStream.ORDER, epoch).permutation(plan.count)
+
+
+class BatchLoader:
+    """Reads batches, one ahead. ``grayscale``: probability of a grey view; ``None`` turns augmentation off."""
 
     def __init__(
         self,
         pixels: PreparedPixels,
-        tokens: Tokens,
-        plan: Plan,
+        tokens: PairTokens,
+        plan: BatchPlan,
         *,
         world: World,
         device: torch.device,
@@ -147,28 +156,30 @@ class Batches:
         self._next: dict[int, Future[Batch]] = {}
 
     def __call__(self, update: int) -> Batch:
-        """Return the batch of an update, and begin to read the one after it."""
-        waiting = self._next.pop(update, None) or self._reader.submit(self._read, update)
-        batch = waiting.result()
+        """Return the batch of an update, and start reading the next one."""
+        future = self._next.pop(update, None) or self._reader.submit(self._read, update)
+        batch = future.result()
         self._next = {update + 1: self._reader.submit(self._read, update + 1)}
-        return on_device(batch, self._device)
+        return move_to_device(batch, self._device)
 
     def close(self) -> None:
-        """Wait for what is being read."""
+        """Wait for the batch that is being read."""
         self._reader.shutdown(cancel_futures=True)
 
     def _read(self, update: int) -> Batch:
         plan, views = self._plan, self._pixels.shape[0]
-        pairs, own = plan.pairs(update), self._world.share(plan.size)
+        pairs, own = plan.pairs(update), self._world.own_slice(plan.size)
         kind = None
         if len(self._tokens.kinds) > 1:
-            kind = (plan.chance(_Chance.TEXTS, update).random(plan.size) >= CLUES).astype(np.int64)
+            kind = (plan.generator(_RandomStream.TEXTS, update).random(plan.size) >= CLUE_PROBABILITY).astype(
+                np.int64
+            )
         draws = None
         if self._grayscale is not None:
-            draws = draw(plan.chance(_Chance.AUGMENTATION, update), plan.size, views, self._grayscale).part(
-                own
-            )
-        tokens = self._tokens.taken(pairs, kind)[own]
+            draws = draw_augmentations(
+                plan.generator(_RandomStream.AUGMENTATION, update), plan.size, views, self._grayscale
+            ).select(own)
+        tokens = self._tokens.select(pairs, kind)[own]
         windows = None if draws is None else draws.window
         return Batch(read_pixels(self._pixels, pairs[own], windows, self._device), tokens, draws)
 
@@ -179,23 +190,23 @@ def read_pixels(
     windows: NDArray[np.float64] | None,
     device: torch.device,
 ) -> Tensor:
-    """Return the (n, views, 3, side, side) bytes of some pairs, in memory that a GPU can fetch by itself."""
-    found = torch.empty((len(pairs), *pixels.shape), dtype=torch.uint8, pin_memory=device.type == "cuda")
-    pixels.read(pairs, windows, found.numpy())
-    return found
+    """Return the (n, views, 3, side, side) bytes of some pairs, in pinned memory for a GPU."""
+    buffer = torch.empty((len(pairs), *pixels.shape), dtype=torch.uint8, pin_memory=device.type == "cuda")
+    pixels.read(pairs, windows, buffer.numpy())
+    return buffer
 
 
-def on_device(batch: Batch, device: torch.device) -> Batch:
+def move_to_device(batch: Batch, device: torch.device) -> Batch:
     """Return the same batch on a device."""
     return Batch(
         batch.pixels.to(device, non_blocking=True), batch.tokens.to(device, non_blocking=True), batch.draws
     )
 
 
-class Embedding:
-    """Embeds rows of a batch: augments and normalises on the device, then both towers in a mixed precision.
+class BatchEmbedder:
+    """Embeds rows of a batch: augments and normalises on the device, then runs both towers in mixed precision.
 
-    images, texts: the towers, perhaps compiled. dtype: what products are made in; float32 is no mixing.
+    images, texts: the towers, perhaps compiled. dtype: of matrix products; float32 turns autocast off.
     """
 
     def __init__(
@@ -212,12 +223,14 @@ class Embedding:
         self._device, self._dtype = device, dtype
 
     def __call__(self, batch: Batch, rows: slice) -> tuple[Tensor, Tensor]:
-        """Return (n, dim) float32 rows of length 1 of pictures and of texts."""
+        """Return (n, dim) float32 rows of length 1 of images and of texts."""
         pixels, tokens = batch.pixels[rows], batch.tokens[rows]
         with torch.no_grad():
-            seen = plain(pixels) if batch.draws is None else augmented(pixels, batch.draws.part(rows))
-            seen = normalised(seen, self._mean, self._std)
-        mixed = self._dtype is not torch.float32
-        with torch.autocast(self._device.type, dtype=self._dtype, enabled=mixed):
-            images, texts = self._images(seen), self._texts(tokens)
+            inputs = (
+                scale_to_unit(pixels) if batch.draws is None else augment(pixels, batch.draws.select(rows))
+            )
+            inputs = normalise(inputs, self._mean, self._std)
+        is_mixed = self._dtype is not torch.float32
+        with torch.autocast(self._device.type, dtype=self._dtype, enabled=is_mixed):
+            images, texts = self._images(inputs), self._texts(tokens)
         return images.float(), texts.float()

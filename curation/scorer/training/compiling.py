@@ -1,4 +1,4 @@
-"""``torch.compile`` for the towers, and one clear line where this machine cannot compile."""
+"""``torch.compile`` for the towers, with a clear message if this machine cannot compile."""
 
 import functools
 from collections.abc import Callable
@@ -8,30 +8,32 @@ import torch
 
 from curation.records import InvalidInput
 
-WAY_OUT = "install a C++ compiler (a GPU also needs triton), or train without compile"
+COMPILE_HINT = "install a C++ compiler (a GPU also needs triton), or train without compile"
 
 
-def compiled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Return the function compiled; that happens at its first call, and again where shapes differ.
+def compile_function(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Return a compiled function; it compiles at its first call, and again for new shapes.
 
     Raises:
-        InvalidInput: by the function that is returned, where compiling fails.
+        InvalidInput: by the returned function, if compiling fails.
     """
-    fast = torch.compile(function)
+    compiled_function = torch.compile(function)
 
     @functools.wraps(function)
     def run(*args: Any) -> torch.Tensor:
         try:
-            return fast(*args)
+            return compiled_function(*args)
         except Exception as error:
-            if not _is_compiling_error(error):
+            if not _is_compiler_error(error):
                 raise
-            said = str(error).strip().splitlines() or [type(error).__name__]
-            raise InvalidInput(f"compile: this machine cannot ({said[0][:120]}); {WAY_OUT}") from error
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise InvalidInput(
+                f"compile: not possible on this machine ({lines[0][:120]}); {COMPILE_HINT}"
+            ) from error
 
     return run
 
 
-def _is_compiling_error(error: BaseException) -> bool:
-    """Whether torch's compiler or its backend raised this; their classes have no public common parent."""
+def _is_compiler_error(error: BaseException) -> bool:
+    """Whether torch's compiler or its backend raised this; their classes have no public base class."""
     return type(error).__module__.startswith(("torch._dynamo", "torch._inductor"))

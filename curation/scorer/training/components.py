@@ -1,4 +1,4 @@
-"""The parts of one training run, put together from its folder: model, batches, objective, loop, what is written."""
+"""Builds the components of one training run from its folder: model, batches, objective, loop, output files."""
 
 import json
 import shutil
@@ -15,31 +15,37 @@ from curation.files import file_sha256, write_text
 from curation.records import InvalidInput
 from curation.scorer.config import TrainingConfig
 from curation.scorer.model.folder import CARD, LoadedScorer, save_scorer
-from curation.scorer.training.batches import Batches, Embedding, Plan, training_tokens, validation_tokens
+from curation.scorer.training.batches import (
+    BatchEmbedder,
+    BatchLoader,
+    BatchPlan,
+    training_tokens,
+    validation_tokens,
+)
 from curation.scorer.training.checkpoint import Checkpoint, save_checkpoint
-from curation.scorer.training.compiling import compiled
-from curation.scorer.training.contrastive import Contrastive
+from curation.scorer.training.compiling import compile_function
+from curation.scorer.training.contrastive import ContrastiveObjective
 from curation.scorer.training.distributed import World
-from curation.scorer.training.environment import environment, without_paths, write_environment
-from curation.scorer.training.inputs import Inputs
+from curation.scorer.training.environment import describe_environment, strip_paths, write_environment
+from curation.scorer.training.inputs import RunInputs
 from curation.scorer.training.journal import Journal, LossRow, ValidationRow, read_validations
-from curation.scorer.training.loop import Loop, Outcome, Standing, Update
-from curation.scorer.training.pixels import Look, PreparedPixels, open_prepared, prepare
-from curation.scorer.training.schedule import Schedule
-from curation.scorer.training.starting_weights import starting_point
+from curation.scorer.training.loop import TrainingLoop, TrainingState, Update, ValidationOutcome
+from curation.scorer.training.pixels import PreparedPixels, ViewSettings, open_pixels, prepare_pixels
+from curation.scorer.training.schedule import WarmupSchedule
+from curation.scorer.training.starting_weights import load_starting_model
 from curation.scorer.training.validate import Validation, Validator
 
-BEST, DONE, PIXELS = "best", "done.json", "pixels"
+BEST_FOLDER, RESULT_FILE, PIXELS_FOLDER = "best", "done.json", "pixels"
 FORMAT = "deerstalker-trained/1"
-Told = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
-    """What a run came to. The measures are those of the model that was kept, ``None`` without pairs to validate.
+    """The result of a run. The measures are those of the saved model, ``None`` without pairs to validate.
 
-    steps: updates done. stopped: ``steps`` when all were, ``patience`` when validations grew no better.
-    weights_sha256: of the kept scorer's card, which has those of its files.
+    steps: updates done. stopped: ``steps`` after the last update, ``patience`` after early stopping.
+    weights_sha256: of the saved scorer's card, which lists those of its files.
     """
 
     steps: int
@@ -52,10 +58,10 @@ class TrainingResult:
     weights_sha256: str
 
 
-class Training:
-    """The parts of one run in this process."""
+class TrainingRun:
+    """The components of one run in this process."""
 
-    def __init__(self, run: Path, inputs: Inputs, world: World, device: torch.device) -> None:
+    def __init__(self, run: Path, inputs: RunInputs, world: World, device: torch.device) -> None:
         self.run, self.inputs, self.config, self.world, self.device = (
             run,
             inputs,
@@ -63,7 +69,7 @@ class Training:
             world,
             device,
         )
-        self.scorer = _start(inputs.config, rehearsal=inputs.rehearsal)
+        self.scorer = _load_start(inputs.config, rehearsal=inputs.rehearsal)
         self.model = self.scorer.model.to(device).train()
         self.precision = resolve_precision(self.config.precision, device)
         self.optimizer = torch.optim.AdamW(
@@ -72,57 +78,68 @@ class Training:
             weight_decay=self.config.weight_decay,
             fused=device.type == "cuda",
         )
-        self.rates = Schedule(
+        self.rates = WarmupSchedule(
             self.config.learning_rate, self.config.warmup_steps, self.config.reduce_on_plateau
         )
-        self.plan = Plan(len(inputs.train), self.config.batch_size, self.config.seed)
+        self.plan = BatchPlan(len(inputs.train), self.config.batch_size, self.config.seed)
         self.journal = Journal(run)
 
-    def to_the_end(self, checkpoint: Checkpoint | None, tell: Told) -> None:
-        """Prepare, train, and write what it came to. ``tell`` is called in the process that writes."""
-        standing = self._restored(checkpoint)
-        if self.world.writes:
-            self._write_environment(standing.step)
-            self.journal.start_after(standing.step)
-        train_pixels, val_pixels = self._pixels(lambda: tell(standing.step, self.inputs.steps))
-        with closing(self._batches(train_pixels)) as batches:
-            loop = self._loop(batches, val_pixels, tell if self.world.writes else lambda *_: None)
-            standing = loop.run(standing)
-        if self.world.writes:
-            self._write_done(standing)
+    def run_to_end(self, checkpoint: Checkpoint | None, report_progress: ProgressCallback) -> None:
+        """Prepare, train, and write the result. Only the writing process calls ``report_progress``."""
+        state = self._restore_state(checkpoint)
+        if self.world.is_writer:
+            self._write_environment(state.step)
+            self.journal.start_after(state.step)
+        train_pixels, val_pixels = self._prepare_pixels(
+            lambda: report_progress(state.step, self.inputs.steps)
+        )
+        with closing(self._make_loader(train_pixels)) as batches:
+            loop = self._make_loop(
+                batches, val_pixels, report_progress if self.world.is_writer else lambda *_: None
+            )
+            state = loop.run(state)
+        if self.world.is_writer:
+            self._write_result(state)
             remove_pixels(self.run)
-        self.world.wait()
+        self.world.wait_for_all()
 
-    def _restored(self, checkpoint: Checkpoint | None) -> Standing:
+    def _restore_state(self, checkpoint: Checkpoint | None) -> TrainingState:
         if checkpoint is None:
-            self.world.copy_from_first(self.model.state_dict().values())
-            return Standing()
+            self.world.broadcast_from_first(self.model.state_dict().values())
+            return TrainingState()
         checkpoint.restore(self.model, self.optimizer)
         state = checkpoint.state
         self.rates.best, self.rates.cuts = state["rates"]["best"], state["rates"]["cuts"]
-        return Standing(**{**state["standing"], "best": tuple(state["standing"]["best"])})
+        return TrainingState(**{**state["standing"], "best": tuple(state["standing"]["best"])})
 
     def _write_environment(self, step: int) -> None:
-        found = environment(
+        environment = describe_environment(
             self.config, precision=self.precision, device=self.device, world=self.world, step=step
         )
-        write_environment(self.run, found)
+        write_environment(self.run, environment)
 
-    def _pixels(self, alive: Callable[[], None]) -> tuple[PreparedPixels, PreparedPixels]:
-        look = Look(self.config.region_mode, self.config.crop, self.scorer.card.norm)
-        parts = {"train": self.inputs.train, "val": self.inputs.val}
-        folder = self.run / PIXELS
-        if self.world.writes:
-            for part, pairs in parts.items():
-                prepare(pairs, self.inputs.images, look, folder, part=part, tell=lambda *_: alive())
-        self.world.wait()
+    def _prepare_pixels(self, heartbeat: Callable[[], None]) -> tuple[PreparedPixels, PreparedPixels]:
+        view = ViewSettings(self.config.region_mode, self.config.crop, self.scorer.card.norm)
+        pairs_by_split = {"train": self.inputs.train, "val": self.inputs.val}
+        folder = self.run / PIXELS_FOLDER
+        if self.world.is_writer:
+            for split, pairs in pairs_by_split.items():
+                prepare_pixels(
+                    pairs,
+                    self.inputs.images,
+                    view,
+                    folder,
+                    split=split,
+                    report_progress=lambda *_: heartbeat(),
+                )
+        self.world.wait_for_all()
         train_pixels, val_pixels = (
-            open_prepared(pairs, look, folder, part=part) for part, pairs in parts.items()
+            open_pixels(pairs, view, folder, split=split) for split, pairs in pairs_by_split.items()
         )
         return train_pixels, val_pixels
 
-    def _batches(self, pixels: PreparedPixels) -> Batches:
-        return Batches(
+    def _make_loader(self, pixels: PreparedPixels) -> BatchLoader:
+        return BatchLoader(
             pixels,
             training_tokens(self.inputs.train, self.scorer),
             self.plan,
@@ -131,10 +148,12 @@ class Training:
             grayscale=self.config.grayscale if self.config.augment else None,
         )
 
-    def _loop(self, batches: Batches, val_pixels: PreparedPixels, tell: Told) -> Loop:
+    def _make_loop(
+        self, batches: BatchLoader, val_pixels: PreparedPixels, report_progress: ProgressCallback
+    ) -> TrainingLoop:
         config = self.config
-        embed = embedding(self.scorer, self.device, self.precision, compile_towers=config.compile)
-        objective = Contrastive(
+        embed = make_embedder(self.scorer, self.device, self.precision, compile_towers=config.compile)
+        objective = ContrastiveObjective(
             self.model,
             embed,
             self.model.scale,
@@ -153,27 +172,27 @@ class Training:
             world=self.world,
             device=self.device,
         )
-        return Loop(
+        return TrainingLoop(
             objective=objective,
             optimizer=self.optimizer,
             rates=self.rates,
-            validate=lambda step: self.world.everyones(validate(step))[0],
-            keep=self._keep,
-            save=self._save,
-            record=self._record,
-            report=self._report,
-            tell=tell,
+            validate=lambda step: self.world.gather_objects(validate(step))[0],
+            save_best=self._save_best,
+            save_state=self._save_checkpoint,
+            record_update=self._record_update,
+            record_validation=self._record_validation,
+            report_progress=report_progress,
             steps=self.inputs.steps,
-            every=config.checkpoint_every,
+            validate_every=config.checkpoint_every,
             patience=config.patience,
         )
 
-    def _keep(self) -> None:
-        if self.world.writes:
-            save_scorer(self.run / BEST, self.scorer)
+    def _save_best(self) -> None:
+        if self.world.is_writer:
+            save_scorer(self.run / BEST_FOLDER, self.scorer)
 
-    def _save(self, standing: Standing) -> None:
-        if not self.world.writes:
+    def _save_checkpoint(self, state: TrainingState) -> None:
+        if not self.world.is_writer:
             return
         self.journal.sync()
         rates = {"best": self.rates.best, "cuts": self.rates.cuts}
@@ -182,11 +201,11 @@ class Training:
             self.model,
             self.optimizer,
             inputs=self.inputs.sha256,
-            state={"standing": asdict(standing), "rates": rates},
+            state={"standing": asdict(state), "rates": rates},
         )
 
-    def _record(self, update: Update) -> None:
-        if not self.world.writes:
+    def _record_update(self, update: Update) -> None:
+        if not self.world.is_writer:
             return
         row = LossRow(
             step=update.step,
@@ -196,10 +215,10 @@ class Training:
             scale=float(self.model.scale().detach()),
             images_per_second=round(self.config.batch_size / update.seconds, 2),
         )
-        self.journal.updated(row)
+        self.journal.record_update(row)
 
-    def _report(self, step: int, outcome: Outcome, kept: bool) -> None:
-        if self.world.writes:
+    def _record_validation(self, step: int, outcome: ValidationOutcome, is_best: bool) -> None:
+        if self.world.is_writer:
             assert isinstance(outcome, Validation)
             row = ValidationRow(
                 step=step,
@@ -207,56 +226,58 @@ class Training:
                 im2txt=outcome.im2txt,
                 txt2im=outcome.txt2im,
                 p_at_1=outcome.p_at_1,
-                kept=kept,
+                kept=is_best,
             )
-            self.journal.validated(row)
+            self.journal.record_validation(row)
 
-    def _write_done(self, standing: Standing) -> None:
+    def _write_result(self, state: TrainingState) -> None:
         rows = read_validations(self.run)
-        kept = next((row for row in rows if row["step"] == standing.best_step), None)
-        if kept is None or not (self.run / BEST / CARD).is_file():
+        best = next((row for row in rows if row["step"] == state.best_step), None)
+        if best is None or not (self.run / BEST_FOLDER / CARD).is_file():
             raise InvalidInput(
-                f"{self.run}: the scorer of step {standing.best_step} or its validation is gone; "
-                f"delete checkpoint/ and {BEST}/ to train from the start"
+                f"{self.run}: the scorer of step {state.best_step} or its validation is missing; "
+                f"delete checkpoint/ and {BEST_FOLDER}/ to train from the start"
             )
         result = TrainingResult(
-            steps=standing.step,
-            best_step=standing.best_step,
-            loss=kept["loss"],
-            im2txt=kept["im2txt"],
-            txt2im=kept["txt2im"],
-            p_at_1=kept["p_at_1"],
-            stopped="steps" if standing.step == self.inputs.steps else "patience",
-            weights_sha256=file_sha256(self.run / BEST / CARD),
+            steps=state.step,
+            best_step=state.best_step,
+            loss=best["loss"],
+            im2txt=best["im2txt"],
+            txt2im=best["txt2im"],
+            p_at_1=best["p_at_1"],
+            stopped="steps" if state.step == self.inputs.steps else "patience",
+            weights_sha256=file_sha256(self.run / BEST_FOLDER / CARD),
         )
-        write_text(self.run / DONE, [json.dumps({"format": FORMAT, **asdict(result)}, indent=1) + "\n"])
+        write_text(
+            self.run / RESULT_FILE, [json.dumps({"format": FORMAT, **asdict(result)}, indent=1) + "\n"]
+        )
 
 
 def remove_pixels(run: Path) -> None:
-    """Remove the prepared pixels of a run that is done: nobody needs them, and they are large."""
-    shutil.rmtree(run / PIXELS, ignore_errors=True)
+    """Delete the prepared pixels of a finished run: they are large and not needed any more."""
+    shutil.rmtree(run / PIXELS_FOLDER, ignore_errors=True)
 
 
-def embedding(
+def make_embedder(
     scorer: LoadedScorer, device: torch.device, precision: Precision, *, compile_towers: bool = False
-) -> Embedding:
-    """Return what embeds batches with a scorer's towers."""
+) -> BatchEmbedder:
+    """Return the function that embeds batches with a scorer's towers."""
     images, texts = scorer.model.encode_images, scorer.model.encode_texts
     if compile_towers:
-        images, texts = compiled(images), compiled(texts)
-    return Embedding(images, texts, scorer.card.norm, device=device, dtype=DTYPES[precision])
+        images, texts = compile_function(images), compile_function(texts)
+    return BatchEmbedder(images, texts, scorer.card.norm, device=device, dtype=DTYPES[precision])
 
 
-def _start(config: TrainingConfig, *, rehearsal: bool) -> LoadedScorer:
-    """Return the model that training starts from; its card says what it is trained with, wherever it goes."""
-    loaded = starting_point(
+def _load_start(config: TrainingConfig, *, rehearsal: bool) -> LoadedScorer:
+    """Return the starting model; its card records the training settings, also in copies."""
+    loaded = load_starting_model(
         config.model,
         region_mode=config.region_mode,
         text_mode=config.text_mode,
         crop=config.crop,
         seed=config.seed,
     )
-    made = {**loaded.card.made, "training": without_paths(config.as_json())}
+    made = {**loaded.card.made, "training": strip_paths(config.as_json())}
     if rehearsal:
         made["rehearsal"] = True
     return replace(loaded, card=replace(loaded.card, made=made))

@@ -1,7 +1,7 @@
-"""Several processes that train one model: who there is, and what they tell one another.
+"""Communication between the processes that train one model.
 
-Started by ``torchrun``, which sets RANK, LOCAL_RANK and WORLD_SIZE. Over gloo on processors, nccl on GPUs. A process
-alone is a world of one, and nothing here then does anything.
+``torchrun`` starts them and sets RANK, LOCAL_RANK and WORLD_SIZE. The backend is gloo on CPUs, nccl on GPUs. For a
+single process all operations are trivial.
 """
 
 import os
@@ -14,101 +14,102 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-# Optimizers load the compiler, which loads this; its functions have the group of that moment as a default. Were that
-# ours, its threads would outlive destroy_process_group, and may abort a process whose work is done as Python ends.
+# Import this before a process group exists. torch's optimizers load the compiler, which imports this module, and its
+# functions take the current group as a default argument. The group's threads would then outlive
+# destroy_process_group and could abort the process at exit.
 import torch.distributed.nn.functional
 
 from curation.records import InvalidInput
 
-PATIENCE = timedelta(hours=12)
-"""How long processes wait for one that prepares pixels."""
+PROCESS_GROUP_TIMEOUT = timedelta(hours=12)
+"""How long processes wait for the one that prepares pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """This process's number, and how many there are."""
+    """This process's rank, and the number of processes."""
 
     rank: int = 0
     size: int = 1
 
     @property
-    def writes(self) -> bool:
-        """Whether this is the one process that writes files."""
+    def is_writer(self) -> bool:
+        """Whether this process writes the files."""
         return self.rank == 0
 
-    def share(self, count: int) -> slice:
-        """Return this process's rows of ``count``: as even as can be, in the order of the processes."""
+    def own_slice(self, count: int) -> slice:
+        """Return this process's rows of ``count``, divided as evenly as possible, by rank."""
         return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
 
-    def gathered(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the (n, d) rows of all processes below one another, (size * n, d), without a graph."""
+    def gather_rows(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return the concatenated (n, d) rows of all processes, (size * n, d), without a graph."""
         if self.size == 1:
             return rows.detach()
-        parts = [torch.empty_like(rows) for _ in range(self.size)]
-        dist.all_gather(parts, rows.detach().contiguous())
-        return torch.cat(parts)
+        gathered = [torch.empty_like(rows) for _ in range(self.size)]
+        dist.all_gather(gathered, rows.detach().contiguous())
+        return torch.cat(gathered)
 
     def sum_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
-        """Replace every gradient by its sum over the processes; all have gradients of the same parameters."""
-        found = [one.grad for one in parameters if one.grad is not None]
-        if self.size == 1 or not found:
+        """Replace every gradient by its sum over the processes; all must have gradients of the same parameters."""
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        if self.size == 1 or not gradients:
             return
-        together = torch.cat([grad.reshape(-1) for grad in found])
-        dist.all_reduce(together)
-        for grad, summed in zip(found, together.split([grad.numel() for grad in found]), strict=True):
+        flat = torch.cat([grad.reshape(-1) for grad in gradients])
+        dist.all_reduce(flat)
+        for grad, summed in zip(gradients, flat.split([grad.numel() for grad in gradients]), strict=True):
             grad.copy_(summed.view_as(grad))
 
-    def copy_from_first(self, tensors: Iterable[torch.Tensor]) -> None:
-        """Give every process the first one's values."""
+    def broadcast_from_first(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Copy the first process's values to all processes."""
         if self.size > 1:
             for tensor in tensors:
                 dist.broadcast(tensor.detach(), src=0)
 
-    def everyones(self, value: Any) -> list[Any]:
-        """Return what each process gave, in the order of the processes."""
+    def gather_objects(self, value: Any) -> list[Any]:
+        """Return the values of all processes, by rank."""
         if self.size == 1:
             return [value]
         values: list[Any] = [None] * self.size
         dist.all_gather_object(values, value)
         return values
 
-    def wait(self) -> None:
-        """Wait until all processes are here."""
-        self.everyones(None)
+    def wait_for_all(self) -> None:
+        """Wait until all processes reach this point."""
+        self.gather_objects(None)
 
 
-ALONE = World()
+SINGLE_PROCESS = World()
 
 
-def _device(wanted: str) -> torch.device:
+def _choose_device(name: str) -> torch.device:
     try:
-        device = torch.device(wanted or ("cuda" if torch.cuda.is_available() else "cpu"))
+        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
     except RuntimeError as error:
-        raise InvalidInput(f"device: {wanted!r} is not known; use cpu or cuda, or leave it empty") from error
+        raise InvalidInput(f"device: {name!r} is not known; use cpu or cuda, or leave it empty") from error
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise InvalidInput("device: there is no GPU here that torch can use; use cpu, or leave it empty")
+        raise InvalidInput("device: torch finds no GPU on this machine; use cpu, or leave it empty")
     return device
 
 
 @contextmanager
-def joined(wanted: str) -> Iterator[tuple[World, torch.device]]:
-    """Yield the world that torchrun started, and this process's device.
+def join_process_group(device_name: str) -> Iterator[tuple[World, torch.device]]:
+    """Join torchrun's process group; yield the world and this process's device.
 
     Args:
-        wanted: the device, such as ``cpu`` or ``cuda``; empty takes a GPU where there is one.
+        device_name: such as ``cpu`` or ``cuda``; empty is the GPU, if there is one.
 
     Raises:
         InvalidInput: there is no such device.
     """
     size, local = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("LOCAL_RANK", "0"))
-    device = _device(wanted)
+    device = _choose_device(device_name)
     if device.type == "cuda":
         device = device if device.index is not None and size == 1 else torch.device("cuda", local)
         torch.cuda.set_device(device)
     if size == 1:
-        yield ALONE, device
+        yield SINGLE_PROCESS, device
         return
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PROCESS_GROUP_TIMEOUT)
     try:
         yield World(dist.get_rank(), size), device
     finally:

@@ -1,4 +1,4 @@
-"""What a run was made with, so that its figures can be understood later: no names of hosts or people, no paths."""
+"""Record a run's software and hardware for later reference, without host names, user names or paths."""
 
 import json
 import os
@@ -16,21 +16,21 @@ from curation.features.encoder import Precision
 from curation.files import write_text
 from curation.scorer.config import TrainingConfig
 from curation.scorer.training.distributed import World
-from curation.scorer.training.journal import ENVIRONMENT
+from curation.scorer.training.journal import ENVIRONMENT_FILE
 
 FORMAT = "deerstalker-environment/1"
 _PACKAGES = ("numpy", "transformers", "pillow", "safetensors")
 _PATH = re.compile(r"(?<![\w.\-])(?:[A-Za-z]:)?[/\\][^\s\"']*[/\\]")
 
 
-def environment(
+def describe_environment(
     config: TrainingConfig, *, precision: Precision, device: torch.device, world: World, step: int
 ) -> dict[str, Any]:
-    """Return plain values. step: what the run had done before this start."""
+    """Return plain values. step: updates done before this start."""
     return {
         "format": FORMAT,
-        "config": without_paths(config.as_json()),
-        "command": without_paths(sys.argv),
+        "config": strip_paths(config.as_json()),
+        "command": strip_paths(sys.argv),
         "from_step": step,
         "processes": world.size,
         "precision": precision.value,
@@ -40,58 +40,58 @@ def environment(
         "threads": torch.get_num_threads(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        # torch names its build, such as +cu130, which its metadata may leave out
+        # torch reports its build, such as +cu130, which its metadata may lack
         "packages": {name: version(name) for name in _PACKAGES} | {"torch": str(torch.__version__)},
         "cuda": torch.version.cuda,
-        "commit": commit(),
+        "commit": git_commit(),
     }
 
 
-def write_environment(run: Path, found: dict[str, Any]) -> None:
-    """Write ``environment.json``; what earlier starts of the run wrote stays under ``earlier``."""
-    path = run / ENVIRONMENT
+def write_environment(run: Path, record: dict[str, Any]) -> None:
+    """Write ``environment.json``; the records of earlier starts stay under ``earlier``."""
+    path = run / ENVIRONMENT_FILE
     try:
-        before = json.loads(path.read_text("utf-8"))
-        earlier = [*before.pop("earlier", []), before]
+        previous = json.loads(path.read_text("utf-8"))
+        earlier = [*previous.pop("earlier", []), previous]
     except (OSError, ValueError):
         earlier = []
-    write_text(path, [json.dumps({**found, "earlier": earlier}, indent=1, ensure_ascii=False) + "\n"])
+    write_text(path, [json.dumps({**record, "earlier": earlier}, indent=1, ensure_ascii=False) + "\n"])
 
 
 def cpu_name() -> str:
-    """Return the processor's name, as far as the system says."""
-    known = Path("/proc/cpuinfo")
-    lines = known.read_text("utf-8").splitlines() if known.is_file() else []
+    """Return the processor's name; empty if the system does not report it."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text("utf-8").splitlines() if cpuinfo.is_file() else []
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
 
 
-def commit() -> str:
-    """Return the commit of the code, with a plus sign if files differ from it; empty outside of a repository."""
-    here = Path(__file__).parent
+def git_commit() -> str:
+    """Return the commit of the code, with a plus sign if files differ from it; empty outside a repository."""
+    folder = Path(__file__).parent
     try:
-        found = _git("rev-parse", "HEAD", folder=here)
-        return found + ("+" if _git("status", "--porcelain", "--untracked-files=no", folder=here) else "")
+        commit = _git("rev-parse", "HEAD", folder=folder)
+        return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no", folder=folder) else "")
     except (OSError, subprocess.SubprocessError):
         return ""
 
 
-def without_paths(value: Any) -> Any:
-    """Return plain values in which absolute paths are cut to their last names: others tell of people and machines."""
+def strip_paths(value: Any) -> Any:
+    """Cut absolute paths to their last names in plain values: full paths may identify people and machines."""
     if isinstance(value, str):
         return _PATH.sub("", value)
     if isinstance(value, list):
-        return [without_paths(one) for one in value]
+        return [strip_paths(item) for item in value]
     if isinstance(value, dict):
-        return {key: without_paths(one) for key, one in value.items()}
+        return {key: strip_paths(item) for key, item in value.items()}
     return value
 
 
-def _git(*words: str, folder: Path) -> str:
-    done = subprocess.run(  # noqa: S603 - fixed words
-        ["git", "-C", str(folder), *words],  # noqa: S607 - whichever git there is
+def _git(*arguments: str, folder: Path) -> str:
+    result = subprocess.run(  # noqa: S603 - fixed arguments
+        ["git", "-C", str(folder), *arguments],  # noqa: S607 - the git on the path
         capture_output=True,
         text=True,
         check=True,
         timeout=10,
     )
-    return done.stdout.strip()
+    return result.stdout.strip()

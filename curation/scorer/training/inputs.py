@@ -1,4 +1,4 @@
-"""A run's folder as it is handed over: its settings and its pairs, written and read. No torch."""
+"""Write and read the inputs of a run's folder: settings and pairs. No torch."""
 
 import hashlib
 import json
@@ -12,13 +12,13 @@ from curation.records import InvalidInput, Region
 from curation.scorer.config import TrainingConfig
 
 FORMAT = "deerstalker-run/1"
-LEAST_BATCH = 2  # a pair alone has no negative
-RUN, TRAIN, VAL = "run.json", "train.jsonl", "val.jsonl"
+MIN_BATCH_SIZE = 2  # a single pair has no negative
+RUN_FILE, TRAIN_FILE, VAL_FILE = "run.json", "train.jsonl", "val.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One observation: a region of a picture, its clue and what it lets one infer. image: relative to the images."""
+    """One observation: an image region, its clue and its inference. image: path relative to the image folder."""
 
     id: str
     image: str
@@ -28,11 +28,11 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
-    """What a run is made of.
+class RunInputs:
+    """The inputs of a run.
 
-    images: the folder of the pictures. sha256: of the settings and both lists of pairs. rehearsal: whether the pairs
-    are those of a rehearsal, whose answers may be simulated.
+    images: the image folder. sha256: of the settings and both lists of pairs. rehearsal: whether the pairs come from a
+    rehearsal, whose answers may be simulated.
     """
 
     config: TrainingConfig
@@ -44,12 +44,12 @@ class Inputs:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Updates per pass over the pairs. Only whole batches count; what is over differs from epoch to epoch."""
+        """Updates per pass over the pairs. Only full batches count; the remaining pairs differ by epoch."""
         return len(self.train) // self.config.batch_size
 
     @property
     def steps(self) -> int:
-        """Updates of the whole run, if nothing ends it early."""
+        """Updates of the whole run, without early stopping."""
         steps = self.config.epochs * self.steps_per_epoch
         return min(steps, self.config.max_steps) if self.config.max_steps else steps
 
@@ -60,15 +60,15 @@ def write_run(
     """Write a run's folder for ``curation.scorer.train`` and return it.
 
     Args:
-        images: the folder that the pairs' ``image`` names are relative to; pictures are read from there, not copied.
-        val: what validates, every ``checkpoint_every`` updates; without any, the last state is kept.
+        images: the folder to which the pairs' ``image`` paths are relative; images are read there, not copied.
+        val: pairs to validate with, every ``checkpoint_every`` updates; without any, the last state is saved.
 
     Raises:
         InvalidInput: the folder cannot be written to.
     """
     run.mkdir(parents=True, exist_ok=True)
-    write_text(run / TRAIN, map(pair_line, train))
-    write_text(run / VAL, map(pair_line, val))
+    write_text(run / TRAIN_FILE, map(pair_line, train))
+    write_text(run / VAL_FILE, map(pair_line, val))
     write_settings(run, config, images=images)
     return run
 
@@ -76,7 +76,7 @@ def write_run(
 def write_settings(
     run: Path, config: TrainingConfig, *, images: Path, provenance: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a run's settings, which come last: they mean that the run is whole.
+    """Write a run's settings. Write them last: they mark the run as complete.
 
     Raises:
         InvalidInput: the folder cannot be written to.
@@ -87,104 +87,106 @@ def write_settings(
         "images": str(images.absolute()),
         "provenance": dict(provenance or {}),
     }
-    write_text(run / RUN, [json.dumps(settings, indent=1, sort_keys=True)])
+    write_text(run / RUN_FILE, [json.dumps(settings, indent=1, sort_keys=True)])
 
 
 def pair_line(pair: Pair) -> str:
-    """Return a pair as a line of a run's lists, with its line end."""
+    """Return a pair as a line of a run's list, with its line end."""
     return json.dumps(asdict(pair)) + "\n"
 
 
-def read_inputs(run: Path) -> Inputs:
+def read_inputs(run: Path) -> RunInputs:
     """Read a run's folder.
 
     Raises:
-        InvalidInput: a file is missing or broken, there are fewer pairs than a batch takes, or a picture is missing.
+        InvalidInput: a file is missing or broken, there are fewer pairs than the batch size, or an image is missing.
     """
-    raw = _settings(run / RUN)
+    raw = _read_settings(run / RUN_FILE)
     config = TrainingConfig.from_json(raw["config"])
-    inputs = Inputs(
+    inputs = RunInputs(
         config=config,
         images=Path(raw["images"]),
-        train=tuple(_pairs(run / TRAIN)),
-        val=tuple(_pairs(run / VAL)) if (run / VAL).is_file() else (),
+        train=tuple(_read_pairs(run / TRAIN_FILE)),
+        val=tuple(_read_pairs(run / VAL_FILE)) if (run / VAL_FILE).is_file() else (),
         sha256=_sha256(config, run),
         rehearsal=isinstance(raw.get("provenance"), dict) and bool(raw["provenance"].get("rehearsal")),
     )
     _check_batch(inputs)
-    _check_pictures(inputs)
+    _check_images(inputs)
     return inputs
 
 
-def _settings(path: Path) -> dict[str, Any]:
+def _read_settings(path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path}: cannot be read; name the folder of a training run") from error
+        raise InvalidInput(f"{path}: cannot be read; give the folder of a training run") from error
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-        raise InvalidInput(f"{path}: is not of the format {FORMAT}; make the run anew")
+        raise InvalidInput(f"{path}: is not of the format {FORMAT}; create the run again")
     if not isinstance(raw.get("config"), dict) or not isinstance(raw.get("images"), str):
-        raise InvalidInput(f"{path}: lacks config or images; make the run anew")
+        raise InvalidInput(f"{path}: lacks config or images; create the run again")
     return raw
 
 
-def _pairs(path: Path) -> Iterator[Pair]:
+def _read_pairs(path: Path) -> Iterator[Pair]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path}: cannot be read; make the run anew") from error
-    # Not splitlines: texts may hold what else it takes for the end of a line, such as U+2028.
+        raise InvalidInput(f"{path}: cannot be read; create the run again") from error
+    # Not splitlines: it also splits at characters such as U+2028, which texts may contain.
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
         try:
-            yield _pair(json.loads(line))
+            yield _parse_pair(json.loads(line))
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise InvalidInput(f"{path}: line {number} is no pair ({error}); make the run anew") from error
+            raise InvalidInput(
+                f"{path}: line {number} is not a pair ({error}); create the run again"
+            ) from error
 
 
-def _pair(raw: dict[str, Any]) -> Pair:
+def _parse_pair(raw: dict[str, Any]) -> Pair:
     sides = ("left", "top", "width", "height")
     boxes = tuple(Region(*(int(box[side]) for side in sides)) for box in raw["boxes"])
     if not boxes:
         raise InvalidInput("it has no box")
-    words = [str(raw[name]) for name in ("id", "image", "clue", "inference")]
-    for word in words:
-        word.encode()  # half a character, which JSON can name and no tokenizer reads
-    number, image, clue, inference = words
-    return Pair(number, image, boxes, clue, inference)
+    texts = [str(raw[name]) for name in ("id", "image", "clue", "inference")]
+    for text in texts:
+        text.encode()  # raises for half a surrogate pair, which JSON allows and tokenizers reject
+    pair_id, image, clue, inference = texts
+    return Pair(pair_id, image, boxes, clue, inference)
 
 
 def _sha256(config: TrainingConfig, run: Path) -> str:
-    """Return one hash of all that decides what comes out: not of where the pictures lie."""
+    """Return one hash of everything that determines the result, which excludes the image folder."""
     digest = hashlib.sha256(json.dumps(config.as_json(), sort_keys=True).encode())
-    for name in (TRAIN, VAL):
+    for name in (TRAIN_FILE, VAL_FILE):
         path = run / name
         digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
     return digest.hexdigest()
 
 
-def _check_batch(inputs: Inputs) -> None:
+def _check_batch(inputs: RunInputs) -> None:
     count, size = len(inputs.train), inputs.config.batch_size
     if not count:
-        raise InvalidInput(f"{TRAIN}: holds no pair; choose a split with pairs to train on")
+        raise InvalidInput(f"{TRAIN_FILE}: contains no pair; choose a split with pairs to train on")
     if count < size:
         largest = count - count % inputs.config.processes
-        mend = f"use {largest} or fewer" if largest >= LEAST_BATCH else "choose a split with more pairs"
-        raise InvalidInput(f"batch_size: {size} is more than the {count} pairs to train on; {mend}")
+        hint = f"use {largest} or fewer" if largest >= MIN_BATCH_SIZE else "choose a split with more pairs"
+        raise InvalidInput(f"batch_size: {size} is more than the {count} pairs to train on; {hint}")
 
 
-def _check_pictures(inputs: Inputs) -> None:
-    """Look before anything is made that a picture in the middle would end."""
-    there: dict[str, bool] = {}
+def _check_images(inputs: RunInputs) -> None:
+    """Check all images before any work: a missing image would stop the preparation midway."""
+    is_present: dict[str, bool] = {}
     for pairs in (inputs.train, inputs.val):
-        gone = _first_without_picture(pairs, inputs.images, there)
-        if gone is not None:
-            raise InvalidInput(f"pair {gone.id}: its picture {gone.image} is missing; restore the file")
+        pair = _first_missing_image(pairs, inputs.images, is_present)
+        if pair is not None:
+            raise InvalidInput(f"pair {pair.id}: its image {pair.image} is missing; restore the file")
 
 
-def _first_without_picture(pairs: Sequence[Pair], images: Path, there: dict[str, bool]) -> Pair | None:
+def _first_missing_image(pairs: Sequence[Pair], images: Path, is_present: dict[str, bool]) -> Pair | None:
     for pair in pairs:
-        if pair.image not in there:
-            there[pair.image] = (images / pair.image).is_file()
-        if not there[pair.image]:
+        if pair.image not in is_present:
+            is_present[pair.image] = (images / pair.image).is_file()
+        if not is_present[pair.image]:
             return pair
     return None

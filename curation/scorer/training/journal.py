@@ -1,7 +1,7 @@
-"""What a training run wrote down: one CSV of losses, one of validations. No torch: web pages read them as they grow.
+"""A training run's log: one CSV of losses, one of validations. No torch, since web pages read them during training.
 
-A program that is killed may leave half a line at the end. A reader passes over it; a run that goes on first drops
-every row after its checkpoint. Floats are written so that reading gives the same bits.
+A killed process may leave half a line at the end. Readers skip it; a resumed run first drops all rows after its
+checkpoint. Floats are written so that reading gives the same bits.
 """
 
 import csv
@@ -13,14 +13,14 @@ from typing import Any, TypedDict, TypeVar
 from curation.files import write_text
 from curation.records import InvalidInput
 
-LOSSES, VALIDATIONS = "losses.csv", "validation.csv"
-ENVIRONMENT = "environment.json"
+LOSSES_FILE, VALIDATIONS_FILE = "losses.csv", "validation.csv"
+ENVIRONMENT_FILE = "environment.json"
 
 
 class LossRow(TypedDict):
-    """One update. step and epoch count from 1; learning_rate is the one it was made with.
+    """One update. step and epoch count from 1; learning_rate: of this update.
 
-    images_per_second: pairs over all processes per second of wall time; it differs from run to run.
+    images_per_second: pairs over all processes per second of wall time; not reproducible.
     """
 
     step: int
@@ -32,9 +32,9 @@ class LossRow(TypedDict):
 
 
 class ValidationRow(TypedDict):
-    """One validation after ``step`` updates. Mean ranks (1 is best) and percent; ``None`` without pairs to rank.
+    """One validation after ``step`` updates: mean ranks (1 is best) and percent; ``None`` without pairs to rank.
 
-    kept: whether the model was then stored as the best.
+    kept: whether the model was saved as the best.
     """
 
     step: int
@@ -45,48 +45,51 @@ class ValidationRow(TypedDict):
     kept: bool
 
 
-_COLUMNS = {LOSSES: tuple(LossRow.__annotations__), VALIDATIONS: tuple(ValidationRow.__annotations__)}
-Row = TypeVar("Row")
+_COLUMNS = {
+    LOSSES_FILE: tuple(LossRow.__annotations__),
+    VALIDATIONS_FILE: tuple(ValidationRow.__annotations__),
+}
+RowType = TypeVar("RowType")
 
 
 def read_losses(run: Path) -> list[LossRow]:
-    """Return the updates of a run so far; none where nothing was written yet."""
-    return _read(run / LOSSES, _loss_row)
+    """Return the updates of a run so far; none if nothing was written yet."""
+    return _read_rows(run / LOSSES_FILE, _parse_loss)
 
 
 def read_validations(run: Path) -> list[ValidationRow]:
-    """Return the validations of a run so far; none where nothing was written yet."""
-    return _read(run / VALIDATIONS, _validation_row)
+    """Return the validations of a run so far; none if nothing was written yet."""
+    return _read_rows(run / VALIDATIONS_FILE, _parse_validation)
 
 
 class Journal:
-    """Writes both files. A row can be read as soon as it is added, and outlives a power failure after ``sync``."""
+    """Writes both files. A row is readable at once, and survives a power failure after ``sync``."""
 
     def __init__(self, run: Path) -> None:
         self._run = run
 
     def start_after(self, step: int) -> None:
-        """Drop the rows of later steps, half lines too; make the files where they are missing."""
-        kept: dict[str, Sequence[Mapping[str, Any]]] = {
-            LOSSES: [row for row in read_losses(self._run) if row["step"] <= step],
-            VALIDATIONS: [row for row in read_validations(self._run) if row["step"] <= step],
+        """Drop the rows of later steps, and half lines; create missing files."""
+        remaining: dict[str, Sequence[Mapping[str, Any]]] = {
+            LOSSES_FILE: [row for row in read_losses(self._run) if row["step"] <= step],
+            VALIDATIONS_FILE: [row for row in read_validations(self._run) if row["step"] <= step],
         }
-        for name, rows in kept.items():
+        for name, rows in remaining.items():
             write_text(
-                self._run / name, [",".join(_COLUMNS[name]) + "\n", *(_line(name, row) for row in rows)]
+                self._run / name, [",".join(_COLUMNS[name]) + "\n", *(_csv_line(name, row) for row in rows)]
             )
 
-    def updated(self, row: LossRow) -> None:
+    def record_update(self, row: LossRow) -> None:
         """Append an update."""
-        self._write(LOSSES, _line(LOSSES, row))
+        self._write(LOSSES_FILE, _csv_line(LOSSES_FILE, row))
 
-    def validated(self, row: ValidationRow) -> None:
+    def record_validation(self, row: ValidationRow) -> None:
         """Append a validation."""
-        self._write(VALIDATIONS, _line(VALIDATIONS, row))
+        self._write(VALIDATIONS_FILE, _csv_line(VALIDATIONS_FILE, row))
 
     def sync(self) -> None:
-        """Bring both files to the disk, before a checkpoint says that their rows are there."""
-        for name in (LOSSES, VALIDATIONS):
+        """Sync both files to disk. Call it before saving a checkpoint that relies on their rows."""
+        for name in (LOSSES_FILE, VALIDATIONS_FILE):
             self._write(name, "", sync=True)
 
     def _write(self, name: str, line: str, *, sync: bool = False) -> None:
@@ -98,48 +101,48 @@ class Journal:
                     os.fsync(file.fileno())
         except OSError as error:
             raise InvalidInput(
-                f"{path}: cannot be written ({error.strerror}); make room or mend it"
+                f"{path}: cannot be written ({error.strerror}); free disk space or check the permissions"
             ) from error
 
 
-def _line(name: str, row: Mapping[str, Any]) -> str:
-    return ",".join(_word(row[column]) for column in _COLUMNS[name]) + "\n"
+def _csv_line(name: str, row: Mapping[str, Any]) -> str:
+    return ",".join(_format_value(row[column]) for column in _COLUMNS[name]) + "\n"
 
 
-def _word(value: float | bool | None) -> str:
+def _format_value(value: float | bool | None) -> str:
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else repr(value)
 
 
-def _read(path: Path, parse: Callable[[Sequence[str]], Row]) -> list[Row]:
+def _read_rows(path: Path, parse: Callable[[Sequence[str]], RowType]) -> list[RowType]:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return []
-    whole = text[: text.rfind("\n") + 1].splitlines()
-    return list(_parsed(csv.reader(whole[1:]), parse))
+    complete = text[: text.rfind("\n") + 1].splitlines()
+    return list(_parse_rows(csv.reader(complete[1:]), parse))
 
 
-def _parsed(lines: Iterator[list[str]], parse: Callable[[Sequence[str]], Row]) -> Iterator[Row]:
+def _parse_rows(lines: Iterator[list[str]], parse: Callable[[Sequence[str]], RowType]) -> Iterator[RowType]:
     try:
-        for words in lines:
-            yield parse(words)
+        for values in lines:
+            yield parse(values)
     except (ValueError, csv.Error):
-        return  # torn by a power failure: nothing after it can be trusted
+        return  # damaged by a power failure: later rows cannot be trusted
 
 
-def _loss_row(words: Sequence[str]) -> LossRow:
-    step, epoch, *numbers = words
-    loss, rate, scale, speed = (float(word) for word in numbers)
+def _parse_loss(values: Sequence[str]) -> LossRow:
+    step, epoch, *numbers = values
+    loss, rate, scale, speed = (float(number) for number in numbers)
     return LossRow(
         step=int(step), epoch=int(epoch), loss=loss, learning_rate=rate, scale=scale, images_per_second=speed
     )
 
 
-def _validation_row(words: Sequence[str]) -> ValidationRow:
-    step, *numbers, kept = words
-    loss, im2txt, txt2im, p_at_1 = (float(word) if word else None for word in numbers)
+def _parse_validation(values: Sequence[str]) -> ValidationRow:
+    step, *numbers, kept = values
+    loss, im2txt, txt2im, p_at_1 = (float(number) if number else None for number in numbers)
     return ValidationRow(
         step=int(step), loss=loss, im2txt=im2txt, txt2im=txt2im, p_at_1=p_at_1, kept=bool(int(kept))
     )

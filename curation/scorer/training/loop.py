@@ -1,4 +1,4 @@
-"""The training loop. It knows no model and no data: an objective sets gradients, and the rest is handed in too."""
+"""The training loop. It is independent of model and data: an objective sets the gradients."""
 
 import math
 import time
@@ -11,28 +11,28 @@ import torch
 from curation.records import InvalidInput
 
 
-class Outcome(Protocol):
-    """What a validation found. Of two qualities the greater is better; an empty one compares with nothing."""
+class ValidationOutcome(Protocol):
+    """The result of a validation. The greater quality is better; an empty one means nothing was measured."""
 
     loss: float | None
     quality: tuple[float, ...]
 
 
-class Rates(Protocol):
+class RateSchedule(Protocol):
     """A learning rate per update, which validations may lower."""
 
-    def at(self, update: int) -> float:
-        """Return the rate of an update, numbered from 0."""
+    def rate_at(self, update: int) -> float:
+        """Return the rate of an update, counted from 0."""
         ...
 
-    def validated(self, loss: float | None, update: int) -> None:
-        """Take note of a validation."""
+    def record_validation(self, loss: float | None, update: int) -> None:
+        """Adapt to a validation's loss."""
         ...
 
 
 @dataclass(slots=True)
-class Standing:
-    """Where a run stands: updates done, the best quality and its step, validations since then without a better."""
+class TrainingState:
+    """The progress of a run. stale: validations since the best one."""
 
     step: int = 0
     best: tuple[float, ...] = ()
@@ -42,7 +42,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One row of the journal. step counts from 1. seconds: since the last one was done."""
+    """One row of the journal. step counts from 1. seconds: since the previous update ended."""
 
     step: int
     loss: float
@@ -51,80 +51,81 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """What the loop works with.
+class TrainingLoop:
+    """The training loop and its callbacks.
 
     objective: takes an update's number from 0, adds gradients to the parameters, returns the loss.
-    validate: takes the updates done. keep: stores the model as the best so far. save: stores the exact state.
-    record, report: told of each update and each validation. tell: (updates done, of how many); may raise to stop.
-    every: updates between validations. patience: validations without a better one until the end; 0 is never.
+    validate: takes the number of updates done. save_best: saves the model as the best so far. save_state: saves the
+    exact state. record_update, record_validation: log each of them. report_progress: gets (updates done, total);
+    may raise to stop. validate_every: updates between validations. patience: validations without a better one until
+    the loop ends; 0 is never.
     """
 
     objective: Callable[[int], float]
     optimizer: torch.optim.Optimizer
-    rates: Rates
-    validate: Callable[[int], Outcome]
-    keep: Callable[[], None]
-    save: Callable[[Standing], None]
-    record: Callable[[Update], None]
-    report: Callable[[int, Outcome, bool], None]
-    tell: Callable[[int, int], None]
+    rates: RateSchedule
+    validate: Callable[[int], ValidationOutcome]
+    save_best: Callable[[], None]
+    save_state: Callable[[TrainingState], None]
+    record_update: Callable[[Update], None]
+    record_validation: Callable[[int, ValidationOutcome, bool], None]
+    report_progress: Callable[[int, int], None]
     steps: int
-    every: int
+    validate_every: int
     patience: int = 0
     clock: Callable[[], float] = field(default=time.perf_counter)
 
-    def run(self, standing: Standing) -> Standing:
-        """Train from ``standing`` to the end.
+    def run(self, state: TrainingState) -> TrainingState:
+        """Train from ``state`` to the end.
 
         Raises:
-            InvalidInput: a loss that is no number; the last state that was saved is untouched.
-            Exception: whatever ``tell`` raised, after the state was saved.
+            InvalidInput: the loss is NaN or infinite; the last saved state is untouched.
+            Exception: raised by ``report_progress``, after the state was saved.
         """
-        before = self.clock()
-        while standing.step < self.steps and not self._tired(standing):
-            loss, rate = self._update(standing.step)
-            standing.step += 1
+        last_time = self.clock()
+        while state.step < self.steps and not self._is_out_of_patience(state):
+            loss, rate = self._update(state.step)
+            state.step += 1
             now = self.clock()
-            self.record(Update(standing.step, loss, rate, now - before))
-            before = now
-            if standing.step % self.every == 0 or standing.step == self.steps:
-                self._checkpoint(standing)
-                before = self.clock()
-            self._told(standing)
-        return standing
+            self.record_update(Update(state.step, loss, rate, now - last_time))
+            last_time = now
+            if state.step % self.validate_every == 0 or state.step == self.steps:
+                self._checkpoint(state)
+                last_time = self.clock()
+            self._report_progress(state)
+        return state
 
     def _update(self, number: int) -> tuple[float, float]:
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.objective(number)
         if not math.isfinite(loss):
             raise InvalidInput(
-                f"loss: is {loss} at step {number + 1}; the last checkpoint is kept: "
-                "train anew with a lower learning rate, or with fp32"
+                f"loss: is {loss} at step {number + 1}; the last checkpoint is unchanged: "
+                "start a new run with a lower learning rate, or with fp32"
             )
-        rate = self.rates.at(number)
+        rate = self.rates.rate_at(number)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
         return loss, rate
 
-    def _checkpoint(self, standing: Standing) -> None:
-        outcome = self.validate(standing.step)
-        self.rates.validated(outcome.loss, standing.step)
-        better = not standing.best or outcome.quality > standing.best
-        standing.stale = 0 if better else standing.stale + 1
-        if better:
-            standing.best, standing.best_step = outcome.quality, standing.step
-            self.keep()
-        self.report(standing.step, outcome, better)
-        self.save(standing)
+    def _checkpoint(self, state: TrainingState) -> None:
+        outcome = self.validate(state.step)
+        self.rates.record_validation(outcome.loss, state.step)
+        is_best = not state.best or outcome.quality > state.best
+        state.stale = 0 if is_best else state.stale + 1
+        if is_best:
+            state.best, state.best_step = outcome.quality, state.step
+            self.save_best()
+        self.record_validation(state.step, outcome, is_best)
+        self.save_state(state)
 
-    def _told(self, standing: Standing) -> None:
+    def _report_progress(self, state: TrainingState) -> None:
         try:
-            self.tell(standing.step, self.steps)
+            self.report_progress(state.step, self.steps)
         except BaseException:
-            self.save(standing)
+            self.save_state(state)
             raise
 
-    def _tired(self, standing: Standing) -> bool:
-        return self.patience > 0 and standing.stale >= self.patience
+    def _is_out_of_patience(self, state: TrainingState) -> bool:
+        return self.patience > 0 and state.stale >= self.patience

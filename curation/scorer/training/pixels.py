@@ -1,14 +1,14 @@
-"""Prepared pixels: what drawing, crops and scaling leave of every picture, made once and read in every epoch.
+"""Prepared pixels: the bytes of every image after drawing, cropping and scaling, computed once for all epochs.
 
-The published loop opens, draws, cuts and scales each picture anew in each epoch, though only what comes after is
-random. Here the bytes are kept, n pictures in files of up to 256, 150 kB a square of 224 pixels (the whole corpus of
-363,000 pairs takes 109 GB as two squares each); augmenting is left to the device (``augment.py``).
+The published loop opens, draws, crops and scales each image again in each epoch, though only later steps are random.
+Here the bytes are stored, up to 256 images per file, 150 kB per square of 224 pixels (the whole corpus of 363,000
+pairs takes 109 GB with two squares each). The device augments them (``augment.py``).
 
-    pixels/<part>-<digits>/00000.npy    bytes, one picture behind the other, each (views, 3, height, width)
-    pixels/<part>-<digits>/sizes.npy    (n, 2) heights and widths; written last, so that a folder with it is whole
+    pixels/<split>-<digits>/00000.npy    bytes, one image after the other, each (views, 3, height, width)
+    pixels/<split>-<digits>/sizes.npy    (n, 2) heights and widths; written last, so its folder is complete
 
-The digits are of all that decides the bytes; a file is whole or absent, so a stopped preparation goes on. Squares are
-stored as the model takes them. ``Crop.CENTRE`` keeps the long side, so that training can cut a window along it.
+The digits are a hash of everything that determines the bytes. Files are written atomically, so a stopped preparation
+can resume. Squares are stored at the model's size. ``Crop.CENTRE`` keeps the long side for random windows along it.
 """
 
 import hashlib
@@ -25,26 +25,26 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.cores import usable_cores
-from curation.features.parallel import in_threads
-from curation.features.pixels import SCALING, Normalisation, scaled_whole, squares
+from curation.features.parallel import map_in_threads
+from curation.features.pixels import SCALING, Normalisation, cut_views, scale_short_side
 from curation.features.regions import Crop
 from curation.files import write_npy
 from curation.records import InvalidInput, Region
 from curation.scorer.training.inputs import Pair
 from hits.domain.images.region_drawing import RegionMode, draw_region
 
-PER_FILE = 256
-SIZES = "sizes.npy"
+IMAGES_PER_FILE = 256
+SIZES_FILE = "sizes.npy"
 CHANNELS = 3
-DIGITS = 16
+HASH_DIGITS = 16
 GIB = 1024**3
 Bytes = NDArray[np.uint8]
-Told = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How a picture is shown to the model."""
+class ViewSettings:
+    """How an image is shown to the model: region drawing, crop and normalisation."""
 
     mode: RegionMode
     crop: Crop
@@ -52,8 +52,8 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class _Subject:
-    """A picture with its boxes: what the pixels are made of. Pairs may share one."""
+class _MarkedImage:
+    """An image with the boxes to draw. Several pairs may share one."""
 
     pair: str
     image: str
@@ -61,167 +61,179 @@ class _Subject:
 
 
 class PreparedPixels:
-    """The pixels of a list of pairs, on the disk. ``places``: which picture belongs to each pair.
+    """The pixels of a list of pairs, on disk. ``image_indices``: the image of each pair.
 
-    Files are opened for each read and not mapped: a corpus has more of them than a process may hold open.
+    Files are opened for each read and not memory-mapped: a corpus has more files than a process may hold open.
     """
 
-    def __init__(self, folder: Path, places: NDArray[np.int64], look: Look) -> None:
-        self._folder, self._places, self._look = folder, places, look
-        self._sizes = np.load(folder / SIZES, allow_pickle=False)
+    def __init__(self, folder: Path, image_indices: NDArray[np.int64], view: ViewSettings) -> None:
+        self._folder, self._image_indices, self._view = folder, image_indices, view
+        self._sizes = np.load(folder / SIZES_FILE, allow_pickle=False)
         self._starts = np.empty(len(self._sizes), dtype=np.int64)
-        lengths = _lengths(self._sizes, look)
-        for number, first in enumerate(range(0, len(lengths), PER_FILE)):
-            ends = lengths[first : first + PER_FILE].cumsum()
-            header = _file(folder, number).stat().st_size - int(ends[-1])
-            self._starts[first : first + PER_FILE] = header + ends - lengths[first : first + PER_FILE]
+        lengths = _byte_counts(self._sizes, view)
+        for number, first in enumerate(range(0, len(lengths), IMAGES_PER_FILE)):
+            ends = lengths[first : first + IMAGES_PER_FILE].cumsum()
+            header = _pixels_file(folder, number).stat().st_size - int(ends[-1])
+            self._starts[first : first + IMAGES_PER_FILE] = (
+                header + ends - lengths[first : first + IMAGES_PER_FILE]
+            )
 
     def __len__(self) -> int:
-        """How many pairs there are."""
-        return len(self._places)
+        """Number of pairs."""
+        return len(self._image_indices)
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """Return views, channels, height and width of what one pair gives."""
-        return (self._look.crop.views, CHANNELS, self._look.norm.side, self._look.norm.side)
+        """Views, channels, height and width of one pair's pixels."""
+        return (self._view.crop.views, CHANNELS, self._view.norm.side, self._view.norm.side)
 
     def read(self, pairs: NDArray[np.int64], windows: NDArray[np.float64] | None, out: Bytes) -> None:
         """Copy the (n, views, 3, side, side) bytes of some pairs into ``out``.
 
         Args:
-            windows: (n, views) places along the long side, 0 to below 1; ``None`` is the middle.
+            windows: (n, views) positions along the long side, 0 to below 1; ``None`` is the middle.
         """
-        side = self._look.norm.side
+        side = self._view.norm.side
         for row, pair in enumerate(pairs.tolist()):
-            place = int(self._places[pair])
-            spare = self._sizes[place].astype(int) - side
+            index = int(self._image_indices[pair])
+            spare = self._sizes[index].astype(int) - side
             if not spare.any():
-                self._copy(place, out[row])
+                self._copy(index, out[row])
                 continue
             top, left = spare // 2 if windows is None else (windows[row, 0] * (spare + 1)).astype(int)
-            whole = np.empty((*out.shape[1:3], *self._sizes[place]), dtype=np.uint8)
-            self._copy(place, whole)
+            whole = np.empty((*out.shape[1:3], *self._sizes[index]), dtype=np.uint8)
+            self._copy(index, whole)
             out[row] = whole[:, :, top : top + side, left : left + side]
 
-    def _copy(self, place: int, out: Bytes) -> None:
-        with _file(self._folder, place // PER_FILE).open("rb", buffering=0) as file:
-            file.seek(int(self._starts[place]))
+    def _copy(self, index: int, out: Bytes) -> None:
+        with _pixels_file(self._folder, index // IMAGES_PER_FILE).open("rb", buffering=0) as file:
+            file.seek(int(self._starts[index]))
             if file.readinto(out.reshape(-1).data) != out.size:
                 raise InvalidInput(
                     f"pixels: {file.name} was cut short; delete the folder {self._folder.name}"
                 )
 
 
-def prepare(
-    pairs: Sequence[Pair], images: Path, look: Look, folder: Path, *, part: str, tell: Told = lambda *_: None
+def prepare_pixels(
+    pairs: Sequence[Pair],
+    images: Path,
+    view: ViewSettings,
+    folder: Path,
+    *,
+    split: str,
+    report_progress: ProgressCallback = lambda *_: None,
 ) -> None:
-    """Make the pixels of a part's pairs where they are missing; stale ones of that part are removed.
+    """Make the missing pixels of a split's pairs; delete stale pixels of that split.
 
     Args:
-        folder: holds the prepared parts. tell: pictures done, of how many; may raise to stop.
+        folder: contains the prepared splits. report_progress: gets (images done, total); may raise to stop.
 
     Raises:
-        InvalidInput: a picture cannot be read (the message names its pair), or there is too little room.
+        InvalidInput: an image cannot be read (the message names its pair), or there is too little disk space.
     """
-    subjects, _ = _subjects(pairs, look.mode)
-    own = _own_folder(subjects, look, folder, part)
-    for stale in set(folder.glob(f"{part}-*")) - {own}:
+    marked_images, _ = _distinct_images(pairs, view.mode)
+    split_folder = _pixels_folder(marked_images, view, folder, split)
+    for stale in set(folder.glob(f"{split}-*")) - {split_folder}:
         shutil.rmtree(stale)
-    if (own / SIZES).is_file():
+    if (split_folder / SIZES_FILE).is_file():
         return
-    own.mkdir(parents=True, exist_ok=True)
-    starts = range(0, len(subjects), PER_FILE)
-    missing = [n for n in range(len(starts)) if not _is_whole(own, n, look)]
-    _check_room(own, len(missing) * PER_FILE, look)
+    split_folder.mkdir(parents=True, exist_ok=True)
+    starts = range(0, len(marked_images), IMAGES_PER_FILE)
+    missing = [n for n in range(len(starts)) if not _is_complete(split_folder, n, view)]
+    _check_disk_space(split_folder, len(missing) * IMAGES_PER_FILE, view)
 
     def make(number: int) -> int:
-        few = subjects[number * PER_FILE : (number + 1) * PER_FILE]
-        made = [_prepared(subject, images, look) for subject in few]
-        write_npy(_sizes_file(own, number), np.array([one.shape[2:] for one in made], dtype=np.int32))
-        write_npy(_file(own, number), np.concatenate([one.reshape(-1) for one in made]))
-        return len(few)
+        batch = marked_images[number * IMAGES_PER_FILE : (number + 1) * IMAGES_PER_FILE]
+        arrays = [_prepare_image(subject, images, view) for subject in batch]
+        write_npy(
+            _sizes_file(split_folder, number), np.array([array.shape[2:] for array in arrays], dtype=np.int32)
+        )
+        write_npy(_pixels_file(split_folder, number), np.concatenate([array.reshape(-1) for array in arrays]))
+        return len(batch)
 
-    done = len(subjects) - sum(len(subjects[n * PER_FILE : (n + 1) * PER_FILE]) for n in missing)
-    with closing(in_threads(make, missing, threads=usable_cores())) as counts:
+    done = len(marked_images) - sum(
+        len(marked_images[n * IMAGES_PER_FILE : (n + 1) * IMAGES_PER_FILE]) for n in missing
+    )
+    with closing(map_in_threads(make, missing, threads=usable_cores())) as counts:
         for count in counts:
             done += count
-            tell(done, len(subjects))
-    sizes = [np.load(_sizes_file(own, n), allow_pickle=False) for n in range(len(starts))]
-    write_npy(own / SIZES, np.concatenate(sizes) if sizes else np.zeros((0, 2), dtype=np.int32))
+            report_progress(done, len(marked_images))
+    sizes = [np.load(_sizes_file(split_folder, n), allow_pickle=False) for n in range(len(starts))]
+    write_npy(split_folder / SIZES_FILE, np.concatenate(sizes) if sizes else np.zeros((0, 2), dtype=np.int32))
 
 
-def open_prepared(pairs: Sequence[Pair], look: Look, folder: Path, *, part: str) -> PreparedPixels:
-    """Open what ``prepare`` made of the same pairs."""
-    subjects, places = _subjects(pairs, look.mode)
-    return PreparedPixels(_own_folder(subjects, look, folder, part), places, look)
+def open_pixels(pairs: Sequence[Pair], view: ViewSettings, folder: Path, *, split: str) -> PreparedPixels:
+    """Open the pixels that ``prepare_pixels`` made of the same pairs."""
+    marked_images, image_indices = _distinct_images(pairs, view.mode)
+    return PreparedPixels(_pixels_folder(marked_images, view, folder, split), image_indices, view)
 
 
-def _subjects(pairs: Sequence[Pair], mode: RegionMode) -> tuple[list[_Subject], NDArray[np.int64]]:
-    """Return what is to be drawn, each once, and which of it each pair takes. No boxes are drawn without a mode."""
-    found: dict[tuple[str, tuple[Region, ...]], int] = {}
-    subjects: list[_Subject] = []
-    places: list[int] = []
+def _distinct_images(pairs: Sequence[Pair], mode: RegionMode) -> tuple[list[_MarkedImage], NDArray[np.int64]]:
+    """Return the distinct images to draw, and each pair's index among them. Mode NONE draws no boxes."""
+    positions: dict[tuple[str, tuple[Region, ...]], int] = {}
+    marked_images: list[_MarkedImage] = []
+    image_indices: list[int] = []
     for pair in pairs:
         key = (pair.image, () if mode is RegionMode.NONE else pair.boxes)
-        if key not in found:
-            found[key] = len(subjects)
-            subjects.append(_Subject(pair.id, *key))
-        places.append(found[key])
-    return subjects, np.array(places, dtype=np.int64)
+        if key not in positions:
+            positions[key] = len(marked_images)
+            marked_images.append(_MarkedImage(pair.id, *key))
+        image_indices.append(positions[key])
+    return marked_images, np.array(image_indices, dtype=np.int64)
 
 
-def _own_folder(subjects: Sequence[_Subject], look: Look, folder: Path, part: str) -> Path:
-    digest = hashlib.sha256(json.dumps([SCALING, str(look.mode), str(look.crop), asdict(look.norm)]).encode())
-    for subject in subjects:
-        boxes = [(box.left, box.top, box.width, box.height) for box in subject.boxes]
-        digest.update(json.dumps([subject.image, boxes]).encode())
-    return folder / f"{part}-{digest.hexdigest()[:DIGITS]}"
+def _pixels_folder(images: Sequence[_MarkedImage], view: ViewSettings, folder: Path, split: str) -> Path:
+    digest = hashlib.sha256(json.dumps([SCALING, str(view.mode), str(view.crop), asdict(view.norm)]).encode())
+    for marked in images:
+        boxes = [(box.left, box.top, box.width, box.height) for box in marked.boxes]
+        digest.update(json.dumps([marked.image, boxes]).encode())
+    return folder / f"{split}-{digest.hexdigest()[:HASH_DIGITS]}"
 
 
-def _prepared(subject: _Subject, images: Path, look: Look) -> Bytes:
-    """Return the (views, 3, height, width) bytes of a picture."""
+def _prepare_image(marked: _MarkedImage, images: Path, view: ViewSettings) -> Bytes:
+    """Return the (views, 3, height, width) bytes of an image."""
     try:
-        with Pillow.open(images / subject.image) as opened:
+        with Pillow.open(images / marked.image) as opened:
             opened.load()
-            drawn = draw_region(opened, subject.boxes, look.mode)
-            picture = drawn if drawn.mode == "RGB" else drawn.convert("RGB")
+            drawn = draw_region(opened, marked.boxes, view.mode)
+            rgb = drawn if drawn.mode == "RGB" else drawn.convert("RGB")
     except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
         raise InvalidInput(
-            f"pair {subject.pair}: its picture {subject.image} cannot be read; restore the file"
+            f"pair {marked.pair}: its picture {marked.image} cannot be read; restore the file"
         ) from error
-    if look.crop is Crop.CENTRE:
-        return _array(scaled_whole(picture, look.norm.side))
-    return _array(squares(picture, look.crop, look.norm))
+    if view.crop is Crop.CENTRE:
+        return _to_bytes(scale_short_side(rgb, view.norm.side))
+    return _to_bytes(cut_views(rgb, view.crop, view.norm))
 
 
-def _array(values: torch.Tensor) -> Bytes:
+def _to_bytes(values: torch.Tensor) -> Bytes:
     return np.ascontiguousarray(values.contiguous().numpy())
 
 
-def _check_room(folder: Path, pictures: int, look: Look) -> None:
-    need = pictures * look.crop.views * CHANNELS * look.norm.side**2
+def _check_disk_space(folder: Path, images: int, view: ViewSettings) -> None:
+    required = images * view.crop.views * CHANNELS * view.norm.side**2
     free = shutil.disk_usage(folder).free
-    if need > free:
+    if required > free:
         raise InvalidInput(
-            f"pixels: {need / GIB:.1f} GiB are needed, {free / GIB:.1f} are free; make room, or use fewer pairs"
+            f"pixels: {required / GIB:.1f} GiB are needed, {free / GIB:.1f} are free; free disk space, or use fewer pairs"
         )
 
 
-def _is_whole(folder: Path, number: int, look: Look) -> bool:
-    """Whether a file of pixels is there, and as long as its sizes say (a power failure may cut it)."""
+def _is_complete(folder: Path, number: int, view: ViewSettings) -> bool:
+    """Whether a file of pixels exists and has the length of its sizes (a power failure may truncate it)."""
     try:
         sizes = np.load(_sizes_file(folder, number), allow_pickle=False)
-        found = np.load(_file(folder, number), mmap_mode="r", allow_pickle=False)
+        pixels = np.load(_pixels_file(folder, number), mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return False
-    return bool(found.size == _lengths(sizes, look).sum())
+    return bool(pixels.size == _byte_counts(sizes, view).sum())
 
 
-def _lengths(sizes: NDArray[np.int32], look: Look) -> NDArray[np.int64]:
-    return sizes.prod(axis=1, dtype=np.int64) * (look.crop.views * CHANNELS)
+def _byte_counts(sizes: NDArray[np.int32], view: ViewSettings) -> NDArray[np.int64]:
+    return sizes.prod(axis=1, dtype=np.int64) * (view.crop.views * CHANNELS)
 
 
-def _file(folder: Path, number: int) -> Path:
+def _pixels_file(folder: Path, number: int) -> Path:
     return folder / f"{number:05d}.npy"
 
 

@@ -1,20 +1,20 @@
-"""The learning rate of an update: linear warm-up, then constant, then perhaps a tenth.
+"""The learning rate of an update: linear warm-up, then constant, optionally reduced on a plateau.
 
-As published: the first update has rate 0 and the rate is reached at update ``warmup_steps``. The published code also
-cuts the rate to a tenth after a validation whose loss is no new best (``ReduceLROnPlateau(patience=0)``); the paper
-says nothing of it, and here it is an option. A cut during warm-up is overwritten by the next step of the warm-up
-there, and counts for nothing here.
+As published: the first update has rate 0, and update ``warmup_steps`` has the full rate. The published code also
+divides the rate by 10 after a validation whose loss is not a new best (``ReduceLROnPlateau(patience=0)``). The paper
+does not mention this, so it is an option here. The published warm-up overwrites a reduction; here reductions during
+warm-up are ignored.
 """
 
 from dataclasses import dataclass
 
-FACTOR, THRESHOLD, LEAST_CHANGE = 0.1, 1e-4, 1e-8
+REDUCTION_FACTOR, IMPROVEMENT_THRESHOLD, MIN_CHANGE = 0.1, 1e-4, 1e-8
 """torch's defaults of ``ReduceLROnPlateau``: a new best is lower by one part in ten thousand."""
 
 
 @dataclass(slots=True)
-class Schedule:
-    """A rate per update, numbered from 0. ``best`` and ``cuts`` are its state."""
+class WarmupSchedule:
+    """A rate per update, counted from 0. ``best`` and ``cuts`` (number of reductions) are its state."""
 
     rate: float
     warmup_steps: int
@@ -22,17 +22,17 @@ class Schedule:
     best: float = float("inf")
     cuts: int = 0
 
-    def at(self, update: int) -> float:
+    def rate_at(self, update: int) -> float:
         """Return the rate of an update."""
         if update < self.warmup_steps:
             return self.rate * update / self.warmup_steps
-        return float(self.rate * FACTOR**self.cuts)
+        return float(self.rate * REDUCTION_FACTOR**self.cuts)
 
-    def validated(self, loss: float | None, update: int) -> None:
-        """Take note of a validation's loss before ``update``."""
+    def record_validation(self, loss: float | None, update: int) -> None:
+        """Reduce the rate if a validation's loss before ``update`` is not a new best."""
         if not self.reduce_on_plateau or loss is None:
             return
-        if loss < self.best * (1 - THRESHOLD):
+        if loss < self.best * (1 - IMPROVEMENT_THRESHOLD):
             self.best = loss
-        elif update >= self.warmup_steps and self.at(update) * (1 - FACTOR) > LEAST_CHANGE:
+        elif update >= self.warmup_steps and self.rate_at(update) * (1 - REDUCTION_FACTOR) > MIN_CHANGE:
             self.cuts += 1

@@ -23,29 +23,29 @@ from curation.scorer.recipes import (
     default_model,
 )
 from curation.selectors.jobs import ABLATIONS, latest_job
-from curation.selectors.versions import sealed_versions, splits_of
-from curation.services.ablation_tables import AblationRow, Cell, RowState, ablation_table, curve
+from curation.selectors.versions import sealed_versions, version_splits
+from curation.services.ablation_tables import AblationRow, Cell, RowState, ablation_table, batch_size_curve
 from curation.versions.families import family_of
 from curation.views.evaluation import evaluation_charts as charts
-from curation.views.evaluation.evaluation_sections import split_words
-from curation.views.plots import Plot
+from curation.views.evaluation.evaluation_sections import split_label
+from hits.charts.chart import Chart
+from hits.charts.scale import decimals
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Project
 from hits.views.access import project_page
-from validation.domain.reports.plots import decimals
 
-STATES = {
+STATE_BADGES = {
     RowState.MADE: ("", ""),
     RowState.TRAINED: ("badge--info", "Trained, not evaluated"),
     RowState.MISSING: ("", "Not made"),
     RowState.OTHERS: ("", "Not ours"),
 }
-DOTTED = ("Table 3", "Figure 4a", "Table 4")
-CURVES = ("comparison", "gt_accuracy", "p_at_1")
+DOT_PLOT_TABLES = ("Table 3", "Figure 4a", "Table 4")
+CURVE_MEASURES = ("comparison", "gt_accuracy", "p_at_1")
 
 
 @dataclass(frozen=True, slots=True)
-class ShownCell:
+class CellView:
     """A measure of a row as words."""
 
     short: str
@@ -55,32 +55,32 @@ class ShownCell:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRow:
-    """A row of a table as words; ``url`` leads to what ours rests on, ``command`` makes it.
+class RowView:
+    """A row of a table as words; ``url`` leads to what ours rests on, ``ablation_command`` makes it.
 
-    differs: where its training differs from the recipe. known: that it was trained or chosen with these pairs.
+    differences: where its training differs from the recipe. known: that it was trained or chosen with these pairs.
     """
 
-    words: str
+    label: str
     note: str
-    look: str
+    badge: str
     state: str
-    cells: tuple[ShownCell, ...]
+    cells: tuple[CellView, ...]
     counts: str
     model: str
-    differs: str
+    differences: str
     known: str
     url: str
     command: str
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTable:
+class TableView:
     """One of the paper's tables."""
 
     name: str
     heads: tuple[str, ...]
-    rows: tuple[ShownRow, ...]
+    rows: tuple[RowView, ...]
     plots: tuple[charts.DotPlot, ...]
 
 
@@ -89,8 +89,10 @@ class ShownTable:
 def ablations(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the paper's tables and ours for a sealed version and split."""
     family = family_of(project)
-    versions = sealed_versions(project) if family.evaluates else []
-    version = next((one for one in versions if str(one.pk) == request.GET.get("version")), None)
+    versions = sealed_versions(project) if family.can_evaluate else []
+    version = next(
+        (candidate for candidate in versions if str(candidate.pk) == request.GET.get("version")), None
+    )
     version = version or (versions[0] if versions else None)
     latest = latest_job(project, ABLATIONS)
     context: dict[str, Any] = {
@@ -108,77 +110,81 @@ def ablations(request: HttpRequest, project: Project) -> HttpResponse:
     return render(request, "curation/scorers/ablations.html", context)
 
 
-def _tables(version: DatasetVersion, asked: str | None) -> dict[str, Any]:
-    splits = splits_of(version)
-    split = asked if asked in splits else (splits[0] if splits else "")
+def _tables(version: DatasetVersion, requested: str | None) -> dict[str, Any]:
+    splits = version_splits(version)
+    split = requested if requested in splits else (splits[0] if splits else "")
     rows = ablation_table(version, split)
     models = sorted({row.scorer.config.get("model", "") for row in rows if row.scorer is not None} - {""})
     missing = [row for row in rows if row.state in {RowState.MISSING, RowState.TRAINED}]
     return {
         "split": split,
-        "splits": [(one, split_words(one)) for one in splits],
+        "splits": [(name, split_label(name)) for name in splits],
         "tables": [_table(name, rows, version, split) for name in TABLES],
         "curves": _curves(rows),
         "models": models,
         "made": sum(row.state is RowState.MADE for row in rows),
         "missing": len(missing),
-        "everything": command(version, split, []),
+        "everything": ablation_command(version, split, []),
     }
 
 
-def command(version: DatasetVersion, split: str, names: Sequence[str]) -> str:
+def ablation_command(version: DatasetVersion, split: str, names: Sequence[str]) -> str:
     """Return the command that makes some rows, or all of them."""
-    words = ["manage.py", "ablations", "--project", version.project.slug, "--version", version.name]
-    words += ["--split", split or ALL]
-    return shlex.join([*words, "--recipes", ",".join(names)] if names else words)
+    arguments = ["manage.py", "ablations", "--project", version.project.slug, "--version", version.name]
+    arguments += ["--split", split or ALL]
+    return shlex.join([*arguments, "--recipes", ",".join(names)] if names else arguments)
 
 
-def _table(name: str, rows: Sequence[AblationRow], version: DatasetVersion, split: str) -> ShownTable:
+def _table(name: str, rows: Sequence[AblationRow], version: DatasetVersion, split: str) -> TableView:
     members = [row for row in rows if name in row.recipe.tables]
     if name == BATCH_CURVE:
-        members = [row for _, row in curve(rows)]
-    kept = TABLE_COLUMNS[name]
-    plotted = [one for one in kept if any(row.cells[one].value is not None for row in members)]
-    plots = [_dots(name, one, members, version.project.slug) for one in plotted] if name in DOTTED else []
-    return ShownTable(
+        members = [row for _, row in batch_size_curve(rows)]
+    columns = TABLE_COLUMNS[name]
+    plotted = [column for column in columns if any(row.cells[column].value is not None for row in members)]
+    plots = (
+        [_dots(name, column, members, version.project.slug) for column in plotted]
+        if name in DOT_PLOT_TABLES
+        else []
+    )
+    return TableView(
         name=name,
-        heads=tuple(COLUMN_MEASURES[one].short for one in kept),
-        rows=tuple(_row(row, kept, version, split) for row in members),
+        heads=tuple(COLUMN_MEASURES[column].short for column in columns),
+        rows=tuple(_row(row, columns, version, split) for row in members),
         plots=tuple(plot for plot in plots if plot is not None),
     )
 
 
-def _row(row: AblationRow, kept: Sequence[str], version: DatasetVersion, split: str) -> ShownRow:
-    look, state = STATES[row.state]
+def _row(row: AblationRow, columns: Sequence[str], version: DatasetVersion, split: str) -> RowView:
+    badge, state = STATE_BADGES[row.state]
     is_missing = row.state in {RowState.MISSING, RowState.TRAINED} and row.recipe.kind is not RecipeKind.BOUND
-    return ShownRow(
-        words=row.recipe.words,
+    return RowView(
+        label=row.recipe.label,
         note=row.recipe.note,
-        look=look,
+        badge=badge,
         state=state,
-        cells=tuple(_cell(COLUMN_MEASURES[name].short, row.cells[name]) for name in kept),
-        counts=row.counted(kept),
+        cells=tuple(_cell(COLUMN_MEASURES[name].short, row.cells[name]) for name in columns),
+        counts=row.describe_counts(columns),
         model=row.model if row.model != default_model() else "",
-        differs=", ".join(row.differs),
-        known=row.known_words,
+        differences=", ".join(row.differences),
+        known=row.known_pairs_warning,
         url=_url(row, version.project.slug),
-        command=_command(row.recipe, version, split) if is_missing else "",
+        command=_row_command(row.recipe, version, split) if is_missing else "",
     )
 
 
-def _command(recipe: Recipe, version: DatasetVersion, split: str) -> str:
+def _row_command(recipe: Recipe, version: DatasetVersion, split: str) -> str:
     """Return the command that makes one row, with a place for weights that have to be named."""
-    trained = recipes.get(recipe.trains_as) if recipe.kind is RecipeKind.EVALUATED else recipe
+    trained = recipes.get_recipe(recipe.trains_as) if recipe.kind is RecipeKind.EVALUATED else recipe
     needs_model = trained.changes.get("model") == ""
-    return command(version, split, [recipe.name]) + (" --model scorer:NAME" if needs_model else "")
+    return ablation_command(version, split, [recipe.name]) + (" --model scorer:NAME" if needs_model else "")
 
 
 def _url(row: AblationRow, slug: str) -> str:
     return reverse("evaluation", args=[slug, row.evaluation.pk]) if row.evaluation is not None else ""
 
 
-def _cell(short: str, cell: Cell) -> ShownCell:
-    return ShownCell(
+def _cell(short: str, cell: Cell) -> CellView:
+    return CellView(
         short=short,
         paper="–" if cell.paper is None else decimals(cell.paper, 1),
         value="–" if cell.value is None else decimals(cell.value, 1),
@@ -193,8 +199,8 @@ def _figure(cell: Cell) -> dict[str, float | None]:
 def _dots(table: str, name: str, rows: Sequence[AblationRow], slug: str) -> charts.DotPlot | None:
     measure = COLUMN_MEASURES[name]
     named = [
-        charts.Named(
-            row.recipe.words,
+        charts.NamedFigures(
+            row.recipe.label,
             _url(row, slug),
             {"paper": {"value": row.cells[name].paper}, "ours": _figure(row.cells[name])},
         )
@@ -203,16 +209,16 @@ def _dots(table: str, name: str, rows: Sequence[AblationRow], slug: str) -> char
     return charts.dot_plot(f"{table}: {measure.title}", named, unit=measure.axis)
 
 
-def _curves(rows: Sequence[AblationRow]) -> list[Plot]:
-    points = curve(rows)
+def _curves(rows: Sequence[AblationRow]) -> list[Chart]:
+    points = batch_size_curve(rows)
     found = [
-        charts.curve(
+        charts.size_curve(
             COLUMN_MEASURES[name].title,
             {
                 "paper": [(size, {"value": row.cells[name].paper}) for size, row in points],
                 "ours": [(size, _figure(row.cells[name])) for size, row in points],
             },
         )
-        for name in CURVES
+        for name in CURVE_MEASURES
     ]
-    return [one for one in found if one is not None]
+    return [plot for plot in found if plot is not None]

@@ -1,202 +1,212 @@
-"""What the plots of evaluations show: dots with intervals, P@1 against comparison, measures over batch sizes."""
+"""Charts of evaluations: dots with intervals, comparison over P@1, measures over batch sizes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curation.views.plots import Axis, Frame, Measured, Model, Plot, axis_over, draw_scatter
-from validation.domain.reports.plots import decimals, percent
+from curation.evaluation.measures import COMPARISON, P_AT_1, Measure
+from hits.charts.chart import Chart, Label, Measured, Plane, Rule, Table, Tick
+from hits.charts.scale import Scale, decimals, scale_over
+from hits.charts.scatters import ScatterPoint, scatter
+from hits.charts.strips import axis_strip, dot_strip
 
-RIGHT_OF = 70.0  # percent of the width beyond which words stand left of their line
+LABEL_SIDE = 70.0  # percent of the width beyond which a label stands left of its line
 CURVE_HEIGHT = 200  # pixels
-NARROWEST = 600.0  # pixels of a scatter across, where the page is wide enough for names
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A dot with its whisker: ``low`` and ``width`` are ``None`` without an interval. ``kind`` is a class in CSS."""
-
-    kind: str
-    x: str
-    low: str | None
-    width: str | None
-    words: str
+MIN_WIDTH = 600.0  # pixels of a scatter across, where the page is wide enough for names
+Figure = Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class DotRow:
-    """One line of dots: its name, where that leads, its dots, and what it says in words."""
+    """One row of a dot plot: its name, where that leads, its strip, and its first figure."""
 
     name: str
     url: str
-    marks: tuple[Mark, ...]
+    strip: Chart
     value: str
     interval: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line across all rows, with its words and on which side of it they stand."""
-
-    x: str
-    words: str
-    is_left: bool
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class DotPlot:
-    """Dots and intervals over one axis; ``interval_words`` say what an interval is."""
+    """Dots and intervals over one axis; ``interval_label`` says what an interval is."""
 
     title: str
     unit: str
     rows: tuple[DotRow, ...]
-    ticks: tuple[tuple[str, str], ...]
-    lines: tuple[Line, ...]
+    axis: Chart
+    lines: Chart | None
     note: str
-    interval_words: str
+    interval_label: str
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedFigures:
     """What a row of a dot plot has: figures as ``{"value", "low", "high"}`` by kind of dot."""
 
     name: str
     url: str
-    figures: Mapping[str, Mapping[str, float | None]]
+    figures: Mapping[str, Figure]
 
 
 def dot_plot(
     title: str,
-    rows: Sequence[Named],
+    rows: Sequence[NamedFigures],
     *,
     unit: str = "%",
     lines: Mapping[str, float] | None = None,
     note: str = "",
-    interval_words: str = "95 % interval",
+    interval_label: str = "95 % interval",
 ) -> DotPlot | None:
     """Return a plot of the rows that have a value; nothing when none has one.
 
     Args:
-        lines: values that cross all rows by their words, such as people's.
+        lines: values that cross all rows by their labels, such as people's.
     """
-    kept = [row for row in rows if any(f.get("value") is not None for f in row.figures.values())]
-    if not kept:
+    lines = lines or {}
+    drawn = [row for row in rows if any(f.get("value") is not None for f in row.figures.values())]
+    if not drawn:
         return None
-    held = [value for row in kept for figure in row.figures.values() for value in _numbers(figure)]
-    axis = axis_over([*held, *(lines or {}).values()])
-    drawn = tuple(
-        Line(axis.x(value), f"{words} {decimals(value, 1)}", axis.at(value) > RIGHT_OF, f"line-{number}")
-        for number, (words, value) in enumerate((lines or {}).items(), start=1)
+    values = [value for row in drawn for figure in row.figures.values() for value in _numbers(figure)]
+    scale = scale_over([*values, *lines.values()])
+    rules = [Rule(x=scale.x(value), kind=f"line-{n}") for n, value in enumerate(lines.values(), start=1)]
+    round_values, places = scale.round_values()
+    return DotPlot(
+        title,
+        unit,
+        tuple(_dot_row(row, scale, rules, interval_label) for row in drawn),
+        axis_strip([(value, decimals(value, places), "") for value in round_values], scale),
+        _line_labels(lines, scale, rules) if lines else None,
+        note,
+        interval_label,
     )
-    made = tuple(_dot_row(row, axis, interval_words) for row in kept)
-    return DotPlot(title, unit, made, tuple(axis.ticks()), drawn, note, interval_words)
 
 
-def _numbers(figure: Mapping[str, float | None]) -> list[float]:
-    """What an axis has to hold of a figure."""
+def _numbers(figure: Figure) -> list[float]:
     return [value for name in ("value", "low", "high") if (value := figure.get(name)) is not None]
 
 
-def _dot_row(row: Named, axis: Axis, interval_words: str) -> DotRow:
-    marks = tuple(
-        _mark(kind, figure, axis, interval_words)
+def _line_labels(lines: Mapping[str, float], scale: Scale, rules: Sequence[Rule]) -> Chart:
+    """Return the labels of the lines, one below the other, above all rows."""
+    labels = []
+    for index, (text, value) in enumerate(lines.items()):
+        anchor = "end" if scale.position(value) > LABEL_SIDE else "start"
+        label = f"{text} {decimals(value, 1)}"
+        labels.append(Label(scale.x(value), str(10 + 14 * index), label, anchor, kind=rules[index].kind))
+    return Chart("", 16 + 14 * len(lines), kind="lines", is_strip=True, labels=labels)
+
+
+def _dot_row(row: NamedFigures, scale: Scale, rules: Sequence[Rule], interval_label: str) -> DotRow:
+    dots = [
+        (kind, found, _dot_title(kind, figure, interval_label))
         for kind, figure in row.figures.items()
-        if figure.get("value") is not None
-    )
+        if (found := _measured(figure)) is not None
+    ]
     first = row.figures.get("ours", {})
     value = first.get("value")
-    said = "; ".join(mark.words for mark in marks)
-    return DotRow(
-        row.name,
-        row.url,
-        marks,
-        "–" if value is None else decimals(value, 1),
-        interval(first),
-        f"{row.name}: {said}",
-    )
+    summary = f"{row.name}: {'; '.join(title for _, _, title in dots)}"
+    strip = dot_strip(dots, scale, rules=rules, summary=summary)
+    return DotRow(row.name, row.url, strip, "–" if value is None else decimals(value, 1), interval(first))
 
 
-def _mark(kind: str, figure: Mapping[str, float | None], axis: Axis, interval_words: str) -> Mark:
-    value, low, high = figure["value"], figure.get("low"), figure.get("high")
-    assert value is not None
-    words = f"{kind} {decimals(value, 1)}"
-    if low is None or high is None:
-        return Mark(kind, axis.x(value), None, None, words)
-    words = f"{words}, {interval_words} {decimals(low, 1)} to {decimals(high, 1)}"
-    return Mark(kind, axis.x(value), axis.x(low), percent(axis.at(high) - axis.at(low)), words)
+def _dot_title(kind: str, figure: Figure, interval_label: str) -> str:
+    title, reach = f"{kind} {decimals(figure['value'] or 0.0, 1)}", interval(figure)
+    return f"{title}, {interval_label} {reach}" if reach else title
 
 
-def interval(figure: Mapping[str, float | None]) -> str:
+def interval(figure: Figure) -> str:
     """Return ``18.2 to 22.4``, or nothing without an interval."""
     low, high = figure.get("low"), figure.get("high")
     return "" if low is None or high is None else f"{decimals(low, 1)} to {decimals(high, 1)}"
 
 
-def scatter(points: Sequence[Mapping[str, Any]], *, summary: str) -> Plot:
-    """Return a scatter of ``{"x", "y", "label", "url", "kind"}``, at least one."""
+def axis_label(measure: Measure) -> str:
+    """Return the label of a measure's axis."""
+    return f"{measure.title} ({measure.axis})"
+
+
+def comparison_scatter(points: Sequence[Mapping[str, Any]], *, summary: str) -> Chart:
+    """Return comparison over P@1, a dot for each ``{"x", "y", "label", "url", "kind"}``.
+
+    Source: figure 6 of Hessel et al. 2022, doi:10.1007/978-3-031-20059-5_32.
+    """
     models = [
-        Model(
-            p_at_1=(point["x"], None, None),
-            agreement=(point["y"], None, None),
-            words=f"{point['label']}: P@1 {decimals(point['x'], 1)}, comparison {decimals(point['y'], 1)}",
+        ScatterPoint(
+            x=(point["x"], None, None),
+            y=(point["y"], None, None),
+            title=f"{point['label']}: P@1 {decimals(point['x'], 1)}, comparison {decimals(point['y'], 1)}",
             name=point["label"],
             kind=point["kind"],
             url=point["url"],
         )
         for point in points
     ]
-    return draw_scatter(models, narrowest=NARROWEST, summary=summary)
+    return scatter(
+        models,
+        x_label=axis_label(P_AT_1),
+        y_label=axis_label(COMPARISON),
+        min_width=MIN_WIDTH,
+        summary=summary,
+    )
 
 
-def curve(title: str, series: Mapping[str, Sequence[tuple[int, Mapping[str, float | None]]]]) -> Plot | None:
-    """Return a measure over a logarithmic axis of sizes; nothing when no series has a point.
+def size_curve(title: str, series: Mapping[str, Sequence[tuple[int, Figure]]]) -> Chart | None:
+    """Return a measure over a logarithmic axis of batch sizes; nothing when no series has a point.
 
     Args:
         series: by kind, such as ``paper`` and ``ours``: size and figure, ascending.
     """
-    kept = {
+    known = {
         kind: [(size, found) for size, figure in points if (found := _measured(figure)) is not None]
         for kind, points in series.items()
     }
-    sizes = sorted({size for points in kept.values() for size, _ in points})
+    sizes = sorted({size for points in known.values() for size, _ in points})
     if not sizes:
         return None
-    across = Axis(sizes[0] / 1.25, sizes[-1] * 1.25, is_log=True)
-    held = [value for points in kept.values() for _, found in points for value in found if value is not None]
-    frame = Frame(across, axis_over(held), CURVE_HEIGHT)
-    points = {
+    across = Scale(sizes[0] / 1.25, sizes[-1] * 1.25, is_log=True)
+    values = [
+        value for points in known.values() for _, found in points for value in found if value is not None
+    ]
+    plane = Plane(across, scale_over(values), CURVE_HEIGHT)
+    dots = {
         kind: [
-            frame.point((size, None, None), found, f"{size}: {_words(found)}", kind=kind)
+            plane.dot((size, None, None), found, f"{size}: {_figure_text(found)}", kind=kind)
             for size, found in one
         ]
-        for kind, one in kept.items()
+        for kind, one in known.items()
     }
     said = [
-        f"{kind.capitalize()}: {', '.join(point.words for point in one)}."
-        for kind, one in points.items()
-        if one
+        f"{kind.capitalize()}: {', '.join(dot.title for dot in one)}." for kind, one in dots.items() if one
     ]
-    return Plot(
-        title=title,
-        frame=frame,
+    return Chart(
         summary=f"{title} by batch size. {' '.join(said)}",
-        x_ticks=[(across.x(size), str(size)) for size in sizes],
-        y_ticks=frame.y_ticks(),
-        points=[point for one in points.values() for point in one],
-        paths=[
-            frame.path(kind, [(size, found[0]) for size, found in one]) for kind, one in kept.items() if one
+        height=CURVE_HEIGHT,
+        title=title,
+        kind="line",
+        x_label="pairs a step",
+        x_ticks=[Tick(across.x(size), str(size)) for size in sizes],
+        y_ticks=plane.y_ticks(),
+        dots=[dot for one in dots.values() for dot in one],
+        curves=[
+            plane.curve(kind, [(size, found[0]) for size, found in one]) for kind, one in known.items() if one
         ],
+        table=Table(
+            ("Batch size", *(kind.capitalize() for kind in known)),
+            [(str(size), *(_figure_at(size, one) for one in known.values())) for size in sizes],
+        ),
     )
 
 
-def _measured(figure: Mapping[str, float | None]) -> Measured | None:
+def _figure_at(size: int, points: Sequence[tuple[int, Measured]]) -> str:
+    return next((_figure_text(found) for at, found in points if at == size), "–")
+
+
+def _measured(figure: Figure) -> Measured | None:
     value = figure.get("value")
     return None if value is None else (value, figure.get("low"), figure.get("high"))
 
 
-def _words(found: Measured) -> str:
+def _figure_text(found: Measured) -> str:
     value, low, high = found
     reach = interval({"low": low, "high": high})
     return decimals(value, 1) + (f" ({reach})" if reach else "")

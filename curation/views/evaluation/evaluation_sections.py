@@ -7,22 +7,22 @@ from typing import Any
 
 from django.urls import reverse
 
-from curation.evaluation.measures import MEASURES, Measure, count_of, figure_of, pearson
-from curation.evaluation.retrieval import by_chance
+from curation.evaluation.measures import MEASURES, Measure, get_count, get_figure, pearson
+from curation.evaluation.retrieval import chance_figures
 from curation.models import Evaluation, EvaluationSource
 from curation.scorer.recipes import BERTSCORE
-from curation.selectors.evaluations import SHORTCUT, boxes_of, differing, is_usual
+from curation.selectors.evaluations import SHORTCUT, changed_options, has_default_options, proposal_run_number
 from curation.views.evaluation import evaluation_charts as charts
-from curation.views.evaluation.evaluation_charts import DotPlot, Named
-from curation.views.plots import Plot
+from curation.views.evaluation.evaluation_charts import DotPlot, NamedFigures
+from hits.charts.chart import Chart
+from hits.charts.scale import decimals
 from hits.domain.states import OPEN_JOB_STATES, JobState
-from validation.domain.reports.plots import decimals
 
-MOST_PLOTTED = 12
-SHORTEST_HASH = 40  # digits of a sha1, as commits have
-SPLIT_WORDS = {"": "all splits"}  # a split without a name is the whole version
-TEXT_WORDS = {"inference": "inferences", "clue": "clues"}
-SOURCE_WORDS = {
+MAX_PLOTTED = 12
+MIN_HASH_LENGTH = 40  # digits of a sha1, as commits have
+SPLIT_LABELS = {"": "all splits"}  # a split without a name is the whole version
+TEXT_LABELS = {"inference": "inferences", "clue": "clues"}
+SOURCE_LABELS = {
     EvaluationSource.SCORER.value: "Scorer",
     EvaluationSource.ENCODER.value: "Encoder, not trained here",
     EvaluationSource.BASELINE.value: "Baseline",
@@ -36,33 +36,33 @@ class FigureCell:
     """A figure in a table: its value and interval as words, and over how many."""
 
     name: str
-    words: str
+    title: str
     short: str
     value: str
     interval: str
     count: int | None
-    of: str
+    count_label: str
     unit: str
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class EvaluationGroup:
     """Evaluations that may be compared: of the same sets, proposed boxes among them, and regions shown alike.
 
     Its key names version, split and kind of text, and what is not usual about them.
     """
 
     key: str
-    words: str
+    label: str
     rows: tuple[Evaluation, ...]
 
 
-def split_words(split: str) -> str:
+def split_label(split: str) -> str:
     """Return a split as a page names it."""
-    return SPLIT_WORDS.get(split, split)
+    return SPLIT_LABELS.get(split, split)
 
 
-def cells(evaluation: Evaluation) -> list[FigureCell]:
+def figure_cells(evaluation: Evaluation) -> list[FigureCell]:
     """Return an evaluation's measures in the order of the tables; what was not measured is a dash.
 
     Of people's judgments the comparison figure is people's own: one person's ratings, measured by the other's.
@@ -74,101 +74,108 @@ def cells(evaluation: Evaluation) -> list[FigureCell]:
     ]
 
 
-def all_cells(evaluation: Evaluation) -> list[FigureCell]:
+def all_figure_cells(evaluation: Evaluation) -> list[FigureCell]:
     """Return an evaluation's measures, and its BERTScore where it has one, which few have."""
-    more = _cell(evaluation.figures, BERTSCORE, BERTSCORE.path)
-    return cells(evaluation) + ([] if more.count is None else [more])
+    bertscore = _cell(evaluation.figures, BERTSCORE, BERTSCORE.path)
+    return figure_cells(evaluation) + ([] if bertscore.count is None else [bertscore])
 
 
 TOO_FEW = "too few for an interval"
 
 
 def _cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -> FigureCell:
-    found = figure_of(figures, path)
+    found = get_figure(figures, path)
     value = found.get("value")
     return FigureCell(
         name=measure.name,
-        words=measure.title,
+        title=measure.title,
         short=measure.short,
         value="–" if value is None else decimals(value, 1),
         interval=charts.interval(found) or (TOO_FEW if value is not None else ""),
-        count=count_of(figures, measure) if value is not None else None,
-        of=measure.counted,
+        count=get_count(figures, measure) if value is not None else None,
+        count_label=measure.count_label,
         unit=measure.unit,
     )
 
 
-def groups_of(evaluations: Iterable[Evaluation]) -> list[Group]:
+def group_evaluations(evaluations: Iterable[Evaluation]) -> list[EvaluationGroup]:
     """Return the evaluations with figures in groups, the group with the newest one first.
 
     One without proposed boxes, such as of texts alone, is comparable with any run of them: it is in several groups.
     """
     found: dict[str, list[Evaluation]] = {}
-    for one in evaluations:
-        if one.figures:
-            unlike = [f"{name}-{value}" for name, value in differing(one).items()]
-            key = ":".join([str(one.version_id), one.split, one.texts, *unlike])
-            found.setdefault(key, []).append(one)
-    return [group for key, rows in found.items() for group in _by_boxes(key, rows)]
+    for evaluation in evaluations:
+        if evaluation.figures:
+            changed = [f"{name}-{value}" for name, value in changed_options(evaluation).items()]
+            key = ":".join([str(evaluation.version_id), evaluation.split, evaluation.texts, *changed])
+            found.setdefault(key, []).append(evaluation)
+    return [group for key, rows in found.items() for group in _group_by_boxes(key, rows)]
 
 
-def _by_boxes(key: str, rows: Sequence[Evaluation]) -> list[Group]:
+def _group_by_boxes(key: str, rows: Sequence[Evaluation]) -> list[EvaluationGroup]:
     """Return a group for each run of proposed boxes, or one where there is none."""
-    runs = list(dict.fromkeys(boxes for one in rows if (boxes := boxes_of(one)) is not None))
-    words = _group_words(rows[0])
+    runs = list(
+        dict.fromkeys(boxes for evaluation in rows if (boxes := proposal_run_number(evaluation)) is not None)
+    )
+    label = _group_label(rows[0])
     if not runs:
-        return [Group(key, words, tuple(rows))]
+        return [EvaluationGroup(key, label, tuple(rows))]
     return [
-        Group(
+        EvaluationGroup(
             f"{key}:run-{run}",
-            f"{words}, boxes of run {run}" if len(runs) > 1 else words,
-            tuple(one for one in rows if boxes_of(one) in {run, None}),
+            f"{label}, boxes of run {run}" if len(runs) > 1 else label,
+            tuple(evaluation for evaluation in rows if proposal_run_number(evaluation) in {run, None}),
         )
         for run in runs
     ]
 
 
-def most_telling(groups: Sequence[Group]) -> Group | None:
+def default_group(groups: Sequence[EvaluationGroup]) -> EvaluationGroup | None:
     """Return the newest group in which there is something to compare, else the newest, if any."""
-    return next((one for one in groups if len(one.rows) > 1), groups[0] if groups else None)
+    return next((group for group in groups if len(group.rows) > 1), groups[0] if groups else None)
 
 
-def _group_words(one: Evaluation) -> str:
-    unlike = [f"{name.replace('_', ' ')} {value}" for name, value in differing(one).items()]
-    said = [one.version.name, split_words(one.split), TEXT_WORDS.get(one.texts, one.texts), *unlike]
-    return ", ".join(said)
+def _group_label(evaluation: Evaluation) -> str:
+    changed = [f"{name.replace('_', ' ')} {value}" for name, value in changed_options(evaluation).items()]
+    labels = [
+        evaluation.version.name,
+        split_label(evaluation.split),
+        TEXT_LABELS.get(evaluation.texts, evaluation.texts),
+        *changed,
+    ]
+    return ", ".join(labels)
 
 
-def plots(rows: Sequence[Evaluation], slug: str) -> list[DotPlot]:
+def dot_plots(rows: Sequence[Evaluation], slug: str) -> list[DotPlot]:
     """Return a dot plot of each measure over evaluations of one group."""
-    shown = rows[:MOST_PLOTTED]
-    names = _told_apart(shown)
-    chances = _chances(rows)
-    made = [
+    shown = rows[:MAX_PLOTTED]
+    names = _unique_labels(shown)
+    chances = _chance_levels(rows)
+    candidates = [
         charts.dot_plot(
             measure.title,
             [
-                Named(
-                    names[one.pk],
-                    reverse("evaluation", args=[slug, one.pk]),
-                    {"ours": figure_of(one.figures, measure.path)},
+                NamedFigures(
+                    names[evaluation.pk],
+                    reverse("evaluation", args=[slug, evaluation.pk]),
+                    {"ours": get_figure(evaluation.figures, measure.path)},
                 )
-                for one in shown
+                for evaluation in shown
             ],
             unit=measure.axis,
-            lines=_lines(rows, measure, chances),
+            lines=_reference_lines(rows, measure, chances),
             note=NOTES.get(measure.name, ""),
         )
         for measure in MEASURES.values()
     ]
-    return [plot for plot in made if plot is not None]
+    return [plot for plot in candidates if plot is not None]
 
 
-def _told_apart(rows: Iterable[Evaluation]) -> dict[int, str]:
+def _unique_labels(rows: Iterable[Evaluation]) -> dict[int, str]:
     """Return what a plot calls each row: its label, with its number where several have that label."""
-    labels = {one.pk: _marked(one) for one in rows}
-    often = Counter(labels.values())
-    return {pk: f"{label}, {pk}" if often[label] > 1 else label for pk, label in labels.items()}
+    labels = {evaluation.pk: _plot_label(evaluation) for evaluation in rows}
+    counts = Counter(labels.values())
+    return {pk: f"{label}, {pk}" if counts[label] > 1 else label for pk, label in labels.items()}
 
 
 NOTES = {
@@ -179,22 +186,24 @@ NOTES = {
 }
 
 
-def _marked(one: Evaluation) -> str:
+def _plot_label(evaluation: Evaluation) -> str:
     """Return an evaluation's name in plots, with a word where its figures are flattered."""
-    return f"{one.label} (pairs known)" if one.known_pairs else one.label
+    return f"{evaluation.label} (pairs known)" if evaluation.known_pairs else evaluation.label
 
 
-def _chances(rows: Iterable[Evaluation]) -> dict[str, float]:
+def _chance_levels(rows: Iterable[Evaluation]) -> dict[str, float]:
     """What chance gives, by measure, where arithmetic tells."""
     chances: dict[str, float] = {}
-    for one in rows:
-        retrieval = one.figures.get("retrieval", {})
+    for evaluation in rows:
+        retrieval = evaluation.figures.get("retrieval", {})
         if retrieval.get("instances") and retrieval.get("chunks"):
-            chances |= by_chance([retrieval["instances"] / retrieval["chunks"]])
+            chances |= chance_figures([retrieval["instances"] / retrieval["chunks"]])
     return chances | {"comparison": 0.0}
 
 
-def _lines(rows: Iterable[Evaluation], measure: Measure, chances: Mapping[str, float]) -> dict[str, float]:
+def _reference_lines(
+    rows: Iterable[Evaluation], measure: Measure, chances: Mapping[str, float]
+) -> dict[str, float]:
     lines = {}
     if measure.name in chances and not measure.is_rank:
         lines["Chance"] = chances[measure.name]
@@ -203,41 +212,51 @@ def _lines(rows: Iterable[Evaluation], measure: Measure, chances: Mapping[str, f
         "auto_accuracy": ("A right box", ("localization", "auto_oracle_accuracy")),
     }
     if measure.name in bounds:
-        words, path = bounds[measure.name]
-        values = [figure_of(one.figures, path).get("value") for one in rows]
+        label, path = bounds[measure.name]
+        values = [get_figure(evaluation.figures, path).get("value") for evaluation in rows]
         known = [value for value in values if value is not None]
         if known:
-            lines[words] = known[0]
+            lines[label] = known[0]
     return lines
 
 
-_MODELS = {EvaluationSource.SCORER.value, EvaluationSource.ENCODER.value, EvaluationSource.PREDICTIONS.value}
+_MODEL_SOURCES = {
+    EvaluationSource.SCORER.value,
+    EvaluationSource.ENCODER.value,
+    EvaluationSource.PREDICTIONS.value,
+}
 
 
-def scatter_of(rows: Iterable[Evaluation], slug: str) -> Plot | None:
+def scatter_plot(rows: Iterable[Evaluation], slug: str) -> Chart | None:
     """Return P@1 against comparison over models that have both (paper 000 fig. 6), if there are two."""
     points = []
-    for one in rows:
-        x = figure_of(one.figures, MEASURES["p_at_1"].path).get("value")
-        y = figure_of(one.figures, MEASURES["comparison"].path).get("value")
-        is_model = one.texts == "inference" and one.source in _MODELS and is_usual(one)
+    for evaluation in rows:
+        x = get_figure(evaluation.figures, MEASURES["p_at_1"].path).get("value")
+        y = get_figure(evaluation.figures, MEASURES["comparison"].path).get("value")
+        is_model = (
+            evaluation.texts == "inference"
+            and evaluation.source in _MODEL_SOURCES
+            and has_default_options(evaluation)
+        )
         if x is not None and y is not None and is_model:
-            url = reverse("evaluation", args=[slug, one.pk])
-            points.append({"x": x, "y": y, "label": _marked(one), "url": url, "kind": one.source})
+            url = reverse("evaluation", args=[slug, evaluation.pk])
+            points.append(
+                {"x": x, "y": y, "label": _plot_label(evaluation), "url": url, "kind": evaluation.source}
+            )
     if len(points) < 2:  # noqa: PLR2004 - a dot alone shows nothing
         return None
-    return charts.scatter(points, summary=_correlation_words(points))
+    return charts.comparison_scatter(points, summary=_describe_correlation(points))
 
 
-def _correlation_words(points: Sequence[Mapping[str, Any]]) -> str:
+def _describe_correlation(points: Sequence[Mapping[str, Any]]) -> str:
     found = pearson([point["x"] for point in points], [point["y"] for point in points])
-    said = f"P@1 against comparison of {len(points)} models"
+    subject = f"P@1 against comparison of {len(points)} models"
     if found is None:
-        return f"{said}: too few, or all alike, for a correlation."
-    return f"{said}: their correlation (Pearson) is {decimals(found, 2)}."
+        return f"{subject}: too few, or all alike, for a correlation."
+    return f"{subject}: their correlation (Pearson) is {decimals(found, 2)}."
 
 
-def state_of(evaluation: Evaluation) -> str:
+def evaluation_state(evaluation: Evaluation) -> str:
     """Return ``done``, ``running``, ``failed`` or ``stopped``: where an evaluation stands."""
     if evaluation.figures:
         return "done"
@@ -249,17 +268,18 @@ def state_of(evaluation: Evaluation) -> str:
     return "failed" if job.state == JobState.FAILED else "stopped"
 
 
-def compared_plot(evaluation: Evaluation) -> DotPlot | None:
+def comparison_plot(evaluation: Evaluation) -> DotPlot | None:
     """Return how a model stands between chance and people on the comparison task; nothing without the task."""
     figures = evaluation.figures
-    words = {
+    labels = {
         "model": evaluation.label,
         "human": "One person for the other",
         "oracle": "Both people’s mean",
         "random": "Drawn at random",
     }
     rows = [
-        Named(said, "", {"ours": figure_of(figures, ("comparison", name))}) for name, said in words.items()
+        NamedFigures(label, "", {"ours": get_figure(figures, ("comparison", name))})
+        for name, label in labels.items()
     ]
     return charts.dot_plot(
         "Comparison: who orders the candidates as people do",
@@ -282,7 +302,7 @@ MEANINGS = {
 }
 
 
-def meaning_of(evaluation: Evaluation) -> str:
+def baseline_meaning(evaluation: Evaluation) -> str:
     """Return what a high figure of a baseline means; empty for models."""
     return MEANINGS.get(str(evaluation.options.get(SHORTCUT, "")), "")
 
@@ -296,13 +316,13 @@ FACTS = {
 }
 
 
-def facts_of(found: Mapping[str, Any], *, without: Iterable[str] = ()) -> list[tuple[str, str, bool]]:
+def fact_rows(facts: Mapping[str, Any], *, without: Iterable[str] = ()) -> list[tuple[str, str, bool]]:
     """Return stored facts as name, words and whether they are a long hash; empty and nested ones are left out."""
-    made = []
-    for name, value in found.items():
+    rows = []
+    for name, value in facts.items():
         if name in without or value in ("", None, [], {}) or isinstance(value, Mapping):
             continue
         text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        is_hash = len(text) >= SHORTEST_HASH and " " not in text
-        made.append((FACTS.get(name, name.replace("_", " ").capitalize()), text, is_hash))
-    return made
+        is_hash = len(text) >= MIN_HASH_LENGTH and " " not in text
+        rows.append((FACTS.get(name, name.replace("_", " ").capitalize()), text, is_hash))
+    return rows

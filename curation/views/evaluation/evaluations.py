@@ -15,36 +15,36 @@ from curation.selectors import error_analyses as analysed
 from curation.selectors.evaluations import evaluations as stored
 from curation.selectors.evaluations import predictions_file
 from curation.selectors.scorers import ready_scorers
-from curation.selectors.versions import sealed_versions, splits_of
+from curation.selectors.versions import sealed_versions, version_splits
 from curation.services.error_analysis import ErrorOptions, request_error_analysis
 from curation.services.evaluations import request_evaluation
 from curation.versions.families import family_of
 from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation import evaluation_sections as parts
-from curation.views.features import ENCODERS
+from curation.views.features import ENCODER_LABELS
 from hits.domain.images.region_drawing import RegionMode
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
 PER_PAGE = 20
-REGIONS = {
+REGION_LABELS = {
     RegionMode.HIGHLIGHT: "Highlighted, as people see it",
     RegionMode.NONE: "Not marked (no region)",
     RegionMode.ONLY_REGION: "Alone (no context)",
     RegionMode.HIDE: "Covered (only context)",
     RegionMode.POSITION_ONLY: "Its place alone (position only)",
 }
-TEXTS = {"inference": "Inferences", "clue": "Clues (table 4 of the paper)"}
-PREDICTORS = {
+TEXT_LABELS = {"inference": "Inferences", "clue": "Clues (table 4 of the paper)"}
+PREDICTOR_LABELS = {
     "image": "Features of the image",
     "text": "Mean vector of the inferences",
     "agreement": "Human agreement alone",
 }
-SAID = ("version", "split", "recipe", "weights_sha256", "path")  # by the page itself
+SHOWN_FACTS = ("version", "split", "recipe", "weights_sha256", "path")  # by the page itself
 GALLERIES = (
     ("false_positives", "Worst false positives", "The model ranks them high, people find them bad."),
     ("false_negatives", "Worst false negatives", "People find them good, the model ranks them low."),
@@ -57,22 +57,22 @@ class EvaluationForm(PageForm):
     encoder = forms.ChoiceField(label="Scorer or encoder")
     version = forms.TypedChoiceField(label="Sealed version", coerce=int)
     split = forms.ChoiceField(required=False, label="Split")
-    texts = forms.ChoiceField(choices=list(TEXTS.items()), label="Texts that are ranked")
+    texts = forms.ChoiceField(choices=list(TEXT_LABELS.items()), label="Texts that are ranked")
     region_mode = forms.ChoiceField(
-        choices=[("", "As the scorer was trained"), *REGIONS.items()], required=False
+        choices=[("", "As the scorer was trained"), *REGION_LABELS.items()], required=False
     )
 
     def __init__(self, project: Project, versions: list[DatasetVersion], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        scorers = [(one.encoder_name, one.name) for one in ready_scorers(project)]
-        encoders = [(name, words) for name, words in ENCODERS.items() if name != "efficientnet-lite0"]
+        scorers = [(scorer.encoder_name, scorer.name) for scorer in ready_scorers(project)]
+        encoders = [(name, label) for name, label in ENCODER_LABELS.items() if name != "efficientnet-lite0"]
         self.by_number = {version.pk: version for version in versions}
-        splits = dict.fromkeys(split for version in versions for split in splits_of(version))
+        splits = dict.fromkeys(split for version in versions for split in version_splits(version))
         named = [("Scorers of this project", scorers)] if scorers else []
         choices: dict[str, Any] = {
             "encoder": [*named, ("Encoders, not trained here", encoders)],
             "version": [(version.pk, version.name) for version in versions],
-            "split": [(split, parts.split_words(split).capitalize()) for split in splits],
+            "split": [(split, parts.split_label(split).capitalize()) for split in splits],
         }
         for name, offered in choices.items():
             self.fields[name].choices = offered  # type: ignore[attr-defined]
@@ -86,23 +86,25 @@ class EvaluationForm(PageForm):
 @project_page()
 def evaluations(request: HttpRequest, project: Project) -> HttpResponse:
     """List the project's evaluations, compare those of one kind, and start another one."""
-    versions = sealed_versions(project) if family_of(project).evaluates else []
+    versions = sealed_versions(project) if family_of(project).can_evaluate else []
     start = {"encoder": request.GET.get("encoder", "")}
     form = EvaluationForm(project, versions, request.POST or None, auto_id="evaluate_%s", initial=start)
     status = 200
     if request.method == "POST":
         status = 400
-        if form.is_valid() and _started(request, project, form):
+        if form.is_valid() and _start_evaluation(request, project, form):
             return redirect("evaluations", project.slug)
-    return render(request, "curation/scorers/evaluations.html", _list(request, project, form), status=status)
+    return render(
+        request, "curation/scorers/evaluations.html", _list_context(request, project, form), status=status
+    )
 
 
-def _started(request: HttpRequest, project: Project, form: EvaluationForm) -> bool:
+def _start_evaluation(request: HttpRequest, project: Project, form: EvaluationForm) -> bool:
     given = form.cleaned_data
     try:
         request_evaluation(
             project=project,
-            by=person(request),
+            by=signed_in_user(request),
             version=form.by_number[given["version"]],
             split=given["split"],
             encoder=given["encoder"],
@@ -116,10 +118,10 @@ def _started(request: HttpRequest, project: Project, form: EvaluationForm) -> bo
     return True
 
 
-def _list(request: HttpRequest, project: Project, form: EvaluationForm) -> dict[str, Any]:
+def _list_context(request: HttpRequest, project: Project, form: EvaluationForm) -> dict[str, Any]:
     rows = list(stored(project))
-    groups = parts.groups_of(rows)
-    chosen = next((one for one in groups if one.key == request.GET.get("of")), parts.most_telling(groups))
+    groups = parts.group_evaluations(rows)
+    chosen = next((row for row in groups if row.key == request.GET.get("of")), parts.default_group(groups))
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     return {
         "project": project,
@@ -128,21 +130,21 @@ def _list(request: HttpRequest, project: Project, form: EvaluationForm) -> dict[
         "form": form,
         "versions": form.by_number,
         "page": page,
-        "rows": [(one, parts.state_of(one), parts.cells(one)) for one in page],
-        "jobs": [one.job for one in rows if one.job is not None and one.job.state in OPEN_JOB_STATES],
+        "rows": [(row, parts.evaluation_state(row), parts.figure_cells(row)) for row in page],
+        "jobs": [row.job for row in rows if row.job is not None and row.job.state in OPEN_JOB_STATES],
         "failed": next(
-            (one.job for one in rows[:1] if one.job is not None and one.job.state == JobState.FAILED), None
+            (row.job for row in rows[:1] if row.job is not None and row.job.state == JobState.FAILED), None
         ),
         "groups": groups,
         "chosen": chosen,
-        "plots": parts.plots(chosen.rows, project.slug) if chosen else [],
-        "plotted": parts.MOST_PLOTTED,
-        "more": max(0, len(chosen.rows) - parts.MOST_PLOTTED) if chosen else 0,
-        "scatter": parts.scatter_of(chosen.rows, project.slug) if chosen else None,
+        "plots": parts.dot_plots(chosen.rows, project.slug) if chosen else [],
+        "plotted": parts.MAX_PLOTTED,
+        "more": max(0, len(chosen.rows) - parts.MAX_PLOTTED) if chosen else 0,
+        "scatter": parts.scatter_plot(chosen.rows, project.slug) if chosen else None,
     }
 
 
-def _evaluation(project: Project, pk: int) -> Evaluation:
+def _get_evaluation(project: Project, pk: int) -> Evaluation:
     found = stored(project).filter(pk=pk).first()
     if found is None:
         raise Http404("There is no such page.")
@@ -153,24 +155,26 @@ def _evaluation(project: Project, pk: int) -> Evaluation:
 @project_page()
 def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponse:
     """Show all figures of an evaluation, what they rest on, and its error analyses."""
-    found = _evaluation(project, evaluation_id)
+    found = _get_evaluation(project, evaluation_id)
     context = {
         "project": project,
         "section": "scorers",
         "tab": "evaluations",
         "evaluation": found,
-        "state": parts.state_of(found),
-        "source": parts.SOURCE_WORDS.get(found.source, found.source),
-        "split": parts.split_words(found.split),
-        "texts": parts.TEXT_WORDS.get(found.texts, found.texts),
-        "cells": parts.all_cells(found),
-        "compared": parts.compared_plot(found),
-        "meaning": parts.meaning_of(found),
-        "provenance": parts.facts_of(found.provenance, without=SAID),
+        "state": parts.evaluation_state(found),
+        "source": parts.SOURCE_LABELS.get(found.source, found.source),
+        "split": parts.split_label(found.split),
+        "texts": parts.TEXT_LABELS.get(found.texts, found.texts),
+        "cells": parts.all_figure_cells(found),
+        "compared": parts.comparison_plot(found),
+        "meaning": parts.baseline_meaning(found),
+        "provenance": parts.fact_rows(found.provenance, without=SHOWN_FACTS),
         # Once scored, the provenance names the encoder, and better: "scorer:1" is "Scorer first" there.
-        "options": parts.facts_of(found.options, without=(*SAID, *({"encoder"} & found.provenance.keys()))),
+        "options": parts.fact_rows(
+            found.options, without=(*SHOWN_FACTS, *({"encoder"} & found.provenance.keys()))
+        ),
         "has_predictions": predictions_file(found) is not None,
-        "analyses": analysed.analyses(found),
+        "analyses": analysed.error_analyses(found),
         "jobs": [found.job] if found.job is not None and found.job.state in OPEN_JOB_STATES else [],
     }
     return render(request, "curation/scorers/evaluation.html", context)
@@ -178,9 +182,9 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
 
 @require_safe
 @project_page()
-def predictions(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponseBase:
+def download_predictions(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponseBase:
     """Send the scores of an evaluation in the leaderboard's layout."""
-    found = predictions_file(_evaluation(project, evaluation_id))
+    found = predictions_file(_get_evaluation(project, evaluation_id))
     if found is None:
         raise Http404("There are no predictions to send.")
     return FileResponse(found.open("rb"), as_attachment=True, filename=found.name)
@@ -188,11 +192,11 @@ def predictions(request: HttpRequest, project: Project, evaluation_id: int) -> H
 
 @require_POST
 @project_page()
-def analyse(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponse:
+def analyse_errors(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponse:
     """Queue an analysis of an evaluation's errors."""
-    found = _evaluation(project, evaluation_id)
+    found = _get_evaluation(project, evaluation_id)
     try:
-        row = request_error_analysis(evaluation=found, options=ErrorOptions(), by=person(request))
+        row = request_error_analysis(evaluation=found, options=ErrorOptions(), by=signed_in_user(request))
     except Refused as error:
         messages.error(request, f"Not started: {str(error).rstrip('.')}.")
         return redirect("evaluation", project.slug, found.pk)
@@ -204,7 +208,7 @@ def analyse(request: HttpRequest, project: Project, evaluation_id: int) -> HttpR
 @project_page()
 def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> HttpResponse:
     """Show how well errors are foretold, and the worst of them."""
-    found = analysed.analysis_numbered(project, analysis_id)
+    found = analysed.get_error_analysis(project, analysis_id)
     if found is None:
         raise Http404("There is no such page.")
     job = found.job
@@ -214,46 +218,47 @@ def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> 
         "tab": "evaluations",
         "analysis": found,
         "evaluation": found.evaluation,
-        "split": parts.split_words(found.evaluation.split),
+        "split": parts.split_label(found.evaluation.split),
         "jobs": [job] if job is not None and job.state in OPEN_JOB_STATES else [],
         "failed": job if job is not None and job.state == JobState.FAILED else None,
-        "plot": _areas(found),
-        "predictors": _predictors(found),
+        "plot": _area_plot(found),
+        "predictors": _predictor_rows(found),
         "galleries": [
-            (name, title, words, analysed.gallery(found, name)) for name, title, words in GALLERIES
+            (name, title, description, analysed.gallery(found, name))
+            for name, title, description in GALLERIES
         ],
-        "provenance": parts.facts_of(found.provenance),
+        "provenance": parts.fact_rows(found.provenance),
     }
     return render(request, "curation/scorers/errors.html", context)
 
 
-def _areas(found: ErrorAnalysis) -> charts.DotPlot | None:
+def _area_plot(found: ErrorAnalysis) -> charts.DotPlot | None:
     predictors = found.figures.get("predictors", {})
     rows = [
-        charts.Named(
-            words, "", {"ours": _over_chance(predictors[name]), "paper": {"value": predictors[name]["paper"]}}
+        charts.NamedFigures(
+            label, "", {"ours": _area_figure(predictors[name]), "paper": {"value": predictors[name]["paper"]}}
         )
-        for name, words in PREDICTORS.items()
+        for name, label in PREDICTOR_LABELS.items()
         if name in predictors
     ]
     chance = {"Chance": found.figures.get("chance", 50.0)}
-    return charts.dot_plot("Area under the ROC curve", rows, lines=chance, interval_words="95 % by chance")
+    return charts.dot_plot("Area under the ROC curve", rows, lines=chance, interval_label="95 % by chance")
 
 
-def _over_chance(area: Mapping[str, Any]) -> dict[str, float | None]:
+def _area_figure(area: Mapping[str, Any]) -> dict[str, float | None]:
     """Return an area with the band of chance; an analysis from before it was reckoned has the area alone."""
     chance = area.get("chance", {})
     return {"value": area["value"], "low": chance.get("low"), "high": chance.get("high")}
 
 
-def _predictors(found: ErrorAnalysis) -> list[tuple[str, dict[str, Any], str]]:
+def _predictor_rows(found: ErrorAnalysis) -> list[tuple[str, dict[str, Any], str]]:
     predictors = found.figures.get("predictors", {})
     return [
         (
-            words,
+            label,
             predictors[name].get("chance", {}),
             ", ".join(f"{fold:.0f}" for fold in predictors[name]["folds"]),
         )
-        for name, words in PREDICTORS.items()
+        for name, label in PREDICTOR_LABELS.items()
         if name in predictors
     ]

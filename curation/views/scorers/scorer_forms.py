@@ -11,43 +11,46 @@ from curation.records import InvalidInput
 from curation.scorer.config import TINY, TextMode, TrainingConfig
 from curation.selectors.scorers import SplitCount
 from curation.services.scorer_splits import VAL_SHARE
-from curation.services.scorers import PUBLISHED
-from curation.views.features import CROPS, PRECISIONS
+from curation.services.scorers import PUBLISHED_MODEL
+from curation.views.features import CROP_LABELS, PRECISION_LABELS
 from hits.domain.images.region_drawing import RegionMode
 from hits.forms import PageForm
 from hits.services.errors import Refused
 
-DEFAULTS = TrainingConfig(model=PUBLISHED)
+DEFAULTS = TrainingConfig(model=PUBLISHED_MODEL)
 PERCENT = 100
-REGION_MODES = {
+REGION_MODE_LABELS = {
     RegionMode.HIGHLIGHT: "Highlighted (the paper’s)",
     RegionMode.HIDE: "Hidden: only context",
     RegionMode.ONLY_REGION: "Only the region, no context",
     RegionMode.POSITION_ONLY: "Place and shape alone",
     RegionMode.NONE: "Not shown: no region",
 }
-TEXT_MODES = {
+TEXT_MODE_LABELS = {
     TextMode.INFERENCE: "Inferences (the paper’s)",
     TextMode.CLUE: "Clues",
     TextMode.MULTITASK: "Both, told apart by a prefix",
 }
-MODELS = {
-    PUBLISHED: "CLIP ViT-B/16, fetched from its hub (the paper’s)",
+MODEL_LABELS = {
+    PUBLISHED_MODEL: "CLIP ViT-B/16, fetched from its hub (the paper’s)",
     "clip:openai/clip-vit-base-patch32": "CLIP ViT-B/32, fetched from its hub",
     "clip:openai/clip-vit-large-patch14": "CLIP ViT-L/14, fetched from its hub",
     TINY: "Tiny: random weights, to try the way",
 }
-SPLITS = {"train": "Train", "val": "Val", "test": "Test", "none": "Photos of no split"}
+SPLIT_LABELS = {"train": "Train", "val": "Val", "test": "Test", "none": "Photos of no split"}
 SWITCHES = ("augment", "reduce_on_plateau", "compile")
-_OWN = "own"  # the version's own splits
+_VERSION_SPLITS = "own"  # the version's own splits
 
 
 def model_choices(scorers: Sequence[Scorer]) -> list[tuple[str, str]]:
     """Return what training may start from: published models, and the project's ready scorers."""
-    return [*MODELS.items(), *((one.encoder_name, f"Scorer {one.name}, trained further") for one in scorers)]
+    return [
+        *MODEL_LABELS.items(),
+        *((scorer.encoder_name, f"Scorer {scorer.name}, trained further") for scorer in scorers),
+    ]
 
 
-def sensible(pairs: int) -> dict[str, int]:
+def suggest_settings(pairs: int) -> dict[str, int]:
     """Return settings for so many pairs: the paper's, or for few pairs a smaller batch and a shorter warm-up.
 
     A quarter of the pairs in a batch leaves four steps an epoch, so that there is something to learn from.
@@ -55,11 +58,11 @@ def sensible(pairs: int) -> dict[str, int]:
     batch = 2
     while batch * 2 <= min(DEFAULTS.batch_size, pairs // 4):
         batch *= 2
-    an_epoch = max(1, pairs // batch)
+    steps_per_epoch = max(1, pairs // batch)
     return {
         "batch_size": batch,
-        "warmup_steps": min(DEFAULTS.warmup_steps, DEFAULTS.epochs * an_epoch // 4),
-        "checkpoint_every": min(DEFAULTS.checkpoint_every, an_epoch),
+        "warmup_steps": min(DEFAULTS.warmup_steps, DEFAULTS.epochs * steps_per_epoch // 4),
+        "checkpoint_every": min(DEFAULTS.checkpoint_every, steps_per_epoch),
     }
 
 
@@ -75,9 +78,9 @@ class TrainingForm(PageForm):
         required=False, label="Choose the checkpoint by", help_text="The one with the best P@1 is kept."
     )
     model = forms.ChoiceField(label="Start from")
-    text_mode = forms.ChoiceField(choices=list(TEXT_MODES.items()), label="Texts")
-    region_mode = forms.ChoiceField(choices=list(REGION_MODES.items()), label="Region")
-    crop = forms.ChoiceField(choices=list(CROPS.items()), label="Photos that are no square")
+    text_mode = forms.ChoiceField(choices=list(TEXT_MODE_LABELS.items()), label="Texts")
+    region_mode = forms.ChoiceField(choices=list(REGION_MODE_LABELS.items()), label="Region")
+    crop = forms.ChoiceField(choices=list(CROP_LABELS.items()), label="Photos that are no square")
     batch_size = forms.IntegerField(
         min_value=2,
         label="Batch size",
@@ -124,7 +127,7 @@ class TrainingForm(PageForm):
         label="Photos held for validation, %",
         help_text="Where one split serves both. Whole photos, drawn by the seed.",
     )
-    precision = forms.ChoiceField(choices=list(PRECISIONS.items()), label="Precision")
+    precision = forms.ChoiceField(choices=list(PRECISION_LABELS.items()), label="Precision")
     processes = forms.IntegerField(
         min_value=1, initial=1, label="Processes", help_text="More than one work together by torchrun."
     )
@@ -147,9 +150,12 @@ class TrainingForm(PageForm):
         """Take the sealed versions with the counts of their splits, and the ready scorers; both newest first."""
         super().__init__(*args, auto_id="train_%s", **kwargs)
         self._versions = {str(version.pk): version for version in versions}
-        named = [(str(version.pk), _version_words(version, counts)) for version, counts in versions.items()]
+        named = [(str(version.pk), _version_label(version, counts)) for version, counts in versions.items()]
         present = {split or "none" for counts in versions.values() for split in counts}
-        splits = [(_OWN, "The version’s own"), *((n, words) for n, words in SPLITS.items() if n in present)]
+        splits = [
+            (_VERSION_SPLITS, "The version’s own"),
+            *((n, words) for n, words in SPLIT_LABELS.items() if n in present),
+        ]
         choices = {
             "version": named,
             "train_split": splits,
@@ -158,7 +164,7 @@ class TrainingForm(PageForm):
         }
         for name, offered in choices.items():
             self.fields[name].choices = offered  # type: ignore[attr-defined]
-        for name, value in sensible(_to_train_on(next(iter(versions.values()), {}))).items():
+        for name, value in suggest_settings(_count_training_pairs(next(iter(versions.values()), {}))).items():
             self.fields[name].initial = value
 
     @property
@@ -186,40 +192,40 @@ class TrainingForm(PageForm):
         return TrainingConfig.from_json(given)
 
     @property
-    def wanted(self) -> dict[str, Any]:
+    def training_arguments(self) -> dict[str, Any]:
         """What ``request_training`` takes beside project and person; the form has to be valid."""
         given = self.cleaned_data
         return {
             "version": self._versions[given["version"]],
             "name": given["name"],
             "config": self.config,
-            "train_split": _split(given["train_split"]),
-            "val_split": _split(given["val_split"]),
+            "train_split": _split_from_choice(given["train_split"]),
+            "val_split": _split_from_choice(given["val_split"]),
             "val_share": given["val_share"] / PERCENT,
         }
 
-    def refuse(self, error: Refused | InvalidInput) -> None:
+    def add_service_error(self, error: Refused | InvalidInput) -> None:
         """Put what a service or a setting says to the field that it names."""
-        field, colon, words = str(error).partition(": ")
+        field, colon, message = str(error).partition(": ")
         known = bool(colon) and field in self.fields
-        text = words if known else str(error)
+        text = message if known else str(error)
         self.add_error(field if known else None, f"{text[:1].upper()}{text[1:].rstrip('.')}.")
 
 
-def _split(chosen: str) -> str | None:
-    return None if chosen in {"", _OWN} else "" if chosen == "none" else chosen
+def _split_from_choice(chosen: str) -> str | None:
+    return None if chosen in {"", _VERSION_SPLITS} else "" if chosen == "none" else chosen
 
 
-def _to_train_on(counts: Mapping[str, SplitCount]) -> int:
+def _count_training_pairs(counts: Mapping[str, SplitCount]) -> int:
     """How many pairs training has when nobody chooses: those of train, or of all that there is."""
-    found = counts.get("train") or max(counts.values(), key=lambda one: one.pairs, default=None)
+    found = counts.get("train") or max(counts.values(), key=lambda count: count.pairs, default=None)
     return found.pairs if found else 0
 
 
-def _version_words(version: DatasetVersion, counts: Mapping[str, SplitCount]) -> str:
-    return f"{version.name}: {', '.join(_counted(counts.items())) or 'no pair'}"
+def _version_label(version: DatasetVersion, counts: Mapping[str, SplitCount]) -> str:
+    return f"{version.name}: {', '.join(_split_counts(counts.items())) or 'no pair'}"
 
 
-def _counted(counts: Iterable[tuple[str, SplitCount]]) -> Iterable[str]:
+def _split_counts(counts: Iterable[tuple[str, SplitCount]]) -> Iterable[str]:
     for split, count in counts:
         yield f"{count.pairs:,} {split}".strip() + (" pairs" if not split else "")

@@ -12,37 +12,43 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from curation.models import DatasetVersion, Scorer
 from curation.records import InvalidInput
-from curation.scorer.training.journal import ENVIRONMENT, LOSSES, VALIDATIONS, read_losses, read_validations
+from curation.scorer.training.journal import (
+    ENVIRONMENT_FILE,
+    LOSSES_FILE,
+    VALIDATIONS_FILE,
+    read_losses,
+    read_validations,
+)
 from curation.selectors import scorers as stored
 from curation.selectors.rounds import rated_split
 from curation.selectors.versions import sealed_versions
 from curation.services.evaluations import request_evaluation
 from curation.services.scorers import (
-    is_rehearsed,
-    known_pairs_words,
+    is_from_rehearsal,
+    known_pairs_warning,
+    next_free_name,
     request_training,
-    short_model,
-    unused_name,
+    short_model_name,
 )
 from curation.versions.families import family_of
 from curation.views.scorers.scorer_charts import training_panels
 from curation.views.scorers.scorer_forms import TrainingForm
 from curation.views.scorers.scorer_labels import (
-    facts_of,
+    describe_evaluation,
+    describe_settings,
     grouped_hash,
-    measured_words,
-    settings_words,
-    state_of,
+    scorer_facts,
+    state_badge,
 )
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Project
-from hits.selectors.jobs import may_resume
+from hits.selectors.jobs import can_resume
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
-FILES = {LOSSES: "text/csv", VALIDATIONS: "text/csv", ENVIRONMENT: "application/json"}
-MOST_LISTED = 5  # evaluations, newest first; the rest are below Evaluations
+FILES = {LOSSES_FILE: "text/csv", VALIDATIONS_FILE: "text/csv", ENVIRONMENT_FILE: "application/json"}
+MAX_LISTED = 5  # evaluations, newest first; the rest are below Evaluations
 View = Callable[..., HttpResponseBase]
 
 
@@ -54,7 +60,7 @@ def scorer_page(view: View) -> View:
     def wrapped(
         request: HttpRequest, project: Project, scorer_id: int, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        scorer = stored.scorer_numbered(project, scorer_id)
+        scorer = stored.get_scorer(project, scorer_id)
         if scorer is None:
             raise Http404("There is no such scorer.")
         return view(request, project, scorer, *args, **kwargs)
@@ -67,21 +73,27 @@ def scorer_page(view: View) -> View:
 def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the project's scorers."""
     rows = list(stored.scorers(project))
-    taken_in = stored.import_in_question(project)
+    import_job = stored.unfinished_import(project)
     context = {
         "project": project,
         "section": "scorers",
         "tab": "scorers",
         "jobs": [
-            job for job in (taken_in, *(row.job for row in rows)) if job and job.state in OPEN_JOB_STATES
+            job for job in (import_job, *(row.job for row in rows)) if job and job.state in OPEN_JOB_STATES
         ],
-        "failed": taken_in if taken_in is not None and taken_in.state == JobState.FAILED else None,
+        "failed": import_job if import_job is not None and import_job.state == JobState.FAILED else None,
         "rows": [
-            (row, *state_of(row), settings_words(row), row.figures.get("p_at_1"), row.figures.get("steps"))
+            (
+                row,
+                *state_badge(row),
+                describe_settings(row),
+                row.figures.get("p_at_1"),
+                row.figures.get("steps"),
+            )
             for row in rows
         ],
         "family": family_of(project),
-        "versions": _trainable(project),
+        "versions": _trainable_versions(project),
     }
     return render(request, "curation/scorers/scorers.html", context)
 
@@ -90,13 +102,13 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the form of a training; queue it."""
-    versions = {version: stored.split_counts(version) for version in _trainable(project)}
+    versions = {version: stored.split_counts(version) for version in _trainable_versions(project)}
     form = _form(request, project, versions)
     if request.method == "POST" and form.is_valid():
         try:
-            scorer = request_training(project=project, by=person(request), **form.wanted)
+            scorer = request_training(project=project, by=signed_in_user(request), **form.training_arguments)
         except (Refused, InvalidInput) as error:
-            form.refuse(error)
+            form.add_service_error(error)
         else:
             messages.success(request, f"The training of {scorer.name} is queued. This page follows it.")
             return redirect("scorer", project.slug, scorer.pk)
@@ -111,17 +123,17 @@ def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
     return render(request, "curation/scorers/scorer_train.html", context, status=400 if form.errors else 200)
 
 
-def _trainable(project: Project) -> list[DatasetVersion]:
+def _trainable_versions(project: Project) -> list[DatasetVersion]:
     """Return the sealed versions that a scorer can learn from; none of a family that has nothing to evaluate."""
-    return sealed_versions(project) if family_of(project).evaluates else []
+    return sealed_versions(project) if family_of(project).can_evaluate else []
 
 
 def _form(request: HttpRequest, project: Project, versions: dict[DatasetVersion, Any]) -> TrainingForm:
     ready = stored.ready_scorers(project)
     start = request.GET.get("model", "")
     newest = next(iter(versions), None)
-    base = f"{newest.name} {short_model(start)}" if start and newest else newest.name if newest else ""
-    initial = {"name": unused_name(project, base) if base else "", "model": start or None}
+    base = f"{newest.name} {short_model_name(start)}" if start and newest else newest.name if newest else ""
+    initial = {"name": next_free_name(project, base) if base else "", "model": start or None}
     return TrainingForm(
         versions,
         ready,
@@ -135,46 +147,46 @@ def _form(request: HttpRequest, project: Project, versions: dict[DatasetVersion,
 def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
     """Show one scorer: its training as it goes, what it is, where it comes from and what it did since."""
     job = scorer.job
-    look, words = state_of(scorer)
-    evaluations = list(stored.evaluations_with(scorer))
+    badge, state = state_badge(scorer)
+    evaluations = list(stored.scorer_evaluations(scorer))
     context = {
         "project": project,
         "section": "scorers",
         "tab": "scorers",
         "scorer": scorer,
-        "look": look,
-        "words": words,
-        "settings": settings_words(scorer),
-        "facts": facts_of(scorer),
+        "badge": badge,
+        "words": state,
+        "settings": describe_settings(scorer),
+        "facts": scorer_facts(scorer),
         "hash_lines": grouped_hash(scorer.weights_sha256),
         "open_job": job if job is not None and job.state in OPEN_JOB_STATES else None,
-        "stopped_job": job if job is not None and may_resume(job) else None,
-        "rehearsal": is_rehearsed(scorer),
+        "stopped_job": job if job is not None and can_resume(job) else None,
+        "rehearsal": is_from_rehearsal(scorer),
         "ancestry": stored.ancestry(scorer)[1:],
         "children": list(scorer.children.all()),
-        "rounds": stored.rounds_of(scorer),
-        "evaluations": [(row, measured_words(row)) for row in evaluations[:MOST_LISTED]],
-        "more_evaluations": max(0, len(evaluations) - MOST_LISTED),
+        "rounds": stored.scorer_rounds(scorer),
+        "evaluations": [(row, describe_evaluation(row)) for row in evaluations[:MAX_LISTED]],
+        "more_evaluations": max(0, len(evaluations) - MAX_LISTED),
         "judged": stored.judged_rounds(scorer) if scorer.is_ready else [],
         "files": [name for name in sorted(FILES) if (stored.scorer_folder(scorer) / name).is_file()],
-        "warning": known_pairs_words(scorer) if scorer.is_ready else "",
+        "warning": known_pairs_warning(scorer) if scorer.is_ready else "",
     }
-    return render(request, "curation/scorers/scorer.html", context | _training(scorer))
+    return render(request, "curation/scorers/scorer.html", context | _training_context(scorer))
 
 
 @require_POST
 @scorer_page
 def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
     """Queue the evaluation of a scorer on the judgments of a round whose candidates it chose."""
-    wanted = request.POST.get("round", "")
-    found = next((one for one in stored.judged_rounds(scorer) if str(one[0].pk) == wanted), None)
+    round_id = request.POST.get("round", "")
+    found = next((judged for judged in stored.judged_rounds(scorer) if str(judged[0].pk) == round_id), None)
     if found is None:
         raise Http404("There is no such round with sealed judgments.")
     chosen, version = found
     try:
         row = request_evaluation(
             project=project,
-            by=person(request),
+            by=signed_in_user(request),
             version=version,
             split=rated_split(chosen, version),
             encoder=scorer.encoder_name,
@@ -190,12 +202,12 @@ def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> H
 @scorer_page
 def scorer_losses(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
     """Show the plots alone, for a page that follows a training."""
-    reply = render(request, "curation/scorers/_losses.html", _training(scorer))
+    reply = render(request, "curation/scorers/_losses.html", _training_context(scorer))
     add_never_cache_headers(reply)
     return reply
 
 
-def _training(scorer: Scorer) -> dict[str, Any]:
+def _training_context(scorer: Scorer) -> dict[str, Any]:
     """What the plots show of a run, as far as it is."""
     folder = stored.scorer_folder(scorer)
     losses, validations = read_losses(folder), read_validations(folder)
@@ -218,5 +230,5 @@ def scorer_file(request: HttpRequest, project: Project, scorer: Scorer, name: st
     path = stored.scorer_folder(scorer) / name
     if name not in FILES or not path.is_file():
         raise Http404("There is no such file of this scorer.")
-    called = f"{scorer.name.replace(' ', '-')}-{name}"
-    return FileResponse(path.open("rb"), as_attachment=True, filename=called, content_type=FILES[name])
+    download_name = f"{scorer.name.replace(' ', '-')}-{name}"
+    return FileResponse(path.open("rb"), as_attachment=True, filename=download_name, content_type=FILES[name])

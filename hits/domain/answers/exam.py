@@ -1,4 +1,4 @@
-"""What people and machines grade in a qualifying answer."""
+"""The graded parts of a qualifying answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ExamScore:
-    """How many of an exam's questions were answered rightly."""
+    """How many of an exam's questions were answered correctly."""
 
     right: int
-    asked: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
 class GradableItem:
-    """One piece of an answer that a person grades.
+    """One part of an answer that a person grades.
 
-    ``item`` counts an answer's items from 0, ``number`` those of one image from 1; ``image`` is a row key. ``texts``
-    are what was written, each under the words that introduce it; ``note`` is a short word beside them.
+    ``item`` is its index in the answer, from 0; ``number`` counts the items of one image from 1; ``image`` is a row
+    key. ``texts`` are pairs of a label and the written text; ``note`` is a short label beside them.
     """
 
     item: int

@@ -1,41 +1,41 @@
-"""Gendered pronouns in English text. A photo cannot tell which one somebody uses."""
+"""Gendered pronouns in English text. A photo does not show which pronoun a person uses."""
 
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Form(StrEnum):
-    """What a pronoun does in its sentence, so that the fitting form of "they" can be proposed."""
+class PronounForm(StrEnum):
+    """The grammatical role of a pronoun, from which the matching form of "they" follows."""
 
     SUBJECT = "subject"
     OBJECT = "object"
     POSSESSIVE = "possessive"
     REFLEXIVE = "reflexive"
-    HER = "her"  # object or possessive: the word alone does not tell
+    HER = "her"  # object or possessive: the word alone is ambiguous
 
 
 @dataclass(frozen=True, slots=True)
 class Pronoun:
-    """One pronoun as it was written; ``start`` and ``end`` count characters."""
+    """One pronoun as written; ``start`` and ``end`` count characters."""
 
     text: str
     start: int
     end: int
-    form: Form
+    form: PronounForm
 
 
 _FORMS = {
-    "he": Form.SUBJECT,
-    "she": Form.SUBJECT,
-    "him": Form.OBJECT,
-    "her": Form.HER,
-    "his": Form.POSSESSIVE,
-    "hers": Form.POSSESSIVE,
-    "himself": Form.REFLEXIVE,
-    "herself": Form.REFLEXIVE,
+    "he": PronounForm.SUBJECT,
+    "she": PronounForm.SUBJECT,
+    "him": PronounForm.OBJECT,
+    "her": PronounForm.HER,
+    "his": PronounForm.POSSESSIVE,
+    "hers": PronounForm.POSSESSIVE,
+    "himself": PronounForm.REFLEXIVE,
+    "herself": PronounForm.REFLEXIVE,
 }
-# "she's", "he’d", "she'll" belong together. "she-wolf" and "He-Man" are names of something else.
+# "she's", "he’d" and "she'll" match as a whole. "she-wolf" and "He-Man" do not match.
 _PRONOUN = re.compile(
     r"(?<!\w)(?<!\w-)(?P<word>himself|herself|hers|her|him|his|she|he)(?:['’ʼ](?:s|d|ll))?(?!\w)(?!-\w)",
     re.IGNORECASE,
@@ -43,7 +43,7 @@ _PRONOUN = re.compile(
 
 
 def find_pronouns(text: str) -> list[Pronoun]:
-    """Return the gendered pronouns in ``text``, in their order, contractions included."""
+    """Return the gendered pronouns in ``text``, in order, with their contractions."""
     return [
         Pronoun(match.group(), match.start(), match.end(), _FORMS[match["word"].lower()])
         for match in _PRONOUN.finditer(text)

@@ -1,4 +1,4 @@
-"""A record: one piece of data that a confirmed answer gives to a dataset."""
+"""A record: one item that a confirmed answer adds to a dataset."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from typing import Any
 class Record:
     """One record of an answer, as its kind reads it.
 
-    ``type`` is one of the kind's ``record_types``. ``index`` counts from 1, unique in the answer over all types,
-    since a record's published id is made of it. ``images`` are row keys in the order that means something to the
-    type; ``fields`` are what the type's schema accepts, as plain JSON. ``bonus``: whether it earned a bonus.
+    ``type`` is one of the kind's ``record_types``. ``index`` counts from 1 and is unique in the answer over all
+    types, because a record's published id derives from it. ``images`` are row keys in the order that the type
+    defines. ``fields`` match the type's schema, as plain JSON. ``bonus``: whether the record earned a bonus.
     """
 
     type: str
@@ -22,4 +22,4 @@ class Record:
 
 
 class RecordError(ValueError):
-    """An answer whose records cannot be read; the message names the record and what is wrong with it."""
+    """An answer whose records cannot be read; the message names the record and the problem."""

@@ -1,4 +1,4 @@
-"""Text that people type: what is let in, and how it is tidied before it is kept."""
+"""Validate and normalize text that people type."""
 
 import re
 import unicodedata
@@ -9,15 +9,15 @@ _SPACES = re.compile(r"\s+")
 
 
 class TextError(ValueError):
-    """A text that cannot be kept; the message says why and what to do."""
+    """A text that is refused; the message names the reason and the fix."""
 
 
 def clean_line(raw: str, *, maximum: int) -> str:
-    """Return ``raw`` in NFC with runs of white space folded to one space.
+    """Return ``raw`` in NFC with each run of white space as one space.
 
     Args:
-        raw: what was typed.
-        maximum: longest text kept, in characters, counted after tidying.
+        raw: the typed text.
+        maximum: the largest length in characters, after normalization.
 
     Raises:
         TextError: control characters, or longer than ``maximum``.
@@ -31,15 +31,15 @@ def clean_line(raw: str, *, maximum: int) -> str:
     return text
 
 
-def tokens(text: str) -> list[str]:
-    """Return words and marks as corpus statistics count them: runs of letters or digits, single marks."""
+def tokenize(text: str) -> list[str]:
+    """Return tokens as corpus statistics count them: runs of letters or digits, and single punctuation marks."""
     return re.findall(r"\w+(?:['’]\w+)?|[^\w\s]", text)
 
 
-LONGEST_ROW_NUMBER = 18  # digits of the largest row number that every database takes
+MAX_ROW_NUMBER_DIGITS = 18  # digits of the largest row number that every database accepts
 
 
-def row_number(text: str) -> int | None:
-    """Return the row number that an address or a form names, or ``None`` where it names none."""
-    plain = text.isascii() and text.isdigit() and len(text) <= LONGEST_ROW_NUMBER
+def parse_row_number(text: str) -> int | None:
+    """Return the row number in an address or a form field, or ``None`` if it has none."""
+    plain = text.isascii() and text.isdigit() and len(text) <= MAX_ROW_NUMBER_DIGITS
     return int(text) if plain else None

@@ -1,6 +1,6 @@
-"""SQL that holds append-only tables against raw SQL too, for SQLite and PostgreSQL.
+"""SQL triggers that make tables append-only, for SQLite and PostgreSQL.
 
-Python guards stop our own code; these triggers stop everything else that can reach the database.
+Python guards stop our own code; the triggers stop everything else that can reach the database.
 """
 
 from typing import Any
@@ -33,16 +33,16 @@ def statements(vendor: str, table: str) -> list[str]:
 
 
 class TriggerKeeper:
-    """Takes the triggers around some tables away while a migration changes these, and puts them back.
+    """Drop the triggers around some tables while a migration changes them, and restore them.
 
-    SQLite makes a table anew for most changes and loses its triggers without a word; a trigger of another table that
-    names it stops the change. Use it as two operations, the first and the last of a migration::
+    SQLite recreates a table for most changes and silently loses its triggers; a trigger of another table that names
+    it stops the change. Use the keeper as the first and the last operation of a migration::
 
         keeper = TriggerKeeper("curation_versionrow")
         operations = [migrations.RunPython(keeper.take, migrations.RunPython.noop), …,
                       migrations.RunPython(keeper.put_back, migrations.RunPython.noop)]
 
-    PostgreSQL changes tables in place and keeps their triggers.
+    PostgreSQL alters tables in place and keeps their triggers.
     """
 
     def __init__(self, *tables: str) -> None:
@@ -50,7 +50,7 @@ class TriggerKeeper:
         self._taken: list[str] = []
 
     def take(self, apps: Any, schema_editor: Any) -> None:
-        """Drop every trigger on the tables or naming them, and remember it."""
+        """Drop and remember every trigger that is on the tables or names them."""
         if schema_editor.connection.vendor != "sqlite":
             return
         with schema_editor.connection.cursor() as cursor:
@@ -64,7 +64,7 @@ class TriggerKeeper:
             schema_editor.execute(f'DROP TRIGGER "{name}"', params=None)
 
     def put_back(self, apps: Any, schema_editor: Any) -> None:
-        """Make the remembered triggers again."""
+        """Create the remembered triggers again."""
         for sql in self._taken:
             schema_editor.execute(sql, params=None)
         self._taken = []

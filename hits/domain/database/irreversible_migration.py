@@ -1,15 +1,15 @@
-"""Migrations that are not taken back where that would lose what people made."""
+"""Refuse to reverse a migration that would lose rows."""
 
 from typing import Any
 
-SENTENCE = (
-    "This upgrade is not taken back while table {table} has rows: they would be lost. Nothing was changed; "
+MESSAGE = (
+    "This upgrade cannot be reversed while table {table} has rows: they would be lost. Nothing was changed; "
     "restore the backup from before the upgrade instead."
 )
 
 
 class KeepsRows:
-    """Refuses to take a migration back while a table has rows. Use it as the last operation of a migration::
+    """Refuse to reverse a migration while a table has rows. Use it as the last operation of a migration::
 
     operations = [..., migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse)]
     """
@@ -18,8 +18,8 @@ class KeepsRows:
         self._table = table
 
     def refuse(self, apps: Any, schema_editor: Any) -> None:
-        """Raise ``RuntimeError`` where a row would be lost."""
+        """Raise ``RuntimeError`` if a row would be lost."""
         with schema_editor.connection.cursor() as cursor:
             cursor.execute(f'SELECT 1 FROM "{self._table}" LIMIT 1')  # noqa: S608 - a name of ours
             if cursor.fetchone() is not None:
-                raise RuntimeError(SENTENCE.format(table=self._table))
+                raise RuntimeError(MESSAGE.format(table=self._table))

@@ -1,7 +1,7 @@
-"""Files and folders that are there whole or not at all, also after a kill, a full disk or a power failure.
+"""Write files and folders atomically, also under a kill, a full disk or a power failure.
 
-Everything that a row points at is written beside its place, flushed to the disk, and renamed; then the folder is
-flushed too, so that the new name survives as well as the bytes do.
+Everything that a row points to is written beside its path, flushed to the disk and renamed. Then the folder is
+flushed, so that the new name survives as the bytes do.
 """
 
 import hashlib
@@ -12,46 +12,46 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-PARTIAL = ".partial"  # how names end of what is being written; a kill may leave one, and nobody reads it
+PARTIAL_SUFFIX = ".partial"  # suffix of unfinished files; a kill may leave one, and nobody reads it
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that takes its name, in the place of an earlier one, once all is written and on the disk.
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that replaces ``path`` once all its bytes are on the disk.
 
-    An exception of any kind leaves nothing of it. It is opened as any other, so that the umask says who may read it.
+    An exception leaves no file. The file is opened normally, so that the umask sets its permissions.
 
     Raises:
         OSError: the folder is missing or not writable, or the disk is full.
     """
-    partial = path.with_name(f".{uuid.uuid4().hex}{PARTIAL}")
+    partial = path.with_name(f".{uuid.uuid4().hex}{PARTIAL_SUFFIX}")
     try:
         with partial.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-        sync(path.parent)
+        sync_to_disk(path.parent)
     finally:
         with suppress(OSError):
             partial.unlink()
 
 
-def put_folder(partial: Path, folder: Path) -> None:
-    """Give a folder that was written beside its place its name, once all of it is on the disk.
+def publish_folder(partial: Path, folder: Path) -> None:
+    """Rename ``partial`` to ``folder`` once all its files are on the disk.
 
     Raises:
-        OSError: the name is taken by a folder that is not empty, or the disk is full.
+        OSError: ``folder`` exists and is not empty, or the disk is full.
     """
     for path in partial.rglob("*"):
-        sync(path)
-    sync(partial)
+        sync_to_disk(path)
+    sync_to_disk(partial)
     partial.rename(folder)
-    sync(folder.parent)
+    sync_to_disk(folder.parent)
 
 
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk, so that a power failure cannot undo them."""
+def sync_to_disk(path: Path) -> None:
+    """Flush a file, or the names in a folder, to the disk, so that they survive a power failure."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, order=True)
 class Box:
-    """One rectangle; the published corpus's own four keys, in image pixels."""
+    """One rectangle in image pixels, with the four keys of the published corpus."""
 
     left: int
     top: int
@@ -16,17 +16,17 @@ class Box:
 
     @property
     def right(self) -> int:
-        """First column to the right of the box."""
+        """The first column to the right of the box."""
         return self.left + self.width
 
     @property
     def bottom(self) -> int:
-        """First row below the box."""
+        """The first row below the box."""
         return self.top + self.height
 
     @property
     def area(self) -> int:
-        """Pixels inside."""
+        """The number of pixels."""
         return self.width * self.height
 
     def as_dict(self) -> dict[str, int]:
@@ -35,18 +35,18 @@ class Box:
 
 
 class BoxError(ValueError):
-    """A box that cannot be drawn on its image; the message says what is wrong with it."""
+    """A box that is not valid on its image; the message names the problem."""
 
 
 def parse_box(raw: Any, *, image_width: int, image_height: int) -> Box:
-    """Return a box that lies wholly inside the image.
+    """Return a valid box within the image.
 
     Args:
-        raw: mapping with exactly the four integer keys, in image pixels.
+        raw: a mapping with exactly the four integer keys, in image pixels.
         image_width, image_height: natural size of the image, in pixels.
 
     Raises:
-        BoxError: a key is missing, foreign or no whole number; the area is zero; it leaves the image.
+        BoxError: a key is missing, unknown or not an integer; the area is zero; the box leaves the image.
     """
     keys = {"left", "top", "width", "height"}
     if not isinstance(raw, dict) or set(raw) != keys:
@@ -55,7 +55,7 @@ def parse_box(raw: Any, *, image_width: int, image_height: int) -> Box:
         raise BoxError("left, top, width and height are whole pixels")
     box = Box(**raw)
     if box.width < 1 or box.height < 1:
-        raise BoxError(f"the box is {box.width} × {box.height}: it needs an area")
+        raise BoxError(f"the box is {box.width} × {box.height}: width and height must be at least 1")
     if box.left < 0 or box.top < 0 or box.right > image_width or box.bottom > image_height:
         raise BoxError(
             f"the box spans {box.left}–{box.right} × {box.top}–{box.bottom}, "
@@ -64,7 +64,7 @@ def parse_box(raw: Any, *, image_width: int, image_height: int) -> Box:
     return box
 
 
-def labels(count: int, index: int) -> list[str]:
+def box_labels(count: int, index: int) -> list[str]:
     """Return the tab labels of one observation's boxes: ``["2"]``, or ``["2a", "2b"]`` for several."""
     if count == 1:
         return [str(index)]

@@ -1,15 +1,15 @@
-"""Plain facts that travel between rows, kinds and pages."""
+"""Plain facts about images, passed between rows, kinds and pages."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-IMAGE_TEXTS = frozenset({"alt", "credit"})  # what is written about an image, in people's words
+IMAGE_TEXTS = frozenset({"alt", "credit"})  # texts that people wrote about an image
 
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """What a kind may know about an image. Sizes in pixels; ``url`` is absolute, on the HIT origin."""
+    """The facts of an image that a kind may use. Sizes in pixels; ``url`` is absolute, on the HIT origin."""
 
     id: int
     url: str
@@ -19,8 +19,8 @@ class ImageFacts:
     alt: str = ""
     credit: str = ""
 
-    def as_page(self) -> dict[str, Any]:
-        """Return what a task's page is told; the file's name could give away where a picture is from."""
+    def as_page_dict(self) -> dict[str, Any]:
+        """Return the facts for a task's page, without the file's name, which could reveal the source."""
         return {
             "id": self.id,
             "url": self.url,
@@ -31,19 +31,19 @@ class ImageFacts:
         }
 
 
-def neutral(
+def neutralize_images(
     images: Mapping[int, ImageFacts], order: Sequence[int], allowed: Collection[str]
 ) -> dict[int, ImageFacts]:
-    """Return images without the texts that are not ``allowed``, and never with a file's name.
+    """Return images without file names and without the texts that are not ``allowed``.
 
-    Where alternative text is left out, an image is called by its place in ``order``: "Image 1".
+    An image without its alternative text is named by its number in ``order``: "Image 1".
     """
-    places = {image: place for place, image in reversed(list(enumerate(order, start=1)))}
+    numbers = {image: number for number, image in reversed(list(enumerate(order, start=1)))}
     return {
         key: replace(
             image,
             name="",
-            alt=image.alt if "alt" in allowed else f"Image {places.get(key, 1)}",
+            alt=image.alt if "alt" in allowed else f"Image {numbers.get(key, 1)}",
             credit=image.credit if "credit" in allowed else "",
         )
         for key, image in images.items()

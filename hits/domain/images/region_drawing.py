@@ -1,11 +1,11 @@
-"""Mark a region in a picture, as the published training code draws it.
+"""Draw a region into a picture, as the published training code does.
 
-This is the one rendering of a region: judges see it on their page, models are fed with it, and an export can carry
-it, so that people and models are asked about the same picture.
+This is the only rendering of a region: judges see it, models get it, and an export can contain it, so that people
+and models see the same picture.
 
-Constants and order of drawing are the published ones: the boxes of a region share one transparent overlay and
-overwrite it (overlaps do not darken), the 3-pixel outline lies inside, corners are inclusive, and drawing
-happens on the whole picture, before any crop.
+Constants and drawing order are the published ones: the boxes of a region share one transparent overlay and overwrite
+it (overlaps do not darken), the 3-pixel outline is inside, corners are inclusive, and the whole picture is drawn
+before any crop.
 """
 
 import io
@@ -21,16 +21,16 @@ HIGHLIGHT_OUTLINE = "#05ff37ff"
 COVER = "#7B7575ff"
 POSITION_FILL = "#ff05cdff"
 OUTLINE_WIDTH = 3
-_QUALITY = 95
+_JPEG_QUALITY = 95
 _FULL_COLOUR = 0  # Pillow's name for 4:4:4, chroma as fine as luma
 
 
 class RegionMode(StrEnum):
-    """What of the picture and its region is seen.
+    """The visible part of the picture and its region.
 
-    In the words of the paper's ablations (000 fig. 4): ``NONE`` is "no region", ``ONLY_REGION`` "no
-    context", ``POSITION_ONLY`` "position only". ``HIDE`` covers the region and leaves its context: "only context" and
-    "hide region" are this one mode, under two names.
+    Names in the ablations (Hessel et al. 2022 fig. 4): ``NONE`` is "no region", ``ONLY_REGION`` "no context",
+    ``POSITION_ONLY`` "position only". ``HIDE`` covers the region and leaves its context: "only context" and
+    "hide region" are both this mode.
     """
 
     NONE = "none"
@@ -46,9 +46,9 @@ class RegionMode(StrEnum):
 
 
 class Box(Protocol):
-    """One box in the natural image's pixels: left and top edge, then size.
+    """One box in pixels of the natural image: left and top edge, then size.
 
-    Ours are whole pixels. Published ones may have fractions, which are drawn as the published code draws them.
+    Our boxes are whole pixels. Published boxes may have fractions, which are drawn as in the published code.
     """
 
     @property
@@ -61,18 +61,18 @@ class Box(Protocol):
 
     @property
     def width(self) -> float:
-        """How many columns."""
+        """The number of columns."""
 
     @property
     def height(self) -> float:
-        """How many rows."""
+        """The number of rows."""
 
 
 def draw_region(picture: Pillow.Image, region: Sequence[Box], mode: RegionMode) -> Pillow.Image:
-    """Return a picture of the same size with the region drawn: RGBA, or the given one for ``NONE``.
+    """Return a picture of the same size with the region drawn: RGBA, or the picture itself for ``NONE``.
 
     Args:
-        picture: any mode; natural size, since boxes are its pixels.
+        picture: any mode; natural size, since boxes are in its pixels.
         region: the boxes of one region.
     """
     if mode is RegionMode.NONE:
@@ -95,12 +95,12 @@ def draw_region(picture: Pillow.Image, region: Sequence[Box], mode: RegionMode) 
 
 
 def highlighted_jpeg(picture: Pillow.Image, region: Sequence[Box]) -> bytes:
-    """Return the picture with its region highlighted, as a JPEG file of the same size; equal input, equal bytes.
+    """Return the picture with its region highlighted, as a JPEG file of the same size. Equal input gives equal bytes.
 
-    JPEG, because a photograph of 1920 pixels takes megabytes as a PNG. Quality 95 and full colour resolution, because
-    halved chroma smears a bright outline of three pixels into what lies beside it.
+    JPEG, because a photo of 1920 pixels takes megabytes as a PNG. Quality 95 and full colour resolution, because
+    halved chroma smears the bright outline of three pixels.
     """
     file = io.BytesIO()
     drawn = draw_region(picture, region, RegionMode.HIGHLIGHT).convert("RGB")
-    drawn.save(file, "JPEG", quality=_QUALITY, subsampling=_FULL_COLOUR)
+    drawn.save(file, "JPEG", quality=_JPEG_QUALITY, subsampling=_FULL_COLOUR)
     return file.getvalue()

@@ -1,46 +1,46 @@
-"""What a job's page calls the facts that the job left; what is not named here is shown by its own name."""
+"""Labels of a job's results on its page; results without a label show their key."""
 
-from hits.domain.answers.evidence import words
+from hits.domain.answers.evidence import humanize
 
 _LABELS = {
     "boxes": "Boxes proposed",
-    "clipped": "Regions cut at the photo’s edge",
+    "clipped": "Regions clipped to the photo",
     "clusters": "Clusters",
-    "described": "Already here, and added to",
-    "dropped": "Regions outside the photo",
+    "described": "Existing photos with new details",
+    "dropped": "Regions outside the photo, dropped",
     "encoder": "Encoder",
     "groups": "Groups of near-duplicates",
     "images": "Photos",
-    "least_cosine": "Cosine of the least alike pair in a group",
+    "least_cosine": "Lowest cosine within a group",
     "marked": "Photos set aside",
-    "marked_though_offered_again": "Set aside though offered again before",
+    "marked_though_offered_again": "Set aside after an earlier return",
     "problems": "Problems",
     "regions": "Regions",
-    "set_aside_again": "Set aside since people call them the same",
+    "set_aside_again": "Set aside because people marked them as duplicates",
     "source": "Collection",
     "threshold": "Distance of the last merge",
-    "to_set_aside": "Photos that would be set aside",
+    "to_set_aside": "Photos to set aside",
     "count": "Vectors",
-    "dim": "Numbers per vector",
+    "dim": "Dimensions per vector",
     "feature_set": "Feature set, number",
-    "known": "Already here",
+    "known": "Already imported",
     "new": "Added",
-    "refused": "Could not be used",
+    "refused": "Refused",
     "im2txt": "Mean rank, image to text",
     "kept": "Kept",
     "method": "Clustering method",
     "p_at_1": "P@1, %",
-    "path": "Folder, below the media folder",
+    "path": "Folder in the media folder",
     "run": "Run, number",
     "seal": "Seal (sha256)",
     "sha256": "sha256",
     "skipped": "Skipped",
     "txt2im": "Mean rank, text to image",
     "weights_sha256": "Weights (sha256)",
-    "why": "Why this method",
-    "options_clusters": "Clusters asked for",
+    "why": "Reason for this method",
+    "options_clusters": "Requested clusters",
     "options_distance": "Largest distance within a group",
-    "options_encoder": "Encoder asked for",
+    "options_encoder": "Requested encoder",
     "options_fraction": "Share of photos to keep",
     "options_keep": "Which photo to keep",
     "options_linkage": "Linkage",
@@ -52,5 +52,5 @@ _LABELS = {
 
 
 def fact_label(name: str) -> str:
-    """Return the label of a fact; the names of nested ones are joined, such as ``options_memory_mib``."""
-    return _LABELS.get(name) or words(name)
+    """Return the label of a result; nested keys are joined, such as ``options_memory_mib``."""
+    return _LABELS.get(name) or humanize(name)

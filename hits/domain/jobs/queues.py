@@ -1,19 +1,19 @@
-"""Which queue each background task waits in, which worker takes it, and how often the clock sends what it sends.
+"""The queue and the worker of each background task, and the interval of each periodic task.
 
-The one table of it: Celery's routes, the rows of jobs, the workers' command lines and the beat are made from it.
+Celery's routes, the rows of jobs, the workers' command lines and the beat schedule all derive from these tables.
 """
 
 from enum import StrEnum
 
 
 class Queue(StrEnum):
-    """Kinds of background work that may wait for one another."""
+    """Queues of background work; the tasks of one queue may wait for one another."""
 
     TICK = "tick"
-    """What the clock sends."""
+    """Periodic tasks."""
 
     DEFAULT = "default"
-    """Short jobs that somebody waits for; long ones do a turn and go to the back."""
+    """Short jobs that a user waits for; a longer job ends its turn and goes to the back."""
 
     MAIL = "mail"
     IO = "io"
@@ -22,14 +22,14 @@ class Queue(StrEnum):
 
 
 LIGHT, HEAVY = "light", "heavy"
-WORKERS: dict[str, tuple[Queue, ...]] = {
+WORKER_QUEUES: dict[str, tuple[Queue, ...]] = {
     LIGHT: (Queue.TICK, Queue.DEFAULT, Queue.MAIL),
     HEAVY: (Queue.CPU, Queue.GPU, Queue.IO),
 }
-LIGHT_SLOTS = 2  # one for the clock's tasks, one for jobs
-LIGHT_QUEUES = WORKERS[LIGHT]
+LIGHT_SLOTS = 2  # one for periodic tasks, one for jobs
+LIGHT_QUEUES = WORKER_QUEUES[LIGHT]
 
-QUEUE_OF: dict[str, Queue] = {
+TASK_QUEUES: dict[str, Queue] = {
     "hits.sweep_jobs": Queue.TICK,
     "hits.sync_live_batches": Queue.TICK,
     "hits.reconcile_batches": Queue.TICK,
@@ -52,7 +52,7 @@ QUEUE_OF: dict[str, Queue] = {
     "hits.extend_batch": Queue.DEFAULT,
     "hits.settle_results": Queue.DEFAULT,
     "validation.answer_applicants": Queue.DEFAULT,
-    # These three wait with the heavy ones when they have much to read: see their services.
+    # These three go to a heavy queue when they have much to read: see their services.
     "validation.compute_report": Queue.DEFAULT,
     "validation.make_rater_rows": Queue.DEFAULT,
     "validation.decide_items": Queue.DEFAULT,
@@ -79,7 +79,7 @@ QUEUE_OF: dict[str, Queue] = {
     "curation.train_scorer": Queue.CPU,
 }
 
-EVERY_SECONDS: dict[str, float] = {
+INTERVAL_SECONDS: dict[str, float] = {
     "marketplace.deliver_notifications": 2.0,
     "hits.process_notifications": 5.0,
     "hits.sweep_jobs": 10.0,
@@ -95,16 +95,16 @@ EVERY_SECONDS: dict[str, float] = {
 }
 
 
-def queue_of(task: str) -> Queue:
-    """Return the queue of a task; one that is in no table waits with the short jobs."""
-    return QUEUE_OF.get(task, Queue.DEFAULT)
+def task_queue(task: str) -> Queue:
+    """Return the queue of a task; ``DEFAULT`` if it is not listed."""
+    return TASK_QUEUES.get(task, Queue.DEFAULT)
 
 
 def slots_by_queue(heavy_slots: int) -> dict[str, int]:
-    """Return for how many tasks at once each queue's worker is configured.
+    """Return how many tasks the worker of each queue runs at once.
 
     Args:
-        heavy_slots: how many heavy ones run at once (``WORKER_CONCURRENCY``).
+        heavy_slots: how many heavy jobs run at once (``WORKER_CONCURRENCY``).
     """
     slots = {LIGHT: LIGHT_SLOTS, HEAVY: heavy_slots}
-    return {queue.value: slots[worker] for worker, queues in WORKERS.items() for queue in queues}
+    return {queue.value: slots[worker] for worker, queues in WORKER_QUEUES.items() for queue in queues}

@@ -1,8 +1,8 @@
-"""Turns: what would take long does some of it, says where it is, and goes to the back of the queue.
+"""Turns: a long task runs for a limited time, saves its resume point and goes to the back of the queue.
 
-A worker's process opens a turn around light work (``turn``). Between two steps that each stand for themselves the
-work asks ``rest``, which ends the turn once its time is over. Where no turn is open, such as on a command line or a
-page, nothing ends.
+A worker process opens a turn around light work (``turn``). Between two independent steps the work calls
+``end_if_over``, which ends the turn when its time is over. Without an open turn, such as in a command or a page,
+nothing ends.
 """
 
 import time
@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-LONGEST_PAUSE = 1.0  # seconds that a turn may spend asleep at once; longer ones are waited for in the queue
+MAX_PAUSE_SECONDS = 1.0  # a turn may sleep so long; longer pauses are spent in the queue
 
 
 class _Turn:
-    """One turn: how long it is, when it ends by the process's clock, and where an earlier one of the work ended."""
+    """One turn: its length, its end by the process's clock, and the resume point of the turn before it."""
 
-    def __init__(self, seconds: float, place: dict[str, Any]) -> None:
+    def __init__(self, seconds: float, resume_point: dict[str, Any]) -> None:
         self.seconds = seconds
-        self.place = place
+        self.resume_point = resume_point
         self.ends = time.monotonic() + seconds
 
 
@@ -27,53 +27,53 @@ _turn: ContextVar[_Turn | None] = ContextVar("turn", default=None)
 
 
 class TurnOver(Exception):
-    """The turn's time is over. ``place`` says where to go on, ``wait`` how many seconds not to come again before."""
+    """The turn's time is over. Continue at ``resume_point``, after at least ``wait_seconds``."""
 
-    def __init__(self, place: dict[str, Any], wait: float = 0.0) -> None:
-        super().__init__("to be gone on with")
-        self.place = place
-        self.wait = wait
+    def __init__(self, resume_point: dict[str, Any], wait_seconds: float = 0.0) -> None:
+        super().__init__("to be continued")
+        self.resume_point = resume_point
+        self.wait_seconds = wait_seconds
 
 
 @contextmanager
-def turn(seconds: float, place: dict[str, Any] | None = None) -> Iterator[None]:
-    """Let the block's work rest after so many seconds; ``place`` is where an earlier turn of it ended."""
-    token = _turn.set(_Turn(seconds, place or {}))
+def turn(seconds: float, start: dict[str, Any] | None = None) -> Iterator[None]:
+    """Limit the block's work to ``seconds``; ``start`` is the resume point of the turn before it."""
+    token = _turn.set(_Turn(seconds, start or {}))
     try:
         yield
     finally:
         _turn.reset(token)
 
 
-def place() -> dict[str, Any]:
-    """Return where the earlier turn of what the clock sends ended; nothing when this is the first."""
+def resume_point() -> dict[str, Any]:
+    """Return where the previous turn of a periodic task ended; empty in the first turn."""
     turn = _turn.get()
-    return turn.place if turn is not None else {}
+    return turn.resume_point if turn is not None else {}
 
 
-def start_over() -> None:
-    """Let the turn's time begin now: what was done until here every turn has to do anew, and it must get on."""
+def restart_clock() -> None:
+    """Start the turn's time now, after work that every turn repeats, so that each turn makes progress."""
     turn = _turn.get()
     if turn is not None:
         turn.ends = time.monotonic() + turn.seconds
 
 
-def rest(**place: Any) -> None:
-    """Go on, or end the turn when its time is over; ``place`` is plain data that a later turn begins with.
+def end_if_over(**resume_point: Any) -> None:
+    """End the turn if its time is over; ``resume_point`` is plain data for the next turn.
 
     Raises:
-        TurnOver: it is over.
+        TurnOver: the time is over.
     """
     turn = _turn.get()
     if turn is not None and time.monotonic() >= turn.ends:
-        raise TurnOver(place)
+        raise TurnOver(resume_point)
 
 
-def pause_outside(seconds: float, **place: Any) -> None:
-    """Before a long pause: let it be spent in the queue, where that is possible, instead of in a worker's slot.
+def pause_in_queue(seconds: float, **resume_point: Any) -> None:
+    """End the turn before a long pause, so that the pause is spent in the queue and not in a worker's slot.
 
     Raises:
-        TurnOver: come again after ``seconds``.
+        TurnOver: continue after ``seconds``.
     """
-    if _turn.get() is not None and seconds > LONGEST_PAUSE:
-        raise TurnOver(place, wait=seconds)
+    if _turn.get() is not None and seconds > MAX_PAUSE_SECONDS:
+        raise TurnOver(resume_point, wait_seconds=seconds)

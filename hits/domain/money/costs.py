@@ -1,13 +1,13 @@
-"""What a plan costs, line by line, as every confirming page shows it."""
+"""The cost table of a plan, as every confirmation page shows it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class CostLine:
-    """One line in integer cents. ``is_sum`` adds up what stands above it; ``is_total`` is the sum that matters."""
+class CostRow:
+    """One row in integer cents. ``is_sum`` marks the sum of the rows above, ``is_total`` the final sum."""
 
-    words: str
+    label: str
     cents: int
     count: int | None = None
     each_cents: int | None = None
@@ -17,14 +17,14 @@ class CostLine:
 
 @dataclass(frozen=True, slots=True)
 class CostTable:
-    """The lines, in the order in which they are read."""
+    """The rows in reading order."""
 
-    lines: tuple[CostLine, ...]
+    rows: tuple[CostRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Cost in cents before launch: what is held at once, and the most that bonuses can add."""
+    """Cost in cents before launch: the amount held at launch, and the maximum of bonuses."""
 
     hits: int
     assignments: int
@@ -35,29 +35,29 @@ class Estimate:
 
     @property
     def held_cents(self) -> int:
-        """What the marketplace holds when all HITs stand."""
+        """The amount on hold when all HITs are created."""
         return self.reward_cents + self.fee_cents
 
     @property
-    def most_cents(self) -> int:
-        """The most that the batch can cost."""
+    def max_cents(self) -> int:
+        """The maximum cost of the batch."""
         return self.held_cents + self.bonus_cents + self.bonus_fee_cents
 
 
 def cost_table(estimate: Estimate, *, rewards: str, reward_cents: int, bonus_cents: int = 0) -> CostTable:
-    """Return an estimate's table; ``rewards`` are the words of its first line, the two sums are for one each."""
-    lines = [
-        CostLine(rewards, estimate.reward_cents, estimate.assignments, reward_cents),
-        CostLine("Fees on rewards", estimate.fee_cents),
+    """Return an estimate's table; ``rewards`` labels its first row, the two amounts are per reward and bonus."""
+    rows = [
+        CostRow(rewards, estimate.reward_cents, estimate.assignments, reward_cents),
+        CostRow("Fees on rewards", estimate.fee_cents),
     ]
     if not estimate.bonus_cents:
-        lines.append(CostLine("Held at once, the most it can cost", estimate.most_cents, is_total=True))
-        return CostTable(tuple(lines))
+        rows.append(CostRow("Put on hold, the most it can cost", estimate.max_cents, is_total=True))
+        return CostTable(tuple(rows))
     count = estimate.bonus_cents // bonus_cents if bonus_cents else None
-    lines += [
-        CostLine("Held at once", estimate.held_cents, is_sum=True),
-        CostLine("Bonuses, if everybody earns all", estimate.bonus_cents, count, bonus_cents or None),
-        CostLine("Fees on bonuses", estimate.bonus_fee_cents),
-        CostLine("The most it can cost", estimate.most_cents, is_total=True),
+    rows += [
+        CostRow("Put on hold", estimate.held_cents, is_sum=True),
+        CostRow("Bonuses, if all are earned", estimate.bonus_cents, count, bonus_cents or None),
+        CostRow("Fees on bonuses", estimate.bonus_fee_cents),
+        CostRow("The most it can cost", estimate.max_cents, is_total=True),
     ]
-    return CostTable(tuple(lines))
+    return CostTable(tuple(rows))

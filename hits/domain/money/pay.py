@@ -1,4 +1,4 @@
-"""What work pays per hour, and what deciding on it costs. Integer cents, active seconds."""
+"""Hourly pay of work, and the cost of approving it. Integer cents, active seconds."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from statistics import fmean, median
 from hits.domain.money.fees import FeeSchedule
 from hits.domain.quantiles import median_ranks, quantile
 
-HOUR = 3600
+HOUR_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Payout:
-    """What approving one submission pays out, in cents."""
+class ApprovalCost:
+    """The cost of approving one submission, in cents."""
 
     reward_cents: int
     bonus_items: int
@@ -21,67 +21,66 @@ class Payout:
 
     @property
     def total_cents(self) -> int:
-        """Everything that leaves."""
+        """Reward, bonus and fees together."""
         return self.reward_cents + self.bonus_cents + self.fee_cents
 
 
-def payout(
+def approval_cost(
     *, reward_cents: int, bonus_each_cents: int, items: int, max_assignments: int, fees: FeeSchedule
-) -> Payout:
-    """Return what approving pays out; reward and bonus are two payments, each with its own fee."""
+) -> ApprovalCost:
+    """Return the cost of an approval; reward and bonus are two payments, each with its own fee."""
     bonus = bonus_each_cents * items
     fee = fees.fee_cents(reward_cents, max_assignments)
     fee += fees.bonus_fee_cents(bonus) if bonus else 0
-    return Payout(reward_cents, items, bonus, fee)
+    return ApprovalCost(reward_cents, items, bonus, fee)
 
 
 def cents_per_hour(cents: int, active_seconds: float) -> int | None:
-    """Return the hourly rate of one piece of work; ``None`` when no time was measured."""
-    return round(cents * HOUR / active_seconds) if active_seconds > 0 else None
+    """Return the hourly rate of one submission; ``None`` without a measured time."""
+    return round(cents * HOUR_SECONDS / active_seconds) if active_seconds > 0 else None
 
 
 def median_cents(rates: Sequence[int]) -> int | None:
-    """Return the median in whole cents, or ``None`` of nothing."""
+    """Return the median in whole cents, or ``None`` without rates."""
     return round(median(rates)) if rates else None
 
 
 def mean_cents(rates: Sequence[int]) -> int | None:
-    """Return the mean in whole cents, or ``None`` of nothing."""
+    """Return the mean in whole cents, or ``None`` without rates."""
     return round(fmean(rates)) if rates else None
 
 
 def is_under(cents: int, active_seconds: float, target_cents_per_hour: int) -> bool:
-    """Tell whether work paid less than the target, to the last fraction of a cent."""
-    return cents * HOUR < target_cents_per_hour * active_seconds
+    """Return whether work paid less than the target, exact to fractions of a cent."""
+    return cents * HOUR_SECONDS < target_cents_per_hour * active_seconds
 
 
 def gap_cents(cents: int, active_seconds: float, target_cents_per_hour: int) -> int:
-    """Return the whole cents that lift work to the target, rounded up so that it does not stay under; else 0."""
-    over, under = active_seconds.as_integer_ratio()  # whole numbers: no part of a cent is lost
-    return max(0, -(-over * target_cents_per_hour // (under * HOUR)) - cents)
+    """Return the whole cents, rounded up, that raise work to the target; 0 if it reaches the target."""
+    over, under = active_seconds.as_integer_ratio()  # integers, so that no fraction of a cent is lost
+    return max(0, -(-over * target_cents_per_hour // (under * HOUR_SECONDS)) - cents)
 
 
 @dataclass(frozen=True, slots=True)
 class TopUp:
-    """What would lift every submission below the target up to it."""
+    """The sum that raises every submission below the target to it."""
 
     cents: int
     submissions: int
 
 
-def top_up(work: Iterable[tuple[int, float]], target_cents_per_hour: int) -> TopUp:
-    """Return the sum that lifts each ``(cents, active seconds)`` to the target hourly rate."""
+def compute_top_up(work: Iterable[tuple[int, float]], target_cents_per_hour: int) -> TopUp:
+    """Return the sum that raises each ``(cents, active seconds)`` to the target hourly rate."""
     gaps = [gap_cents(cents, seconds, target_cents_per_hour) for cents, seconds in work]
     short = [gap for gap in gaps if gap]
     return TopUp(sum(short), len(short))
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """How the hourly rates of some submissions are spread. Cents an hour; ``seconds`` of active time in all.
+class RateSpread:
+    """The distribution of the hourly rates of some submissions. Cents per hour; ``seconds`` is the total active time.
 
-    ``interval`` holds the median with 95 % confidence, as though the submissions were independent of one another;
-    ``None`` of fewer than six.
+    ``interval`` contains the median with 95 % confidence if the submissions are independent; ``None`` below six.
     """
 
     n: int
@@ -96,34 +95,34 @@ class Spread:
     seconds: float
 
     @property
-    def short(self) -> int:
-        """How far the median lies under the target, or 0."""
+    def shortfall_cents(self) -> int:
+        """How far the median is below the target, or 0."""
         return max(0, self.target - self.median)
 
     @property
-    def reached(self) -> int:
+    def reached_count(self) -> int:
         """How many submissions reach the target."""
         return self.n - self.under
 
     @property
     def under_percent(self) -> int:
-        """The share of submissions under the target, in percent."""
+        """The share of submissions below the target, in percent."""
         return round(100 * self.under / self.n)
 
     @property
     def overall(self) -> int:
-        """What one hour of all the work together paid."""
-        return round(self.cents * HOUR / self.seconds)
+        """The hourly rate of all the work together."""
+        return round(self.cents * HOUR_SECONDS / self.seconds)
 
 
-def spread(work: Sequence[tuple[int, float]], target_cents_per_hour: int) -> Spread | None:
-    """Return how the rates of ``(cents, active seconds)`` are spread; ``None`` when none has a time."""
+def rate_spread(work: Sequence[tuple[int, float]], target_cents_per_hour: int) -> RateSpread | None:
+    """Return the distribution of the rates of ``(cents, active seconds)``; ``None`` without a measured time."""
     timed = [(cents, seconds) for cents, seconds in work if seconds > 0]
     if not timed:
         return None
-    rates = sorted(round(cents * HOUR / seconds) for cents, seconds in timed)
+    rates = sorted(round(cents * HOUR_SECONDS / seconds) for cents, seconds in timed)
     ranks = median_ranks(len(rates))
-    return Spread(
+    return RateSpread(
         n=len(rates),
         median=round(quantile(rates, 0.5)),
         interval=(rates[ranks[0] - 1], rates[ranks[1] - 1]) if ranks else None,

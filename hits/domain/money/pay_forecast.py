@@ -1,4 +1,4 @@
-"""What a batch will pay per hour, told from work of the same kind that was measured before."""
+"""Forecast the hourly pay of a batch from measured work of the same kind."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,31 +7,31 @@ from fractions import Fraction
 from math import ceil
 from statistics import fmean
 
-from hits.domain.money.pay import HOUR, is_under
-from hits.domain.quantiles import median_ranks, quantile, reaching
+from hits.domain.money.pay import HOUR_SECONDS, is_under
+from hits.domain.quantiles import lower_quantile, median_ranks, quantile
 
-FEWEST = 5  # below this the kind's own usual time is the better guess
-MOST_OF_THEM = 0.75
+MIN_SAMPLES = 5  # below this the kind's expected time is the better estimate
+THREE_QUARTERS = 0.75
 
 
 class Basis(StrEnum):
-    """Where the time comes from."""
+    """The source of the time."""
 
     MEASURED = "measured"
-    USUAL = "usual"
+    EXPECTED = "usual"
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One measured submission: active seconds, and the extra items that earn a bonus each."""
+class PaySample:
+    """One measured submission: active seconds, and the number of items that earned a bonus."""
 
     active_seconds: float
     bonus_items: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be launched. Money in cents."""
+class PayPlan:
+    """The planned launch. Money in cents."""
 
     reward_cents: int
     bonus_cents: int
@@ -40,11 +40,11 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
-    """What to expect of a plan. Rates in cents an hour, times in seconds.
+class PayForecast:
+    """The forecast of a plan. Rates in cents per hour, times in seconds.
 
-    ``reach`` and ``reach_most`` are the rewards at which half and three quarters of the work reach the target;
-    ``under`` of the ``n`` measured submissions would stay under it at the planned reward.
+    At ``reward_for_half`` and ``reward_for_three_quarters`` so much of the work reaches the target. ``under_count`` of the
+    ``n`` measured submissions would stay below it at the planned reward.
     """
 
     basis: Basis
@@ -53,76 +53,78 @@ class Forecast:
     median_seconds: float
     interval: tuple[float, float] | None
     rate_cents: int
-    under: int
-    reach: int
-    reach_most: int
+    under_count: int
+    reward_for_half: int
+    reward_for_three_quarters: int
     seconds: float
-    plan: Plan
+    plan: PayPlan
 
     @property
     def is_measured(self) -> bool:
-        """True when it rests on measured work."""
+        """True when it is based on measured work."""
         return self.basis is Basis.MEASURED
 
     @property
-    def under_cents(self) -> int:
-        """How far the median rate lies under the target, or 0."""
+    def shortfall_cents(self) -> int:
+        """How far the median rate is below the target, or 0."""
         return max(0, self.plan.target_cents_per_hour - self.rate_cents)
 
     @property
-    def reaches(self) -> bool:
+    def reaches_target(self) -> bool:
         """True when at least half of the work reaches the target."""
-        return self.plan.reward_cents >= self.reach
+        return self.plan.reward_cents >= self.reward_for_half
 
     @property
     def hours(self) -> float:
-        """Active hours of the whole plan."""
-        return self.seconds / HOUR
+        """The active hours of the whole plan."""
+        return self.seconds / HOUR_SECONDS
 
 
-def forecast(*, samples: Sequence[Sample], batches: int, usual_seconds: int, plan: Plan) -> Forecast:
-    """Return the forecast from ``samples`` of as many ``batches``; from the usual time when there are too few."""
+def forecast_pay(
+    *, samples: Sequence[PaySample], batches: int, expected_seconds: int, plan: PayPlan
+) -> PayForecast:
+    """Return the forecast from ``samples`` of ``batches``, or from the expected time if there are too few."""
     timed = [row for row in samples if row.active_seconds > 0]
-    if len(timed) < FEWEST:
-        return _from_usual(len(timed), batches, usual_seconds, plan)
+    if len(timed) < MIN_SAMPLES:
+        return _forecast_from_expected(len(timed), batches, expected_seconds, plan)
     times = sorted(row.active_seconds for row in timed)
     ranks = median_ranks(len(times))
     pays = [(plan.reward_cents + plan.bonus_cents * row.bonus_items, row.active_seconds) for row in timed]
-    needed = sorted(_needed(row, plan) for row in timed)
-    return Forecast(
+    needed = sorted(_required_reward(row, plan) for row in timed)
+    return PayForecast(
         basis=Basis.MEASURED,
         n=len(timed),
         batches=batches,
         median_seconds=quantile(times, 0.5),
         interval=(times[ranks[0] - 1], times[ranks[1] - 1]) if ranks else None,
-        rate_cents=round(quantile(sorted(cents * HOUR / seconds for cents, seconds in pays), 0.5)),
-        under=sum(is_under(cents, seconds, plan.target_cents_per_hour) for cents, seconds in pays),
-        reach=reaching(needed, 0.5),
-        reach_most=reaching(needed, MOST_OF_THEM),
+        rate_cents=round(quantile(sorted(cents * HOUR_SECONDS / seconds for cents, seconds in pays), 0.5)),
+        under_count=sum(is_under(cents, seconds, plan.target_cents_per_hour) for cents, seconds in pays),
+        reward_for_half=lower_quantile(needed, 0.5),
+        reward_for_three_quarters=lower_quantile(needed, THREE_QUARTERS),
         seconds=fmean(times) * plan.assignments,
         plan=plan,
     )
 
 
-def _from_usual(n: int, batches: int, usual_seconds: int, plan: Plan) -> Forecast:
-    """Suppose that everybody takes the kind's usual time, and that nobody earns a bonus."""
-    fair = _needed(Sample(usual_seconds), plan)
-    return Forecast(
-        basis=Basis.USUAL,
+def _forecast_from_expected(n: int, batches: int, expected_seconds: int, plan: PayPlan) -> PayForecast:
+    """Assume that everybody takes the kind's expected time and that nobody earns a bonus."""
+    fair = _required_reward(PaySample(expected_seconds), plan)
+    return PayForecast(
+        basis=Basis.EXPECTED,
         n=n,
         batches=batches,
-        median_seconds=usual_seconds,
+        median_seconds=expected_seconds,
         interval=None,
-        rate_cents=round(plan.reward_cents * HOUR / usual_seconds),
-        under=0,
-        reach=fair,
-        reach_most=fair,
-        seconds=float(usual_seconds) * plan.assignments,
+        rate_cents=round(plan.reward_cents * HOUR_SECONDS / expected_seconds),
+        under_count=0,
+        reward_for_half=fair,
+        reward_for_three_quarters=fair,
+        seconds=float(expected_seconds) * plan.assignments,
         plan=plan,
     )
 
 
-def _needed(row: Sample, plan: Plan) -> int:
-    """Return the reward, at least a cent, at which this piece of work reaches the target."""
-    wanted = Fraction(row.active_seconds) * plan.target_cents_per_hour / HOUR
+def _required_reward(row: PaySample, plan: PayPlan) -> int:
+    """Return the reward, at least a cent, at which this submission reaches the target."""
+    wanted = Fraction(row.active_seconds) * plan.target_cents_per_hour / HOUR_SECONDS
     return max(1, ceil(wanted) - plan.bonus_cents * row.bonus_items)

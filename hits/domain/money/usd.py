@@ -23,9 +23,9 @@ def parse_usd(text: str) -> int:
 
 
 def parse_typed_usd(text: str) -> int:
-    """Return the cents of an amount as people type it: ``"$1,234.50"``, ``" 12.5 "``; a comma parts thousands alone.
+    """Return the cents of an amount as people type it: ``"$1,234.50"``, ``" 12.5 "``. A comma separates thousands.
 
-    Raises ValueError as ``parse_usd`` does, for ``"12,50"`` too: whether it means 12.50 or 1250 is not ours to guess.
+    Raises ValueError as ``parse_usd`` does, also for ``"12,50"``, which could mean 12.50 or 1250.
     """
     typed = text.strip().removeprefix("$").strip()
     return parse_usd(typed.replace(",", "") if _GROUPED.fullmatch(typed) else typed)

@@ -1,7 +1,7 @@
-"""QuestionFormAnswers: the XML in which a worker's form fields reach the requester.
+"""QuestionFormAnswers: the XML with a worker's form fields for the requester.
 
-Schema 2005-10-01. Only ``&``, ``<`` and ``>`` are escaped, because requesters' scripts cut ``<FreeText>``
-out with regular expressions and expect everything else as it was typed.
+Schema 2005-10-01. Only ``&``, ``<`` and ``>`` are escaped, because requesters' scripts extract ``<FreeText>`` with
+regular expressions and expect all other characters unchanged.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ NAMESPACE = (
     "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
 )
 RESERVED_FIELDS = frozenset({"assignmentId", "hitId", "workerId", "turkSubmitTo"})
-# Everything that XML 1.0 cannot carry: control characters except tab and line feed, halves of surrogate
-# pairs, and the two non-characters at the end of the basic plane. (A carriage return is a line feed by then.)
-_NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-# Between several values where one text is wanted, as in Amazon's own result files.
-JOINT = "|"
+# Characters that XML 1.0 forbids: control characters except tab and line feed, halves of surrogate pairs, and the two
+# non-characters at the end of the basic plane. (Carriage returns are line feeds already.)
+_INVALID_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+# Between several values of one field, as in Amazon's result files.
+VALUE_SEPARATOR = "|"
 
 
 class AnswerError(ValueError):
-    """An answer that cannot be written or read; the message says why."""
+    """An answer that cannot be written or read; the message names the reason."""
 
 
 @dataclass(frozen=True)
 class FormAnswer:
-    """The answer to one question of a QuestionForm: a text, or selections with perhaps another in words."""
+    """The answer to one question of a QuestionForm: a text, or selections with an optional other text."""
 
     question: str
     text: str | None = None
@@ -43,48 +43,50 @@ class FormAnswer:
         """The answer as one text; several selections are joined by ``|``."""
         if self.text is not None:
             return self.text
-        return JOINT.join([*self.selections, *([self.other] if self.other else [])])
+        return VALUE_SEPARATOR.join([*self.selections, *([self.other] if self.other else [])])
 
 
 def clean_text(text: str) -> str:
-    """Return text as XML can carry it: line ends become ``\\n``, characters XML forbids are dropped."""
-    return _NOT_XML.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    """Return text that is valid in XML: line ends become ``\\n``, forbidden characters are dropped."""
+    return _INVALID_CHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def joined(fields: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Return a form's fields by name; several of one name, such as ticked boxes, with ``|`` between them."""
+def join_values(fields: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Return a form's fields by name; several values of one name, such as ticked boxes, are joined by ``|``."""
     found: dict[str, list[str]] = {}
     for name, value in fields:
         found.setdefault(name, []).append(value)
-    return {name: JOINT.join(values) for name, values in found.items()}
+    return {name: VALUE_SEPARATOR.join(values) for name, values in found.items()}
 
 
 def build_answer(fields: Iterable[tuple[str, str]]) -> str:
     """Return the XML of form fields ``(name, value)``: one Answer for each name, in the order of first use.
 
-    Several values of one name, such as ticked boxes, become one text: scripts that read an answer into a
-    dictionary would keep only one of several elements. MTurk's own parameters (RESERVED_FIELDS) are left out.
-    Raises AnswerError when nothing is left, or when a field has no name.
+    Several values of one name, such as ticked boxes, become one text, because scripts that read an answer into a
+    dictionary would keep only one of several elements. MTurk's parameters (RESERVED_FIELDS) are left out. Raises
+    AnswerError when no field remains or a field has no name.
     """
-    kept = [(clean_text(name), value) for name, value in fields if name not in RESERVED_FIELDS]
-    if any(not name for name, _ in kept):
+    answers = [(clean_text(name), value) for name, value in fields if name not in RESERVED_FIELDS]
+    if any(not name for name, _ in answers):
         raise AnswerError("A form field has no name.")
-    if not kept:
-        raise AnswerError("The form holds nothing besides the assignment id.")
-    return _document([_answer(name, _element("FreeText", value)) for name, value in joined(kept).items()])
+    if not answers:
+        raise AnswerError("The form has no field besides the assignment id.")
+    return _document(
+        [_answer(name, _element("FreeText", value)) for name, value in join_values(answers).items()]
+    )
 
 
 def build_form_answer(answers: Iterable[FormAnswer]) -> str:
-    """Return the XML of the answers to a QuestionForm, in the order given; a form may be left quite empty."""
-    parts = []
+    """Return the XML of the answers to a QuestionForm, in the given order; a form may be empty."""
+    elements = []
     for answer in answers:
         if answer.text is not None:
-            held = _element("FreeText", answer.text)
+            content = _element("FreeText", answer.text)
         else:
-            held = "".join(_element("SelectionIdentifier", chosen) for chosen in answer.selections)
-            held += _element("OtherSelectionText", answer.other) if answer.other else ""
-        parts.append(_answer(answer.question, held))
-    return _document(parts)
+            content = "".join(_element("SelectionIdentifier", chosen) for chosen in answer.selections)
+            content += _element("OtherSelectionText", answer.other) if answer.other else ""
+        elements.append(_answer(answer.question, content))
+    return _document(elements)
 
 
 def parse_answer(xml: str) -> dict[str, str]:
@@ -92,14 +94,14 @@ def parse_answer(xml: str) -> dict[str, str]:
 
     Raises AnswerError.
     """
-    return joined((answer.question, answer.value) for answer in parse_form_answer(xml))
+    return join_values((answer.question, answer.value) for answer in parse_form_answer(xml))
 
 
 def parse_form_answer(xml: str) -> list[FormAnswer]:
-    """Read an answer with its selections kept apart.
+    """Read an answer with its selections as a list.
 
-    The XML is written by workers' browsers, so entities, external references and document types are refused.
-    Raises AnswerError.
+    Workers' browsers write the XML, so entities, external references and document types are refused. Raises
+    AnswerError.
     """
     try:
         root = parse_plain_xml(xml)
@@ -107,35 +109,35 @@ def parse_form_answer(xml: str) -> list[FormAnswer]:
         raise AnswerError(f"The answer is not plain XML: {error}") from None
     if root.tag != f"{{{NAMESPACE}}}QuestionFormAnswers":
         raise AnswerError("The root element must be QuestionFormAnswers of schema 2005-10-01.")
-    return [_parsed(answer) for answer in root.findall(f"{{{NAMESPACE}}}Answer")]
+    return [_parse_element(answer) for answer in root.findall(f"{{{NAMESPACE}}}Answer")]
 
 
-def submission_fields(xml: str, names: Iterable[str]) -> Mapping[str, str]:
-    """Return the wanted fields of an answer; raises AnswerError naming each that is missing."""
+def extract_fields(xml: str, names: Iterable[str]) -> Mapping[str, str]:
+    """Return the named fields of an answer. Raises AnswerError that names the missing ones."""
     fields = parse_answer(xml)
-    wanted = list(names)
-    missing = [name for name in wanted if name not in fields]
+    required = list(names)
+    missing = [name for name in required if name not in fields]
     if missing:
         raise AnswerError(f"The answer lacks {', '.join(missing)}.")
-    return {name: fields[name] for name in wanted}
+    return {name: fields[name] for name in required}
 
 
 def _element(name: str, text: str) -> str:
     return f"<{name}>{escape(clean_text(text))}</{name}>"
 
 
-def _answer(question: str, held: str) -> str:
-    return f"<Answer>{_element('QuestionIdentifier', question)}{held}</Answer>"
+def _answer(question: str, content: str) -> str:
+    return f"<Answer>{_element('QuestionIdentifier', question)}{content}</Answer>"
 
 
-def _document(parts: list[str]) -> str:
+def _document(answers: list[str]) -> str:
     return (
         '<?xml version="1.0" encoding="UTF-8"?>'
-        f'<QuestionFormAnswers xmlns="{NAMESPACE}">{"".join(parts)}</QuestionFormAnswers>'
+        f'<QuestionFormAnswers xmlns="{NAMESPACE}">{"".join(answers)}</QuestionFormAnswers>'
     )
 
 
-def _parsed(answer: Element) -> FormAnswer:
+def _parse_element(answer: Element) -> FormAnswer:
     name = answer.findtext(f"{{{NAMESPACE}}}QuestionIdentifier")
     if not name:
         raise AnswerError("An Answer has no QuestionIdentifier.")

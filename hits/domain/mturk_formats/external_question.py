@@ -1,6 +1,6 @@
-"""ExternalQuestion: the XML by which a HIT names the page that it shows to workers.
+"""ExternalQuestion: the XML in which a HIT names the page for its workers.
 
-Schema 2006-07-14: the root holds ExternalURL and FrameHeight, nothing else.
+Schema 2006-07-14: the root has ExternalURL and FrameHeight, nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class QuestionError(ValueError):
-    """A question that cannot be shown; the message says why."""
+    """A question that cannot be shown; the message names the reason."""
 
 
 class QuestionTooLong(QuestionError):
@@ -37,14 +37,14 @@ class QuestionInvalid(QuestionError):
 
 @dataclass(frozen=True)
 class ExternalQuestion:
-    """``url`` of the page and ``frame_height`` in CSS pixels (0: let the worker site choose)."""
+    """The page's ``url``, and ``frame_height`` in CSS pixels (0: the worker site chooses)."""
 
     url: str
     frame_height: int
 
 
 def build_external_question(url: str, frame_height: int = 0) -> str:
-    """Return the XML for a page. Raises QuestionError if it could not be read back."""
+    """Return the XML for a page. Raises QuestionError if it would not be readable."""
     xml = (
         f'<ExternalQuestion xmlns="{NAMESPACE}"><ExternalURL>{escape(url)}</ExternalURL>'
         f"<FrameHeight>{frame_height}</FrameHeight></ExternalQuestion>"
@@ -55,14 +55,14 @@ def build_external_question(url: str, frame_height: int = 0) -> str:
 
 def parse_external_question(xml: str) -> ExternalQuestion:
     """Read an ExternalQuestion. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid."""
-    root = question_root(xml, "question")
+    root = parse_question_root(xml, "question")
     if root.tag != f"{{{NAMESPACE}}}ExternalQuestion":
         raise QuestionInvalid("The root element must be ExternalQuestion of schema 2006-07-14.")
-    return ExternalQuestion(url=_child_text(root, "ExternalURL"), frame_height=_height(root))
+    return ExternalQuestion(url=_child_text(root, "ExternalURL"), frame_height=_parse_height(root))
 
 
-def question_root(xml: str, name: str) -> Element:
-    """Return the root of a question's XML, white space round it aside; ``name`` is what messages call it.
+def parse_question_root(xml: str, name: str) -> Element:
+    """Return the root of a question's XML without surrounding white space; messages call the question ``name``.
 
     Raises QuestionTooLong or QuestionNotXml.
     """
@@ -77,10 +77,10 @@ def question_root(xml: str, name: str) -> Element:
 
 
 def check_url(url: str, *, http_origin: str) -> None:
-    """Refuse a page URL that workers' browsers must not be sent to.
+    """Refuse a page URL that is unsafe for workers' browsers.
 
-    https is always allowed, http only for the platform's own HIT origin ``http_origin`` (scheme, host and
-    port must be equal). Raises QuestionInvalid.
+    https is always allowed, http only for the platform's own HIT origin ``http_origin`` (equal scheme, host and
+    port). Raises QuestionInvalid.
     """
     try:
         parts = urlsplit(url)
@@ -102,10 +102,10 @@ def check_url(url: str, *, http_origin: str) -> None:
 
 
 def frame_url(question_url: str, *, assignment_id: str, hit_id: str, worker_id: str, submit_to: str) -> str:
-    """Return the address of the worker's frame: the question's URL with MTurk's four parameters appended.
+    """Return the address of the worker's frame: the question's URL with MTurk's four parameters.
 
-    The order (assignmentId, hitId, workerId, turkSubmitTo) is that of Amazon's access logs. A fragment stays
-    at the end; a URL with a query gets ``&``.
+    Their order (assignmentId, hitId, workerId, turkSubmitTo) is that of Amazon's access logs. A fragment stays at the
+    end; a URL with a query gets ``&``.
     """
     query = urlencode(
         {"assignmentId": assignment_id, "hitId": hit_id, "workerId": worker_id, "turkSubmitTo": submit_to}
@@ -123,7 +123,7 @@ def _child_text(root: Element, name: str) -> str:
     return text
 
 
-def _height(root: Element) -> int:
+def _parse_height(root: Element) -> int:
     text = _child_text(root, "FrameHeight")
     if not (text.isascii() and text.isdigit()) or int(text.lstrip("0")[:9] or 0) > MAX_FRAME_HEIGHT:
         raise QuestionInvalid(

@@ -1,7 +1,6 @@
-"""A marketplace's notification as it comes in: SNS's envelope, SQS's form, or the bare document.
+"""Parse a marketplace's notification: an SNS envelope, an SQS form, or the bare document.
 
-Only what is known and well formed is kept. A notification is a hint to look, never a fact, so what is not
-understood is left out rather than guessed at.
+Only known, well-formed events are kept. A notification is a hint to poll, never a fact, so unknown events are dropped.
 """
 
 import json
@@ -17,16 +16,16 @@ _DOC_ID = re.compile(r"[!-~]{1,80}")
 _ENTITY = re.compile(r"[A-Z0-9]{1,64}")
 _KIND = re.compile(r"[A-Za-z]{1,40}")
 _YEARS = range(2000, 3000)
-_MOMENT = "%Y-%m-%dT%H:%M:%SZ"
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class EventError(ValueError):
-    """The body is no notification; the message says what is wrong with it."""
+    """The body is not a notification; the message names the problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarketEvent:
-    """One thing that happened, as far as the marketplace says. ``assignment_id`` is empty for a HIT's event."""
+    """One event that the marketplace reports. ``assignment_id`` is empty for an event of a HIT."""
 
     kind: str
     at: datetime
@@ -36,17 +35,17 @@ class MarketEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventDocument:
-    """A notification: the id that tells doubles apart, and its events."""
+    """A notification: its events, and the id that identifies duplicates."""
 
     doc_id: str
     events: tuple[MarketEvent, ...]
 
     def payload(self) -> list[dict[str, str]]:
-        """Return the events as plain rows, with the API's names."""
+        """Return the events as plain rows with the API's keys."""
         return [
             {
                 "EventType": event.kind,
-                "EventTimestamp": event.at.strftime(_MOMENT),
+                "EventTimestamp": event.at.strftime(_TIME_FORMAT),
                 "HITId": event.hit_id,
                 "AssignmentId": event.assignment_id,
             }
@@ -55,27 +54,27 @@ class EventDocument:
 
 
 def parse_notification(body: bytes, content_type: str) -> EventDocument:
-    """Read a POST's body in any of the three shapes. Raises EventError."""
+    """Read a POST body in any of the three formats. Raises EventError."""
     if len(body) > MAX_BYTES:
         raise EventError(f"a notification has at most {MAX_BYTES} bytes")
     if content_type == "application/x-www-form-urlencoded":
         body = _message_body(body)
-    outer = _load(body)
+    outer = _load_object(body)
     if outer.get("Type") == "Notification":
-        # Half a surrogate pair is no JSON.
-        outer = _load(_text(outer, "Message").encode(errors="replace"))
+        # Half a surrogate pair is not valid JSON.
+        outer = _load_object(_text(outer, "Message").encode(errors="replace"))
     doc_id = outer.get("EventDocId")
     if not isinstance(doc_id, str) or not _DOC_ID.fullmatch(doc_id):
-        raise EventError("EventDocId is missing or is none")
+        raise EventError("EventDocId is missing or invalid")
     rows = outer.get("Events")
     if not isinstance(rows, list) or len(rows) > MAX_EVENTS:
-        raise EventError(f"Events is no list of at most {MAX_EVENTS} events")
-    events = (read_event(row) for row in rows)
+        raise EventError(f"Events is not a list of at most {MAX_EVENTS} events")
+    events = (parse_event(row) for row in rows)
     return EventDocument(doc_id, tuple(event for event in events if event is not None))
 
 
-def read_event(row: Any) -> MarketEvent | None:
-    """Return one event, or None for what is not understood."""
+def parse_event(row: Any) -> MarketEvent | None:
+    """Return one event, or None if it is unknown or malformed."""
     if not isinstance(row, dict):
         return None
     kind, hit_id = _text(row, "EventType"), _text(row, "HITId")
@@ -84,16 +83,16 @@ def read_event(row: Any) -> MarketEvent | None:
     if not known or (assignment_id and not _ENTITY.fullmatch(assignment_id)):
         return None
     try:
-        at = datetime.strptime(_text(row, "EventTimestamp"), _MOMENT).replace(tzinfo=UTC)
+        at = datetime.strptime(_text(row, "EventTimestamp"), _TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:
         return None
     if at.year not in _YEARS:
-        return None  # nobody's clock; and next to the ends of the calendar nothing can be reckoned
+        return None  # an impossible time; arithmetic near the ends of the calendar would overflow
     return MarketEvent(kind, at, hit_id, assignment_id)
 
 
 def _text(row: dict[str, Any], name: str) -> str:
-    """Return a member that is text, else nothing: what is nested deeply cannot even be written out as text."""
+    """Return a member that is text, else an empty text: deeply nested values cannot be converted to text."""
     value = row.get(name)
     return value if isinstance(value, str) else ""
 
@@ -108,11 +107,11 @@ def _message_body(form: bytes) -> bytes:
     return fields["MessageBody"][0].encode()
 
 
-def _load(text: bytes) -> dict[str, Any]:
+def _load_object(text: bytes) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise EventError("the body is no JSON") from error
+        raise EventError("the body is not JSON") from error
     if not isinstance(found, dict):
-        raise EventError("the body is no JSON object")
+        raise EventError("the body is not a JSON object")
     return found

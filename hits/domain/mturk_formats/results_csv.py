@@ -1,6 +1,6 @@
-"""Results as Mechanical Turk's requester site writes them, and decisions as it reads them back.
+"""Write results as Mechanical Turk's requester site does, and read decisions from such a file.
 
-The columns and their order are those of a batch's results there, so that a script made for them goes on working.
+The columns and their order are those of the requester site, so that scripts written for it keep working.
 """
 
 import csv
@@ -23,20 +23,20 @@ ASSIGNMENT_COLUMNS = (
     "Last7DaysApprovalRate",
 )  # fmt: skip
 DECISION_COLUMNS = ("Approve", "Reject")
-INPUT, ANSWER = "Input.", "Answer."
+INPUT_PREFIX, ANSWER_PREFIX = "Input.", "Answer."
 MAX_FEEDBACK = 1000
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class ResultsError(ValueError):
-    """A results file that cannot be used; the message names row and column, and how to mend it."""
+    """A results file that cannot be used; the message names row, column and fix."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """One decision of a results file: ``row`` is the file's line, ``feedback`` what the worker reads."""
+class ResultsDecision:
+    """One decision of a results file: ``row`` is the file's line, ``feedback`` the text for the worker."""
 
     row: int
     assignment_id: str
@@ -45,25 +45,25 @@ class Decided:
 
     @property
     def is_approval(self) -> bool:
-        """Tell whether it approves."""
+        """True for an approval."""
         return self.verdict is Verdict.APPROVE
 
 
-def moment(at: datetime | None) -> str:
-    """Return a time as Amazon's files write it, in UTC: ``Sat Nov 21 13:07:05 UTC 2026``; nothing for none."""
+def format_time(at: datetime | None) -> str:
+    """Return a time as in Amazon's files, in UTC: ``Sat Nov 21 13:07:05 UTC 2026``; empty for ``None``."""
     if at is None:
         return ""
     day, month = _DAYS[at.weekday()], _MONTHS[at.month - 1]
     return f"{day} {month} {at.day:02d} {at:%H:%M:%S} UTC {at.year}"
 
 
-def rate(approved: int, decided: int) -> str:
-    """Return an approval rate as Amazon's files write it: ``80% (4/5)``."""
+def format_rate(approved: int, decided: int) -> str:
+    """Return an approval rate as in Amazon's files: ``80% (4/5)``."""
     return f"{100 * approved // decided if decided else 0}% ({approved}/{decided})"
 
 
-def flat(value: Any, path: str = "") -> dict[str, str]:
-    """Return nested data by path, as people write it: ``observations[0].clue``."""
+def flatten(value: Any, path: str = "") -> dict[str, str]:
+    """Return nested data by path, such as ``observations[0].clue``."""
     found: dict[str, str] = {}
     _flatten(value, path, found)
     return found
@@ -82,55 +82,53 @@ def _flatten(value: Any, path: str, found: dict[str, str]) -> None:
         found[path] = _text(value)
 
 
-def guarded(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: what would begin one gets a ``'`` in front."""
-    return f"'{cell}" if cell.startswith(_STARTS_A_FORMULA) else cell
+def escape_formula(cell: str) -> str:
+    """Return a cell that no spreadsheet reads as a formula: a ``'`` is put before its first character if needed."""
+    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 
 def csv_lines(rows: Iterable[Sequence[str]], *, guard: bool) -> Iterator[str]:
-    """Yield rows as lines of CSV, every cell in quotation marks as in Amazon's files."""
+    """Yield rows as lines of CSV, with every cell quoted as in Amazon's files."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     for row in rows:
-        writer.writerow([guarded(cell) if guard else cell for cell in row])
+        writer.writerow([escape_formula(cell) if guard else cell for cell in row])
         yield buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()
 
 
-def parse_decisions(rows: Iterable[tuple[int, Mapping[str, str]]]) -> list[Decided]:
-    """Return the decisions of a results file, given as rows by column with their lines.
+def parse_decisions(rows: Iterable[tuple[int, Mapping[str, str]]]) -> list[ResultsDecision]:
+    """Return the decisions of a results file, given as (line, row by column).
 
-    An ``x`` in Approve approves, and so does any other text, which the worker reads as feedback. The text in Reject
-    is the reason of the rejection; an ``x`` alone is none. Rows with neither are left as they are.
+    An ``x`` in Approve approves; any other text also approves and is feedback for the worker. The text in Reject is
+    the reason of the rejection; an ``x`` alone is refused. Rows with neither are skipped.
 
     Raises:
-        ResultsError: both are filled in, a rejection has no reason, an assignment stands twice or has no id.
+        ResultsError: both are filled in, a rejection has no reason, an assignment occurs twice or has no id.
     """
-    found: list[Decided] = []
+    found: list[ResultsDecision] = []
     seen: dict[str, int] = {}
     for line, row in rows:
         approve, reject = (row.get(column, "").strip() for column in DECISION_COLUMNS)
         if not approve and not reject:
             continue
-        decided = _decided(line, row.get("AssignmentId", "").strip(), approve, reject)
-        if decided.assignment_id in seen:
+        decision = _parse_decision(line, row.get("AssignmentId", "").strip(), approve, reject)
+        if decision.assignment_id in seen:
             raise ResultsError(
-                f"line {line}, column AssignmentId: {decided.assignment_id} stands in line "
-                f"{seen[decided.assignment_id]} already; decide each assignment once"
+                f"line {line}, column AssignmentId: {decision.assignment_id} is in line "
+                f"{seen[decision.assignment_id]} already; decide each assignment once"
             )
-        seen[decided.assignment_id] = line
-        found.append(decided)
+        seen[decision.assignment_id] = line
+        found.append(decision)
     if not found:
-        raise ResultsError("nothing is decided: write an x into Approve, or a reason into Reject")
+        raise ResultsError("the file has no decision: write an x into Approve, or a reason into Reject")
     return found
 
 
-def _decided(line: int, assignment_id: str, approve: str, reject: str) -> Decided:
+def _parse_decision(line: int, assignment_id: str, approve: str, reject: str) -> ResultsDecision:
     if not assignment_id:
-        raise ResultsError(
-            f"line {line}, column AssignmentId: is empty; keep the ids as they were downloaded"
-        )
+        raise ResultsError(f"line {line}, column AssignmentId: is empty; keep the downloaded ids")
     if approve and reject:
         raise ResultsError(f"line {line}, columns Approve and Reject: both are filled in; empty one of them")
     feedback = "" if approve.lower() == "x" else approve or reject
@@ -141,7 +139,7 @@ def _decided(line: int, assignment_id: str, approve: str, reject: str) -> Decide
     if len(feedback) > MAX_FEEDBACK:
         column = "Approve" if approve else "Reject"
         raise ResultsError(f"line {line}, column {column}: over {MAX_FEEDBACK:,} characters; shorten it")
-    return Decided(line, assignment_id, Verdict.APPROVE if approve else Verdict.REJECT, feedback)
+    return ResultsDecision(line, assignment_id, Verdict.APPROVE if approve else Verdict.REJECT, feedback)
 
 
 def _text(value: Any) -> str:

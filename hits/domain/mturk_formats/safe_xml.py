@@ -1,4 +1,4 @@
-"""XML that came as text: no document type, no entities, and whatever encoding it declares is over."""
+"""Parse XML from text: no document type, no entities, and a declared encoding is ignored."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from defusedxml.ElementTree import DefusedXMLParser
 
 
 class NotPlainXml(ValueError):
-    """Text that is not well-formed XML, or XML with a document type or entities; the message says why."""
+    """Text that is not well-formed XML, or XML with a document type or entities; the message names the reason."""
 
 
 def parse_plain_xml(text: str) -> Element:
     """Return the root element. Raises NotPlainXml.
 
-    A declaration such as ``encoding="ISO-8859-1"`` is not obeyed: the text came in JSON or in a form, so it was
-    decoded before, and decoding it again would garble it.
+    A declaration such as ``encoding="ISO-8859-1"`` is ignored: the text comes from JSON or a form, so it is decoded
+    already, and decoding it again would garble it.
     """
     parser = DefusedXMLParser(encoding="utf-8", forbid_dtd=True)
     try:

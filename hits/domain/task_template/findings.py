@@ -7,7 +7,7 @@ from enum import StrEnum
 class Severity(StrEnum):
     """How much a finding matters."""
 
-    MEND = "mend"  # workers could not do the task, or their answers could not be used
+    ERROR = "mend"  # workers could not do the task, or their answers could not be used
     ADVICE = "advice"
 
 
@@ -22,11 +22,11 @@ class Finding:
     mend: str
 
 
-def must(line: int, code: str, what: str, mend: str) -> Finding:
+def error_finding(line: int, code: str, what: str, mend: str) -> Finding:
     """Return a finding that has to be mended."""
-    return Finding(line, Severity.MEND, code, what, mend)
+    return Finding(line, Severity.ERROR, code, what, mend)
 
 
-def advice(line: int, code: str, what: str, mend: str) -> Finding:
+def advice_finding(line: int, code: str, what: str, mend: str) -> Finding:
     """Return a finding that a page can live with."""
     return Finding(line, Severity.ADVICE, code, what, mend)

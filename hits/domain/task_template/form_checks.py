@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
-from hits.domain.task_template.findings import Finding, advice, must
-from hits.domain.task_template.page import Element, Page, hidden_by, hiding_selectors
+from hits.domain.task_template.findings import Finding, advice_finding, error_finding
+from hits.domain.task_template.page import Element, Page, find_hiding_element, hiding_selectors
 
 # What a marketplace puts beside the answer itself; a field of that name would be lost.
 RESERVED = frozenset({"assignmentid", "hitid", "workerid", "turksubmitto"})
@@ -21,27 +21,27 @@ def check_form(page: Page) -> Iterator[Finding]:
     answers = [field for field in page.fields if field.get("name")]
     crowd = [element for element in page.elements if element.tag.startswith(_CROWD_FIELDS)]
     if not answers and not crowd:
-        yield must(
+        yield error_finding(
             1,
             "no-fields",
             "the page has no field with a name, so nothing that a worker does would be sent",
             "give each field a name attribute, or check that the whole page was pasted",
         )
     for line in page.nested_forms:
-        yield must(
+        yield error_finding(
             line,
             "nested-form",
             "a form begins inside another form; browsers drop the inner one",
             "keep one form around all fields, or none: then one is added",
         )
     for line in page.open_forms:
-        yield advice(
+        yield advice_finding(
             line, "open-form", "the form is never closed", "close it with </form> after the last field"
         )
-    for form in page.named("form"):
+    for form in page.with_tag("form"):
         action = form.get("action")
         if action and not _MTURK_SUBMIT.match(action) and not _VARIABLE.search(action):
-            yield advice(
+            yield advice_finding(
                 form.line,
                 "form-action",
                 f"the form is sent to {action[:80]}; here answers go to the project alone",
@@ -52,16 +52,16 @@ def check_form(page: Page) -> Iterator[Finding]:
 def check_fields(page: Page) -> Iterator[Finding]:
     """Yield what is wrong with single fields."""
     rules = hiding_selectors(page.styles)
-    labels = {label.get("for") for label in page.named("label") if label.get("for")}
+    labels = {label.get("for") for label in page.with_tag("label") if label.get("for")}
     for field in page.fields:
         yield from _check_name(field)
         yield from _check_label(field, labels)
         yield from _check_required(field, rules)
         if field.has("optional"):
-            yield advice(
+            yield advice_finding(
                 field.line,
                 "optional",
-                f"{said(field)} has the attribute optional, which HTML does not know: it may be left half filled",
+                f"{describe_field(field)} has the attribute optional, which HTML does not know: it may be left half filled",
                 "remove the attribute; a field without required is optional",
             )
 
@@ -73,20 +73,20 @@ def check_labels(page: Page) -> Iterator[Finding]:
     for element in page.elements:
         name = element.get("id")
         if name and ids[name] > 1 and name in seen:
-            yield advice(
+            yield advice_finding(
                 element.line,
                 "duplicate-id",
                 f"the id {name} stands {ids[name]} times; labels and scripts find the first one only",
                 "give each element its own id",
             )
         seen.add(name)
-    for label in page.named("label"):
+    for label in page.with_tag("label"):
         target = label.get("for")
         if target and target not in ids:
-            yield advice(
+            yield advice_finding(
                 label.line,
                 "label-target",
-                f"the label “{label.words()[:60]}” is for {target}, and nothing has that id: it does nothing",
+                f"the label “{label.full_text()[:60]}” is for {target}, and nothing has that id: it does nothing",
                 "write the field’s id into for, or put the field into the label",
             )
 
@@ -98,7 +98,7 @@ def check_radio_groups(page: Page) -> Iterator[Finding]:
     groups: dict[int, list[Element]] = {}
     around: dict[int, Element] = {}
     for radio in radios:
-        group = _group_of(radio)
+        group = _find_group(radio)
         if group is not None:
             groups.setdefault(id(group), []).append(radio)
             around[id(group)] = group
@@ -106,7 +106,7 @@ def check_radio_groups(page: Page) -> Iterator[Finding]:
         alone = [radio for radio in members if uses[radio.get("name")] == 1]
         if len(alone) > 1:
             names = ", ".join(radio.get("name") for radio in alone[:5])
-            yield must(
+            yield error_finding(
                 alone[0].line,
                 "radio-names",
                 f"{len(alone)} choices of one group have different names ({names}): all can be ticked",
@@ -114,7 +114,7 @@ def check_radio_groups(page: Page) -> Iterator[Finding]:
             )
 
 
-def said(field: Element) -> str:
+def describe_field(field: Element) -> str:
     """Return a field as a finding names it."""
     kind = field.get("type").lower() or "text" if field.tag == "input" else field.tag
     name = field.get("name") or field.get("id")
@@ -124,31 +124,31 @@ def said(field: Element) -> str:
 def _check_name(field: Element) -> Iterator[Finding]:
     name, kind = field.get("name"), field.get("type").lower()
     if name.lower() in RESERVED and kind != "hidden":
-        yield must(
+        yield error_finding(
             field.line,
             "reserved-name",
-            f"{said(field)} has a name that the marketplace uses itself, so its answer is lost",
+            f"{describe_field(field)} has a name that the marketplace uses itself, so its answer is lost",
             "give it another name",
         )
     elif name == "csrfmiddlewaretoken":
-        yield advice(
+        yield advice_finding(
             field.line,
             "csrf",
             "a security token of another site is part of the page",
             "remove it; it protects nothing here",
         )
     elif not name and kind != "hidden":
-        yield advice(
+        yield advice_finding(
             field.line,
             "no-name",
-            f"{said(field)} has no name, so what is written there is not sent",
+            f"{describe_field(field)} has no name, so what is written there is not sent",
             "give it a name, unless a script alone reads it",
         )
     if kind == "file":
-        yield must(
+        yield error_finding(
             field.line,
             "file",
-            f"{said(field)} asks for a file, and files cannot be handed in",
+            f"{describe_field(field)} asks for a file, and files cannot be handed in",
             "ask for a link or a text",
         )
 
@@ -156,13 +156,13 @@ def _check_name(field: Element) -> Iterator[Finding]:
 def _check_label(field: Element, labels: set[str]) -> Iterator[Finding]:
     if field.get("type").lower() == "hidden" or any(field.get(name) for name in _LABELLED):
         return
-    inside = any(around.tag == "label" and around.words() for around in field.ancestors())
+    inside = any(around.tag == "label" and around.full_text() for around in field.ancestors())
     if inside or (field.get("id") and field.get("id") in labels):
         return
-    yield advice(
+    yield advice_finding(
         field.line,
         "no-label",
-        f"{said(field)} has no label: a screen reader cannot tell what is asked",
+        f"{describe_field(field)} has no label: a screen reader cannot tell what is asked",
         "write the question into a label whose for is the field’s id",
     )
 
@@ -170,21 +170,21 @@ def _check_label(field: Element, labels: set[str]) -> Iterator[Finding]:
 def _check_required(field: Element, rules: set[str]) -> Iterator[Finding]:
     if not field.has("required") or field.get("type").lower() == "hidden":
         return
-    hiding = hidden_by(field, rules)
+    hiding = find_hiding_element(field, rules)
     if hiding is not None:
-        yield must(
+        yield error_finding(
             field.line,
             "required-hidden",
-            f"{said(field)} is required in a part that is hidden (line {hiding.line}): who does not open it cannot "
+            f"{describe_field(field)} is required in a part that is hidden (line {hiding.line}): who does not open it cannot "
             "submit, and is not told why",
             "show that part, or let a script set required when it is shown",
         )
 
 
-def _group_of(radio: Element) -> Element | None:
+def _find_group(radio: Element) -> Element | None:
     """Return the smallest part around a choice that holds another one."""
     for around in radio.ancestors():
-        others = (element for element in around.inside() if element.get("type").lower() == "radio")
+        others = (element for element in around.descendants() if element.get("type").lower() == "radio")
         if len(list(islice(others, 2))) > 1:
             return around
     return None

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 _VOID = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
 # What ends where another of its kind begins, as HTML allows one to leave the end out.
-_ENDS_ITSELF = {
+_IMPLIED_END = {
     "li": {"li"},
     "p": {"p"},
     "option": {"option"},
@@ -22,9 +22,9 @@ _FIELDS = frozenset({"input", "select", "textarea"})
 _NOT_ANSWERS = frozenset({"submit", "button", "reset", "image"})
 _SUBMIT_TYPES = {"button": frozenset({"", "submit"}), "input": frozenset({"submit", "image"})}
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
-DEEPEST = 100  # elements within elements; a page that goes deeper is read as if it stayed there
+MAX_DEPTH = 100  # elements within elements; a page that goes deeper is read as if it stayed there
 _BRACE = re.compile(r"[{}]")
-_SIMPLE = re.compile(r"[.#][\w-]+")
+_SIMPLE_SELECTOR = re.compile(r"[.#][\w-]+")
 
 
 @dataclass(slots=True, eq=False)
@@ -59,7 +59,7 @@ class Element:
             yield at
             at = at.parent
 
-    def inside(self) -> Iterator["Element"]:
+    def descendants(self) -> Iterator["Element"]:
         """Yield every element below it, in the order of the page."""
         waiting = self.children[::-1]
         while waiting:
@@ -67,9 +67,9 @@ class Element:
             yield element
             waiting += element.children[::-1]
 
-    def words(self) -> str:
+    def full_text(self) -> str:
         """Return all text in it, the element's own first."""
-        return " ".join(" ".join([self.text, *(element.text for element in self.inside())]).split())
+        return " ".join(" ".join([self.text, *(element.text for element in self.descendants())]).split())
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Page:
     nested_forms: list[int]
     open_forms: list[int]
 
-    def named(self, *tags: str) -> list[Element]:
+    def with_tag(self, *tags: str) -> list[Element]:
         """Return the elements with one of these tags."""
         return [element for element in self.elements if element.tag in tags]
 
@@ -89,17 +89,17 @@ class Page:
         """What a worker can fill in or a script can: inputs, selections, text areas; no buttons."""
         return [
             element
-            for element in self.named(*_FIELDS)
+            for element in self.with_tag(*_FIELDS)
             if not (element.tag == "input" and element.get("type").lower() in _NOT_ANSWERS)
         ]
 
     @property
     def styles(self) -> str:
         """The text of all style elements."""
-        return "\n".join(element.text for element in self.named("style"))
+        return "\n".join(element.text for element in self.with_tag("style"))
 
 
-class _Builder(HTMLParser):
+class _PageParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.at = Element("", {}, 0)
@@ -113,7 +113,7 @@ class _Builder(HTMLParser):
             if self.forms:
                 self.nested_forms.append(line)
             self.forms.append(line)
-        if self.at.tag in _ENDS_ITSELF.get(tag, ()) and self.at.parent is not None:
+        if self.at.tag in _IMPLIED_END.get(tag, ()) and self.at.parent is not None:
             self.at = self.at.parent
         attributes: dict[str, str] = {}
         for name, value in attrs:
@@ -121,7 +121,7 @@ class _Builder(HTMLParser):
         element = Element(tag, attributes, line, self.at, self.at.depth + 1)
         self.at.children.append(element)
         self.elements.append(element)
-        if not _VOID.fullmatch(tag) and element.depth < DEEPEST:
+        if not _VOID.fullmatch(tag) and element.depth < MAX_DEPTH:
             self.at = element
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -146,13 +146,13 @@ def is_submit_button(tag: str, kind: str) -> bool:
 
 def parse_page(html: str) -> Page:
     """Return the page's elements. Whatever a browser would show is accepted; nothing is refused."""
-    builder = _Builder()
+    builder = _PageParser()
     builder.feed(html)
     builder.close()
     return Page(builder.elements, builder.nested_forms, builder.forms)
 
 
-def hidden_by(element: Element, rules: set[str]) -> Element | None:
+def find_hiding_element(element: Element, rules: set[str]) -> Element | None:
     """Return the element that hides this one, itself or something around it; ``None`` where it can be seen.
 
     Looked at are the ``hidden`` attribute, an inline style, a closed ``details``, Bootstrap's collapsed parts, and
@@ -167,14 +167,14 @@ def hidden_by(element: Element, rules: set[str]) -> Element | None:
 def hiding_selectors(styles: str) -> set[str]:
     """Return the classes and ids (``.more``, ``#extra``) that a style sheet hides on every screen."""
     found: set[str] = set()
-    for rule in rules_in(styles):
+    for rule in parse_rules(styles):
         if not rule.media and rule.hides:
-            found |= {part for part in rule.selectors if _SIMPLE.fullmatch(part)}
+            found |= {part for part in rule.selectors if _SIMPLE_SELECTOR.fullmatch(part)}
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StyleRule:
     """One rule of a style sheet; ``media`` is the condition around it, such as ``@media (max-width: 30em)``."""
 
     media: str
@@ -187,7 +187,7 @@ class Rule:
         return _HIDING_STYLE.search(self.body) is not None
 
 
-def rules_in(styles: str) -> Iterator[Rule]:
+def parse_rules(styles: str) -> Iterator[StyleRule]:
     """Yield the rules of a style sheet, read once from front to back."""
     around: list[str] = []
     start = 0
@@ -200,7 +200,7 @@ def rules_in(styles: str) -> Iterator[Rule]:
             selectors = around.pop()
             if not selectors.startswith("@"):
                 parts = tuple(part.strip() for part in selectors.split(","))
-                yield Rule(around[-1] if around else "", parts, text)
+                yield StyleRule(around[-1] if around else "", parts, text)
 
 
 def _hides(at: Element, rules: set[str], field_: Element) -> bool:

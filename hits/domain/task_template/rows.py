@@ -115,7 +115,7 @@ def _columns(line: int, cells: list[str], most: int) -> tuple[str, ...]:
 
 
 # By whether a row has too many cells.
-_MEND_OF_CELLS = {
+_CELL_COUNT_FIXES = {
     True: "put cells with commas into quotation marks",
     False: "add what is missing, with a comma for each empty cell",
 }
@@ -125,7 +125,7 @@ def _row(line: int, cells: list[str], columns: tuple[str, ...]) -> tuple[str, ..
     if len(cells) != len(columns):
         raise RowsError(
             f"line {line}: has {len(cells)} cell{'s' * (len(cells) != 1)} and the first line names {len(columns)} "
-            f"columns; {_MEND_OF_CELLS[len(cells) > len(columns)]}"
+            f"columns; {_CELL_COUNT_FIXES[len(cells) > len(columns)]}"
         )
     for name, cell in zip(columns, cells, strict=True):
         if len(cell) > MAX_CELL:

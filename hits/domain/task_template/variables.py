@@ -18,16 +18,16 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairing:
+class ColumnMatch:
     """What does not fit between a page and its rows."""
 
     without_column: tuple[Variable, ...]
     without_variable: tuple[str, ...]
 
 
-def variables_in(html: str) -> list[Variable]:
+def find_variables(html: str) -> list[Variable]:
     """Return each variable once, in the order of first use. Names are letters, digits, dots, dashes, underscores."""
-    line_at = lines_of(html)
+    line_at = line_finder(html)
     found: dict[str, Variable] = {}
     for match in _VARIABLE.finditer(html):
         if match[1] not in found:
@@ -35,21 +35,21 @@ def variables_in(html: str) -> list[Variable]:
     return list(found.values())
 
 
-def names_in(html: str) -> list[str]:
+def variable_names(html: str) -> list[str]:
     """Return the name of each use of a variable, in the order of the page; one used twice stands there twice."""
     return [match[1] for match in _VARIABLE.finditer(html)]
 
 
-def lines_of(text: str) -> Callable[[int], int]:
+def line_finder(text: str) -> Callable[[int], int]:
     """Return a function from a place in the text to its line; quick however often it is asked."""
     ends = [match.start() for match in re.finditer("\n", text)]
     return lambda place: bisect_right(ends, place - 1) + 1
 
 
-def pair(variables: Sequence[Variable], columns: Collection[str]) -> Pairing:
+def match_columns(variables: Sequence[Variable], columns: Collection[str]) -> ColumnMatch:
     """Return the variables that no column fills in, and the columns that no variable uses."""
     used = {variable.name for variable in variables}
-    return Pairing(
+    return ColumnMatch(
         without_column=tuple(variable for variable in variables if variable.name not in columns),
         without_variable=tuple(column for column in columns if column not in used),
     )

@@ -1,15 +1,14 @@
-"""How many workers a unit is shown to, and the HITs that takes."""
+"""The redundancy of a unit (its number of workers), and the HITs that it needs."""
 
-MOST_PER_HIT = 9  # ten and more assignments in one HIT cost double fees on Amazon's marketplace
+MAX_ASSIGNMENTS = 9  # ten and more assignments in one HIT cost double fees on Amazon's marketplace
 
 
-def parts(opinions: int) -> list[int]:
+def slice_sizes(redundancy: int) -> list[int]:
     """Return the assignments of a unit's HITs, full ones first: ``12 -> [9, 3]``.
 
-    Raises ValueError for less than one. Source: the nine-assignment rule of requesters, since a HIT made with fewer
-    than ten can never be extended to ten either.
+    Raises ValueError below one. A HIT that is created with fewer than ten assignments can never be extended to ten.
     """
-    if opinions < 1:
-        raise ValueError(f"A unit is shown to at least one worker, got {opinions}.")
-    full, rest = divmod(opinions, MOST_PER_HIT)
-    return [MOST_PER_HIT] * full + ([rest] if rest else [])
+    if redundancy < 1:
+        raise ValueError(f"A unit needs at least one worker, got {redundancy}.")
+    full, rest = divmod(redundancy, MAX_ASSIGNMENTS)
+    return [MAX_ASSIGNMENTS] * full + ([rest] if rest else [])

@@ -1,265 +1,14 @@
-"""Countries and territories: the 249 codes of ISO 3166-1 alpha-2 with a short English name.
-
-Codes after the public-domain table of the time zone database; names as people write them in a form.
-"""
+"""Countries and territories: the codes of ISO 3166-1 alpha-2 with a short English name (``countries.toml``)."""
 
 import re
+import tomllib
 import unicodedata
 from datetime import timedelta
+from pathlib import Path
 
-CHANGE_AFTER = timedelta(days=30)  # a declared country stands for so long, so that it opens no door by turns
+CHANGE_INTERVAL = timedelta(days=30)  # between two changes, so that nobody alternates countries
 
-COUNTRIES = {
-    "AD": "Andorra",
-    "AE": "United Arab Emirates",
-    "AF": "Afghanistan",
-    "AG": "Antigua and Barbuda",
-    "AI": "Anguilla",
-    "AL": "Albania",
-    "AM": "Armenia",
-    "AO": "Angola",
-    "AQ": "Antarctica",
-    "AR": "Argentina",
-    "AS": "American Samoa",
-    "AT": "Austria",
-    "AU": "Australia",
-    "AW": "Aruba",
-    "AX": "Åland Islands",
-    "AZ": "Azerbaijan",
-    "BA": "Bosnia and Herzegovina",
-    "BB": "Barbados",
-    "BD": "Bangladesh",
-    "BE": "Belgium",
-    "BF": "Burkina Faso",
-    "BG": "Bulgaria",
-    "BH": "Bahrain",
-    "BI": "Burundi",
-    "BJ": "Benin",
-    "BL": "Saint Barthélemy",
-    "BM": "Bermuda",
-    "BN": "Brunei",
-    "BO": "Bolivia",
-    "BQ": "Caribbean Netherlands",
-    "BR": "Brazil",
-    "BS": "Bahamas",
-    "BT": "Bhutan",
-    "BV": "Bouvet Island",
-    "BW": "Botswana",
-    "BY": "Belarus",
-    "BZ": "Belize",
-    "CA": "Canada",
-    "CC": "Cocos (Keeling) Islands",
-    "CD": "Congo (Democratic Republic)",
-    "CF": "Central African Republic",
-    "CG": "Congo (Republic)",
-    "CH": "Switzerland",
-    "CI": "Côte d’Ivoire",
-    "CK": "Cook Islands",
-    "CL": "Chile",
-    "CM": "Cameroon",
-    "CN": "China",
-    "CO": "Colombia",
-    "CR": "Costa Rica",
-    "CU": "Cuba",
-    "CV": "Cabo Verde",
-    "CW": "Curaçao",
-    "CX": "Christmas Island",
-    "CY": "Cyprus",
-    "CZ": "Czechia",
-    "DE": "Germany",
-    "DJ": "Djibouti",
-    "DK": "Denmark",
-    "DM": "Dominica",
-    "DO": "Dominican Republic",
-    "DZ": "Algeria",
-    "EC": "Ecuador",
-    "EE": "Estonia",
-    "EG": "Egypt",
-    "EH": "Western Sahara",
-    "ER": "Eritrea",
-    "ES": "Spain",
-    "ET": "Ethiopia",
-    "FI": "Finland",
-    "FJ": "Fiji",
-    "FK": "Falkland Islands",
-    "FM": "Micronesia",
-    "FO": "Faroe Islands",
-    "FR": "France",
-    "GA": "Gabon",
-    "GB": "United Kingdom",
-    "GD": "Grenada",
-    "GE": "Georgia",
-    "GF": "French Guiana",
-    "GG": "Guernsey",
-    "GH": "Ghana",
-    "GI": "Gibraltar",
-    "GL": "Greenland",
-    "GM": "Gambia",
-    "GN": "Guinea",
-    "GP": "Guadeloupe",
-    "GQ": "Equatorial Guinea",
-    "GR": "Greece",
-    "GS": "South Georgia and the South Sandwich Islands",
-    "GT": "Guatemala",
-    "GU": "Guam",
-    "GW": "Guinea-Bissau",
-    "GY": "Guyana",
-    "HK": "Hong Kong",
-    "HM": "Heard Island and McDonald Islands",
-    "HN": "Honduras",
-    "HR": "Croatia",
-    "HT": "Haiti",
-    "HU": "Hungary",
-    "ID": "Indonesia",
-    "IE": "Ireland",
-    "IL": "Israel",
-    "IM": "Isle of Man",
-    "IN": "India",
-    "IO": "British Indian Ocean Territory",
-    "IQ": "Iraq",
-    "IR": "Iran",
-    "IS": "Iceland",
-    "IT": "Italy",
-    "JE": "Jersey",
-    "JM": "Jamaica",
-    "JO": "Jordan",
-    "JP": "Japan",
-    "KE": "Kenya",
-    "KG": "Kyrgyzstan",
-    "KH": "Cambodia",
-    "KI": "Kiribati",
-    "KM": "Comoros",
-    "KN": "Saint Kitts and Nevis",
-    "KP": "North Korea",
-    "KR": "South Korea",
-    "KW": "Kuwait",
-    "KY": "Cayman Islands",
-    "KZ": "Kazakhstan",
-    "LA": "Laos",
-    "LB": "Lebanon",
-    "LC": "Saint Lucia",
-    "LI": "Liechtenstein",
-    "LK": "Sri Lanka",
-    "LR": "Liberia",
-    "LS": "Lesotho",
-    "LT": "Lithuania",
-    "LU": "Luxembourg",
-    "LV": "Latvia",
-    "LY": "Libya",
-    "MA": "Morocco",
-    "MC": "Monaco",
-    "MD": "Moldova",
-    "ME": "Montenegro",
-    "MF": "Saint Martin (French part)",
-    "MG": "Madagascar",
-    "MH": "Marshall Islands",
-    "MK": "North Macedonia",
-    "ML": "Mali",
-    "MM": "Myanmar",
-    "MN": "Mongolia",
-    "MO": "Macau",
-    "MP": "Northern Mariana Islands",
-    "MQ": "Martinique",
-    "MR": "Mauritania",
-    "MS": "Montserrat",
-    "MT": "Malta",
-    "MU": "Mauritius",
-    "MV": "Maldives",
-    "MW": "Malawi",
-    "MX": "Mexico",
-    "MY": "Malaysia",
-    "MZ": "Mozambique",
-    "NA": "Namibia",
-    "NC": "New Caledonia",
-    "NE": "Niger",
-    "NF": "Norfolk Island",
-    "NG": "Nigeria",
-    "NI": "Nicaragua",
-    "NL": "Netherlands",
-    "NO": "Norway",
-    "NP": "Nepal",
-    "NR": "Nauru",
-    "NU": "Niue",
-    "NZ": "New Zealand",
-    "OM": "Oman",
-    "PA": "Panama",
-    "PE": "Peru",
-    "PF": "French Polynesia",
-    "PG": "Papua New Guinea",
-    "PH": "Philippines",
-    "PK": "Pakistan",
-    "PL": "Poland",
-    "PM": "Saint Pierre and Miquelon",
-    "PN": "Pitcairn",
-    "PR": "Puerto Rico",
-    "PS": "Palestine",
-    "PT": "Portugal",
-    "PW": "Palau",
-    "PY": "Paraguay",
-    "QA": "Qatar",
-    "RE": "Réunion",
-    "RO": "Romania",
-    "RS": "Serbia",
-    "RU": "Russia",
-    "RW": "Rwanda",
-    "SA": "Saudi Arabia",
-    "SB": "Solomon Islands",
-    "SC": "Seychelles",
-    "SD": "Sudan",
-    "SE": "Sweden",
-    "SG": "Singapore",
-    "SH": "Saint Helena, Ascension and Tristan da Cunha",
-    "SI": "Slovenia",
-    "SJ": "Svalbard and Jan Mayen",
-    "SK": "Slovakia",
-    "SL": "Sierra Leone",
-    "SM": "San Marino",
-    "SN": "Senegal",
-    "SO": "Somalia",
-    "SR": "Suriname",
-    "SS": "South Sudan",
-    "ST": "São Tomé and Príncipe",
-    "SV": "El Salvador",
-    "SX": "Sint Maarten (Dutch part)",
-    "SY": "Syria",
-    "SZ": "Eswatini",
-    "TC": "Turks and Caicos Islands",
-    "TD": "Chad",
-    "TF": "French Southern Territories",
-    "TG": "Togo",
-    "TH": "Thailand",
-    "TJ": "Tajikistan",
-    "TK": "Tokelau",
-    "TL": "Timor-Leste",
-    "TM": "Turkmenistan",
-    "TN": "Tunisia",
-    "TO": "Tonga",
-    "TR": "Türkiye",
-    "TT": "Trinidad and Tobago",
-    "TV": "Tuvalu",
-    "TW": "Taiwan",
-    "TZ": "Tanzania",
-    "UA": "Ukraine",
-    "UG": "Uganda",
-    "UM": "United States Minor Outlying Islands",
-    "US": "United States",
-    "UY": "Uruguay",
-    "UZ": "Uzbekistan",
-    "VA": "Vatican City",
-    "VC": "Saint Vincent and the Grenadines",
-    "VE": "Venezuela",
-    "VG": "British Virgin Islands",
-    "VI": "United States Virgin Islands",
-    "VN": "Vietnam",
-    "VU": "Vanuatu",
-    "WF": "Wallis and Futuna",
-    "WS": "Samoa",
-    "YE": "Yemen",
-    "YT": "Mayotte",
-    "ZA": "South Africa",
-    "ZM": "Zambia",
-    "ZW": "Zimbabwe",
-}
+COUNTRIES: dict[str, str] = tomllib.loads(Path(__file__).with_name("countries.toml").read_text("utf-8"))
 
 
 def is_country(code: str) -> bool:
@@ -267,40 +16,40 @@ def is_country(code: str) -> bool:
     return code in COUNTRIES
 
 
-def code_of(typed: str) -> str:
-    """Return the code that was typed, in capitals, or nothing; “ß” is no SS, although capitals make it so."""
+def parse_code(typed: str) -> str:
+    """Return a typed code in capitals, or an empty text. “ß” is not SS, although ``upper`` makes it so."""
     code = typed.strip().upper()
     return code if typed.isascii() and is_country(code) else ""
 
 
 def country_name(code: str) -> str:
-    """Return the English name; the code itself when it is none of the list."""
+    """Return the English name, or the code itself if it is unknown."""
     return COUNTRIES.get(code, code)
 
 
-def codes_from(text: str) -> tuple[str, ...]:
-    """Return the codes of countries that a person listed by code or name, separated by commas; each one once.
+def parse_codes(text: str) -> tuple[str, ...]:
+    """Return the distinct codes of a typed list of countries, by code or name, separated by commas.
 
     Raises:
-        ValueError: one of them is no country; the message repeats it.
+        ValueError: an item is not a country; the message quotes it.
     """
-    names = {_plain(name): code for code, name in COUNTRIES.items()}
+    names = {_fold(name): code for code, name in COUNTRIES.items()}
     found = []
     for item in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
-        code = code_of(item) or names.get(_plain(item))
+        code = parse_code(item) or names.get(_fold(item))
         if code is None:
             raise ValueError(
-                f"“{item[:40]}” is no country: use a code such as US, or the name as in the list"
+                f"“{item[:40]}” is not a country: use a code such as US, or the name in the list"
             )
         found.append(code)
     return tuple(dict.fromkeys(found))
 
 
-def by_name() -> list[tuple[str, str]]:
-    """Return ``(code, name)`` in the alphabet's order of names, accents set aside."""
-    return sorted(COUNTRIES.items(), key=lambda pair: _plain(pair[1]))
+def sorted_by_name() -> list[tuple[str, str]]:
+    """Return ``(code, name)`` sorted by name, without regard to accents."""
+    return sorted(COUNTRIES.items(), key=lambda pair: _fold(pair[1]))
 
 
-def _plain(name: str) -> str:
+def _fold(name: str) -> str:
     decomposed = unicodedata.normalize("NFKD", name)
     return "".join(char for char in decomposed if not unicodedata.combining(char)).casefold()

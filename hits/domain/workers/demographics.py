@@ -1,6 +1,6 @@
-"""The optional form about the worker: few questions, each may be left out, answers from a list alone.
+"""The optional form about the worker: a few questions with listed answers, each of which may be skipped.
 
-Reported in a dataset's datasheet as counts, never with a row of data. Nothing depends on an answer.
+A dataset's datasheet reports counts, never answers beside a record. Nothing depends on an answer.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ class DemographicsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. ``choices`` are (stored value, what the worker reads)."""
+    """One question. ``choices`` are (stored value, label for the worker)."""
 
     name: str
-    words: str
+    label: str
     choices: tuple[tuple[str, str], ...]
 
 
@@ -57,11 +57,11 @@ QUESTIONS = (
 )
 
 
-def parse(raw: Any) -> dict[str, str]:
-    """Return the answers that were given, empty ones left out.
+def parse_demographics(raw: Any) -> dict[str, str]:
+    """Return the given answers without empty ones.
 
     Raises:
-        DemographicsError: no object, an unknown question, or an answer that is not offered.
+        DemographicsError: not an object, an unknown question, or an answer that is not offered.
     """
     if not isinstance(raw, Mapping):
         raise DemographicsError("send the answers as an object")
@@ -69,7 +69,7 @@ def parse(raw: Any) -> dict[str, str]:
     answers = {}
     for name, value in raw.items():
         if name not in known:
-            raise DemographicsError(f"{str(name)[:40]} is not asked")
+            raise DemographicsError(f"{str(name)[:40]} is not a question")
         if value in (None, ""):
             continue
         if not isinstance(value, str) or value not in known[name]:

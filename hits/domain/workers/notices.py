@@ -1,33 +1,33 @@
-"""What a worker is told of a decision about them, where the marketplace itself would not show the reason."""
+"""Notices to workers about decisions whose reason the marketplace does not show."""
 
 from dataclasses import dataclass
 
 from hits.domain.states import WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 
-# Subjects that never vary, so that the worker site shows them in its reader's language.
+# Fixed subjects, which the worker site can translate.
 PASSED = "You passed the qualification task."
 PASSED_TRAINING_OPEN = "You passed the qualification task: its training is open to you."
 NOT_PASSED = "Your qualification task was graded: you did not pass."
 TRAINER_READY = "Your trainer answered: you are ready for the tasks."
-TRAINER_AGAIN = "Your trainer answered: please try once more."
-FIXED_SUBJECTS = frozenset({PASSED, PASSED_TRAINING_OPEN, NOT_PASSED, TRAINER_READY, TRAINER_AGAIN})
+TRAINER_RETRY = "Your trainer answered: please try once more."
+FIXED_SUBJECTS = frozenset({PASSED, PASSED_TRAINING_OPEN, NOT_PASSED, TRAINER_READY, TRAINER_RETRY})
 MAX_TEXT = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message to one worker, within what Mechanical Turk takes (200 and 4096 characters)."""
+    """A message to one worker, within Mechanical Turk's limits (200 and 4096 characters)."""
 
     subject: str
     text: str
 
 
-def notice_of(action: WorkerAction, pool: Pool | None, project: str, reason: str) -> Notice | None:
-    """Return what to tell about a decision, or None where the worker reads the reason anyway or none is needed.
+def decision_notice(action: WorkerAction, pool: Pool | None, project: str, reason: str) -> Notice | None:
+    """Return the notice about a decision, or None if the marketplace shows the reason or none is needed.
 
-    A block and what was taken away carry their reason to the marketplace. The soft block is a grant, which has
-    no field for one; its end and that of a block are good news that nothing else tells, and so is a compensation.
+    Blocks and revocations carry their reason to the marketplace. The soft block is a grant, which has no field for a
+    reason. The end of a block or soft block and a compensation need a notice, because nothing else reports them.
     """
     if action is WorkerAction.UNBLOCK:
         return Notice(f"You are no longer blocked from the tasks of {project}", reason)
@@ -36,14 +36,14 @@ def notice_of(action: WorkerAction, pool: Pool | None, project: str, reason: str
     if pool is not Pool.EXCLUDED:
         return None
     if action is WorkerAction.GRANT:
-        still = "Work that you have in hand may still be finished, and it is still paid."
-        return Notice(f"You get no new tasks of {project} for now", f"{reason}\n\n{still}")
+        assurance = "You may still finish tasks that you accepted, and they are still paid."
+        return Notice(f"You get no new tasks of {project} for now", f"{reason}\n\n{assurance}")
     if action is WorkerAction.REVOKE:
         return Notice(f"Tasks of {project} are open to you again", reason)
     return None
 
 
-def text_of(*paragraphs: str) -> str:
-    """Return the paragraphs that hold something as one message, cut where Mechanical Turk would refuse it."""
-    text = "\n\n".join(part for part in paragraphs if part)
+def join_paragraphs(*paragraphs: str) -> str:
+    """Return the non-empty paragraphs as one message, cut at Mechanical Turk's limit."""
+    text = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

@@ -1,7 +1,7 @@
-"""Who may take a piece of work: the comparison itself, as plain data.
+"""Decide who may work on a task: requirements and their comparison, as plain data.
 
-The marketplace asks it before it hands out a task, and the platform may ask it again when a page is
-opened. Both get the same answer from the same facts.
+The marketplace uses it before it assigns a task, and the platform when a page is opened. Equal facts give both the
+same answer.
 """
 
 import operator
@@ -18,11 +18,11 @@ PERCENT_RETURNED = "000000000000000000E0"
 PERCENT_APPROVED = "000000000000000000L0"
 PERCENT_REJECTED = "000000000000000000S0"
 ADULT = "00000000000000000060"
-# Amazon's sandbox knows Masters by an id of its own. Here either says the same of a worker.
+# Amazon's sandbox has its own id for Masters. Here both ids mean the same.
 MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
 MASTERS_SANDBOX = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
 MASTERS_IDS = (MASTERS, MASTERS_SANDBOX)
-# Counted from a worker's own work: everybody has a value, and nobody is given one.
+# Computed from a worker's own work: everybody has a value, and nobody can be given one.
 COMPUTED = {
     NUMBER_APPROVED: "Worker_NumberHITsApproved",
     PERCENT_SUBMITTED: "Worker_PercentAssignmentsSubmitted",
@@ -31,7 +31,8 @@ COMPUTED = {
     PERCENT_APPROVED: "Worker_PercentAssignmentsApproved",
     PERCENT_REJECTED: "Worker_PercentAssignmentsRejected",
 }
-# Held like any other, with the same ids for all requesters: workers declare the one, the platform gives the other.
+# Held like other qualifications, with the same ids for all requesters: workers declare ADULT, the platform grants
+# Masters.
 SYSTEM_HELD = (ADULT, *MASTERS_IDS)
 
 MAX_REQUIREMENTS = 10
@@ -40,7 +41,7 @@ MAX_LOCALES = 30
 
 
 class Comparator(StrEnum):
-    """How a held value is compared. The values are the requester API's own words."""
+    """The comparison of a held value. The values are those of the requester API."""
 
     LESS_THAN = "LessThan"
     LESS_THAN_OR_EQUAL_TO = "LessThanOrEqualTo"
@@ -54,20 +55,22 @@ class Comparator(StrEnum):
     NOT_IN = "NotIn"
 
 
-ABOUT_HOLDING = frozenset({Comparator.EXISTS, Comparator.DOES_NOT_EXIST})
-FOR_COUNTRIES = frozenset({Comparator.EQUAL_TO, Comparator.NOT_EQUAL_TO, Comparator.IN, Comparator.NOT_IN})
-TAKES_SEVERAL = frozenset({Comparator.IN, Comparator.NOT_IN})
+HOLDING_COMPARATORS = frozenset({Comparator.EXISTS, Comparator.DOES_NOT_EXIST})
+COUNTRY_COMPARATORS = frozenset(
+    {Comparator.EQUAL_TO, Comparator.NOT_EQUAL_TO, Comparator.IN, Comparator.NOT_IN}
+)
+LIST_COMPARATORS = frozenset({Comparator.IN, Comparator.NOT_IN})
 
 
-class Guards(StrEnum):
-    """What an unmet requirement keeps a worker from. Each one includes the one before it."""
+class GuardedActions(StrEnum):
+    """The actions that an unmet requirement prevents. Each value includes the one before it."""
 
     ACCEPT = "Accept"
     PREVIEW = "PreviewAndAccept"
     DISCOVER = "DiscoverPreviewAndAccept"
 
 
-_ORDER: Mapping[Comparator, Callable[[Any, Any], bool]] = {
+_OPERATORS: Mapping[Comparator, Callable[[Any, Any], bool]] = {
     Comparator.LESS_THAN: operator.lt,
     Comparator.LESS_THAN_OR_EQUAL_TO: operator.le,
     Comparator.GREATER_THAN: operator.gt,
@@ -78,47 +81,47 @@ _ORDER: Mapping[Comparator, Callable[[Any, Any], bool]] = {
 
 
 class RequirementError(ValueError):
-    """A condition that cannot be asked; the message names the rule that it breaks."""
+    """An invalid requirement; the message names the rule that it breaks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition. ``locales`` belong to ``LOCALE`` alone: countries such as ``US``, parts such as ``US-CA``.
+    """One requirement. Only ``LOCALE`` has ``locales``: countries such as ``US``, parts such as ``US-CA``.
 
-    Raises ``RequirementError`` for a comparator without the values that it needs, or with others.
+    Raises ``RequirementError`` for a comparator with missing or wrong values.
     """
 
     type_id: str
     comparator: Comparator
     integer_values: tuple[int, ...] = ()
     locales: tuple[str, ...] = ()
-    guards: Guards = Guards.ACCEPT
+    guards: GuardedActions = GuardedActions.ACCEPT
 
     def __post_init__(self) -> None:
         """Check the comparator against its values."""
         if self.type_id == LOCALE:
-            if self.comparator not in FOR_COUNTRIES:
-                raise RequirementError(f"{self.comparator} cannot be asked of a country.")
+            if self.comparator not in COUNTRY_COMPARATORS:
+                raise RequirementError(f"{self.comparator} cannot be used with a country.")
             self._check("LocaleValues", len(self.locales), MAX_LOCALES)
         else:
             self._check("IntegerValues", len(self.integer_values), MAX_INTEGERS)
         if bool(self.integer_values if self.type_id == LOCALE else self.locales):
-            raise RequirementError("LocaleValues belong to the country alone, IntegerValues to all else.")
+            raise RequirementError("Only the country takes LocaleValues; all other types take IntegerValues.")
 
-    def _check(self, name: str, count: int, most: int) -> None:
-        if self.comparator in ABOUT_HOLDING:
+    def _check(self, name: str, count: int, maximum: int) -> None:
+        if self.comparator in HOLDING_COMPARATORS:
             fits, allowed = count == 0, "none"
-        elif self.comparator in TAKES_SEVERAL:
-            fits, allowed = 1 <= count <= most, f"1 to {most}"
+        elif self.comparator in LIST_COMPARATORS:
+            fits, allowed = 1 <= count <= maximum, f"1 to {maximum}"
         else:
             fits, allowed = count == 1, "exactly one"
         if not fits:
-            raise RequirementError(f"{self.comparator} takes {allowed} of {name}, and there are {count}.")
+            raise RequirementError(f"{self.comparator} takes {allowed} of {name}, got {count}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What one worker holds: values by type id (the computed system values among them) and where they work.
+    """A worker's qualification values by type id (with the computed system values), and location.
 
     ``subdivision`` is the part of ``country`` by ISO 3166-2 without the country, such as ``CA``; "" is undeclared.
     """
@@ -128,35 +131,35 @@ class Holdings:
     subdivision: str = ""
 
 
-def unmet(requirements: Iterable[Requirement], holdings: Holdings) -> list[Requirement]:
-    """Return the requirements that these holdings do not meet, in their order."""
+def unmet_requirements(requirements: Iterable[Requirement], holdings: Holdings) -> list[Requirement]:
+    """Return the requirements that these holdings do not meet, in order."""
     return [requirement for requirement in requirements if not is_met(requirement, holdings)]
 
 
 def is_met(requirement: Requirement, holdings: Holdings) -> bool:
-    """Return whether one requirement is met. Who holds nothing meets only DoesNotExist.
+    """Return whether one requirement is met. A worker without the qualification meets only DoesNotExist.
 
-    An undeclared country meets no requirement about countries, not even NotEqualTo: nobody has said
-    that it is another one. The same holds for the part of a country, where one is named.
+    An undeclared country meets no requirement about countries, not even NotEqualTo, since it may be that country. The
+    same applies to the part of a country if a requirement names one.
     """
     if requirement.type_id == LOCALE:
-        return bool(holdings.country) and _is_placed(requirement, holdings)
+        return bool(holdings.country) and _matches_location(requirement, holdings)
     value = holdings.values.get(requirement.type_id)
-    if requirement.comparator in ABOUT_HOLDING:
+    if requirement.comparator in HOLDING_COMPARATORS:
         return (value is not None) == (requirement.comparator is Comparator.EXISTS)
     return value is not None and _compares(requirement.comparator, value, requirement.integer_values)
 
 
-def _is_placed(requirement: Requirement, holdings: Holdings) -> bool:
-    inside = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
-    here = {holdings.country, f"{holdings.country}-{holdings.subdivision}"}
-    if here & set(requirement.locales):
-        return inside
-    part_asked = any(place.startswith(f"{holdings.country}-") for place in requirement.locales)
-    return not inside and not (part_asked and not holdings.subdivision)
+def _matches_location(requirement: Requirement, holdings: Holdings) -> bool:
+    is_inclusive = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
+    locations = {holdings.country, f"{holdings.country}-{holdings.subdivision}"}
+    if locations & set(requirement.locales):
+        return is_inclusive
+    names_part = any(locale.startswith(f"{holdings.country}-") for locale in requirement.locales)
+    return not is_inclusive and not (names_part and not holdings.subdivision)
 
 
-def _compares(comparator: Comparator, value: int, wanted: tuple[int, ...]) -> bool:
-    if comparator in TAKES_SEVERAL:
-        return (value in wanted) == (comparator is Comparator.IN)
-    return _ORDER[comparator](value, wanted[0])
+def _compares(comparator: Comparator, value: int, integers: tuple[int, ...]) -> bool:
+    if comparator in LIST_COMPARATORS:
+        return (value in integers) == (comparator is Comparator.IN)
+    return _OPERATORS[comparator](value, integers[0])

@@ -37,7 +37,7 @@ class Compensation(HitKind):
     paper: ClassVar[str] = "No paper's task: a remedy for paid work whose hand-over was lost"
     purpose: ClassVar[Purpose] = Purpose.COMPENSATING
     reward_cents: ClassVar[int] = 100
-    usual_seconds: ClassVar[int] = 20
+    expected_seconds: ClassVar[int] = 20
     duration_seconds: ClassVar[int] = 60 * 60
     lifetime_seconds: ClassVar[int] = 60 * 24 * 3600
     auto_approval_seconds: ClassVar[int] = 24 * 3600

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from hits.domain.answers.evidence import Row
+from hits.domain.answers.evidence import EvidenceRow
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.domain.task_template.form_checks import RESERVED
@@ -43,7 +43,7 @@ class HtmlTemplate(HitKind):
     paper: ClassVar[str] = "No paper: pages made for Mechanical Turk's editor"
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
     reward_cents: ClassVar[int] = 60
-    usual_seconds: ClassVar[int] = 180
+    expected_seconds: ClassVar[int] = 180
     unit_word: ClassVar[tuple[str, str]] = ("row", "rows")
     duration_seconds: ClassVar[int] = 60 * 60
     Unit: ClassVar[type[Schema]] = Unit
@@ -59,9 +59,9 @@ class HtmlTemplate(HitKind):
         """Return nothing: the old page gets its values in a document of its own, inside a frame without rights."""
         return {}
 
-    def unit_lines(self, unit: Mapping[str, Any]) -> list[Row]:
+    def unit_rows(self, unit: Mapping[str, Any]) -> list[EvidenceRow]:
         """Return what the row filled in."""
-        return [Row(name, said) for name, said in unit["values"].items()]
+        return [EvidenceRow(name, said) for name, said in unit["values"].items()]
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema

@@ -25,7 +25,7 @@ class SherlockObservation(ObservingKind):
     required: ClassVar[int] = 3
     maximum: ClassVar[int] = 5
     max_bonus_items: ClassVar[int] = 2
-    usual_seconds: ClassVar[int] = 300
+    expected_seconds: ClassVar[int] = 300
     duration_seconds: ClassVar[int] = 30 * 60
     examples: ClassVar[tuple[Mapping[str, str], ...]] = (
         {

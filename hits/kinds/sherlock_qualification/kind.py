@@ -10,7 +10,7 @@ from hits.domain.answers.exam import ExamScore, GradableItem
 from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
-from hits.hints.card import Card, Rule
+from hits.hints.card import Card, HintRule
 from hits.kind import FieldError, HitKind, Schema
 from hits.observing import kind as observing
 from hits.observing.pairs import Confidence
@@ -18,8 +18,8 @@ from hits.observing.pairs import Confidence
 PHOTOS = 3
 PAIRS = 3
 MAX_DESCRIPTION = 400
-MOST_SENTENCES = 2
-MOST_QUESTIONS = 20
+MAX_SENTENCES = 2
+MAX_QUESTIONS = 20
 # A full stop after three letters or fewer may end an abbreviation (Mr., p.m., St.): it is not counted, since
 # counting one sentence too few harms nobody.
 _SENTENCE_END = re.compile(r"(?:[.!?…]*[!?…][.!?…]*|(?<=[^\W_]{4})\.+|(?<=\d)\.+)(?=[\"'”’)]*\s+\S)")
@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(r"(?:[.!?…]*[!?…][.!?…]*|(?<=[^\W_]{4})\.+|(?<=
 HINT_RULES = tuple(
     rule
     for rule in observing.HINT_RULES
-    if rule in {Rule.PROFANITY, Rule.PRONOUN, Rule.REPEATS_CLUE, Rule.CAPTION_LIKE}
+    if rule in {HintRule.PROFANITY, HintRule.PRONOUN, HintRule.REPEATS_CLUE, HintRule.CAPTION_LIKE}
 )
 
 
@@ -60,7 +60,7 @@ class Unit(Schema):
     """Three images to write about, and questions where the researcher wants an exam."""
 
     images: list[int] = Field(min_length=PHOTOS, max_length=PHOTOS)
-    questions: list[Question] = Field(default_factory=list, max_length=MOST_QUESTIONS)
+    questions: list[Question] = Field(default_factory=list, max_length=MAX_QUESTIONS)
 
     @field_validator("images")
     @classmethod
@@ -104,7 +104,7 @@ class Answer(Schema):
     """All three photos, and every question of the exam."""
 
     images: list[Photo] = Field(max_length=2 * PHOTOS)
-    exam: list[Choice] = Field(default_factory=list, max_length=2 * MOST_QUESTIONS)
+    exam: list[Choice] = Field(default_factory=list, max_length=2 * MAX_QUESTIONS)
 
 
 class SherlockQualification(HitKind):
@@ -120,10 +120,10 @@ class SherlockQualification(HitKind):
     paper: ClassVar[str] = "Sherlock: paper 000 A.1; paper 001 A.1"
     purpose: ClassVar[Purpose] = Purpose.QUALIFYING
     reward_cents: ClassVar[int] = 200
-    assignments_per_hit: ClassVar[int] = 9
-    usual_seconds: ClassVar[int] = 480
+    redundancy: ClassVar[int] = 9
+    expected_seconds: ClassVar[int] = 480
     duration_seconds: ClassVar[int] = 45 * 60
-    hint_rules: ClassVar[tuple[Rule, ...]] = HINT_RULES
+    hint_rules: ClassVar[tuple[HintRule, ...]] = HINT_RULES
     examples: ClassVar[tuple[Mapping[str, str], ...]] = (
         {
             "weak": "the umbrella *by the door* · “There is an umbrella in the hall.”",
@@ -159,7 +159,7 @@ class SherlockQualification(HitKind):
     ) -> dict[str, Any]:
         """Return photos, questions and limits; which choice is right stays here."""
         return {
-            "photos": [images[image].as_page() for image in unit["images"]],
+            "photos": [images[image].as_page_dict() for image in unit["images"]],
             "pairs": list(range(1, PAIRS + 1)),
             "questions": [
                 {"id": row["id"], "text": row["text"], "choices": list(row["choices"])}
@@ -167,7 +167,7 @@ class SherlockQualification(HitKind):
             ],
             "limits": {
                 "description": MAX_DESCRIPTION,
-                "sentences": MOST_SENTENCES,
+                "sentences": MAX_SENTENCES,
                 "clue": MAX_CLUE,
                 "inference": MAX_INFERENCE,
             },
@@ -182,7 +182,7 @@ class SherlockQualification(HitKind):
         exam, more = _check_exam(unit["questions"], answer.exam)
         return {"images": photos, "exam": exam}, errors + more
 
-    def gradable(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradableItem]:
+    def gradable_items(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradableItem]:
         """Return all nine pairs, photo by photo."""
         return [
             GradableItem(
@@ -208,15 +208,15 @@ class SherlockQualification(HitKind):
         """Return the pairs as they stand, numbered 1 to 9 over the photos."""
         rows = draft.get("images")
         return [
-            Card(PAIRS * unit["images"].index(row["image"]) + number, *_texts(pair))
+            Card(PAIRS * unit["images"].index(row["image"]) + number, *_draft_texts(pair))
             for row in (rows[:PHOTOS] if isinstance(rows, list) else ())
             if isinstance(row, dict) and row.get("image") in unit["images"]
-            for number, pair in enumerate(_drafted_pairs(row), start=1)
+            for number, pair in enumerate(_draft_pairs(row), start=1)
             if isinstance(pair, dict)
         ]
 
 
-def sentences(text: str) -> int:
+def count_sentences(text: str) -> int:
     """Return how many sentences a tidied text has, rather one too few than one too many."""
     return len(_SENTENCE_END.findall(text)) + 1 if text else 0
 
@@ -248,10 +248,10 @@ def _check_photo(photo: Photo, path: str, number: int) -> tuple[dict[str, Any], 
         photo.description,
         maximum=MAX_DESCRIPTION,
         path=f"{path}.description",
-        wanted=f"photo {number} needs a description of one or two sentences",
+        missing_message=f"photo {number} needs a description of one or two sentences",
     )
-    if sentences(description) > MOST_SENTENCES:
-        said = f"has {sentences(description)} sentences: use one or two"
+    if count_sentences(description) > MAX_SENTENCES:
+        said = f"has {count_sentences(description)} sentences: use one or two"
         errors.append(FieldError(f"{path}.description", said))
     pairs = []
     for place, pair in enumerate(photo.pairs):
@@ -264,7 +264,7 @@ def _check_photo(photo: Photo, path: str, number: int) -> tuple[dict[str, Any], 
                 getattr(pair, field),
                 maximum=maximum,
                 path=f"{path}.pairs[{place}].{field}",
-                wanted=f"pair {place + 1} of photo {number} needs {named}",
+                missing_message=f"pair {place + 1} of photo {number} needs {named}",
             )
             errors += found
         pairs.append(row)
@@ -295,12 +295,12 @@ def _check_exam(
     return [{"question": key, "choice": kept[key]} for key in choices if key in kept], errors
 
 
-def _drafted_pairs(row: Mapping[str, Any]) -> list[Any]:
+def _draft_pairs(row: Mapping[str, Any]) -> list[Any]:
     pairs = row.get("pairs")
     return pairs[:PAIRS] if isinstance(pairs, list) else []
 
 
-def _texts(pair: Mapping[str, Any]) -> tuple[str, str]:
+def _draft_texts(pair: Mapping[str, Any]) -> tuple[str, str]:
     return observing.drafted_text(pair, "clue"), observing.drafted_text(pair, "inference")
 
 

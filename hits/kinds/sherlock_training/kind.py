@@ -22,8 +22,8 @@ class SherlockTraining(ObservingKind):
     reward_cents: ClassVar[int] = 190
     required: ClassVar[int] = 3
     maximum: ClassVar[int] = 3
-    assignments_per_hit: ClassVar[int] = 9
-    usual_seconds: ClassVar[int] = 450
+    redundancy: ClassVar[int] = 9
+    expected_seconds: ClassVar[int] = 450
     duration_seconds: ClassVar[int] = 45 * 60
     examples: ClassVar[tuple[Mapping[str, str], ...]] = (
         {

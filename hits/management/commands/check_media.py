@@ -6,36 +6,41 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
-from hits.services.images.media_check import FaultyFile, faulty_files, left_over_files, restore_photos
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.services.images.media_check import (
+    FaultyFile,
+    find_faulty_files,
+    find_leftover_files,
+    restore_photos,
+)
 
 
 class Command(DeerstalkerCommand):
-    """Read every file that a row points at, and name those that are not what the row says."""
+    """Compare every stored file with its row."""
 
-    help = "Compare all files of the media folder with their rows. Exits with 1 while a file is faulty."
+    help = "Compare all files of the media folder with their rows. Exits with 1 if a file is faulty."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument(
             "--repair",
             action="store_true",
-            help="remove half-written files that nobody reads, and restore photos from --originals",
+            help="delete incomplete temporary files, and restore photos from --originals",
         )
         parser.add_argument(
             "--originals",
             type=Path,
-            help="a folder with the files that photos were imported from (for --repair)",
+            help="folder with the original photo files (for --repair)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Check, mend if asked to, and report."""
+        """Check, repair with ``--repair``, and report."""
         originals: Path | None = options["originals"]
         if originals is not None and not (options["repair"] and originals.is_dir()):
-            raise bad_input("--originals: name an existing folder, together with --repair")
-        faulty = list(faulty_files())
-        left = list(left_over_files())
+            raise input_error("--originals: name an existing folder, together with --repair")
+        faulty = list(find_faulty_files())
+        left = list(find_leftover_files())
         restored: set[str] = set()
         if options["repair"]:
             for path in left:
@@ -45,7 +50,7 @@ class Command(DeerstalkerCommand):
         self._report(remaining, restored, len(left), as_json=options["json"], repaired=options["repair"])
         if remaining:
             raise CommandError(
-                f"{len(remaining)} files are not what their rows say: bring them back from a backup, or photos with "
+                f"{len(remaining)} files do not match their rows: restore them from a backup, or photos with "
                 "--repair --originals FOLDER",
                 returncode=1,
             )
@@ -71,7 +76,7 @@ class Command(DeerstalkerCommand):
             self.stdout.write(f"restored: {name}")
         if left:
             self.stdout.write(
-                f"{left} half-written files {'removed' if repaired else 'can be removed: --repair'}"
+                f"{left} incomplete files {'removed' if repaired else 'can be removed: --repair'}"
             )
         if not faulty:
-            self.stdout.write("every file is what its row says")
+            self.stdout.write("every file matches its row")

@@ -9,32 +9,32 @@ from django.core.management.base import CommandError
 
 from hits.domain.task_template.check import check_template
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.task_files import page_in, table_in
+from hits.management.task_files import read_page_file, read_table_file
 
 
 class Command(DeerstalkerCommand):
-    """Check an old page before workers meet it; the exit status is 1 when something has to be mended."""
+    """Check an uploaded page; the exit status is 1 if it has errors."""
 
-    help = "Check an HTML page with ${variables}, and how the rows of a CSV fit it."
+    help = "Check an HTML page with ${variables}, and the rows of a CSV against it. Exits with 1 on errors."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument("file", type=Path)
         parser.add_argument("csv", type=Path, nargs="?")
         parser.add_argument(
-            "--host", action="append", default=[], help="a host that the launch will allow; repeatable"
+            "--host", action="append", default=[], help="host that the launch will allow; repeatable"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the findings."""
-        html = page_in(options["file"])
-        table = table_in(options["csv"], html) if options["csv"] else None
+        html = read_page_file(options["file"])
+        table = read_table_file(options["csv"], html) if options["csv"] else None
         report = check_template(html, table, allowed=options["host"])
         if options["json"]:
             result = {
-                "to_mend": report.to_mend,
-                "advice": len(report.findings) - report.to_mend,
+                "to_mend": report.error_count,
+                "advice": len(report.findings) - report.error_count,
                 "rows": len(table.rows) if table else None,
                 "variables": [variable.name for variable in report.variables],
                 "hosts": list(report.hosts),
@@ -45,5 +45,5 @@ class Command(DeerstalkerCommand):
             for row in report.findings:
                 where = f"line {row.line}" if row.line else "CSV"
                 self.stdout.write(f"{where}: {row.severity.value}: {row.what}. {row.mend}.")
-        if report.to_mend:
-            raise CommandError(f"{report.to_mend} to mend", returncode=1)
+        if report.error_count:
+            raise CommandError(f"{report.error_count} errors to fix", returncode=1)

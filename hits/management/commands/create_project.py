@@ -4,32 +4,38 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import account_called
+from hits.management.rows import find_account
 from hits.registry import family_names
 from hits.services.projects import DEFAULT_FAMILY, create_project
 
 
 class Command(DeerstalkerCommand):
-    """Make a project with its first consent text."""
+    """Create a project with its first consent text."""
 
-    help = "Make a project; its short name is what the other commands take as --project."
+    help = "Create a project and print its short name, which other commands take as --project."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument("name")
         parser.add_argument(
-            "--short-name", default="", help="what addresses and commands call it; else made from NAME"
+            "--short-name", default="", help="used in addresses and commands; default: derived from NAME"
         )
-        parser.add_argument("--admin", help="the account that shall be its admin; superusers always are")
+        parser.add_argument("--admin", help="account that becomes its admin; superusers always are")
         parser.add_argument(
-            "--family", default=DEFAULT_FAMILY, help=f"of its versions, one of: {', '.join(family_names())}"
+            "--family",
+            default=DEFAULT_FAMILY,
+            help=f"dataset family of its versions: {', '.join(family_names())}",
         )
-        parser.add_argument("--rehearsal", action="store_true", help="never exported as real data")
+        parser.add_argument(
+            "--rehearsal",
+            action="store_true",
+            help="practice project: its data is never exported as real data",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create, and print the short name."""
-        admin = account_called(options["admin"]) if options["admin"] else None
+        """Create the project and print its short name."""
+        admin = find_account(options["admin"]) if options["admin"] else None
         project = create_project(
             name=options["name"],
             short_name=options["short_name"],

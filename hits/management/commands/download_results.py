@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from hits.domain.mturk_formats.results_csv import csv_lines
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
-from hits.management.rows import batch_numbered
-from hits.selectors.results import count_of, results_of
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.rows import find_batch
+from hits.selectors.results import count_results, result_rows
 from hits.services import audit
 
 
@@ -17,29 +17,29 @@ class Command(DeerstalkerCommand):
     help = "Write a batch's results to a CSV with Mechanical Turk's columns."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument("batch", type=int)
-        parser.add_argument("--out", type=Path, required=True, help="the file to write; it must not exist")
+        parser.add_argument("--out", type=Path, required=True, help="output file; it must not exist")
         parser.add_argument(
             "--plain",
             action="store_true",
-            help="leave cells that begin with = + - @ as they are, for scripts that read them",
+            help="do not escape cells that begin with = + - @; for scripts",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the file, then move it to its name, so that nobody reads half of it."""
-        batch, out = batch_numbered(options["batch"]), options["out"]
+        """Write a temporary file, then rename it, so that no reader sees an incomplete file."""
+        batch, out = find_batch(options["batch"]), options["out"]
         if out.exists():
-            raise bad_input(f"--out {out}: it exists already; name another file")
+            raise input_error(f"--out {out}: it exists already; name another file")
         part = out.with_name(f"{out.name}.part")
-        rows = count_of(batch)
+        rows = count_results(batch)
         try:
             with part.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(csv_lines(results_of(batch), guard=not options["plain"]))
+                file.writelines(csv_lines(result_rows(batch), guard=not options["plain"]))
             part.replace(out)
         except OSError as error:
-            raise bad_input(f"--out {out}: it cannot be written: {error.strerror}") from error
+            raise input_error(f"--out {out}: it cannot be written: {error.strerror}") from error
         audit.record(
             project=batch.project, actor=None, action="results.download", subject=batch.pk, rows=rows
         )

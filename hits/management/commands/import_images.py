@@ -5,26 +5,28 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import checked_limit, project_called
-from hits.services.images.manifests import import_path
+from hits.management.rows import find_project, validate_limit
+from hits.services.images.manifests import import_image_files
 
 
 class Command(DeerstalkerCommand):
-    """Import a folder, one picture, or a CSV manifest with a column ``file``."""
+    """Import a folder, one image, or a CSV manifest with a column ``file``."""
 
-    help = "Import pictures into a project: a folder, one file, or a CSV manifest."
+    help = "Import images into a project: a folder, one file, or a CSV manifest."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument("path", type=Path)
         parser.add_argument("--project", required=True, help="the project's short name")
-        parser.add_argument("--limit", type=int, help="take at most this many")
+        parser.add_argument("--limit", type=int, help="maximum number of images; default: all")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import, and say how many were new."""
-        project = project_called(options["project"])
-        done = import_path(project=project, path=options["path"], limit=checked_limit(options["limit"]))
+        """Import, and print how many were new."""
+        project = find_project(options["project"])
+        done = import_image_files(
+            project=project, path=options["path"], limit=validate_limit(options["limit"])
+        )
         result = {"project": project.slug, "images": len(done.images), "new": done.new, "known": done.known}
         if options["json"]:
             emit_json(self, result)

@@ -5,91 +5,117 @@ from pathlib import Path
 from typing import Any
 
 from hits import registry
-from hits.domain.workers.countries import codes_from
+from hits.domain.workers.countries import parse_codes
 from hits.domain.workers.qualification_pools import Pool
-from hits.management.base import DeerstalkerCommand, bad_input
-from hits.management.publishing import account_cents, emit_published, publish_launched
-from hits.management.rows import project_called
-from hits.management.task_files import page_in, table_in
-from hits.selectors.listing import Listing
-from hits.services.launching.eligibility import ASKED_FOR, access_for
-from hits.services.launching.template_launch import KIND, Plan, launch_template, save_template
-from hits.services.launching.terms import Access, Terms
+from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
+from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
+from hits.management.rows import find_project
+from hits.management.task_files import read_page_file, read_table_file
+from hits.selectors.listing import TaskListing
+from hits.services.launching.eligibility import SELECTABLE_POOLS, build_eligibility
+from hits.services.launching.template_launch import KIND, TemplateLaunch, launch_template, save_template
+from hits.services.launching.terms import Eligibility, LaunchTerms
 
 
 class Command(DeerstalkerCommand):
-    """Launch one task for each row of a CSV over an old page, and publish before returning."""
+    """Launch one task per row of a CSV over an uploaded page, and publish before returning."""
 
-    help = "Launch a batch over an HTML page with ${variables} and a CSV, and publish its HITs."
+    help = (
+        "Launch a batch over an HTML page with ${variables}, one task per row of a CSV, and publish its HITs."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument("file", type=Path)
         parser.add_argument("csv", type=Path)
         parser.add_argument("--project", required=True)
         parser.add_argument("--reward-cents", type=int, required=True)
-        parser.add_argument("--title", required=True, help="workers choose by it")
+        parser.add_argument("--title", required=True, help="title in the workers' list of tasks")
         parser.add_argument("--description", required=True)
         parser.add_argument("--keywords", default="")
-        parser.add_argument("--name", default="", help="the batch's name; the title without it")
-        parser.add_argument("--assignments", type=int, help="different workers per row")
-        parser.add_argument("--usual-seconds", type=int, help="what a careful worker needs")
-        parser.add_argument("--duration-seconds", type=int, help="what a worker has")
+        parser.add_argument("--name", default="", help="name of the batch; default: the title")
         parser.add_argument(
-            "--host", action="append", default=[], help="a host that the page may load from; repeatable"
+            "--redundancy",
+            "--assignments",
+            action=RenamedOption,
+            type=int,
+            help="number of different workers per row; default: the kind's",
         )
         parser.add_argument(
-            "--in-spite", action="store_true", help="although the check says that something has to be mended"
+            "--usual-seconds", type=int, help="expected time of a careful worker; default: the kind's"
+        )
+        parser.add_argument(
+            "--duration-seconds", type=int, help="maximum time of a worker; default: the kind's"
+        )
+        parser.add_argument(
+            "--host", action="append", default=[], help="host that the page may load from; repeatable"
+        )
+        parser.add_argument(
+            "--ignore-findings",
+            "--in-spite",
+            action=RenamedOption,
+            nargs=0,
+            const=True,
+            default=False,
+            help="launch despite errors of the check",
         )
         parser.add_argument(
             "--confirm-cents",
             type=int,
-            help="the most it can cost; needed on a live marketplace and above the project's threshold",
+            help="maximum cost in cents; required on a live marketplace and above the project's threshold",
         )
-        parser.add_argument("--budget-cap-cents", type=int, help="the most that the batch may ever cost")
+        parser.add_argument("--budget-cap-cents", type=int, help="budget cap of the batch; default: none")
         parser.add_argument("--pool", help="only workers of this pool: qualified or trained")
-        parser.add_argument("--countries", help="only workers there, by code or name: US,CA,GB,AU")
-        parser.add_argument("--worker-limit", type=int, help="the most tasks that one worker may hand in")
+        parser.add_argument(
+            "--countries", help="only workers in these countries, by code or name: US,CA,GB,AU"
+        )
+        parser.add_argument(
+            "--worker-limit", type=int, help="maximum number of tasks per worker; default: none"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Keep the page, launch and publish."""
-        project = project_called(options["project"])
-        html = page_in(options["file"])
-        table = table_in(options["csv"], html)
-        terms = Terms(
+        """Save the page, launch and publish."""
+        project = find_project(options["project"])
+        html = read_page_file(options["file"])
+        table = read_table_file(options["csv"], html)
+        terms = LaunchTerms(
             reward_cents=options["reward_cents"],
-            opinions=options["assignments"],
+            redundancy=options["redundancy"],
             confirmed_cents=options["confirm_cents"],
-            access=_access(options),
+            eligibility=_read_eligibility(options),
             budget_cap_cents=options["budget_cap_cents"],
-            available_cents=account_cents(),
+            available_cents=free_balance_cents(),
             duration_seconds=options["duration_seconds"],
         )
-        listing = Listing(
+        listing = TaskListing(
             options["title"],
             options["description"],
             options["keywords"],
-            options["usual_seconds"] or registry.get(KIND).usual_seconds,
+            options["usual_seconds"] or registry.get_kind(KIND).expected_seconds,
         )
         template = save_template(project=project, name=options["file"].name, html=html, by=None)
-        plan = Plan(template, table, listing, tuple(options["host"]), in_spite=options["in_spite"])
+        plan = TemplateLaunch(
+            template, table, listing, tuple(options["host"]), ignore_findings=options["ignore_findings"]
+        )
         name = options["name"] or options["title"]
         batch, _ = launch_template(project=project, plan=plan, name=name, terms=terms, by=None)
-        emit_published(self, options, publish_launched(batch))
+        print_published(self, options, publish_launched_batch(batch))
 
 
-def _access(options: dict[str, Any]) -> Access:
+def _read_eligibility(options: dict[str, Any]) -> Eligibility:
     pool = options["pool"]
-    if pool is not None and pool not in set(ASKED_FOR):
-        raise bad_input(f"--pool {pool}: use {' or '.join(ASKED_FOR)}, or leave it out for everybody")
+    if pool is not None and pool not in set(SELECTABLE_POOLS):
+        raise input_error(
+            f"--pool {pool}: use {' or '.join(SELECTABLE_POOLS)}, or leave it out for everybody"
+        )
     try:
-        codes = codes_from(options["countries"] or "")
+        codes = parse_codes(options["countries"] or "")
     except ValueError as error:
-        raise bad_input(f"--countries: {error}") from error
+        raise input_error(f"--countries: {error}") from error
     if options["countries"] is not None and not codes:
-        raise bad_input("--countries: name at least one, or leave it out for all")
-    return access_for(
+        raise input_error("--countries: name at least one, or leave it out for all")
+    return build_eligibility(
         pool=Pool(pool) if pool else None,
         countries=codes,
         worker_limit=options["worker_limit"],

@@ -5,33 +5,31 @@ from typing import Any
 
 from hits.domain.money.usd import format_dollars
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import batch_numbered
+from hits.management.rows import find_batch
 from hits.mturk.boto import marketplace
-from hits.services.reconciling.reconcile import reconcile_batch, summary
+from hits.services.reconciling.reconcile import reconcile_batch, summarize
 
 
 class Command(DeerstalkerCommand):
     """Compare a batch with the marketplace."""
 
-    help = (
-        "Compare a batch's assignments, HITs and money with the marketplace, and write the comparison down."
-    )
+    help = "Compare a batch's assignments, HITs and money with the marketplace, and store the comparison."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument("batch", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Compare."""
-        batch = batch_numbered(options["batch"])
+        batch = find_batch(options["batch"])
         found = reconcile_batch(batch=batch, marketplace=marketplace())
         if options["json"]:
-            emit_json(self, {"batch": batch.pk, **summary(found)})
+            emit_json(self, {"batch": batch.pk, **summarize(found)})
             return
         self.stdout.write(
             f"{found.matched} matched, {found.marketplace_only} only on the marketplace, {found.mismatch} do not "
-            f"match, {found.ours_only} only here; {found.hits} tasks looked at, {found.failed} could not be"
+            f"match, {found.ours_only} only stored here; {found.hits} tasks compared, {found.failed} failed"
         )
         self.stdout.write(
             f"our ledger {format_dollars(found.cents_ours)}, the marketplace "

@@ -4,20 +4,20 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand
-from hits.management.publishing import emit_published, publish_now
-from hits.management.rows import batch_numbered
+from hits.management.publishing import print_published, publish_remaining_hits
+from hits.management.rows import find_batch
 
 
 class Command(DeerstalkerCommand):
     """Publish the rest of a batch whose publication stopped."""
 
-    help = "Publish what is missing of a batch, for instance after funds were added."
+    help = "Publish the unpublished HITs of a batch, for example after funds were added."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument("batch", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Publish."""
-        emit_published(self, options, publish_now(batch_numbered(options["batch"])))
+        print_published(self, options, publish_remaining_hits(find_batch(options["batch"])))

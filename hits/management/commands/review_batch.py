@@ -3,21 +3,21 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
-from hits.management.rows import batch_numbered
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.rows import find_batch
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.services.batches.lifecycle import approve_waiting
-from hits.services.collecting.collect import sync_batch
+from hits.services.collecting.assignment_sync import sync_batch
 
 
 class Command(DeerstalkerCommand):
-    """Approve and pay every confirmed submission of a batch that waits for a decision."""
+    """Approve and pay all undecided confirmed submissions of a batch."""
 
     help = "Approve and pay the confirmed submissions of a batch."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument("batch", type=int)
         parser.add_argument("--approve-all", action="store_true", required=True)
@@ -25,11 +25,11 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Synchronise, approve, pay."""
-        batch = batch_numbered(options["batch"])
+        batch = find_batch(options["batch"])
         port = marketplace()
         sync_batch(batch=batch, marketplace=port)
         done = approve_waiting(batch=batch, by=None, marketplace=port, feedback=options["feedback"])
-        sums = ledger.totals(batch=batch)
+        sums = ledger.sum_entries(batch=batch)
         result = {
             "batch": batch.pk,
             "approved": done.approved,
@@ -41,7 +41,7 @@ class Command(DeerstalkerCommand):
         else:
             self.stdout.write(f"{done.approved} approved")
         if done.outstanding:
-            raise bad_input(
-                f"batch {batch.pk}: {done.outstanding} payments are outstanding; the batch's page says why, and "
-                "the background worker repeats what may be repeated"
+            raise input_error(
+                f"batch {batch.pk}: {done.outstanding} payments are outstanding; the batch's page shows why, and "
+                "the background worker retries what it can"
             )

@@ -5,11 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import batch_numbered
+from hits.management.rows import find_batch
 from hits.mturk.boto import marketplace
-from hits.selectors.records import unreadable
-from hits.services.collecting.collect import sync_batch
-from hits.services.collecting.records import read_records_again
+from hits.selectors.records import unreadable_assignments
+from hits.services.collecting.assignment_sync import sync_batch
+from hits.services.collecting.records import reread_records
 
 
 class Command(DeerstalkerCommand):
@@ -18,24 +18,24 @@ class Command(DeerstalkerCommand):
     help = "Copy a batch's assignments from the marketplace and match them with stored submissions."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument("batch", type=int)
         parser.add_argument(
-            "--read-records", action="store_true", help="also read again records that could not be read"
+            "--read-records", action="store_true", help="also retry records that could not be read"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Synchronise."""
-        batch = batch_numbered(options["batch"])
+        batch = find_batch(options["batch"])
         found = sync_batch(batch=batch, marketplace=marketplace())
-        again = read_records_again(batch=batch, by=None) if options["read_records"] else None
-        left = unreadable(batch).count()
+        again = reread_records(batch=batch, by=None) if options["read_records"] else None
+        left = unreadable_assignments(batch).count()
         if options["json"]:
             emit_json(self, {"batch": batch.pk, **asdict(found), "unreadable_records": left})
             return
-        self.stdout.write(f"{found.new} new, {found.matched} matched, {found.unmatched} need a look")
+        self.stdout.write(f"{found.new} new, {found.matched} matched, {found.unmatched} not matched")
         if again is not None:
-            self.stdout.write(f"records of {again.read} submissions read that could not be read before")
+            self.stdout.write(f"records of {again.read} submissions read on the retry")
         if left:
             self.stdout.write(f"records of {left} submissions cannot be read; see the batch's page")

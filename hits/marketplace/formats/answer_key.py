@@ -14,24 +14,24 @@ from hits.domain.mturk_formats.answer_xml import FormAnswer
 from hits.domain.mturk_formats.external_question import QuestionInvalid
 
 from .question_form import INT32, Choice, Question, QuestionForm
-from .xml import (
-    children,
-    identifier_of,
-    only,
+from .xml_reader import (
+    find_only,
+    get_identifier,
+    iter_children,
     optional_text,
+    parse_whole_number,
     read_root,
     required_identifier,
     required_text,
-    whole_number,
 )
 
 VERSIONS = ("2005-10-01",)
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,12}(\.[0-9]{1,12})?")
-_MAPPINGS = ("PercentageMapping", "ScaleMapping", "RangeMapping")
+_MAPPING_TAGS = ("PercentageMapping", "ScaleMapping", "RangeMapping")
 
 
 @dataclass(frozen=True)
-class KeyQuestion:
+class ScoredQuestion:
     """What each exact set of selections of a question is worth; every other answer is worth the default."""
 
     identifier: str
@@ -40,73 +40,73 @@ class KeyQuestion:
 
 
 @dataclass(frozen=True)
-class Percentage:
+class PercentageMapping:
     """The sum as a share of a maximum, in whole per cent."""
 
     maximum: int
 
     def value(self, total: int) -> int:
         """Return the qualification's value for a sum of scores."""
-        return _rounded(Fraction(100 * total, self.maximum))
+        return _round_half_up(Fraction(100 * total, self.maximum))
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScaleMapping:
     """The sum times a number, rounded to a whole one."""
 
     multiplier: Fraction
 
     def value(self, total: int) -> int:
         """Return the qualification's value for a sum of scores."""
-        return _rounded(total * self.multiplier)
+        return _round_half_up(total * self.multiplier)
 
 
 @dataclass(frozen=True)
-class Ranges:
+class RangeMapping:
     """Values for ranges of the sum, both bounds included: ``(low, high, value)``."""
 
     ranges: tuple[tuple[int, int, int], ...]
-    otherwise: int
+    out_of_range_value: int
 
     def value(self, total: int) -> int:
         """Return the qualification's value for a sum of scores."""
         for low, high, value in self.ranges:
             if low <= total <= high:
                 return value
-        return self.otherwise
+        return self.out_of_range_value
 
 
 @dataclass(frozen=True)
 class AnswerKey:
     """The scores of every question, and how their sum becomes a value. Without a mapping the sum is the value."""
 
-    questions: tuple[KeyQuestion, ...]
-    mapping: Percentage | Scale | Ranges | None = None
+    questions: tuple[ScoredQuestion, ...]
+    mapping: PercentageMapping | ScaleMapping | RangeMapping | None = None
 
 
 def parse_answer_key(xml: str) -> AnswerKey:
     """Read an AnswerKey. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid, which names the element."""
     root = read_root(xml, "AnswerKey", VERSIONS)
-    questions: dict[str, KeyQuestion] = {}
-    for child in children(root, "Question", "QualificationValueMapping"):
+    questions: dict[str, ScoredQuestion] = {}
+    for child in iter_children(root, "Question", "QualificationValueMapping"):
         if child.tag != "Question":
             continue
-        question = _question(child)
+        question = _parse_question(child)
         if question.identifier in questions:
             raise QuestionInvalid(f"The AnswerKey has the question {question.identifier[:80]!r} twice.")
         questions[question.identifier] = question
     if not questions:
         raise QuestionInvalid("The AnswerKey needs at least one Question.")
-    mapping = only(root, "QualificationValueMapping")
-    return AnswerKey(tuple(questions.values()), None if mapping is None else _mapping(mapping))
+    mapping = find_only(root, "QualificationValueMapping")
+    return AnswerKey(tuple(questions.values()), None if mapping is None else _parse_mapping(mapping))
 
 
-def check_fits(key: AnswerKey, form: QuestionForm) -> None:
+def check_answer_key(key: AnswerKey, form: QuestionForm) -> None:
     """Refuse a key that cannot score a test: it may hold selections of the test's own only, and no free text.
 
     Raises QuestionInvalid which names the question.
     """
-    asked = {question.identifier: question for question in form.questions}
+    questions = {question.identifier: question for question in form.questions}
     for question in form.questions:
         if not isinstance(question.answer, Choice) or question.answer.other is not None:
             raise QuestionInvalid(
@@ -115,23 +115,23 @@ def check_fits(key: AnswerKey, form: QuestionForm) -> None:
                 "accept or reject the requests yourself, or make it a question with selections only."
             )
     for row in key.questions:
-        if row.identifier not in asked:
+        if row.identifier not in questions:
             raise QuestionInvalid(f"The AnswerKey's question {row.identifier[:80]!r} is not in the Test.")
-        _check_selections(row, asked[row.identifier])
+        _check_selections(row, questions[row.identifier])
 
 
-def score(key: AnswerKey, answers: Iterable[FormAnswer]) -> int:
+def score_answers(key: AnswerKey, answers: Iterable[FormAnswer]) -> int:
     """Return the qualification's value for the answers given, within 32 bits."""
-    given = {answer.question: frozenset(answer.selections) for answer in answers}
+    selections = {answer.question: frozenset(answer.selections) for answer in answers}
     total = sum(
-        question.scores.get(given.get(question.identifier, frozenset()), question.default)
+        question.scores.get(selections.get(question.identifier, frozenset()), question.default)
         for question in key.questions
     )
     value = total if key.mapping is None else key.mapping.value(total)
     return max(-INT32 - 1, min(value, INT32))
 
 
-def _check_selections(row: KeyQuestion, question: Question) -> None:
+def _check_selections(row: ScoredQuestion, question: Question) -> None:
     offered = {selection.identifier for selection in question.answer.selections}  # type: ignore[union-attr]
     for chosen in row.scores:
         for identifier in sorted(chosen - offered):
@@ -141,14 +141,14 @@ def _check_selections(row: KeyQuestion, question: Question) -> None:
             )
 
 
-def _question(element: Element) -> KeyQuestion:
+def _parse_question(element: Element) -> ScoredQuestion:
     identifier = required_identifier(element, "QuestionIdentifier")
     scores: dict[frozenset[str], int] = {}
-    for child in children(element, "QuestionIdentifier", "AnswerOption", "DefaultScore"):
+    for child in iter_children(element, "QuestionIdentifier", "AnswerOption", "DefaultScore"):
         if child.tag != "AnswerOption":
             continue
-        parts = list(children(child, "SelectionIdentifier", "AnswerScore"))
-        names = frozenset(identifier_of(part) for part in parts if part.tag == "SelectionIdentifier")
+        parts = list(iter_children(child, "SelectionIdentifier", "AnswerScore"))
+        names = frozenset(get_identifier(part) for part in parts if part.tag == "SelectionIdentifier")
         if not names:
             raise QuestionInvalid(
                 f"An AnswerOption of question {identifier[:80]!r} needs a SelectionIdentifier."
@@ -157,36 +157,36 @@ def _question(element: Element) -> KeyQuestion:
             raise QuestionInvalid(
                 f"Question {identifier[:80]!r} has two AnswerOptions for the same selections."
             )
-        scores[names] = whole_number(required_text(child, "AnswerScore"), "AnswerScore", -INT32, INT32)
+        scores[names] = parse_whole_number(required_text(child, "AnswerScore"), "AnswerScore", -INT32, INT32)
     if not scores:
         raise QuestionInvalid(f"Question {identifier[:80]!r} of the AnswerKey needs an AnswerOption.")
-    default = whole_number(optional_text(element, "DefaultScore", "0"), "DefaultScore", -INT32, INT32)
-    return KeyQuestion(identifier, scores, default)
+    default = parse_whole_number(optional_text(element, "DefaultScore", "0"), "DefaultScore", -INT32, INT32)
+    return ScoredQuestion(identifier, scores, default)
 
 
-def _mapping(element: Element) -> Percentage | Scale | Ranges:
-    kinds = list(children(element, *_MAPPINGS))
-    if len(kinds) != 1:
-        raise QuestionInvalid(f"QualificationValueMapping needs one of {', '.join(_MAPPINGS)}.")
-    kind = kinds[0]
-    if kind.tag == "PercentageMapping":
-        text = required_text(kind, "MaximumSummedScore")
-        return Percentage(whole_number(text, "MaximumSummedScore", 1, INT32))
-    if kind.tag == "ScaleMapping":
-        text = required_text(kind, "SummedScoreMultiplier")
+def _parse_mapping(element: Element) -> PercentageMapping | ScaleMapping | RangeMapping:
+    choices = list(iter_children(element, *_MAPPING_TAGS))
+    if len(choices) != 1:
+        raise QuestionInvalid(f"QualificationValueMapping needs one of {', '.join(_MAPPING_TAGS)}.")
+    choice = choices[0]
+    if choice.tag == "PercentageMapping":
+        text = required_text(choice, "MaximumSummedScore")
+        return PercentageMapping(parse_whole_number(text, "MaximumSummedScore", 1, INT32))
+    if choice.tag == "ScaleMapping":
+        text = required_text(choice, "SummedScoreMultiplier")
         if not _DECIMAL.fullmatch(text):
             raise QuestionInvalid(f"SummedScoreMultiplier must be a decimal number, got {text[:40]!r}.")
-        return Scale(Fraction(text))
-    return _ranges(kind)
+        return ScaleMapping(Fraction(text))
+    return _parse_ranges(choice)
 
 
-def _ranges(element: Element) -> Ranges:
+def _parse_ranges(element: Element) -> RangeMapping:
     names = ("InclusiveLowerBound", "InclusiveUpperBound", "QualificationValue")
     rows = []
-    for child in children(element, "SummedScoreRange", "OutOfRangeQualificationValue"):
+    for child in iter_children(element, "SummedScoreRange", "OutOfRangeQualificationValue"):
         if child.tag == "SummedScoreRange":
             low, high, value = (
-                whole_number(required_text(child, name), name, -INT32, INT32) for name in names
+                parse_whole_number(required_text(child, name), name, -INT32, INT32) for name in names
             )
             if low > high:
                 raise QuestionInvalid(f"A SummedScoreRange runs from {low} down to {high}.")
@@ -198,10 +198,10 @@ def _ranges(element: Element) -> Ranges:
     if not rows:
         raise QuestionInvalid("RangeMapping needs a SummedScoreRange.")
     text = required_text(element, "OutOfRangeQualificationValue")
-    otherwise = whole_number(text, "OutOfRangeQualificationValue", -INT32, INT32)
-    return Ranges(tuple(rows), otherwise)
+    out_of_range_value = parse_whole_number(text, "OutOfRangeQualificationValue", -INT32, INT32)
+    return RangeMapping(tuple(rows), out_of_range_value)
 
 
-def _rounded(number: Fraction) -> int:
+def _round_half_up(number: Fraction) -> int:
     """Return the nearest whole number; halves go up."""
     return math.floor(number + Fraction(1, 2))

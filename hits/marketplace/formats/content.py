@@ -13,14 +13,14 @@ import nh3
 
 from hits.domain.mturk_formats.external_question import QuestionInvalid
 
-from .xml import children, optional_text, plain, required_text, text_of
+from .xml_reader import get_text, iter_children, optional_text, required_text, short_tag
 
 MAX_PIXELS = 10_000
 # Amazon's table of tags (Formatted Content: XHTML), without image maps. Colours and fonts are left out, too: they
 # would be chosen for a white page, and this one may be dark.
-_EVERYWHERE = {"title", "lang", "dir"}
-_CELL = {"abbr", "align", "valign", "colspan", "rowspan", "headers", "scope"}
-_TAGS: dict[str, set[str]] = {
+_COMMON_ATTRIBUTES = {"title", "lang", "dir"}
+_CELL_ATTRIBUTES = {"abbr", "align", "valign", "colspan", "rowspan", "headers", "scope"}
+_ALLOWED_TAGS: dict[str, set[str]] = {
     **{
         tag: set()
         for tag in [
@@ -58,11 +58,11 @@ _TAGS: dict[str, set[str]] = {
     "pre": set(),
     "q": set(),
     "table": {"border", "cellpadding", "cellspacing", "summary"},
-    "td": _CELL,
-    "th": _CELL,
+    "td": _CELL_ATTRIBUTES,
+    "th": _CELL_ATTRIBUTES,
     "ul": {"type"},
 }
-_ACTIVE = frozenset(
+_FORBIDDEN_TAGS = frozenset(
     [
         "script",
         "style",
@@ -133,79 +133,79 @@ class Media:
 
 
 @dataclass(frozen=True)
-class Formatted:
+class FormattedContent:
     """XHTML that was sanitised: no script, style, form or address but https and mailto."""
 
     html: str
     kind: ClassVar[str] = "formatted"
 
 
-Content = Title | Text | BulletList | Media | Formatted
-ELEMENTS = ("Title", "Text", "List", "Binary", "EmbeddedBinary", "FormattedContent", "Application")
+Content = Title | Text | BulletList | Media | FormattedContent
+CONTENT_TAGS = ("Title", "Text", "List", "Binary", "EmbeddedBinary", "FormattedContent", "Application")
 
 
 def read_contents(parent: Element) -> tuple[Content, ...]:
     """Return the content elements of an Overview or a QuestionContent, in order. Raises QuestionInvalid."""
-    return tuple(read_content(child) for child in children(parent, *ELEMENTS))
+    return tuple(read_content(child) for child in iter_children(parent, *CONTENT_TAGS))
 
 
 def read_content(element: Element) -> Content:
     """Return one content element. Raises QuestionInvalid."""
     if element.tag == "Title":
-        return Title(text_of(element))
+        return Title(get_text(element))
     if element.tag == "Text":
-        return Text(text_of(element))
+        return Text(get_text(element))
     if element.tag == "List":
-        return BulletList(tuple(text_of(item) for item in children(element, "ListItem")))
+        return BulletList(tuple(get_text(item) for item in iter_children(element, "ListItem")))
     if element.tag == "FormattedContent":
-        return Formatted(sanitise(text_of(element)))
+        return FormattedContent(sanitise_html(get_text(element)))
     if element.tag == "Application":
         raise QuestionInvalid(
             "Application (Java applets and Flash) has not been served since December 2017. "
             "Use an HTMLQuestion or an ExternalQuestion for interactive content."
         )
-    return _media(element)
+    return _read_media(element)
 
 
-def sanitise(html: str) -> str:
+def sanitise_html(html: str) -> str:
     """Return the XHTML that may be shown. Raises QuestionInvalid for scripts, forms and pictures without https.
 
     Tags and attributes that only style (``class``, ``div``, colours) are dropped without a word; what would change
     the meaning by its absence is refused by name.
     """
-    finder = _Finder()
+    finder = _ForbiddenTagFinder()
     finder.feed(html)  # without close(), which takes long over tags that never end; the sanitiser drops those
     clean: str = nh3.clean(
         html,
-        tags=set(_TAGS),
-        attributes={**{tag: names for tag, names in _TAGS.items() if names}, "*": _EVERYWHERE},
-        attribute_filter=_kept,
+        tags=set(_ALLOWED_TAGS),
+        attributes={**{tag: names for tag, names in _ALLOWED_TAGS.items() if names}, "*": _COMMON_ATTRIBUTES},
+        attribute_filter=_filter_attribute,
         set_tag_attribute_values={"a": {"target": "_blank"}},
         url_schemes={"https", "mailto"},
     )
     return clean
 
 
-def check_https(url: str, what: str) -> str:
+def check_https(url: str, name: str) -> str:
     """Return an address that browsers may load from this site. Raises QuestionInvalid unless it is https."""
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise QuestionInvalid(f"{what} {url[:80]!r} is not a URL.") from None
+        raise QuestionInvalid(f"{name} {url[:80]!r} is not a URL.") from None
     if parts.scheme != "https" or not parts.hostname or parts.username is not None:
-        raise QuestionInvalid(f"{what} must be an https address, got {url[:80]!r}.")
+        raise QuestionInvalid(f"{name} must be an https address, got {url[:80]!r}.")
     return url
 
 
-def _kept(tag: str, name: str, value: str) -> str | None:
+def _filter_attribute(tag: str, name: str, value: str) -> str | None:
     # A relative address leads to our own pages, or with two slashes to anybody's.
-    foreign = name in {"href", "src"} and not value.strip().lower().startswith(("https://", "mailto:"))
-    return None if foreign else value
+    is_unsafe = name in {"href", "src"} and not value.strip().lower().startswith(("https://", "mailto:"))
+    return None if is_unsafe else value
 
 
-def _media(element: Element) -> Media:
+def _read_media(element: Element) -> Media:
     wrapper = "EmbeddedMimeType" if element.tag == "EmbeddedBinary" else "MimeType"
-    for _ in children(element, wrapper, "DataURL", "AltText", "Width", "Height", "ApplicationParameter"):
+    for _ in iter_children(element, wrapper, "DataURL", "AltText", "Width", "Height", "ApplicationParameter"):
         pass
     mime = element.find(wrapper)
     if mime is None:
@@ -217,24 +217,24 @@ def _media(element: Element) -> Media:
         media=MediaKind(kind),
         url=check_https(required_text(element, "DataURL"), "DataURL"),
         alt=optional_text(element, "AltText"),
-        width=_pixels(element, "Width"),
-        height=_pixels(element, "Height"),
+        width=_read_pixels(element, "Width"),
+        height=_read_pixels(element, "Height"),
     )
 
 
-def _pixels(element: Element, name: str) -> int | None:
+def _read_pixels(element: Element, name: str) -> int | None:
     text = optional_text(element, name).removesuffix("px")
-    usable = text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) <= MAX_PIXELS  # noqa: PLR2004
-    return int(text) if usable else None  # a share of the page, "80%", is left to the page's own rule
+    is_usable = text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) <= MAX_PIXELS  # noqa: PLR2004
+    return int(text) if is_usable else None  # a share of the page, "80%", is left to the page's own rule
 
 
-class _Finder(HTMLParser):
+class _ForbiddenTagFinder(HTMLParser):
     """Finds what is refused by name rather than dropped."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _ACTIVE:
+        if tag in _FORBIDDEN_TAGS:
             raise QuestionInvalid(
-                f"FormattedContent cannot hold <{plain(tag)}>. Use an HTMLQuestion for interactive content."
+                f"FormattedContent cannot hold <{short_tag(tag)}>. Use an HTMLQuestion for interactive content."
             )
         if tag == "img":
             check_https((dict(attrs).get("src") or "").strip(), "The src of <img> in FormattedContent")

@@ -11,15 +11,24 @@ from enum import StrEnum
 from hits.domain.mturk_formats.answer_xml import FormAnswer, clean_text
 
 from .content import Content, Text
-from .patterns import Work, WorkSpent
-from .question_form import MAX_LENGTH, Choice, FreeText, Overview, Question, QuestionForm, Selection, Style
+from .patterns import BudgetExceeded, WorkBudget
+from .question_form import (
+    MAX_LENGTH,
+    Choice,
+    FreeText,
+    Overview,
+    Question,
+    QuestionForm,
+    Selection,
+    SelectionStyle,
+)
 
 Posted = Mapping[str, list[str]]
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{0,30})?|[+-]?\.[0-9]{1,30}")
-_IN_ONE_BOX = {Style.DROPDOWN, Style.LIST, Style.COMBO_BOX}
+_DROPDOWN_STYLES = {SelectionStyle.DROPDOWN, SelectionStyle.LIST, SelectionStyle.COMBO_BOX}
 
 
-class Fault(StrEnum):
+class ProblemKind(StrEnum):
     """What can be wrong with an answer. The page has a sentence for each."""
 
     MISSING = "missing"
@@ -36,12 +45,12 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True)
 class FieldProblem:
-    """One fault of one answer. ``bound`` is the limit that was broken, ``words`` the requester's own error text."""
+    """One fault of one answer. ``bound`` is the limit that was broken, ``error_text`` the requester's own error text."""
 
     question: Question
-    fault: Fault
+    kind: ProblemKind
     bound: int | None = None
-    words: str = ""
+    error_text: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class BoundQuestion:
     question: Question
     text: str
     options: tuple[Option, ...]
-    other_chosen: bool
+    is_other_chosen: bool
     problem: FieldProblem | None
 
     @property
@@ -70,10 +79,10 @@ class BoundQuestion:
         answer = self.question.answer
         if isinstance(answer, FreeText):
             return "line" if answer.lines == 1 else "lines"
-        if answer.most > 1:
+        if answer.max_count > 1:
             return "check"
         plain = all(isinstance(selection.label, Text) for selection in answer.selections)
-        if plain and answer.style in _IN_ONE_BOX and answer.other is None:
+        if plain and answer.style in _DROPDOWN_STYLES and answer.other is None:
             return "box"
         return "radio"
 
@@ -83,37 +92,39 @@ class BoundQuestion:
         return self.question.answer.other if isinstance(self.question.answer, Choice) else None
 
     @property
-    def others_field(self) -> str:
+    def other_field(self) -> str:
         """The name of that field."""
-        return others_field(self.question)
+        return other_field_name(self.question)
 
     @property
-    def most_characters(self) -> int:
+    def max_characters(self) -> int:
         """What the text field takes at most."""
-        return longest(self.question.answer if isinstance(self.question.answer, FreeText) else self.other)
+        return max_text_length(
+            self.question.answer if isinstance(self.question.answer, FreeText) else self.other
+        )
 
 
 @dataclass(frozen=True)
 class BoundForm:
     """What the templates show."""
 
-    parts: tuple[Overview | BoundQuestion, ...]
+    sections: tuple[Overview | BoundQuestion, ...]
     problems: tuple[FieldProblem, ...]
     is_disabled: bool
 
 
-def others_field(question: Question) -> str:
+def other_field_name(question: Question) -> str:
     """Return the name of the form field for an answer that is not in the list."""
     return f"{question.field}.other"
 
 
-def longest(answer: FreeText | None) -> int:
+def max_text_length(answer: FreeText | None) -> int:
     """Return how many characters a text field takes at most."""
     given = answer.max_length if answer else None
     return min(given or MAX_LENGTH, MAX_LENGTH)
 
 
-def bind(
+def bind_form(
     form: QuestionForm,
     posted: Posted | None = None,
     problems: Iterable[FieldProblem] = (),
@@ -123,11 +134,13 @@ def bind(
     """Return a form for the page: with default texts at first, with everything that was typed afterwards."""
     listed = tuple(problems)
     by_field = {problem.question.field: problem for problem in reversed(listed)}
-    parts = tuple(
-        part if isinstance(part, Overview) else _bound(part, posted, by_field.get(part.field))
-        for part in form.parts
+    sections = tuple(
+        section
+        if isinstance(section, Overview)
+        else _bind_question(section, posted, by_field.get(section.field))
+        for section in form.sections
     )
-    return BoundForm(parts, listed, disabled)
+    return BoundForm(sections, listed, disabled)
 
 
 def read_answers(form: QuestionForm, posted: Posted) -> tuple[list[FormAnswer], list[FieldProblem]]:
@@ -137,9 +150,9 @@ def read_answers(form: QuestionForm, posted: Posted) -> tuple[list[FormAnswer], 
     be matched within the form's limit of work (``patterns.Work``) is too long; its bound is what is always matched.
     """
     answers, problems = [], []
-    work = Work(form.pattern_steps)
+    budget = WorkBudget(form.pattern_steps)
     for question in form.questions:
-        answer, problem = _read(question, posted, work)
+        answer, problem = _read_question(question, posted, budget)
         if problem is not None:
             problems.append(problem)
         elif answer is not None:
@@ -147,107 +160,112 @@ def read_answers(form: QuestionForm, posted: Posted) -> tuple[list[FormAnswer], 
     return answers, problems
 
 
-def _bound(question: Question, posted: Posted | None, problem: FieldProblem | None) -> BoundQuestion:
+def _bind_question(question: Question, posted: Posted | None, problem: FieldProblem | None) -> BoundQuestion:
     answer = question.answer
     if isinstance(answer, FreeText):
-        text = answer.default if posted is None else _text(posted, question.field)
+        text = answer.default if posted is None else _posted_text(posted, question.field)
         return BoundQuestion(question, text, (), False, problem)
-    sent = set() if posted is None else _selected(posted, question)
+    sent = set() if posted is None else _posted_selections(posted, question)
     options = tuple(
-        _option(question, number, selection, sent) for number, selection in enumerate(answer.selections, 1)
+        _build_option(question, number, selection, sent)
+        for number, selection in enumerate(answer.selections, 1)
     )
     default = answer.other.default if answer.other else ""
-    text = default if posted is None else _text(posted, others_field(question))
+    text = default if posted is None else _posted_text(posted, other_field_name(question))
     return BoundQuestion(question, text, options, "" in sent, problem)
 
 
-def _option(question: Question, number: int, selection: Selection, sent: Collection[str]) -> Option:
+def _build_option(question: Question, number: int, selection: Selection, sent: Collection[str]) -> Option:
     # The first one carries the field's own id, so that the summary's link to the field leads there.
     element_id = question.field if number == 1 else f"{question.field}-{number}"
     return Option(element_id, selection.identifier, selection.label, selection.identifier in sent)
 
 
-def _text(posted: Posted, field: str) -> str:
+def _posted_text(posted: Posted, field: str) -> str:
     values = posted.get(field) or [""]
     return clean_text(values[-1])
 
 
-def _selected(posted: Posted, question: Question) -> set[str]:
+def _posted_selections(posted: Posted, question: Question) -> set[str]:
     """Return the identifiers that were sent, in the form in which the question has them."""
     return {clean_text(value) for value in posted.get(question.field, [])}
 
 
-def _read(question: Question, posted: Posted, work: Work) -> tuple[FormAnswer | None, FieldProblem | None]:
+def _read_question(
+    question: Question, posted: Posted, budget: WorkBudget
+) -> tuple[FormAnswer | None, FieldProblem | None]:
     if isinstance(question.answer, Choice):
-        return _read_choice(question, question.answer, posted, work)
-    text = _text(posted, question.field)
+        return _read_choice(question, question.answer, posted, budget)
+    text = _posted_text(posted, question.field)
     problem = None
     if question.is_required and not text.strip():
-        problem = FieldProblem(question, Fault.MISSING)
-    return _checked(FormAnswer(question.identifier, text) if text else None, question, text, problem, work)
+        problem = FieldProblem(question, ProblemKind.MISSING)
+    return _check_text(
+        FormAnswer(question.identifier, text) if text else None, question, text, problem, budget
+    )
 
 
-def _checked(
-    answer: FormAnswer | None, question: Question, text: str, problem: FieldProblem | None, work: Work
+def _check_text(
+    answer: FormAnswer | None, question: Question, text: str, problem: FieldProblem | None, budget: WorkBudget
 ) -> tuple[FormAnswer | None, FieldProblem | None]:
     rules = question.answer if isinstance(question.answer, FreeText) else question.answer.other
     if problem is None and rules is not None:
-        problem = _fault_of(question, rules, text, work)
+        problem = _find_problem(question, rules, text, budget)
     return (None, problem) if problem else (answer, None)
 
 
-def _fault_of(question: Question, rules: FreeText, text: str, work: Work) -> FieldProblem | None:
+def _find_problem(question: Question, rules: FreeText, text: str, budget: WorkBudget) -> FieldProblem | None:
     if text:
-        for fault, bound in (*_length(rules, text), *_number(rules, text)):
-            return FieldProblem(question, fault, bound)
+        for kind, bound in (*_check_length(rules, text), *_check_number(rules, text)):
+            return FieldProblem(question, kind, bound)
     # An empty text meets the patterns, too: Amazon's reference lets "^$" allow it.
-    limit = work.limit_for(text)
+    limit = budget.budget_for(text)
     for rule in rules.rules:
         try:
-            found = rule.pattern.found_in(text, limit)
-        except WorkSpent:
-            return FieldProblem(question, Fault.TOO_LONG, work.always)
+            found = rule.pattern.search(text, limit)
+        except BudgetExceeded:
+            return FieldProblem(question, ProblemKind.TOO_LONG, budget.guaranteed_length)
         if not found:
-            return FieldProblem(question, Fault.FORMAT, words=rule.error_text)
+            return FieldProblem(question, ProblemKind.FORMAT, error_text=rule.error_text)
     return None
 
 
-def _length(rules: FreeText, text: str) -> list[tuple[Fault, int]]:
+def _check_length(rules: FreeText, text: str) -> list[tuple[ProblemKind, int]]:
     if rules.min_length is not None and len(text) < rules.min_length:
-        return [(Fault.TOO_SHORT, rules.min_length)]
-    return [(Fault.TOO_LONG, longest(rules))] if len(text) > longest(rules) else []
+        return [(ProblemKind.TOO_SHORT, rules.min_length)]
+    return [(ProblemKind.TOO_LONG, max_text_length(rules))] if len(text) > max_text_length(rules) else []
 
 
-def _number(rules: FreeText, text: str) -> list[tuple[Fault, int | None]]:
+def _check_number(rules: FreeText, text: str) -> list[tuple[ProblemKind, int | None]]:
     if not rules.is_numeric:
         return []
     if not _NUMBER.fullmatch(text.strip()):
-        return [(Fault.NOT_A_NUMBER, None)]
+        return [(ProblemKind.NOT_A_NUMBER, None)]
     number = Decimal(text.strip())
     if rules.min_value is not None and number < rules.min_value:
-        return [(Fault.TOO_SMALL, rules.min_value)]
+        return [(ProblemKind.TOO_SMALL, rules.min_value)]
     if rules.max_value is not None and number > rules.max_value:
-        return [(Fault.TOO_LARGE, rules.max_value)]
+        return [(ProblemKind.TOO_LARGE, rules.max_value)]
     return []
 
 
 def _read_choice(
-    question: Question, choice: Choice, posted: Posted, work: Work
+    question: Question, choice: Choice, posted: Posted, budget: WorkBudget
 ) -> tuple[FormAnswer | None, FieldProblem | None]:
-    sent = _selected(posted, question)
+    sent = _posted_selections(posted, question)
     chosen = tuple(row.identifier for row in choice.selections if row.identifier in sent)
-    other = _text(posted, others_field(question)) if choice.other else ""
+    other = _posted_text(posted, other_field_name(question)) if choice.other else ""
     other = other if other.strip() else ""
     count = len(chosen) + bool(other)
-    least = max(choice.least, 1) if question.is_required else choice.least
+    min_count = max(choice.min_count, 1) if question.is_required else choice.min_count
     problem = None
     if count == 0 and question.is_required:
-        problem = FieldProblem(question, Fault.UNCHOSEN)
-    elif 0 < count < least:
-        problem = FieldProblem(question, Fault.TOO_FEW, least)
-    elif count > choice.most:
-        problem = FieldProblem(question, Fault.TOO_MANY, choice.most)
+        problem = FieldProblem(question, ProblemKind.UNCHOSEN)
+    elif 0 < count < min_count:
+        problem = FieldProblem(question, ProblemKind.TOO_FEW, min_count)
+    elif count > choice.max_count:
+        problem = FieldProblem(question, ProblemKind.TOO_MANY, choice.max_count)
     answer = FormAnswer(question.identifier, None, chosen, other or None) if count else None
     if not other:
         return (None, problem) if problem else (answer, None)
-    return _checked(answer, question, other, problem, work)
+    return _check_text(answer, question, other, problem, budget)

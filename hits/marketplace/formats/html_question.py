@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from hits.domain.mturk_formats.external_question import MAX_FRAME_HEIGHT
 from hits.domain.task_template.page import is_submit_button
 
-from .xml import SCHEMAS, children, read_root, required_text, whole_number
+from .xml_reader import SCHEMAS, iter_children, parse_whole_number, read_root, required_text
 
 ROOT, VERSION = "HTMLQuestion", "2011-11-11"
 AMAZON_HOSTS = frozenset({"www.mturk.com", "workersandbox.mturk.com", "worker.mturk.com"})
@@ -31,7 +31,7 @@ _FORM_START = (
     f'<form name="mturk_form" id="mturk_form" method="post" action="https://www.mturk.com{SUBMIT_PATH}">'
 )
 _ID_FIELD = f'<input type="hidden" name="{ASSIGNMENT_FIELD}" id="{ASSIGNMENT_FIELD}" value="">'
-_BUTTON = '<p><input type="submit" id="submitButton" value="Submit"></p>'
+_SUBMIT_BUTTON = '<p><input type="submit" id="submitButton" value="Submit"></p>'
 _DOCTYPE = re.compile(r"\s*+(?:<!--.*?-->\s*+)*+<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
 _START_TAG = re.compile(r"<[^\s/>]+")
 _ATTRIBUTE = re.compile(r"""(?<!\s)(\s++)([^\s=>"'/]+)(\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
@@ -61,8 +61,8 @@ def build_html_question(html: str, frame_height: int = 0) -> str:
 def parse_html_question(xml: str) -> HTMLQuestion:
     """Read an HTMLQuestion. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid."""
     root = read_root(xml, ROOT, [VERSION])
-    list(children(root, "HTMLContent", "FrameHeight"))
-    height = whole_number(required_text(root, "FrameHeight"), "FrameHeight", 0, MAX_FRAME_HEIGHT)
+    list(iter_children(root, "HTMLContent", "FrameHeight"))
+    height = parse_whole_number(required_text(root, "FrameHeight"), "FrameHeight", 0, MAX_FRAME_HEIGHT)
     return HTMLQuestion(html=required_text(root, "HTMLContent"), frame_height=height)
 
 
@@ -74,39 +74,40 @@ def prepare_page(html: str, *, submit_to: str, assignment_id: str) -> str:
 
     Forms that a script builds, or sends to the address it read from turkSubmitTo, need neither.
     """
-    finder = _Finder(html)
+    parser = _PageParser(html)
     changes: list[tuple[int, int, str]] = []
-    for form in finder.forms:
-        if not _hands_in(form.attributes):
+    for form in parser.forms:
+        if not _is_submit_form(form.attributes):
             continue
         target = f"{submit_to.rstrip('/')}{SUBMIT_PATH}"
-        hidden = "" if form.has_assignment else _hidden_field(assignment_id)
-        changes.append((form.start, form.end, _with_attribute(form.text, "action", target) + hidden))
+        hidden = "" if form.has_assignment_field else _hidden_field(assignment_id)
+        changes.append((form.start, form.end, _set_attribute(form.text, "action", target) + hidden))
     changes.extend(
-        (tag.start, tag.end, _with_attribute(tag.text, "value", assignment_id)) for tag in finder.empty_ids
+        (tag.start, tag.end, _set_attribute(tag.text, "value", assignment_id))
+        for tag in parser.empty_id_fields
     )
-    return _replaced(html, sorted(changes))
+    return _apply_changes(html, sorted(changes))
 
 
-def in_a_form(html: str) -> str:
+def wrap_in_form(html: str) -> str:
     """Return a page that cannot hand in by itself with a form around its body, and a button where it has none.
 
     A page with a form of its own, with Amazon's ``crowd-form``, or with a script that names externalSubmit is
     returned as it is; so is a blank one, which stays one that cannot be shown.
     """
-    finder = _Finder(html)
-    if finder.hands_itself_in or not html.strip():
+    parser = _PageParser(html)
+    if parser.submits_itself or not html.strip():
         return html
-    start, end = finder.body(_after_doctype(html))
-    field = "" if finder.has_assignment else _ID_FIELD
-    button = "" if finder.has_button else _BUTTON
+    start, end = parser.find_body(_doctype_end(html))
+    field = "" if parser.has_assignment_field else _ID_FIELD
+    button = "" if parser.has_button else _SUBMIT_BUTTON
     return f"{html[:start]}{_FORM_START}{field}{html[start:end]}{button}</form>{html[end:]}"
 
 
-def with_first_script(html: str, address: str) -> str:
+def insert_first_script(html: str, address: str) -> str:
     """Return the page with a script before all of its own, after the document type that decides its layout."""
-    at = _after_doctype(html)
-    return f'{html[:at]}<script src="{escape(address)}"></script>{html[at:]}'
+    position = _doctype_end(html)
+    return f'{html[:position]}<script src="{escape(address)}"></script>{html[position:]}'
 
 
 @dataclass
@@ -114,25 +115,25 @@ class _Tag:
     start: int
     text: str
     attributes: Attributes
-    has_assignment: bool = False
+    has_assignment_field: bool = False
 
     @property
     def end(self) -> int:
         return self.start + len(self.text)
 
 
-class _Finder(HTMLParser):
+class _PageParser(HTMLParser):
     """Finds what hands a page in, forms and empty assignmentId fields with their places; comments are passed over."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.forms: list[_Tag] = []
-        self.empty_ids: list[_Tag] = []
-        self.has_assignment = self.has_button = self.hands_itself_in = False
+        self.empty_id_fields: list[_Tag] = []
+        self.has_assignment_field = self.has_button = self.submits_itself = False
         self._starts: dict[str, int] = {}  # the end of <html>, </head>, <body>
         self._ends: dict[str, int] = {}  # the start of </body>, </html>
         self._html = html
-        self._inside: _Tag | None = None
+        self._current_form: _Tag | None = None
         self._lines = [0]
         for line in html.split("\n"):
             self._lines.append(self._lines[-1] + len(line) + 1)
@@ -142,21 +143,21 @@ class _Finder(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
         """Note forms, and fields that carry the assignment's id."""
-        found = _Tag(self._place(), self.get_starttag_text() or "", attrs)
+        found = _Tag(self._offset(), self.get_starttag_text() or "", attrs)
         values = dict(attrs)
         if is_submit_button(tag, values.get("type") or ""):
             self.has_button = True
         if tag in {"form", "crowd-form"}:
-            self.hands_itself_in = True
+            self.submits_itself = True
         if tag == "form":
-            self._inside = found
+            self._current_form = found
             self.forms.append(found)
         elif tag == "input" and values.get("name") == ASSIGNMENT_FIELD:
-            self.has_assignment = True
-            if self._inside is not None:
-                self._inside.has_assignment = True
+            self.has_assignment_field = True
+            if self._current_form is not None:
+                self._current_form.has_assignment_field = True
             if not values.get("value"):
-                self.empty_ids.append(found)
+                self.empty_id_fields.append(found)
         elif tag in {"html", "body"}:
             self._starts.setdefault(tag, found.end)
 
@@ -167,44 +168,44 @@ class _Finder(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """Leave a form; note where head and body end."""
         if tag == "form":
-            self._inside = None
+            self._current_form = None
         elif tag == "head":
-            self._starts.setdefault(tag, self._html.find(">", self._place()) + 1)
+            self._starts.setdefault(tag, self._html.find(">", self._offset()) + 1)
         elif tag in {"html", "body"}:
-            self._ends[tag] = self._place()
+            self._ends[tag] = self._offset()
 
     def handle_data(self, data: str) -> None:
         """Look whether a script hands in; what it draws cannot be known."""
         if self.cdata_elem == "script" and SUBMIT_NAME in data:
-            self.hands_itself_in = True
+            self.submits_itself = True
 
-    def body(self, otherwise: int) -> tuple[int, int]:
-        """Return where what is shown begins and ends; ``otherwise`` is its start where no element says so."""
+    def find_body(self, default_start: int) -> tuple[int, int]:
+        """Return where what is shown begins and ends; ``default_start`` is its start where no element says so."""
         starts, ends = self._starts, self._ends
-        start = starts.get("body", starts.get("head", starts.get("html", otherwise)))
+        start = starts.get("body", starts.get("head", starts.get("html", default_start)))
         end = ends.get("body", ends.get("html", -1))
         return start, end if end >= start else len(self._html)
 
-    def _place(self) -> int:
+    def _offset(self) -> int:
         line, column = self.getpos()
         return self._lines[line - 1] + column
 
 
-def _after_doctype(html: str) -> int:
-    start = _DOCTYPE.match(html)
-    return start.end() if start else 0
+def _doctype_end(html: str) -> int:
+    match = _DOCTYPE.match(html)
+    return match.end() if match else 0
 
 
-def _hands_in(attributes: Attributes) -> bool:
+def _is_submit_form(attributes: Attributes) -> bool:
     try:
         action = urlsplit((dict(attributes).get("action") or "").strip())
     except ValueError:
         return False
-    known = not action.netloc or (action.hostname or "") in AMAZON_HOSTS
-    return known and action.path.rstrip("/").endswith(SUBMIT_PATH)
+    is_known_host = not action.netloc or (action.hostname or "") in AMAZON_HOSTS
+    return is_known_host and action.path.rstrip("/").endswith(SUBMIT_PATH)
 
 
-def _with_attribute(tag: str, name: str, value: str) -> str:
+def _set_attribute(tag: str, name: str, value: str) -> str:
     """Return a start tag's text with one attribute set, the others as they were."""
     opening = _START_TAG.match(tag)
     if opening is None:
@@ -220,9 +221,9 @@ def _hidden_field(assignment_id: str) -> str:
     return f'<input type="hidden" name="{ASSIGNMENT_FIELD}" value="{escape(assignment_id)}">'
 
 
-def _replaced(html: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    parts, at = [], 0
+def _apply_changes(html: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    parts, position = [], 0
     for start, end, text in changes:
-        parts += [html[at:start], text]
-        at = end
-    return "".join([*parts, html[at:]])
+        parts += [html[position:start], text]
+        position = end
+    return "".join([*parts, html[position:]])

@@ -5,33 +5,33 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from .pattern_steps import (
-    ANY_NUMBER,
-    Part,
+    UNBOUNDED,
+    Fragment,
     PatternError,
     Test,
-    capital,
+    alternation,
+    anchor_step,
     character_step,
-    either,
     is_digit,
     is_word,
-    place_step,
-    repeated,
+    repetition,
     sequence,
+    to_upper,
 )
 
 MAX_REPEATS = 500
-_SPACE = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+_SPACE_CHARACTERS = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
 _LINE_ENDS = "\n\r\u2028\u2029"
-_CONTROL = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "0": "\0"}
+_CONTROL_CHARACTERS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "0": "\0"}
 
 
 def _is_space(character: str) -> bool:
-    return character in _SPACE
+    return character in _SPACE_CHARACTERS
 
 
-def _other_than(test: Test) -> Test:
+def _negate(test: Test) -> Test:
     return lambda character: not test(character)
 
 
@@ -39,9 +39,9 @@ _CLASSES: dict[str, Test] = {
     "d": is_digit,
     "w": is_word,
     "s": _is_space,
-    "D": _other_than(is_digit),
-    "W": _other_than(is_word),
-    "S": _other_than(_is_space),
+    "D": _negate(is_digit),
+    "W": _negate(is_word),
+    "S": _negate(_is_space),
 }
 
 
@@ -51,158 +51,158 @@ class PatternReader:
     def __init__(self, source: str, ignores_case: bool) -> None:
         self.source = source
         self.ignores_case = ignores_case
-        self.at = 0
+        self.position = 0
         self.depth = 0
 
-    def rest(self) -> str:
+    def remaining(self) -> str:
         """Return what was not read yet."""
-        return self.source[self.at :]
+        return self.source[self.position :]
 
-    def alternatives(self) -> Part:
+    def read_alternatives(self) -> Fragment:
         """Read up to the end or to the parenthesis that closes."""
-        parts = [self._terms()]
-        while self._takes("|"):
-            parts.append(self._terms())
-        return either(parts)
+        fragments = [self._read_sequence()]
+        while self._consume("|"):
+            fragments.append(self._read_sequence())
+        return alternation(fragments)
 
-    def _takes(self, text: str) -> bool:
-        found = self.source.startswith(text, self.at)
-        self.at += len(text) if found else 0
-        return found
+    def _consume(self, text: str) -> bool:
+        is_next = self.source.startswith(text, self.position)
+        self.position += len(text) if is_next else 0
+        return is_next
 
-    def _next(self, what: str) -> str:
-        if self.at >= len(self.source):
-            raise PatternError(f"it ends within {what}")
-        self.at += 1
-        return self.source[self.at - 1]
+    def _read_character(self, context: str) -> str:
+        if self.position >= len(self.source):
+            raise PatternError(f"it ends within {context}")
+        self.position += 1
+        return self.source[self.position - 1]
 
-    def _terms(self) -> Part:
-        parts = []
-        while self.at < len(self.source) and self.source[self.at] not in "|)":
-            parts.append(self._quantified(self._atom()))
-        return sequence(parts)
+    def _read_sequence(self) -> Fragment:
+        fragments = []
+        while self.position < len(self.source) and self.source[self.position] not in "|)":
+            fragments.append(self._apply_quantifiers(self._read_atom()))
+        return sequence(fragments)
 
-    def _atom(self) -> Part:
-        mark = self._next("a term")
+    def _read_atom(self) -> Fragment:
+        mark = self._read_character("a term")
         if mark == "(":
-            return self._group()
+            return self._read_group()
         if mark == "[":
-            return character_step(self._class())
+            return character_step(self._read_class())
         if mark == "\\":
-            return self._escape()
+            return self._read_escape()
         if mark in "^$":
-            return place_step(mark)
+            return anchor_step(mark)
         if mark == ".":
             return character_step(lambda character: character not in _LINE_ENDS)
         if mark in "*+?":
-            raise PatternError(f"“{mark}” at character {self.at} repeats nothing")
-        return character_step(self._literal(mark))
+            raise PatternError(f"“{mark}” at character {self.position} repeats nothing")
+        return character_step(self._match_literal(mark))
 
-    def _group(self) -> Part:
-        if not self._takes("?:") and self.source.startswith("?", self.at):
+    def _read_group(self) -> Fragment:
+        if not self._consume("?:") and self.source.startswith("?", self.position):
             raise PatternError(
                 "look-ahead, look-behind and named groups (“(?…”) are not served; “(?:…)” and “(…)” are"
             )
         self.depth += 1
         if self.depth > 20:  # noqa: PLR2004
             raise PatternError("its groups are nested too deeply")
-        part = self.alternatives()
+        fragment = self.read_alternatives()
         self.depth -= 1
-        if not self._takes(")"):
+        if not self._consume(")"):
             raise PatternError("a “(” is never closed")
-        return part
+        return fragment
 
-    def _quantified(self, one: Part) -> Part:
+    def _apply_quantifiers(self, fragment: Fragment) -> Fragment:
         while True:
-            bounds = self._quantifier()
+            bounds = self._read_quantifier()
             if bounds is None:
-                return one
-            one = repeated(one, *bounds)
+                return fragment
+            fragment = repetition(fragment, *bounds)
 
-    def _quantifier(self) -> tuple[int, int] | None:
-        simple = {"*": (0, ANY_NUMBER), "+": (1, ANY_NUMBER), "?": (0, 1)}
-        mark = self.source[self.at : self.at + 1]
+    def _read_quantifier(self) -> tuple[int, int] | None:
+        simple = {"*": (0, UNBOUNDED), "+": (1, UNBOUNDED), "?": (0, 1)}
+        mark = self.source[self.position : self.position + 1]
         if mark in simple and mark:
-            self.at += 1
-            self._takes("?")  # lazy or not: whether there is a match is the same
+            self.position += 1
+            self._consume("?")  # lazy or not: whether there is a match is the same
             return simple[mark]
-        end = self.source.find("}", self.at)
-        low, comma, high = self.source[self.at + 1 : end].partition(",")
-        counted = mark == "{" and end > 0 and low.isdecimal() and (not high or high.isdecimal())
-        if not counted:
+        end = self.source.find("}", self.position)
+        low, comma, high = self.source[self.position + 1 : end].partition(",")
+        is_count = mark == "{" and end > 0 and low.isdecimal() and (not high or high.isdecimal())
+        if not is_count:
             return None  # JavaScript takes such a brace for itself
-        self.at = end + 1
-        self._takes("?")
+        self.position = end + 1
+        self._consume("?")
         least = int(low[:6])
-        most = least if not comma else int(high[:6]) if high else ANY_NUMBER
+        most = least if not comma else int(high[:6]) if high else UNBOUNDED
         if max(least, most) > MAX_REPEATS or (comma and high and most < least):
             raise PatternError(f"a count in braces must be at most {MAX_REPEATS} and in order")
         return least, most
 
-    def _escape(self) -> Part:
-        mark = self._next("an escape")
+    def _read_escape(self) -> Fragment:
+        mark = self._read_character("an escape")
         if mark in "bB":
-            return place_step(mark)
+            return anchor_step(mark)
         if (mark.isdigit() and mark != "0") or mark == "k":
             raise PatternError(f"back-references (“\\{mark}”) are not served")
         if mark in _CLASSES:
             return character_step(_CLASSES[mark])
-        return character_step(self._literal(self._escaped(mark)))
+        return character_step(self._match_literal(self._read_escaped_character(mark)))
 
-    def _escaped(self, mark: str) -> str:
+    def _read_escaped_character(self, mark: str) -> str:
         lengths = {"x": 2, "u": 4}
         if mark in lengths:
-            digits = self.source[self.at : self.at + lengths[mark]]
+            digits = self.source[self.position : self.position + lengths[mark]]
             try:
                 code = int(digits, 16) if len(digits) == lengths[mark] else -1
             except ValueError:
                 code = -1
             if code >= 0:
-                self.at += len(digits)
+                self.position += len(digits)
                 return chr(code)
-        return _CONTROL.get(mark, mark)
+        return _CONTROL_CHARACTERS.get(mark, mark)
 
-    def _class(self) -> Test:
-        refuses = self._takes("^")
-        spans: list[tuple[str, str]] = []
+    def _read_class(self) -> Test:
+        is_negated = self._consume("^")
+        ranges: list[tuple[str, str]] = []
         tests: list[Test] = []
-        while not self._takes("]"):
-            first = self._member()
+        while not self._consume("]"):
+            first = self._read_class_member()
             if not isinstance(first, str):
                 tests.append(first)
-            elif not self.source.startswith("-]", self.at) and self._takes("-"):
-                last = self._member()
+            elif not self.source.startswith("-]", self.position) and self._consume("-"):
+                last = self._read_class_member()
                 if not isinstance(last, str) or last < first:
                     raise PatternError("a range in brackets is out of order")
-                spans.append((first, last))
+                ranges.append((first, last))
             else:
-                spans.append((first, first))
-        tests = [*dict.fromkeys(tests), _within(spans)]  # few, however long the class is
+                ranges.append((first, first))
+        tests = [*dict.fromkeys(tests), _in_ranges(ranges)]  # few, however long the class is
         if not self.ignores_case:
-            return lambda character: any(test(character) for test in tests) is not refuses
+            return lambda character: any(test(character) for test in tests) is not is_negated
         # The text is in capitals by then: a class takes a letter that it would take in either form.
-        return lambda c: any(test(c) or test(c.lower()) for test in tests) is not refuses
+        return lambda c: any(test(c) or test(c.lower()) for test in tests) is not is_negated
 
-    def _member(self) -> str | Test:
-        mark = self._next("brackets")
+    def _read_class_member(self) -> str | Test:
+        mark = self._read_character("brackets")
         if mark != "\\":
             return mark
-        mark = self._next("brackets")
+        mark = self._read_character("brackets")
         if mark in _CLASSES:
             return _CLASSES[mark]
-        return "\b" if mark == "b" else self._escaped(mark)
+        return "\b" if mark == "b" else self._read_escaped_character(mark)
 
-    def _literal(self, wanted: str) -> Test:
+    def _match_literal(self, expected: str) -> Test:
         if self.ignores_case:
-            wanted = capital(wanted)
-        return lambda character: character == wanted
+            expected = to_upper(expected)
+        return lambda character: character == expected
 
 
-def _within(spans: list[tuple[str, str]]) -> Test:
+def _in_ranges(ranges: list[tuple[str, str]]) -> Test:
     """Return a test for any of the spans that takes about as long for a hundred of them as for one."""
     firsts: list[str] = []
     lasts: list[str] = []
-    for first, last in sorted(spans):
+    for first, last in sorted(ranges):
         if lasts and first <= lasts[-1]:
             lasts[-1] = max(lasts[-1], last)
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 MAX_STEPS = 2_000
-ANY_NUMBER = -1
+UNBOUNDED = -1
 
 
 class PatternError(ValueError):
@@ -29,99 +29,99 @@ class Instruction:
 
     step: Step
     accepts: Callable[[str], bool] | None = None
-    place: str = ""
-    ways: tuple[int, ...] = ()
+    anchor: str = ""
+    next_steps: tuple[int, ...] = ()
 
 
 # A part of a pattern writes its steps at the end of a program; the way through it ends one step behind.
-Part = Callable[[list[Instruction]], None]
+Fragment = Callable[[list[Instruction]], None]
 Test = Callable[[str], bool]
 
 
-def write(program: list[Instruction], instruction: Instruction) -> None:
+def append_instruction(program: list[Instruction], instruction: Instruction) -> None:
     """Add a step. Raises PatternError when the program is too long."""
     if len(program) >= MAX_STEPS:
         raise PatternError("its repetitions make it too long; use fewer or smaller ones")
     program.append(instruction)
 
 
-def character_step(test: Test) -> Part:
+def character_step(test: Test) -> Fragment:
     """Return a part that takes one character which passes the test."""
 
-    def part(program: list[Instruction]) -> None:
-        write(program, Instruction(Step.CHARACTER, accepts=test, ways=(len(program) + 1,)))
+    def fragment(program: list[Instruction]) -> None:
+        append_instruction(program, Instruction(Step.CHARACTER, accepts=test, next_steps=(len(program) + 1,)))
 
-    return part
+    return fragment
 
 
-def place_step(place: str) -> Part:
+def anchor_step(anchor: str) -> Fragment:
     """Return a part that asks where it stands: ``^``, ``$``, ``b`` or ``B``."""
 
-    def part(program: list[Instruction]) -> None:
-        write(program, Instruction(Step.CHECK, place=place, ways=(len(program) + 1,)))
+    def fragment(program: list[Instruction]) -> None:
+        append_instruction(program, Instruction(Step.CHECK, anchor=anchor, next_steps=(len(program) + 1,)))
 
-    return part
+    return fragment
 
 
-def sequence(parts: list[Part]) -> Part:
+def sequence(fragments: list[Fragment]) -> Fragment:
     """Return the parts one behind the other."""
 
-    def part(program: list[Instruction]) -> None:
-        for one in parts:
+    def fragment(program: list[Instruction]) -> None:
+        for one in fragments:
             one(program)
 
-    return part
+    return fragment
 
 
-def either(parts: list[Part]) -> Part:
+def alternation(fragments: list[Fragment]) -> Fragment:
     """Return a part that is any of the parts."""
-    if len(parts) == 1:
-        return parts[0]
+    if len(fragments) == 1:
+        return fragments[0]
 
-    def part(program: list[Instruction]) -> None:
+    def fragment(program: list[Instruction]) -> None:
         fork = len(program)
-        write(program, Instruction(Step.SPLIT))
+        append_instruction(program, Instruction(Step.SPLIT))
         starts, ends = [], []
-        for one in parts:
+        for one in fragments:
             starts.append(len(program))
             one(program)
             ends.append(len(program))
-            write(program, Instruction(Step.SPLIT))
-        program[fork] = Instruction(Step.SPLIT, ways=tuple(starts))
+            append_instruction(program, Instruction(Step.SPLIT))
+        program[fork] = Instruction(Step.SPLIT, next_steps=tuple(starts))
         for end in ends:
-            program[end] = Instruction(Step.SPLIT, ways=(len(program),))
+            program[end] = Instruction(Step.SPLIT, next_steps=(len(program),))
 
-    return part
+    return fragment
 
 
-def repeated(one: Part, low: int, high: int) -> Part:
+def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
     """Return a part ``low`` to ``high`` times, or from ``low`` on for ANY_NUMBER."""
 
-    def part(program: list[Instruction]) -> None:
+    def fragment(program: list[Instruction]) -> None:
         for _ in range(low):
             before = len(program)
-            one(program)
+            repeated(program)
             if len(program) == before:
                 return  # repeating nothing is nothing, and "((){500}){500}" would say so for ever
-        if high == ANY_NUMBER:
+        if high == UNBOUNDED:
             fork = len(program)
-            write(program, Instruction(Step.SPLIT))
-            one(program)
-            write(program, Instruction(Step.SPLIT, ways=(fork,)))
-            program[fork] = Instruction(Step.SPLIT, ways=(fork + 1, len(program)))
+            append_instruction(program, Instruction(Step.SPLIT))
+            repeated(program)
+            append_instruction(program, Instruction(Step.SPLIT, next_steps=(fork,)))
+            program[fork] = Instruction(Step.SPLIT, next_steps=(fork + 1, len(program)))
             return
         forks = []
         for _ in range(high - low):
             forks.append(len(program))
-            write(program, Instruction(Step.SPLIT))
-            one(program)
+            append_instruction(program, Instruction(Step.SPLIT))
+            repeated(program)
         for fork in forks:
-            program[fork] = Instruction(Step.SPLIT, ways=(fork + 1, len(program)))
+            program[fork] = Instruction(Step.SPLIT, next_steps=(fork + 1, len(program)))
 
-    return part
+    return fragment
 
 
-def capital(character: str) -> str:
+def to_upper(character: str) -> str:
     """Return a character as a capital, where that is one character."""
     capital = character.upper()
     return capital if len(capital) == 1 else character  # "ß" stays one character

@@ -15,29 +15,29 @@ from hits.domain.mturk_formats.external_question import QuestionInvalid
 
 from .content import Content, read_content, read_contents
 from .patterns import Pattern, PatternError, compile_pattern
-from .xml import (
-    children,
-    only,
+from .xml_reader import (
+    find_only,
+    get_text,
+    iter_children,
     optional_text,
+    parse_boolean,
+    parse_whole_number,
     read_root,
     required_identifier,
-    text_of,
-    truth,
-    whole_number,
 )
 
 VERSIONS = ("2017-11-06", "2005-10-01")
-MAX_LINES = 50
+MAX_LINE_COUNT = 50
 MAX_LENGTH = 100_000
 MAX_PATTERNS = 50
 MAX_STEPS = 20_000  # of a form's compiled patterns together; one of them has 2,000 at most
 INT32 = 2**31 - 1
 DEFAULT_ERROR = "Invalid input supplied."
-_ANSWERS = ("FreeTextAnswer", "SelectionAnswer", "FileUploadAnswer")
-_LABELS = ("Text", "FormattedContent", "Binary")
+_ANSWER_TAGS = ("FreeTextAnswer", "SelectionAnswer", "FileUploadAnswer")
+_LABEL_TAGS = ("Text", "FormattedContent", "Binary")
 
 
-class Style(StrEnum):
+class SelectionStyle(StrEnum):
     """How a requester would like selections to look; the page decides by what fits the screen."""
 
     RADIO_BUTTON = "radiobutton"
@@ -83,9 +83,9 @@ class Choice:
     """A multiple-choice field; ``other`` is a text field for what is not in the list."""
 
     selections: tuple[Selection, ...]
-    least: int = 1
-    most: int = 1
-    style: Style | None = None
+    min_count: int = 1
+    max_count: int = 1
+    style: SelectionStyle | None = None
     other: FreeText | None = None
 
 
@@ -117,12 +117,12 @@ class Overview:
 class QuestionForm:
     """Overviews and questions in their order."""
 
-    parts: tuple[Overview | Question, ...]
+    sections: tuple[Overview | Question, ...]
 
     @property
     def questions(self) -> tuple[Question, ...]:
         """The questions alone."""
-        return tuple(part for part in self.parts if isinstance(part, Question))
+        return tuple(section for section in self.sections if isinstance(section, Question))
 
     @property
     def pattern_steps(self) -> int:
@@ -149,92 +149,92 @@ def parse_new_form(xml: str) -> QuestionForm:
 def parse_question_form(xml: str) -> QuestionForm:
     """Read a QuestionForm. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid, which names the element."""
     root = read_root(xml, "QuestionForm", VERSIONS)
-    parts: list[Overview | Question] = []
+    sections: list[Overview | Question] = []
     seen: set[str] = set()
-    for child in children(root, "Overview", "Question"):
+    for child in iter_children(root, "Overview", "Question"):
         if child.tag == "Overview":
-            parts.append(Overview(read_contents(child)))
+            sections.append(Overview(read_contents(child)))
             continue
-        question = _question(child, len(seen) + 1)
+        question = _parse_question(child, len(seen) + 1)
         if question.identifier in seen:
             raise QuestionInvalid(f"The QuestionIdentifier {question.identifier!r} is used twice.")
         seen.add(question.identifier)
-        parts.append(question)
+        sections.append(question)
     if not seen:
         raise QuestionInvalid("The QuestionForm needs at least one Question.")
     if sum(1 for _ in root.iter("AnswerFormatRegex")) > MAX_PATTERNS:
         raise QuestionInvalid(f"A QuestionForm has at most {MAX_PATTERNS} AnswerFormatRegex elements.")
-    return QuestionForm(tuple(parts))
+    return QuestionForm(tuple(sections))
 
 
-def _question(element: Element, number: int) -> Question:
+def _parse_question(element: Element, number: int) -> Question:
     identifier = required_identifier(element, "QuestionIdentifier")
     try:
-        return _read_question(element, number, identifier)
+        return _parse_question_fields(element, number, identifier)
     except QuestionInvalid as error:
         raise QuestionInvalid(f"Question {identifier[:80]!r}: {error}") from None
 
 
-def _read_question(element: Element, number: int, identifier: str) -> Question:
+def _parse_question_fields(element: Element, number: int, identifier: str) -> Question:
     names = ("QuestionIdentifier", "DisplayName", "IsRequired", "QuestionContent", "AnswerSpecification")
-    for _ in children(element, *names):
+    for _ in iter_children(element, *names):
         pass
-    content, specification = only(element, "QuestionContent"), only(element, "AnswerSpecification")
+    content, specification = find_only(element, "QuestionContent"), find_only(element, "AnswerSpecification")
     if content is None or specification is None:
         raise QuestionInvalid("it needs a QuestionContent and an AnswerSpecification.")
-    answers = list(children(specification, *_ANSWERS))
+    answers = list(iter_children(specification, *_ANSWER_TAGS))
     if len(answers) != 1:
         raise QuestionInvalid("AnswerSpecification needs one FreeTextAnswer or one SelectionAnswer.")
-    answer = _answer(answers[0])
-    asked = truth(optional_text(element, "IsRequired", "false"), "IsRequired")
+    answer = _parse_answer(answers[0])
+    is_marked_required = parse_boolean(optional_text(element, "IsRequired", "false"), "IsRequired")
     return Question(
         number=number,
         identifier=identifier,
         name=optional_text(element, "DisplayName"),
         # Amazon: a minLength makes an answer required.
-        is_required=asked or (isinstance(answer, FreeText) and bool(answer.min_length)),
+        is_required=is_marked_required or (isinstance(answer, FreeText) and bool(answer.min_length)),
         contents=read_contents(content),
         answer=answer,
     )
 
 
-def _answer(element: Element) -> FreeText | Choice:
+def _parse_answer(element: Element) -> FreeText | Choice:
     if element.tag == "FileUploadAnswer":
         raise QuestionInvalid(
             "FileUploadAnswer has not been served since December 2017. "
             "Ask for a link instead, or use an ExternalQuestion."
         )
-    return _free_text(element) if element.tag == "FreeTextAnswer" else _choice(element)
+    return _parse_free_text(element) if element.tag == "FreeTextAnswer" else _parse_choice(element)
 
 
-def _free_text(element: Element) -> FreeText:
-    for _ in children(element, "Constraints", "DefaultText", "NumberOfLinesSuggestion"):
+def _parse_free_text(element: Element) -> FreeText:
+    for _ in iter_children(element, "Constraints", "DefaultText", "NumberOfLinesSuggestion"):
         pass
-    constraints = only(element, "Constraints")
-    found = {} if constraints is None else _constraints(constraints)
-    default = only(element, "DefaultText")
+    constraints = find_only(element, "Constraints")
+    found = {} if constraints is None else _parse_constraints(constraints)
+    default = find_only(element, "DefaultText")
     lines = optional_text(element, "NumberOfLinesSuggestion", "1")
     return FreeText(
         **found,
         default="" if default is None else (default.text or ""),
-        lines=min(whole_number(lines, "NumberOfLinesSuggestion", 0, INT32) or 1, MAX_LINES),
+        lines=min(parse_whole_number(lines, "NumberOfLinesSuggestion", 0, INT32) or 1, MAX_LINE_COUNT),
     )
 
 
-def _constraints(element: Element) -> dict[str, Any]:
+def _parse_constraints(element: Element) -> dict[str, Any]:
     found: dict[str, Any] = {}
     rules = []
-    for child in children(element, "IsNumeric", "Length", "AnswerFormatRegex"):
+    for child in iter_children(element, "IsNumeric", "Length", "AnswerFormatRegex"):
         if child.tag == "AnswerFormatRegex":
-            rules.append(_rule(child))
+            rules.append(_parse_rule(child))
         elif child.tag == "IsNumeric":
-            found |= {"is_numeric": True} | _bounds(child, ("minValue", "maxValue"), -INT32)
+            found |= {"is_numeric": True} | _parse_bounds(child, ("minValue", "maxValue"), -INT32)
         else:
-            found |= _bounds(child, ("minLength", "maxLength"), 0)
+            found |= _parse_bounds(child, ("minLength", "maxLength"), 0)
     return found | {"rules": tuple(rules)}
 
 
-def _bounds(element: Element, names: tuple[str, str], low: int) -> dict[str, Any]:
+def _parse_bounds(element: Element, names: tuple[str, str], low: int) -> dict[str, Any]:
     fields = {
         "minValue": "min_value",
         "maxValue": "max_value",
@@ -242,7 +242,7 @@ def _bounds(element: Element, names: tuple[str, str], low: int) -> dict[str, Any
         "maxLength": "max_length",
     }
     numbers = {
-        name: whole_number(element.attrib[name].strip(), f"{element.tag} {name}", low, INT32)
+        name: parse_whole_number(element.attrib[name].strip(), f"{element.tag} {name}", low, INT32)
         for name in names
         if element.attrib.get(name, "").strip()
     }
@@ -252,7 +252,7 @@ def _bounds(element: Element, names: tuple[str, str], low: int) -> dict[str, Any
     return {fields[name]: number for name, number in numbers.items()}
 
 
-def _rule(element: Element) -> FormatRule:
+def _parse_rule(element: Element) -> FormatRule:
     source = element.attrib.get("regex", "")
     flags = element.attrib.get("flags", "").strip()
     if not source:
@@ -268,50 +268,60 @@ def _rule(element: Element) -> FormatRule:
 
 
 def _format_rules(answer: FreeText | Choice) -> tuple[FormatRule, ...]:
-    written = answer if isinstance(answer, FreeText) else answer.other
-    return written.rules if written is not None else ()
+    text_field = answer if isinstance(answer, FreeText) else answer.other
+    return text_field.rules if text_field is not None else ()
 
 
-def _choice(element: Element) -> Choice:
-    for _ in children(element, "MinSelectionCount", "MaxSelectionCount", "StyleSuggestion", "Selections"):
+def _parse_choice(element: Element) -> Choice:
+    for _ in iter_children(
+        element, "MinSelectionCount", "MaxSelectionCount", "StyleSuggestion", "Selections"
+    ):
         pass
-    wrapper = only(element, "Selections")
+    wrapper = find_only(element, "Selections")
     if wrapper is None:
         raise QuestionInvalid("SelectionAnswer needs Selections.")
     selections: list[Selection] = []
     other: FreeText | None = None
-    for child in children(wrapper, "Selection", "OtherSelection"):
+    for child in iter_children(wrapper, "Selection", "OtherSelection"):
         if child.tag == "OtherSelection":
-            other = _free_text(child)
+            other = _parse_free_text(child)
         else:
-            selections.append(_selection(child))
+            selections.append(_parse_selection(child))
     identifiers = [selection.identifier for selection in selections]
     if not selections or len(set(identifiers)) < len(identifiers):
         raise QuestionInvalid(
             "Selections needs at least one Selection, each with its own SelectionIdentifier."
         )
     count = len(selections) + (other is not None)
-    least = whole_number(optional_text(element, "MinSelectionCount", "1"), "MinSelectionCount", 0, count)
-    most = whole_number(optional_text(element, "MaxSelectionCount", "1"), "MaxSelectionCount", 1, count)
+    least = parse_whole_number(
+        optional_text(element, "MinSelectionCount", "1"), "MinSelectionCount", 0, count
+    )
+    most = parse_whole_number(optional_text(element, "MaxSelectionCount", "1"), "MaxSelectionCount", 1, count)
     if least > most:
         raise QuestionInvalid(f"MinSelectionCount {least} is above MaxSelectionCount {most}.")
-    return Choice(tuple(selections), least, most, _style(element), other)
+    return Choice(tuple(selections), least, most, _parse_style(element), other)
 
 
-def _style(element: Element) -> Style | None:
+def _parse_style(element: Element) -> SelectionStyle | None:
     text = optional_text(element, "StyleSuggestion").lower()
-    if text and text not in set(Style):
-        raise QuestionInvalid(f"StyleSuggestion must be one of {', '.join(Style)}, got {text[:40]!r}.")
-    return Style(text) if text else None
+    if text and text not in set(SelectionStyle):
+        raise QuestionInvalid(
+            f"StyleSuggestion must be one of {', '.join(SelectionStyle)}, got {text[:40]!r}."
+        )
+    return SelectionStyle(text) if text else None
 
 
-def _selection(element: Element) -> Selection:
+def _parse_selection(element: Element) -> Selection:
     identifier = required_identifier(element, "SelectionIdentifier")
-    labels = [child for child in children(element, "SelectionIdentifier", *_LABELS) if child.tag in _LABELS]
+    labels = [
+        child
+        for child in iter_children(element, "SelectionIdentifier", *_LABEL_TAGS)
+        if child.tag in _LABEL_TAGS
+    ]
     if len(labels) != 1:
         raise QuestionInvalid(
             f"Selection {identifier[:80]!r} needs one of Text, FormattedContent and Binary."
         )
-    if labels[0].tag == "Text" and not text_of(labels[0]):
+    if labels[0].tag == "Text" and not get_text(labels[0]):
         raise QuestionInvalid(f"Selection {identifier[:80]!r} has an empty Text.")
     return Selection(identifier, read_content(labels[0]))

@@ -1,4 +1,4 @@
-"""What the marketplace's commands share. The platform's have their own base: neither app imports the other."""
+"""Base of the marketplace's commands. The platform has its own base: neither app imports the other."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, ProgrammingError
 
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 
 BAD_INPUT = 2
 
@@ -20,10 +20,10 @@ class MarketplaceCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Run the command; what is refused is one line."""
+        """Run the command; report a refusal as one line."""
         try:
             return super().execute(*args, **options)
-        except Refused as refusal:
+        except ActionRefused as refusal:
             raise CommandError(str(refusal), returncode=BAD_INPUT) from None
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):
@@ -32,6 +32,6 @@ class MarketplaceCommand(BaseCommand):
                 ) from error
             raise
 
-    def emit(self, options: dict[str, Any], result: dict[str, Any], *lines: str) -> None:
-        """Print one JSON object, or the lines for a person."""
+    def print_result(self, options: dict[str, Any], result: dict[str, Any], *lines: str) -> None:
+        """Print one JSON object, or the lines of text."""
         self.stdout.write(json.dumps(result) if options["json"] else "\n".join(lines))

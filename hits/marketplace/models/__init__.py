@@ -1,4 +1,4 @@
-"""Rows of the marketplace."""
+"""Models of the marketplace."""
 
 from .accounts import AccessKey, CountryDeclaration, Requester, Worker
 from .append_only import AppendOnlyError
@@ -16,7 +16,7 @@ from .qualifications import (
     TypeStatus,
     WorkerBlock,
 )
-from .requests import RequestToken
+from .request_tokens import RequestToken
 from .work import HIT, Assignment, Attempt, HITLayout, HITType, Outcome, QuestionKind, SlotState
 
 __all__ = [

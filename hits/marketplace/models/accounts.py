@@ -1,4 +1,4 @@
-"""Who gives work, with which keys, and who does it."""
+"""Requesters with their access keys, and workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .append_only import AppendOnly
 
 
 class Requester(models.Model):
-    """An account that publishes HITs. The two balances are the running sums of its ledger entries."""
+    """An account that publishes HITs. The two balances are the sums of its ledger entries."""
 
     name = models.CharField(max_length=100, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -31,7 +31,7 @@ class Requester(models.Model):
 
 
 class AccessKey(models.Model):
-    """The public half of a key pair. The secret half is derived at each use and stored nowhere."""
+    """The public half of a key pair. The secret half is derived at each use and not stored."""
 
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="access_keys")
     access_key_id = models.CharField(max_length=128, unique=True)
@@ -43,7 +43,7 @@ class AccessKey(models.Model):
 
 
 class Worker(models.Model):
-    """A person who works here. ``worker_id`` is a random pseudonym: requesters see it, nobody else does."""
+    """A person who works here. ``worker_id`` is a random pseudonym that only requesters see."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="marketplace_worker"
@@ -68,7 +68,7 @@ class Worker(models.Model):
 
 
 class CountryDeclaration(AppendOnly):
-    """What a worker declared, each time: the trail behind ``Worker.country``."""
+    """One declaration of a worker: the history of ``Worker.country``."""
 
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="country_declarations")
     country = models.CharField(max_length=2)

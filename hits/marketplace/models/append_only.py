@@ -1,4 +1,4 @@
-"""Rows that are written once. Migrations add database triggers that hold against raw SQL too."""
+"""Append-only rows. Migrations add database triggers that also refuse raw SQL."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from django.db import models
 
 
 class AppendOnlyError(TypeError):
-    """Something tried to change or delete a row that is evidence."""
+    """An attempt to change or delete an append-only row."""
 
 
 class AppendOnlyQuerySet(models.QuerySet[Any]):
-    """Reading and adding only."""
+    """A query set that can read and insert only."""
 
     def update(self, **_kwargs: Any) -> NoReturn:
         """Refuse."""
@@ -28,7 +28,7 @@ class AppendOnlyQuerySet(models.QuerySet[Any]):
 
 
 class AppendOnly(models.Model):
-    """A row of a trail."""
+    """A row that is inserted once and never changed."""
 
     objects = AppendOnlyQuerySet.as_manager()
 
@@ -36,7 +36,7 @@ class AppendOnly(models.Model):
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Insert; refuse anything that would be an update."""
+        """Insert the row; refuse an update."""
         if self.pk is not None or not self._state.adding:
             raise AppendOnlyError(f"{type(self).__name__} rows are never changed.")
         super().save(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""The marketplace's clock: the wall clock plus an offset which tests may move."""
+"""The marketplace's clock: the wall clock plus an offset that tests may change."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
-from hits.marketplace.clock import wall_now
+from hits.marketplace.wall_clock import wall_now
 
 SINGLETON = 1
 
 
 class Clock(models.Model):
-    """One row at most. No row, or offset 0, is real time."""
+    """At most one row. No row, or offset 0, means real time."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=SINGLETON)
     offset_seconds = models.FloatField(default=0.0)
@@ -27,6 +27,6 @@ class Clock(models.Model):
 
     @classmethod
     def now(cls) -> datetime:
-        """Return the marketplace's present time, aware, UTC."""
+        """Return the marketplace's current time, aware, UTC."""
         offset = cls.objects.filter(pk=SINGLETON).values_list("offset_seconds", flat=True).first()
         return wall_now() + timedelta(seconds=offset or 0.0)

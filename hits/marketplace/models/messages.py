@@ -1,4 +1,4 @@
-"""What requesters tell workers outside of their tasks."""
+"""Messages from requesters to workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .accounts import Requester, Worker
 
 
 class Message(models.Model):
-    """One requester's words to one worker. ``read_at`` is empty until the worker has opened the page with it."""
+    """One message of a requester to a worker. ``read_at`` is empty until the worker opens its page."""
 
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="messages")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="messages")
@@ -25,7 +25,7 @@ class Message(models.Model):
             models.Index(fields=["worker", "-id"], name="mkt_message_of_worker"),  # the page, newest first
             models.Index(
                 fields=["worker"], name="mkt_message_unread", condition=Q(read_at__isnull=True)
-            ),  # the number in every page's head
+            ),  # the count in every page's head
         ]
 
     def __str__(self) -> str:
@@ -33,5 +33,5 @@ class Message(models.Model):
 
     @property
     def has_fixed_subject(self) -> bool:
-        """Tell whether the subject is one of those that the catalogues know; all others are the requester's words."""
+        """Return whether the subject is a fixed, translated one; all others are the requester's own text."""
         return self.subject in FIXED_SUBJECTS

@@ -1,4 +1,4 @@
-"""Bonuses and the ledger. An entry is written once and never touched again, by Python or by SQL."""
+"""Bonuses, payouts and the ledger. Neither Python nor SQL can change a written entry."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class BonusPayment(models.Model):
 
 
 class Payout(AppendOnly):
-    """Money that reached a worker outside of the platform, as an administrator recorded it."""
+    """Money that was paid to a worker outside the platform, as an administrator recorded it."""
 
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="payouts")
     amount_cents = models.PositiveIntegerField()
     paid_on = models.DateField()
     means = models.CharField(max_length=40)  # bank transfer, gift card, cash …
     reference = models.CharField(max_length=120)
-    # Names the form that was sent, so that a second press records nothing twice.
-    once = models.CharField(max_length=64, unique=True)
+    # Identifies the sent form, so that a second press records nothing.
+    idempotency_key = models.CharField(max_length=64, unique=True, db_column="once")
     recorded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
     )
@@ -59,7 +59,7 @@ class Payout(AppendOnly):
 
 
 class EntryKind(models.TextChoices):
-    """What moved money."""
+    """Why money moved."""
 
     DEPOSIT = "deposit", "Deposit"
     HOLD = "hold", "Held"
@@ -76,7 +76,7 @@ def _delta(available: Q, held: Q, worker: Q) -> Q:
 
 
 _NO_AVAILABLE, _NO_HELD, _NO_WORKER = Q(available_cents=0), Q(held_cents=0), Q(worker_cents=0)
-# What each kind may do to the three balances. Sums over the whole ledger then mean something by themselves.
+# The allowed changes of the three balances per kind. So sums over the whole ledger are meaningful.
 _RULES = (
     Q(kind="deposit") & _delta(Q(available_cents__gt=0), _NO_HELD, _NO_WORKER),
     Q(kind="hold") & _delta(Q(available_cents__lt=0), Q(held_cents=-F("available_cents")), _NO_WORKER),
@@ -101,7 +101,8 @@ def _any_of(rules: tuple[Q, ...]) -> Q:
 class LedgerEntry(AppendOnly):
     """One movement of money, in integer cents, as signed changes of three balances.
 
-    ``available_cents`` and ``held_cents`` are the requester's, ``worker_cents`` is what the worker is owed.
+    ``available_cents`` and ``held_cents`` change the requester's balances, ``worker_cents`` the amount owed to the
+    worker.
     """
 
     kind = models.CharField(max_length=10, choices=EntryKind)

@@ -1,4 +1,4 @@
-"""What requesters are told by themselves: where to, and the outbox of what is on its way."""
+"""Notifications to requesters: their settings and the outbox."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .work import HITType
 
 
 class Transport(models.TextChoices):
-    """How a notification travels. The values are the API's; e-mail is not served."""
+    """How a notification is sent. The values are the API's; e-mail is not served."""
 
     SQS = "SQS", "SQS"
     SNS = "SNS", "SNS"
 
 
 class NotificationSetting(models.Model):
-    """Where the events of one HIT type's HITs are sent to. ``events`` holds the API's event types."""
+    """The destination for events of one HIT type. ``events`` holds the API's event types."""
 
     hit_type = models.OneToOneField(HITType, on_delete=models.PROTECT, related_name="notification_setting")
     destination = models.CharField(max_length=500)
@@ -29,7 +29,7 @@ class NotificationSetting(models.Model):
 
 
 class NotificationState(models.TextChoices):
-    """Where a notification stands."""
+    """State of a notification."""
 
     QUEUED = "queued", "Waiting"
     SENT = "sent", "Sent"
@@ -37,7 +37,7 @@ class NotificationState(models.TextChoices):
 
 
 class Notification(models.Model):
-    """One document on its way to a requester: written with what it tells of, sent afterwards, maybe twice."""
+    """One document for a requester: written together with its event and sent afterwards, at least once."""
 
     doc_id = models.UUIDField(unique=True)
     hit_type = models.ForeignKey(HITType, on_delete=models.PROTECT, null=True, related_name="notifications")

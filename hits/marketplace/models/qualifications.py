@@ -1,4 +1,4 @@
-"""Qualifications that requesters give and take away, and workers whom a requester gives no new work."""
+"""Qualifications that requesters grant and revoke, and requesters' blocks of workers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .append_only import AppendOnly
 
 
 class TypeStatus(models.TextChoices):
-    """Whether HITs may be made that require a qualification type. The values are the API's."""
+    """Whether new HITs may require a qualification type. The values are the API's."""
 
     ACTIVE = "Active", "Active"
     INACTIVE = "Inactive", "Inactive"
 
 
 class QualificationType(models.Model):
-    """Something that a requester says of workers. The description tells workers how to get it."""
+    """A qualification that a requester grants to workers. The description explains how to get it."""
 
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="qualification_types")
     type_id = models.CharField(max_length=64, unique=True, default=new_entity_id)
@@ -28,10 +28,10 @@ class QualificationType(models.Model):
     keywords = models.CharField(max_length=1000, blank=True)
     status = models.CharField(max_length=8, choices=TypeStatus, default=TypeStatus.ACTIVE)
     is_requestable = models.BooleanField(default=False)
-    test = models.TextField(blank=True)  # a QuestionForm; blank: nothing to answer
+    test = models.TextField(blank=True)  # a QuestionForm; blank: no test
     answer_key = models.TextField(blank=True)  # blank: the requester scores the test
     test_seconds = models.PositiveIntegerField(null=True)
-    retry_delay_seconds = models.PositiveIntegerField(null=True)  # none: it can be asked for once
+    retry_delay_seconds = models.PositiveIntegerField(null=True)  # null: it can be requested once
     is_auto_granted = models.BooleanField(default=False)
     auto_granted_value = models.IntegerField(default=1)
     created_at = models.DateTimeField()
@@ -58,14 +58,14 @@ class QualificationType(models.Model):
 
 
 class GrantStatus(models.TextChoices):
-    """Where a worker's qualification stands. The values are the API's."""
+    """State of a worker's qualification. The values are the API's."""
 
     GRANTED = "Granted", "Held"
     REVOKED = "Revoked", "Taken away"
 
 
 class Qualification(models.Model):
-    """What one worker holds, or held, of one type. ``reason`` is the requester's for the last change."""
+    """A worker's qualification of one type, granted or revoked. ``reason`` explains the last change."""
 
     qualification_type = models.ForeignKey(
         QualificationType, on_delete=models.PROTECT, related_name="qualifications"
@@ -89,7 +89,7 @@ class Qualification(models.Model):
 
 
 class QualificationChange(AppendOnly):
-    """Each grant, new value and revocation, in order: the trail behind ``Qualification``."""
+    """One grant, new value or revocation: the history of ``Qualification``."""
 
     qualification = models.ForeignKey(Qualification, on_delete=models.PROTECT, related_name="changes")
     status = models.CharField(max_length=8, choices=GrantStatus)
@@ -102,7 +102,7 @@ class QualificationChange(AppendOnly):
 
 
 class RequestState(models.TextChoices):
-    """Where a worker's request for a qualification stands."""
+    """State of a worker's request for a qualification."""
 
     TAKING = "taking", "Taking the test"
     PENDING = "pending", "Waiting"
@@ -112,7 +112,7 @@ class RequestState(models.TextChoices):
 
 
 class QualificationRequest(models.Model):
-    """A worker asks for a qualification, with their answers where its type has a test."""
+    """A worker's request for a qualification, with their answers if the type has a test."""
 
     request_id = models.CharField(max_length=64, unique=True, default=new_entity_id)
     qualification_type = models.ForeignKey(
@@ -120,7 +120,7 @@ class QualificationRequest(models.Model):
     )
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="qualification_requests")
     state = models.CharField(max_length=8, choices=RequestState)
-    test = models.TextField(blank=True)  # as it was shown: the type's own may change later
+    test = models.TextField(blank=True)  # as it was shown; the type's test may change later
     started_at = models.DateTimeField()
     deadline = models.DateTimeField(null=True)  # of the test
     submitted_at = models.DateTimeField(null=True)
@@ -152,7 +152,7 @@ class QualificationRequest(models.Model):
 
 
 class WorkerBlock(models.Model):
-    """A requester gives a worker no new work. A block that was ended stays as a row."""
+    """A requester's block of a worker from new work. An ended block stays as a row."""
 
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="worker_blocks")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="blocks")

@@ -1,6 +1,6 @@
-"""HIT types, HITs, their assignment slots, and each try at one.
+"""HIT types, HITs, their assignment slots, and the attempts at each slot.
 
-No status of a HIT is stored: it follows from its slots and the clock (``selectors.lifecycle``).
+A HIT's status is not stored: it is computed from its slots and the clock (``selectors.lifecycle``).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from django.db.models import F, Q
 
 from hits.domain.workers.requirements import Requirement
 from hits.marketplace.ids import new_entity_id
-from hits.marketplace.requirements import requirement_of
+from hits.marketplace.requirements import parse_requirement
 
 from .accounts import Requester, Worker
 
 
 class HITType(models.Model):
-    """What HITs of one group share. Equal values make the same type (``params_hash``)."""
+    """The values that HITs of one group share. Equal values give the same type (``params_hash``)."""
 
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="hit_types")
     hit_type_id = models.CharField(max_length=64, unique=True, default=new_entity_id)
@@ -40,12 +40,12 @@ class HITType(models.Model):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """Who may take a HIT of this type, as plain conditions."""
-        return tuple(requirement_of(row) for row in self.qualification_requirements)
+        """The parsed qualification requirements of this type."""
+        return tuple(parse_requirement(row) for row in self.qualification_requirements)
 
 
 class HITLayout(models.Model):
-    """A page with ``${variables}`` that HITs can be made from by name (HITLayoutId, HITLayoutParameters)."""
+    """A page with ``${variables}`` from which HITs are created (HITLayoutId, HITLayoutParameters)."""
 
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="hit_layouts")
     layout_id = models.CharField(max_length=64, unique=True, default=new_entity_id)
@@ -64,7 +64,7 @@ class HITLayout(models.Model):
 
 
 class QuestionKind(models.TextChoices):
-    """How a HIT's page reaches the worker. The values are the root elements of the question's XML."""
+    """Who shows a HIT's page. The values are the root elements of the question's XML."""
 
     EXTERNAL = "ExternalQuestion", "A page of the requester's"
     HTML = "HTMLQuestion", "HTML that the marketplace shows"
@@ -72,7 +72,7 @@ class QuestionKind(models.TextChoices):
 
 
 class HIT(models.Model):
-    """One page of work. What a slot costs is fixed at creation, so that holds and payments always agree."""
+    """One unit of work. The price of a slot is fixed at creation, so that holds and payments always agree."""
 
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="hits")
     hit_type = models.ForeignKey(HITType, on_delete=models.PROTECT, related_name="hits")
@@ -90,9 +90,9 @@ class HIT(models.Model):
     expires_at = models.DateTimeField()
     disposed_at = models.DateTimeField(null=True)
     is_reviewing = models.BooleanField(default=False)
-    # The clock's own events, told once each (notifications); prolonging and reviewing take the marks away.
-    told_expired = models.BooleanField(default=False)
-    told_reviewable = models.BooleanField(default=False)
+    # Whether the expiry and reviewable events are recorded; an extension resets both.
+    expired_recorded = models.BooleanField(default=False, db_column="told_expired")
+    reviewable_recorded = models.BooleanField(default=False, db_column="told_reviewable")
 
     class Meta:
         indexes = [
@@ -120,7 +120,7 @@ class HIT(models.Model):
 
 
 class SlotState(models.TextChoices):
-    """Where an assignment slot stands."""
+    """State of an assignment slot."""
 
     OPEN = "open", "Open"
     PENDING = "pending", "Being worked on"
@@ -130,7 +130,7 @@ class SlotState(models.TextChoices):
 
 
 class Assignment(models.Model):
-    """A slot of a HIT. Its id is offered again after a return, so an id alone names no person's work."""
+    """A slot of a HIT. After a return the same id is offered again, so an id alone does not identify a worker."""
 
     hit = models.ForeignKey(HIT, on_delete=models.PROTECT, related_name="assignments")
     assignment_id = models.CharField(max_length=64, unique=True, default=new_entity_id)
@@ -180,7 +180,7 @@ class Assignment(models.Model):
 
 
 class Outcome(models.TextChoices):
-    """How a try at a slot ended, or that it has not."""
+    """How an attempt at a slot ended; WORKING if it has not."""
 
     WORKING = "working", "Working"
     SUBMITTED = "submitted", "Submitted"
@@ -189,7 +189,7 @@ class Outcome(models.TextChoices):
 
 
 class Attempt(models.Model):
-    """One accept of a slot by one worker, kept for ever. Its secret is derived from ``nonce``, not stored."""
+    """One accept of a slot by one worker, never deleted. Its secret is derived from ``nonce`` and not stored."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="attempts")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="attempts")

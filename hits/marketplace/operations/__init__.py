@@ -1,4 +1,4 @@
-"""The API's operations, one small file a topic. Importing this package registers them all."""
+"""The API's operations, one file per topic. Importing this package registers all of them."""
 
 from . import (
     account,
@@ -6,8 +6,8 @@ from . import (
     blocks,
     bonuses,
     expiry,
+    hit_lists,
     hits,
-    listing,
     messages,
     notifications,
     qualification_requests,
@@ -23,8 +23,8 @@ __all__ = [
     "blocks",
     "bonuses",
     "expiry",
+    "hit_lists",
     "hits",
-    "listing",
     "messages",
     "notifications",
     "qualification_requests",

@@ -11,7 +11,7 @@ from .registry import Call, operation
 
 @operation("GetAccountBalance")
 def get_account_balance(call: Call, _params: dict[str, Any]) -> dict[str, Any]:
-    """Return what can be spent and what is held for work that is out."""
+    """Return the available balance and the sum held for open work."""
     return {
         "AvailableBalance": format_usd(call.requester.available_cents),
         "OnHoldBalance": format_usd(call.requester.held_cents),

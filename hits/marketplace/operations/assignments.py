@@ -7,16 +7,16 @@ from typing import Any
 
 from django.db.models import Q
 
-from hits.marketplace.errors import ApiError, invalid
+from hits.marketplace.errors import ApiError, validation_error
 from hits.marketplace.models import Assignment
 from hits.marketplace.services import decisions, ledger
 
-from .hits import insufficient_funds
+from .hits import insufficient_funds_error
+from .limits import check_length
 from .lookup import find_hit, find_submission
 from .paging import make_page, page_size, read_token
 from .registry import Call, operation
 from .render import API_STATUS, render_assignment, render_hits
-from .rules import check_length
 
 MAX_FEEDBACK = 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ def list_assignments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     slots = Assignment.objects.filter(hit=hit, state__in=[_STATE_BY_STATUS[name] for name in statuses])
     after = read_token(call, params, length=2)
     if after is not None:
-        slots = slots.filter(_after(after))
+        slots = slots.filter(_after_key(after))
     rows = list(slots.select_related("hit", "worker").order_by("submitted_at", "pk")[: page_size(params)])
     return make_page(
         call,
@@ -52,36 +52,36 @@ def get_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 
 @operation("ApproveAssignment")
 def approve_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Approve and pay. With OverrideRejection also a rejected one, within 30 days of its submission."""
+    """Approve and pay. OverrideRejection allows rejected work too, within 30 days of its submission."""
     feedback = params.get("RequesterFeedback")
     check_length("RequesterFeedback", feedback or "", 0, MAX_FEEDBACK)
     override = params.get("OverrideRejection", False)
     slot = find_submission(call, params["AssignmentId"], lock_hit=override)
     try:
-        decisions.approve(slot=slot, now=call.now, feedback=feedback, override_rejection=override)
+        decisions.approve_assignment(slot=slot, now=call.now, feedback=feedback, override_rejection=override)
     except decisions.WrongState:
-        raise _only_submitted() from None
+        raise _wrong_state_error() from None
     except ledger.InsufficientFunds:
-        raise insufficient_funds() from None
+        raise insufficient_funds_error() from None
     return {}
 
 
 @operation("RejectAssignment")
 def reject_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Reject with a reason which the worker reads. The slot is not offered again.
+    """Reject with a reason that the worker reads. The slot is not offered again.
 
-    An empty reason is taken, as scripts send it (psiTurk's always do); the worker reads that none was given.
+    An empty reason is accepted because scripts send it (psiTurk always does). The worker reads "No reason given."
     """
     check_length("RequesterFeedback", params["RequesterFeedback"], 0, MAX_FEEDBACK)
     slot = find_submission(call, params["AssignmentId"])
     try:
-        decisions.reject(slot=slot, now=call.now, feedback=params["RequesterFeedback"])
+        decisions.reject_assignment(slot=slot, now=call.now, feedback=params["RequesterFeedback"])
     except decisions.WrongState:
-        raise _only_submitted() from None
+        raise _wrong_state_error() from None
     return {}
 
 
-def _only_submitted() -> ApiError:
+def _wrong_state_error() -> ApiError:
     return ApiError("InvalidAssignmentState", "This operation can be called with a status of: Submitted")
 
 
@@ -89,9 +89,9 @@ def _microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def _after(key: list[int]) -> Q:
+def _after_key(key: list[int]) -> Q:
     try:
         moment = _EPOCH + timedelta(microseconds=key[0])
     except OverflowError:
-        raise invalid("Invalid NextToken.", "InvalidParameterValue") from None
+        raise validation_error("Invalid NextToken.", "InvalidParameterValue") from None
     return Q(submitted_at__gt=moment) | Q(submitted_at=moment, pk__gt=key[1])

@@ -8,40 +8,40 @@ from hits.marketplace.errors import ApiError
 from hits.marketplace.models import WorkerBlock
 from hits.marketplace.services import blocks as services
 
+from .limits import MAX_REASON, check_length
 from .lookup import find_worker
 from .paging import make_page, page_size, read_token
 from .registry import Call, operation
-from .rules import MAX_REASON, check_length
 
 
 @operation("CreateWorkerBlock")
 def create_worker_block(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Give a worker no new work of the caller's; the worker reads the reason."""
+    """Block a worker from new work of the caller; the worker reads the reason."""
     worker = find_worker(params["WorkerId"])
     check_length("Reason", params["Reason"], 1, MAX_REASON)
     try:
-        services.block(requester=call.requester, worker=worker, reason=params["Reason"], now=call.now)
+        services.block_worker(requester=call.requester, worker=worker, reason=params["Reason"], now=call.now)
     except services.TooManyBlocks:
         raise ApiError(
             "InvalidParameterValue",
-            f"An account blocks at most {services.MAX_BLOCKS:,} workers. End a block first.",
+            f"An account can block at most {services.MAX_BLOCKS:,} workers. End a block first.",
         ) from None
     return {}
 
 
 @operation("DeleteWorkerBlock")
 def delete_worker_block(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """End a block. Who is not blocked stays so, without an error."""
+    """End a block. For a worker who is not blocked nothing happens."""
     worker = find_worker(params["WorkerId"])
     reason = params.get("Reason", "")
     check_length("Reason", reason, 0, MAX_REASON)
-    services.unblock(requester=call.requester, worker=worker, reason=reason, now=call.now)
+    services.unblock_worker(requester=call.requester, worker=worker, reason=reason, now=call.now)
     return {}
 
 
 @operation("ListWorkerBlocks")
 def list_worker_blocks(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Return the caller's present blocks, oldest first."""
+    """Return the caller's current blocks, oldest first."""
     blocks = WorkerBlock.objects.filter(requester=call.requester, ended_at=None)
     after = read_token(call, params, length=1)
     if after is not None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from hits.marketplace.errors import ApiError, invalid
+from hits.marketplace.errors import ApiError, validation_error
 from hits.marketplace.models import HIT
 from hits.marketplace.selectors.lifecycle import HITStatus
 from hits.marketplace.services import events
 from hits.marketplace.services import hits as hit_services
 
-from .lookup import lock_hit, standing
+from .limits import check_range
+from .lookup import get_hit_status, lock_hit
 from .registry import Call, operation
-from .rules import check_range
 
 MIN_INCREMENT = 60
 MAX_INCREMENT = 31_536_000
@@ -22,21 +22,21 @@ _DISPOSABLE = (HITStatus.REVIEWABLE, HITStatus.REVIEWING)
 
 @operation("UpdateExpirationForHIT")
 def update_expiration(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Expire a HIT (a time in the past) or prolong its offer.
+    """Expire a HIT (a time in the past) or extend its offer.
 
-    Prolonging is an increment over the present end, of 60 seconds to a year, as on Amazon's service; the same
-    prolongation sent twice is answered as an already processed token, also as there.
+    As on Amazon's service, an extension adds 60 seconds to a year to the current end. The same extension sent twice
+    gets the error for a processed token.
     """
     hit = lock_hit(call, params["HITId"])
     if hit.disposed_at is not None:
         raise ApiError("InvalidHITState", "This HIT is currently in the state 'Disposed'.")
-    expire_at = _moment(params["ExpireAt"])
+    expire_at = _parse_time(params["ExpireAt"])
     if expire_at <= call.now:
-        hit_services.expire(hit=hit, now=call.now)
+        hit_services.expire_hit(hit=hit, now=call.now)
         return {}
     _check_increment(hit, expire_at)
-    hit_services.prolong(hit=hit, expires_at=expire_at)
-    events.tell_extended(hit=hit, at=call.now)
+    hit_services.extend_hit(hit=hit, expires_at=expire_at)
+    events.record_extended(hit=hit, at=call.now)
     return {}
 
 
@@ -44,26 +44,26 @@ def update_expiration(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 def delete_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Dispose of a HIT that is Reviewable or Reviewing and has no undecided submission.
 
-    With undecided submissions the refusal contradicts itself ("in the state 'Reviewable' … can be called with
-    a status of: Reviewing, Reviewable"): that is Amazon's own wording, which requesters' scripts know.
+    With undecided submissions the message contradicts itself ("in the state 'Reviewable' … can be called with a
+    status of: Reviewing, Reviewable"). It is Amazon's own wording, which requesters' scripts expect.
     """
     hit = lock_hit(call, params["HITId"])
-    status, counts = standing(call, hit)
+    status, counts = get_hit_status(call, hit)
     if status not in _DISPOSABLE or counts.submitted:
         raise ApiError(
             "InvalidHITState",
             f"This HIT is currently in the state '{status.value}'.  "
             "This operation can be called with a status of: Reviewing, Reviewable",
         )
-    hit_services.dispose(hit=hit, now=call.now)
+    hit_services.dispose_hit(hit=hit, now=call.now)
     return {}
 
 
-def _moment(seconds: float) -> datetime:
+def _parse_time(seconds: float) -> datetime:
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
-        raise invalid(f"ExpireAt {seconds} is not a time.") from None
+        raise validation_error(f"ExpireAt {seconds} is not a time.") from None
 
 
 def _check_increment(hit: HIT, expire_at: datetime) -> None:

@@ -5,170 +5,172 @@ from __future__ import annotations
 from typing import Any
 
 from hits.domain.money.usd import parse_usd
-from hits.marketplace.errors import ApiError, invalid
+from hits.marketplace.errors import ApiError, validation_error
 from hits.marketplace.models import HIT, HITType
 from hits.marketplace.services import hits as hit_services
 from hits.marketplace.services import ledger, tokens
-from hits.marketplace.services.hits import HITParams, TypeParams
+from hits.marketplace.services.hits import HITParams, HITTypeParams
 
+from .limits import check_length, check_range
 from .lookup import find_hit_type, lock_hit
 from .questions import find_question
 from .registry import Call, operation
 from .render import render_hits
-from .requirements import check_still_active, read_requirements
-from .rules import check_length, check_range
+from .requirements import check_active, read_requirements
 
-YEAR = 31_536_000
-MONTH = 2_592_000
+YEAR_SECONDS = 31_536_000
+MONTH_SECONDS = 2_592_000
 MAX_SLOTS = 10_000
 MAX_ANNOTATION = 255
-_POLICIES = ("AssignmentReviewPolicy", "HITReviewPolicy")
+_REVIEW_POLICIES = ("AssignmentReviewPolicy", "HITReviewPolicy")
 
 
 @operation("CreateHITType")
 def create_hit_type(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Return the id of the HIT type with these values; equal values give the same id."""
-    return {"HITTypeId": _hit_type(call, params).hit_type_id}
+    return {"HITTypeId": _register_hit_type(call, params).hit_type_id}
 
 
 @operation("CreateHIT")
 def create_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Make a HIT and, at need, its type. A token used within 24 hours makes nothing a second time."""
-    claimed = _claim(call, params)
-    return _create(call, params, _hit_type(call, params), claimed)
+    """Create a HIT and, if needed, its type. A token repeated within 24 hours creates nothing."""
+    token = _claim_token(call, params)
+    return _create_hit(call, params, _register_hit_type(call, params), token)
 
 
 @operation("CreateHITWithHITType")
 def create_hit_with_hit_type(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Make a HIT of an existing type."""
-    claimed = _claim(call, params)
+    """Create a HIT of an existing type."""
+    token = _claim_token(call, params)
     hit_type = find_hit_type(call, params["HITTypeId"])
-    check_still_active(call, hit_type.qualification_requirements)
-    return _create(call, params, hit_type, claimed)
+    check_active(call, hit_type.qualification_requirements)
+    return _create_hit(call, params, hit_type, token)
 
 
 @operation("CreateAdditionalAssignmentsForHIT")
 def create_additional_assignments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Add slots to a HIT. Nine cannot become ten, since the fee would change."""
-    claimed = _claim(call, params)
+    """Add slots to a HIT. Nine cannot become ten because the fee would change."""
+    token = _claim_token(call, params)
     hit = lock_hit(call, params["HITId"])
     count = params["NumberOfAdditionalAssignments"]
     check_range("NumberOfAdditionalAssignments", count, 1, MAX_SLOTS)
-    _refuse_disposed(hit)
+    _check_not_disposed(hit)
     try:
         hit_services.add_assignments(hit=hit, count=count, now=call.now)
-    except hit_services.CrossesTenAssignments:
+    except hit_services.FeeTierCrossed:
         raise ApiError(
             "InvalidMaximumAssignmentsIncrease",
             "A HIT created with fewer than 10 assignments cannot be extended to 10 or more.",
         ) from None
     except ledger.InsufficientFunds:
-        raise insufficient_funds() from None
-    tokens.settle(claimed, hit.hit_id)
+        raise insufficient_funds_error() from None
+    tokens.complete_token(token, hit.hit_id)
     return {}
 
 
 @operation("UpdateHITTypeOfHIT")
 def update_hit_type_of_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Give a HIT another type: title, pay, times and requirements change, and what is held follows.
+    """Give a HIT another type: title, pay, times, requirements and the held sum change.
 
-    Another pay or fee is refused once somebody took one of its tasks: they are paid what they accepted.
+    Another reward or fee is refused after a worker took one of its tasks: workers get the reward they accepted.
     """
     hit = lock_hit(call, params["HITId"])
     hit_type = find_hit_type(call, params["HITTypeId"])
-    check_still_active(call, hit_type.qualification_requirements)
-    _refuse_disposed(hit)
+    check_active(call, hit_type.qualification_requirements)
+    _check_not_disposed(hit)
     try:
-        hit_services.change_type(hit=hit, hit_type=hit_type, now=call.now)
-    except hit_services.WorkAtTheOldPrice:
+        hit_services.change_hit_type(hit=hit, hit_type=hit_type, now=call.now)
+    except hit_services.PriceAlreadyAccepted:
         raise ApiError(
             "InvalidHITState",
-            "Workers took tasks of this HIT for its present reward, so it can only get a type with the same "
-            "reward and fee. Expire it and create another HIT.",
+            "Workers took tasks of this HIT for its current reward, so its new type must have the same reward "
+            "and fee. Expire it and create another HIT.",
         ) from None
     except ledger.InsufficientFunds:
-        raise insufficient_funds() from None
+        raise insufficient_funds_error() from None
     return {}
 
 
-def insufficient_funds() -> ApiError:
-    """The requester's available balance does not cover what the call needs."""
+def insufficient_funds_error() -> ApiError:
+    """Return the error for an available balance that does not cover the call."""
     return ApiError(
         "InsufficientFunds",
         "This Requester has insufficient funds in their account to complete this transaction.",
     )
 
 
-def _claim(call: Call, params: dict[str, Any]) -> Any:
+def _claim_token(call: Call, params: dict[str, Any]) -> Any:
     token = params.get("UniqueRequestToken")
     try:
-        return tokens.claim(requester=call.requester, operation=call.operation, token=token, now=call.now)
-    except tokens.AlreadyProcessed as used:
+        return tokens.claim_token(
+            requester=call.requester, operation=call.operation, token=token, now=call.now
+        )
+    except tokens.TokenAlreadyUsed as error:
         raise ApiError(
             "HITAlreadyExists",
-            f'The idempotency token "{used.token}" has already been processed. HITId: {used.reference}',
+            f'The idempotency token "{error.token}" has already been processed. HITId: {error.reference}',
         ) from None
 
 
-def _hit_type(call: Call, params: dict[str, Any]) -> HITType:
+def _register_hit_type(call: Call, params: dict[str, Any]) -> HITType:
     check_length("Title", params["Title"], 1, 128)
     check_length("Description", params["Description"], 1, 2000)
     check_length("Keywords", params.get("Keywords", ""), 0, 1000)
-    check_range("AssignmentDurationInSeconds", params["AssignmentDurationInSeconds"], 30, YEAR)
-    approval = params.get("AutoApprovalDelayInSeconds", MONTH)
-    check_range("AutoApprovalDelayInSeconds", approval, 0, MONTH)
+    check_range("AssignmentDurationInSeconds", params["AssignmentDurationInSeconds"], 30, YEAR_SECONDS)
+    approval_delay = params.get("AutoApprovalDelayInSeconds", MONTH_SECONDS)
+    check_range("AutoApprovalDelayInSeconds", approval_delay, 0, MONTH_SECONDS)
     requirements = read_requirements(call, params.get("QualificationRequirements", []))
-    check_still_active(call, requirements)
+    check_active(call, requirements)
     return hit_services.register_hit_type(
         requester=call.requester,
-        params=TypeParams(
+        params=HITTypeParams(
             title=params["Title"],
             description=params["Description"],
             keywords=params.get("Keywords", ""),
-            reward_cents=_reward(params["Reward"]),
+            reward_cents=_parse_reward(params["Reward"]),
             assignment_seconds=params["AssignmentDurationInSeconds"],
-            auto_approval_seconds=approval,
+            auto_approval_seconds=approval_delay,
             qualification_requirements=requirements,
         ),
         now=call.now,
     )
 
 
-def _reward(text: str) -> int:
+def _parse_reward(text: str) -> int:
     try:
         cents = parse_usd(text)
     except ValueError as error:
-        raise invalid(str(error)) from None
+        raise validation_error(str(error)) from None
     check_range("Reward (in cents)", cents, 0, 1_000_000)
     return cents
 
 
-def _create(call: Call, params: dict[str, Any], hit_type: HITType, claimed: Any) -> dict[str, Any]:
-    for name in _POLICIES:
+def _create_hit(call: Call, params: dict[str, Any], hit_type: HITType, token: Any) -> dict[str, Any]:
+    for name in _REVIEW_POLICIES:
         if params.get(name):
             raise ApiError(
                 "NotImplemented",
-                f"This marketplace runs no review policies, so {name} is refused and nothing was done. "
+                f"This marketplace has no review policies, so {name} is refused. Nothing was done. "
                 "Create the HIT without it, and approve or reject from your own script.",
             )
-    check_range("LifetimeInSeconds", params["LifetimeInSeconds"], 30, YEAR)
+    check_range("LifetimeInSeconds", params["LifetimeInSeconds"], 30, YEAR_SECONDS)
     check_range("MaxAssignments", params.get("MaxAssignments", 1), 1, MAX_SLOTS)
     annotation = params.get("RequesterAnnotation")
     _check_annotation(annotation or "")
-    hit = _save(call, hit_type, params, annotation)
-    tokens.settle(claimed, hit.hit_id)
+    hit = _save_hit(call, hit_type, params, annotation)
+    tokens.complete_token(token, hit.hit_id)
     return {"HIT": render_hits([hit], call.now)[0]}
 
 
 def _check_annotation(text: str) -> None:
     check_length("RequesterAnnotation", text, 0, MAX_ANNOTATION)
     if not text.isascii():
-        raise invalid("RequesterAnnotation may hold ASCII characters only.")
+        raise validation_error("RequesterAnnotation may hold ASCII characters only.")
 
 
-def _save(call: Call, hit_type: HITType, params: dict[str, Any], annotation: str | None) -> HIT:
+def _save_hit(call: Call, hit_type: HITType, params: dict[str, Any], annotation: str | None) -> HIT:
     xml, question = find_question(call, params)
-    wanted = HITParams(
+    hit_params = HITParams(
         question_xml=xml,
         question=question,
         lifetime_seconds=params["LifetimeInSeconds"],
@@ -176,11 +178,11 @@ def _save(call: Call, hit_type: HITType, params: dict[str, Any], annotation: str
         annotation=annotation,
     )
     try:
-        return hit_services.create_hit(hit_type=hit_type, params=wanted, now=call.now)
+        return hit_services.create_hit(hit_type=hit_type, params=hit_params, now=call.now)
     except ledger.InsufficientFunds:
-        raise insufficient_funds() from None
+        raise insufficient_funds_error() from None
 
 
-def _refuse_disposed(hit: HIT) -> None:
+def _check_not_disposed(hit: HIT) -> None:
     if hit.disposed_at is not None:
         raise ApiError("InvalidHITState", "This HIT is currently in the state 'Disposed'.")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from hits.marketplace.models import Worker
-from hits.marketplace.selectors.messages import known_workers
+from hits.marketplace.selectors.messages import find_known_workers
 from hits.marketplace.services import messages
 
+from .limits import check_length, check_range
 from .registry import Call, operation
-from .rules import check_length, check_range
 
 MAX_WORKERS = 100
 MAX_SUBJECT = 200
@@ -18,33 +18,35 @@ MAX_TEXT = 4096
 
 @operation("NotifyWorkers")
 def notify_workers(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Write the same message to each worker once; they read it on their page "Messages".
+    """Write the same message to each worker once; workers read it on their page "Messages".
 
-    The reply names those who were not reached, the others are: a worker who does not exist (HardFailure), and
-    one who never worked for the caller (SoftFailure: that may change). Having worked is having had a submission
-    approved or rejected by the caller, or holding, or having lost, a qualification of the caller's.
+    The reply names the workers who were not reached: a worker who does not exist (HardFailure), and one who never
+    worked for the caller (SoftFailure, since that may change). A worker has worked for the caller if the caller
+    decided a submission of theirs, or ever granted them a qualification.
     """
     ids = list(dict.fromkeys(params["WorkerIds"]))
     check_range("the number of WorkerIds", len(ids), 1, MAX_WORKERS)
     check_length("Subject", params["Subject"], 1, MAX_SUBJECT)
     check_length("MessageText", params["MessageText"], 1, MAX_TEXT)
-    found = {worker.worker_id: worker for worker in Worker.objects.filter(worker_id__in=ids)}
-    known = known_workers(call.requester, found.values(), call.now)
-    messages.send(
+    workers = {worker.worker_id: worker for worker in Worker.objects.filter(worker_id__in=ids)}
+    known = find_known_workers(call.requester, workers.values(), call.now)
+    messages.send_messages(
         requester=call.requester,
-        workers=[found[name] for name in ids if name in found and found[name].pk in known],
+        workers=[workers[name] for name in ids if name in workers and workers[name].pk in known],
         subject=params["Subject"],
         text=params["MessageText"],
         now=call.now,
     )
     failures = [
-        _missed(name, found.get(name)) for name in ids if name not in found or found[name].pk not in known
+        _failure_row(name, workers.get(name))
+        for name in ids
+        if name not in workers or workers[name].pk not in known
     ]
     return {"NotifyWorkersFailureStatuses": failures}
 
 
-def _missed(worker_id: str, worker: Worker | None) -> dict[str, str]:
-    code, why = (
+def _failure_row(worker_id: str, worker: Worker | None) -> dict[str, str]:
+    code, message = (
         ("HardFailure", "This worker does not exist.")
         if worker is None
         else ("SoftFailure", "You have not approved or rejected work of this worker yet.")
@@ -52,5 +54,5 @@ def _missed(worker_id: str, worker: Worker | None) -> dict[str, str]:
     return {
         "WorkerId": worker_id,
         "NotifyWorkersFailureCode": code,
-        "NotifyWorkersFailureMessage": why,
+        "NotifyWorkersFailureMessage": message,
     }

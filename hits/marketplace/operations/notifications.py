@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hits.marketplace import delivery
-from hits.marketplace.errors import ApiError, invalid
+from hits.marketplace.errors import ApiError, validation_error
 from hits.marketplace.models import Transport
 from hits.marketplace.services import notifications
 from hits.marketplace.services.events import EventType
@@ -14,58 +14,58 @@ from hits.marketplace.services.notifications import Specification
 from .lookup import find_hit_type
 from .registry import Call, operation
 
-_VERSIONS = ("2014-08-15", "2006-05-05")  # the reference names the first, the model the second
+_VERSIONS = ("2014-08-15", "2006-05-05")  # the reference has the first, the model the second
 
 
 @operation("UpdateNotificationSettings")
 def update_notification_settings(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Set or replace where a HIT type's events are told, or only switch the telling on or off."""
+    """Set or replace the destination of a HIT type's events, or only switch notifications on or off."""
     hit_type = find_hit_type(call, params["HITTypeId"])
     if "Notification" not in params and "Active" not in params:
-        raise invalid("Either the Notification or the Active parameter must be given.")
-    specification = _read(params["Notification"]) if "Notification" in params else None
+        raise validation_error("Give the Notification or the Active parameter.")
+    specification = _read_specification(params["Notification"]) if "Notification" in params else None
     if specification is not None and EventType.PING in specification.events:
-        raise invalid("EventTypes: Ping is only valid for SendTestEventNotification.")
+        raise validation_error("EventTypes: Ping is only valid for SendTestEventNotification.")
     try:
         notifications.update_setting(
             hit_type=hit_type, specification=specification, active=params.get("Active"), now=call.now
         )
     except notifications.NoSetting:
-        raise invalid(
-            f"HITType {hit_type.hit_type_id} has no notification specification yet: give one with Notification."
+        raise validation_error(
+            f"HITType {hit_type.hit_type_id} has no notification specification yet. Give one with Notification."
         ) from None
     return {}
 
 
 @operation("SendTestEventNotification")
 def send_test_event_notification(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Send a message as if an event had happened, whether the specification names that event or not."""
-    notifications.send_test(
+    """Send a test message about an event, even if the specification does not list that event."""
+    notifications.send_test_notification(
         requester=call.requester,
-        specification=_read(params["Notification"]),
+        specification=_read_specification(params["Notification"]),
         kind=EventType(params["TestEventType"]),
         now=call.now,
     )
     return {}
 
 
-def _read(wire: dict[str, Any]) -> Specification:
-    if wire["Transport"] not in Transport.values:
+def _read_specification(row: dict[str, Any]) -> Specification:
+    if row["Transport"] not in Transport.values:
         raise ApiError(
             "NotImplemented",
-            f"This marketplace sends no notifications by {wire['Transport']}: use Transport SNS or SQS with an "
-            "https address of your own as Destination.",
+            f"This marketplace sends no notifications by {row['Transport']}. Use Transport SNS or SQS with your "
+            "own https URL as Destination.",
         )
-    if wire["Version"] not in _VERSIONS:
-        raise invalid(f"Version: {wire['Version'][:40]!r} is not one of {', '.join(_VERSIONS)}.")
-    if not wire["EventTypes"]:
-        raise invalid("EventTypes: at least one event must be named.")
+    if row["Version"] not in _VERSIONS:
+        raise validation_error(f"Version: {row['Version'][:40]!r} is not one of {', '.join(_VERSIONS)}.")
+    if not row["EventTypes"]:
+        raise validation_error("EventTypes: at least one event must be named.")
     try:
-        delivery.check_destination(wire["Destination"])
+        delivery.check_destination(row["Destination"])
     except delivery.DestinationError as error:
         raise ApiError("InvalidTransportEndpoint", str(error)) from None
     return Specification(
-        destination=wire["Destination"],
-        transport=Transport(wire["Transport"]),
-        events=tuple(EventType(name) for name in dict.fromkeys(wire["EventTypes"])),
+        destination=row["Destination"],
+        transport=Transport(row["Transport"]),
+        events=tuple(EventType(name) for name in dict.fromkeys(row["EventTypes"])),
     )

@@ -1,4 +1,4 @@
-"""What workers ask for: ListQualificationRequests, AcceptQualificationRequest, RejectQualificationRequest."""
+"""ListQualificationRequests, AcceptQualificationRequest, RejectQualificationRequest."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from hits.marketplace.errors import ApiError, missing
+from hits.marketplace.errors import ApiError, not_found_error
 from hits.marketplace.models import QualificationRequest, RequestState
 from hits.marketplace.services import qualification_requests as services
 
+from .limits import MAX_REASON, check_int32, check_length
 from .lookup import find_qualification_type
 from .paging import make_page, page_size, read_token
 from .registry import Call, operation
 from .render import render_qualification_request
-from .rules import MAX_REASON, check_int32, check_length
 
 DEFAULT_VALUE = 1
 
 
 @operation("ListQualificationRequests")
 def list_qualification_requests(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Return the requests that wait for the caller's decision, the oldest first."""
-    rows = _asked_of(call).filter(state=RequestState.PENDING)
+    """Return the requests that wait for the caller's decision, oldest first."""
+    rows = _own_requests(call).filter(state=RequestState.PENDING)
     if "QualificationTypeId" in params:
         rows = rows.filter(qualification_type=find_qualification_type(call, params["QualificationTypeId"]))
     after = read_token(call, params, length=1)
@@ -41,49 +41,51 @@ def list_qualification_requests(call: Call, params: dict[str, Any]) -> dict[str,
 
 @operation("AcceptQualificationRequest")
 def accept_qualification_request(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Grant what a worker asked for, at IntegerValue, or 1."""
+    """Grant a request with the value IntegerValue (default 1)."""
     value = params.get("IntegerValue", DEFAULT_VALUE)
     check_int32("IntegerValue", value)
-    request = _find(call, params["QualificationRequestId"])
+    request = _find_request(call, params["QualificationRequestId"])
     try:
-        services.accept(request=request, value=value, now=call.now)
+        services.accept_request(request=request, value=value, now=call.now)
     except services.AlreadyDecided:
-        raise _decided(request) from None
+        raise _already_decided_error(request) from None
     return {}
 
 
 @operation("RejectQualificationRequest")
 def reject_qualification_request(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Turn a request down; the worker reads the reason."""
+    """Reject a request; the worker reads the reason."""
     reason = params.get("Reason", "")
     check_length("Reason", reason, 0, MAX_REASON)
-    request = _find(call, params["QualificationRequestId"])
+    request = _find_request(call, params["QualificationRequestId"])
     try:
-        services.reject(request=request, reason=reason, now=call.now)
+        services.reject_request(request=request, reason=reason, now=call.now)
     except services.AlreadyDecided:
-        raise _decided(request) from None
+        raise _already_decided_error(request) from None
     return {}
 
 
-def _asked_of(call: Call) -> QuerySet[QualificationRequest]:
+def _own_requests(call: Call) -> QuerySet[QualificationRequest]:
     rows = QualificationRequest.objects.select_related("qualification_type", "worker")
     return rows.filter(
         qualification_type__requester=call.requester, qualification_type__deleted_at__isnull=True
     )
 
 
-def _find(call: Call, request_id: str) -> QualificationRequest:
-    mine = _asked_of(call).filter(request_id=request_id)
-    # A test that is still being taken is not the requester's yet.
-    request = mine.exclude(state__in=[RequestState.TAKING, RequestState.EXPIRED]).first()
+def _find_request(call: Call, request_id: str) -> QualificationRequest:
+    matches = _own_requests(call).filter(request_id=request_id)
+    # The requester does not see a test that the worker is still taking.
+    request = matches.exclude(state__in=[RequestState.TAKING, RequestState.EXPIRED]).first()
     if request is None:
-        raise missing("QualificationRequest", request_id[:80].encode("ascii", "backslashreplace").decode())
+        raise not_found_error(
+            "QualificationRequest", request_id[:80].encode("ascii", "backslashreplace").decode()
+        )
     return request
 
 
-def _decided(request: QualificationRequest) -> ApiError:
+def _already_decided_error(request: QualificationRequest) -> ApiError:
     return ApiError(
         "InvalidQualificationRequestState",
-        f"QualificationRequest {request.request_id} was decided before. "
+        f"QualificationRequest {request.request_id} is decided already. "
         "This operation can be called with a status of: Submitted",
     )

@@ -1,4 +1,4 @@
-"""How workers get a qualification: what Create- and UpdateQualificationType say of tests and automatic grants."""
+"""Read how workers get a qualification: the test and grant parameters of Create- and UpdateQualificationType."""
 
 from __future__ import annotations
 
@@ -11,47 +11,49 @@ from hits.domain.mturk_formats.external_question import (
     QuestionNotXml,
     QuestionTooLong,
 )
-from hits.marketplace.errors import ApiError, invalid
-from hits.marketplace.formats.answer_key import check_fits, parse_answer_key
+from hits.marketplace.errors import ApiError, validation_error
+from hits.marketplace.formats.answer_key import check_answer_key, parse_answer_key
 from hits.marketplace.formats.question_form import parse_new_form
 from hits.marketplace.models import QualificationType
 from hits.marketplace.services.accounts import PLATFORM_NAME
-from hits.marketplace.services.qualifications import Terms
+from hits.marketplace.services.qualifications import QualificationTerms
 
+from .limits import INT32, check_int32, check_range
 from .registry import Call
-from .rules import INT32, check_int32, check_range
 
-YEAR = 31_536_000
+YEAR_SECONDS = 31_536_000
 _RETRY, _DURATION = "RetryDelayInSeconds", "TestDurationInSeconds"
 
 
-def read_terms(call: Call, params: dict[str, Any]) -> Terms:
+def read_terms(call: Call, params: dict[str, Any]) -> QualificationTerms:
     """Return the terms of a new type. Raises ApiError for a test that cannot be shown or scored."""
-    return _applied(Terms(is_decided_by_hand=_by_hand(call)), params)
+    return _apply_params(QualificationTerms(is_decided_by_hand=_is_decided_by_hand(call)), params)
 
 
-def changed_terms(call: Call, kind: QualificationType, params: dict[str, Any]) -> Terms:
-    """Return a type's terms after an update: what is absent stays, but a new Test without a key has none."""
-    present = Terms(
-        test=kind.test,
-        answer_key=kind.answer_key,
-        test_seconds=kind.test_seconds,
-        retry_delay_seconds=kind.retry_delay_seconds,
-        is_auto_granted=kind.is_auto_granted,
-        auto_granted_value=kind.auto_granted_value,
-        is_decided_by_hand=_by_hand(call),
+def read_changed_terms(
+    call: Call, qualification_type: QualificationType, params: dict[str, Any]
+) -> QualificationTerms:
+    """Return a type's terms after an update. Absent parameters stay; a new Test without a key removes the key."""
+    current = QualificationTerms(
+        test=qualification_type.test,
+        answer_key=qualification_type.answer_key,
+        test_seconds=qualification_type.test_seconds,
+        retry_delay_seconds=qualification_type.retry_delay_seconds,
+        is_auto_granted=qualification_type.is_auto_granted,
+        auto_granted_value=qualification_type.auto_granted_value,
+        is_decided_by_hand=_is_decided_by_hand(call),
     )
-    return _applied(present, params)
+    return _apply_params(current, params)
 
 
-def _by_hand(call: Call) -> bool:
-    # As on Amazon, workers may ask for any type. Only the platform's own pools are decided by rounds and review: a
-    # request for one of them would wait for ever, since nobody reads it.
+def _is_decided_by_hand(call: Call) -> bool:
+    # As on Amazon, workers may request any type. Rounds and review decide the platform's own pools: nobody would read
+    # a request for one of them.
     return call.requester.name != PLATFORM_NAME
 
 
-def _applied(terms: Terms, params: dict[str, Any]) -> Terms:
-    terms = _test(terms, params)
+def _apply_params(terms: QualificationTerms, params: dict[str, Any]) -> QualificationTerms:
+    terms = _apply_test(terms, params)
     if _RETRY in params:
         check_range(_RETRY, params[_RETRY], 0, INT32 - 1)
         terms = replace(terms, retry_delay_seconds=params[_RETRY])
@@ -61,23 +63,23 @@ def _applied(terms: Terms, params: dict[str, Any]) -> Terms:
         check_int32("AutoGrantedValue", params["AutoGrantedValue"])
         terms = replace(terms, auto_granted_value=params["AutoGrantedValue"])
     if terms.test and terms.is_auto_granted:
-        raise invalid(
+        raise validation_error(
             "AutoGranted cannot be true for a QualificationType with a Test: leave one of them out."
         )
     return terms
 
 
-def _test(terms: Terms, params: dict[str, Any]) -> Terms:
+def _apply_test(terms: QualificationTerms, params: dict[str, Any]) -> QualificationTerms:
     test, key = params.get("Test", ""), params.get("AnswerKey", "")
     if not test:
         if params.get("AnswerKey"):
-            raise invalid("AnswerKey needs a Test in the same call.")
-        if _DURATION in params:  # a Test needs it; by itself it is taken, and means nothing
-            check_range(_DURATION, params[_DURATION], 0, YEAR)
+            raise validation_error("AnswerKey needs a Test in the same call.")
+        if _DURATION in params:  # only a Test needs it; alone it is accepted and ignored
+            check_range(_DURATION, params[_DURATION], 0, YEAR_SECONDS)
         return terms
     if _DURATION not in params:
-        raise invalid(f"A Test needs {_DURATION}.")
-    check_range(_DURATION, params[_DURATION], 1, YEAR)
+        raise validation_error(f"A Test needs {_DURATION}.")
+    check_range(_DURATION, params[_DURATION], 1, YEAR_SECONDS)
     _check_test(test, key)
     return replace(terms, test=test, answer_key=key, test_seconds=params[_DURATION])
 
@@ -86,19 +88,19 @@ def _check_test(test: str, key: str) -> None:
     try:
         form = parse_new_form(test)
     except (QuestionTooLong, QuestionNotXml, QuestionInvalid) as error:
-        raise _refusal("Test", error) from None
+        raise _question_error("Test", error) from None
     if not key:
         return
     try:
-        check_fits(parse_answer_key(key), form)
+        check_answer_key(parse_answer_key(key), form)
     except (QuestionTooLong, QuestionNotXml, QuestionInvalid) as error:
-        raise _refusal("AnswerKey", error) from None
+        raise _question_error("AnswerKey", error) from None
 
 
-def _refusal(name: str, error: QuestionError) -> ApiError:
+def _question_error(name: str, error: QuestionError) -> ApiError:
     codes: dict[type[QuestionError], str] = {
         QuestionTooLong: "InvalidParameterValue",
         QuestionNotXml: "XMLParseError",
         QuestionInvalid: "XMLValidationError",
     }
-    return invalid(f"{name}: {error}", codes[type(error)])
+    return validation_error(f"{name}: {error}", codes[type(error)])

@@ -1,4 +1,4 @@
-"""Who holds a qualification: Associate, Disassociate, GetQualificationScore, ListWorkersWith…."""
+"""Grant, revoke and list qualifications: Associate, Disassociate, GetQualificationScore, ListWorkersWith…."""
 
 from __future__ import annotations
 
@@ -8,65 +8,69 @@ from hits.marketplace.errors import ApiError
 from hits.marketplace.models import GrantStatus, Qualification
 from hits.marketplace.services import qualifications as services
 
+from .limits import MAX_REASON, check_int32, check_length
 from .lookup import find_qualification_type, find_worker
 from .paging import make_page, page_size, read_token
 from .registry import Call, operation
 from .render import render_qualification
-from .rules import MAX_REASON, check_int32, check_length
 
 DEFAULT_VALUE = 1
 
 
 @operation("AssociateQualificationWithWorker")
 def associate_qualification(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Grant a qualification, or set its value anew.
+    """Grant a qualification, or change its value.
 
-    SendNotification is accepted either way: workers read their qualifications on their own page.
+    SendNotification is accepted and ignored: workers see their qualifications on their own page.
     """
-    kind = find_qualification_type(call, params["QualificationTypeId"])
+    qualification_type = find_qualification_type(call, params["QualificationTypeId"])
     worker = find_worker(params["WorkerId"])
     value = params.get("IntegerValue", DEFAULT_VALUE)
     check_int32("IntegerValue", value)
-    services.grant(kind=kind, worker=worker, value=value, now=call.now)
+    services.grant_qualification(
+        qualification_type=qualification_type, worker=worker, value=value, now=call.now
+    )
     return {}
 
 
 @operation("DisassociateQualificationFromWorker")
 def disassociate_qualification(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Take a qualification away; the worker reads the reason."""
-    kind = find_qualification_type(call, params["QualificationTypeId"])
+    """Revoke a qualification; the worker reads the reason."""
+    qualification_type = find_qualification_type(call, params["QualificationTypeId"])
     worker = find_worker(params["WorkerId"])
     reason = params.get("Reason", "")
     check_length("Reason", reason, 0, MAX_REASON)
     try:
-        services.revoke(kind=kind, worker=worker, reason=reason, now=call.now)
-    except services.NotHeld as nothing:
-        if nothing.present is None:
-            raise _no_qualification() from None
-        raise _not_granted() from None
+        services.revoke_qualification(
+            qualification_type=qualification_type, worker=worker, reason=reason, now=call.now
+        )
+    except services.NotHeld as error:
+        if error.present is None:
+            raise _not_found_error() from None
+        raise _not_granted_error() from None
     return {}
 
 
 @operation("GetQualificationScore")
 def get_qualification_score(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Return a worker's qualification. One that was revoked has no score: Dallinger's code rests on that error."""
-    kind = find_qualification_type(call, params["QualificationTypeId"])
+    """Return a worker's qualification. A revoked one is an error, on which Dallinger's code relies."""
+    qualification_type = find_qualification_type(call, params["QualificationTypeId"])
     worker = find_worker(params["WorkerId"])
     rows = Qualification.objects.select_related("qualification_type", "worker")
-    row = rows.filter(qualification_type=kind, worker=worker).first()
+    row = rows.filter(qualification_type=qualification_type, worker=worker).first()
     if row is None:
-        raise _no_qualification()
+        raise _not_found_error()
     if row.status != GrantStatus.GRANTED:
-        raise _not_granted()
+        raise _not_granted_error()
     return {"Qualification": render_qualification(row)}
 
 
 @operation("ListWorkersWithQualificationType")
 def list_workers_with_qualification_type(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Return who holds a qualification (or, with Status Revoked, held it), in the order of first grants."""
-    kind = find_qualification_type(call, params["QualificationTypeId"])
+    """Return who holds a qualification (with Status Revoked: who lost it), in the order of first grants."""
+    qualification_type = find_qualification_type(call, params["QualificationTypeId"])
     rows = Qualification.objects.filter(
-        qualification_type=kind, status=params.get("Status", GrantStatus.GRANTED.value)
+        qualification_type=qualification_type, status=params.get("Status", GrantStatus.GRANTED.value)
     )
     after = read_token(call, params, length=1)
     if after is not None:
@@ -82,9 +86,9 @@ def list_workers_with_qualification_type(call: Call, params: dict[str, Any]) -> 
     )
 
 
-def _no_qualification() -> ApiError:
+def _not_found_error() -> ApiError:
     return ApiError("QualificationDoesNotExist", "You requested a Qualification that does not exist.")
 
 
-def _not_granted() -> ApiError:
+def _not_granted_error() -> ApiError:
     return ApiError("InvalidQualificationState", "This operation can be called with a status of: Granted")

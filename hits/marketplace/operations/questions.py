@@ -7,67 +7,67 @@ from typing import Any
 from django.conf import settings
 
 from hits.domain.mturk_formats import external_question as xq
-from hits.marketplace.errors import ApiError, invalid
+from hits.marketplace.errors import ApiError, validation_error
 from hits.marketplace.formats import html_question, layout, question_form
-from hits.marketplace.formats.xml import root_name
+from hits.marketplace.formats.xml_reader import root_name
 from hits.marketplace.models import HITLayout, QuestionKind
-from hits.marketplace.services.hits import OwnPage
+from hits.marketplace.services.hits import HostedPage
 
 from .registry import Call
 
-Question = xq.ExternalQuestion | OwnPage
+Question = xq.ExternalQuestion | HostedPage
 
 
 def find_question(call: Call, params: dict[str, Any]) -> tuple[str, Question]:
-    """Return the XML of a HIT's question and what it says. Raises ApiError.
+    """Return the XML of a HIT's question and the parsed question. Raises ApiError.
 
-    Either a Question or a HITLayoutId is given; a layout becomes an HTMLQuestion, as on Amazon's service.
+    The call gives either a Question or a HITLayoutId. A layout becomes an HTMLQuestion, as on Amazon's service.
     """
     xml, layout_id = params.get("Question", ""), params.get("HITLayoutId", "")
     if xml and layout_id:
-        raise invalid("Give either a Question or a HITLayoutId, not both.", "InvalidParameterValue")
+        raise validation_error("Give either a Question or a HITLayoutId, not both.", "InvalidParameterValue")
     if not layout_id and params.get("HITLayoutParameters"):
-        raise invalid("HITLayoutParameters need a HITLayoutId.", "InvalidParameterValue")
+        raise validation_error("HITLayoutParameters need a HITLayoutId.", "InvalidParameterValue")
     if not xml and not layout_id:
         raise ApiError("MissingParameter", "Either a Question or a HITLayoutId must be provided.")
     try:
-        return _from_layout(call, params) if layout_id else (xml, _read(xml))
+        return _build_from_layout(call, params) if layout_id else (xml, _read_question(xml))
     except xq.QuestionTooLong as error:
-        raise invalid(str(error), "InvalidParameterValue") from None
+        raise validation_error(str(error), "InvalidParameterValue") from None
     except xq.QuestionNotXml as error:
-        raise invalid(str(error), "XMLParseError") from None
+        raise validation_error(str(error), "XMLParseError") from None
     except xq.QuestionInvalid as error:
-        raise invalid(str(error), "XMLValidationError") from None
+        raise validation_error(str(error), "XMLValidationError") from None
 
 
-def _read(xml: str) -> Question:
-    """Read a question by the name of its root element; an unknown one is told what an ExternalQuestion is."""
-    kind = root_name(xml)
-    if kind == QuestionKind.HTML:
+def _read_question(xml: str) -> Question:
+    """Parse a question by its root element. An unknown root gets the error of an ExternalQuestion."""
+    root = root_name(xml)
+    if root == QuestionKind.HTML:
         page = html_question.parse_html_question(xml)
-        return OwnPage(QuestionKind.HTML, page.frame_height)
-    if kind == QuestionKind.FORM:
+        return HostedPage(QuestionKind.HTML, page.frame_height)
+    if root == QuestionKind.FORM:
         question_form.parse_new_form(xml)
-        return OwnPage(QuestionKind.FORM)
+        return HostedPage(QuestionKind.FORM)
     question = xq.parse_external_question(xml)
     xq.check_url(question.url, http_origin=settings.HIT_ORIGIN)
     return question
 
 
-def _from_layout(call: Call, params: dict[str, Any]) -> tuple[str, OwnPage]:
+def _build_from_layout(call: Call, params: dict[str, Any]) -> tuple[str, HostedPage]:
     layout_id = params["HITLayoutId"]
-    found = HITLayout.objects.filter(requester=call.requester, layout_id=layout_id).first()
-    if found is None:
+    hit_layout = HITLayout.objects.filter(requester=call.requester, layout_id=layout_id).first()
+    if hit_layout is None:
         raise ApiError("HITLayoutDoesNotExist", f"HITLayout {layout_id} does not exist.")
     try:
-        html = layout.fill(found.html, _values(params.get("HITLayoutParameters", [])))
+        html = layout.fill_layout(hit_layout.html, _read_values(params.get("HITLayoutParameters", [])))
     except layout.LayoutError as error:
-        raise invalid(str(error), "InvalidParameterValue") from None
-    xml = html_question.build_html_question(html_question.in_a_form(html), found.frame_height)
-    return xml, OwnPage(QuestionKind.HTML, found.frame_height, found)
+        raise validation_error(str(error), "InvalidParameterValue") from None
+    xml = html_question.build_html_question(html_question.wrap_in_form(html), hit_layout.frame_height)
+    return xml, HostedPage(QuestionKind.HTML, hit_layout.frame_height, hit_layout)
 
 
-def _values(rows: list[dict[str, str]]) -> dict[str, str]:
+def _read_values(rows: list[dict[str, str]]) -> dict[str, str]:
     values: dict[str, str] = {}
     for row in rows:
         if row["Name"] in values:

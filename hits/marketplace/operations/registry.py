@@ -1,4 +1,4 @@
-"""Where operations register themselves by their API name."""
+"""Registry of the operations by their API name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hits.marketplace.shapes import service_model
 
 @dataclass(frozen=True)
 class Call:
-    """Who calls, at what time of the marketplace's clock."""
+    """The caller, the marketplace time of the call, and the operation's name."""
 
     requester: Requester
     now: datetime
@@ -25,7 +25,7 @@ _HANDLERS: dict[str, Handler] = {}
 
 
 def operation(name: str) -> Callable[[Handler], Handler]:
-    """Register a function as the operation of that name. Raises LookupError for a name the API lacks."""
+    """Register a function as the operation of that name. Raises LookupError for an unknown name."""
     if name not in service_model().operation_names:
         raise LookupError(f"The API has no operation {name}.")
     if name in _HANDLERS:
@@ -38,11 +38,11 @@ def operation(name: str) -> Callable[[Handler], Handler]:
     return register
 
 
-def find(name: str) -> Handler | None:
+def find_handler(name: str) -> Handler | None:
     """Return the function for an operation, or None when this marketplace does not serve it."""
     return _HANDLERS.get(name)
 
 
-def served() -> list[str]:
-    """Return the names of all operations that are served, sorted."""
+def list_served() -> list[str]:
+    """Return the names of all served operations, sorted."""
     return sorted(_HANDLERS)

@@ -1,4 +1,4 @@
-"""Rows as the API shows them. Absent values are None here and left out of the reply."""
+"""Render rows as API JSON. Absent values are None here and left out of the reply."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from hits.domain.money.usd import format_usd
-from hits.marketplace.clock import epoch_seconds
 from hits.marketplace.models import (
     HIT,
     Assignment,
@@ -17,7 +16,8 @@ from hits.marketplace.models import (
     QualificationType,
     SlotState,
 )
-from hits.marketplace.selectors.lifecycle import SlotCounts, count_slots, status_of
+from hits.marketplace.selectors.lifecycle import SlotCounts, count_slots, hit_status
+from hits.marketplace.wall_clock import epoch_seconds
 
 API_STATUS = {
     SlotState.SUBMITTED: "Submitted",
@@ -27,32 +27,32 @@ API_STATUS = {
 
 
 def render_hits(hits: Sequence[HIT], now: datetime) -> list[dict[str, Any]]:
-    """Return HITs in the shape of the API; two queries however many there are."""
+    """Return HITs as API JSON; one query for the slots of all of them."""
     counts = count_slots(hits)
     return [render_hit(hit, counts[hit.pk], now) for hit in hits]
 
 
 def render_hit(hit: HIT, counts: SlotCounts, now: datetime) -> dict[str, Any]:
-    """Return one HIT in the shape of the API."""
-    kind = hit.hit_type
+    """Return one HIT as API JSON."""
+    hit_type = hit.hit_type
     return {
         "HITId": hit.hit_id,
-        "HITTypeId": kind.hit_type_id,
-        "HITGroupId": kind.hit_type_id,
+        "HITTypeId": hit_type.hit_type_id,
+        "HITGroupId": hit_type.hit_type_id,
         "CreationTime": epoch_seconds(hit.created_at),
-        "Title": kind.title,
-        "Description": kind.description,
+        "Title": hit_type.title,
+        "Description": hit_type.description,
         "Question": hit.question,
         "HITLayoutId": hit.layout.layout_id if hit.layout else None,
-        "Keywords": kind.keywords or None,
-        "HITStatus": status_of(hit, counts, now).value,
+        "Keywords": hit_type.keywords or None,
+        "HITStatus": hit_status(hit, counts, now).value,
         "MaxAssignments": hit.max_assignments,
         "Reward": format_usd(hit.reward_cents),
-        "AutoApprovalDelayInSeconds": kind.auto_approval_seconds,
+        "AutoApprovalDelayInSeconds": hit_type.auto_approval_seconds,
         "Expiration": epoch_seconds(hit.expires_at),
-        "AssignmentDurationInSeconds": kind.assignment_seconds,
+        "AssignmentDurationInSeconds": hit_type.assignment_seconds,
         "RequesterAnnotation": hit.annotation,
-        "QualificationRequirements": kind.qualification_requirements,
+        "QualificationRequirements": hit_type.qualification_requirements,
         "HITReviewStatus": "NotReviewed",
         "NumberOfAssignmentsPending": counts.pending,
         "NumberOfAssignmentsAvailable": counts.open,
@@ -61,25 +61,25 @@ def render_hit(hit: HIT, counts: SlotCounts, now: datetime) -> dict[str, Any]:
 
 
 def render_assignment(slot: Assignment) -> dict[str, Any]:
-    """Return one submitted assignment in the shape of the API (``slot.hit`` and ``slot.worker`` loaded)."""
+    """Return one submitted assignment as API JSON (``slot.hit`` and ``slot.worker`` loaded)."""
     return {
         "AssignmentId": slot.assignment_id,
         "WorkerId": slot.worker.worker_id if slot.worker else None,
         "HITId": slot.hit.hit_id,
         "AssignmentStatus": API_STATUS[SlotState(slot.state)],
-        "AutoApprovalTime": _time(slot.auto_approval_at),
-        "AcceptTime": _time(slot.accepted_at),
-        "SubmitTime": _time(slot.submitted_at),
-        "ApprovalTime": _time(slot.approved_at),
-        "RejectionTime": _time(slot.rejected_at),
-        "Deadline": _time(slot.deadline),
+        "AutoApprovalTime": _render_time(slot.auto_approval_at),
+        "AcceptTime": _render_time(slot.accepted_at),
+        "SubmitTime": _render_time(slot.submitted_at),
+        "ApprovalTime": _render_time(slot.approved_at),
+        "RejectionTime": _render_time(slot.rejected_at),
+        "Deadline": _render_time(slot.deadline),
         "Answer": slot.answer,
         "RequesterFeedback": slot.feedback or None,
     }
 
 
 def render_bonus(bonus: BonusPayment) -> dict[str, Any]:
-    """Return one bonus in the shape of the API (worker and assignment loaded)."""
+    """Return one bonus as API JSON (worker and assignment loaded)."""
     return {
         "WorkerId": bonus.worker.worker_id,
         "BonusAmount": format_usd(bonus.amount_cents),
@@ -89,39 +89,41 @@ def render_bonus(bonus: BonusPayment) -> dict[str, Any]:
     }
 
 
-def render_qualification_type(kind: QualificationType) -> dict[str, Any]:
-    """Return a qualification type in the shape of the API."""
+def render_qualification_type(qualification_type: QualificationType) -> dict[str, Any]:
+    """Return a qualification type as API JSON."""
     return {
-        "QualificationTypeId": kind.type_id,
-        "CreationTime": epoch_seconds(kind.created_at),
-        "Name": kind.name,
-        "Description": kind.description,
-        "Keywords": kind.keywords or None,
-        "QualificationTypeStatus": kind.status,
-        "IsRequestable": kind.is_requestable,
-        "Test": kind.test or None,
-        "AnswerKey": kind.answer_key or None,
-        "TestDurationInSeconds": kind.test_seconds,
-        "RetryDelayInSeconds": kind.retry_delay_seconds,
-        "AutoGranted": kind.is_auto_granted,
-        "AutoGrantedValue": kind.auto_granted_value if kind.is_auto_granted else None,
+        "QualificationTypeId": qualification_type.type_id,
+        "CreationTime": epoch_seconds(qualification_type.created_at),
+        "Name": qualification_type.name,
+        "Description": qualification_type.description,
+        "Keywords": qualification_type.keywords or None,
+        "QualificationTypeStatus": qualification_type.status,
+        "IsRequestable": qualification_type.is_requestable,
+        "Test": qualification_type.test or None,
+        "AnswerKey": qualification_type.answer_key or None,
+        "TestDurationInSeconds": qualification_type.test_seconds,
+        "RetryDelayInSeconds": qualification_type.retry_delay_seconds,
+        "AutoGranted": qualification_type.is_auto_granted,
+        "AutoGrantedValue": qualification_type.auto_granted_value
+        if qualification_type.is_auto_granted
+        else None,
     }
 
 
 def render_qualification_request(request: QualificationRequest) -> dict[str, Any]:
-    """Return a worker's request in the shape of the API (type and worker loaded)."""
+    """Return a worker's qualification request as API JSON (type and worker loaded)."""
     return {
         "QualificationRequestId": request.request_id,
         "QualificationTypeId": request.qualification_type.type_id,
         "WorkerId": request.worker.worker_id,
         "Test": request.test or None,
         "Answer": request.answer or None,
-        "SubmitTime": _time(request.submitted_at),
+        "SubmitTime": _render_time(request.submitted_at),
     }
 
 
 def render_qualification(row: Qualification) -> dict[str, Any]:
-    """Return what a worker holds in the shape of the API (type and worker loaded)."""
+    """Return a worker's qualification as API JSON (type and worker loaded)."""
     return {
         "QualificationTypeId": row.qualification_type.type_id,
         "WorkerId": row.worker.worker_id,
@@ -131,5 +133,5 @@ def render_qualification(row: Qualification) -> dict[str, Any]:
     }
 
 
-def _time(moment: datetime | None) -> float | None:
+def _render_time(moment: datetime | None) -> float | None:
     return None if moment is None else epoch_seconds(moment)

@@ -1,4 +1,4 @@
-"""QualificationRequirements of a HIT type: which conditions this marketplace can ask, and of what."""
+"""Check the QualificationRequirements of a HIT type."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from hits.domain.workers.countries import is_country
 from hits.domain.workers.requirements import (
-    ABOUT_HOLDING,
     COMPUTED,
+    HOLDING_COMPARATORS,
     LOCALE,
     MAX_REQUIREMENTS,
     SYSTEM_HELD,
@@ -15,53 +15,53 @@ from hits.domain.workers.requirements import (
     RequirementError,
 )
 from hits.domain.workers.subdivisions import SUBDIVISIONS, is_place, join_place
-from hits.marketplace.errors import ApiError, invalid
+from hits.marketplace.errors import ApiError, validation_error
 from hits.marketplace.models import QualificationType, TypeStatus
-from hits.marketplace.requirements import json_of, requirement_of
+from hits.marketplace.requirements import parse_requirement, render_requirement
 
+from .limits import check_int32
 from .lookup import find_qualification_type
 from .registry import Call
-from .rules import check_int32
 
 _BUILT_IN = {LOCALE, *COMPUTED, *SYSTEM_HELD}
 
 
 def read_requirements(call: Call, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the conditions in one canonical form, so that equal ones in any order make one HIT type.
+    """Return the requirements in canonical form, so that equal ones in any order make one HIT type.
 
-    Raises ApiError for what the API forbids, or for a type that the caller does not own.
+    Raises ApiError for a requirement that the API forbids, or for a type that the caller does not own.
     """
     if len(rows) > MAX_REQUIREMENTS:
-        raise invalid(f"A HIT type has at most {MAX_REQUIREMENTS} QualificationRequirements.")
-    return sorted((json_of(_read(call, row)) for row in rows), key=str)
+        raise validation_error(f"A HIT type has at most {MAX_REQUIREMENTS} QualificationRequirements.")
+    return sorted((render_requirement(_read_requirement(call, row)) for row in rows), key=str)
 
 
-def check_still_active(call: Call, rows: list[dict[str, Any]]) -> None:
-    """Refuse a HIT that requires a qualification type which was made inactive meanwhile."""
+def check_active(call: Call, rows: list[dict[str, Any]]) -> None:
+    """Raise ApiError for a HIT that requires an inactive qualification type."""
     inactive = QualificationType.objects.filter(
         requester=call.requester,
         type_id__in=[row["QualificationTypeId"] for row in rows],
         status=TypeStatus.INACTIVE,
     )
-    for kind in inactive:
+    for qualification_type in inactive:
         raise ApiError(
             "InvalidQualificationTypeState",
-            f"QualificationType {kind.type_id} is Inactive. No HIT can be created that requires it.",
+            f"QualificationType {qualification_type.type_id} is Inactive. No HIT can be created that requires it.",
         )
 
 
-def _read(call: Call, row: dict[str, Any]) -> Requirement:
+def _read_requirement(call: Call, row: dict[str, Any]) -> Requirement:
     type_id = row["QualificationTypeId"]
     for value in row.get("IntegerValues", ()):
         check_int32("IntegerValues", value)
     for place in row.get("LocaleValues", ()):
         _check_place(place)
     try:
-        requirement = requirement_of(row)
+        requirement = parse_requirement(row)
     except RequirementError as error:
-        raise invalid(f"QualificationRequirement {type_id}: {error}") from None
-    if type_id in COMPUTED and requirement.comparator in ABOUT_HOLDING:
-        raise invalid(f"{COMPUTED[type_id]} is computed for everybody: compare it with a number.")
+        raise validation_error(f"QualificationRequirement {type_id}: {error}") from None
+    if type_id in COMPUTED and requirement.comparator in HOLDING_COMPARATORS:
+        raise validation_error(f"{COMPUTED[type_id]} is computed for every worker. Compare it with a number.")
     if type_id not in _BUILT_IN:
         find_qualification_type(call, type_id)
     return requirement
@@ -70,9 +70,9 @@ def _read(call: Call, row: dict[str, Any]) -> Requirement:
 def _check_place(place: dict[str, Any]) -> None:
     country, subdivision = place["Country"], place.get("Subdivision", "")
     if not is_country(country):
-        raise invalid(f"{country!a} is no country code of ISO 3166-1 alpha-2 in capitals.")
+        raise validation_error(f"{country!a} is not an ISO 3166-1 alpha-2 country code in capitals.")
     if not is_place(join_place(country, subdivision)):
-        raise invalid(
-            f"{subdivision!a} is no Subdivision of {country} that is told apart here. "
-            f"There are those of {', '.join(SUBDIVISIONS)}, by ISO 3166-2 in capitals, such as CA."
+        raise validation_error(
+            f"{subdivision!a} is not a known Subdivision of {country}. Only those of {', '.join(SUBDIVISIONS)} are "
+            "known, as ISO 3166-2 codes in capitals, such as CA."
         )

@@ -8,7 +8,7 @@ from hits.marketplace.errors import ApiError
 from hits.marketplace.selectors.lifecycle import HITStatus
 from hits.marketplace.services import hits as hit_services
 
-from .lookup import find_hit, standing
+from .lookup import find_hit, get_hit_status
 from .registry import Call, operation
 
 
@@ -17,13 +17,13 @@ def update_review_status(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Move a HIT from Reviewable to Reviewing, or back with Revert."""
     revert = params.get("Revert", False)
     hit = find_hit(call, params["HITId"])
-    status, _ = standing(call, hit)
-    wanted = HITStatus.REVIEWING if revert else HITStatus.REVIEWABLE
-    if status != wanted:
+    status, _ = get_hit_status(call, hit)
+    required = HITStatus.REVIEWING if revert else HITStatus.REVIEWABLE
+    if status != required:
         raise ApiError(
             "InvalidHITState",
             f"This HIT is currently in the state '{status.value}'. "
-            f"This operation can be called with a status of: {wanted.value}",
+            f"This operation can be called with a status of: {required.value}",
         )
     hit_services.set_reviewing(hit=hit, reviewing=not revert)
     return {}
@@ -31,5 +31,5 @@ def update_review_status(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 
 @operation("ListReviewPolicyResultsForHIT")
 def list_review_policy_results(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Return no results: review policies are refused when a HIT is created, so no HIT has any."""
+    """Return no results: HITs with review policies are refused, so no HIT has any."""
     return {"HITId": find_hit(call, params["HITId"]).hit_id}

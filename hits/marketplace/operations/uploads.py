@@ -1,4 +1,4 @@
-"""GetFileUploadURL: known, and refused."""
+"""GetFileUploadURL: a known operation that is not served."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .registry import Call, operation
 
 @operation("GetFileUploadURL")
 def get_file_upload_url(_call: Call, _params: dict[str, Any]) -> dict[str, Any]:
-    """Refuse: Amazon withdrew FileUploadAnswer, and no question here can hold one."""
+    """Refuse the call: Amazon withdrew FileUploadAnswer, and no question here can hold one."""
     raise ApiError(
         "NotImplemented",
         "GetFileUploadURL is not served: FileUploadAnswer was withdrawn from the service, so no answer has a file. "
-        "Let workers upload to a page of your own (ExternalQuestion).",
+        "Let workers upload to your own page (ExternalQuestion).",
     )

@@ -21,7 +21,7 @@ class Account:
     hits: int
 
 
-def accounts() -> list[Account]:
+def list_accounts() -> list[Account]:
     """Return all requesters by name."""
     spent = Q(ledger__kind__in=SPENDING)
     requesters = Requester.objects.annotate(
@@ -35,12 +35,12 @@ def accounts() -> list[Account]:
     ]
 
 
-def ledger_tail(limit: int = 30) -> QuerySet[LedgerEntry]:
+def list_latest_entries(limit: int = 30) -> QuerySet[LedgerEntry]:
     """Return the latest entries, newest first."""
     return LedgerEntry.objects.select_related("requester", "hit__hit_type").order_by("-pk")[:limit]
 
 
-def unbalanced_requesters() -> list[str]:
+def find_unbalanced_requesters() -> list[str]:
     """Return the names of requesters whose balances differ from the sum of their entries (there are none)."""
     return [
         row.name

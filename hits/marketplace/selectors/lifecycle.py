@@ -41,23 +41,23 @@ class SlotCounts:
 
 def count_slots(hits: Iterable[HIT]) -> dict[int, SlotCounts]:
     """Return counts by HIT pk, in one query."""
-    found: dict[int, dict[str, int]] = defaultdict(dict)
+    counts: dict[int, dict[str, int]] = defaultdict(dict)
     rows = (
         Assignment.objects.filter(hit__in=[hit.pk for hit in hits])
         .values_list("hit_id", "state")
         .annotate(n=Count("pk"))
     )
     for hit_pk, state, n in rows:
-        found[hit_pk][state] = n
-    return {hit.pk: SlotCounts(**found[hit.pk]) for hit in hits}
+        counts[hit_pk][state] = n
+    return {hit.pk: SlotCounts(**counts[hit.pk]) for hit in hits}
 
 
-def status_of(hit: HIT, counts: SlotCounts, now: datetime) -> HITStatus:
+def hit_status(hit: HIT, counts: SlotCounts, now: datetime) -> HITStatus:
     """Derive the status (abandoned slots must have been swept before counting)."""
     if hit.disposed_at is not None:
         return HITStatus.DISPOSED
-    closed = counts.open == 0 or hit.expires_at <= now
-    if not closed:
+    is_closed = counts.open == 0 or hit.expires_at <= now
+    if not is_closed:
         return HITStatus.ASSIGNABLE
     if counts.pending:
         return HITStatus.UNASSIGNABLE
@@ -74,7 +74,7 @@ def has_free_slot(now: datetime) -> Q:
     return open_slot | Exists(slots.filter(state=SlotState.PENDING, deadline__lte=now))
 
 
-def reviewable_hits(requester: Requester, *, now: datetime, reviewing: bool) -> QuerySet[HIT]:
+def find_reviewable_hits(requester: Requester, *, now: datetime, reviewing: bool) -> QuerySet[HIT]:
     """Return a requester's HITs that are Reviewable, or Reviewing, by the same rule as ``status_of``."""
     slots = Assignment.objects.filter(hit=OuterRef("pk"))
     working = Q(state=SlotState.PENDING, deadline__gt=now)
@@ -83,7 +83,7 @@ def reviewable_hits(requester: Requester, *, now: datetime, reviewing: bool) -> 
     )
 
 
-def stale_hits(idle_since: datetime) -> QuerySet[HIT]:
+def find_stale_hits(idle_since: datetime) -> QuerySet[HIT]:
     """Return HITs of all requesters with nothing to decide in which nothing has happened since ``idle_since``.
 
     Idle is a HIT from its last submission on, and from the end of its offer on while it has free slots.

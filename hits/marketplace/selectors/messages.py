@@ -10,22 +10,22 @@ from django.db.models import Q, QuerySet
 from hits.marketplace.models import Assignment, Message, Qualification, Requester, SlotState, Worker
 
 
-def inbox(worker: Worker) -> QuerySet[Message]:
+def list_messages(worker: Worker) -> QuerySet[Message]:
     """Return what was written to this worker, newest first."""
     return Message.objects.filter(worker=worker).select_related("requester").order_by("-pk")
 
 
-def unread(worker: Worker, most: int) -> list[Message]:
+def list_unread(worker: Worker, limit: int) -> list[Message]:
     """Return the newest messages that the worker has not opened yet, at most ``most``."""
-    return list(inbox(worker).filter(read_at=None)[:most])
+    return list(list_messages(worker).filter(read_at=None)[:limit])
 
 
-def unread_count(worker: Worker) -> int:
+def count_unread(worker: Worker) -> int:
     """Return how many of the worker's messages they have not opened yet."""
     return Message.objects.filter(worker=worker, read_at=None).count()
 
 
-def known_workers(requester: Requester, workers: Collection[Worker], now: datetime) -> set[int]:
+def find_known_workers(requester: Requester, workers: Collection[Worker], now: datetime) -> set[int]:
     """Return the pks of those of the workers who have worked for the requester.
 
     Worked has who had a submission approved or rejected by this requester (what is due for approval counts as
@@ -35,7 +35,10 @@ def known_workers(requester: Requester, workers: Collection[Worker], now: dateti
         state=SlotState.SUBMITTED, auto_approval_at__lte=now
     )
     worked = Assignment.objects.filter(decided, worker__in=workers, hit__requester=requester)
-    judged = Qualification.objects.filter(worker__in=workers, qualification_type__requester=requester)
+    qualified = Qualification.objects.filter(worker__in=workers, qualification_type__requester=requester)
     return {
-        pk for rows in (worked, judged) for pk in rows.values_list("worker__pk", flat=True) if pk is not None
+        pk
+        for rows in (worked, qualified)
+        for pk in rows.values_list("worker__pk", flat=True)
+        if pk is not None
     }

@@ -19,38 +19,38 @@ _SALT = "marketplace.question"
 
 
 @dataclass(frozen=True)
-class ShownPage:
+class FramePage:
     """What a frame shows: a HIT, for the attempt at it, or as a preview without one."""
 
     hit: HIT
     attempt: Attempt | None
 
 
-def task_token(attempt: Attempt) -> str:
+def create_task_token(attempt: Attempt) -> str:
     """Return the token of an attempt's page. It opens the page as long as the attempt is in hand."""
     return signing.dumps({"attempt": attempt.pk}, salt=_SALT)
 
 
-def preview_token(hit: HIT) -> str:
+def create_preview_token(hit: HIT) -> str:
     """Return the token of a preview for somebody who may look at the HIT. It opens the page for an hour."""
     return signing.dumps({"hit": hit.pk}, salt=_SALT)
 
 
-def find_page(token: str, now: datetime) -> ShownPage | None:
+def find_page(token: str, now: datetime) -> FramePage | None:
     """Return the page that a token opens; None when it opens none, or none any more."""
     try:
-        named: dict[str, Any] = signing.loads(token, salt=_SALT)
-        if "hit" in named:
-            named = signing.loads(token, salt=_SALT, max_age=PREVIEW_SECONDS)
+        payload: dict[str, Any] = signing.loads(token, salt=_SALT)
+        if "hit" in payload:
+            payload = signing.loads(token, salt=_SALT, max_age=PREVIEW_SECONDS)
     except signing.BadSignature:
         return None
-    if "hit" in named:
-        hit = HIT.objects.filter(pk=named["hit"], disposed_at=None, question_kind=QuestionKind.HTML).first()
-        return ShownPage(hit, None) if hit else None
+    if "hit" in payload:
+        hit = HIT.objects.filter(pk=payload["hit"], disposed_at=None, question_kind=QuestionKind.HTML).first()
+        return FramePage(hit, None) if hit else None
     attempt = (
-        Attempt.objects.filter(pk=named["attempt"], outcome=Outcome.WORKING, deadline__gt=now)
+        Attempt.objects.filter(pk=payload["attempt"], outcome=Outcome.WORKING, deadline__gt=now)
         .filter(assignment__hit__question_kind=QuestionKind.HTML)
         .select_related("assignment__hit")
         .first()
     )
-    return ShownPage(attempt.assignment.hit, attempt) if attempt else None
+    return FramePage(attempt.assignment.hit, attempt) if attempt else None

@@ -20,7 +20,7 @@ from hits.marketplace.models import (
     WorkerBlock,
 )
 
-_IN_USE = Q(is_requestable=True, status=TypeStatus.ACTIVE, deleted_at__isnull=True)
+_IS_REQUESTABLE = Q(is_requestable=True, status=TypeStatus.ACTIVE, deleted_at__isnull=True)
 
 
 class Availability(StrEnum):
@@ -36,17 +36,17 @@ class Availability(StrEnum):
 
 
 @dataclass(frozen=True)
-class Requestable:
-    """A type as it stands with a worker. ``request`` is their latest; ``opens`` says when they may ask again."""
+class RequestableType:
+    """A type as it stands with a worker. ``request`` is their latest; ``opens_at`` says when they may ask again."""
 
-    kind: QualificationType
+    qualification_type: QualificationType
     availability: Availability
     request: QualificationRequest | None = None
     held: Qualification | None = None
-    opens: datetime | None = None
+    opens_at: datetime | None = None
 
     @property
-    def has_run_out(self) -> bool:
+    def has_timed_out(self) -> bool:
         """True when the latest test was not handed in before its time was over."""
         unfinished = self.request is not None and self.request.submitted_at is None
         return unfinished and self.availability is not Availability.TAKING
@@ -57,43 +57,49 @@ class Requestable:
         return self.held is not None and self.held.status == GrantStatus.GRANTED
 
 
-def types_on_offer(worker: Worker, query: str = "") -> QuerySet[QualificationType]:
+def find_offered_types(worker: Worker, query: str = "") -> QuerySet[QualificationType]:
     """Return the types that the worker does not hold and could ask for, by name; ``query`` filters by their texts."""
     held = Qualification.objects.filter(
         qualification_type=OuterRef("pk"), worker=worker, status=GrantStatus.GRANTED
     )
     blocks = WorkerBlock.objects.filter(worker=worker, ended_at=None, requester=OuterRef("requester"))
-    kinds = in_use().filter(~Exists(held), ~Exists(blocks))
+    types = find_requestable_types().filter(~Exists(held), ~Exists(blocks))
     if query:
-        kinds = kinds.filter(
+        types = types.filter(
             Q(name__icontains=query)
             | Q(description__icontains=query)
             | Q(keywords__icontains=query)
             | Q(requester__name__icontains=query)
         )
-    return kinds.order_by("name", "pk")
+    return types.order_by("name", "pk")
 
 
-def in_use() -> QuerySet[QualificationType]:
+def find_requestable_types() -> QuerySet[QualificationType]:
     """Return all types that somebody can ask for."""
-    return QualificationType.objects.filter(_IN_USE).select_related("requester")
+    return QualificationType.objects.filter(_IS_REQUESTABLE).select_related("requester")
 
 
-def is_in_use(kind: QualificationType) -> bool:
+def can_be_requested(qualification_type: QualificationType) -> bool:
     """Return whether somebody can ask for a type."""
-    return kind.is_requestable and kind.status == TypeStatus.ACTIVE and kind.deleted_at is None
+    return (
+        qualification_type.is_requestable
+        and qualification_type.status == TypeStatus.ACTIVE
+        and qualification_type.deleted_at is None
+    )
 
 
-def visible_type(worker: Worker, type_id: str) -> QualificationType | None:
+def find_visible_type(worker: Worker, type_id: str) -> QualificationType | None:
     """Return a type that the worker may look at: one in use, or one that they asked for when it was."""
-    kinds = QualificationType.objects.select_related("requester").filter(type_id=type_id)
-    asked = QualificationRequest.objects.filter(qualification_type=OuterRef("pk"), worker=worker)
-    return kinds.filter(_IN_USE | Exists(asked)).first()
+    types = QualificationType.objects.select_related("requester").filter(type_id=type_id)
+    own_requests = QualificationRequest.objects.filter(qualification_type=OuterRef("pk"), worker=worker)
+    return types.filter(_IS_REQUESTABLE | Exists(own_requests)).first()
 
 
-def requestables(worker: Worker, kinds: Iterable[QualificationType], now: datetime) -> list[Requestable]:
+def list_requestable_types(
+    worker: Worker, types: Iterable[QualificationType], now: datetime
+) -> list[RequestableType]:
     """Return how the types stand with a worker, in their order; three queries however many there are."""
-    listed = list(kinds)
+    listed = list(types)
     requests = QualificationRequest.objects.filter(worker=worker, qualification_type__in=listed).order_by(
         "pk"
     )
@@ -101,36 +107,44 @@ def requestables(worker: Worker, kinds: Iterable[QualificationType], now: dateti
     rows = Qualification.objects.filter(worker=worker, qualification_type__in=listed)
     held = {row.qualification_type_id: row for row in rows}
     blocks = WorkerBlock.objects.filter(worker=worker, ended_at=None)
-    blocking = set(blocks.values_list("requester_id", flat=True))
+    blocking_requesters = set(blocks.values_list("requester_id", flat=True))
     return [
-        _standing(kind, latest.get(kind.pk), held.get(kind.pk), kind.requester_id in blocking, now)
-        for kind in listed
+        _build_requestable_type(
+            qualification_type,
+            latest.get(qualification_type.pk),
+            held.get(qualification_type.pk),
+            qualification_type.requester_id in blocking_requesters,
+            now,
+        )
+        for qualification_type in listed
     ]
 
 
-def requestable(worker: Worker, kind: QualificationType, now: datetime) -> Requestable:
+def get_requestable_type(
+    worker: Worker, qualification_type: QualificationType, now: datetime
+) -> RequestableType:
     """Return how one type stands with a worker."""
-    return requestables(worker, [kind], now)[0]
+    return list_requestable_types(worker, [qualification_type], now)[0]
 
 
-def _standing(
-    kind: QualificationType,
+def _build_requestable_type(
+    qualification_type: QualificationType,
     request: QualificationRequest | None,
     held: Qualification | None,
     is_blocked: bool,
     now: datetime,
-) -> Requestable:
-    availability, opens = _availability(kind, request, held, now)
-    if not is_in_use(kind) and availability in {Availability.OPEN, Availability.LATER}:
-        availability, opens = Availability.CLOSED, None
+) -> RequestableType:
+    availability, opens_at = _decide_availability(qualification_type, request, held, now)
+    if not can_be_requested(qualification_type) and availability in {Availability.OPEN, Availability.LATER}:
+        availability, opens_at = Availability.CLOSED, None
     # What was begun before a block may be finished, as with tasks.
     if is_blocked and availability in {Availability.OPEN, Availability.LATER}:
-        availability, opens = Availability.BLOCKED, None
-    return Requestable(kind, availability, request, held, opens)
+        availability, opens_at = Availability.BLOCKED, None
+    return RequestableType(qualification_type, availability, request, held, opens_at)
 
 
-def _availability(
-    kind: QualificationType,
+def _decide_availability(
+    qualification_type: QualificationType,
     request: QualificationRequest | None,
     held: Qualification | None,
     now: datetime,
@@ -144,20 +158,20 @@ def _availability(
         and request.deadline > now
     ):
         return Availability.TAKING, None
-    has_it = held is not None and held.status == GrantStatus.GRANTED
+    is_held = held is not None and held.status == GrantStatus.GRANTED
     # Who holds it may try for a better value, where there is a test to be taken again.
-    if has_it and (not kind.test or kind.retry_delay_seconds is None):
+    if is_held and (not qualification_type.test or qualification_type.retry_delay_seconds is None):
         return Availability.HELD, None
-    since = _last(request, held)
-    if since is None:
+    delay_start = _retry_delay_start(request, held)
+    if delay_start is None:
         return Availability.OPEN, None
-    if kind.retry_delay_seconds is None:
+    if qualification_type.retry_delay_seconds is None:
         return Availability.CLOSED, None
-    opens = since + timedelta(seconds=kind.retry_delay_seconds)
-    return (Availability.OPEN, None) if opens <= now else (Availability.LATER, opens)
+    opens_at = delay_start + timedelta(seconds=qualification_type.retry_delay_seconds)
+    return (Availability.OPEN, None) if opens_at <= now else (Availability.LATER, opens_at)
 
 
-def _last(request: QualificationRequest | None, held: Qualification | None) -> datetime | None:
+def _retry_delay_start(request: QualificationRequest | None, held: Qualification | None) -> datetime | None:
     """Return when the retry delay began: at the latest request, or when the qualification was taken away."""
     times = []
     if request is not None:

@@ -16,11 +16,11 @@ from django.db.models.functions import TruncMonth
 
 from hits.marketplace.models import EntryKind, LedgerEntry, Payout, Requester, Worker
 
-CHUNK = 2_000
+CHUNK_SIZE = 2_000
 
 
 @dataclass(frozen=True)
-class WorkerLine:
+class WorkerStatementRow:
     """A change of what a worker is owed, and what is owed after it, in cents."""
 
     entry: LedgerEntry
@@ -28,7 +28,7 @@ class WorkerLine:
 
 
 @dataclass(frozen=True)
-class RequesterLine:
+class RequesterStatementRow:
     """A change of a requester's balances, and both after it, in cents."""
 
     entry: LedgerEntry
@@ -37,46 +37,46 @@ class RequesterLine:
 
 
 @dataclass(frozen=True)
-class Month:
+class MonthSummary:
     """One month of a worker's money in cents; ``first`` is its first day."""
 
     first: date
     earned: int
     corrected: int
     paid_out: int
-    lines: int
+    entry_count: int
 
 
 @dataclass(frozen=True)
-class Span:
+class DateRange:
     """From the beginning of ``first`` to the end of ``last``, both days of UTC; ``None`` is open."""
 
     first: date | None = None
     last: date | None = None
 
     @property
-    def begins(self) -> datetime | None:
+    def starts_at(self) -> datetime | None:
         """The first moment."""
         return _midnight(self.first) if self.first else None
 
     @property
-    def ends(self) -> datetime | None:
+    def ends_at(self) -> datetime | None:
         """The moment after the last one."""
         return _midnight(self.last + timedelta(days=1)) if self.last else None
 
     @property
-    def within(self) -> Q:
+    def condition(self) -> Q:
         """The condition for entries inside."""
-        found = Q()
-        if self.begins:
-            found &= Q(created_at__gte=self.begins)
-        return found & Q(created_at__lt=self.ends) if self.ends else found
+        condition = Q()
+        if self.starts_at:
+            condition &= Q(created_at__gte=self.starts_at)
+        return condition & Q(created_at__lt=self.ends_at) if self.ends_at else condition
 
     @classmethod
-    def month(cls, first: date) -> Span:
+    def for_month(cls, first: date) -> DateRange:
         """Return the month which begins on that day."""
-        following = (first.replace(day=28) + timedelta(days=4)).replace(day=1)
-        return cls(first, following - timedelta(days=1))
+        next_month = (first.replace(day=28) + timedelta(days=4)).replace(day=1)
+        return cls(first, next_month - timedelta(days=1))
 
 
 def _midnight(day: date) -> datetime:
@@ -86,107 +86,122 @@ def _midnight(day: date) -> datetime:
 _EARNING = (EntryKind.REWARD, EntryKind.BONUS)
 
 
-def _sum_of(*kinds: EntryKind, prefix: str = "") -> Sum:
-    wanted = Q(**{f"{prefix}kind__in": kinds})
-    return Sum(f"{prefix}worker_cents", filter=wanted, default=0)
+def _sum_kinds(*kinds: EntryKind, prefix: str = "") -> Sum:
+    condition = Q(**{f"{prefix}kind__in": kinds})
+    return Sum(f"{prefix}worker_cents", filter=condition, default=0)
 
 
-def months(worker: Worker) -> list[Month]:
+def list_months(worker: Worker) -> list[MonthSummary]:
     """Return the months in which something moved, the latest first; one query."""
     rows = (
-        _of_worker(worker)
+        _worker_entries(worker)
         .order_by()
         .annotate(month=TruncMonth("created_at", tzinfo=UTC))
         .values("month")
         .annotate(
-            lines=Count("pk"),
-            earned=_sum_of(*_EARNING),
-            corrected=_sum_of(EntryKind.ADJUSTMENT),
-            paid=_sum_of(EntryKind.PAYOUT),
+            entry_count=Count("pk"),
+            earned=_sum_kinds(*_EARNING),
+            corrected=_sum_kinds(EntryKind.ADJUSTMENT),
+            paid=_sum_kinds(EntryKind.PAYOUT),
         )
         .order_by("-month")
     )
     return [
-        Month(row["month"].date(), row["earned"], row["corrected"], -row["paid"], row["lines"])
+        MonthSummary(row["month"].date(), row["earned"], row["corrected"], -row["paid"], row["entry_count"])
         for row in rows
     ]
 
 
-def worker_lines(worker: Worker, span: Span) -> tuple[int, Iterator[WorkerLine]]:
+def list_worker_rows(worker: Worker, date_range: DateRange) -> tuple[int, Iterator[WorkerStatementRow]]:
     """Return what was owed before the span, and its lines, oldest first."""
-    rows = _of_worker(worker)
-    before = rows.filter(created_at__lt=span.begins) if span.begins else rows.none()
-    opening = int(before.aggregate(sum=Sum("worker_cents", default=0))["sum"])
-    inside = rows.filter(span.within).select_related("hit__hit_type", "assignment", "bonus", "payout")
-    return opening, _running(inside.order_by("created_at", "pk"), opening)
+    rows = _worker_entries(worker)
+    earlier = rows.filter(created_at__lt=date_range.starts_at) if date_range.starts_at else rows.none()
+    opening = int(earlier.aggregate(sum=Sum("worker_cents", default=0))["sum"])
+    inside = rows.filter(date_range.condition).select_related(
+        "hit__hit_type", "assignment", "bonus", "payout"
+    )
+    return opening, _add_running_balance(inside.order_by("created_at", "pk"), opening)
 
 
-def _running(rows: QuerySet[LedgerEntry], owed: int) -> Iterator[WorkerLine]:
-    for entry in rows.iterator(chunk_size=CHUNK):
+def _add_running_balance(rows: QuerySet[LedgerEntry], owed: int) -> Iterator[WorkerStatementRow]:
+    for entry in rows.iterator(chunk_size=CHUNK_SIZE):
         owed += entry.worker_cents
-        yield WorkerLine(entry, owed)
+        yield WorkerStatementRow(entry, owed)
 
 
-def payouts(worker: Worker) -> QuerySet[Payout]:
+def list_payouts(worker: Worker) -> QuerySet[Payout]:
     """Return what was recorded as paid to a worker, newest first, each with its corrections in ``corrected``."""
     corrections = Sum("ledger__worker_cents", filter=Q(ledger__kind=EntryKind.ADJUSTMENT), default=0)
     return Payout.objects.filter(worker=worker).annotate(corrected=corrections).order_by("-paid_on", "-pk")
 
 
-def owed_workers(*, everybody: bool = False) -> QuerySet[Any]:
+def list_owed_workers(*, include_all: bool = False) -> QuerySet[Any]:
     """Return workers with money to their name, those to whom most is owed first, each with its sums in cents.
 
     The sums are ``earned``, ``corrected``, ``paid`` (negative) and ``owed``. ``everybody``: also without an entry.
     """
     rows = Worker.objects.select_related("user").annotate(
         owed=Sum("ledger__worker_cents", default=0),
-        lines=Count("ledger"),
-        earned=_sum_of(*_EARNING, prefix="ledger__"),
-        corrected=_sum_of(EntryKind.ADJUSTMENT, prefix="ledger__"),
-        paid=_sum_of(EntryKind.PAYOUT, prefix="ledger__"),
+        entry_count=Count("ledger"),
+        earned=_sum_kinds(*_EARNING, prefix="ledger__"),
+        corrected=_sum_kinds(EntryKind.ADJUSTMENT, prefix="ledger__"),
+        paid=_sum_kinds(EntryKind.PAYOUT, prefix="ledger__"),
     )
-    return rows.order_by("-owed", "pk") if everybody else rows.filter(lines__gt=0).order_by("-owed", "pk")
+    return (
+        rows.order_by("-owed", "pk")
+        if include_all
+        else rows.filter(entry_count__gt=0).order_by("-owed", "pk")
+    )
 
 
-def owed_in_all() -> int:
+def total_owed_cents() -> int:
     """Return what is owed to all workers together, in cents."""
     return int(LedgerEntry.objects.aggregate(sum=Sum("worker_cents", default=0))["sum"])
 
 
-def requester_lines(requester: Requester, span: Span) -> tuple[tuple[int, int], Iterator[RequesterLine]]:
+def list_requester_rows(
+    requester: Requester, date_range: DateRange
+) -> tuple[tuple[int, int], Iterator[RequesterStatementRow]]:
     """Return what was available and on hold before the span, and its lines, oldest first."""
     rows = LedgerEntry.objects.filter(requester=requester)
-    before = rows.filter(created_at__lt=span.begins) if span.begins else rows.none()
-    sums = before.aggregate(available=Sum("available_cents", default=0), held=Sum("held_cents", default=0))
+    earlier = rows.filter(created_at__lt=date_range.starts_at) if date_range.starts_at else rows.none()
+    sums = earlier.aggregate(available=Sum("available_cents", default=0), held=Sum("held_cents", default=0))
     opening = (int(sums["available"]), int(sums["held"]))
     inside = (
-        rows.filter(span.within).select_related("hit", "assignment", "worker").order_by("created_at", "pk")
+        rows.filter(date_range.condition)
+        .select_related("hit", "assignment", "worker")
+        .order_by("created_at", "pk")
     )
-    return opening, _balances(inside, *opening)
+    return opening, _add_running_balances(inside, *opening)
 
 
-def _balances(rows: QuerySet[LedgerEntry], available: int, held: int) -> Iterator[RequesterLine]:
-    for entry in rows.iterator(chunk_size=CHUNK):
+def _add_running_balances(
+    rows: QuerySet[LedgerEntry], available: int, held: int
+) -> Iterator[RequesterStatementRow]:
+    for entry in rows.iterator(chunk_size=CHUNK_SIZE):
         available += entry.available_cents
         held += entry.held_cents
-        yield RequesterLine(entry, available, held)
+        yield RequesterStatementRow(entry, available, held)
 
 
-def requester_entries(requester: Requester, span: Span) -> QuerySet[LedgerEntry]:
+def list_requester_entries(requester: Requester, date_range: DateRange) -> QuerySet[LedgerEntry]:
     """Return the same lines newest first, for a page: ``available_after`` and ``held_after`` are the balances."""
-    (available, held), _ = requester_lines(requester, span)
+    (available, held), _ = list_requester_rows(requester, date_range)
     return (
-        LedgerEntry.objects.filter(span.within, requester=requester)
+        LedgerEntry.objects.filter(date_range.condition, requester=requester)
         .select_related("hit__hit_type", "assignment", "worker")
-        .annotate(available_after=_after("available_cents", available), held_after=_after("held_cents", held))
+        .annotate(
+            available_after=_running_balance("available_cents", available),
+            held_after=_running_balance("held_cents", held),
+        )
         .order_by("-created_at", "-pk")
     )
 
 
-def _after(column: str, opening: int) -> ExpressionWrapper:
+def _running_balance(column: str, opening: int) -> ExpressionWrapper:
     running = Window(Sum(column), order_by=[F("created_at").asc(), F("pk").asc()])
     return ExpressionWrapper(running + Value(opening), output_field=BigIntegerField())
 
 
-def _of_worker(worker: Worker) -> QuerySet[LedgerEntry]:
+def _worker_entries(worker: Worker) -> QuerySet[LedgerEntry]:
     return LedgerEntry.objects.filter(worker=worker).exclude(worker_cents=0)

@@ -18,7 +18,7 @@ from hits.marketplace.models import (
     Worker,
 )
 
-LONG_TEXTS = ("answer", "hit__question")  # up to 256 and 64 kB a row, which no list shows
+LARGE_COLUMNS = ("answer", "hit__question")  # up to 256 and 64 kB a row, which no list shows
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class Earnings:
         return self.earned - self.paid_out
 
 
-def open_tasks(worker: Worker, now: datetime) -> QuerySet[Assignment]:
+def list_open_tasks(worker: Worker, now: datetime) -> QuerySet[Assignment]:
     """Return the tasks this worker is working on, the one with least time first."""
     return (
         Assignment.objects.filter(worker=worker, state=SlotState.PENDING, deadline__gt=now)
         .select_related("hit__hit_type")
-        .defer(*LONG_TEXTS)
+        .defer(*LARGE_COLUMNS)
         .order_by("deadline")
     )
 
 
-def present_attempt(worker: Worker, assignment_id: str) -> Attempt | None:
+def find_latest_attempt(worker: Worker, assignment_id: str) -> Attempt | None:
     """Return the worker's latest attempt at an assignment, however it ended; None when there is none."""
     return (
         Attempt.objects.filter(worker=worker, assignment__assignment_id=assignment_id)
@@ -59,25 +59,25 @@ def present_attempt(worker: Worker, assignment_id: str) -> Attempt | None:
     )
 
 
-def submissions(worker: Worker) -> QuerySet[Assignment]:
+def list_submissions(worker: Worker) -> QuerySet[Assignment]:
     """Return what this worker submitted, newest first, each with its ``bonus_cents``."""
     paid = BonusPayment.objects.filter(assignment=OuterRef("pk")).order_by().values("assignment")
     return (
         Assignment.objects.filter(worker=worker, submitted_at__isnull=False)
         .select_related("hit__hit_type__requester")
-        .defer(*LONG_TEXTS)
+        .defer(*LARGE_COLUMNS)
         .annotate(bonus_cents=Subquery(paid.values(cents=Sum("amount_cents"))))
         .order_by("-submitted_at", "-pk")
     )
 
 
-def unfinished(worker: Worker, limit: int = 20) -> QuerySet[Attempt]:
+def list_unfinished_attempts(worker: Worker, limit: int = 20) -> QuerySet[Attempt]:
     """Return the latest tasks that were returned or ran out of time."""
     ended = Attempt.objects.filter(worker=worker, outcome__in=[Outcome.RETURNED, Outcome.ABANDONED])
     return ended.select_related("assignment__hit__hit_type").order_by("-pk")[:limit]
 
 
-def money_lines(worker: Worker) -> QuerySet[LedgerEntry]:
+def list_money_entries(worker: Worker) -> QuerySet[LedgerEntry]:
     """Return the ledger lines that changed what this worker is owed, newest first."""
     return (
         LedgerEntry.objects.filter(worker=worker)
@@ -87,7 +87,7 @@ def money_lines(worker: Worker) -> QuerySet[LedgerEntry]:
     )
 
 
-def earnings(worker: Worker) -> Earnings:
+def compute_earnings(worker: Worker) -> Earnings:
     """Return the sums over all time."""
     paid = LedgerEntry.objects.filter(worker=worker).aggregate(
         rewards=Sum("worker_cents", filter=Q(kind=EntryKind.REWARD), default=0),
@@ -95,7 +95,7 @@ def earnings(worker: Worker) -> Earnings:
         payouts=Sum("worker_cents", filter=Q(kind=EntryKind.PAYOUT), default=0),
         adjustments=Sum("worker_cents", filter=Q(kind=EntryKind.ADJUSTMENT), default=0),
     )
-    waiting = Assignment.objects.filter(worker=worker, state=SlotState.SUBMITTED).aggregate(
+    in_review = Assignment.objects.filter(worker=worker, state=SlotState.SUBMITTED).aggregate(
         cents=Sum("hit__reward_cents", default=0), n=Count("pk")
     )
     return Earnings(
@@ -103,7 +103,7 @@ def earnings(worker: Worker) -> Earnings:
         rewards=paid["rewards"],
         bonuses=paid["bonuses"],
         corrections=paid["adjustments"],
-        in_review=waiting["cents"],
-        in_review_count=waiting["n"],
+        in_review=in_review["cents"],
+        in_review_count=in_review["n"],
         paid_out=-paid["payouts"],
     )

@@ -1,1 +1,1 @@
-"""The only writers of the marketplace's rows."""
+"""Services: the only code that writes the marketplace's rows."""

@@ -1,4 +1,4 @@
-"""Accounts: requesters with their keys and deposits, and workers with their sign-in."""
+"""Accounts of requesters, with keys and deposits, and of workers, with their sign-in."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 
 from hits.domain.money.usd import format_dollars
 from hits.domain.mturk_formats.access_keys import derive_secret, new_access_key_id
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import AccessKey, Clock, Requester, Worker
 
-from . import countries, ledger, system_types
+from . import countries, ledger, system_qualifications
 
 PLATFORM_NAME = "Deerstalker"
 ANNOTATOR_GROUP = "annotator"
 MAX_NAME = 100
-MAX_ACCOUNT_CENTS = 99_999_999_999  # the largest sum that our own client reads back: nine digits of dollars
+MAX_ACCOUNT_CENTS = 99_999_999_999  # our own client reads at most nine digits of dollars
 
 
 @dataclass(frozen=True)
 class KeyPair:
-    """A requester with a fresh key pair. The secret is shown once and can be derived again by the server."""
+    """A requester with a new key pair. The secret is shown once; the server can derive it again."""
 
     requester: Requester
     access_key_id: str
@@ -32,19 +32,19 @@ class KeyPair:
 
 
 @transaction.atomic
-def create_requester(*, name: str, funds_cents: int | None = None, first_funds_cents: int = 0) -> KeyPair:
-    """Return a new key pair for the account ``name``, making the account if need be.
+def create_requester(*, name: str, funds_cents: int | None = None, initial_funds_cents: int = 0) -> KeyPair:
+    """Return a new key pair for the account ``name``; create the account if it is missing.
 
-    ``funds_cents`` is deposited whenever given; ``first_funds_cents`` only when the account is new and
-    nothing else was asked for. Raises Refused for a bad name or a negative sum.
+    ``funds_cents`` is deposited whenever given, ``initial_funds_cents`` only for a new account without
+    ``funds_cents``. Raises ActionRefused for an invalid name or a negative sum.
     """
-    clean = name.strip()
-    if not clean or len(clean) > MAX_NAME or not clean.isprintable():
-        raise Refused(f"A requester's name has 1 to {MAX_NAME} printable characters.")
+    clean_name = name.strip()
+    if not clean_name or len(clean_name) > MAX_NAME or not clean_name.isprintable():
+        raise ActionRefused(f"A requester's name has 1 to {MAX_NAME} printable characters.")
     if (funds_cents or 0) < 0:
-        raise Refused("Funds are whole cents and never negative.")
-    requester, created = Requester.objects.get_or_create(name=clean)
-    funds = funds_cents if funds_cents is not None else (first_funds_cents if created else 0)
+        raise ActionRefused("Funds must be whole cents and not negative.")
+    requester, created = Requester.objects.get_or_create(name=clean_name)
+    funds = funds_cents if funds_cents is not None else (initial_funds_cents if created else 0)
     if funds:
         deposit(requester=requester, cents=funds, note="create_requester")
     key = AccessKey.objects.create(requester=requester, access_key_id=new_access_key_id())
@@ -57,37 +57,39 @@ def create_requester(*, name: str, funds_cents: int | None = None, first_funds_c
 
 
 def ensure_platform_requester(*, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Make sure that the platform's own account, access key and system types exist (run after each migration)."""
+    """Create the platform's own account, access key and system types if missing (run after each migration)."""
     access_key_id = settings.MTURK_PLATFORM_ACCESS_KEY_ID
     with transaction.atomic(using=using):
         requester, _ = Requester.objects.using(using).get_or_create(name=PLATFORM_NAME)
         AccessKey.objects.using(using).get_or_create(
             access_key_id=access_key_id, defaults={"requester": requester}
         )
-        system_types.ensure_system_types(owner=requester, using=using)
+        system_qualifications.ensure_system_types(owner=requester, using=using)
 
 
 @transaction.atomic
 def deposit(*, requester: Requester, cents: int, note: str = "") -> None:
-    """Fund a requester's account by a positive number of cents. Raises Refused otherwise."""
+    """Deposit a positive number of cents into a requester's account. Raises ActionRefused otherwise."""
     if cents <= 0:
-        raise Refused("Deposit at least one cent.")
+        raise ActionRefused("Deposit at least one cent.")
     requester.refresh_from_db()
     if requester.available_cents + requester.held_cents + cents > MAX_ACCOUNT_CENTS:
-        raise Refused(f"Funds of more than {format_dollars(MAX_ACCOUNT_CENTS)} are too large for an account.")
+        raise ActionRefused(
+            f"Funds of more than {format_dollars(MAX_ACCOUNT_CENTS)} are too large for an account."
+        )
     ledger.deposit(requester=requester, cents=cents, at=Clock.now(), note=note)
 
 
 @transaction.atomic
 def create_worker_account(*, username: str, password: str, country: str = "US") -> Worker:
-    """Make a user in group annotator and link a marketplace worker to it.
+    """Create a user in group annotator and link a marketplace worker to it.
 
-    ``country`` is declared for them; with "" they do it themselves before the first task. Raises Refused
-    for a taken name or a code that is no country.
+    ``country`` is declared for the worker; with "" the worker does it before the first task. Raises ActionRefused
+    for a taken name or an unknown country code.
     """
     users = get_user_model()
     if users.objects.filter(username=username).exists():
-        raise Refused(f"There is already an account named {username!r}.")
+        raise ActionRefused(f"There is already an account named {username!r}.")
     user = users.objects.create_user(username=username, password=password)
     worker = link_worker(user=user)
     if country:
@@ -97,7 +99,7 @@ def create_worker_account(*, username: str, password: str, country: str = "US") 
 
 @transaction.atomic
 def link_worker(*, user: User) -> Worker:
-    """Return the marketplace worker of a user, making it (and the group membership) if need be."""
+    """Return the marketplace worker of a user; create it and the group membership if missing."""
     group, _ = Group.objects.get_or_create(name=ANNOTATOR_GROUP)
     user.groups.add(group)
     worker, _ = Worker.objects.get_or_create(user=user)

@@ -1,4 +1,4 @@
-"""Giving a worker no new work of one requester. What is in hand may still be submitted and is paid."""
+"""Block a worker from new work of one requester. Started tasks may still be submitted and are paid."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ MAX_BLOCKS = 100_000
 
 
 class TooManyBlocks(Exception):
-    """The requester blocks as many workers as an account may."""
+    """The requester blocks the maximum number of workers."""
 
 
 @transaction.atomic
-def block(*, requester: Requester, worker: Worker, reason: str, now: datetime) -> WorkerBlock:
-    """Block a worker, who reads the reason. One who is blocked already stays so, for the new reason.
+def block_worker(*, requester: Requester, worker: Worker, reason: str, now: datetime) -> WorkerBlock:
+    """Block a worker, who reads the reason. A current block gets the new reason.
 
     Raises TooManyBlocks.
     """
-    Worker.objects.select_for_update().get(pk=worker.pk)  # as an accept does: one after the other
-    present = WorkerBlock.objects.filter(requester=requester, ended_at=None)
-    if not present.filter(worker=worker).exists() and present.count() >= MAX_BLOCKS:
+    Worker.objects.select_for_update().get(pk=worker.pk)  # the same lock as an accept
+    current_blocks = WorkerBlock.objects.filter(requester=requester, ended_at=None)
+    if not current_blocks.filter(worker=worker).exists() and current_blocks.count() >= MAX_BLOCKS:
         raise TooManyBlocks
     row, _ = WorkerBlock.objects.update_or_create(
         requester=requester,
@@ -36,8 +36,8 @@ def block(*, requester: Requester, worker: Worker, reason: str, now: datetime) -
 
 
 @transaction.atomic
-def unblock(*, requester: Requester, worker: Worker, reason: str, now: datetime) -> None:
-    """End a block; the worker does not read this reason. Somebody who is not blocked is left as is."""
+def unblock_worker(*, requester: Requester, worker: Worker, reason: str, now: datetime) -> None:
+    """End a block; the worker does not see this reason. Without a block nothing happens."""
     WorkerBlock.objects.filter(requester=requester, worker=worker, ended_at=None).update(
         ended_at=now, end_reason=reason
     )

@@ -1,4 +1,4 @@
-"""Moving the marketplace's clock, for tests and rehearsals."""
+"""Move the marketplace's clock, for tests and rehearsals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hits.marketplace.models.clock import SINGLETON
 
 @transaction.atomic
 def advance_clock(*, by: timedelta) -> None:
-    """Move the marketplace's clock forward by ``by`` (negative: back). Signatures do not notice."""
+    """Move the marketplace's clock forward by ``by`` (negative: back). Signatures are not affected."""
     Clock.objects.get_or_create(pk=SINGLETON)
     Clock.objects.filter(pk=SINGLETON).update(offset_seconds=F("offset_seconds") + by.total_seconds())
 

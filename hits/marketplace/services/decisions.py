@@ -10,25 +10,25 @@ from hits.marketplace.models import Assignment, BonusPayment, SlotState
 
 from . import events, ledger, lifecycle
 from .events import EventType
-from .hits import current_fees, locked
+from .hits import current_fees, lock_hit_row
 
-OVERRIDE_WITHIN = timedelta(days=30)
-BONUS_WITHIN = timedelta(days=183)  # six months
+OVERRIDE_WINDOW = timedelta(days=30)
+BONUS_WINDOW = timedelta(days=183)  # six months
 
 
 class WrongState(Exception):
     """The assignment is not in a state that allows the decision."""
 
 
-class TooLate(Exception):
+class BonusTooLate(Exception):
     """The work was submitted too long ago for a bonus."""
 
 
 @transaction.atomic
-def approve(
+def approve_assignment(
     *, slot: Assignment, now: datetime, feedback: str | None = None, override_rejection: bool = False
 ) -> None:
-    """Approve a submission and pay it, once. Raises WrongState, ledger.InsufficientFunds (overrides only)."""
+    """Approve and pay a submission once. Raises WrongState, ledger.InsufficientFunds (overrides only)."""
     if slot.state == SlotState.REJECTED and override_rejection:
         _reopen_rejected(slot, now)
     if not lifecycle.approve_slot(slot=slot, at=now, feedback=feedback):
@@ -36,27 +36,27 @@ def approve(
 
 
 @transaction.atomic
-def reject(*, slot: Assignment, now: datetime, feedback: str) -> None:
-    """Reject a submission with its reason and release what was held. The slot is not offered again."""
+def reject_assignment(*, slot: Assignment, now: datetime, feedback: str) -> None:
+    """Reject a submission with a reason and release the held money. The slot is not offered again."""
     claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.SUBMITTED).update(
         state=SlotState.REJECTED, rejected_at=now, feedback=feedback
     )
     if not claimed:
         raise WrongState
     ledger.release(hit=slot.hit, cents=slot.hit.slot_cents, at=now, assignment=slot)
-    events.tell(EventType.ASSIGNMENT_REJECTED, hit=slot.hit, at=now, assignment=slot)
+    events.record_event(EventType.ASSIGNMENT_REJECTED, hit=slot.hit, at=now, assignment=slot)
 
 
 @transaction.atomic
 def send_bonus(*, slot: Assignment, cents: int, reason: str, now: datetime) -> BonusPayment:
     """Pay a worker a bonus for a submitted assignment.
 
-    Raises ledger.InsufficientFunds, WrongState, and TooLate more than six months after the submission.
+    Raises ledger.InsufficientFunds, WrongState, and BonusTooLate more than six months after the submission.
     """
     if slot.worker is None or slot.submitted_at is None:
         raise WrongState
-    if now - slot.submitted_at > BONUS_WITHIN:
-        raise TooLate
+    if now - slot.submitted_at > BONUS_WINDOW:
+        raise BonusTooLate
     bonus = BonusPayment.objects.create(
         requester=slot.hit.requester,
         assignment=slot,
@@ -71,12 +71,12 @@ def send_bonus(*, slot: Assignment, cents: int, reason: str, now: datetime) -> B
 
 
 def _reopen_rejected(slot: Assignment, now: datetime) -> None:
-    """Make a rejected slot submitted again with its money held, if that is still allowed.
+    """Set a rejected slot back to submitted and hold its money, if that is still allowed.
 
-    The HIT is looked at anew, its row held: whoever disposes of it holds it too, and may have been faster.
+    The HIT is read again under a lock, since another call may have disposed it meanwhile.
     """
-    in_time = slot.submitted_at is not None and now - slot.submitted_at < OVERRIDE_WITHIN
-    if not in_time or locked(slot.hit_id).disposed_at is not None:
+    is_in_time = slot.submitted_at is not None and now - slot.submitted_at < OVERRIDE_WINDOW
+    if not is_in_time or lock_hit_row(slot.hit_id).disposed_at is not None:
         raise WrongState
     claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.REJECTED).update(
         state=SlotState.SUBMITTED, rejected_at=None

@@ -1,7 +1,7 @@
-"""What requesters are told by themselves: written with the act that it tells of, sent afterwards.
+"""Record events for requesters' notifications.
 
-The rows are an outbox. An act and its notification stand or fall together, because both are written in the
-same transaction; ``services.notifications`` sends what stands here.
+The rows are an outbox: a change and its notification are written in the same transaction.
+``services.notifications`` sends the rows afterwards.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from hits.marketplace.models import (
     Requester,
     Transport,
 )
-from hits.marketplace.selectors.lifecycle import HITStatus, count_slots, status_of
+from hits.marketplace.selectors.lifecycle import HITStatus, count_slots, hit_status
 
 DOCUMENT_VERSION = "2014-08-15"
-BATCH = 200
+BATCH_SIZE = 200
 
 
 class EventType(StrEnum):
-    """The API's names for what may be told."""
+    """The API's event types."""
 
     ASSIGNMENT_ACCEPTED = "AssignmentAccepted"
     ASSIGNMENT_ABANDONED = "AssignmentAbandoned"
@@ -49,8 +49,8 @@ class EventType(StrEnum):
     PING = "Ping"
 
 
-# After these nobody may be at work on the HIT any more, and then it is ready for review.
-_MAY_FINISH = frozenset(
+# After these events the HIT may have no worker left and become Reviewable.
+_MAY_MAKE_REVIEWABLE = frozenset(
     {
         EventType.ASSIGNMENT_ABANDONED,
         EventType.ASSIGNMENT_RETURNED,
@@ -58,80 +58,80 @@ _MAY_FINISH = frozenset(
         EventType.HIT_EXPIRED,
     }
 )
-_OF_THE_CLOCK = frozenset({EventType.HIT_EXPIRED, EventType.HIT_REVIEWABLE})
+_CLOCK_EVENTS = frozenset({EventType.HIT_EXPIRED, EventType.HIT_REVIEWABLE})
 
 
-def tell(kind: EventType, *, hit: HIT, at: datetime, assignment: Assignment | None = None) -> None:
-    """Write down that the HIT type's requester is to be told, if they asked for it. Needs a transaction.
+def record_event(kind: EventType, *, hit: HIT, at: datetime, assignment: Assignment | None = None) -> None:
+    """Queue a notification if the HIT type's setting includes this event. Needs a transaction.
 
-    Where the act leaves the HIT ready for review, HITReviewable is told too, once.
+    If the HIT becomes Reviewable, HITReviewable is recorded too, once.
     """
     setting = NotificationSetting.objects.filter(hit_type=hit.hit_type_id, is_active=True).first()
     if setting is None:
         return
     if kind in setting.events:
-        _write(setting, kind, hit, at, assignment)
-    if kind in _MAY_FINISH and EventType.HIT_REVIEWABLE in setting.events:
-        _tell_reviewable(setting, hit, at)
+        _queue_event(setting, kind, hit, at, assignment)
+    if kind in _MAY_MAKE_REVIEWABLE and EventType.HIT_REVIEWABLE in setting.events:
+        _record_reviewable(setting, hit, at)
 
 
-def tell_extended(*, hit: HIT, at: datetime) -> None:
-    """Tell that a HIT got more time or more slots: it may expire and become reviewable anew."""
-    HIT.objects.filter(Q(told_expired=True) | Q(told_reviewable=True), pk=hit.pk).update(
-        told_expired=False, told_reviewable=False
+def record_extended(*, hit: HIT, at: datetime) -> None:
+    """Record that a HIT got more time or slots: it may expire and become Reviewable again."""
+    HIT.objects.filter(Q(expired_recorded=True) | Q(reviewable_recorded=True), pk=hit.pk).update(
+        expired_recorded=False, reviewable_recorded=False
     )
-    tell(EventType.HIT_EXTENDED, hit=hit, at=at)
+    record_event(EventType.HIT_EXTENDED, hit=hit, at=at)
 
 
-def tell_expired(*, now: datetime, hit_type_pk: int | None = None, limit: int = 10_000) -> int:
-    """Tell once of each HIT whose offer has ended since; return how many. Asks only for what is wanted."""
-    told = 0
-    while told < limit:
-        due = list(_expired_untold(now, hit_type_pk)[:BATCH])
+def record_expired(*, now: datetime, hit_type_pk: int | None = None, limit: int = 10_000) -> int:
+    """Record the expiry of each HIT once; return how many. Only HIT types with a matching setting count."""
+    recorded = 0
+    while recorded < limit:
+        due = list(_find_unrecorded_expired(now, hit_type_pk)[:BATCH_SIZE])
         if not due:
             break
         for hit in due:
-            _tell_expired(hit)
-        told += len(due)
-    return told
+            _record_expired_hit(hit)
+        recorded += len(due)
+    return recorded
 
 
-def tell_expired_before(*, hit: HIT, now: datetime) -> None:
-    """Tell that a HIT's offer ended, and that it became reviewable, before it is told that it is gone for good.
+def record_expired_before_disposal(*, hit: HIT, now: datetime) -> None:
+    """Record a HIT's expiry, and that it became Reviewable, before its disposal is recorded.
 
-    Nobody may have asked about it between its end and its disposal. Needs a transaction.
+    No call may have read the HIT between its expiry and its disposal. Needs a transaction.
     """
     if hit.expires_at <= now:
-        _tell_expired(hit)
+        _record_expired_hit(hit)
 
 
-def forget_expired(*, hit_type_pk: int, now: datetime) -> None:
-    """Mark what has expired as told: a new setting tells of nothing that was over before it."""
-    HIT.objects.filter(hit_type=hit_type_pk, told_expired=False, expires_at__lte=now).update(
-        told_expired=True
+def skip_expired(*, hit_type_pk: int, now: datetime) -> None:
+    """Mark expired HITs as recorded: a new setting sends nothing about earlier expiries."""
+    HIT.objects.filter(hit_type=hit_type_pk, expired_recorded=False, expires_at__lte=now).update(
+        expired_recorded=True
     )
 
 
-def made_up_document(requester: Requester, kind: EventType, at: datetime) -> dict[str, Any]:
-    """Return a document that tells of an event which did not happen, with ids that nothing has."""
+def build_test_document(requester: Requester, kind: EventType, at: datetime) -> dict[str, Any]:
+    """Return a test document about an event that did not happen, with ids that do not exist."""
     event = {
         "EventType": kind.value,
-        "EventTimestamp": _wire_time(at),
+        "EventTimestamp": _format_time(at),
         "HITTypeId": "TESTHITTYPE",
         "HITId": "TESTHIT",
     }
     if kind.value.startswith("Assignment"):
         event["AssignmentId"] = "TESTASSIGNMENT"
-    return _document(requester, event)
+    return _build_document(requester, event)
 
 
-def queue(
+def queue_notification(
     *, document: dict[str, Any], destination: str, transport: Transport, hit_type_pk: int | None
 ) -> Notification:
-    """Put a document into the outbox, due at once.
+    """Put a document into the outbox, due immediately.
 
-    The row bears the present time, whatever time the document tells of: after an outage the clock's events are days
-    old when they are queued, and a notification is given up a day after it was.
+    The row has the current time, not the event's time. After an outage, events may be days old when they are queued,
+    and a notification is given up one day after it was queued.
     """
     now = Clock.now()
     return Notification.objects.create(
@@ -146,62 +146,62 @@ def queue(
 
 
 def customer_id(requester: Requester) -> str:
-    """Return the requester's id in notifications: of Amazon's form, derived, and nobody's key."""
+    """Return the requester's id in notifications: in Amazon's form, derived, and not usable as a key."""
     digest = hmac.new(
         settings.MTURK_KEYS_SECRET.encode(), f"customer:{requester.pk}".encode(), hashlib.sha256
     )
     return "A" + digest.hexdigest()[:13].upper()
 
 
-def _expired_untold(now: datetime, hit_type_pk: int | None) -> Any:
-    wanted = NotificationSetting.objects.filter(is_active=True)
+def _find_unrecorded_expired(now: datetime, hit_type_pk: int | None) -> Any:
+    settings_rows = NotificationSetting.objects.filter(is_active=True)
     if hit_type_pk is not None:
-        wanted = wanted.filter(hit_type=hit_type_pk)
+        settings_rows = settings_rows.filter(hit_type=hit_type_pk)
     types = [
         type_pk
-        for type_pk, names in wanted.values_list("hit_type_id", "events")
-        if _OF_THE_CLOCK.intersection(names)
+        for type_pk, names in settings_rows.values_list("hit_type_id", "events")
+        if _CLOCK_EVENTS.intersection(names)
     ]
     return HIT.objects.filter(
-        hit_type__in=types, told_expired=False, expires_at__lte=now, disposed_at=None
+        hit_type__in=types, expired_recorded=False, expires_at__lte=now, disposed_at=None
     ).select_related("hit_type", "requester")
 
 
 @transaction.atomic
-def _tell_expired(hit: HIT) -> None:
-    if HIT.objects.filter(pk=hit.pk, told_expired=False).update(told_expired=True):
-        tell(EventType.HIT_EXPIRED, hit=hit, at=hit.expires_at)
+def _record_expired_hit(hit: HIT) -> None:
+    if HIT.objects.filter(pk=hit.pk, expired_recorded=False).update(expired_recorded=True):
+        record_event(EventType.HIT_EXPIRED, hit=hit, at=hit.expires_at)
 
 
-def _tell_reviewable(setting: NotificationSetting, hit: HIT, at: datetime) -> None:
-    # Locked (PostgreSQL), so that of two workers who hand in the last two slots one sees the other's.
-    present = HIT.objects.select_for_update(no_key=True).get(pk=hit.pk)
-    if status_of(present, count_slots([present])[present.pk], at) is not HITStatus.REVIEWABLE:
+def _record_reviewable(setting: NotificationSetting, hit: HIT, at: datetime) -> None:
+    # Locked (PostgreSQL), so that two concurrent submissions of the last two slots see each other.
+    locked_hit = HIT.objects.select_for_update(no_key=True).get(pk=hit.pk)
+    if hit_status(locked_hit, count_slots([locked_hit])[locked_hit.pk], at) is not HITStatus.REVIEWABLE:
         return
-    if HIT.objects.filter(pk=hit.pk, told_reviewable=False).update(told_reviewable=True):
-        _write(setting, EventType.HIT_REVIEWABLE, hit, at, None)
+    if HIT.objects.filter(pk=hit.pk, reviewable_recorded=False).update(reviewable_recorded=True):
+        _queue_event(setting, EventType.HIT_REVIEWABLE, hit, at, None)
 
 
-def _write(
+def _queue_event(
     setting: NotificationSetting, kind: EventType, hit: HIT, at: datetime, assignment: Assignment | None
 ) -> None:
     event = {
         "EventType": kind.value,
-        "EventTimestamp": _wire_time(at),
+        "EventTimestamp": _format_time(at),
         "HITTypeId": hit.hit_type.hit_type_id,
         "HITId": hit.hit_id,
     }
     if assignment is not None:
         event["AssignmentId"] = assignment.assignment_id
-    queue(
-        document=_document(hit.requester, event),
+    queue_notification(
+        document=_build_document(hit.requester, event),
         destination=setting.destination,
         transport=Transport(setting.transport),
         hit_type_pk=setting.hit_type_id,
     )
 
 
-def _document(requester: Requester, event: dict[str, str]) -> dict[str, Any]:
+def _build_document(requester: Requester, event: dict[str, str]) -> dict[str, Any]:
     return {
         "EventDocVersion": DOCUMENT_VERSION,
         "EventDocId": str(uuid.uuid4()),
@@ -210,5 +210,5 @@ def _document(requester: Requester, event: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _wire_time(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

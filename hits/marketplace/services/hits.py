@@ -1,4 +1,4 @@
-"""Making, changing, extending, expiring and disposing of HITs."""
+"""Create, change, extend, expire and dispose HITs."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from hits.marketplace.models import (
     Requester,
     SlotState,
 )
-from hits.marketplace.selectors.lifecycle import stale_hits
+from hits.marketplace.selectors.lifecycle import find_stale_hits
 
 from . import events, ledger
 from .events import EventType
 
 TEN_ASSIGNMENTS = 10
-DISPOSED_AFTER = timedelta(days=120)
-DISPOSED_AT_ONCE = 500
+DISPOSE_AFTER = timedelta(days=120)
+DISPOSE_BATCH_SIZE = 500
 
 
-class CrossesTenAssignments(Exception):
-    """A HIT made with fewer than ten assignments cannot grow to ten or more (its fee would change)."""
+class FeeTierCrossed(Exception):
+    """A HIT created with fewer than ten assignments cannot grow to ten or more: its fee would change."""
 
 
-class WorkAtTheOldPrice(Exception):
-    """Somebody took a task of the HIT for the pay that it has, so it cannot be given another."""
+class PriceAlreadyAccepted(Exception):
+    """A worker took a task of the HIT at its current price, so the price cannot change."""
 
 
 @dataclass(frozen=True)
-class TypeParams:
-    """What makes two HITs belong to one group. Seconds, cents."""
+class HITTypeParams:
+    """The values that HITs of one group share. Times in seconds, money in cents."""
 
     title: str
     description: str
@@ -62,8 +62,8 @@ class TypeParams:
 
 
 @dataclass(frozen=True)
-class OwnPage:
-    """A question whose page the marketplace shows itself: HTML or a form. Height in CSS pixels, 0 for any."""
+class HostedPage:
+    """A question whose page the marketplace shows: HTML or a form. Height in CSS pixels, 0 for any."""
 
     kind: QuestionKind
     frame_height: int = 0
@@ -72,10 +72,10 @@ class OwnPage:
 
 @dataclass(frozen=True)
 class HITParams:
-    """What a single HIT adds to its type."""
+    """The values that one HIT adds to its type."""
 
     question_xml: str
-    question: ExternalQuestion | OwnPage
+    question: ExternalQuestion | HostedPage
     lifetime_seconds: int
     max_assignments: int
     annotation: str | None
@@ -87,8 +87,8 @@ def current_fees() -> FeeSchedule:
 
 
 @transaction.atomic
-def register_hit_type(*, requester: Requester, params: TypeParams, now: datetime) -> HITType:
-    """Return the requester's HIT type with these values, making it at the first call."""
+def register_hit_type(*, requester: Requester, params: HITTypeParams, now: datetime) -> HITType:
+    """Return the requester's HIT type with these values; the first call creates it."""
     hit_type, _ = HITType.objects.get_or_create(
         requester=requester, params_hash=params.digest(), defaults={**asdict(params), "created_at": now}
     )
@@ -97,7 +97,7 @@ def register_hit_type(*, requester: Requester, params: TypeParams, now: datetime
 
 @transaction.atomic
 def create_hit(*, hit_type: HITType, params: HITParams, now: datetime) -> HIT:
-    """Make a HIT with its slots and hold what all of them may cost. Raises ledger.InsufficientFunds."""
+    """Create a HIT with its slots and hold their full cost. Raises ledger.InsufficientFunds."""
     hit = HIT.objects.create(
         requester=hit_type.requester,
         hit_type=hit_type,
@@ -113,118 +113,118 @@ def create_hit(*, hit_type: HITType, params: HITParams, now: datetime) -> HIT:
     )
     ledger.hold(hit=hit, cents=hit.slot_cents * params.max_assignments, at=now)
     Assignment.objects.bulk_create(Assignment(hit=hit) for _ in range(params.max_assignments))
-    events.tell(EventType.HIT_CREATED, hit=hit, at=now)
+    events.record_event(EventType.HIT_CREATED, hit=hit, at=now)
     return hit
 
 
-def _page_fields(page: ExternalQuestion | OwnPage) -> dict[str, Any]:
-    if isinstance(page, OwnPage):
+def _page_fields(page: ExternalQuestion | HostedPage) -> dict[str, Any]:
+    if isinstance(page, HostedPage):
         return {"question_kind": page.kind, "layout": page.layout}
     return {"question_kind": QuestionKind.EXTERNAL, "question_url": page.url}
 
 
 @transaction.atomic
 def add_assignments(*, hit: HIT, count: int, now: datetime) -> None:
-    """Add slots to a HIT and hold their cost. Raises CrossesTenAssignments, ledger.InsufficientFunds."""
-    hit = locked(hit.pk)
+    """Add slots to a HIT and hold their cost. Raises FeeTierCrossed, ledger.InsufficientFunds."""
+    hit = lock_hit_row(hit.pk)
     if hit.max_assignments < TEN_ASSIGNMENTS <= hit.max_assignments + count:
-        raise CrossesTenAssignments
+        raise FeeTierCrossed
     ledger.hold(hit=hit, cents=hit.slot_cents * count, at=now)
     HIT.objects.filter(pk=hit.pk).update(max_assignments=F("max_assignments") + count, is_reviewing=False)
     Assignment.objects.bulk_create(Assignment(hit=hit) for _ in range(count))
-    events.tell_extended(hit=hit, at=now)
+    events.record_extended(hit=hit, at=now)
 
 
 @transaction.atomic
-def change_type(*, hit: HIT, hit_type: HITType, now: datetime) -> None:
-    """Give a HIT another type's values; what is held for its slots follows to the cent.
+def change_hit_type(*, hit: HIT, hit_type: HITType, now: datetime) -> None:
+    """Give a HIT another type; the money held for its slots changes exactly with the price.
 
-    Raises WorkAtTheOldPrice when a slot would cost something else and one was taken already,
-    ledger.InsufficientFunds. Whoever is working keeps their deadline.
+    Raises PriceAlreadyAccepted if the price changes and a slot was taken already, and ledger.InsufficientFunds.
+    Workers with a task in progress keep their deadline.
     """
-    hit = locked(hit.pk)
+    hit = lock_hit_row(hit.pk)
     states = list(Assignment.objects.filter(hit=hit).values_list("state", flat=True))
     fee = slot_fee_cents(hit_type, hit.max_assignments)
-    more = hit_type.reward_cents + fee - hit.slot_cents
-    other_price = (hit_type.reward_cents, fee) != (hit.reward_cents, hit.fee_cents)
-    if other_price and any(state != SlotState.OPEN for state in states):
-        raise WorkAtTheOldPrice
-    if more > 0:
-        ledger.hold(hit=hit, cents=more * len(states), at=now)
-    elif more < 0:
-        ledger.release(hit=hit, cents=-more * len(states), at=now)
+    extra_cents = hit_type.reward_cents + fee - hit.slot_cents
+    is_other_price = (hit_type.reward_cents, fee) != (hit.reward_cents, hit.fee_cents)
+    if is_other_price and any(state != SlotState.OPEN for state in states):
+        raise PriceAlreadyAccepted
+    if extra_cents > 0:
+        ledger.hold(hit=hit, cents=extra_cents * len(states), at=now)
+    elif extra_cents < 0:
+        ledger.release(hit=hit, cents=-extra_cents * len(states), at=now)
     HIT.objects.filter(pk=hit.pk).update(hit_type=hit_type, reward_cents=hit_type.reward_cents, fee_cents=fee)
 
 
 def slot_fee_cents(hit_type: HITType, max_assignments: int) -> int:
-    """Return the fee for one slot of a HIT of this type made now."""
-    masters = any(
+    """Return the fee per slot of a new HIT of this type."""
+    requires_masters = any(
         row["QualificationTypeId"] in MASTERS_IDS and row["Comparator"] != Comparator.DOES_NOT_EXIST
         for row in hit_type.qualification_requirements
     )
-    return current_fees().fee_cents(hit_type.reward_cents, max_assignments, masters=masters)
+    return current_fees().fee_cents(hit_type.reward_cents, max_assignments, masters=requires_masters)
 
 
 @transaction.atomic
-def expire(*, hit: HIT, now: datetime) -> None:
-    """End a HIT's offer now, if it has not ended. Tasks that are being worked on keep their own deadline."""
+def expire_hit(*, hit: HIT, now: datetime) -> None:
+    """End a HIT's offer now, unless it has ended. Tasks in progress keep their own deadline."""
     HIT.objects.filter(pk=hit.pk, expires_at__gt=now).update(expires_at=now)
 
 
 @transaction.atomic
-def prolong(*, hit: HIT, expires_at: datetime) -> None:
-    """Move the end of a HIT's offer on. What was being reviewed is open for work again."""
+def extend_hit(*, hit: HIT, expires_at: datetime) -> None:
+    """Extend a HIT's offer. A HIT in review is open for work again."""
     HIT.objects.filter(pk=hit.pk).update(expires_at=expires_at, is_reviewing=False)
 
 
 @transaction.atomic
 def set_reviewing(*, hit: HIT, reviewing: bool) -> None:
-    """Mark a reviewable HIT as being reviewed, or take the mark away."""
+    """Mark a Reviewable HIT as Reviewing, or remove the mark."""
     HIT.objects.filter(pk=hit.pk).update(is_reviewing=reviewing)
 
 
 @transaction.atomic
-def dispose(*, hit: HIT, now: datetime) -> None:
-    """Close a HIT for good and release what was held for slots nobody took (caller checked its status)."""
-    hit = locked(hit.pk)
+def dispose_hit(*, hit: HIT, now: datetime) -> None:
+    """Close a HIT permanently and release the money held for free slots (the caller has checked its status)."""
+    hit = lock_hit_row(hit.pk)
     if hit.disposed_at is None:
-        events.tell_expired_before(hit=hit, now=now)
+        events.record_expired_before_disposal(hit=hit, now=now)
     if not HIT.objects.filter(pk=hit.pk, disposed_at=None).update(disposed_at=now):
         return
-    untaken = Assignment.objects.filter(hit=hit, state=SlotState.OPEN).count()
-    ledger.release(hit=hit, cents=hit.slot_cents * untaken, at=now)
-    events.tell(EventType.HIT_DISPOSED, hit=hit, at=now)
+    open_count = Assignment.objects.filter(hit=hit, state=SlotState.OPEN).count()
+    ledger.release(hit=hit, cents=hit.slot_cents * open_count, at=now)
+    events.record_event(EventType.HIT_DISPOSED, hit=hit, at=now)
 
 
-def dispose_stale(*, now: datetime, limit: int = DISPOSED_AT_ONCE) -> int:
-    """Dispose of HITs that have been reviewable for 120 days with nothing left to decide; return how many.
+def dispose_stale_hits(*, now: datetime, limit: int = DISPOSE_BATCH_SIZE) -> int:
+    """Dispose of HITs that were Reviewable for 120 days with nothing to decide; return how many.
 
-    Each in a transaction of its own which looks again, so that one prolonged a moment ago stays.
+    Each HIT has its own transaction, which checks again, so that a HIT extended meanwhile stays.
     """
-    idle_since = now - DISPOSED_AFTER
-    due = stale_hits(idle_since).order_by("pk")
-    done = 0
+    idle_since = now - DISPOSE_AFTER
+    due = find_stale_hits(idle_since).order_by("pk")
+    disposed_count = 0
     for pk in due.values_list("pk", flat=True)[:limit]:
-        done += _dispose_if_stale(pk, idle_since, now)
-        turns.rest()
-    return done
+        disposed_count += _dispose_if_stale(pk, idle_since, now)
+        turns.end_if_over()
+    return disposed_count
 
 
 @transaction.atomic
-def _dispose_if_stale(pk: int, idle_since: datetime, now: datetime) -> bool:
-    hit = locked(pk)
-    if not stale_hits(idle_since).filter(pk=pk).exists():
+def _dispose_if_stale(hit_pk: int, idle_since: datetime, now: datetime) -> bool:
+    hit = lock_hit_row(hit_pk)
+    if not find_stale_hits(idle_since).filter(pk=hit_pk).exists():
         return False
-    dispose(hit=hit, now=now)
+    dispose_hit(hit=hit, now=now)
     return True
 
 
-def locked(pk: int) -> HIT:
-    """Return the HIT as it is now, its row held until the transaction ends.
+def lock_hit_row(hit_pk: int) -> HIT:
+    """Return the current row of the HIT, locked until the transaction ends.
 
-    On PostgreSQL two calls about one HIT, and the accepts of its tasks, then run one after the other, so that what is
-    held always fits its price and its slots. (SQLite has one writer at a time anyway.) ``no_key``: entries of the
-    ledger, which refer to the HIT, need not wait.
+    On PostgreSQL two calls about one HIT, and accepts of its tasks, then run one after the other. So the held money
+    always fits its price and slots. (SQLite has one writer at a time.) ``no_key``: ledger entries, which refer to the
+    HIT, need not wait.
     """
     rows = HIT.objects.select_for_update(of=("self",), no_key=True).select_related("requester", "hit_type")
-    return rows.get(pk=pk)
+    return rows.get(pk=hit_pk)

@@ -1,4 +1,4 @@
-"""HIT layouts: pages that a requester registers once and makes HITs from by name."""
+"""HIT layouts: pages that a requester registers once and creates HITs from."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from hits.domain.mturk_formats.external_question import QuestionError
-from hits.marketplace.errors import Refused
-from hits.marketplace.formats.html_question import build_html_question, in_a_form
+from hits.marketplace.errors import ActionRefused
+from hits.marketplace.formats.html_question import build_html_question, wrap_in_form
 from hits.marketplace.models import HITLayout, Requester
 
 MAX_NAME = 120
@@ -18,20 +18,20 @@ MAX_NAME = 120
 def create_layout(
     *, requester: Requester, name: str, html: str, frame_height: int = 0, now: datetime
 ) -> HITLayout:
-    """Return a new layout. Raises Refused for a name that is taken or bad, and for a page that no HIT could show."""
-    clean = name.strip()
-    if not clean or len(clean) > MAX_NAME or not clean.isprintable():
-        raise Refused(f"A layout's name has 1 to {MAX_NAME} printable characters.")
+    """Return a new layout. Raises ActionRefused for a taken or invalid name, or a page that no HIT can show."""
+    clean_name = name.strip()
+    if not clean_name or len(clean_name) > MAX_NAME or not clean_name.isprintable():
+        raise ActionRefused(f"A layout's name has 1 to {MAX_NAME} printable characters.")
     try:
-        build_html_question(in_a_form(html), frame_height)
+        build_html_question(wrap_in_form(html), frame_height)
     except QuestionError as error:
-        raise Refused(f"The page cannot be shown: {error}") from None
+        raise ActionRefused(f"The page cannot be shown: {error}") from None
     try:
         with transaction.atomic():
             return HITLayout.objects.create(
-                requester=requester, name=clean, html=html, frame_height=frame_height, created_at=now
+                requester=requester, name=clean_name, html=html, frame_height=frame_height, created_at=now
             )
     except IntegrityError:
-        raise Refused(
-            f"{requester.name} has a layout named {clean!r} already. Choose another name."
+        raise ActionRefused(
+            f"{requester.name} already has a layout named {clean_name!r}. Choose another name."
         ) from None

@@ -1,7 +1,7 @@
-"""The only code that moves money: each function changes a balance and writes the entries that explain it.
+"""The only code that moves money: each function changes a balance and writes the matching entries.
 
-Callers hold a transaction. A balance is changed by one conditional UPDATE whose row count is checked, so
-that two calls at once can never spend the same cent. All amounts are integer cents.
+Callers hold a transaction. One conditional UPDATE with a checked row count changes a balance, so that concurrent
+calls never spend the same cent. All amounts are integer cents.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def deposit(*, requester: Requester, cents: int, at: datetime, note: str = "") -
     """Add money to a requester's account. Raises ValueError unless ``cents`` is positive."""
     if cents <= 0:
         raise ValueError(f"A deposit is at least one cent, got {cents}.")
-    _move(requester, available=cents)
+    _change_balance(requester, available=cents)
     return LedgerEntry.objects.create(
         kind=EntryKind.DEPOSIT, requester=requester, available_cents=cents, note=note, created_at=at
     )
@@ -40,10 +40,10 @@ def deposit(*, requester: Requester, cents: int, at: datetime, note: str = "") -
 
 @transaction.atomic
 def hold(*, hit: HIT, cents: int, at: datetime) -> None:
-    """Set money aside for a HIT's slots. Raises InsufficientFunds, and then nothing has changed."""
+    """Hold money for a HIT's slots. Raises InsufficientFunds without any change."""
     if not cents:
         return
-    _move(hit.requester, available=-cents, held=cents)
+    _change_balance(hit.requester, available=-cents, held=cents)
     LedgerEntry.objects.create(
         kind=EntryKind.HOLD,
         requester=hit.requester,
@@ -56,10 +56,10 @@ def hold(*, hit: HIT, cents: int, at: datetime) -> None:
 
 @transaction.atomic
 def release(*, hit: HIT, cents: int, at: datetime, assignment: Assignment | None = None) -> None:
-    """Give held money back: a slot was rejected, or a HIT disposed of with slots left."""
+    """Release held money: a slot was rejected, or a HIT with free slots was disposed."""
     if not cents:
         return
-    _move(hit.requester, available=cents, held=-cents)
+    _change_balance(hit.requester, available=cents, held=-cents)
     LedgerEntry.objects.create(
         kind=EntryKind.RELEASE,
         requester=hit.requester,
@@ -73,9 +73,9 @@ def release(*, hit: HIT, cents: int, at: datetime, assignment: Assignment | None
 
 @transaction.atomic
 def pay_reward(*, assignment: Assignment, at: datetime) -> None:
-    """Pay a slot's reward and fee out of what was held for it. The database allows one reward per slot."""
+    """Pay a slot's reward and fee from the held money. The database allows one reward per slot."""
     hit = assignment.hit
-    _move(hit.requester, held=-hit.slot_cents)
+    _change_balance(hit.requester, held=-hit.slot_cents)
     if hit.reward_cents:
         LedgerEntry.objects.create(
             kind=EntryKind.REWARD,
@@ -108,7 +108,7 @@ def pay_bonus(*, bonus: BonusPayment, at: datetime) -> None:
         "bonus": bonus,
         "created_at": at,
     }
-    _move(bonus.requester, available=-(bonus.amount_cents + bonus.fee_cents))
+    _change_balance(bonus.requester, available=-(bonus.amount_cents + bonus.fee_cents))
     LedgerEntry.objects.create(
         kind=EntryKind.BONUS,
         worker=bonus.worker,
@@ -121,18 +121,18 @@ def pay_bonus(*, bonus: BonusPayment, at: datetime) -> None:
 
 
 def owed_cents(worker: Worker) -> int:
-    """Return what a worker is owed in cents: the sum of their entries."""
+    """Return the amount owed to a worker in cents: the sum of their entries."""
     return int(worker.ledger.aggregate(sum=Sum("worker_cents", default=0))["sum"])
 
 
 @transaction.atomic
-def record_payout(*, payout: Payout, at: datetime) -> LedgerEntry:
-    """Save a payout and book it, under a lock of the worker's row. Raises ValueError for more than is owed."""
-    _lock(payout.worker)
+def post_payout(*, payout: Payout, at: datetime) -> LedgerEntry:
+    """Save a payout and its ledger entry under a lock of the worker's row. Raises ValueError above the amount owed."""
+    _lock_worker(payout.worker)
     owed = owed_cents(payout.worker)
     if not 0 < payout.amount_cents <= owed:
         raise ValueError(
-            f"A payout is between 1 cent and what is owed ({owed} cents), got {payout.amount_cents}."
+            f"A payout is between 1 cent and the amount owed ({owed} cents), got {payout.amount_cents}."
         )
     payout.save(force_insert=True)
     return LedgerEntry.objects.create(
@@ -149,11 +149,11 @@ def record_payout(*, payout: Payout, at: datetime) -> LedgerEntry:
 def adjust_worker(
     *, worker: Worker, cents: int, at: datetime, note: str, payout: Payout | None = None
 ) -> LedgerEntry:
-    """Correct what a worker is owed by ``cents`` (either sign), with the reason in ``note``.
+    """Change the amount owed to a worker by ``cents`` (either sign), with the reason in ``note``.
 
-    ``payout`` is the one that was recorded wrongly. Raises ValueError when the worker would owe money.
+    ``payout`` is the wrongly recorded one. Raises ValueError if the worker would owe money.
     """
-    _lock(worker)
+    _lock_worker(worker)
     owed = owed_cents(worker)
     if not cents or owed + cents < 0:
         raise ValueError(f"A correction leaves at least 0 cents owed of {owed}, and is not 0, got {cents}.")
@@ -163,20 +163,20 @@ def adjust_worker(
 
 
 @transaction.atomic
-def adjust(*, requester: Requester, cents: int, at: datetime, note: str) -> LedgerEntry:
+def adjust_requester(*, requester: Requester, cents: int, at: datetime, note: str) -> LedgerEntry:
     """Correct a requester's available balance by ``cents`` (either sign), with the reason in ``note``."""
-    _move(requester, available=cents)
+    _change_balance(requester, available=cents)
     return LedgerEntry.objects.create(
         kind=EntryKind.ADJUSTMENT, requester=requester, available_cents=cents, note=note, created_at=at
     )
 
 
-def _lock(worker: Worker) -> None:
-    """Make others who would pay this worker wait. (SQLite: they wait for the transaction anyhow.)"""
+def _lock_worker(worker: Worker) -> None:
+    """Make concurrent payouts to this worker wait. (SQLite: they wait for the transaction anyway.)"""
     Worker.objects.select_for_update().get(pk=worker.pk)
 
 
-def _move(requester: Requester, *, available: int = 0, held: int = 0) -> None:
+def _change_balance(requester: Requester, *, available: int = 0, held: int = 0) -> None:
     changed = Requester.objects.filter(
         pk=requester.pk, available_cents__gte=-available, held_cents__gte=-held
     ).update(available_cents=F("available_cents") + available, held_cents=F("held_cents") + held)

@@ -1,4 +1,4 @@
-"""Telling workers something, and noting that they have read it."""
+"""Send messages to workers and mark them as read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hits.marketplace.models import Message, Requester, Worker
 
 
 @transaction.atomic
-def send(
+def send_messages(
     *, requester: Requester, workers: Collection[Worker], subject: str, text: str, now: datetime
 ) -> list[Message]:
-    """Write the same to each of the workers. Repeating it writes it again: the API has no token for messages."""
+    """Write the same message to each worker. A repeated call writes it again: the API has no token here."""
     return Message.objects.bulk_create(
         Message(requester=requester, worker=worker, subject=subject, text=text, sent_at=now)
         for worker in workers
@@ -22,8 +22,8 @@ def send(
 
 
 @transaction.atomic
-def mark_read(*, worker: Worker, messages: Collection[Message], now: datetime) -> None:
-    """Note when the worker first had these of their own messages on a page; the first time stands."""
+def mark_messages_read(*, worker: Worker, messages: Collection[Message], now: datetime) -> None:
+    """Record when the worker first saw these messages on a page; later calls keep the first time."""
     unread = [message.pk for message in messages if message.read_at is None]
     if unread:
         Message.objects.filter(worker=worker, pk__in=unread, read_at=None).update(read_at=now)

@@ -1,7 +1,7 @@
-"""Settings for notifications, and sending what stands in the outbox.
+"""Notification settings, and delivery from the outbox.
 
-A notification is sent at least once: a process that dies between sending and writing that down sends it again,
-with the same EventDocId. Receivers keep the EventDocIds that they have seen.
+A notification is sent at least once: if a process dies after sending and before recording it, it is sent again with
+the same EventDocId. Receivers store the EventDocIds that they have seen.
 """
 
 from __future__ import annotations
@@ -31,21 +31,23 @@ from .events import EventType
 
 logger = logging.getLogger(__name__)
 
-FIRST_PAUSE = timedelta(minutes=1)  # longer than a POST may take, so that no other process sends it meanwhile
-LONGEST_PAUSE = timedelta(hours=1)
+MIN_RETRY_DELAY = timedelta(
+    minutes=1
+)  # longer than a POST takes, so that no other process sends it meanwhile
+MAX_RETRY_DELAY = timedelta(hours=1)
 GIVE_UP_AFTER = timedelta(days=1)
 PASS_SECONDS = 4.0
-KEPT_FOR = timedelta(days=30)
-TASK = "marketplace.deliver_notifications"
+RETENTION = timedelta(days=30)
+DELIVERY_TASK = "marketplace.deliver_notifications"
 
 
 class NoSetting(Exception):
-    """The HIT type has no notification setting that could be switched on or off."""
+    """The HIT type has no notification setting to switch on or off."""
 
 
 @dataclass(frozen=True)
 class Specification:
-    """Where to, how, and of what: the API's NotificationSpecification, checked."""
+    """The API's NotificationSpecification, checked: destination, transport and events."""
 
     destination: str
     transport: Transport
@@ -58,11 +60,11 @@ def update_setting(
 ) -> NotificationSetting:
     """Set, replace, or only switch a HIT type's notifications. Raises NoSetting.
 
-    What expired before is never told afterwards.
+    Earlier expiries are never sent afterwards.
     """
-    # PostgreSQL: of two first calls at once the later one finds the earlier one's setting.
+    # PostgreSQL: of two concurrent first calls the later one finds the earlier one's setting.
     HITType.objects.select_for_update(no_key=True).get(pk=hit_type.pk)
-    events.tell_expired(now=now, hit_type_pk=hit_type.pk)  # as the setting stood until now
+    events.record_expired(now=now, hit_type_pk=hit_type.pk)  # by the setting before this change
     setting = NotificationSetting.objects.filter(hit_type=hit_type).first()
     if setting is None and specification is None:
         raise NoSetting
@@ -74,31 +76,31 @@ def update_setting(
     if active is not None:
         setting.is_active = active
     setting.save()
-    events.forget_expired(hit_type_pk=hit_type.pk, now=now)
+    events.skip_expired(hit_type_pk=hit_type.pk, now=now)
     return setting
 
 
 @transaction.atomic
-def send_test(
+def send_test_notification(
     *, requester: Requester, specification: Specification, kind: EventType, now: datetime
 ) -> Notification:
-    """Queue a message about an event that did not happen, and wake the sender."""
-    sent = events.queue(
-        document=events.made_up_document(requester, kind, now),
+    """Queue a message about an event that did not happen, and start the delivery."""
+    notification = events.queue_notification(
+        document=events.build_test_document(requester, kind, now),
         destination=specification.destination,
         transport=specification.transport,
         hit_type_pk=None,
     )
-    transaction.on_commit(_wake)
-    return sent
+    transaction.on_commit(_start_delivery)
+    return notification
 
 
-def deliver_due(*, now: datetime, pass_seconds: float = PASS_SECONDS) -> int:
-    """Send what is due, for some seconds at most; return how many arrived. Safe beside itself."""
-    ends = time.monotonic() + pass_seconds
-    arrived = 0
-    while time.monotonic() < ends:
-        row = _due(now)
+def deliver_due_notifications(*, now: datetime, pass_seconds: float = PASS_SECONDS) -> int:
+    """Send due notifications, for some seconds at most; return how many arrived. Safe to run concurrently."""
+    ends_at = time.monotonic() + pass_seconds
+    sent_count = 0
+    while time.monotonic() < ends_at:
+        row = _find_next_due(now)
         if row is None:
             break
         if not _claim(row, now):
@@ -107,43 +109,43 @@ def deliver_due(*, now: datetime, pass_seconds: float = PASS_SECONDS) -> int:
         error = _send(row)
         crash_point("marketplace.deliver.after_send")
         if error:
-            _put_off(row, error, now)
+            _postpone(row, error, now)
         else:
             Notification.objects.filter(pk=row.pk).update(state=NotificationState.SENT, sent_at=now, error="")
-            arrived += 1
-    return arrived
+            sent_count += 1
+    return sent_count
 
 
 @transaction.atomic
-def forget_old(*, now: datetime) -> int:
-    """Delete what was sent or given up a month ago; return how many. What waits stays."""
-    over = Notification.objects.exclude(state=NotificationState.QUEUED)
-    return over.filter(created_at__lte=now - KEPT_FOR).delete()[0]
+def delete_old_notifications(*, now: datetime) -> int:
+    """Delete notifications sent or given up a month ago; return how many. Queued ones stay."""
+    finished = Notification.objects.exclude(state=NotificationState.QUEUED)
+    return finished.filter(created_at__lte=now - RETENTION).delete()[0]
 
 
-def _due(now: datetime) -> Notification | None:
+def _find_next_due(now: datetime) -> Notification | None:
     waiting = Notification.objects.filter(state=NotificationState.QUEUED, next_attempt_at__lte=now)
     return waiting.order_by("next_attempt_at", "pk").first()
 
 
 def _claim(row: Notification, now: datetime) -> int:
-    """Take a row by moving its next attempt on, before anything is sent; 0 when somebody was faster."""
-    same = Notification.objects.filter(
+    """Claim a row by postponing its next attempt before sending; return 0 if another process was faster."""
+    unchanged = Notification.objects.filter(
         pk=row.pk, state=NotificationState.QUEUED, attempts=row.attempts, next_attempt_at=row.next_attempt_at
     )
-    return same.update(attempts=F("attempts") + 1, next_attempt_at=now + _pause(row.attempts))
+    return unchanged.update(attempts=F("attempts") + 1, next_attempt_at=now + _retry_delay(row.attempts))
 
 
-def _pause(attempts: int) -> timedelta:
-    """Return how long to wait after so many earlier attempts: 1, 2, 4 … minutes, an hour at most."""
-    return min(FIRST_PAUSE * 2 ** min(attempts, 10), LONGEST_PAUSE)
+def _retry_delay(attempts: int) -> timedelta:
+    """Return the wait after this many earlier attempts: 1, 2, 4 … minutes, an hour at most."""
+    return min(MIN_RETRY_DELAY * 2 ** min(attempts, 10), MAX_RETRY_DELAY)
 
 
 def _send(row: Notification) -> str:
-    """Send one row; return what went wrong, or nothing."""
+    """Send one row; return the error, or an empty string."""
     with transaction.atomic(durable=True):
-        pass  # raises inside an open transaction: nothing is sent that could still be undone
-    parcel = delivery.pack(
+        pass  # raises inside an open transaction, whose rollback could not undo a sent message
+    request = delivery.build_request(
         destination=row.destination,
         transport=Transport(row.transport),
         document=row.document,
@@ -151,27 +153,29 @@ def _send(row: Notification) -> str:
         at=row.created_at,
     )
     try:
-        delivery.post(parcel)
+        delivery.send_request(request)
     except (delivery.DeliveryError, delivery.DestinationError) as error:
         return str(error)[:200]
     return ""
 
 
-def _put_off(row: Notification, error: str, now: datetime) -> None:
-    """Keep the reason, give up what was queued a day ago, and spare the destination for a minute.
+def _postpone(row: Notification, error: str, now: datetime) -> None:
+    """Store the error, give up notifications queued a day ago, and pause the destination for a minute.
 
-    All that waits for the same address would meet the same fate, and keep what others wait for from leaving.
+    Other notifications for the same URL would fail too and delay those for other destinations.
     """
     logger.warning("notification %s did not arrive: %s", row.doc_id, error)
-    same = Notification.objects.filter(destination=row.destination, state=NotificationState.QUEUED)
-    too_old = same.filter(created_at__lte=now - GIVE_UP_AFTER)
+    same_destination = Notification.objects.filter(
+        destination=row.destination, state=NotificationState.QUEUED
+    )
+    too_old = same_destination.filter(created_at__lte=now - GIVE_UP_AFTER)
     too_old.update(state=NotificationState.FAILED, error=error)
     Notification.objects.filter(pk=row.pk).update(error=error)
-    same.filter(next_attempt_at__lte=now).update(next_attempt_at=now + FIRST_PAUSE)
+    same_destination.filter(next_attempt_at__lte=now).update(next_attempt_at=now + MIN_RETRY_DELAY)
 
 
-def _wake() -> None:
+def _start_delivery() -> None:
     try:
-        current_app.send_task(TASK, ignore_result=True)
+        current_app.send_task(DELIVERY_TASK, ignore_result=True)
     except Exception:
-        logger.exception("the broker cannot be reached: the test notification leaves with the next pass")
+        logger.exception("the broker cannot be reached: the next delivery sends the test notification")

@@ -1,4 +1,4 @@
-"""Read a CSV of payouts: the whole file or nothing, and each slip named by row and field."""
+"""Read a CSV of payouts, all or nothing. Each error names its line and field."""
 
 from __future__ import annotations
 
@@ -8,129 +8,135 @@ from dataclasses import dataclass
 from datetime import date
 
 from hits.domain.money.usd import parse_typed_usd
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Worker
 
-from .payouts import FieldRefused, RowRefused, Transfer, check
+from .payouts import PayoutFieldError, PayoutRowError, Transfer, validate_transfer
 
 COLUMNS = ("worker_id", "amount", "date", "means", "reference")
 MAX_BYTES = 1_000_000
 MAX_ROWS = 1_000
-SHOWN = 20  # slips that are listed at once; mending them may bring up more
+MAX_SHOWN_ERRORS = 20  # errors that are listed together
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of the file: its line, and what it says."""
+class PayoutRow:
+    """A row of the file: its line number and its payout."""
 
     line: int
     transfer: Transfer
 
 
-class FileRefused(Refused):
-    """A file that cannot be used; ``slips`` says why, one sentence for each row and field."""
+class PayoutFileError(ActionRefused):
+    """An unusable file. ``errors`` has one message per row and field, ``hidden_count`` counts those left out."""
 
-    def __init__(self, slips: list[str], more: int = 0) -> None:
-        super().__init__(" ".join(slips))
-        self.slips = slips
-        self.more = more
+    def __init__(self, errors: list[str], hidden_count: int = 0) -> None:
+        super().__init__(" ".join(errors))
+        self.errors = errors
+        self.hidden_count = hidden_count
 
 
-def decode(content: bytes) -> str:
-    """Return the text of an uploaded file, or raise FileRefused."""
+def decode_file(content: bytes) -> str:
+    """Return the text of an uploaded file. Raises PayoutFileError."""
     if len(content) > MAX_BYTES:
-        raise FileRefused([f"The file has {len(content):,} bytes; {MAX_BYTES:,} are the most. Split it."])
+        raise PayoutFileError(
+            [f"The file has {len(content):,} bytes; at most {MAX_BYTES:,} are allowed. Split it."]
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileRefused([f"The file is not UTF-8 (byte {error.start}). Save it as CSV UTF-8."]) from None
+        raise PayoutFileError(
+            [f"The file is not UTF-8 (byte {error.start}). Save it as CSV UTF-8."]
+        ) from None
 
 
-def read(text: str) -> list[Row]:
+def read_rows(text: str) -> list[PayoutRow]:
     """Return the rows in their order.
 
     Raises:
-        FileRefused: a column is missing, a row is short or long, a worker is unknown or a field is bad.
+        PayoutFileError: a column is missing, a row is short or long, a worker is unknown or a field is bad.
     """
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+        numbered_rows = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except csv.Error as error:
-        raise FileRefused([f"Line {reader.line_num}: this is no CSV ({error})."]) from None
-    if not lines:
-        raise FileRefused([f"The file is empty. Its first line is {','.join(COLUMNS)}."])
-    header = [cell.strip().lower() for cell in lines[0][1]]
+        raise PayoutFileError([f"Line {reader.line_num}: this is not valid CSV ({error})."]) from None
+    if not numbered_rows:
+        raise PayoutFileError([f"The file is empty. Its first line must be {','.join(COLUMNS)}."])
+    header = [cell.strip().lower() for cell in numbered_rows[0][1]]
     if sorted(header) != sorted(COLUMNS):
-        raise FileRefused(
-            [f"Line 1: the columns are {', '.join(header)}; they have to be {', '.join(COLUMNS)}."]
+        raise PayoutFileError(
+            [f"Line 1: the columns are {', '.join(header)}; they must be {', '.join(COLUMNS)}."]
         )
-    body = lines[1:]
-    if not body:
-        raise FileRefused(["The file has no rows below its first line."])
-    if len(body) > MAX_ROWS:
-        raise FileRefused([f"The file has {len(body):,} rows; {MAX_ROWS:,} are the most. Split it."])
-    return _rows(header, body)
+    data_rows = numbered_rows[1:]
+    if not data_rows:
+        raise PayoutFileError(["The file has no rows below its first line."])
+    if len(data_rows) > MAX_ROWS:
+        raise PayoutFileError(
+            [f"The file has {len(data_rows):,} rows; at most {MAX_ROWS:,} are allowed. Split it."]
+        )
+    return _parse_rows(header, data_rows)
 
 
-def located(rows: list[Row], problem: RowRefused) -> FileRefused:
-    """Return a refusal of the service in the words of the file: which line, which field."""
-    return FileRefused([f"Line {rows[problem.number - 1].line}, {problem.field}: {problem}"])
+def locate_error(rows: list[PayoutRow], problem: PayoutRowError) -> PayoutFileError:
+    """Return the service's error with the line and field of the file."""
+    return PayoutFileError([f"Line {rows[problem.number - 1].line}, {problem.field}: {problem}"])
 
 
-def _rows(header: list[str], body: list[tuple[int, list[str]]]) -> list[Row]:
-    place = header.index("worker_id")
-    ids = {cells[place].strip() for _, cells in body if len(cells) == len(header)}
-    workers = {worker.worker_id: worker for worker in _workers(ids)}
-    rows, slips = [], []
-    for line, cells in body:
+def _parse_rows(header: list[str], data_rows: list[tuple[int, list[str]]]) -> list[PayoutRow]:
+    worker_column = header.index("worker_id")
+    ids = {cells[worker_column].strip() for _, cells in data_rows if len(cells) == len(header)}
+    workers = {worker.worker_id: worker for worker in _find_workers(ids)}
+    rows, errors = [], []
+    for line, cells in data_rows:
         if len(cells) != len(header):
-            slips.append(f"Line {line}: it has {len(cells)} fields instead of {len(header)}.")
+            errors.append(f"Line {line}: it has {len(cells)} fields instead of {len(header)}.")
             continue
         try:
-            rows.append(Row(line, _transfer(dict(zip(header, cells, strict=True)), workers)))
-        except FieldRefused as problem:
-            slips.append(f"Line {line}, {problem.field}: {problem}")
-    if slips:
-        raise FileRefused(slips[:SHOWN], more=max(0, len(slips) - SHOWN))
+            rows.append(PayoutRow(line, _parse_transfer(dict(zip(header, cells, strict=True)), workers)))
+        except PayoutFieldError as problem:
+            errors.append(f"Line {line}, {problem.field}: {problem}")
+    if errors:
+        raise PayoutFileError(errors[:MAX_SHOWN_ERRORS], hidden_count=max(0, len(errors) - MAX_SHOWN_ERRORS))
     return rows
 
 
-def _workers(ids: set[str]) -> list[Worker]:
-    wanted = sorted(ids)
+def _find_workers(ids: set[str]) -> list[Worker]:
+    sorted_ids = sorted(ids)
     found: list[Worker] = []
-    for start in range(0, len(wanted), 500):  # a query takes so many values at most
-        found += Worker.objects.filter(worker_id__in=wanted[start : start + 500])
+    for start in range(0, len(sorted_ids), 500):  # databases limit the values of a query
+        found += Worker.objects.filter(worker_id__in=sorted_ids[start : start + 500])
     return found
 
 
-def _transfer(cells: dict[str, str], workers: dict[str, Worker]) -> Transfer:
+def _parse_transfer(cells: dict[str, str], workers: dict[str, Worker]) -> Transfer:
     worker = workers.get(cells["worker_id"].strip())
     if worker is None:
-        raise FieldRefused("worker_id", "There is no such worker here.")
-    return check(
+        raise PayoutFieldError("worker_id", "There is no such worker.")
+    return validate_transfer(
         Transfer(
             worker=worker,
-            cents=amount_of(cells["amount"]),
-            paid_on=day_of(cells["date"]),
+            cents=parse_amount(cells["amount"]),
+            paid_on=parse_day(cells["date"]),
             means=cells["means"],
             reference=cells["reference"],
         )
     )
 
 
-def amount_of(typed: str) -> int:
-    """Return the cents of an amount as people type it, or raise FieldRefused."""
+def parse_amount(typed: str) -> int:
+    """Return the cents of a typed amount, or raise PayoutFieldError."""
     try:
         return parse_typed_usd(typed)
     except ValueError:
-        raise FieldRefused(
-            "amount", f"{typed.strip()!r} is no sum; use whole cents, such as 12.50."
+        raise PayoutFieldError(
+            "amount", f"{typed.strip()!r} is not an amount; use whole cents, such as 12.50."
         ) from None
 
 
-def day_of(typed: str) -> date:
-    """Return a day written as 2026-11-30, or raise FieldRefused."""
+def parse_day(typed: str) -> date:
+    """Return a day written as 2026-11-30, or raise PayoutFieldError."""
     try:
         return date.fromisoformat(typed.strip())
     except ValueError:
-        raise FieldRefused("date", f"{typed.strip()!r} is no day; write it as 2026-11-30.") from None
+        raise PayoutFieldError("date", f"{typed.strip()!r} is not a date; write it as 2026-11-30.") from None

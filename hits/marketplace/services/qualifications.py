@@ -1,4 +1,4 @@
-"""Qualification types; giving qualifications and taking them away. Each change leaves a row in the trail."""
+"""Qualification types; grant and revoke qualifications. Each change is recorded in QualificationChange."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TYPE_DELETED = "The requester deleted this qualification."
 
 
 class NameTaken(Exception):
-    """The requester has a qualification type of this name already."""
+    """The requester already has a qualification type of this name."""
 
 
 class NotHeld(Exception):
-    """There is nothing to take away; ``present`` is the revoked row, or None for what was never held."""
+    """There is nothing to revoke; ``present`` is the revoked row, or None if it was never held."""
 
     def __init__(self, present: Qualification | None) -> None:
         super().__init__()
@@ -35,10 +35,10 @@ class NotHeld(Exception):
 
 
 @dataclass(frozen=True)
-class Terms:
-    """How workers get a qualification by asking. Seconds; the XML was read before and is good.
+class QualificationTerms:
+    """How workers get a qualification by request. Times in seconds; the XML is already validated.
 
-    ``is_decided_by_hand``: the requester reads requests that nothing else decides.
+    ``is_decided_by_hand``: the requester decides requests without test and auto-grant.
     """
 
     test: str = ""
@@ -51,7 +51,7 @@ class Terms:
 
 
 @transaction.atomic
-def create_type(
+def create_qualification_type(
     *,
     requester: Requester,
     name: str,
@@ -59,11 +59,11 @@ def create_type(
     keywords: str,
     status: TypeStatus,
     now: datetime,
-    terms: Terms | None = None,
+    terms: QualificationTerms | None = None,
 ) -> QualificationType:
     """Return a new qualification type. Raises NameTaken; the unique constraint decides between two calls."""
-    terms = terms or Terms()
-    kind = QualificationType(
+    terms = terms or QualificationTerms()
+    qualification_type = QualificationType(
         requester=requester,
         name=name,
         description=description,
@@ -71,42 +71,42 @@ def create_type(
         status=status,
         created_at=now,
     )
-    _set(kind, terms)
+    _apply_terms(qualification_type, terms)
     try:
         with transaction.atomic():
-            kind.save()
+            qualification_type.save()
     except IntegrityError:
         raise NameTaken from None
-    return kind
+    return qualification_type
 
 
 @transaction.atomic
-def update_type(
+def update_qualification_type(
     *,
-    kind: QualificationType,
+    qualification_type: QualificationType,
     description: str | None,
     status: TypeStatus | None,
-    terms: Terms | None = None,
+    terms: QualificationTerms | None = None,
 ) -> QualificationType:
-    """Change what is given; what workers hold and the test that somebody is taking stay as they are."""
-    kind.description = kind.description if description is None else description
-    kind.status = kind.status if status is None else status
+    """Change the given values. Held qualifications and running tests stay as they are."""
+    qualification_type.description = qualification_type.description if description is None else description
+    qualification_type.status = qualification_type.status if status is None else status
     if terms is not None:
-        _set(kind, terms)
-    kind.save()
-    return kind
+        _apply_terms(qualification_type, terms)
+    qualification_type.save()
+    return qualification_type
 
 
 @transaction.atomic
-def delete_type(*, kind: QualificationType, now: datetime) -> None:
-    """Take a type out of use: its name is free, nobody can ask for it, and requests that wait are rejected.
+def delete_qualification_type(*, qualification_type: QualificationType, now: datetime) -> None:
+    """Delete a type: its name becomes free, it is no longer requestable, and pending requests are rejected.
 
-    What workers hold stays a row, since HITs that are open may still require it; no new HIT can.
+    Held qualifications stay as rows because open HITs may still require them; new HITs cannot.
     """
-    QualificationType.objects.filter(pk=kind.pk).update(
+    QualificationType.objects.filter(pk=qualification_type.pk).update(
         deleted_at=now, status=TypeStatus.INACTIVE, is_requestable=False
     )
-    requests = QualificationRequest.objects.filter(qualification_type=kind)
+    requests = QualificationRequest.objects.filter(qualification_type=qualification_type)
     requests.filter(state=RequestState.PENDING).update(
         state=RequestState.REJECTED, decided_at=now, reason=TYPE_DELETED
     )
@@ -114,47 +114,58 @@ def delete_type(*, kind: QualificationType, now: datetime) -> None:
 
 
 @transaction.atomic
-def grant(*, kind: QualificationType, worker: Worker, value: int, now: datetime) -> Qualification:
-    """Give a worker a qualification, or another value of it. Repeating the same changes nothing."""
-    _lock(worker)
-    held = Qualification.objects.filter(qualification_type=kind, worker=worker).first()
+def grant_qualification(
+    *, qualification_type: QualificationType, worker: Worker, value: int, now: datetime
+) -> Qualification:
+    """Grant a worker a qualification, or change its value. Repeating the same call changes nothing."""
+    _lock_worker(worker)
+    held = Qualification.objects.filter(qualification_type=qualification_type, worker=worker).first()
     if held is None:
-        held = Qualification(qualification_type=kind, worker=worker, granted_at=now)
+        held = Qualification(qualification_type=qualification_type, worker=worker, granted_at=now)
     elif held.status == GrantStatus.GRANTED and held.value == value:
         return held
     elif held.status == GrantStatus.REVOKED:
         held.granted_at = now
     held.value, held.status, held.reason, held.changed_at = value, GrantStatus.GRANTED, "", now
     held.save()
-    _record(held)
+    _record_change(held)
     return held
 
 
 @transaction.atomic
-def revoke(*, kind: QualificationType, worker: Worker, reason: str, now: datetime) -> None:
-    """Take a qualification away with the reason that the worker reads. Raises NotHeld."""
-    _lock(worker)
-    held = Qualification.objects.filter(qualification_type=kind, worker=worker).first()
+def revoke_qualification(
+    *, qualification_type: QualificationType, worker: Worker, reason: str, now: datetime
+) -> None:
+    """Revoke a qualification with a reason that the worker reads. Raises NotHeld."""
+    _lock_worker(worker)
+    held = Qualification.objects.filter(qualification_type=qualification_type, worker=worker).first()
     if held is None or held.status == GrantStatus.REVOKED:
         raise NotHeld(held)
     held.status, held.reason, held.changed_at = GrantStatus.REVOKED, reason, now
     held.save()
-    _record(held)
+    _record_change(held)
 
 
-def _set(kind: QualificationType, terms: Terms) -> None:
-    kind.test, kind.answer_key, kind.test_seconds = terms.test, terms.answer_key, terms.test_seconds
-    kind.retry_delay_seconds = terms.retry_delay_seconds
-    kind.is_auto_granted, kind.auto_granted_value = terms.is_auto_granted, terms.auto_granted_value
-    kind.is_requestable = bool(terms.test) or terms.is_auto_granted or terms.is_decided_by_hand
+def _apply_terms(qualification_type: QualificationType, terms: QualificationTerms) -> None:
+    qualification_type.test, qualification_type.answer_key, qualification_type.test_seconds = (
+        terms.test,
+        terms.answer_key,
+        terms.test_seconds,
+    )
+    qualification_type.retry_delay_seconds = terms.retry_delay_seconds
+    qualification_type.is_auto_granted, qualification_type.auto_granted_value = (
+        terms.is_auto_granted,
+        terms.auto_granted_value,
+    )
+    qualification_type.is_requestable = bool(terms.test) or terms.is_auto_granted or terms.is_decided_by_hand
 
 
-def _lock(worker: Worker) -> None:
-    # The row that an accept locks, too: on PostgreSQL a task is taken wholly before a change or wholly after.
+def _lock_worker(worker: Worker) -> None:
+    # An accept locks the same row: on PostgreSQL it runs entirely before or after a change.
     Worker.objects.select_for_update().get(pk=worker.pk)
 
 
-def _record(held: Qualification) -> None:
+def _record_change(held: Qualification) -> None:
     QualificationChange.objects.create(
         qualification=held, status=held.status, value=held.value, reason=held.reason, at=held.changed_at
     )

@@ -1,4 +1,4 @@
-"""Unique request tokens: a token names one act for 24 hours, however often the call is repeated."""
+"""Unique request tokens: for 24 hours a token stands for one call, even if it is repeated."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hits.marketplace.models import Requester, RequestToken
 LIFETIME = timedelta(hours=24)
 
 
-class AlreadyProcessed(Exception):
-    """The token was used within 24 hours; ``reference`` is the public id of what it made then."""
+class TokenAlreadyUsed(Exception):
+    """The token was used within 24 hours; ``reference`` is the public id of the row it created."""
 
     def __init__(self, token: str, reference: str) -> None:
         super().__init__(token)
@@ -21,27 +21,29 @@ class AlreadyProcessed(Exception):
 
 
 @transaction.atomic
-def claim(*, requester: Requester, operation: str, token: str | None, now: datetime) -> RequestToken | None:
-    """Take a token for the present call, or return None when the caller sent none.
+def claim_token(
+    *, requester: Requester, operation: str, token: str | None, now: datetime
+) -> RequestToken | None:
+    """Claim a token for the current call, or return None if the caller sent none.
 
-    Raises AlreadyProcessed. The database's unique constraint decides between two calls at the same time.
+    Raises TokenAlreadyUsed. The database's unique constraint decides between concurrent calls.
     """
     if token is None:
         return None
-    mine = RequestToken.objects.filter(requester=requester, operation=operation, token=token)
-    mine.filter(created_at__lte=now - LIFETIME).delete()
+    same_token = RequestToken.objects.filter(requester=requester, operation=operation, token=token)
+    same_token.filter(created_at__lte=now - LIFETIME).delete()
     try:
         with transaction.atomic():
             return RequestToken.objects.create(
                 requester=requester, operation=operation, token=token, created_at=now
             )
     except IntegrityError:
-        used = mine.get()
-        raise AlreadyProcessed(token, used.reference) from None
+        used = same_token.get()
+        raise TokenAlreadyUsed(token, used.reference) from None
 
 
 @transaction.atomic
-def settle(claimed: RequestToken | None, reference: str) -> None:
-    """Write down what the claimed token made."""
-    if claimed is not None:
-        RequestToken.objects.filter(pk=claimed.pk).update(reference=reference)
+def complete_token(token: RequestToken | None, reference: str) -> None:
+    """Record the public id of the row that the claimed token created."""
+    if token is not None:
+        RequestToken.objects.filter(pk=token.pk).update(reference=reference)

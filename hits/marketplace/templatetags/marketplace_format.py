@@ -1,4 +1,4 @@
-"""How the worker site writes money and time."""
+"""Template filters of the worker site for money and time."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
-from hits.marketplace import wording
+from hits.marketplace import worker_messages
 
 register = template.Library()
 MINUTE, HOUR, DAY = 60, 3600, 86_400
-EXACT_BELOW = 2 * MINUTE
-TENS = 10
+WHOLE_MINUTES_FROM = 2 * MINUTE
+TEN_SECONDS = 10
 
 
 @register.filter
 def dollars(cents: int | None) -> str:
-    """``110 -> "$1.10"``, as the page's language writes it; nothing for None."""
+    """``110 -> "$1.10"``, in the format of the page's language; an empty string for None."""
     if cents is None:
         return ""
     # Translators: an amount of US dollars, such as $1.10
-    written = gettext("$%(amount)s") % {"amount": _amount(abs(cents), grouped=True)}
-    return f"\N{MINUS SIGN}{written}" if cents < 0 else written
+    text = gettext("$%(amount)s") % {"amount": _amount(abs(cents), grouped=True)}
+    return f"\N{MINUS SIGN}{text}" if cents < 0 else text
 
 
 @register.filter
-def bare(cents: int | None) -> str:
-    """``110 -> "1.10"``, for a column whose heading names the currency."""
-    written = _amount(abs(cents or 0))
-    return f"\N{MINUS SIGN}{written}" if (cents or 0) < 0 else written
+def amount(cents: int | None) -> str:
+    """``110 -> "1.10"``, for columns with the currency in their heading."""
+    text = _amount(abs(cents or 0))
+    return f"\N{MINUS SIGN}{text}" if (cents or 0) < 0 else text
 
 
 @register.filter
 def negated(cents: int | None) -> int:
-    """``-110 -> 110``: a payout is stored as what it takes from the sum owed, and read as what was paid."""
+    """``-110 -> 110``: a payout is stored as a negative change of the amount owed and shown as a positive sum."""
     return -(cents or 0)
 
 
 @register.filter
-def less(cents: int, amount: int) -> int:
-    """``cents`` less ``amount``."""
-    return cents - amount
+def minus(cents: int, deducted: int) -> int:
+    """``cents`` minus ``deducted``."""
+    return cents - deducted
 
 
 @register.filter
-def without_reference(reason: str) -> str:
-    """A bonus's reason without the requester's key at its end."""
-    return wording.without_reference(reason)
+def remove_reference(reason: str) -> str:
+    """A bonus's reason without the requester's reference at its end."""
+    return worker_messages.remove_reference(reason)
 
 
 def _amount(cents: int, *, grouped: bool = False) -> str:
@@ -69,19 +69,19 @@ def duration(seconds: float | None) -> str:
         (seconds_unit, 1),
     )
     parts = []
-    for written, size in units:
+    for text, size in units:
         count, whole = divmod(whole, size)
         if count:
-            parts.append(written % {"n": count})
+            parts.append(text % {"n": count})
     return " ".join(parts[:2]) or seconds_unit % {"n": 0}
 
 
 @register.filter
-def usual(seconds: float | None) -> str:
-    """A usual time without false precision: whole minutes from two minutes up, tens of seconds below."""
+def approximate_duration(seconds: float | None) -> str:
+    """A rounded duration: whole minutes from two minutes up, tens of seconds below."""
     if seconds is None:
         return ""
-    step = MINUTE if seconds >= EXACT_BELOW else TENS
+    step = MINUTE if seconds >= WHOLE_MINUTES_FROM else TEN_SECONDS
     return duration(max(step, round(seconds / step) * step))
 
 

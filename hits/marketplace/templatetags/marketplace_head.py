@@ -1,4 +1,4 @@
-"""What the head of every page of the worker site shows."""
+"""Template tag for the head of every page of the worker site."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ register = template.Library()
 
 
 @register.simple_tag
-def unread_messages(worker: Worker) -> int:
-    """Return how many messages the worker has not opened yet, as it stands when the page is written."""
-    return messages.unread_count(worker)
+def unread_message_count(worker: Worker) -> int:
+    """Return how many messages the worker has not read when the page is rendered."""
+    return messages.count_unread(worker)

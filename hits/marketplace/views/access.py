@@ -29,13 +29,13 @@ def worker_required(view: WorkerView) -> View:
 
     @login_required
     @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         worker = find_worker(request)
         if worker is None:
             return render(request, "marketplace/not_a_worker.html", status=403)
         return view(request, *args, worker=worker, **kwargs)
 
-    return guarded
+    return wrapper
 
 
 def platform_admin_required(view: View) -> View:
@@ -43,9 +43,9 @@ def platform_admin_required(view: View) -> View:
 
     @login_required
     @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_superuser:
             raise PermissionDenied("Only platform admins manage marketplace accounts.")
         return view(request, *args, **kwargs)
 
-    return guarded
+    return wrapper

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from hits.domain.money.usd import format_dollars, parse_usd
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Requester
 from hits.marketplace.selectors import accounts as selectors
 from hits.marketplace.services import accounts as services
@@ -24,7 +24,7 @@ MAX_NOTE = 200
 @platform_admin_required
 def account_list(request: HttpRequest) -> HttpResponse:
     """Show every requester's balances and the latest ledger entries."""
-    return _page(request)
+    return _render_page(request)
 
 
 @require_POST
@@ -37,20 +37,20 @@ def deposit(request: HttpRequest, requester_pk: int) -> HttpResponse:
     try:
         cents = parse_usd(typed)
         services.deposit(requester=requester, cents=cents, note=note)
-    except (ValueError, Refused) as problem:
-        failed = {"requester_pk": requester.pk, "message": str(problem), "amount": typed, "note": note}
-        return _page(request, failed=failed, status=400)
+    except (ValueError, ActionRefused) as error:
+        failed = {"requester_pk": requester.pk, "message": str(error), "amount": typed, "note": note}
+        return _render_page(request, failed=failed, status=400)
     messages.success(request, f"{format_dollars(cents)} deposited for {requester.name}.")
     return redirect("marketplace:accounts")
 
 
-def _page(
+def _render_page(
     request: HttpRequest, *, failed: dict[str, object] | None = None, status: int = 200
 ) -> HttpResponse:
     context = {
-        "accounts": selectors.accounts(),
-        "entries": selectors.ledger_tail(),
-        "unbalanced": selectors.unbalanced_requesters(),
+        "accounts": selectors.list_accounts(),
+        "entries": selectors.list_latest_entries(),
+        "unbalanced": selectors.find_unbalanced_requesters(),
         "failed": failed,
     }
     return render(request, "marketplace/requesters/accounts.html", context, status=status)

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, RawPostDataException
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from hits.marketplace import dispatch, old_api, wire
+from hits.marketplace import dispatch, legacy_api, wire
 from hits.marketplace.errors import ApiError
 
 
@@ -16,22 +16,24 @@ from hits.marketplace.errors import ApiError
 @login_not_required
 def requester_api(request: HttpRequest) -> HttpResponse:
     """Answer one call. Who calls is told by its signature, not by a session."""
-    if old_api.names_operation(request.META.get("QUERY_STRING", "")):
-        return _http(old_api.refusal(wire.new_request_id()))  # a GET, in its time
-    return _called(request)
+    if legacy_api.is_legacy_call(request.META.get("QUERY_STRING", "")):
+        return _http_response(legacy_api.refusal_reply(wire.new_request_id()))  # a GET, in its time
+    return _handle_post(request)
 
 
 @require_POST
-def _called(request: HttpRequest) -> HttpResponse:
+def _handle_post(request: HttpRequest) -> HttpResponse:
     try:
         body = request.body
     except RawPostDataException:  # a form with files was read as one; no call of the API is one
         body = b""
     except RequestDataTooBig:
         refusal = ApiError("RequestTooLarge", "The request is too large.", status=413)
-        return _http(wire.failure(refusal, wire.new_request_id()))
-    if request.content_type == old_api.FORM and old_api.names_operation(body.decode("latin-1")):
-        return _http(old_api.refusal(wire.new_request_id()))
+        return _http_response(wire.error_reply(refusal, wire.new_request_id()))
+    if request.content_type == legacy_api.FORM_CONTENT_TYPE and legacy_api.is_legacy_call(
+        body.decode("latin-1")
+    ):
+        return _http_response(legacy_api.refusal_reply(wire.new_request_id()))
     call = wire.ApiRequest(
         method=request.method or "POST",
         path=request.path,
@@ -39,8 +41,8 @@ def _called(request: HttpRequest) -> HttpResponse:
         headers={name.lower(): value for name, value in request.headers.items()},
         body=body,
     )
-    return _http(dispatch.handle(call))
+    return _http_response(dispatch.handle_request(call))
 
 
-def _http(reply: wire.ApiReply) -> HttpResponse:
+def _http_response(reply: wire.ApiReply) -> HttpResponse:
     return HttpResponse(reply.body, status=reply.status, headers=reply.headers)

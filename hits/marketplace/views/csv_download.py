@@ -13,7 +13,7 @@ def csv_response(
     *, name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> StreamingHttpResponse:
     """Return a download called ``name`` with a first line of column names; no cache keeps it."""
-    reply = StreamingHttpResponse(csv_lines(columns, rows), content_type="text/csv; charset=utf-8")
-    reply["Content-Disposition"] = f'attachment; filename="{name}"'
-    reply["Cache-Control"] = "no-store"
-    return reply
+    response = StreamingHttpResponse(csv_lines(columns, rows), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = "no-store"
+    return response

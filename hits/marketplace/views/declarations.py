@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from hits.marketplace.models import Clock, Worker
-from hits.marketplace.services import system_types
+from hits.marketplace.services import system_qualifications
 
 from .access import worker_required
 
@@ -19,7 +19,7 @@ from .access import worker_required
 def declare_adult(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Record that the worker is 18 or older, when they ticked so."""
     if request.POST.get("adult") == "yes":
-        system_types.declare_adult(worker=worker, now=Clock.now())
+        system_qualifications.declare_adult(worker=worker, now=Clock.now())
         messages.success(request, gettext("Recorded: tasks with content for adults are open to you."))
     else:
         messages.warning(request, gettext("Tick the sentence first, if it is true."))

@@ -8,20 +8,20 @@ from django.urls import reverse
 
 from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT, frame_url
 from hits.marketplace.models import HIT, Attempt, QuestionKind, Worker
-from hits.marketplace.selectors.questions import preview_token, task_token
+from hits.marketplace.selectors.questions import create_preview_token, create_task_token
 from hits.marketplace.services import attempts
 
-from .language import in_chosen_language
+from .language import add_chosen_language
 
 
-def submit_to(attempt: Attempt | None) -> str:
+def submit_url(attempt: Attempt | None) -> str:
     """Return turkSubmitTo: the attempt's own address, and for a preview the site, which takes nothing."""
     if attempt is None:
         return settings.PUBLIC_URL
     return f"{settings.PUBLIC_URL}/a/{attempts.attempt_secret(attempt)}"
 
 
-def task_frame(request: HttpRequest, attempt: Attempt, worker: Worker) -> str:
+def task_frame_url(request: HttpRequest, attempt: Attempt, worker: Worker) -> str:
     """Return the address of a task in hand, with MTurk's four parameters."""
     slot = attempt.assignment
     return frame_url(
@@ -29,23 +29,23 @@ def task_frame(request: HttpRequest, attempt: Attempt, worker: Worker) -> str:
         assignment_id=slot.assignment_id,
         hit_id=slot.hit.hit_id,
         worker_id=worker.worker_id,
-        submit_to=submit_to(attempt),
+        submit_to=submit_url(attempt),
     )
 
 
-def preview_frame(request: HttpRequest, hit: HIT, worker: Worker) -> str:
+def preview_frame_url(request: HttpRequest, hit: HIT, worker: Worker) -> str:
     """Return the address of a preview; the caller has checked that the worker may look."""
     return frame_url(
         _page_url(request, hit, None),
         assignment_id=NO_ASSIGNMENT,
         hit_id=hit.hit_id,
         worker_id=worker.worker_id,
-        submit_to=submit_to(None),
+        submit_to=submit_url(None),
     )
 
 
 def _page_url(request: HttpRequest, hit: HIT, attempt: Attempt | None) -> str:
     if hit.question_kind == QuestionKind.EXTERNAL:
-        return in_chosen_language(request, hit.question_url)
-    token = task_token(attempt) if attempt else preview_token(hit)
+        return add_chosen_language(request, hit.question_url)
+    token = create_task_token(attempt) if attempt else create_preview_token(hit)
     return settings.HIT_ORIGIN + reverse("marketplace:question", args=[token])

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.translation import get_language
 
 
-def in_chosen_language(request: HttpRequest, question_url: str) -> str:
+def add_chosen_language(request: HttpRequest, question_url: str) -> str:
     """Return the address of a HIT page with the language chosen on the worker site, ``lang=de``.
 
     Only for pages of the platform's own origin, and only where a choice was made: otherwise the browser asks the
@@ -17,6 +17,6 @@ def in_chosen_language(request: HttpRequest, question_url: str) -> str:
         return question_url
     if not question_url.startswith(f"{settings.HIT_ORIGIN}/"):
         return question_url
-    address, mark, fragment = question_url.partition("#")
-    joint = "&" if "?" in address else "?"
-    return f"{address}{joint}lang={get_language()}{mark}{fragment}"
+    address, hash_sign, fragment = question_url.partition("#")
+    separator = "&" if "?" in address else "?"
+    return f"{address}{separator}lang={get_language()}{hash_sign}{fragment}"

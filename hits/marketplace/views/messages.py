@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from hits.marketplace.models import Clock, Worker
-from hits.marketplace.selectors.messages import inbox
+from hits.marketplace.selectors.messages import list_messages
 from hits.marketplace.services import messages as services
 
 from .access import worker_required
@@ -20,8 +20,8 @@ PER_PAGE = 20
 @never_cache
 @require_GET
 @worker_required
-def messages(request: HttpRequest, worker: Worker) -> HttpResponse:
+def message_list(request: HttpRequest, worker: Worker) -> HttpResponse:
     """List what was written to the worker, newest first; what this page shows counts as read from now on."""
-    page = Paginator(inbox(worker), PER_PAGE).get_page(request.GET.get("page"))
-    services.mark_read(worker=worker, messages=list(page), now=Clock.now())
+    page = Paginator(list_messages(worker), PER_PAGE).get_page(request.GET.get("page"))
+    services.mark_messages_read(worker=worker, messages=list(page), now=Clock.now())
     return render(request, "marketplace/messages.html", {"worker": worker, "page": page})

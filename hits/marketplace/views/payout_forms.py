@@ -12,33 +12,33 @@ from django import forms
 from hits.domain.money.usd import format_usd
 from hits.marketplace.models import Payout, Worker
 from hits.marketplace.services import payout_file, payouts
-from hits.marketplace.services.payouts import FieldRefused, Transfer
+from hits.marketplace.services.payouts import PayoutFieldError, Transfer
 
-_PLACES = {"date": "paid_on"}  # what a service calls a field, where the form calls it something else
+_FORM_FIELDS = {"date": "paid_on"}  # what a service calls a field, where the form calls it something else
 
 
 @contextmanager
-def _told_at_its_field() -> Iterator[None]:
+def _as_validation_error() -> Iterator[None]:
     try:
         yield
-    except FieldRefused as problem:
-        raise forms.ValidationError(str(problem)) from None
+    except PayoutFieldError as error:
+        raise forms.ValidationError(str(error)) from None
 
 
-class _Fields(forms.Form):
+class _PayoutFormBase(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         for field in self.fields.values():
             field.widget.attrs["class"] = "input"
 
-    def refuse(self, problem: FieldRefused) -> None:
+    def refuse(self, error: PayoutFieldError) -> None:
         """Show what a service refused at its field."""
-        name = _PLACES.get(problem.field, problem.field)
-        self.add_error(name if name in self.fields else None, str(problem))
+        name = _FORM_FIELDS.get(error.field, error.field)
+        self.add_error(name if name in self.fields else None, str(error))
 
 
-class PayoutForm(_Fields):
+class PayoutForm(_PayoutFormBase):
     """One payout to one worker."""
 
     amount = forms.CharField(
@@ -68,26 +68,26 @@ class PayoutForm(_Fields):
 
     def clean_amount(self) -> int:
         """Return the cents; more than is owed cannot be paid."""
-        with _told_at_its_field():
-            cents = payouts.checked_cents(payout_file.amount_of(self.cleaned_data["amount"]))
+        with _as_validation_error():
+            cents = payouts.validate_cents(payout_file.parse_amount(self.cleaned_data["amount"]))
         if cents > self.owed_cents:
             raise forms.ValidationError(f"{format_usd(self.owed_cents)} is owed; pay that or less.")
         return cents
 
     def clean_paid_on(self) -> date:
         """Return the day."""
-        with _told_at_its_field():
-            return payouts.checked_day(self.cleaned_data["paid_on"])
+        with _as_validation_error():
+            return payouts.validate_day(self.cleaned_data["paid_on"])
 
     def clean_means(self) -> str:
         """Return how it was paid, tidied."""
-        with _told_at_its_field():
-            return payouts.tidy_means(self.cleaned_data["means"])
+        with _as_validation_error():
+            return payouts.validate_means(self.cleaned_data["means"])
 
     def clean_reference(self) -> str:
         """Return what the payment is called, tidied."""
-        with _told_at_its_field():
-            return payouts.tidy_reference(self.cleaned_data["reference"])
+        with _as_validation_error():
+            return payouts.validate_reference(self.cleaned_data["reference"])
 
     @property
     def transfer(self) -> Transfer:
@@ -102,7 +102,7 @@ class PayoutForm(_Fields):
         )
 
 
-class CorrectionForm(_Fields):
+class CorrectionForm(_PayoutFormBase):
     """A change of what a worker is owed, because something was recorded wrongly."""
 
     sign = forms.ChoiceField(
@@ -123,15 +123,17 @@ class CorrectionForm(_Fields):
 
     def __init__(self, worker: Worker, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="correct_%s", **kwargs)
-        chosen: Any = self.fields["payout"]
-        chosen.queryset = Payout.objects.filter(worker=worker).order_by("-paid_on", "-pk")
-        chosen.label_from_instance = lambda row: f"{row.paid_on:%-d %b %Y}, {row.means}, {row.reference}"
+        payout_field: Any = self.fields["payout"]
+        payout_field.queryset = Payout.objects.filter(worker=worker).order_by("-paid_on", "-pk")
+        payout_field.label_from_instance = lambda row: (
+            f"{row.paid_on:%-d %b %Y}, {row.means}, {row.reference}"
+        )
 
     def clean_amount(self) -> str:
         """Read the sum."""
         typed: str = self.cleaned_data["amount"]
-        with _told_at_its_field():
-            self.cents = payout_file.amount_of(typed)
+        with _as_validation_error():
+            self.cents = payout_file.parse_amount(typed)
         return typed
 
     @property

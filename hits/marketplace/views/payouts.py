@@ -17,8 +17,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from hits.domain.money.usd import format_dollars, format_usd
 from hits.marketplace.selectors import statements
 from hits.marketplace.services import payout_file, payouts
-from hits.marketplace.services.payout_file import COLUMNS, FileRefused
-from hits.marketplace.services.payouts import FieldRefused, RowRefused
+from hits.marketplace.services.payout_file import COLUMNS, PayoutFileError
+from hits.marketplace.services.payouts import PayoutFieldError, PayoutRowError
 
 from .access import platform_admin_required
 from .csv_download import csv_response
@@ -32,10 +32,10 @@ PER_PAGE = 100
 @platform_admin_required
 def payout_list(request: HttpRequest) -> HttpResponse:
     """List who is owed how much, most first."""
-    rows = statements.owed_workers()
+    rows = statements.list_owed_workers()
     context = {
         "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
-        "total": statements.owed_in_all(),
+        "total": statements.total_owed_cents(),
     }
     return render(request, "marketplace/requesters/payouts.html", context)
 
@@ -48,7 +48,9 @@ def owed_csv(request: HttpRequest) -> StreamingHttpResponse:
 
 
 def _owed_rows() -> Iterator[tuple[str, ...]]:
-    for worker in statements.owed_workers().filter(owed__gt=0).iterator(chunk_size=statements.CHUNK):
+    for worker in (
+        statements.list_owed_workers().filter(owed__gt=0).iterator(chunk_size=statements.CHUNK_SIZE)
+    ):
         yield worker.worker_id, format_usd(worker.owed), "", "", ""
 
 
@@ -57,123 +59,129 @@ def _owed_rows() -> Iterator[tuple[str, ...]]:
 @platform_admin_required
 def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
     """Show one worker's money, and record a payout in two steps."""
-    worker = _worker(worker_pk)
+    worker = _find_worker(worker_pk)
     form = PayoutForm(worker, worker.owed, request.POST or None)
     step = request.POST.get("step")
-    if step == "record" and payouts.recorded(once=_once(request)):
+    if step == "record" and payouts.is_recorded(idempotency_key=_read_idempotency_key(request)):
         return redirect("marketplace:worker-payouts", worker.pk)  # a second press; less is owed by now
     if request.method != "POST" or step == "change" or not form.is_valid():
-        return _worker_page(request, worker, form, status=400 if form.is_bound and form.errors else 200)
+        return _render_worker_page(
+            request, worker, form, status=400 if form.is_bound and form.errors else 200
+        )
     if step != "record":
-        return _worker_page(request, worker, form, once=uuid.uuid4().hex)
+        return _render_worker_page(request, worker, form, idempotency_key=uuid.uuid4().hex)
     try:
-        payout = payouts.record(transfer=form.transfer, once=_once(request), by=_admin(request))
-    except FieldRefused as problem:
-        form.refuse(problem)
-        return _worker_page(request, worker, form, status=400)
+        payout = payouts.record_payout(
+            transfer=form.transfer, idempotency_key=_read_idempotency_key(request), by=_acting_user(request)
+        )
+    except PayoutFieldError as error:
+        form.refuse(error)
+        return _render_worker_page(request, worker, form, status=400)
     messages.success(request, f"{format_dollars(payout.amount_cents)} is recorded as paid.")
     return redirect("marketplace:worker-payouts", worker.pk)
 
 
 @require_POST
 @platform_admin_required
-def correct(request: HttpRequest, worker_pk: int) -> HttpResponse:
+def correct_balance(request: HttpRequest, worker_pk: int) -> HttpResponse:
     """Write a correction of what a worker is owed."""
-    worker = _worker(worker_pk)
+    worker = _find_worker(worker_pk)
     form = CorrectionForm(worker, request.POST)
     if form.is_valid():
         try:
-            payouts.correct(
+            payouts.correct_balance(
                 worker=worker,
                 cents=form.signed_cents,
                 reason=form.cleaned_data["reason"],
-                by=_admin(request),
+                by=_acting_user(request),
                 payout=form.cleaned_data["payout"],
             )
-        except FieldRefused as problem:
-            form.refuse(problem)
+        except PayoutFieldError as error:
+            form.refuse(error)
         else:
             messages.success(request, "The correction is written down; the worker reads it under Earnings.")
             return redirect("marketplace:worker-payouts", worker.pk)
-    return _worker_page(request, worker, PayoutForm(worker, worker.owed), correction=form, status=400)
+    return _render_worker_page(request, worker, PayoutForm(worker, worker.owed), correction=form, status=400)
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @platform_admin_required
-def import_file(request: HttpRequest) -> HttpResponse:
+def import_payouts(request: HttpRequest) -> HttpResponse:
     """Record many payouts from a CSV: look at it first, then record all of it or nothing."""
     if request.method != "POST":
-        return _import_page(request)
+        return _render_import_page(request)
     try:
-        text = _text(request)
-        rows = payout_file.read(text)
+        text = _read_upload(request)
+        rows = payout_file.read_rows(text)
         total = sum(row.transfer.cents for row in rows)
         if request.POST.get("step") != "record":
-            found = {"rows": rows, "total": total, "text": text, "once": uuid.uuid4().hex}
-            return _import_page(request, found=found)
+            upload = {"rows": rows, "total": total, "text": text, "idempotency_key": uuid.uuid4().hex}
+            return _render_import_page(request, upload=upload)
         try:
-            made = payouts.record_all(
-                transfers=[row.transfer for row in rows], once=_once(request), by=_admin(request)
+            recorded = payouts.record_payouts(
+                transfers=[row.transfer for row in rows],
+                idempotency_key=_read_idempotency_key(request),
+                by=_acting_user(request),
             )
-        except RowRefused as problem:
-            raise payout_file.located(rows, problem) from None
-    except FileRefused as problem:
-        return _import_page(request, problem=problem, status=400)
-    messages.success(request, f"{len(made)} payouts are recorded, {format_dollars(total)} in all.")
+        except PayoutRowError as error:
+            raise payout_file.locate_error(rows, error) from None
+    except PayoutFileError as error:
+        return _render_import_page(request, error=error, status=400)
+    messages.success(request, f"{len(recorded)} payouts are recorded, {format_dollars(total)} in all.")
     return redirect("marketplace:payouts")
 
 
-def _text(request: HttpRequest) -> str:
+def _read_upload(request: HttpRequest) -> str:
     """Return the file that was chosen, or on the second step what the first one showed."""
-    sent = request.FILES.get("file")
-    if sent is not None:
-        return payout_file.decode(sent.read(payout_file.MAX_BYTES + 1))
+    uploaded = request.FILES.get("file")
+    if uploaded is not None:
+        return payout_file.decode_file(uploaded.read(payout_file.MAX_BYTES + 1))
     if request.POST.get("text"):
-        return payout_file.decode(str(request.POST["text"]).encode())
-    raise FileRefused(["Choose a CSV file."])
+        return payout_file.decode_file(str(request.POST["text"]).encode())
+    raise PayoutFileError(["Choose a CSV file."])
 
 
-def _worker(pk: int) -> Any:
+def _find_worker(pk: int) -> Any:
     """Return the worker with their sums, or raise Http404."""
-    return get_object_or_404(statements.owed_workers(everybody=True), pk=pk)
+    return get_object_or_404(statements.list_owed_workers(include_all=True), pk=pk)
 
 
-def _once(request: HttpRequest) -> str:
+def _read_idempotency_key(request: HttpRequest) -> str:
     """Return what names this wish: the confirming page gave it out, a second press repeats it."""
-    return str(request.POST.get("once", ""))[:32] or uuid.uuid4().hex
+    return str(request.POST.get("idempotency_key", ""))[:32] or uuid.uuid4().hex
 
 
-def _admin(request: HttpRequest) -> AbstractBaseUser:
+def _acting_user(request: HttpRequest) -> AbstractBaseUser:
     assert request.user.is_authenticated
     return request.user
 
 
-def _worker_page(
+def _render_worker_page(
     request: HttpRequest,
     worker: Any,
     form: PayoutForm,
     *,
     correction: CorrectionForm | None = None,
-    once: str = "",
+    idempotency_key: str = "",
     status: int = 200,
 ) -> HttpResponse:
     context = {
-        "person": worker,
+        "payee": worker,
         "form": form,
-        "once": once,
+        "idempotency_key": idempotency_key,
         "correction": correction or CorrectionForm(worker),
-        "payouts": list(statements.payouts(worker)[:PER_PAGE]),
+        "payouts": list(statements.list_payouts(worker)[:PER_PAGE]),
     }
     return render(request, "marketplace/earnings/worker_payouts.html", context, status=status)
 
 
-def _import_page(
+def _render_import_page(
     request: HttpRequest,
     *,
-    found: dict[str, object] | None = None,
-    problem: FileRefused | None = None,
+    upload: dict[str, object] | None = None,
+    error: PayoutFileError | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    context = {"found": found, "problem": problem, "columns": COLUMNS, "example": payouts.today()}
+    context = {"upload": upload, "error": error, "columns": COLUMNS, "example": payouts.today()}
     return render(request, "marketplace/requesters/payout_import.html", context, status=status)

@@ -11,15 +11,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from hits.domain.content_security_policy import QUESTION_FORM_MEDIA
-from hits.marketplace.errors import Refused
-from hits.marketplace.formats.form_answers import bind, read_answers
+from hits.marketplace.errors import ActionRefused
+from hits.marketplace.formats.form_answers import bind_form, read_answers
 from hits.marketplace.formats.question_form import parse_question_form
 from hits.marketplace.models import Clock, QualificationType, RequestState, Worker
 from hits.marketplace.selectors.requestable import (
     Availability,
-    Requestable,
-    requestable,
-    visible_type,
+    RequestableType,
+    find_visible_type,
+    get_requestable_type,
 )
 from hits.marketplace.services import qualification_requests
 
@@ -31,27 +31,31 @@ from .access import worker_required
 @worker_required
 def qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
     """Show what a qualification says, how one gets it, and how the worker's own request stands."""
-    kind = _find(worker, type_id)
+    qualification_type = _find_type(worker, type_id)
     context = {
         "worker": worker,
-        "row": requestable(worker, kind, Clock.now()),
-        "kind": kind,
-        "question_count": len(parse_question_form(kind.test).questions) if kind.test else 0,
+        "row": get_requestable_type(worker, qualification_type, Clock.now()),
+        "qualification_type": qualification_type,
+        "question_count": len(parse_question_form(qualification_type.test).questions)
+        if qualification_type.test
+        else 0,
     }
     return render(request, "marketplace/qualifications/qualification.html", context)
 
 
 @require_POST
 @worker_required
-def ask(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
+def request_qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
     """Ask for a qualification or start its test; pressing twice does it once."""
-    kind = _find(worker, type_id)
+    qualification_type = _find_type(worker, type_id)
     try:
-        made = qualification_requests.ask(worker=worker, kind=kind, now=Clock.now())
-    except Refused as refusal:
-        messages.warning(request, gettext(str(refusal)))
+        own_request = qualification_requests.request_qualification(
+            worker=worker, qualification_type=qualification_type, now=Clock.now()
+        )
+    except ActionRefused as error:
+        messages.warning(request, gettext(str(error)))
         return redirect("marketplace:qualification", type_id=type_id)
-    if made.state == RequestState.TAKING:
+    if own_request.state == RequestState.TAKING:
         return redirect("marketplace:qualification-test", type_id=type_id)
     return redirect("marketplace:qualification", type_id=type_id)
 
@@ -60,66 +64,73 @@ def ask(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @csp_update(QUESTION_FORM_MEDIA)
 @worker_required
-def test(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
+def take_test(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
     """Show the test that the worker has started, or take its answers."""
-    kind = _find(worker, type_id)
-    row = requestable(worker, kind, Clock.now())
+    qualification_type = _find_type(worker, type_id)
+    row = get_requestable_type(worker, qualification_type, Clock.now())
     if request.method == "POST":
-        return _hand_in(request, worker, row)
+        return _submit_test(request, worker, row)
     if row.availability is not Availability.TAKING:
         return redirect("marketplace:qualification", type_id=type_id)
-    return _page(request, worker, row)
+    return _render_test(request, worker, row)
 
 
-def _hand_in(request: HttpRequest, worker: Worker, row: Requestable) -> HttpResponse:
+def _submit_test(request: HttpRequest, worker: Worker, row: RequestableType) -> HttpResponse:
     """Take a test's answers; what cannot be taken comes back with everything that was typed."""
-    made = row.request
-    if made is None or not made.test:
-        return redirect("marketplace:qualification", type_id=row.kind.type_id)
+    own_request = row.request
+    if own_request is None or not own_request.test:
+        return redirect("marketplace:qualification", type_id=row.qualification_type.type_id)
     posted = dict(request.POST.lists())
-    form = parse_question_form(made.test)
+    form = parse_question_form(own_request.test)
     answers, problems = read_answers(form, posted)
     if problems and row.availability is Availability.TAKING:
-        bound = bind(form, posted, problems)
-        return _page(request, worker, row, form=bound, status=400)
+        bound = bind_form(form, posted, problems)
+        return _render_test(request, worker, row, form=bound, status=400)
     try:
-        made = qualification_requests.hand_in(
-            worker=worker, request_id=made.request_id, answers=answers, now=Clock.now()
+        own_request = qualification_requests.submit_test(
+            worker=worker, request_id=own_request.request_id, answers=answers, now=Clock.now()
         )
-    except Refused as refusal:
-        messages.warning(request, gettext(str(refusal)))
-        return _page(request, worker, row, form=bind(form, posted), status=400)
-    if made.submitted_at is None:
-        late = requestable(worker, row.kind, Clock.now())
-        return _page(request, worker, late, form=bind(form, posted, disabled=True), is_over=True, status=409)
-    return redirect("marketplace:qualification", type_id=row.kind.type_id)
+    except ActionRefused as error:
+        messages.warning(request, gettext(str(error)))
+        return _render_test(request, worker, row, form=bind_form(form, posted), status=400)
+    if own_request.submitted_at is None:
+        current_row = get_requestable_type(worker, row.qualification_type, Clock.now())
+        return _render_test(
+            request,
+            worker,
+            current_row,
+            form=bind_form(form, posted, disabled=True),
+            is_timed_out=True,
+            status=409,
+        )
+    return redirect("marketplace:qualification", type_id=row.qualification_type.type_id)
 
 
-def _page(
+def _render_test(
     request: HttpRequest,
     worker: Worker,
-    row: Requestable,
+    row: RequestableType,
     *,
     form: object = None,
-    is_over: bool = False,
+    is_timed_out: bool = False,
     status: int = 200,
 ) -> HttpResponse:
-    made = row.request
-    if made is None or made.deadline is None:
+    own_request = row.request
+    if own_request is None or own_request.deadline is None:
         raise Http404("You have no such test.")
     context = {
         "worker": worker,
         "row": row,
-        "kind": row.kind,
-        "form": form or bind(parse_question_form(made.test)),
-        "is_over": is_over,
-        "seconds_left": max(0, int((made.deadline - Clock.now()).total_seconds())),
+        "qualification_type": row.qualification_type,
+        "form": form or bind_form(parse_question_form(own_request.test)),
+        "is_timed_out": is_timed_out,
+        "seconds_left": max(0, int((own_request.deadline - Clock.now()).total_seconds())),
     }
     return render(request, "marketplace/qualifications/qualification_test.html", context, status=status)
 
 
-def _find(worker: Worker, type_id: str) -> QualificationType:
-    kind = visible_type(worker, type_id)
-    if kind is None:
+def _find_type(worker: Worker, type_id: str) -> QualificationType:
+    qualification_type = find_visible_type(worker, type_id)
+    if qualification_type is None:
         raise Http404("There is no such qualification to ask for.")
-    return kind
+    return qualification_type

@@ -10,11 +10,11 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from hits.domain.workers.countries import by_name, country_name
-from hits.marketplace.errors import Refused
+from hits.domain.workers.countries import country_name, sorted_by_name
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Clock, Worker
-from hits.marketplace.selectors.holdings import shown_holdings
-from hits.marketplace.selectors.requestable import requestables, types_on_offer
+from hits.marketplace.selectors.qualification_overview import load_qualification_overview
+from hits.marketplace.selectors.requestable import find_offered_types, list_requestable_types
 from hits.marketplace.services import countries
 
 from .access import worker_required
@@ -28,7 +28,7 @@ MAX_QUERY = 100
 @worker_required
 def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Show what is held, what can be asked for, what was taken away and why, and the country."""
-    return _page(request, worker)
+    return _render_page(request, worker)
 
 
 @require_POST
@@ -41,34 +41,34 @@ def declare_country(request: HttpRequest, worker: Worker) -> HttpResponse:
         countries.declare_country(
             worker=worker, country=code, now=Clock.now(), subdivision=request.POST.get("subdivision", "")
         )
-    except Refused as refusal:
+    except ActionRefused as error:
         worker.refresh_from_db()
-        return _page(request, worker, problem=gettext(str(refusal)), chosen=code, status=400)
+        return _render_page(request, worker, problem=gettext(str(error)), chosen=code, status=400)
     messages.success(
         request, gettext("Recorded: you work from %(country)s.") % {"country": country_name(code)}
     )
     return redirect("marketplace:work" if is_first else "marketplace:qualifications")
 
 
-def _page(
+def _render_page(
     request: HttpRequest, worker: Worker, *, problem: str = "", chosen: str = "", status: int = 200
 ) -> HttpResponse:
     now = Clock.now()
-    opens = countries.change_opens(worker)
+    changeable_at = countries.next_change_at(worker)
     query = request.GET.get("q", "").strip()[:MAX_QUERY]
-    page = Paginator(types_on_offer(worker, query), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(find_offered_types(worker, query), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "worker": worker,
-        "shown": shown_holdings(worker, now),
+        "overview": load_qualification_overview(worker, now),
         "now": now,
-        "offers": requestables(worker, page, now),
+        "offers": list_requestable_types(worker, page, now),
         "page": page,
         "query": query,
-        "countries": by_name(),
+        "countries": sorted_by_name(),
         "country": country_name(worker.country),
         "chosen": chosen or worker.country,
         "problem": problem,
-        "opens": opens,
-        "may_declare": opens is None or now >= opens,
+        "changeable_at": changeable_at,
+        "may_declare": changeable_at is None or now >= changeable_at,
     }
     return render(request, "marketplace/qualifications/qualifications.html", context, status=status)

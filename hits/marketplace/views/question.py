@@ -17,39 +17,39 @@ from django.views.decorators.http import require_safe
 
 from hits.domain import content_security_policy
 from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
-from hits.marketplace.formats.html_question import parse_html_question, prepare_page, with_first_script
+from hits.marketplace.formats.html_question import insert_first_script, parse_html_question, prepare_page
 from hits.marketplace.models import Clock
 from hits.marketplace.selectors.questions import find_page
 
-from .frames import submit_to
+from .frames import submit_url
 
 
 @login_not_required
 @require_safe
 @never_cache  # the page carries the attempt's secret
 @xframe_options_exempt  # frame-ancestors says more exactly who may frame it
-def question(request: HttpRequest, token: str) -> HttpResponse:
+def show_question(request: HttpRequest, token: str) -> HttpResponse:
     """Show the HTML of a task in hand or of a preview, or say that it is not open."""
     page = find_page(token, Clock.now())
     if page is None:
         response = render(request, "marketplace/task/question_closed.html", status=403)
-        return _framed(response, content_security_policy.REFUSED_QUESTION)
+        return _set_frame_policy(response, content_security_policy.REFUSED_QUESTION)
     attempt = page.attempt
     html = prepare_page(
         parse_html_question(page.hit.question).html,
-        submit_to=submit_to(attempt),
+        submit_to=submit_url(attempt),
         assignment_id=attempt.assignment.assignment_id if attempt else NO_ASSIGNMENT,
     )
     for name in ("marketplace/page-dialogs.js", "js/hit/forgotten-storage.js"):
-        html = with_first_script(html, f"{settings.HIT_ORIGIN}{static(name)}")
+        html = insert_first_script(html, f"{settings.HIT_ORIGIN}{static(name)}")
     # A preview's form goes nowhere, whatever its script does.
     policy = content_security_policy.SANDBOX_WITH_FORMS if attempt else content_security_policy.SANDBOX
-    return _framed(HttpResponse(html), policy)
+    return _set_frame_policy(HttpResponse(html), policy)
 
 
-def _framed(response: HttpResponse, policy: str) -> HttpResponse:
+def _set_frame_policy(response: HttpResponse, policy: str) -> HttpResponse:
     """Set the whole policy (the middleware leaves one that is there alone)."""
-    response["Content-Security-Policy"] = content_security_policy.html_question(
+    response["Content-Security-Policy"] = content_security_policy.html_question_policy(
         policy=policy, framed_by=settings.PUBLIC_URL
     )
     # The address names the worker and carries the secret; what the page loads from elsewhere must not learn it.

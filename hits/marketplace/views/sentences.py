@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_noop as _
 
-SENTENCES = (
+MESSAGES = (
     # hits/marketplace/services
     _("There was a problem submitting your results: this task is not yours to submit any more."),
     _("This task is not open, so there is nothing to return."),

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from hits.domain.content_security_policy import SAME_SITE_FRAMES
 from hits.domain.crashpoints import crash_point
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Clock
 from hits.marketplace.services import attempts
 
@@ -35,16 +35,16 @@ def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
     the address is what permits it.
     """
     try:
-        handed = attempts.submit_with_secret(
+        receipt = attempts.submit_with_secret(
             secret=secret,
-            fields=_fields(request),  # first: it says what cannot be read
-            assignment_id=_assignment_id(request),
+            fields=_read_fields(request),  # first: it says what cannot be read
+            assignment_id=_read_assignment_id(request),
             now=Clock.now(),
         )
-    except Refused as refusal:
-        return _refused(request, str(refusal))
+    except ActionRefused as error:
+        return _render_refusal(request, str(error))
     crash_point("marketplace.submit.after_commit")
-    return _thanks(request, handed)
+    return _render_receipt(request, receipt)
 
 
 @csrf_exempt
@@ -59,46 +59,50 @@ def submit_signed_in(request: HttpRequest) -> HttpResponse:
     session, the cookie being SameSite=Lax.
     """
     if request.method != "POST":  # any page can make a signed-in browser ask for an address
-        return _refused(
+        return _render_refusal(
             request, gettext("Nothing was submitted: open the task from your list, and submit it there."), 405
         )
     worker = find_worker(request)
     if worker is None:
-        return _refused(request, gettext("Sign in first, then submit from the task's own page."), status=403)
+        return _render_refusal(
+            request, gettext("Sign in first, then submit from the task's own page."), status=403
+        )
     try:
-        handed = attempts.submit_signed_in(
+        receipt = attempts.submit_signed_in(
             worker=worker,
-            fields=_fields(request),  # first: it says what cannot be read
-            assignment_id=_assignment_id(request),
+            fields=_read_fields(request),  # first: it says what cannot be read
+            assignment_id=_read_assignment_id(request),
             now=Clock.now(),
         )
-    except Refused as refusal:
-        return _refused(request, str(refusal))
-    return _thanks(request, handed)
+    except ActionRefused as error:
+        return _render_refusal(request, str(error))
+    return _render_receipt(request, receipt)
 
 
-def _assignment_id(request: HttpRequest) -> str:
+def _read_assignment_id(request: HttpRequest) -> str:
     """Return which assignment is meant; some pages put it into the address of a form that they send by POST."""
     return request.POST.get("assignmentId") or request.GET.get("assignmentId", "")
 
 
-def _fields(request: HttpRequest) -> list[tuple[str, str]]:
+def _read_fields(request: HttpRequest) -> list[tuple[str, str]]:
     """Return all form fields in order, repeated names included."""
     try:
-        sent = request.POST if request.method == "POST" else request.GET
-        return [(name, value) for name, values in sent.lists() for value in values]
+        data = request.POST if request.method == "POST" else request.GET
+        return [(name, value) for name, values in data.lists() for value in values]
     except TooManyFieldsSent:
-        raise Refused("The form has too many fields.") from None
+        raise ActionRefused("The form has too many fields.") from None
     except RequestDataTooBig:
-        raise Refused(attempts.TOO_LONG) from None
+        raise ActionRefused(attempts.ANSWER_TOO_LONG) from None
 
 
-def _thanks(request: HttpRequest, handed: attempts.Handed) -> HttpResponse:
-    return render(request, "marketplace/task/submitted.html", {"task": handed.assignment})
+def _render_receipt(request: HttpRequest, receipt: attempts.SubmissionReceipt) -> HttpResponse:
+    return render(request, "marketplace/task/submitted.html", {"task": receipt.assignment})
 
 
-def _refused(request: HttpRequest, reason: str, status: int = 409) -> HttpResponse:
-    response = render(request, "marketplace/task/not_submitted.html", {"reason": gettext(reason)}, status=status)
+def _render_refusal(request: HttpRequest, reason: str, status: int = 409) -> HttpResponse:
+    response = render(
+        request, "marketplace/task/not_submitted.html", {"reason": gettext(reason)}, status=status
+    )
     # Django logs the path of refused requests, and this path may hold a secret that still works.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response

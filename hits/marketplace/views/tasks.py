@@ -13,54 +13,54 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from hits.domain.content_security_policy import QUESTION_FORM_MEDIA
-from hits.marketplace.errors import Refused
-from hits.marketplace.formats.form_answers import BoundForm, bind, read_answers
+from hits.marketplace.errors import ActionRefused
+from hits.marketplace.formats.form_answers import BoundForm, bind_form, read_answers
 from hits.marketplace.formats.question_form import parse_question_form
 from hits.marketplace.models import Attempt, Clock, Outcome, QuestionKind, Worker
-from hits.marketplace.selectors import worker as own
+from hits.marketplace.selectors import worker as worker_selectors
 from hits.marketplace.services import attempts
 
 from .access import worker_required
-from .frames import task_frame
-from .work import FRAMES
+from .frames import task_frame_url
+from .work import FRAME_SOURCES
 
 
 @never_cache
 @require_GET
-@csp_update(FRAMES | QUESTION_FORM_MEDIA)
+@csp_update(FRAME_SOURCES | QUESTION_FORM_MEDIA)
 @worker_required
 def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
     """Show the worker's open task, or how the attempt ended."""
-    attempt = _attempt(worker, assignment_id)
+    attempt = _find_attempt(worker, assignment_id)
     if attempt.outcome != Outcome.WORKING or attempt.deadline <= Clock.now():
-        return _ended(request, attempt, worker)
+        return _render_ended(request, attempt, worker)
     if attempt.assignment.hit.question_kind == QuestionKind.FORM:
-        return _form_page(
-            request, attempt, worker, bind(parse_question_form(attempt.assignment.hit.question))
+        return _render_form(
+            request, attempt, worker, bind_form(parse_question_form(attempt.assignment.hit.question))
         )
-    context = _context(attempt, worker) | {"frame_src": task_frame(request, attempt, worker)}
+    context = _task_context(attempt, worker) | {"frame_src": task_frame_url(request, attempt, worker)}
     return render(request, "marketplace/task/task.html", context)
 
 
 @require_POST
 @csp_update(QUESTION_FORM_MEDIA)
 @worker_required
-def answer_form(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
+def submit_form(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
     """Hand in a QuestionForm; with a problem the page comes back with everything that was typed."""
-    attempt = _attempt(worker, assignment_id)
+    attempt = _find_attempt(worker, assignment_id)
     if attempt.assignment.hit.question_kind != QuestionKind.FORM:
         raise Http404("This task has no form.")
     if attempt.outcome == Outcome.WORKING:
         form = parse_question_form(attempt.assignment.hit.question)
         posted = {name: [str(value) for value in values] for name, values in request.POST.lists()}
         answers, problems = read_answers(form, posted)
-        bound = bind(form, posted, problems)
+        bound = bind_form(form, posted, problems)
         if problems:
-            return _form_page(request, attempt, worker, bound, status=400)
+            return _render_form(request, attempt, worker, bound, status=400)
         try:
             attempts.submit_form(worker=worker, assignment_id=assignment_id, answers=answers, now=Clock.now())
-        except Refused as refusal:
-            return _form_page(request, attempt, worker, bound, refusal=gettext(str(refusal)), status=409)
+        except ActionRefused as refusal:
+            return _render_form(request, attempt, worker, bound, refusal=gettext(str(refusal)), status=409)
     return redirect("marketplace:task", assignment_id=assignment_id)
 
 
@@ -70,21 +70,21 @@ def return_task(request: HttpRequest, assignment_id: str, worker: Worker) -> Htt
     """Give the task back."""
     try:
         attempts.return_task(worker=worker, assignment_id=assignment_id, now=Clock.now())
-    except Refused as refusal:
+    except ActionRefused as refusal:
         messages.warning(request, gettext(str(refusal)))
     else:
         messages.success(request, gettext("Task returned. Somebody else can take it now."))
     return redirect("marketplace:work")
 
 
-def _attempt(worker: Worker, assignment_id: str) -> Attempt:
-    attempt = own.present_attempt(worker, assignment_id)
+def _find_attempt(worker: Worker, assignment_id: str) -> Attempt:
+    attempt = worker_selectors.find_latest_attempt(worker, assignment_id)
     if attempt is None:
         raise Http404("You have no such task.")
     return attempt
 
 
-def _context(attempt: Attempt, worker: Worker) -> dict[str, Any]:
+def _task_context(attempt: Attempt, worker: Worker) -> dict[str, Any]:
     return {
         "worker": worker,
         "attempt": attempt,
@@ -94,14 +94,14 @@ def _context(attempt: Attempt, worker: Worker) -> dict[str, Any]:
     }
 
 
-def _ended(request: HttpRequest, attempt: Attempt, worker: Worker) -> HttpResponse:
+def _render_ended(request: HttpRequest, attempt: Attempt, worker: Worker) -> HttpResponse:
     timed_out = attempt.outcome in {Outcome.WORKING, Outcome.ABANDONED}
     return render(
-        request, "marketplace/task/task_ended.html", _context(attempt, worker) | {"timed_out": timed_out}
+        request, "marketplace/task/task_ended.html", _task_context(attempt, worker) | {"timed_out": timed_out}
     )
 
 
-def _form_page(
+def _render_form(
     request: HttpRequest,
     attempt: Attempt,
     worker: Worker,
@@ -110,5 +110,5 @@ def _form_page(
     refusal: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    context = _context(attempt, worker) | {"form": bound, "refusal": refusal}
+    context = _task_context(attempt, worker) | {"form": bound, "refusal": refusal}
     return render(request, "marketplace/task/task_form.html", context, status=status)

@@ -1,4 +1,4 @@
-"""Read which arms a unit's live attempts have, and how the arms of a batch came out."""
+"""Read the arms of a unit's live attempts, and the answers per arm of a batch."""
 
 from collections.abc import Iterable
 
@@ -10,13 +10,13 @@ from hits.selectors.eligibility.limits import has_ended
 
 
 def live_arms(unit: Unit) -> list[int]:
-    """Return the arms of a unit's live attempts; a handful of queries, whose number grows with no one's work.
+    """Return the arms of a unit's live attempts; a constant number of queries.
 
-    Live is the newest attempt of each slot (HIT and assignment id), unless it ended or its work was rejected: then
-    the arm is free for whoever is asked again.
+    An attempt is live if it is the newest of its slot (HIT and assignment id), has not ended, and was not rejected.
+    Otherwise its arm is free for the next worker.
     """
     rows = Attempt.objects.filter(hit__unit=unit).select_related("hit__unit__batch")
-    newest = newest_of(rows.prefetch_related("submissions").order_by("opened_at", "pk"))
+    newest = newest_attempts(rows.prefetch_related("submissions").order_by("opened_at", "pk"))
     rejected = set(
         Assignment.objects.filter(hit__unit=unit, status=AssignmentStatus.REJECTED).values_list(
             "hit_id", "assignment_id"
@@ -29,15 +29,15 @@ def live_arms(unit: Unit) -> list[int]:
     ]
 
 
-def newest_of(rows: Iterable[Attempt]) -> list[Attempt]:
-    """Return the newest attempt of each slot, of attempts in the order of their opening."""
+def newest_attempts(rows: Iterable[Attempt]) -> list[Attempt]:
+    """Return the newest attempt of each slot; ``rows`` are in the order of their opening."""
     return list({(row.hit_id, row.assignment_id): row for row in rows}.values())
 
 
 def arm_counts(batches: Iterable[Batch]) -> list[tuple[int, int]]:
-    """Return each order's number, from 1, with how many confirmed answers came from it, without rejected ones.
+    """Return each arm's number, from 1, with its count of confirmed answers that were not rejected.
 
-    One query; nothing where no page of these batches had more than one order.
+    One query. Empty if no page of these batches has arms.
     """
     rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=Match.MATCHED)
     rows = rows.exclude(status=AssignmentStatus.REJECTED).exclude(submission__attempt__arm=None)

@@ -1,7 +1,7 @@
-"""Whether a worker may do a batch's tasks, and why not, in words that the worker reads.
+"""Whether a worker may do a batch's tasks. The reasons against it are messages for the worker.
 
-The marketplace asks the same before it hands a task out; we ask again when a page is opened, because a grant or a
-revocation takes a while to arrive there.
+The marketplace checks the same before it assigns a task. We check again when a page is opened, because grants and
+revocations reach the marketplace with a delay.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Subquery
 from hits import registry
 from hits.domain.states import Purpose, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
-from hits.domain.workers.requirements import LOCALE, Comparator, Guards, Holdings, Requirement, is_met
+from hits.domain.workers.requirements import LOCALE, Comparator, GuardedActions, Holdings, Requirement, is_met
 from hits.models import (
     Batch,
     BatchRequirement,
@@ -21,58 +21,58 @@ from hits.models import (
     Worker,
     WorkerDecision,
 )
-from hits.selectors.eligibility.attempt_proof import has_proof
-from hits.selectors.eligibility.limits import limit_reached, unit_taken
-from hits.selectors.eligibility.requirement_labels import listed
+from hits.selectors.eligibility.attempt_proof import has_attempt_proof
+from hits.selectors.eligibility.limits import unit_taken_refusals, worker_limit_refusals
+from hits.selectors.eligibility.requirement_labels import country_list
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What a worker holds in one project: values, and the newest decision, by qualification row."""
+class WorkerHoldings:
+    """A worker's qualification values and newest decisions in one project, by qualification key."""
 
     values: dict[int, int] = field(default_factory=dict)
-    reasons: dict[int, WorkerDecision] = field(default_factory=dict)
+    decisions: dict[int, WorkerDecision] = field(default_factory=dict)
     country: str = ""
-    blocked: WorkerDecision | None = None
-    excluded: WorkerDecision | None = None
+    block: WorkerDecision | None = None
+    exclusion: WorkerDecision | None = None
 
 
-def held_by(worker: Worker | None, project: Project) -> Held:
-    """Return what the worker holds in the project; two queries."""
+def worker_holdings(worker: Worker | None, project: Project) -> WorkerHoldings:
+    """Return the worker's holdings in the project; two queries."""
     if worker is None:
-        return Held()
+        return WorkerHoldings()
     newest: dict[int | None, WorkerDecision] = {}
     rows = WorkerDecision.objects.filter(worker=worker, project=project).select_related("qualification")
     for decision in rows.order_by("pk"):
         newest[decision.qualification_id] = decision
     block = newest.pop(None, None)
-    shut = next((row for row in newest.values() if _excludes(row)), None)
-    return Held(
+    exclusion = next((row for row in newest.values() if _is_exclusion(row)), None)
+    return WorkerHoldings(
         values={
             key: decision.value
             for key, decision in newest.items()
             if key is not None and decision.action == WorkerAction.GRANT
         },
-        reasons={key: decision for key, decision in newest.items() if key is not None},
+        decisions={key: decision for key, decision in newest.items() if key is not None},
         country=declared_country(worker, project),
-        blocked=block if block is not None and block.action == WorkerAction.BLOCK else None,
-        excluded=shut,
+        block=block if block is not None and block.action == WorkerAction.BLOCK else None,
+        exclusion=exclusion,
     )
 
 
 def declared_country(worker: Worker | None, project: Project) -> str:
-    """Return the country code that the worker declared last in the project, or nothing.
+    """Return the country code that the worker declared last in the project, or an empty string.
 
-    A foreign marketplace knows where its workers live and asks for it itself; a page there proves nothing of it.
+    A foreign marketplace checks its workers' countries itself; a page there cannot prove one.
     """
-    if worker is None or not has_proof(worker.environment):
+    if worker is None or not has_attempt_proof(worker.environment):
         return ""
     rows = Declaration.objects.filter(worker=worker, project=project).order_by("-pk")
     return rows.values_list("country", flat=True).first() or ""
 
 
-def holders(project: Project, pool: Pool) -> set[int]:
-    """Return the row keys of all workers who hold a pool qualification now; one query."""
+def pool_worker_ids(project: Project, pool: Pool) -> set[int]:
+    """Return the primary keys of the workers who hold a pool qualification now; one query."""
     newest = (
         WorkerDecision.objects.filter(worker=OuterRef("worker"), qualification=OuterRef("qualification"))
         .order_by("-pk")
@@ -84,85 +84,89 @@ def holders(project: Project, pool: Pool) -> set[int]:
     return set(rows.values_list("worker_id", flat=True))
 
 
-def requirement(row: BatchRequirement) -> Requirement:
-    """Return a batch's condition as the marketplace is told it; the qualification's type must exist there."""
-    comparator, guards = Comparator(row.comparator), Guards(row.guards)
+def marketplace_requirement(row: BatchRequirement) -> Requirement:
+    """Return a batch's requirement in the marketplace's form; the qualification type must exist there."""
+    comparator, guards = Comparator(row.comparator), GuardedActions(row.guards)
     if row.qualification is None:
         return Requirement(LOCALE, comparator, locales=tuple(row.values), guards=guards)
     return Requirement(row.qualification.type_id, comparator, tuple(row.values), guards=guards)
 
 
-def why_not(worker: Worker | None, batch: Batch) -> list[str]:
-    """Return every reason why the worker may not begin a task of the batch; none means they may.
+def batch_refusals(worker: Worker | None, batch: Batch) -> list[str]:
+    """Return every reason why the worker may not start a task of the batch; empty means that they may.
 
-    The country is asked for together with the consent, so its absence alone is no reason here.
+    The consent page asks for the country, so a missing country is no reason here.
     """
-    return _closed_by_standing(worker, batch) + limit_reached(worker, batch)
+    return _qualification_refusals(worker, batch) + worker_limit_refusals(worker, batch)
 
 
-def why_not_this(worker: Worker | None, hit: Hit) -> list[str]:
-    """Return every reason why the worker may not begin this very HIT, which the marketplace gave them.
+def hit_refusals(worker: Worker | None, hit: Hit) -> list[str]:
+    """Return every reason why the worker may not start this HIT, which the marketplace assigned to them.
 
-    Our own marketplace asked for the limits before it did (``acceptance``). A foreign one cannot, so they are asked
-    for now; the narrower reason is enough.
+    Our own marketplace has checked the limits (``acceptance``). A foreign one cannot, so they are checked here; the
+    more specific reason is enough.
     """
     batch = hit.unit.batch
-    reasons = _closed_by_standing(worker, batch)
-    if has_proof(hit.environment):
+    reasons = _qualification_refusals(worker, batch)
+    if has_attempt_proof(hit.environment):
         return reasons
-    return reasons + (unit_taken(worker, hit) or limit_reached(worker, batch))
+    return reasons + (unit_taken_refusals(worker, hit) or worker_limit_refusals(worker, batch))
 
 
-def _closed_by_standing(worker: Worker | None, batch: Batch) -> list[str]:
-    held = held_by(worker, batch.project)
-    if held.blocked is not None:
-        return [f"You are blocked from this project's tasks: {held.blocked.reason}"]
-    # Asked by itself, for batches that were launched before there were conditions.
+def _qualification_refusals(worker: Worker | None, batch: Batch) -> list[str]:
+    holdings = worker_holdings(worker, batch.project)
+    if holdings.block is not None:
+        return [f"You are blocked from this project's tasks: {holdings.block.reason}"]
+    # The exclusion is checked separately, because batches launched before requirements existed have no row for it.
     rows = batch.requirements.exclude(qualification__slug=Pool.EXCLUDED).select_related("qualification")
-    shut = None if batch.kind in registry.with_purpose(Purpose.COMPENSATING) else held.excluded
-    reasons = [] if shut is None else [_excluded_reason(shut)]
-    return reasons + [_reason(row, held) for row in rows if not _meets(row, held)]
+    exclusion = (
+        None if batch.kind in registry.kinds_with_purpose(Purpose.COMPENSATING) else holdings.exclusion
+    )
+    reasons = [] if exclusion is None else [_exclusion_reason(exclusion)]
+    return reasons + [
+        _requirement_reason(row, holdings) for row in rows if not _meets_requirement(row, holdings)
+    ]
 
 
-def elsewhere(worker: Worker, batch: Batch) -> list[str]:
-    """Return why the batch is not open where the worker says they work; nothing where it is, or nobody said."""
-    held = Held(country=declared_country(worker, batch.project))
+def country_refusals(worker: Worker, batch: Batch) -> list[str]:
+    """Return why the batch is closed in the worker's declared country; empty if it is open or none is declared."""
+    holdings = WorkerHoldings(country=declared_country(worker, batch.project))
     rows = batch.requirements.filter(qualification=None)
-    return [_reason(row, held) for row in rows if not _meets(row, held)]
+    return [_requirement_reason(row, holdings) for row in rows if not _meets_requirement(row, holdings)]
 
 
-def _meets(row: BatchRequirement, held: Held) -> bool:
+def _meets_requirement(row: BatchRequirement, holdings: WorkerHoldings) -> bool:
     if row.qualification is None:
-        if not held.country:
+        if not holdings.country:
             return True
-        wanted = Requirement(LOCALE, Comparator(row.comparator), locales=tuple(row.values))
-        return is_met(wanted, Holdings(country=held.country))
-    # By our own row, not by the marketplace's id: the type may not have been made there yet.
+        required = Requirement(LOCALE, Comparator(row.comparator), locales=tuple(row.values))
+        return is_met(required, Holdings(country=holdings.country))
+    # Uses our own key, not the marketplace's id: the type may not exist there yet.
     key = f"ours-{row.qualification.pk}"
-    values = {f"ours-{pk}": value for pk, value in held.values.items()}
+    values = {f"ours-{pk}": value for pk, value in holdings.values.items()}
     return is_met(Requirement(key, Comparator(row.comparator), tuple(row.values)), Holdings(values))
 
 
-def _reason(row: BatchRequirement, held: Held) -> str:
+def _requirement_reason(row: BatchRequirement, holdings: WorkerHoldings) -> str:
     qualification = row.qualification
     if qualification is None:
-        # Which one was declared is not repeated: an address with somebody's id in it proves nothing.
-        return f"This task is open in {listed(row.values)}. The country you declared is not among them."
-    decision = held.reasons.get(qualification.pk)
-    when = f"{decision.decided_at:%-d %B %Y}" if decision is not None else ""
+        # The declared country is not shown: an address with a worker's id proves no identity.
+        return f"This task is open in {country_list(row.values)}. The country you declared is not among them."
+    decision = holdings.decisions.get(qualification.pk)
+    decided_on = f"{decision.decided_at:%-d %B %Y}" if decision is not None else ""
     absent = Comparator(row.comparator) is Comparator.DOES_NOT_EXIST
     if absent:
-        return f"This task is for workers without {qualification.name!r}, which you hold since {when}."
+        return f"This task is for workers without {qualification.name!r}, which you hold since {decided_on}."
     if decision is not None and decision.action == WorkerAction.REVOKE:
-        return f"{qualification.name!r} was taken back on {when}: {decision.reason}"
+        return f"{qualification.name!r} was taken back on {decided_on}: {decision.reason}"
     return f"This task needs {qualification.name!r}. {qualification.description}"
 
 
-def _excludes(decision: WorkerDecision) -> bool:
+def _is_exclusion(decision: WorkerDecision) -> bool:
     held = decision.qualification
     return held is not None and held.slug == Pool.EXCLUDED and decision.action == WorkerAction.GRANT
 
 
-def _excluded_reason(decision: WorkerDecision) -> str:
-    when = f"{decision.decided_at:%-d %B %Y}"
-    return f"You get no new tasks of this project since {when}: {decision.reason}"
+def _exclusion_reason(decision: WorkerDecision) -> str:
+    decided_on = f"{decision.decided_at:%-d %B %Y}"
+    return f"You get no new tasks of this project since {decided_on}: {decision.reason}"

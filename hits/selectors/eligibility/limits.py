@@ -1,9 +1,9 @@
-"""What a worker has done and has in hand, and whether that leaves room for one task more.
+"""Limits per worker: how many tasks a worker may do, and which units they have already.
 
-Only the marketplace's word counts: what it showed us as submitted, and what it says the worker has in hand. A page
-that was opened is no proof of anything where others may open it in a worker’s name. Our own marketplace asks before
-it hands a task out (``acceptance``); on a foreign one we ask when a page is opened. So nobody does work that is
-refused when it is handed in. What was returned never counts.
+Only the marketplace's data counts: its submissions and the tasks that it says the worker has accepted. An opened page
+proves nothing if others can open it in the worker's name. Our own marketplace checks before it assigns a task
+(``acceptance``); on a foreign one we check when a page is opened, so that no work is refused on submission. Returned
+tasks never count.
 """
 
 from collections.abc import Collection
@@ -17,51 +17,55 @@ from hits import registry
 from hits.domain.states import BatchState, Purpose, UnitScope
 from hits.models import Assignment, Attempt, Batch, Hit, Worker
 
-GRACE = timedelta(hours=1)  # a page that ran out of time while saving may still store what was written
-# An application is taken once by its condition, training may be repeated, and a compensation is for one worker.
-_RULES_OF_THEIR_OWN = (Purpose.QUALIFYING, Purpose.TRAINING, Purpose.COMPENSATING)
+GRACE_PERIOD = timedelta(hours=1)  # a page whose time ends during a save may still store its answer
+# A requirement limits applications to one, training may repeat, and a compensation is for one worker.
+_EXEMPT_PURPOSES = (Purpose.QUALIFYING, Purpose.TRAINING, Purpose.COMPENSATING)
 
 
-def limit_reached(worker: Worker | None, batch: Batch, *, held: Collection[str] = ()) -> list[str]:
-    """Return why the batch's limit leaves no room for another task, or nothing.
+def worker_limit_refusals(
+    worker: Worker | None, batch: Batch, *, taken_hit_ids: Collection[str] = ()
+) -> list[str]:
+    """Return why the batch's limit allows no further task; empty if it does.
 
-    held: ids of HITs that the worker has in hand or submitted, as the marketplace says.
+    taken_hit_ids: HITs that the worker has accepted or submitted according to the marketplace.
     """
     if batch.worker_limit is None:
         return []
-    tasks = set(Hit.objects.filter(hit_id__in=held, unit__batch=batch).values_list("pk", flat=True))
+    tasks = set(Hit.objects.filter(hit_id__in=taken_hit_ids, unit__batch=batch).values_list("pk", flat=True))
     if worker is not None:
         done = Assignment.objects.filter(worker=worker, hit__unit__batch=batch)
         tasks |= set(done.values_list("hit_id", flat=True))
-    return [_used_up(batch.worker_limit)] if len(tasks) >= batch.worker_limit else []
+    return [_limit_reason(batch.worker_limit)] if len(tasks) >= batch.worker_limit else []
 
 
-def unit_taken(worker: Worker | None, hit: Hit, *, held: Collection[str] = ()) -> list[str]:
-    """Return why the worker has this HIT's unit already, under another HIT or in another batch; else nothing.
+def unit_taken_refusals(worker: Worker | None, hit: Hit, *, taken_hit_ids: Collection[str] = ()) -> list[str]:
+    """Return why the worker already has this HIT's unit, in another HIT or batch; empty if they do not.
 
-    Another slot of the same HIT is no such reason: a marketplace gives a worker one slot of a HIT at a time. ``held``
-    as for the limit.
+    Another slot of the same HIT is no reason: a marketplace gives a worker one slot of a HIT. ``taken_hit_ids`` as in
+    ``worker_limit_refusals``.
     """
     batch = hit.unit.batch
-    if batch.kind in registry.with_purpose(*_RULES_OF_THEIR_OWN):
+    if batch.kind in registry.kinds_with_purpose(*_EXEMPT_PURPOSES):
         return []
-    same = Q(unit=hit.unit_id)
+    same_unit = Q(unit=hit.unit_id)
     if batch.unit_scope == UnitScope.PROJECT:
-        same |= Q(unit__key=hit.unit.key, unit__batch__project=batch.project_id, unit__batch__kind=batch.kind)
-    others = Hit.objects.filter(same).exclude(pk=hit.pk)
+        same_unit |= Q(
+            unit__key=hit.unit.key, unit__batch__project=batch.project_id, unit__batch__kind=batch.kind
+        )
+    others = Hit.objects.filter(same_unit).exclude(pk=hit.pk)
     if worker is not None and others.filter(assignments__worker=worker).exists():
         return [gettext("You did this one already, in another task. Each worker does it once.")]
-    if held and others.filter(hit_id__in=held).exists():
+    if taken_hit_ids and others.filter(hit_id__in=taken_hit_ids).exists():
         return [gettext("You have this one in hand already, in another task.")]
     return []
 
 
-def seen_before(worker: Worker | None, hit: Hit) -> list[str]:
-    """Return why a unit that is shown to somebody once is not for this worker, who opened it before; else nothing.
+def unit_seen_refusals(worker: Worker | None, hit: Hit) -> list[str]:
+    """Return why a unit that each worker may see once is closed to a worker who opened it; else empty.
 
-    Opening is proof only where nobody opens a page in another's name: on our own marketplace.
+    Opening a page counts only on our own marketplace, where nobody can open it in another worker's name.
     """
-    if worker is None or not registry.get(hit.unit.batch.kind).once:
+    if worker is None or not registry.get_kind(hit.unit.batch.kind).is_single_attempt:
         return []
     if not Attempt.objects.filter(hit__unit=hit.unit_id, worker=worker).exists():
         return []
@@ -69,25 +73,25 @@ def seen_before(worker: Worker | None, hit: Hit) -> list[str]:
 
 
 def has_ended(attempt: Attempt) -> bool:
-    """Tell whether the try is over without an answer, so that opening it again begins it anew."""
-    over = attempt.opened_at + _time_for(attempt.hit.unit.batch) + GRACE < timezone.now()
-    return (attempt.released_at is not None or over) and not attempt.submissions.exists()
+    """Return whether the attempt ended without an answer, so that opening the page restarts it."""
+    time_is_over = attempt.opened_at + _allowed_time(attempt.hit.unit.batch) + GRACE_PERIOD < timezone.now()
+    return (attempt.released_at is not None or time_is_over) and not attempt.submissions.exists()
 
 
-def lost_before(batch: Batch) -> datetime | None:
-    """Return the time of opening up to which an answer that nobody has seen on the marketplace never got through.
+def lost_cutoff(batch: Batch) -> datetime | None:
+    """Return the opening time before which an answer that the marketplace does not show counts as lost.
 
-    Its time and grace were over when the marketplace was asked last. ``None``: it was never asked.
+    Its allowed time and the grace period ended before the last synchronisation. ``None``: never synchronised.
     """
-    asked = timezone.now() if batch.state == BatchState.CLOSED else batch.synced_at
-    return None if asked is None else asked - _time_for(batch) - GRACE
+    last_sync = timezone.now() if batch.state == BatchState.CLOSED else batch.synced_at
+    return None if last_sync is None else last_sync - _allowed_time(batch) - GRACE_PERIOD
 
 
-def _time_for(batch: Batch) -> timedelta:
+def _allowed_time(batch: Batch) -> timedelta:
     return timedelta(seconds=batch.duration_seconds)
 
 
-def _used_up(limit: int) -> str:
+def _limit_reason(limit: int) -> str:
     if limit == 1:
         return gettext("This can be done once, and you have it in hand or did it already.")
     return gettext("Each worker may do %(count)s of these, and you have as many in hand or done.") % {

@@ -1,4 +1,4 @@
-"""Who may do a batch's tasks, in words for whoever launched it."""
+"""Labels of a batch's requirements for the researcher who launched it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator
 from hits.models import Batch, BatchRequirement
 
-_HOLDERS = {
+_POOL_LABELS = {
     Pool.QUALIFIED: "Qualified workers",
     Pool.TRAINED: "Trained workers",
-    Pool.APPLIED: "Workers who handed in the qualification task",
+    Pool.APPLIED: "Workers who submitted the qualification task",
 }
-_OTHERS = {Pool.APPLIED.value: "Workers who have not handed in the qualification task yet"}
-_COMPARED = {
+_OUTSIDE_POOL_LABELS = {Pool.APPLIED.value: "Workers who have not submitted the qualification task"}
+_COMPARATOR_LABELS = {
     Comparator.LESS_THAN: "below",
     Comparator.LESS_THAN_OR_EQUAL_TO: "at most",
     Comparator.GREATER_THAN: "above",
@@ -27,61 +27,65 @@ _COMPARED = {
 
 
 @dataclass(frozen=True, slots=True)
-class WhoMay:
-    """A batch's conditions in words. Excluded workers are never among them, so that is not repeated."""
+class EligibilitySummary:
+    """Labels of a batch's requirements. Excluded workers never qualify, so no label repeats that."""
 
-    people: str
+    workers: str
     countries: str
-    each: str
+    tasks_per_worker: str
 
 
-def who_may(batch: Batch) -> WhoMay:
-    """Return a batch's conditions in words; one query."""
+def batch_eligibility(batch: Batch) -> EligibilitySummary:
+    """Return the labels of a batch's requirements; one query."""
     rows = list(batch.requirements.select_related("qualification"))
-    return in_words([_people(row) for row in rows if row.qualification], _places(rows), batch.worker_limit)
-
-
-def in_words(people: Sequence[str], places: Sequence[str], limit: int | None) -> WhoMay:
-    """Return conditions in words; nothing said means that all are let in."""
-    said = [words[:1].lower() + words[1:] for words in filter(None, people)]
-    together = "; ".join(said)
-    return WhoMay(
-        people=together[:1].upper() + together[1:] or "Everybody",
-        countries="; ".join(places) or "All countries",
-        each=f"{limit} task{'s' if limit != 1 else ''}" if limit is not None else "As many as there are",
+    return summarize_eligibility(
+        [_worker_label(row) for row in rows if row.qualification], _country_labels(rows), batch.worker_limit
     )
 
 
-def holders_of(pool: Pool) -> str:
-    """Return what holders of a pool qualification are called."""
-    return _HOLDERS.get(pool, f"Workers who hold “{pool.value}”")
+def summarize_eligibility(
+    workers: Sequence[str], places: Sequence[str], limit: int | None
+) -> EligibilitySummary:
+    """Return the labels of requirements; an empty list means no restriction."""
+    lowered = [label[:1].lower() + label[1:] for label in filter(None, workers)]
+    joined = "; ".join(lowered)
+    return EligibilitySummary(
+        workers=joined[:1].upper() + joined[1:] or "All workers",
+        countries="; ".join(places) or "All countries",
+        tasks_per_worker=f"{limit} task{'s' if limit != 1 else ''}" if limit is not None else "No limit",
+    )
 
 
-def listed(codes: Sequence[str]) -> str:
-    """Return countries as a list in a sentence."""
+def pool_label(pool: Pool) -> str:
+    """Return the label of the workers who hold a pool qualification."""
+    return _POOL_LABELS.get(pool, f"Workers who hold “{pool.value}”")
+
+
+def country_list(codes: Sequence[str]) -> str:
+    """Return the names of countries, joined with commas and “and”."""
     names = [country_name(code) for code in codes]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _places(rows: Sequence[BatchRequirement]) -> list[str]:
-    found = []
+def _country_labels(rows: Sequence[BatchRequirement]) -> list[str]:
+    labels = []
     for row in rows:
         if row.qualification is None:
             excluding = row.comparator in {Comparator.NOT_IN, Comparator.NOT_EQUAL_TO}
-            found.append(f"All but {listed(row.values)}" if excluding else listed(row.values))
-    return found
+            labels.append(f"All except {country_list(row.values)}" if excluding else country_list(row.values))
+    return labels
 
 
-def _people(row: BatchRequirement) -> str:
+def _worker_label(row: BatchRequirement) -> str:
     qualification = row.qualification
     assert qualification is not None
     slug, comparator = qualification.slug, Comparator(row.comparator)
     pool = Pool(slug) if slug in set(Pool) else None
     if comparator is Comparator.EXISTS:
-        return holders_of(pool) if pool else f"Workers who hold “{qualification.name}”"
+        return pool_label(pool) if pool else f"Workers who hold “{qualification.name}”"
     if comparator is Comparator.DOES_NOT_EXIST:
         if pool is Pool.EXCLUDED:
             return ""
-        return _OTHERS.get(slug) or f"Workers who do not hold “{qualification.name}”"
+        return _OUTSIDE_POOL_LABELS.get(slug) or f"Workers who do not hold “{qualification.name}”"
     values = ", ".join(map(str, row.values))
-    return f"Workers whose “{qualification.name}” is {_COMPARED[comparator]} {values}"
+    return f"Workers whose “{qualification.name}” is {_COMPARATOR_LABELS[comparator]} {values}"

@@ -1,4 +1,4 @@
-"""Read which photos a launch can take, and take them."""
+"""Select the photos of a launch."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -8,40 +8,42 @@ from django.conf import settings
 from django.db.models import Count, QuerySet
 from django.utils.module_loading import import_string
 
-from hits.domain.images.image_selection import ChoiceError, PhotoChoice
+from hits.domain.images.image_selection import ImageSelection, ImageSelectionError
 from hits.models import Image, Project
 from hits.selectors.images.images import unused_images, usable_images
 
 
-def choose(project: Project, kind: str, choice: PhotoChoice) -> list[int]:
-    """Return the ids of the photos that a launch of ``kind`` takes.
+def choose_photos(project: Project, kind: str, choice: ImageSelection) -> list[int]:
+    """Return the ids of the photos for a launch of ``kind``.
 
     Raises:
-        ChoiceError: fewer than asked for, an unknown name, split or source.
+        ChoiceError: too few photos, or an unknown name, split or source.
     """
     photos = usable_images(project) if choice.again else unused_images(project, kind)
     if choice.split:
         photos = photos.filter(split=choice.split)
     if choice.source:
-        known = sources(project)
-        if choice.source not in known:
-            have = ", ".join(sorted(known)) or "none"
-            raise ChoiceError("source", f"There are no photos from {choice.source}; known: {have}.")
-        photos = photos.filter(pk__in=known[choice.source])
-    return choice.of(list(photos.values_list("pk", "name")))
+        by_source = image_ids_by_source(project)
+        if choice.source not in by_source:
+            source_names = ", ".join(sorted(by_source)) or "none"
+            raise ImageSelectionError(
+                "source", f"There are no photos from {choice.source}; known: {source_names}."
+            )
+        photos = photos.filter(pk__in=by_source[choice.source])
+    return choice.select(list(photos.values_list("pk", "name")))
 
 
-def splits(project: Project) -> list[tuple[str, int]]:
-    """Return the splits that the project's usable photos name, with how many there are of each."""
+def count_by_split(project: Project) -> list[tuple[str, int]]:
+    """Return the splits of the project's usable photos with their counts."""
     rows = usable_images(project).exclude(split="").values_list("split").annotate(Count("pk"))
     return [(split, count) for split, count in rows.order_by("split")]
 
 
-def sources(project: Project) -> "Mapping[str, QuerySet[Image, Any]]":
-    """Return the ids of photos by the collection that they came from; nothing where the setting names no source."""
-    return _hook()(project) if settings.PHOTO_SOURCES else {}
+def image_ids_by_source(project: Project) -> "Mapping[str, QuerySet[Image, Any]]":
+    """Return photo ids by source collection; empty without the setting ``PHOTO_SOURCES``."""
+    return _sources_function()(project) if settings.PHOTO_SOURCES else {}
 
 
 @cache
-def _hook() -> Any:
+def _sources_function() -> Any:
     return import_string(settings.PHOTO_SOURCES)

@@ -1,4 +1,4 @@
-"""Read images as plain facts."""
+"""Read images as ``ImageFacts``."""
 
 from collections.abc import Iterable
 
@@ -11,12 +11,12 @@ from hits.models import Hit, Image, Project
 
 
 def image_url(image: Image) -> str:
-    """Return the absolute address of an image, on the HIT origin."""
+    """Return the absolute URL of an image on the HIT origin."""
     return f"{settings.HIT_ORIGIN}{settings.MEDIA_URL}{image.file.name}"
 
 
-def facts(image: Image) -> ImageFacts:
-    """Return one image as plain facts."""
+def image_facts(image: Image) -> ImageFacts:
+    """Return an image as ``ImageFacts``."""
     return ImageFacts(
         id=image.pk,
         url=image_url(image),
@@ -28,31 +28,31 @@ def facts(image: Image) -> ImageFacts:
     )
 
 
-def facts_of(ids: Iterable[int]) -> dict[int, ImageFacts]:
-    """Return images by id; one query."""
-    return {image.pk: facts(image) for image in Image.objects.filter(pk__in=list(ids))}
+def image_facts_by_id(ids: Iterable[int]) -> dict[int, ImageFacts]:
+    """Return images as ``ImageFacts`` by id; one query."""
+    return {image.pk: image_facts(image) for image in Image.objects.filter(pk__in=list(ids))}
 
 
 def usable_images(project: Project) -> "QuerySet[Image]":
     """Return the project's images that are neither taken down nor marked as a duplicate, oldest first."""
-    return Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True)
+    return Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=True)
 
 
-def usable(project: Project) -> "list[Image]":
-    """Return the same as a list."""
+def list_usable_images(project: Project) -> "list[Image]":
+    """Return ``usable_images`` as a list."""
     return list(usable_images(project))
 
 
 def unused_images(project: Project, kind: str) -> "QuerySet[Image]":
-    """Return the usable images that no batch of this kind has shown yet, oldest first.
+    """Return the usable images that no batch of this kind has shown, oldest first.
 
-    A HIT that was cancelled before it was published, as when its photo was taken down, was shown to nobody.
+    A HIT that was cancelled before publication, for example because its photo was taken down, does not count.
     """
-    asked = Hit.objects.filter(unit__batch__kind=kind, unit__batch__project=project)
-    shown = Image.objects.filter(units__hits__in=asked.exclude(state=HitState.CANCELLED))
+    hits = Hit.objects.filter(unit__batch__kind=kind, unit__batch__project=project)
+    shown = Image.objects.filter(units__hits__in=hits.exclude(state=HitState.CANCELLED))
     return usable_images(project).exclude(pk__in=shown.values("pk"))
 
 
-def unused(project: Project, kind: str) -> "list[Image]":
-    """Return the same as a list."""
+def list_unused_images(project: Project, kind: str) -> "list[Image]":
+    """Return ``unused_images`` as a list."""
     return list(unused_images(project, kind))

@@ -1,4 +1,4 @@
-"""Which files rows point at, with what each should hold. Apps above add theirs (``register_files``)."""
+"""The files that rows refer to, with their expected content. Apps above add theirs (``register_files``)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,8 +12,7 @@ PHOTO = "photo"
 class StoredFile:
     """A file below the media folder as its row describes it.
 
-    kind: in a word or two, such as ``photo``. owner: which row, as a person finds it. bytes: ``None`` where the row
-    does not say.
+    kind: for example ``photo``. owner: a readable name of the row. bytes: ``None`` if the row has no size.
     """
 
     kind: str
@@ -28,13 +27,13 @@ _providers: list[Provider] = []
 
 
 def register_files(provider: Provider) -> None:
-    """Let an app above name the files that its rows point at."""
+    """Register a provider of an app above for the files of its rows."""
     if provider not in _providers:
         _providers.append(provider)
 
 
 def stored_files() -> Iterator[StoredFile]:
-    """Yield every file that a row points at, photos first; rows are streamed."""
+    """Yield every file that a row refers to, photos first; rows are streamed."""
     yield from _photos()
     for provider in _providers:
         yield from provider()
@@ -45,7 +44,7 @@ def _photos() -> Iterator[StoredFile]:
         "file", "sha256", "bytes", "project__slug", "name"
     )
     last = ""
-    for name, sha256, size, project, called in rows.iterator(chunk_size=2000):
+    for name, sha256, size, project, image_name in rows.iterator(chunk_size=2000):
         if name != last:  # projects share the file of the same photo
-            yield StoredFile(PHOTO, f"{project}: {called}", name, sha256, size)
+            yield StoredFile(PHOTO, f"{project}: {image_name}", name, sha256, size)
         last = name

@@ -1,4 +1,4 @@
-"""How many items of a submission a bonus is paid for."""
+"""How many items of a submission earn a bonus."""
 
 from collections import Counter
 
@@ -7,14 +7,13 @@ from django.db.models import Count, Q, QuerySet
 from hits import registry
 from hits.models import Assignment
 
-MANY = 500  # keys named in one query
+CHUNK_SIZE = 500  # keys per query
 
 
-def bonus_items(rows: "QuerySet[Assignment]") -> Counter[int]:
-    """Return by assignment how many of its items a bonus is promised for; one query, and no answer is read twice.
+def count_bonus_items(rows: "QuerySet[Assignment]") -> Counter[int]:
+    """Return the number of bonus items by assignment; one query, plus one per 500 answers without records.
 
-    What was collected says it in its rows. Only answers of which nothing was written down are read themselves, 500
-    by a query.
+    The records of a submission say which items earn a bonus. Only answers without records are read themselves.
 
     Args:
         rows: matched assignments of batches whose kind pays bonuses.
@@ -28,18 +27,18 @@ def bonus_items(rows: "QuerySet[Assignment]") -> Counter[int]:
         )
     )
     found: Counter[int] = Counter()
-    unwritten: list[int] = []
+    without_records: list[int] = []
     for pk, written, paid in counts.iterator(chunk_size=5_000):
         if written:
             found[pk] = paid
         else:
-            unwritten.append(pk)
-    for first in range(0, len(unwritten), MANY):
-        found.update(_of_answers(unwritten[first : first + MANY]))
+            without_records.append(pk)
+    for first in range(0, len(without_records), CHUNK_SIZE):
+        found.update(_count_in_answers(without_records[first : first + CHUNK_SIZE]))
     return found
 
 
-def _of_answers(keys: list[int]) -> Counter[int]:
+def _count_in_answers(keys: list[int]) -> Counter[int]:
     answers = Assignment.objects.filter(pk__in=keys).order_by()
     values = answers.values_list("pk", "hit__unit__batch__kind", "submission__answer")
-    return Counter({pk: registry.get(kind).bonus_items(answer) for pk, kind, answer in values})
+    return Counter({pk: registry.get_kind(kind).bonus_items(answer) for pk, kind, answer in values})

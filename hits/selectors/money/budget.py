@@ -1,4 +1,4 @@
-"""What launched batches may still cost, beside what they have cost."""
+"""What launched batches have cost and may still cost."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ _SPENDING = Q(ledger__entry__in=["reward", "bonus", "fee"])
 
 
 def committed_cents(*, project: Project, batch: Batch | None = None) -> int:
-    """Return the most that a project's launched batches (or one of them) come to in cents; five queries.
+    """Return the maximum cost of a project's launched batches, or of one of them, in cents; five queries.
 
-    An open batch counts with all that it can still cost: its launch, its extensions and its top-ups. A closed one
-    counts with what it has cost, and with the bonuses that are still on their way.
+    An open batch counts with its whole estimate: launch, extensions and top-ups. A closed one counts with its actual
+    cost and its pending bonuses.
     """
     rows = Batch.objects.filter(project=project)
     if batch is not None:
@@ -24,7 +24,7 @@ def committed_cents(*, project: Project, batch: Batch | None = None) -> int:
     bonuses = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.BONUS).annotate(
         sum=F("amount_cents") + F("fee_cents")
     )
-    # A refused top-up is not tried again: what is still owed is proposed anew.
+    # A refused top-up is not retried: the next proposal includes what is still owed.
     topped_up = bonuses.filter(batch__in=still_open, top_up__isnull=False).exclude(state=CallState.REFUSED)
     on_its_way = bonuses.filter(batch__in=closed, state__in=OPEN_CALL_STATES)
     return (

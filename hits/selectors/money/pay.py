@@ -1,7 +1,7 @@
-"""Measured pay: what confirmed work earned for the active time that it took.
+"""Measured pay: what confirmed work earned per active time.
 
-Active time is counted by the task's page, which stops counting after 30 seconds without a sign of life. What is not
-rejected counts, whether it is decided yet or not: reward, bonuses promised, and top-ups once they are paid.
+The task's page counts active time and stops after 30 seconds without activity. All work counts that was not rejected,
+decided or not: reward, promised bonuses and paid top-ups.
 """
 
 from collections import Counter, defaultdict
@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from hits import registry
-from hits.domain.chart import Chart, Histogram, Point, pay_chart, pay_histogram
-from hits.domain.money.pay import Spread, cents_per_hour, mean_cents, median_cents, spread
+from hits.charts.chart import Chart
+from hits.charts.pay import PayPoint, pay_chart, pay_histogram
+from hits.domain.money.pay import RateSpread, cents_per_hour, mean_cents, median_cents, rate_spread
 from hits.domain.states import AssignmentStatus, CallState, Match, Purpose
 from hits.models import Assignment, Batch, Decision, OutgoingCall, Project, Worker
-from hits.selectors.money.bonus_items import bonus_items
+from hits.selectors.money.bonus_items import count_bonus_items
 
 MOST_DAYS = 45  # a longer time is drawn by week
 MOST_POINTS = 300  # of a line, which is 600 wide
 
 
-class Work(NamedTuple):
-    """One confirmed submission that is not rejected: when, by whom, in which batch, cents and active seconds."""
+class MeasuredWork(NamedTuple):
+    """One confirmed submission that was not rejected: time, worker, batch, cents and active seconds."""
 
     at: datetime
     worker: int
@@ -38,44 +39,46 @@ class Work(NamedTuple):
         return cents_per_hour(self.cents, self.active_seconds)
 
 
-def work_of(
+def measured_work(
     scope: Batch | Project,
     *,
     workers: Collection[int] | None = None,
     promised: Mapping[int, int] | None = None,
-) -> list[Work]:
-    """Return the measured work of a batch or project, oldest first; six queries. ``workers`` narrows it to some.
-    ``promised`` is what ``promised_bonuses`` returned, where somebody asked already.
+) -> list[MeasuredWork]:
+    """Return the measured work of a batch or project, oldest first; six queries.
 
-    Simulated submissions count in a rehearsal as any other: their times are what the script reported.
+    ``workers`` restricts it to some workers. ``promised`` is an earlier result of ``promised_bonuses``. Simulated
+    submissions count like others, with the times that the script reported.
     """
-    rows = counted(scope, workers).order_by("submitted_at", "id")
-    batches = {batch.pk: batch for batch in _batches(scope)}
-    extras = bonuses_of(scope, batches, workers, promised=promised)
-    lines = rows.values_list(
+    rows = measured_assignments(scope, workers).order_by("submitted_at", "id")
+    batches = {batch.pk: batch for batch in _scope_batches(scope)}
+    extras = bonus_cents_by_assignment(scope, batches, workers, promised=promised)
+    values = rows.values_list(
         "pk", "submitted_at", "worker_id", "hit__unit__batch_id", "submission__active_seconds"
     )
     return [
-        Work(at, worker, batch, batches[batch].reward_cents + extras[pk], seconds)
-        for pk, at, worker, batch, seconds in lines.iterator(chunk_size=5_000)
+        MeasuredWork(at, worker, batch, batches[batch].reward_cents + extras[pk], seconds)
+        for pk, at, worker, batch, seconds in values.iterator(chunk_size=5_000)
     ]
 
 
-def counted(scope: Batch | Project, workers: Collection[int] | None = None) -> "QuerySet[Assignment]":
-    """Return the assignments whose pay is measured: confirmed, timed, and not rejected.
+def measured_assignments(
+    scope: Batch | Project, workers: Collection[int] | None = None
+) -> "QuerySet[Assignment]":
+    """Return the assignments whose pay is measured: confirmed, with active time, not rejected.
 
-    What pays for lost work is left out: the time that its own page took is not the time that was worked.
+    Compensations are left out: the active time of their page is not the time of the work.
     """
     rows = Assignment.objects.filter(
-        _within("hit__unit__batch", scope), match=Match.MATCHED, submission__active_seconds__gt=0
+        _scope_filter("hit__unit__batch", scope), match=Match.MATCHED, submission__active_seconds__gt=0
     )
     rows = rows.exclude(status=AssignmentStatus.REJECTED).exclude(
-        hit__unit__batch__kind__in=registry.with_purpose(Purpose.COMPENSATING)
+        hit__unit__batch__kind__in=registry.kinds_with_purpose(Purpose.COMPENSATING)
     )
     return rows if workers is None else rows.filter(worker__in=workers)
 
 
-def bonuses_of(
+def bonus_cents_by_assignment(
     scope: Batch | Project,
     batches: Mapping[int, Batch],
     workers: Collection[int] | None = None,
@@ -83,14 +86,14 @@ def bonuses_of(
     top_ups: Collection[CallState] = (CallState.DONE,),
     promised: Mapping[int, int] | None = None,
 ) -> Counter[int]:
-    """Return by assignment what it earns beyond its reward, in cents; four queries.
+    """Return each assignment's earnings beyond its reward, in cents; four queries.
 
-    Once it is decided, the planned calls say so; before that, its answer does, as the task's page promised.
-    ``top_ups`` are the states in which a top-up counts.
+    After the decision they come from the planned calls, before it from the answer, as the task's page promised.
+    ``top_ups``: the call states in which a top-up counts.
     """
-    counting = Q(decision__isnull=False) | Q(top_up__isnull=False, state__in=[s.value for s in top_ups])
+    is_counted = Q(decision__isnull=False) | Q(top_up__isnull=False, state__in=[s.value for s in top_ups])
     calls = OutgoingCall.objects.filter(
-        counting, _within("batch", scope), operation=OutgoingCall.Operation.BONUS
+        is_counted, _scope_filter("batch", scope), operation=OutgoingCall.Operation.BONUS
     )
     if workers is not None:
         calls = calls.filter(assignment__worker__in=workers)
@@ -103,13 +106,13 @@ def bonuses_of(
 def promised_bonuses(
     scope: Batch | Project, batches: Mapping[int, Batch], workers: Collection[int] | None = None
 ) -> dict[int, int]:
-    """Return by undecided assignment what its answer earns beyond the reward, in cents; two queries."""
+    """Return each undecided assignment's promised bonus in cents; two queries."""
     paying = [pk for pk, batch in batches.items() if batch.bonus_cents]
     if not paying:
         return {}
     decided = Exists(Decision.objects.filter(assignment=OuterRef("pk")))
-    undecided = counted(scope, workers).filter(~decided, hit__unit__batch__in=paying).order_by()
-    items = bonus_items(undecided)
+    undecided = measured_assignments(scope, workers).filter(~decided, hit__unit__batch__in=paying).order_by()
+    items = count_bonus_items(undecided)
     if isinstance(scope, Batch):
         return {pk: scope.bonus_cents * number for pk, number in items.items() if number}
     rows = undecided.values_list("pk", "hit__unit__batch_id").iterator(chunk_size=5_000)
@@ -117,7 +120,7 @@ def promised_bonuses(
 
 
 def paid_top_ups(assignments: Collection[int]) -> Counter[int]:
-    """Return by assignment what was paid on top of it to reach the target, in cents; one query."""
+    """Return each assignment's paid top-ups in cents; one query."""
     calls = OutgoingCall.objects.filter(
         assignment__in=assignments,
         operation=OutgoingCall.Operation.BONUS,
@@ -127,46 +130,46 @@ def paid_top_ups(assignments: Collection[int]) -> Counter[int]:
     return Counter(dict(calls.order_by().values_list("assignment").annotate(Sum("amount_cents"))))
 
 
-def _within(field: str, scope: Batch | Project) -> Q:
+def _scope_filter(field: str, scope: Batch | Project) -> Q:
     return Q(**{field if isinstance(scope, Batch) else f"{field}__project": scope})
 
 
-def _batches(scope: Batch | Project) -> Iterable[Batch]:
+def _scope_batches(scope: Batch | Project) -> Iterable[Batch]:
     return [scope] if isinstance(scope, Batch) else Batch.objects.filter(project=scope)
 
 
-def rates(work: Iterable[Work]) -> list[int]:
-    """Return the hourly rates in cents of what has a time."""
+def hourly_rates(work: Iterable[MeasuredWork]) -> list[int]:
+    """Return the hourly rates, in cents, of work with active time."""
     return [row.rate_cents for row in work if row.rate_cents is not None]
 
 
-def spread_of(work: Iterable[Work], target: int) -> Spread | None:
-    """Return how the rates of some work are spread, or ``None`` of nothing."""
-    return spread([(row.cents, row.active_seconds) for row in work], target)
+def work_spread(work: Iterable[MeasuredWork], target: int) -> RateSpread | None:
+    """Return the distribution of the hourly rates, or ``None`` without work."""
+    return rate_spread([(row.cents, row.active_seconds) for row in work], target)
 
 
 def median_by_worker(project: Project, *, workers: Collection[int] | None = None) -> dict[int, int | None]:
-    """Return each worker's median cents per hour in a project; ``workers`` narrows it to some."""
-    batches = {batch.pk: batch for batch in _batches(project)}
-    extras = bonuses_of(project, batches, workers)
-    rows = counted(project, workers).order_by()
-    lines = rows.values_list("pk", "worker_id", "hit__unit__batch_id", "submission__active_seconds")
+    """Return each worker's median cents per hour in a project; ``workers`` restricts it to some workers."""
+    batches = {batch.pk: batch for batch in _scope_batches(project)}
+    extras = bonus_cents_by_assignment(project, batches, workers)
+    rows = measured_assignments(project, workers).order_by()
+    values = rows.values_list("pk", "worker_id", "hit__unit__batch_id", "submission__active_seconds")
     by_worker: dict[int, list[int]] = defaultdict(list)
-    # Neither in order nor with their times, which take longest to read, since a median needs neither.
-    for pk, worker, batch, seconds in lines.iterator(chunk_size=5_000):
+    # A median needs no order and no submission time, which takes longest to read.
+    for pk, worker, batch, seconds in values.iterator(chunk_size=5_000):
         rate = cents_per_hour(batches[batch].reward_cents + extras[pk], seconds)
         if rate is not None:
             by_worker[worker].append(rate)
-    return {worker: median_cents(found) for worker, found in by_worker.items()}
+    return {worker: median_cents(rates) for worker, rates in by_worker.items()}
 
 
-def busiest_share(work: Iterable[Work]) -> tuple[int, float]:
-    """Return how many workers took part, and the share of the busiest one (0 to 1)."""
+def busiest_share(work: Iterable[MeasuredWork]) -> tuple[int, float]:
+    """Return the number of workers and the share of the most active one (0 to 1)."""
     counts = Counter(row.worker for row in work)
     return len(counts), (max(counts.values()) / counts.total() if counts else 0.0)
 
 
-def chart_by_day(work: Sequence[Work], target: int) -> Chart | None:
+def chart_by_day(work: Sequence[MeasuredWork], target: int) -> Chart | None:
     """Return median and mean by day, by week beyond six weeks; ``None`` below two of them."""
     days = [row.at.date() for row in work]
     weekly = bool(days) and max(days) - min(days) > timedelta(days=MOST_DAYS)
@@ -175,86 +178,88 @@ def chart_by_day(work: Sequence[Work], target: int) -> Chart | None:
         if row.rate_cents is not None:
             found[day - timedelta(days=day.weekday()) if weekly else day].append(row.rate_cents)
     points = [
-        Point(f"{day.day} {day:%b}", median_cents(group) or 0, mean_cents(group))
+        PayPoint(f"{day.day} {day:%b}", median_cents(group) or 0, mean_cents(group))
         for day, group in sorted(found.items())
     ]
     return pay_chart(points, target=target, by="week" if weekly else "day")
 
 
-def chart_by_submission(work: Iterable[Work], target: int) -> Chart | None:
+def chart_by_submission(work: Iterable[MeasuredWork], target: int) -> Chart | None:
     """Return the rates one by one, or the medians of so many in a row where one could not tell them apart.
 
     ``None`` below two.
     """
-    found = rates(work)
+    found = hourly_rates(work)
     size = -(-len(found) // MOST_POINTS)
     if size <= 1:
-        points = [Point(str(number), rate) for number, rate in enumerate(found, start=1)]
+        points = [PayPoint(str(number), rate) for number, rate in enumerate(found, start=1)]
         return pay_chart(points, target=target, by="submission")
     groups = [found[first : first + size] for first in range(0, len(found), size)]
-    points = [Point(f"{1 + at * size:,}", median_cents(group) or 0) for at, group in enumerate(groups)]
+    points = [PayPoint(f"{1 + at * size:,}", median_cents(group) or 0) for at, group in enumerate(groups)]
     return pay_chart(points, target=target, by=f"{size} submissions in a row")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """The pay of one group: a batch, a kind or a worker. ``key`` is its row, or the kind's name."""
+class PayRow:
+    """The pay of one group: a batch, a kind or a worker. ``key`` is its primary key or the kind's name."""
 
     key: Any
-    words: str
-    spread: Spread
+    label: str
+    spread: RateSpread
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectPay:
-    """A project's pay, lowest median first, so that what is under the target leads."""
+    """A project's pay, lowest median first, so that groups under the target come first."""
 
-    total: Spread | None
-    by_batch: Sequence[Line]
-    by_kind: Sequence[Line]
-    by_worker: Sequence[Line]
+    total: RateSpread | None
+    by_batch: Sequence[PayRow]
+    by_kind: Sequence[PayRow]
+    by_worker: Sequence[PayRow]
     kinds: Sequence[tuple[str, str]]
     chart: Chart | None
-    histogram: Histogram | None
+    histogram: Chart | None
 
 
 def project_pay(project: Project, kind: str = "") -> ProjectPay:
-    """Return the pay of a project, or of its work of one kind; seven queries, however much work there is."""
+    """Return the pay of a project, or of its work of one kind; seven queries."""
     target = project.target_cents_per_hour
     batches = {batch.pk: batch for batch in Batch.objects.filter(project=project)}
-    everything = work_of(project)
+    everything = measured_work(project)
     present = {batches[pk].kind for pk in {row.batch for row in everything}}
     work = [row for row in everything if not kind or batches[row.batch].kind == kind]
 
-    def lines(key: Any, words: Any) -> list[Line]:
-        groups: dict[Hashable, list[Work]] = defaultdict(list)
+    def group_rows(key: Any, group_label: Any) -> list[PayRow]:
+        groups: dict[Hashable, list[MeasuredWork]] = defaultdict(list)
         for row in work:
             groups[key(row)].append(row)
-        found = [Line(k, words(k), s) for k, group in groups.items() if (s := spread_of(group, target))]
-        return sorted(found, key=lambda line: (line.spread.median, str(line.words)))
+        found = [
+            PayRow(k, group_label(k), s) for k, group in groups.items() if (s := work_spread(group, target))
+        ]
+        return sorted(found, key=lambda row: (row.spread.median, str(row.label)))
 
     return ProjectPay(
-        total=spread_of(work, target),
-        by_batch=lines(lambda row: row.batch, lambda pk: batches[pk].name),
-        by_kind=lines(lambda row: batches[row.batch].kind, kind_title),
-        by_worker=lines(lambda row: row.worker, lambda pk: str(Worker(pk=pk))),
+        total=work_spread(work, target),
+        by_batch=group_rows(lambda row: row.batch, lambda pk: batches[pk].name),
+        by_kind=group_rows(lambda row: batches[row.batch].kind, kind_title),
+        by_worker=group_rows(lambda row: row.worker, lambda pk: str(Worker(pk=pk))),
         kinds=sorted(((name, kind_title(name)) for name in present), key=lambda pair: pair[1]),
         chart=chart_by_day(work, target),
-        histogram=pay_histogram(rates(work), target=target),
+        histogram=pay_histogram(hourly_rates(work), target=target),
     )
 
 
 def kind_title(name: str) -> str:
-    """Return a kind's title; its name when its folder is gone."""
+    """Return a kind's title, or its name if the kind is not installed."""
     try:
-        return registry.get(name).title
+        return registry.get_kind(name).title
     except LookupError:
         return name
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """A worker's record in one project."""
+class WorkerSummary:
+    """Counts of a worker's submissions in one project, and their median pay."""
 
     worker: Worker
     approved: int

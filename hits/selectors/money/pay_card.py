@@ -1,25 +1,25 @@
-"""The card on a batch's page: what its work pays per hour, and what would lift it to the target."""
+"""The pay card of a batch's page: pay per hour, and the top-up that reaches the target."""
 
 from dataclasses import dataclass
 
 from django.core.cache import cache
 from django.db.models import Count, Max, Q, Sum
 
-from hits.domain.chart import Chart
-from hits.domain.money.pay import Spread, TopUp
+from hits.charts.chart import Chart
+from hits.domain.money.pay import RateSpread, TopUp
 from hits.domain.states import CallState
 from hits.models import Assignment, Batch
 from hits.selectors.money import pay, top_ups
 
-MANY = 5_000  # submissions from which a card is remembered
-REMEMBERED = 3600  # seconds
+MIN_CACHED_SUBMISSIONS = 5_000  # submissions from which a card is cached
+CACHE_SECONDS = 3600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class PayCard:
-    """Cents and cents an hour. ``busiest`` is the share of the busiest of so many ``workers``, in percent."""
+    """Amounts in cents and cents per hour. ``busiest``: share of the most active of the ``workers``, in percent."""
 
-    spread: Spread | None
+    spread: RateSpread | None
     chart: Chart | None
     by_day: bool
     workers: int
@@ -29,22 +29,22 @@ class PayCard:
 
 
 def pay_card(batch: Batch) -> PayCard:
-    """Return a batch's card; of many submissions, as it was found last where nothing that it says changed since."""
-    count, state = _state(batch)
-    if count < MANY:
-        return _found(batch)
+    """Return a batch's card; with many submissions it comes from the cache until its fingerprint changes."""
+    count, state = _fingerprint(batch)
+    if count < MIN_CACHED_SUBMISSIONS:
+        return _compute(batch)
     key = f"pay-card:{batch.pk}:{state}"
-    known: PayCard | None = cache.get(key)
-    if known is None:
-        known = _found(batch)
-        cache.set(key, known, REMEMBERED)
-    return known
+    cached: PayCard | None = cache.get(key)
+    if cached is None:
+        cached = _compute(batch)
+        cache.set(key, cached, CACHE_SECONDS)
+    return cached
 
 
-def _state(batch: Batch) -> tuple[int, str]:
-    """Return how many submissions there are, and numbers that change with every one that changes; two queries.
+def _fingerprint(batch: Batch) -> tuple[int, str]:
+    """Return the number of submissions, and a fingerprint that changes with each of them; two queries.
 
-    The sums of the keys tell one submission from another that took its place.
+    The sums of primary keys distinguish a submission from one that replaced it.
     """
     rows = Assignment.objects.filter(hit__unit__batch=batch).order_by()
     groups = sorted(rows.values_list("status", "match").annotate(n=Count("pk"), keys=Sum("pk")))
@@ -62,19 +62,19 @@ def _state(batch: Batch) -> tuple[int, str]:
     return sum(n for *_, n, _ in groups), ":".join(map(str, numbers))
 
 
-def _found(batch: Batch) -> PayCard:
+def _compute(batch: Batch) -> PayCard:
     promised = pay.promised_bonuses(batch, {batch.pk: batch})
-    work = pay.work_of(batch, promised=promised)
+    work = pay.measured_work(batch, promised=promised)
     target = batch.project.target_cents_per_hour
     workers, busiest = pay.busiest_share(work)
     by_day = len({row.at.date() for row in work}) > 1
-    missing = top_ups.proposal_for(batch, promised=promised)
+    proposal = top_ups.propose_top_up(batch, promised=promised)
     return PayCard(
-        spread=pay.spread_of(work, target),
+        spread=pay.work_spread(work, target),
         chart=(pay.chart_by_day if by_day else pay.chart_by_submission)(work, target),
         by_day=by_day,
         workers=workers,
         busiest=round(100 * busiest),
-        top_up=TopUp(missing.cents, missing.submissions),
+        top_up=TopUp(proposal.cents, proposal.submissions),
         topped_up_cents=top_ups.topped_up_cents(batch),
     )

@@ -1,4 +1,4 @@
-"""What would lift a batch's underpaid work to the target, and what was topped up before."""
+"""Proposed and past top-ups of a batch's work under the target."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet, Sum
 
-from hits.domain.money.pay import HOUR, Spread, cents_per_hour, gap_cents, spread
+from hits.domain.money.pay import HOUR_SECONDS, RateSpread, cents_per_hour, gap_cents, rate_spread
 from hits.domain.states import OPEN_CALL_STATES, AssignmentStatus, CallState
 from hits.models import Batch, TopUp, Worker
-from hits.selectors.money.pay import bonuses_of, counted
+from hits.selectors.money.pay import bonus_cents_by_assignment, measured_assignments
 
-# A refused call is over: what it was to pay is offered again. Every other one is paid, or on its way.
-_GIVEN = (*OPEN_CALL_STATES, CallState.DONE)
+# A refused call ends: the next proposal includes its amount. All other calls are paid or pending.
+_PAID_OR_OPEN_STATES = (*OPEN_CALL_STATES, CallState.DONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """One approved submission under the target: what it earned so far, and what is missing. Cents and seconds."""
+class UnderpaidSubmission:
+    """One approved submission under the target: its earnings and its shortfall. Cents and seconds."""
 
     assignment: int
     assignment_id: str
@@ -39,8 +39,8 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """What one worker would get, over so many submissions under the target."""
+class WorkerShare:
+    """The top-up of one worker for all their submissions under the target."""
 
     worker: int
     submissions: int
@@ -56,36 +56,36 @@ class Share:
     @property
     def before_cents(self) -> int:
         """Cents per hour of this work before the top-up."""
-        return round(self.earned_cents * HOUR / self.active_seconds)
+        return round(self.earned_cents * HOUR_SECONDS / self.active_seconds)
 
     @property
     def after_cents(self) -> int:
-        """Cents per hour of this work after it."""
-        return round((self.earned_cents + self.cents) * HOUR / self.active_seconds)
+        """Cents per hour of this work after the top-up."""
+        return round((self.earned_cents + self.cents) * HOUR_SECONDS / self.active_seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """A top-up as it would be now. ``rates`` are those of all approved work, under the target or not."""
+class TopUpProposal:
+    """A proposed top-up. ``rates`` are those of all approved work, under the target or not."""
 
     target_cents_per_hour: int
-    gaps: Sequence[Gap]
+    gaps: Sequence[UnderpaidSubmission]
     rates: Sequence[int]
-    spread: Spread | None
+    spread: RateSpread | None
 
     @property
     def cents(self) -> int:
-        """What workers get."""
+        """The sum for workers."""
         return sum(gap.cents for gap in self.gaps)
 
     @property
     def fee_cents(self) -> int:
-        """What the marketplace takes on top."""
+        """The marketplace's fees."""
         return sum(gap.fee_cents for gap in self.gaps)
 
     @property
     def total_cents(self) -> int:
-        """Everything that leaves."""
+        """The sum including fees."""
         return self.cents + self.fee_cents
 
     @property
@@ -95,17 +95,17 @@ class Proposal:
 
     @property
     def reached(self) -> int:
-        """How many approved submissions reach the target as they are."""
+        """How many approved submissions reach the target now."""
         return len(self.rates) - len(self.gaps)
 
     @property
-    def shares(self) -> list[Share]:
-        """Who gets how much, the most first."""
-        by_worker: dict[int, list[Gap]] = defaultdict(list)
+    def shares(self) -> list[WorkerShare]:
+        """The top-up per worker, largest first."""
+        by_worker: dict[int, list[UnderpaidSubmission]] = defaultdict(list)
         for gap in self.gaps:
             by_worker[gap.worker].append(gap)
         found = [
-            Share(
+            WorkerShare(
                 worker,
                 len(rows),
                 sum(row.active_seconds for row in rows),
@@ -117,19 +117,21 @@ class Proposal:
         return sorted(found, key=lambda share: (-share.cents, share.worker))
 
 
-def proposal_for(
+def propose_top_up(
     batch: Batch, target_cents_per_hour: int | None = None, *, promised: Mapping[int, int] | None = None
-) -> Proposal:
-    """Return what lifts each approved submission to the target (the project's, unless one is named); five queries.
+) -> TopUpProposal:
+    """Return the top-up that lifts each approved submission to the target; five queries.
 
-    What was topped up before counts as earned, whether it is paid already or on its way. ``promised`` is what
-    ``promised_bonuses`` returned, where somebody asked already.
+    The default target is the project's. Earlier top-ups count as earned, paid or pending. ``promised`` is an earlier
+    result of ``promised_bonuses``.
     """
     target = batch.project.target_cents_per_hour if target_cents_per_hour is None else target_cents_per_hour
-    extras = bonuses_of(batch, {batch.pk: batch}, top_ups=_GIVEN, promised=promised)
+    extras = bonus_cents_by_assignment(
+        batch, {batch.pk: batch}, top_ups=_PAID_OR_OPEN_STATES, promised=promised
+    )
     fees = batch.fees
-    rows = counted(batch).filter(status=AssignmentStatus.APPROVED).order_by("pk")
-    gaps: list[Gap] = []
+    rows = measured_assignments(batch).filter(status=AssignmentStatus.APPROVED).order_by("pk")
+    gaps: list[UnderpaidSubmission] = []
     work: list[tuple[int, float]] = []
     for pk, assignment_id, worker, seconds in rows.values_list(
         "pk", "assignment_id", "worker_id", "submission__active_seconds"
@@ -139,12 +141,12 @@ def proposal_for(
         missing = gap_cents(earned, seconds, target)
         if missing:
             fee = fees.bonus_fee_cents(missing)
-            gaps.append(Gap(pk, assignment_id, worker, seconds, earned, missing, fee))
-    rates = [round(cents * HOUR / seconds) for cents, seconds in work]
-    return Proposal(target, gaps, rates, spread(work, target))
+            gaps.append(UnderpaidSubmission(pk, assignment_id, worker, seconds, earned, missing, fee))
+    rates = [round(cents * HOUR_SECONDS / seconds) for cents, seconds in work]
+    return TopUpProposal(target, gaps, rates, rate_spread(work, target))
 
 
-def history(batch: Batch) -> "QuerySet[TopUp]":
+def top_up_history(batch: Batch) -> "QuerySet[TopUp]":
     """Return a batch's top-ups, newest first, each with ``paid``, ``paid_cents``, ``waiting`` and ``refused``."""
     waiting = Q(calls__state__in=OPEN_CALL_STATES)
     return (
@@ -160,13 +162,13 @@ def history(batch: Batch) -> "QuerySet[TopUp]":
     )
 
 
-def why_refused(batch: Batch) -> list[tuple[str, int]]:
-    """Return what the marketplace, or whoever stopped it, said of top-ups that were not paid, with how often."""
+def count_refusals(batch: Batch) -> list[tuple[str, int]]:
+    """Return the three most frequent errors of refused top-ups with their counts."""
     calls = batch.calls.filter(top_up__isnull=False, state=CallState.REFUSED).order_by()
     return list(calls.values_list("error").annotate(n=Count("id")).order_by("-n")[:3])
 
 
 def topped_up_cents(batch: Batch) -> int:
-    """Return what workers got by top-ups of a batch so far."""
+    """Return the sum of a batch's paid top-ups in cents."""
     paid = batch.calls.filter(top_up__isnull=False, state=CallState.DONE).order_by()
     return int(paid.aggregate(sum=Sum("amount_cents", default=0))["sum"])

@@ -1,4 +1,4 @@
-"""Look at everything that is open on the marketplace, again and again: one pass may take many turns."""
+"""Poll all open batches on the marketplace; one pass may take many turns."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from hits.domain.jobs.turns import TurnOver
 from hits.mturk.port import Marketplace, MarketplaceError
 from hits.selectors.batches import open_batches
 from hits.services.batches import compensation, lifecycle
-from hits.services.collecting import collect
+from hits.services.collecting import assignment_sync
 from hits.services.errors import Refused
 from hits.services.outbox import outbox
 from hits.services.reviewing import review
@@ -16,61 +16,67 @@ from hits.services.workers import qualifications
 
 logger = logging.getLogger(__name__)
 
-Place = Mapping[str, Any]
+ResumePoint = Mapping[str, Any]
 
 
-def look_at_open(*, marketplace: Marketplace, place: Place | None = None) -> None:
-    """Settle what an earlier process left behind, copy open batches' assignments, approve compensations.
+def poll_open_batches(*, marketplace: Marketplace, resume_point: ResumePoint | None = None) -> None:
+    """Settle orphaned calls, sync open batches, and approve compensations.
 
     Raises:
-        TurnOver: in a worker; its place is where the next turn goes on.
+        TurnOver: in a worker process; the next turn resumes at its resume point.
     """
-    before = place or {}
-    first = before.get("step", 0)
+    earlier = resume_point or {}
+    first = earlier.get("step", 0)
     for number, step in enumerate(_STEPS):
         if number < first:
             continue
         try:
-            step(marketplace, before.get("at", {}) if number == first else {})
-        except TurnOver as over:
-            raise TurnOver({"step": number, "at": over.place}) from over
+            step(marketplace, earlier.get("at", {}) if number == first else {})
+        except TurnOver as turn_over:
+            raise TurnOver({"step": number, "at": turn_over.resume_point}) from turn_over
 
 
-def _settle_calls(marketplace: Marketplace, place: Place) -> None:
-    left = outbox.left_behind(marketplace.environment.name)
-    outbox.settle_outstanding(marketplace=marketplace, calls=left, after=place.get(outbox.AFTER, 0))
+def _settle_calls(marketplace: Marketplace, resume_point: ResumePoint) -> None:
+    orphaned = outbox.orphaned_calls(marketplace.environment.name)
+    outbox.settle_outstanding(
+        marketplace=marketplace, calls=orphaned, after=resume_point.get(outbox.AFTER_KEY, 0)
+    )
 
 
-def _settle_decisions(marketplace: Marketplace, place: Place) -> None:
-    qualifications.settle_outstanding(marketplace=marketplace, after=place.get(qualifications.AFTER, 0))
+def _settle_decisions(marketplace: Marketplace, resume_point: ResumePoint) -> None:
+    qualifications.settle_outstanding_decisions(
+        marketplace=marketplace, after=resume_point.get(qualifications.AFTER_KEY, 0)
+    )
 
 
-def _copy_batches(marketplace: Marketplace, place: Place) -> None:
-    first = place.get("batch", 0)
-    here = [row for row in open_batches() if row.environment == marketplace.environment.name]
-    for batch in sorted(here, key=lambda row: row.pk):
+def _sync_batches(marketplace: Marketplace, resume_point: ResumePoint) -> None:
+    first = resume_point.get("batch", 0)
+    batches_here = [row for row in open_batches() if row.environment == marketplace.environment.name]
+    for batch in sorted(batches_here, key=lambda row: row.pk):
         if batch.pk < first:
             continue
-        own = place.get("at", {}) if batch.pk == first else {}
+        batch_point = resume_point.get("at", {}) if batch.pk == first else {}
         try:
-            if "disposed" not in own:
-                collect.sync_batch(batch=batch, marketplace=marketplace, place=own)
-                review.promise_bonuses(batch=batch)
-            lifecycle.finish_closing(batch=batch, marketplace=marketplace, after=own.get("disposed", 0))
-        except TurnOver as over:
-            raise TurnOver({"batch": batch.pk, "at": over.place}) from over
+            if "disposed" not in batch_point:
+                assignment_sync.sync_batch(batch=batch, marketplace=marketplace, resume_point=batch_point)
+                review.plan_missing_bonuses(batch=batch)
+            lifecycle.finish_closing(
+                batch=batch, marketplace=marketplace, after=batch_point.get("disposed", 0)
+            )
+        except TurnOver as turn_over:
+            raise TurnOver({"batch": batch.pk, "at": turn_over.resume_point}) from turn_over
         except (Refused, MarketplaceError) as error:
-            logger.warning("batch %s cannot be looked at: %s", batch.pk, error)
+            logger.warning("batch %s cannot be synced: %s", batch.pk, error)
 
 
-def _approve_compensations(marketplace: Marketplace, place: Place) -> None:
-    compensation.approve_handed_in(marketplace=marketplace)
+def _approve_compensations(marketplace: Marketplace, resume_point: ResumePoint) -> None:
+    compensation.approve_submitted_compensations(marketplace=marketplace)
 
 
-# What people wait for comes first.
-_STEPS: tuple[Callable[[Marketplace, Place], None], ...] = (
+# In the order in which people wait for it.
+_STEPS: tuple[Callable[[Marketplace, ResumePoint], None], ...] = (
     _settle_calls,
     _settle_decisions,
-    _copy_batches,
+    _sync_batches,
     _approve_compensations,
 )

@@ -1,8 +1,8 @@
-"""Let the marketplace tell us when there is something to look at.
+"""Notifications from the marketplace about submitted and returned work.
 
-What comes in is a hint: it may be forged by whoever learns the address, late, doubled, out of order, or never
-come. It makes us look earlier than the next poll would, and it ends the counting of returned work. Whatever is
-decided or paid rests on the marketplace's list alone (see ``collect``).
+A notification is a hint: it may be forged by anybody who knows the address, late, repeated, out of order or missing.
+It triggers a sync before the next poll, and releases returned work from the limits. Decisions and payments use the
+marketplace's list alone (see ``assignment_sync``).
 """
 
 import hashlib
@@ -16,126 +16,130 @@ from django.db import transaction
 from django.utils import timezone
 
 from hits.domain.jobs import turns
-from hits.domain.mturk_formats.notification_events import EventDocument, MarketEvent, read_event
+from hits.domain.mturk_formats.notification_events import EventDocument, MarketEvent, parse_event
 from hits.domain.states import HitState
 from hits.models import Attempt, Batch, Hit, MarketplaceEvent
 from hits.mturk.port import Environment, Marketplace, MarketplaceError
-from hits.services.collecting import collect
+from hits.services.collecting import assignment_sync
 
 logger = logging.getLogger(__name__)
 
-RELEASED = frozenset({"AssignmentReturned", "AssignmentAbandoned"})
-WANTED = ("AssignmentSubmitted", *sorted(RELEASED))
-AT_ONCE = 500
-TOGETHER = 25
+RELEASE_EVENTS = frozenset({"AssignmentReturned", "AssignmentAbandoned"})
+SUBSCRIBED_EVENTS = ("AssignmentSubmitted", *sorted(RELEASE_EVENTS))
+MAX_PER_RUN = 500
+CHUNK_SIZE = 25
 STALE_AFTER = timedelta(days=1)
-KEPT_FOR = timedelta(days=30)  # a double comes within a day or two
+RETENTION = timedelta(days=30)  # a repeated notification comes within two days
 
 
-def key_of(environment: str) -> str:
-    """Return the secret part of the address that this marketplace's notifications go to."""
+def notification_key(environment: str) -> str:
+    """Return the secret part of the URL for this marketplace's notifications."""
     message = f"notifications:{environment}".encode()
     return hmac.new(settings.MTURK_KEYS_SECRET.encode(), message, hashlib.sha256).hexdigest()
 
 
-def destination(environment: Environment) -> str:
-    """Return the address that this marketplace's notifications go to."""
-    return f"{settings.PUBLIC_URL}/notifications/{key_of(environment.name)}"
+def notification_url(environment: Environment) -> str:
+    """Return the URL for this marketplace's notifications."""
+    return f"{settings.PUBLIC_URL}/notifications/{notification_key(environment.name)}"
 
 
-def subscribe(*, batch: Batch, marketplace: Marketplace) -> bool:
-    """Ask for notifications about a batch's HITs; return whether they will come. Repeatable, and never fails.
+def subscribe_batch(*, batch: Batch, marketplace: Marketplace) -> bool:
+    """Subscribe to notifications about a batch's HITs; return whether they will come. Repeatable, never fails.
 
-    Amazon's service sends to Amazon's own topics and queues only, so it is not asked.
+    Amazon's service sends only to Amazon's own topics and queues, so its batches are polled.
     """
     if not batch.hit_type_id or marketplace.environment.name.startswith("aws-"):
         return False
     try:
-        marketplace.set_notifications(batch.hit_type_id, destination(marketplace.environment), WANTED)
+        marketplace.set_notifications(
+            batch.hit_type_id, notification_url(marketplace.environment), SUBSCRIBED_EVENTS
+        )
     except MarketplaceError as error:
-        # Also another service that may not send to us: nothing is lost, since polling goes on.
+        # Polling finds the same submissions, so nothing is lost.
         logger.warning("no notifications for batch %s, which is polled instead: %s", batch.pk, error)
         return False
     return True
 
 
 @transaction.atomic
-def receive(*, environment: str, document: EventDocument) -> bool:
-    """Keep a notification for the next look; return whether it is new. A double is told by its id.
+def store_notification(*, environment: str, document: EventDocument) -> bool:
+    """Store a notification for later processing; return whether it is new. Its id identifies a repetition.
 
-    Returned work is noted at once: its worker may be asking for the next task already.
+    Returned work is released immediately, since its worker may already request the next task.
     """
     _, new = MarketplaceEvent.objects.get_or_create(
         doc_id=document.doc_id, defaults={"environment": environment, "payload": document.payload()}
     )
     if new:
         for event in document.events:
-            if event.kind in RELEASED:
-                _release(environment, event)
+            if event.kind in RELEASE_EVENTS:
+                _release_attempts(environment, event)
     return new
 
 
-def process_waiting(*, marketplace: Marketplace) -> int:
-    """Look at the HITs about which something came in; return how many notifications were read.
+def process_notifications(*, marketplace: Marketplace) -> int:
+    """Sync the HITs that waiting notifications name; return the number of processed notifications.
 
-    Repeatable, and safe beside itself. While the marketplace does not answer, what came in waits for a day.
+    Repeatable, safe in parallel. If the marketplace does not answer, notifications wait for up to a day.
     """
     name = marketplace.environment.name
     waiting = MarketplaceEvent.objects.filter(environment=name, processed_at=None)
     done = 0
-    for _ in range(0, AT_ONCE, TOGETHER):
-        rows = list(waiting.order_by("pk")[:TOGETHER])
+    for _ in range(0, MAX_PER_RUN, CHUNK_SIZE):
+        rows = list(waiting.order_by("pk")[:CHUNK_SIZE])
         if not rows:
             break
         done += len(rows)
-        if not _process(marketplace, rows):
+        if not _process_chunk(marketplace, rows):
             break
-        turns.rest()
+        turns.end_if_over()
     return done
 
 
-def _process(marketplace: Marketplace, rows: Sequence[MarketplaceEvent]) -> bool:
-    """Look at the HITs that some notifications name; return False when the marketplace does not answer."""
-    events = [event for row in rows for event in map(read_event, row.payload) if event is not None]
-    looked = _look(marketplace, {event.hit_id for event in events if event.kind not in RELEASED})
+def _process_chunk(marketplace: Marketplace, rows: Sequence[MarketplaceEvent]) -> bool:
+    """Sync the HITs that some notifications name; return False if the marketplace does not answer."""
+    events = [event for row in rows for event in map(parse_event, row.payload) if event is not None]
+    is_synced = _sync_hits(
+        marketplace, {event.hit_id for event in events if event.kind not in RELEASE_EVENTS}
+    )
     now = timezone.now()
-    read = MarketplaceEvent.objects.filter(pk__in=[row.pk for row in rows])
-    if not looked:
-        read = read.filter(received_at__lte=now - STALE_AFTER)
-    read.update(processed_at=now)
-    return looked
+    processed = MarketplaceEvent.objects.filter(pk__in=[row.pk for row in rows])
+    if not is_synced:
+        processed = processed.filter(received_at__lte=now - STALE_AFTER)
+    processed.update(processed_at=now)
+    return is_synced
 
 
 @transaction.atomic
-def forget_old() -> int:
-    """Delete what was acted on a month ago; return how many."""
-    return MarketplaceEvent.objects.filter(processed_at__lte=timezone.now() - KEPT_FOR).delete()[0]
+def delete_old_notifications() -> int:
+    """Delete notifications that were processed a month ago; return their number."""
+    return MarketplaceEvent.objects.filter(processed_at__lte=timezone.now() - RETENTION).delete()[0]
 
 
-def _release(environment: str, event: MarketEvent) -> None:
-    """Note that tries at an assignment which were open at that time are over, so that limits stop counting them."""
+def _release_attempts(environment: str, event: MarketEvent) -> None:
+    """Release the attempts at an assignment that were open at the event's time, so that limits stop counting them."""
     slot = Attempt.objects.filter(
         hit__environment=environment, hit__hit_id=event.hit_id, assignment_id=event.assignment_id
     )
     # The event's time is in whole seconds.
-    tries = slot.filter(opened_at__lte=event.at + timedelta(seconds=1), released_at=None)
-    # Somebody opened the slot within that second, which told us before the notice did: theirs goes on.
-    told = slot.filter(released_at__gte=event.at).order_by("released_at").first()
-    if told is not None and told.released_at is not None:
-        tries = tries.filter(opened_at__lt=told.released_at)
-    tries.exclude(submissions__isnull=False).update(released_at=event.at)
+    attempts = slot.filter(opened_at__lte=event.at + timedelta(seconds=1), released_at=None)
+    # An attempt that another worker opened within that second continues.
+    reopened = slot.filter(released_at__gte=event.at).order_by("released_at").first()
+    if reopened is not None and reopened.released_at is not None:
+        attempts = attempts.filter(opened_at__lt=reopened.released_at)
+    attempts.exclude(submissions__isnull=False).update(released_at=event.at)
 
 
-def _look(marketplace: Marketplace, hit_ids: set[str]) -> bool:
-    """Look at each HIT as the next poll would; return False when the marketplace does not answer."""
+def _sync_hits(marketplace: Marketplace, hit_ids: set[str]) -> bool:
+    """Sync each HIT as a poll does; return False if the marketplace does not answer."""
     hits = Hit.objects.filter(
         environment=marketplace.environment.name, hit_id__in=hit_ids, state=HitState.LIVE
     ).select_related("unit__batch__project")
     for hit in hits:
         try:
-            collect.sync_hit(hit=hit, marketplace=marketplace)
+            assignment_sync.sync_hit(hit=hit, marketplace=marketplace)
         except MarketplaceError as error:
-            logger.warning("HIT %s cannot be looked at: %s", hit.hit_id, error)
+            logger.warning("HIT %s cannot be read: %s", hit.hit_id, error)
             if error.retry:
                 return False
     return True

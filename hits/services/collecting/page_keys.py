@@ -1,4 +1,4 @@
-"""The key of a HIT page: who works on what, signed, so that no other HIT or worker can be claimed."""
+"""The key of a HIT page: its worker and task, signed, so that nobody can claim another HIT or worker."""
 
 import uuid
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from datetime import timedelta
 from django.core import signing
 
 from hits.models import Hit
-from hits.selectors.eligibility.limits import GRACE
+from hits.selectors.eligibility.limits import GRACE_PERIOD
 from hits.services.errors import Refused
 
-# Its number changes with what a token proves: since 2, on our own marketplace, that the attempt's secret was shown.
+# The number changes with the meaning of a token: since 2, it proves the attempt's secret on our own marketplace.
 TOKEN_SALT = "hits.page/2"  # noqa: S105 - a salt names the purpose, it is no secret
 
 
@@ -20,9 +20,9 @@ class BadToken(Refused):
 
 @dataclass(frozen=True, slots=True)
 class PageKey:
-    """Who works on what, as the page's token says: marketplace or our own public ids.
+    """The worker and task of a page's token, as ids of the marketplace or our own public ids.
 
-    ``arm`` is the order that the page shows, of kinds that have several; ``None`` where nothing depends on it.
+    ``arm`` is the shown order of kinds with several; ``None`` for other kinds.
     """
 
     unit: str
@@ -33,17 +33,17 @@ class PageKey:
 
 
 def issue_token(key: PageKey) -> str:
-    """Return the bearer token of one page: signed, so that no other HIT or worker can be claimed."""
+    """Return the signed bearer token of one page."""
     return signing.dumps(
         [key.unit, key.hit_id, key.assignment_id, key.worker_id, key.arm], salt=TOKEN_SALT, compress=True
     )
 
 
 def read_token(token: str) -> PageKey:
-    """Return what the token says.
+    """Return the key in a token.
 
     Raises:
-        BadToken: it is forged or its task's time and grace have passed.
+        BadToken: it is forged, or the task's time and grace period are over.
     """
     try:
         parts = signing.loads(token, salt=TOKEN_SALT)
@@ -51,8 +51,8 @@ def read_token(token: str) -> PageKey:
     except (signing.BadSignature, TypeError, ValueError) as error:
         raise BadToken("This page's key is not valid. Reload the task.") from error
     hit = find_hit(key)
-    # Grace: a worker whose time ran out while saving still keeps the work; pay is the marketplace's matter.
-    limit = timedelta(seconds=hit.unit.batch.duration_seconds) + GRACE
+    # The grace period keeps work that is saved just after the time is over; the marketplace decides about pay.
+    limit = timedelta(seconds=hit.unit.batch.duration_seconds) + GRACE_PERIOD
     try:
         signing.loads(token, salt=TOKEN_SALT, max_age=limit)
     except signing.SignatureExpired as error:

@@ -1,4 +1,4 @@
-"""Keep the records of confirmed answers; what cannot be read is marked, and read again when somebody asks."""
+"""Store the records of confirmed answers; unreadable answers are marked and can be read again later."""
 
 import logging
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from django.db import transaction
 from hits import registry
 from hits.domain.answers.records import Record as PlainRecord
 from hits.domain.answers.records import RecordError
-from hits.domain.answers.storable_json import readable
+from hits.domain.answers.storable_json import replace_unstorable
 from hits.domain.hashing import instance_id
 from hits.domain.states import Purpose
 from hits.models import Assignment, Batch, Record, RecordImage, Submission
-from hits.selectors.records import unreadable
+from hits.selectors.records import unreadable_assignments
 from hits.services import audit
 
 logger = logging.getLogger(__name__)
@@ -22,28 +22,28 @@ MAX_RECORD_ERROR = 400  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAgain:
-    """How many assignments of a batch could be read this time, and how many still cannot."""
+class RereadCounts:
+    """Assignments of a batch that could be read this time, and those that still cannot."""
 
     read: int
     unreadable: int
 
 
 def collect_records(assignment: Assignment) -> bool:
-    """Keep the records of a confirmed assignment, unless they stand; return whether they could be read.
+    """Store the records of a confirmed assignment, unless they exist; return whether they could be read.
 
-    An answer whose records cannot be read marks its assignment with the reason, and stops nothing else.
+    An unreadable answer marks its assignment with the reason and stops nothing else.
     """
     submission = assignment.submission
     assert submission is not None
-    kind = registry.get(submission.kind)
+    kind = registry.get_kind(submission.kind)
     if kind.purpose is not Purpose.COLLECTING or submission.records.exists():
-        return True  # what was written to learn, to judge or to be graded is no part of the dataset
+        return True  # training, judging and grading give no records
     try:
         found = kind.read_records(assignment.hit.unit.payload, submission.answer)
     except RecordError as error:
         logger.warning("Assignment %s: its records cannot be read: %s", assignment.pk, error)
-        assignment.record_error = readable(str(error))[:MAX_RECORD_ERROR]
+        assignment.record_error = replace_unstorable(str(error))[:MAX_RECORD_ERROR]
         assignment.save(update_fields=["record_error"])
         return False
     _write_records(assignment.hit.unit.batch, submission, found)
@@ -75,10 +75,10 @@ def _write_records(batch: Batch, submission: Submission, found: Sequence[PlainRe
     )
 
 
-def read_records_again(*, batch: Batch, by: AbstractBaseUser | None) -> ReadAgain:
-    """Read the records that could not be read before, after the kind was mended; repeatable."""
+def reread_records(*, batch: Batch, by: AbstractBaseUser | None) -> RereadCounts:
+    """Read the unreadable records again, after the kind was fixed. Repeatable."""
     read = failed = 0
-    for pk in list(unreadable(batch).values_list("pk", flat=True)):
+    for pk in list(unreadable_assignments(batch).values_list("pk", flat=True)):
         with transaction.atomic():
             rows = Assignment.objects.select_for_update(of=("self",))
             assignment = rows.select_related("submission", "hit__unit__batch").get(pk=pk)
@@ -95,4 +95,4 @@ def read_records_again(*, batch: Batch, by: AbstractBaseUser | None) -> ReadAgai
             read=read,
             unreadable=failed,
         )
-    return ReadAgain(read, failed)
+    return RereadCounts(read, failed)

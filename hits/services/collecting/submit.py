@@ -1,7 +1,7 @@
-"""Take in what a HIT page sends: consent, drafts, answers.
+"""Store what a HIT page sends: consent, drafts, answers.
 
-The page knows only marketplace ids, carried in a signed token. A submission is stored here first; it
-counts only once the marketplace shows its id and hash (see ``collect``).
+The page knows only marketplace ids in a signed token. A submission is stored here first; it counts after the
+marketplace lists its id and hash (see ``assignment_sync``).
 """
 
 import math
@@ -17,8 +17,8 @@ from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json, content_sha256
 from hits.domain.units.arms import next_arm
 from hits.domain.workers import demographics
-from hits.domain.workers.countries import CHANGE_AFTER, code_of
-from hits.hints.shown import BadReport, parse_shown
+from hits.domain.workers.countries import CHANGE_INTERVAL, parse_code
+from hits.hints.shown import HintReportError, parse_hint_report
 from hits.models import (
     Attempt,
     ConsentText,
@@ -34,30 +34,32 @@ from hits.models import (
     Worker,
 )
 from hits.selectors.eligibility.arms import live_arms
-from hits.selectors.eligibility.attempt_proof import has_proof
-from hits.selectors.eligibility.eligibility import declared_country, elsewhere, why_not_this
+from hits.selectors.eligibility.attempt_proof import has_attempt_proof
+from hits.selectors.eligibility.eligibility import country_refusals, declared_country, hit_refusals
 from hits.selectors.eligibility.limits import has_ended
-from hits.selectors.images.images import facts_of
-from hits.selectors.pages import OWN_WORK, agreed, current_consent
-from hits.selectors.submissions import has_begun_work
+from hits.selectors.images.images import image_facts_by_id
+from hits.selectors.pages import OWN_WORK_REASON, current_consent, has_consented
+from hits.selectors.submissions import has_saved_work
 from hits.services.collecting.page_keys import PageKey, find_hit
 from hits.services.errors import Conflict, Refused, TooLarge
 
-CLOSED = gettext_noop("This task is not open to you.")
-SEEN_BEFORE = "You have seen this task before, and nobody sees it twice. Return it and take another one."
-NOT_OPENED = "This page is not open yet. Reload the task."
-OTHER_ORDER = "This page is of an earlier try at this task. Reload the task."
+NOT_ELIGIBLE_MESSAGE = gettext_noop("This task is not open to you.")
+ALREADY_SEEN_MESSAGE = (
+    "You have seen this task before, and nobody sees it twice. Return it and take another one."
+)
+NOT_OPENED_MESSAGE = "This page is not open yet. Reload the task."
+OTHER_ARM_MESSAGE = "This page is of an earlier try at this task. Reload the task."
 MAX_DRAFT_BYTES = 60_000
 MAX_ANSWER_BYTES = 60_000
 MAX_ACTIVE_SECONDS = 24 * 3600.0
 
 
 class NotEligible(Refused):
-    """This worker may not do this unit; the message is shown to them."""
+    """This worker may not do this unit; the page shows the message."""
 
 
-class AnotherTab(Conflict):
-    """A newer draft was saved from another tab."""
+class DraftConflict(Conflict):
+    """Another tab saved a newer draft."""
 
     def __init__(self, draft: Draft) -> None:
         super().__init__("This task was changed in another tab or window since.")
@@ -65,175 +67,179 @@ class AnotherTab(Conflict):
 
 
 def open_attempt(key: PageKey) -> Attempt:
-    """Return this worker's attempt at this assignment, made at the first call; it counts as in hand from now on.
+    """Return this worker's attempt at this assignment, created by the first call; limits count it from now on.
 
-    One that was returned or ran out of time, and is opened again, begins anew.
+    A returned or expired attempt that is opened again restarts.
 
     Raises:
         BadToken: unknown HIT.
-        NotEligible: the worker may not do this unit, or has no room for it.
+        NotEligible: the worker may not do this unit, or reached a limit.
     """
     hit = find_hit(key)
-    kind = registry.get(hit.unit.batch.kind)
+    kind = registry.get_kind(hit.unit.batch.kind)
     with transaction.atomic():
-        if kind.arms > 1 or kind.once:
-            # Of two that open at once, one counts the other.
+        if kind.arms > 1 or kind.is_single_attempt:
+            # The second of two simultaneous opens counts the first.
             Unit.objects.select_for_update().get(pk=hit.unit_id)
-        worker = _worker_of(hit, key)
-        known = _known_attempt(hit, key, worker)
+        worker = _get_worker(hit, key)
+        known = _find_attempt(hit, key, worker)
         if known is None or has_ended(known):
-            _refuse_second_look(hit, key, worker, ended=known is not None)
-            attempt = _begin(hit, key, worker, again=known)
+            _refuse_reopening(hit, key, worker, ended=known is not None)
+            attempt = _begin_attempt(hit, key, worker, restarted=known)
         else:
-            attempt = known  # what was begun may be finished, whatever was decided since
-        _end_older(attempt)
+            attempt = known  # later decisions do not stop an open attempt
+        _release_older_attempts(attempt)
         if kind.arms > 1 and (attempt.arm is None or attempt is not known):
-            _give_arm(attempt, kind.arms)
+            _assign_arm(attempt, kind.arms)
         return attempt
 
 
-def _refuse_second_look(hit: Hit, key: PageKey, worker: Worker, *, ended: bool) -> None:
-    """Refuse a unit that the worker opened before, in kinds that are shown to somebody once."""
-    if not registry.get(hit.unit.batch.kind).once:
+def _refuse_reopening(hit: Hit, key: PageKey, worker: Worker, *, ended: bool) -> None:
+    """Refuse a unit that the worker opened before, in kinds that show it to a worker only once."""
+    if not registry.get_kind(hit.unit.batch.kind).is_single_attempt:
         return
     others = Attempt.objects.filter(hit__unit=hit.unit_id, worker=worker)
     if ended or others.exclude(hit=hit, assignment_id=key.assignment_id).exists():
-        _refuse(hit, [SEEN_BEFORE])
+        _raise_if_refused(hit, [ALREADY_SEEN_MESSAGE])
 
 
-def _end_older(attempt: Attempt) -> None:
-    """End what others began at this slot: it was handed out anew, although its return was told late or never."""
+def _release_older_attempts(attempt: Attempt) -> None:
+    """Release others' open attempts at this assignment; its return may have no notification."""
     older = Attempt.objects.filter(hit=attempt.hit_id, assignment_id=attempt.assignment_id, released_at=None)
     older.exclude(pk=attempt.pk).exclude(submissions__isnull=False).update(released_at=attempt.opened_at)
 
 
-def _give_arm(attempt: Attempt, arms: int) -> None:
-    """Give the arm that fewest live attempts have. Work that was begun before there were arms goes on without."""
-    if attempt.arm is None and has_begun_work(attempt):
+def _assign_arm(attempt: Attempt, arms: int) -> None:
+    """Assign the arm with the fewest live attempts. Work begun before arms existed has none."""
+    if attempt.arm is None and has_saved_work(attempt):
         return
     unit = attempt.hit.unit
-    Attempt.objects.filter(pk=attempt.pk).update(arm=None)  # an earlier try of one's own counts no more
+    Attempt.objects.filter(pk=attempt.pk).update(arm=None)  # the worker's own earlier attempt does not count
     attempt.arm = next_arm(live_arms(unit), unit.key, arms)
     attempt.save(update_fields=["arm"])
 
 
-def _attempt_at(key: PageKey) -> Attempt:
-    """Return the attempt that a page works on. An old tab's work never takes up again what has ended."""
+def _get_or_begin_attempt(key: PageKey) -> Attempt:
+    """Return a page's attempt, created by the first call. An old tab never reopens an ended attempt."""
     hit = find_hit(key)
     with transaction.atomic():
-        worker = _worker_of(hit, key)
-        return _known_attempt(hit, key, worker) or _begin(hit, key, worker)
+        worker = _get_worker(hit, key)
+        return _find_attempt(hit, key, worker) or _begin_attempt(hit, key, worker)
 
 
 def _working_attempt(key: PageKey) -> Attempt:
-    """Return the attempt whose work is saved or handed in: of kinds with arms, ``open`` gave it one before."""
-    attempt = _attempt_at(key)
-    needs_arm = registry.get(attempt.hit.unit.batch.kind).arms > 1 and attempt.arm is None
-    if needs_arm and not has_begun_work(attempt):
-        raise Refused(NOT_OPENED)
+    """Return the attempt to save or submit; in kinds with arms, ``open_attempt`` has assigned its arm."""
+    attempt = _get_or_begin_attempt(key)
+    needs_arm = registry.get_kind(attempt.hit.unit.batch.kind).arms > 1 and attempt.arm is None
+    if needs_arm and not has_saved_work(attempt):
+        raise Refused(NOT_OPENED_MESSAGE)
     if key.arm is not None and key.arm != attempt.arm:
-        raise Refused(OTHER_ORDER)  # what it says would be kept as said of another order
+        raise Refused(OTHER_ARM_MESSAGE)  # the answer would be stored under another arm
     return attempt
 
 
-def _worker_of(hit: Hit, key: PageKey) -> Worker:
+def _get_worker(hit: Hit, key: PageKey) -> Worker:
     worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=key.worker_id)
     if hit.unit.excluded_workers.filter(pk=worker.pk).exists():
-        _refuse(hit, [OWN_WORK])
+        _raise_if_refused(hit, [OWN_WORK_REASON])
     return worker
 
 
-def _known_attempt(hit: Hit, key: PageKey, worker: Worker) -> Attempt | None:
+def _find_attempt(hit: Hit, key: PageKey, worker: Worker) -> Attempt | None:
     rows = Attempt.objects.select_related("hit__unit__batch__project", "worker")
     return rows.filter(hit=hit, assignment_id=key.assignment_id, worker=worker).first()
 
 
-def _begin(hit: Hit, key: PageKey, worker: Worker, *, again: Attempt | None = None) -> Attempt:
-    _refuse(hit, why_not_this(worker, hit))
+def _begin_attempt(hit: Hit, key: PageKey, worker: Worker, *, restarted: Attempt | None = None) -> Attempt:
+    _raise_if_refused(hit, hit_refusals(worker, hit))
     attempt, _ = Attempt.objects.get_or_create(hit=hit, assignment_id=key.assignment_id, worker=worker)
-    if again is not None:
+    if restarted is not None:
         attempt.opened_at, attempt.released_at = timezone.now(), None
         attempt.save(update_fields=["opened_at", "released_at"])
     return attempt
 
 
-def _one_at_a_time(worker: Worker) -> None:
-    """Hold the worker's row: of two tasks that are accepted at once, the second one then counts the first.
+def _lock_worker(worker: Worker) -> None:
+    """Lock the worker's row, so that the second of two simultaneous requests counts the first.
 
-    (PostgreSQL. On SQLite a transaction that writes has the database to itself anyway.)
+    (On PostgreSQL. On SQLite a writing transaction has the database alone.)
     """
     Worker.objects.select_for_update().get(pk=worker.pk)
 
 
-def _refuse(hit: Hit, reasons: list[str]) -> None:
-    """Say why, where the page proved who asks; elsewhere that it is so."""
+def _raise_if_refused(hit: Hit, reasons: list[str]) -> None:
+    """Raise NotEligible with the reasons, or with a general message if the worker is not proven."""
     if reasons:
-        said = reasons if has_proof(hit.environment) else [CLOSED]
+        shown_reasons = reasons if has_attempt_proof(hit.environment) else [NOT_ELIGIBLE_MESSAGE]
         raise NotEligible(
-            " ".join([*(gettext(reason) for reason in said), gettext("Please return this task.")])
+            " ".join([*(gettext(reason) for reason in shown_reasons), gettext("Please return this task.")])
         )
 
 
-def agree(*, key: PageKey, version: int, country: str = "", about_me: Any = None) -> None:
-    """Record that the worker agrees to the project's present consent text, and where they work from; repeatable.
+def record_consent(
+    *, key: PageKey, version: int, country: str = "", demographics_answers: Any = None
+) -> None:
+    """Record a worker's consent to the project's current text, with country and demographics. Repeatable.
 
-    ``country`` is an ISO 3166-1 code, asked for once a project; ``about_me`` are the optional demographics. Both are
-    taken on our own marketplace alone, where the page proved who speaks; what was said before stands.
+    ``country`` is an ISO 3166-1 code. Country and optional demographics are accepted only on our own marketplace,
+    where the page proves the worker; earlier answers stay.
 
     Raises:
-        Conflict: the text changed since the page was loaded.
-        Refused: no such country, or an answer that the form does not offer.
+        Conflict: the text has changed since the page was loaded.
+        Refused: an unknown country, or an answer that the form does not offer.
         NotEligible: the tasks are not open in that country.
     """
-    code = code_of(country)
+    code = parse_code(country)
     if country.strip() and not code:
         raise Refused("country: choose one from the list")
     try:
-        answers = demographics.parse(about_me or {})
+        answers = demographics.parse_demographics(demographics_answers or {})
     except demographics.DemographicsError as error:
         raise Refused(f"about me: {error}") from error
-    attempt = _attempt_at(key)
+    attempt = _get_or_begin_attempt(key)
     batch = attempt.hit.unit.batch
     consent = current_consent(batch.project)
     if (consent.version if consent else 0) != version:
         raise Conflict("The text has changed since you opened this page. Reload it and read it again.")
     with transaction.atomic():
         if consent is not None:
-            _participate(attempt.worker, consent)
-        _one_at_a_time(attempt.worker)  # of two tabs, one after the other
-        believed = has_proof(batch.environment)
-        if believed and code:
-            _declare(attempt.worker, batch.project, code)
-        if believed and answers:
+            _record_participation(attempt.worker, consent)
+        _lock_worker(attempt.worker)  # two tabs take turns
+        is_proven = has_attempt_proof(batch.environment)
+        if is_proven and code:
+            _record_country(attempt.worker, batch.project, code)
+        if is_proven and answers:
             Demographics.objects.get_or_create(
                 project=batch.project, worker=attempt.worker, defaults={"answers": answers}
             )
-    _refuse(attempt.hit, elsewhere(attempt.worker, batch))
+    _raise_if_refused(attempt.hit, country_refusals(attempt.worker, batch))
 
 
-def _declare(worker: Worker, project: Project, country: str) -> None:
-    """Write the country down, unless one stands. What stands is not told, and so neither is that it stands."""
+def _record_country(worker: Worker, project: Project, country: str) -> None:
+    """Record the country, unless a recent declaration exists; the caller does not learn which."""
     latest = Declaration.objects.filter(worker=worker, project=project).last()
-    if latest is None or (latest.country != country and latest.declared_at + CHANGE_AFTER <= timezone.now()):
+    if latest is None or (
+        latest.country != country and latest.declared_at + CHANGE_INTERVAL <= timezone.now()
+    ):
         Declaration.objects.create(project=project, worker=worker, country=country)
 
 
-def _participate(worker: Worker, consent: ConsentText) -> None:
+def _record_participation(worker: Worker, consent: ConsentText) -> None:
     if Participation.objects.filter(worker=worker, consent=consent).exists():
         return
     try:
         with transaction.atomic():
             Participation.objects.create(project_id=consent.project_id, worker=worker, consent=consent)
     except IntegrityError:
-        return  # a second click got there first; the agreement stands
+        return  # a second click stored the consent
 
 
 def save_draft(*, key: PageKey, content: Any, revision: int) -> Draft:
-    """Keep unfinished work; ``revision`` is the one that the page last saw.
+    """Save unfinished work; ``revision`` is the last one that the page saw.
 
     Raises:
         TooLarge: over 60 kB of JSON.
-        AnotherTab: somebody saved a newer revision; it is on the exception.
+        DraftConflict: another tab saved a newer revision, which the exception holds.
     """
     if not isinstance(content, dict):
         raise Refused("content: send the draft as an object")
@@ -241,7 +247,7 @@ def save_draft(*, key: PageKey, content: Any, revision: int) -> Draft:
         raise TooLarge(f"content: over {MAX_DRAFT_BYTES // 1000} kB; shorten the texts")
     attempt = _working_attempt(key)
     now = timezone.now()
-    # One conditional UPDATE: of two tabs that save at once, one is told of the other.
+    # One conditional UPDATE: the second of two simultaneous saves gets a conflict.
     if Draft.objects.filter(attempt=attempt, revision=revision).update(
         content=content, revision=revision + 1, saved_at=now
     ):
@@ -253,7 +259,7 @@ def save_draft(*, key: PageKey, content: Any, revision: int) -> Draft:
                 return Draft.objects.create(attempt=attempt, content=content, revision=1, saved_at=now)
         except IntegrityError:
             existing = Draft.objects.get(attempt=attempt)
-    raise AnotherTab(existing)
+    raise DraftConflict(existing)
 
 
 def store_submission(
@@ -268,27 +274,27 @@ def store_submission(
 ) -> tuple[Submission, bool]:
     """Check and store an answer; return it with whether it is new. The same content again is the same row.
 
-    ``instructions`` is the version's row that the page showed, ``None`` the kind's own text. ``hints`` are the live
-    hints that were shown and what became of them; they are no part of the answer or its hash.
+    ``instructions`` is the shown version's key, ``None`` for the built-in text. ``hints`` reports the shown live
+    hints; it is no part of the answer or its hash.
 
     Raises:
-        hits.kind.InvalidAnswer: the kind's rules are broken; every field is named.
+        hits.kind.InvalidAnswer: the answer breaks the kind's rules; each field is named.
         Conflict: the uuid was used for other content.
         NotEligible, BadToken, TooLarge, Refused: see their messages.
     """
     if len(canonical_json(answer)) > MAX_ANSWER_BYTES:
         raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
-    told = _shown_hints(hints)
+    shown_hints = _parse_hints(hints)
     attempt = _working_attempt(key)
     unit = attempt.hit.unit
-    kind = registry.get(unit.batch.kind)
-    images = facts_of(kind.image_ids(unit.payload))
-    tidy = kind.parse_answer(unit.payload, images, answer)
-    digest = content_sha256({"unit": str(unit.public_id), "assignment": key.assignment_id, "answer": tidy})
+    kind = registry.get_kind(unit.batch.kind)
+    images = image_facts_by_id(kind.image_ids(unit.payload))
+    cleaned = kind.parse_answer(unit.payload, images, answer)
+    digest = content_sha256({"unit": str(unit.public_id), "assignment": key.assignment_id, "answer": cleaned})
     known = Submission.objects.filter(client_uuid=client_uuid).first()
     if known is None:
-        # Asked of new work alone: what was stored keeps its id, whatever was published since.
-        _check_terms(attempt, active_seconds, simulated)
+        # Only new answers are checked: a repeated one returns its id whatever has changed.
+        _check_new_submission(attempt, active_seconds, simulated)
         try:
             with transaction.atomic():
                 known = Submission.objects.create(
@@ -296,14 +302,14 @@ def store_submission(
                     client_uuid=client_uuid,
                     kind=kind.name,
                     kind_version=unit.batch.kind_version,
-                    answer=tidy,
+                    answer=cleaned,
                     sha256=digest,
-                    images=_fingerprints(unit),
+                    images=_image_fingerprints(unit),
                     active_seconds=round(active_seconds, 3),
                     simulated=simulated,
-                    hints=told,
-                    shown=_page_shown(attempt),
-                    instructions=_seen(instructions, unit),
+                    hints=shown_hints,
+                    shown=_page_variation(attempt),
+                    instructions=_find_instructions(instructions, unit),
                 )
             crash_point("submit.after_store")
             return known, True
@@ -316,34 +322,36 @@ def store_submission(
     return known, False
 
 
-def _page_shown(attempt: Attempt) -> dict[str, Any] | None:
-    """Return what the attempt's page showed differently from others', with its arm; none means nothing."""
+def _page_variation(attempt: Attempt) -> dict[str, Any] | None:
+    """Return how the attempt's page differed from others', with its arm; none means no difference."""
     unit = attempt.hit.unit
-    shown = registry.get(unit.batch.kind).shown(unit.payload, attempt.assignment_id, attempt.arm)
+    variation = registry.get_kind(unit.batch.kind).shown(unit.payload, attempt.assignment_id, attempt.arm)
     arm = {} if attempt.arm is None else {"arm": attempt.arm}
-    return {**arm, **shown} or None
+    return {**arm, **variation} or None
 
 
-def _shown_hints(raw: Any) -> list[dict[str, Any]]:
+def _parse_hints(raw: Any) -> list[dict[str, Any]]:
     try:
-        return parse_shown(list(raw) if isinstance(raw, tuple) else raw)
-    except BadReport as error:
+        return parse_hint_report(list(raw) if isinstance(raw, tuple) else raw)
+    except HintReportError as error:
         raise Refused(str(error)) from error
 
 
-def _check_terms(attempt: Attempt, active_seconds: float, simulated: bool) -> None:
+def _check_new_submission(attempt: Attempt, active_seconds: float, simulated: bool) -> None:
     batch = attempt.hit.unit.batch
-    asks_country = has_proof(batch.environment) and not declared_country(attempt.worker, batch.project)
-    if asks_country or not agreed(attempt.worker, batch.project):
+    asks_country = has_attempt_proof(batch.environment) and not declared_country(
+        attempt.worker, batch.project
+    )
+    if asks_country or not has_consented(attempt.worker, batch.project):
         raise NotEligible("Read and accept the consent text, and say where you work from, first.")
-    _refuse(attempt.hit, elsewhere(attempt.worker, batch))
+    _raise_if_refused(attempt.hit, country_refusals(attempt.worker, batch))
     if not math.isfinite(active_seconds) or not 0 <= active_seconds <= MAX_ACTIVE_SECONDS:
         raise Refused("active_seconds: use a number of seconds from 0 to 86,400")
     if simulated and not batch.project.is_rehearsal:
         raise Refused("simulated: only a rehearsal project takes simulated answers")
 
 
-def _seen(instructions: int | None, unit: Unit) -> Instructions | None:
+def _find_instructions(instructions: int | None, unit: Unit) -> Instructions | None:
     if instructions is None:
         return None
     batch = unit.batch
@@ -353,5 +361,5 @@ def _seen(instructions: int | None, unit: Unit) -> Instructions | None:
     return found
 
 
-def _fingerprints(unit: Unit) -> list[dict[str, Any]]:
+def _image_fingerprints(unit: Unit) -> list[dict[str, Any]]:
     return [dict(row) for row in unit.images.order_by("pk").values("id", "sha256", "width", "height")]

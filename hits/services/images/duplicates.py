@@ -1,4 +1,4 @@
-"""Mark images that are near-duplicates of others, so that later batches leave them out."""
+"""Mark near-duplicate images, which later batches leave out."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from hits.models import Image, Project
 from hits.services import audit
 from hits.services.errors import Refused
 
-AT_ONCE = 10_000  # SQLite takes 32,766 values in a statement
+UPDATE_BATCH_SIZE = 10_000  # rows per statement; SQLite allows 32,766 values
 
 
 @transaction.atomic
@@ -18,35 +18,37 @@ def mark_duplicates(
     *,
     project: Project,
     groups: Mapping[int, Sequence[int]],
-    among: Collection[int] | None = None,
+    examined: Collection[int] | None = None,
     by: AbstractBaseUser | None = None,
 ) -> int:
-    """Replace the marks of the images looked at: each key is an image that is kept, its value the duplicates of it.
+    """Replace the duplicate marks of the examined images: ``groups`` maps a retained image to its duplicates.
 
-    Images in no group lose an earlier mark. Those that were not looked at keep theirs, with two exceptions, so that
-    no image on hand stands behind one that is not offered. What stood behind a newly marked image follows it to the
-    one kept; a later call that frees that image leaves the follower where it is, so that only a call on all images is
-    repeatable. And the place of an image that was withdrawn, also since it was looked at, goes to the first of its
-    group that stands. Units that were launched stay as they are.
+    Examined images in no group lose their mark. Other images keep theirs, with two exceptions, so that no usable
+    image is a duplicate of an unusable one. First, duplicates of a newly marked image become duplicates of the
+    retained one; a later call that frees that image does not move them back, so only a call on all images is
+    repeatable. Second, if a retained image is taken down, the first usable image of its group replaces it. Launched
+    units do not change.
 
     Args:
-        among: the images that were looked at; all of the project's when absent.
+        examined: the examined images; all of the project's if absent.
 
     Returns:
-        how many images the groups mark.
+        the number of marked images.
 
     Raises:
-        Refused: an image of another project or that was not looked at, one that is both kept and a duplicate, or
-            one that is named twice.
+        Refused: an image of another project, an image that was not examined, an image that is both retained and a
+            duplicate, or one that is named twice.
     """
-    members = _members(project, groups, among)
+    members = _duplicates_in(project, groups, examined)
     marked = Image.objects.filter(project=project, duplicate_of__isnull=False)
-    earlier = set(marked.values_list("pk", flat=True))
-    _put_behind(project, list(earlier if among is None else earlier.intersection(among)), None)
-    for kept, group in _with_followers(project, groups).items():
-        _put_behind(project, group, kept)
-    for withdrawn, heir in _heirs(project, members).items():
-        _hand_over(project, withdrawn, heir)
+    already_marked = set(marked.values_list("pk", flat=True))
+    _set_duplicate_of(
+        project, list(already_marked if examined is None else already_marked.intersection(examined)), None
+    )
+    for retained, group in _add_followers(project, groups).items():
+        _set_duplicate_of(project, group, retained)
+    for taken_down, replacement in _find_replacements(project, members).items():
+        _replace_retained(project, taken_down, replacement)
     audit.record(
         project=project,
         actor=by,
@@ -57,82 +59,84 @@ def mark_duplicates(
     return len(members)
 
 
-def _members(
-    project: Project, groups: Mapping[int, Sequence[int]], among: Collection[int] | None
+def _duplicates_in(
+    project: Project, groups: Mapping[int, Sequence[int]], examined: Collection[int] | None
 ) -> list[int]:
-    """The duplicates of all groups. Raises as ``mark_duplicates`` does."""
+    """Return the duplicates of all groups; raise as ``mark_duplicates``."""
     members = [member for group in groups.values() for member in group]
     named = {*groups, *members}
     if len(named) != len(groups) + len(members):
-        raise Refused("groups: an image stands in two groups; put each into one")
+        raise Refused("groups: an image is in two groups; put it into one")
     known = set(Image.objects.filter(project=project).values_list("pk", flat=True))
     if named - known:
         raise Refused(f"groups: image {min(named - known)} is not in this project")
-    if among is not None and (others := named.difference(among)):
-        raise Refused(f"groups: image {min(others)} is not among those that were looked at; leave it out")
+    if examined is not None and (others := named.difference(examined)):
+        raise Refused(f"groups: image {min(others)} was not examined; leave it out")
     return members
 
 
-def _with_followers(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-    """Each group with the images that stand behind one of its members by a mark that was left."""
-    kept_of = {member: kept for kept, group in groups.items() for member in group}
-    followed = {kept: list(group) for kept, group in groups.items()}
-    left = Image.objects.filter(project=project, duplicate_of__isnull=False)
-    for image, behind in left.values_list("pk", "duplicate_of"):
-        if behind in kept_of:
-            followed[kept_of[behind]].append(image)
-    return followed
+def _add_followers(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """Return each group with the images that are marked as duplicates of its members."""
+    retained_of = {member: kept for kept, group in groups.items() for member in group}
+    extended = {kept: list(group) for kept, group in groups.items()}
+    unchanged = Image.objects.filter(project=project, duplicate_of__isnull=False)
+    for image, duplicate_of in unchanged.values_list("pk", "duplicate_of"):
+        if duplicate_of in retained_of:
+            extended[retained_of[duplicate_of]].append(image)
+    return extended
 
 
-def _heirs(project: Project, members: Sequence[int]) -> dict[int, int]:
-    """Each withdrawn image that others on hand stand behind, with its heir: first of its group, else the oldest."""
-    place = {member: at for at, member in enumerate(members)}
+def _find_replacements(project: Project, members: Sequence[int]) -> dict[int, int]:
+    """Return a replacement for each taken-down image with usable duplicates: the first in its group or the oldest."""
+    rank = {member: at for at, member in enumerate(members)}
     hidden = Image.objects.filter(
-        project=project, withdrawn_at__isnull=True, duplicate_of__withdrawn_at__isnull=False
+        project=project, taken_down_at__isnull=True, duplicate_of__taken_down_at__isnull=False
     )
-    heirs: dict[int, int] = {}
-    for image in sorted(hidden, key=lambda image: (place.get(image.pk, len(place)), image.pk)):
+    replacements: dict[int, int] = {}
+    for image in sorted(hidden, key=lambda image: (rank.get(image.pk, len(rank)), image.pk)):
         assert image.duplicate_of_id is not None
-        heirs.setdefault(image.duplicate_of_id, image.pk)
-    return heirs
+        replacements.setdefault(image.duplicate_of_id, image.pk)
+    return replacements
 
 
-def _hand_over(project: Project, withdrawn: int, heir: int) -> None:
-    """Let one duplicate take the place of the image that it stood behind, which now stands behind it as others do."""
+def _replace_retained(project: Project, taken_down: int, replacement: int) -> None:
+    """Make a duplicate the retained image of its group; the taken-down image becomes a duplicate of it."""
     group = Image.objects.filter(project=project)
-    group.filter(Q(duplicate_of=withdrawn) | Q(pk=withdrawn)).update(duplicate_of=heir)
-    group.filter(pk=heir).update(duplicate_of=None)
+    group.filter(Q(duplicate_of=taken_down) | Q(pk=taken_down)).update(duplicate_of=replacement)
+    group.filter(pk=replacement).update(duplicate_of=None)
 
 
-def _put_behind(project: Project, images: Sequence[int], kept: int | None) -> None:
-    """Mark images as duplicates of one, or take their marks off; as many at once as a statement holds."""
-    for start in range(0, len(images), AT_ONCE):
-        few = images[start : start + AT_ONCE]
-        Image.objects.filter(project=project, pk__in=few).update(duplicate_of_id=kept)
+def _set_duplicate_of(project: Project, images: Sequence[int], retained: int | None) -> None:
+    """Mark images as duplicates of one image, or remove their marks."""
+    for start in range(0, len(images), UPDATE_BATCH_SIZE):
+        chunk = images[start : start + UPDATE_BATCH_SIZE]
+        Image.objects.filter(project=project, pk__in=chunk).update(duplicate_of_id=retained)
 
 
 @transaction.atomic
 def add_duplicates(
-    *, project: Project, kept: int, duplicates: Sequence[int], by: AbstractBaseUser | None = None
+    *, project: Project, retained: int, duplicates: Sequence[int], by: AbstractBaseUser | None = None
 ) -> int:
-    """Mark images as duplicates of one that is kept; all other marks stay. Repeatable.
+    """Mark images as duplicates of the retained one; all other marks stay. Repeatable.
 
-    When ``kept`` is a duplicate itself, the image that it stands behind is the one kept, and duplicates of a newly
-    marked image follow it, so that a mark never points at an image that is not offered.
+    If ``retained`` is a duplicate, the retained image of its group is used. Duplicates of a newly marked image move
+    with it, so that a mark never points at a duplicate.
 
     Returns:
-        the key of the image that is kept.
+        the key of the retained image.
 
     Raises:
-        Refused: an image of another project, or one that the kept one stands behind.
+        Refused: an image of another project, or the retained image of ``retained``'s own group.
     """
-    known = {image.pk: image for image in Image.objects.filter(project=project, pk__in={kept, *duplicates})}
-    if missing := {kept, *duplicates} - set(known):
+    known = {
+        image.pk: image for image in Image.objects.filter(project=project, pk__in={retained, *duplicates})
+    }
+    if missing := {retained, *duplicates} - set(known):
         raise Refused(f"image {min(missing)} is not in this project")
-    root = known[kept].duplicate_of_id or kept
+    root = known[retained].duplicate_of_id or retained
     if root in duplicates:
         raise Refused(
-            f"{known[root].name} is the one kept of its group; keep it here too, or offer the other again"
+            f"{known[root].name} is the retained photo of its group: retain it here too, or unmark the other one"
         )
     Image.objects.filter(project=project, duplicate_of__in=list(duplicates)).update(duplicate_of=root)
     Image.objects.filter(project=project, pk__in=list(duplicates)).update(duplicate_of=root)
@@ -151,13 +155,13 @@ def add_duplicates(
 def restore_marks(
     *, project: Project, marks: Mapping[int, int | None], by: AbstractBaseUser | None = None
 ) -> int:
-    """Put each image behind the one named beside it, or behind none; all other marks stay.
+    """Set each image's mark to the given retained image, or to none; all other marks stay.
 
-    Where the image named is a duplicate by now, the one that it stands behind is the one kept. An image that the one
-    named stands behind by now stays as it is, and what stands behind an image that is marked here follows it.
+    If the given image is a duplicate, the retained image of its group is used. A mark that would close a circle is
+    left out, and duplicates of a newly marked image move with it.
 
     Returns:
-        how many images stand elsewhere now.
+        the number of changed marks.
 
     Raises:
         Refused: an image of another project.
@@ -166,34 +170,34 @@ def restore_marks(
     if missing := {*marks, *(kept for kept in marks.values() if kept is not None)} - set(before):
         raise Refused(f"image {min(missing)} is not in this project")
     after = dict(before)
-    for image, kept in marks.items():
-        root = None if kept is None else _root(after, kept)
+    for image, retained in marks.items():
+        root = None if retained is None else _resolve_root(after, retained)
         if root != image:
             after[image] = root
     moved: dict[int | None, list[int]] = {}
-    for image, kept in after.items():
-        root = None if kept is None else _root(after, kept)
+    for image, retained in after.items():
+        root = None if retained is None else _resolve_root(after, retained)
         if root != before[image]:
             moved.setdefault(root, []).append(image)
     for root, images in moved.items():
-        _put_behind(project, images, root)
-    for withdrawn, heir in _heirs(project, []).items():
-        _hand_over(project, withdrawn, heir)
+        _set_duplicate_of(project, images, root)
+    for taken_down, replacement in _find_replacements(project, []).items():
+        _replace_retained(project, taken_down, replacement)
     count = sum(map(len, moved.values()))
     audit.record(project=project, actor=by, action="images.duplicates_undone", images=count)
     return count
 
 
-def _root(behind: Mapping[int, int | None], image: int) -> int:
-    """The image that one stands behind at last, itself when it is behind none."""
-    while (kept := behind[image]) is not None:
-        image = kept
+def _resolve_root(duplicate_of: Mapping[int, int | None], image: int) -> int:
+    """Return the retained image at the end of the chain of marks."""
+    while (retained := duplicate_of[image]) is not None:
+        image = retained
     return image
 
 
 @transaction.atomic
-def offer_again(*, project: Project, image: int, by: AbstractBaseUser | None = None) -> None:
-    """Take the mark of one duplicate off. Repeatable.
+def unmark_duplicate(*, project: Project, image: int, by: AbstractBaseUser | None = None) -> None:
+    """Remove the mark of one duplicate. Repeatable.
 
     Raises:
         Refused: it is not in the project.

@@ -1,4 +1,4 @@
-"""Import a folder of pictures, or a CSV manifest that names them. All or nothing is checked first."""
+"""Import a folder of images, or a CSV manifest that names them. All rows are checked before the first is stored."""
 
 import csv
 import hashlib
@@ -10,119 +10,129 @@ from typing import BinaryIO
 
 from hits.models import Image, Project
 from hits.services.errors import BadFile
-from hits.services.images.import_image import SUFFIXES, Description, decode, import_image, url_taken
+from hits.services.images.import_image import (
+    SUFFIXES,
+    ImageDescription,
+    decode_image,
+    find_image_by_url,
+    import_image,
+)
 
 COLUMNS = {"file", "url", "credit", "licence", "alt", "split", "entity_count", "width", "height"}
-LONGEST_URL = 500
-LONGEST_NUMBER = 9  # digits, which every database's integer column takes
+MAX_URL_LENGTH = 500
+MAX_NUMBER_DIGITS = 9  # digits that fit an integer column of each database
 SPLITS = {"", "train", "val", "test"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One picture to import. ``place`` names it in messages."""
+class ManifestRow:
+    """One image to import. ``location`` names it in messages."""
 
-    place: str
+    resume_point: str
     path: Path
-    about: Description
+    description: ImageDescription
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """What came of an import."""
+class ImportResult:
+    """The result of an import."""
 
     images: list[Image]
     new: int
     known: int
 
 
-def import_path(*, project: Project, path: Path, limit: int | None = None) -> Imported:
-    """Import a folder, one picture, or a ``.csv`` manifest.
+def import_image_files(*, project: Project, path: Path, limit: int | None = None) -> ImportResult:
+    """Import a folder, one image, or a ``.csv`` manifest.
 
-    Every picture is decoded before the first one is stored, so a bad row leaves nothing half-written.
+    All images are decoded before the first one is stored, so a bad row leaves nothing behind.
 
     Raises:
-        BadFile: names the file, or the manifest's row and column, and the mend.
+        BadFile: names the file, or the manifest's row and column, and the fix.
     """
-    rows = list(_rows(path))[:limit]
+    rows = list(_find_rows(path))[:limit]
     if not rows:
-        raise BadFile(f"{path}: holds no pictures; use JPEG, PNG or WebP files")
-    problems = [problem for row in rows if (problem := _problem(row))] or _shared_urls(project, rows)
+        raise BadFile(f"{path}: has no photos; use JPEG, PNG or WebP files")
+    problems = [problem for row in rows if (problem := _find_problem(row))] or _find_shared_urls(
+        project, rows
+    )
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise BadFile(problems[0] + more)
     images, new = [], 0
     for row in rows:
         image, created = import_image(
-            project=project, name=row.path.name, data=row.path.read_bytes(), about=row.about
+            project=project, name=row.path.name, data=row.path.read_bytes(), description=row.description
         )
         images.append(image)
         new += created
-    return Imported(images, new, len(images) - new)
+    return ImportResult(images, new, len(images) - new)
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def _find_rows(path: Path) -> Iterator[ManifestRow]:
     if not path.exists():
-        raise BadFile(f"{path}: there is no such file or folder")
+        raise BadFile(f"{path}: no such file or folder")
     if path.is_dir():
         for file in sorted(path.iterdir()):
             if file.suffix.lower() in SUFFIXES:
-                yield Row(str(file), file, Description())
+                yield ManifestRow(str(file), file, ImageDescription())
     elif path.suffix.lower() == ".csv":
-        yield from _manifest(path)
+        yield from _manifest_rows(path)
     elif path.suffix.lower() in SUFFIXES:
-        yield Row(str(path), path, Description())
+        yield ManifestRow(str(path), path, ImageDescription())
     else:
         kind = path.suffix.lower() or "file without an ending"
         raise BadFile(
             f"{path}: is a {kind}; use a folder, a JPEG, PNG or WebP file, "
-            "or a CSV manifest that lies beside its photos"
+            "or a CSV manifest in the folder of its photos"
         )
 
 
-def _manifest(path: Path) -> Iterator[Row]:
+def _manifest_rows(path: Path) -> Iterator[ManifestRow]:
     with path.open("rb") as file:
-        for place, name, about in read_manifest(str(path), file):
-            found = (path.parent / name).resolve()
-            if not found.is_relative_to(path.parent.resolve()):
-                raise BadFile(f"{place}, column file: leaves the manifest's folder; copy the picture into it")
-            yield Row(place, found, about)
+        for location, name, description in read_manifest(str(path), file):
+            target = (path.parent / name).resolve()
+            if not target.is_relative_to(path.parent.resolve()):
+                raise BadFile(
+                    f"{location}, column file: leaves the manifest's folder; copy the picture into it"
+                )
+            yield ManifestRow(location, target, description)
 
 
-def read_manifest(called: str, file: BinaryIO) -> Iterator[tuple[str, str, Description]]:
-    """Yield what each row of a CSV manifest says: its place for messages, the picture's name, and the rest.
+def read_manifest(display_name: str, file: BinaryIO) -> Iterator[tuple[str, str, ImageDescription]]:
+    """Yield for each row of a CSV manifest its location for messages, the image's name, and its description.
 
     Raises:
-        BadFile: names the manifest, the row and the column, and the mend; also for a picture that is named twice.
+        BadFile: names the manifest, the row, the column and the fix; also if a row repeats an image.
     """
-    named: dict[str, int] = {}
+    row_by_name: dict[str, int] = {}
     try:
         reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""), strict=True)
-        columns = _header(called, next(reader, None))
+        columns = _parse_header(display_name, next(reader, None))
         for cells in reader:
             if not any(cell.strip() for cell in cells):
                 continue
-            place = f"{called}: row {reader.line_num}"
-            name, about = _manifest_row(place, columns, cells)
-            if name in named:
-                raise BadFile(f"{place}, column file: {name} is named in row {named[name]} already; keep one")
-            named[name] = reader.line_num
-            yield place, name, about
+            location = f"{display_name}: row {reader.line_num}"
+            name, description = _parse_row(location, columns, cells)
+            if name in row_by_name:
+                raise BadFile(
+                    f"{location}, column file: {name} is named in row {row_by_name[name]} already; keep one"
+                )
+            row_by_name[name] = reader.line_num
+            yield location, name, description
     except UnicodeDecodeError as error:
-        raise BadFile(f"{called}: is not UTF-8 text; save it again as UTF-8") from error
+        raise BadFile(f"{display_name}: is not UTF-8 text; save it as UTF-8") from error
     except csv.Error as error:
-        raise BadFile(f"{called}: is no readable CSV ({error})") from error
+        raise BadFile(f"{display_name}: is not readable as CSV ({error})") from error
 
 
-def _header(path: str, header: list[str] | None) -> list[str]:
+def _parse_header(path: str, header: list[str] | None) -> list[str]:
     columns = [column.strip() for column in header or []]
     if "file" not in columns:
-        raise BadFile(
-            f"{path}: row 1 has no column called file; it names each picture, relative to the manifest"
-        )
-    twice = sorted({column for column in columns if column in COLUMNS and columns.count(column) > 1})
-    if twice:
-        raise BadFile(f"{path}: row 1 has the column {twice[0]!r} twice: remove one")
+        raise BadFile(f"{path}: row 1 has no column file; it names each photo, relative to the manifest")
+    repeated = sorted({column for column in columns if column in COLUMNS and columns.count(column) > 1})
+    if repeated:
+        raise BadFile(f"{path}: row 1 has the column {repeated[0]!r} twice: remove one")
     unknown = sorted(set(columns) - COLUMNS)
     if unknown:
         raise BadFile(
@@ -131,110 +141,112 @@ def _header(path: str, header: list[str] | None) -> list[str]:
     return columns
 
 
-def _manifest_row(place: str, columns: list[str], cells: list[str]) -> tuple[str, Description]:
+def _parse_row(location: str, columns: list[str], cells: list[str]) -> tuple[str, ImageDescription]:
     if len(cells) != len(columns):
-        raise BadFile(f"{place} has {len(cells)} values, the header has {len(columns)}: add or remove commas")
+        raise BadFile(
+            f"{location} has {len(cells)} values, the header has {len(columns)}: add or remove commas"
+        )
     values = {column: cell.strip() for column, cell in zip(columns, cells, strict=True)}
     for column, text in values.items():
         if "\x00" in text:
-            raise BadFile(f"{place}, column {column}: holds a NUL character; remove it")
+            raise BadFile(f"{location}, column {column}: holds a NUL character; remove it")
     if not values["file"]:
-        raise BadFile(f"{place}, column file: is empty")
-    return values["file"], described(place, values)
+        raise BadFile(f"{location}, column file: is empty")
+    return values["file"], parse_description(location, values)
 
 
-def described(place: str, values: Mapping[str, str]) -> Description:
-    """Return what a row, or a form, says of one picture, by the names of a manifest's columns.
+def parse_description(location: str, values: Mapping[str, str]) -> ImageDescription:
+    """Return the description in a row or a form; the keys are a manifest's columns.
 
     Raises:
-        BadFile: names the column and the mend.
+        BadFile: names the column and the fix.
     """
     if values.get("split", "") not in SPLITS:
-        raise BadFile(f"{place}, column split: {values['split']!r} is unknown; use train, val or test")
-    return Description(
-        source_url=_address(place, values.get("url", "")),
+        raise BadFile(f"{location}, column split: {values['split']!r} is unknown; use train, val or test")
+    return ImageDescription(
+        source_url=_parse_url(location, values.get("url", "")),
         credit=values.get("credit", ""),
         licence=values.get("licence", ""),
         alt=values.get("alt", ""),
         split=values.get("split", ""),
-        entity_count=_number(place, values, "entity_count"),
-        stated_width=_number(place, values, "width"),
-        stated_height=_number(place, values, "height"),
+        entity_count=_parse_number(location, values, "entity_count"),
+        stated_width=_parse_number(location, values, "width"),
+        stated_height=_parse_number(location, values, "height"),
     )
 
 
-def fields_of(about: Description) -> dict[str, str | int | None]:
-    """Return a description by the names of a manifest's columns, the other way round than ``described``."""
+def description_fields(description: ImageDescription) -> dict[str, str | int | None]:
+    """Return a description by a manifest's columns, the inverse of ``parse_description``."""
     return {
-        "url": about.source_url,
-        "credit": about.credit,
-        "licence": about.licence,
-        "alt": about.alt,
-        "split": about.split,
-        "entity_count": about.entity_count,
-        "width": about.stated_width,
-        "height": about.stated_height,
+        "url": description.source_url,
+        "credit": description.credit,
+        "licence": description.licence,
+        "alt": description.alt,
+        "split": description.split,
+        "entity_count": description.entity_count,
+        "width": description.stated_width,
+        "height": description.stated_height,
     }
 
 
-def _address(place: str, text: str) -> str:
-    """Return where a picture comes from; it is published, and readers will follow it."""
-    if text and not (text.startswith(("https://", "http://")) and len(text) <= LONGEST_URL):
+def _parse_url(location: str, url: str) -> str:
+    """Return the URL of an image's source, which releases publish."""
+    if url and not (url.startswith(("https://", "http://")) and len(url) <= MAX_URL_LENGTH):
         raise BadFile(
-            f"{place}, column url: {text[:40]!r} is no web address of up to {LONGEST_URL} characters"
+            f"{location}, column url: {url[:40]!r} is no web address of up to {MAX_URL_LENGTH} characters"
         )
-    return text
+    return url
 
 
-def _number(place: str, values: Mapping[str, str], column: str) -> int | None:
+def _parse_number(location: str, values: Mapping[str, str], column: str) -> int | None:
     text = values.get(column, "")
     if not text:
         return None
     if not text.isascii() or not text.isdigit():
-        raise BadFile(f"{place}, column {column}: {text!r} is no whole number")
-    if len(text) > LONGEST_NUMBER:
-        raise BadFile(f"{place}, column {column}: {text[:20]}… is too large a number")
+        raise BadFile(f"{location}, column {column}: {text!r} is no whole number")
+    if len(text) > MAX_NUMBER_DIGITS:
+        raise BadFile(f"{location}, column {column}: {text[:20]}… is too large a number")
     return int(text)
 
 
-def _shared_urls(project: Project, rows: list[Row]) -> list[str]:
-    """Find addresses that stand for two pictures: the rows of a release could not be told apart."""
-    first: dict[str, Row] = {}
+def _find_shared_urls(project: Project, rows: list[ManifestRow]) -> list[str]:
+    """Return problems of URLs that two images share, since rows of a release name images by URL."""
+    row_by_url: dict[str, ManifestRow] = {}
     problems = []
     for row in rows:
-        url = row.about.source_url
+        url = row.description.source_url
         if not url:
             continue
-        earlier, taken = first.setdefault(url, row), url_taken(project, url)
-        if taken is not None and taken.original_sha256 != _digest(row):
-            owner = f"the image {taken.name}"
-        elif earlier is not row and _digest(earlier) != _digest(row):
-            owner = earlier.place.rpartition(": ")[2]
+        earlier, existing = row_by_url.setdefault(url, row), find_image_by_url(project, url)
+        if existing is not None and existing.original_sha256 != _file_sha256(row):
+            owner = f"the image {existing.name}"
+        elif earlier is not row and _file_sha256(earlier) != _file_sha256(row):
+            owner = earlier.resume_point.rpartition(": ")[2]
         else:
             continue
-        problems.append(f"{row.place}, column url: is that of {owner} too; give each its own")
+        problems.append(f"{row.resume_point}, column url: is that of {owner} too; give each its own")
     return problems
 
 
-def _digest(row: Row) -> str:
+def _file_sha256(row: ManifestRow) -> str:
     return hashlib.sha256(row.path.read_bytes()).hexdigest()
 
 
-def _problem(row: Row) -> str:
+def _find_problem(row: ManifestRow) -> str:
     try:
         if row.path.exists() and not row.path.is_file():
-            return f"{row.place}: {row.path.name} is no file but a folder or a pipe; name a picture"
+            return f"{row.resume_point}: {row.path.name} is not a file; name a photo"
         data = row.path.read_bytes()
     except OSError as error:
-        return f"{row.place}: {row.path.name} cannot be read ({error.strerror})"
+        return f"{row.resume_point}: {row.path.name} cannot be read ({error.strerror})"
     try:
-        decoded = decode(row.path.name, data)
+        decoded = decode_image(row.path.name, data)
     except BadFile as error:
-        return f"{row.place}: {error}" if row.place != str(row.path) else str(error)
-    stated = (row.about.stated_width, row.about.stated_height)
+        return f"{row.resume_point}: {error}" if row.resume_point != str(row.path) else str(error)
+    stated = (row.description.stated_width, row.description.stated_height)
     if None not in stated and stated != (decoded.width, decoded.height):
         return (
-            f"{row.place}, columns width and height: {stated[0]} × {stated[1]} stated, "
+            f"{row.resume_point}, columns width and height: {stated[0]} × {stated[1]} stated, "
             f"but {row.path.name} is {decoded.width} × {decoded.height}"
         )
     return ""

@@ -1,4 +1,4 @@
-"""Compare the files below the media folder with the rows that point at them, and mend what can be mended."""
+"""Compare the files below the media folder with their rows, and restore what can be restored."""
 
 import hashlib
 import time
@@ -9,18 +9,18 @@ from pathlib import Path
 
 from django.conf import settings
 
-from hits.domain.files.atomic_files import PARTIAL
+from hits.domain.files.atomic_files import PARTIAL_SUFFIX
 from hits.models import Image
 from hits.selectors.images.stored_files import PHOTO, StoredFile, stored_files
 from hits.services.errors import BadFile
-from hits.services.images.import_image import SUFFIXES, restore_image
-from hits.storage import sha256_of
+from hits.services.images.import_image import SUFFIXES, restore_image_file
+from hits.storage import stored_sha256
 
-LEFT_OVER_AFTER = 3600.0  # seconds; what is younger may still be being written
+LEFTOVER_AGE_SECONDS = 3600.0  # seconds; a process may still write a younger file
 
 
 class Fault(StrEnum):
-    """What is wrong with a file."""
+    """The fault of a file."""
 
     MISSING = "missing"
     WRONG_SIZE = "wrong size"
@@ -29,14 +29,14 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FaultyFile:
-    """A file that is not what its row says. detail: sizes or hashes, the row's first."""
+    """A file that differs from its row. detail: sizes or hashes, the row's first."""
 
     file: StoredFile
     fault: Fault
     detail: str
 
     def as_json(self) -> dict[str, str]:
-        """Return it as a report prints it."""
+        """Return the file as a row of the report."""
         found = self.file
         return {
             "kind": found.kind,
@@ -47,21 +47,21 @@ class FaultyFile:
         }
 
 
-def faulty_files(files: Iterable[StoredFile] | None = None) -> Iterator[FaultyFile]:
-    """Yield each file that is missing, cut off or changed; every byte of the others was read. One file at a time."""
+def find_faulty_files(files: Iterable[StoredFile] | None = None) -> Iterator[FaultyFile]:
+    """Yield each missing, truncated or changed file; every byte of every file is read."""
     for file in stored_files() if files is None else files:
-        found = _look(file)
+        found = _check_file(file)
         if found is not None:
             yield found
 
 
-def _look(file: StoredFile) -> FaultyFile | None:
+def _check_file(file: StoredFile) -> FaultyFile | None:
     storage = Image._meta.get_field("file").storage
     try:
         size = storage.size(file.name)
         if file.bytes is not None and size != file.bytes:
             return FaultyFile(file, Fault.WRONG_SIZE, f"{file.bytes} bytes in the row, {size} on the disk")
-        sha256 = sha256_of(storage, file.name)
+        sha256 = stored_sha256(storage, file.name)
     except FileNotFoundError:
         return FaultyFile(file, Fault.MISSING, "")
     if sha256 != file.sha256:
@@ -72,12 +72,12 @@ def _look(file: StoredFile) -> FaultyFile | None:
 
 
 def restore_photos(faulty: Iterable[FaultyFile], originals: Path) -> set[str]:
-    """Write broken photo files anew from the files that they were once imported from; return the names restored.
+    """Restore faulty photo files from their original files; return the names of the restored files.
 
-    A file of the folder is known by the hash that its row kept of it, whatever it is called now.
+    The row's hash identifies an original file, whatever its name is.
     """
-    wanted = {found.file.name for found in faulty if found.file.kind == PHOTO}
-    if not wanted:
+    names = {found.file.name for found in faulty if found.file.kind == PHOTO}
+    if not names:
         return set()
     restored: set[str] = set()
     for path in sorted(originals.rglob("*")):
@@ -86,19 +86,19 @@ def restore_photos(faulty: Iterable[FaultyFile], originals: Path) -> set[str]:
         data = path.read_bytes()
         rows = Image.objects.filter(original_sha256=hashlib.sha256(data).hexdigest())
         for image in rows:
-            if image.file.name in wanted - restored:
+            if image.file.name in names - restored:
                 try:
-                    restore_image(image=image, name=path.name, data=data)
+                    restore_image_file(image=image, name=path.name, data=data)
                 except BadFile:
-                    continue  # this library encodes it to other bytes than the row has: stays reported
+                    continue  # this library encodes it to other bytes than the row's: the file stays faulty
                 restored.add(str(image.file.name))
     return restored
 
 
-def left_over_files(*, now: float | None = None) -> Iterator[Path]:
-    """Yield what killed processes left half-written, an hour ago or earlier."""
-    limit = (time.time() if now is None else now) - LEFT_OVER_AFTER
+def find_leftover_files(*, now: float | None = None) -> Iterator[Path]:
+    """Yield the partial files that killed processes left at least an hour ago."""
+    limit = (time.time() if now is None else now) - LEFTOVER_AGE_SECONDS
     root = Path(settings.MEDIA_ROOT)
-    for path in root.rglob(f"*{PARTIAL}") if root.is_dir() else ():
+    for path in root.rglob(f"*{PARTIAL_SUFFIX}") if root.is_dir() else ():
         if path.is_file() and path.stat().st_mtime < limit:
             yield path

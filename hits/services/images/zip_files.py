@@ -1,7 +1,6 @@
-"""What lies in a zip of photos, looked at before anything of it is unpacked.
+"""The contents of a zip of photos, checked before anything is unpacked.
 
-Nothing is ever written by a name from the zip: its photos are read one by one into memory, each no further than a
-photo may be large. So what a zip can do is to hold too much, or to lie about what it holds.
+No file is written by a name from the zip. Photos are read one by one into memory, up to the size limit of a photo.
 """
 
 import stat
@@ -14,71 +13,71 @@ from pathlib import Path, PurePosixPath
 from hits.services.errors import BadFile
 from hits.services.images.import_image import SUFFIXES
 
-MOST_FILES = 20_000
-LARGEST_DIRECTORY = 16 * 1024 * 1024  # bytes of the zip's list of files, which is read whole
-MOST_UNPACKED = 64 * 1024**3
+MAX_FILES = 20_000
+MAX_DIRECTORY_BYTES = 16 * 1024 * 1024  # bytes of the zip's list of files, which is read whole
+MAX_UNPACKED_BYTES = 64 * 1024**3
 _END = struct.Struct("<4s4H2LH")  # APPNOTE.TXT 6.3.10, 4.3.16: end of central directory record
 _END_SIGNATURE = b"PK\x05\x06"
-_END64 = struct.Struct("<4sQ2H2L4Q4sLQL")  # 4.3.14 and 4.3.15: the same for large zips, and where it lies
+_END64 = struct.Struct("<4sQ2H2L4Q4sLQL")  # 4.3.14 and 4.3.15: the record of large zips, and its locator
 _END64_SIGNATURES = (b"PK\x06\x06", b"PK\x06\x07")
-_LONGEST_COMMENT = 0xFFFF
+_MAX_COMMENT_BYTES = 0xFFFF
 _ENCRYPTED = 0x1
-_READ = (
+_SUPPORTED_METHODS = (
     zipfile.ZIP_STORED,
     zipfile.ZIP_DEFLATED,
-)  # others may ask for gigabytes of memory before the first byte
+)  # other methods may need gigabytes of memory before the first byte
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """The photos of a zip in the order of their names, and the CSV beside them that describes them, if any."""
+class ZipContents:
+    """The photos of a zip in the order of their names, and its CSV manifest, if any."""
 
     photos: tuple[zipfile.ZipInfo, ...]
     manifest: zipfile.ZipInfo | None
 
 
-def listing_of(path: Path, called: str) -> Listing:
-    """Return what a zip holds.
+def read_zip_contents(path: Path, display_name: str) -> ZipContents:
+    """Return the contents of a zip.
 
     Args:
-        path: where it lies.
-        called: how the person who sent it knows it; messages begin with it.
+        path: the stored file.
+        display_name: the uploaded file's name, which starts each message.
 
     Raises:
-        BadFile: it is no zip, is encrypted, or holds too much, a link, a name that leads out of it, several CSVs or
-            no photo; the message names the file in it and the mend.
+        BadFile: it is not a zip, is encrypted, too large, or has a link, a name outside of it, several CSV files or
+            no photo; the message names the entry and the fix.
     """
-    _check_end(path, called)
+    _check_end(path, display_name)
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
     except (zipfile.BadZipFile, ValueError, struct.error, OSError, NotImplementedError) as error:
-        raise BadFile(f"{called}: is damaged ({error}); make the zip again") from error
-    if len(entries) > MOST_FILES:
-        raise _too_many(called)
+        raise BadFile(f"{display_name}: is damaged ({error}); make the zip again") from error
+    if len(entries) > MAX_FILES:
+        raise _too_many_files(display_name)
     for entry in entries:
-        _check_entry(entry, called)
-    if sum(entry.file_size for entry in entries) > MOST_UNPACKED:
-        limit = MOST_UNPACKED // 1024**3
-        raise BadFile(f"{called}: unpacks to more than {limit} GB; send it in parts")
+        _check_entry(entry, display_name)
+    if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
+        limit = MAX_UNPACKED_BYTES // 1024**3
+        raise BadFile(f"{display_name}: unpacks to more than {limit} GB; split it")
     entries = [entry for entry in entries if not _is_clutter(entry.filename)]
     photos = sorted(
         (entry for entry in entries if _suffix(entry) in SUFFIXES), key=lambda entry: entry.filename
     )
-    lists = [entry for entry in entries if _suffix(entry) == ".csv"]
-    if len(lists) > 1:
-        names = " and ".join(entry.filename for entry in lists[:2])
-        raise BadFile(f"{called}: holds {len(lists)} CSV files ({names}); leave one manifest in it")
+    manifests = [entry for entry in entries if _suffix(entry) == ".csv"]
+    if len(manifests) > 1:
+        names = " and ".join(entry.filename for entry in manifests[:2])
+        raise BadFile(f"{display_name}: has {len(manifests)} CSV files ({names}); keep one manifest")
     if not photos:
-        raise BadFile(f"{called}: holds no photos; put JPEG, PNG or WebP files into it")
-    return Listing(tuple(photos), lists[0] if lists else None)
+        raise BadFile(f"{display_name}: has no photos; add JPEG, PNG or WebP files")
+    return ZipContents(tuple(photos), manifests[0] if manifests else None)
 
 
 def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> bytes:
-    """Return a file of the zip, read no further than ``limit`` bytes.
+    """Return an entry of the zip, read up to ``limit`` bytes.
 
     Raises:
-        BadFile: it is larger, whatever the zip says of it, or damaged.
+        BadFile: it is larger than the limit, or damaged.
     """
     try:
         with archive.open(entry) as file:
@@ -92,46 +91,52 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> 
     return data
 
 
-def _check_end(path: Path, called: str) -> None:
-    """Look at how long the list of files says to be, before it is read into memory."""
+def _check_end(path: Path, display_name: str) -> None:
+    """Check the stated length of the directory before it is read into memory."""
     size = path.stat().st_size
     with path.open("rb") as file:
-        file.seek(max(0, size - _LONGEST_COMMENT - _END.size - _END64.size))
+        file.seek(max(0, size - _MAX_COMMENT_BYTES - _END.size - _END64.size))
         tail = file.read()
-    at = tail.rfind(_END_SIGNATURE)
-    if at < 0 or len(tail) - at < _END.size:
-        raise BadFile(f"{called}: is no zip, or was cut off; make it again, or send the photos themselves")
-    _, _, _, _, count, directory_bytes, _, _ = _END.unpack_from(tail, at)
-    if at >= _END64.size:
-        large = _END64.unpack_from(tail, at - _END64.size)
-        if (large[0], large[10]) == _END64_SIGNATURES:  # then a reader goes by what it says
-            count, directory_bytes = large[7], large[8]
-    if count > MOST_FILES or directory_bytes > LARGEST_DIRECTORY:
-        raise _too_many(called)
+    offset = tail.rfind(_END_SIGNATURE)
+    if offset < 0 or len(tail) - offset < _END.size:
+        raise BadFile(
+            f"{display_name}: is not a complete zip; make it again, or upload the photos themselves"
+        )
+    _, _, _, _, count, directory_bytes, _, _ = _END.unpack_from(tail, offset)
+    if offset >= _END64.size:
+        end64 = _END64.unpack_from(tail, offset - _END64.size)
+        if (end64[0], end64[10]) == _END64_SIGNATURES:  # readers use this record then
+            count, directory_bytes = end64[7], end64[8]
+    if count > MAX_FILES or directory_bytes > MAX_DIRECTORY_BYTES:
+        raise _too_many_files(display_name)
 
 
-def _too_many(called: str) -> BadFile:
-    return BadFile(f"{called}: holds more than {MOST_FILES:,} files; send it in parts")
+def _too_many_files(display_name: str) -> BadFile:
+    return BadFile(f"{display_name}: has more than {MAX_FILES:,} files; split it")
 
 
-def _check_entry(entry: zipfile.ZipInfo, called: str) -> None:
+def _check_entry(entry: zipfile.ZipInfo, display_name: str) -> None:
     name = entry.filename
     parts = PurePosixPath(name.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or name[1:2] == ":":
-        raise BadFile(f"{called}: holds {name!r}, whose name leads out of the zip; make it from a folder")
+        raise BadFile(f"{display_name}: {name!r} leads out of the zip; make the zip from a folder")
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in {0, stat.S_IFREG}:
-        raise BadFile(f"{called}: {name} is a link or no plain file; put the photo itself into the zip")
+        raise BadFile(
+            f"{display_name}: {name} is a link or a special file; put the photo itself into the zip"
+        )
     if not parts.parts:
-        raise BadFile(f"{called}: holds a file without a name; make the zip again")
-    if entry.compress_type not in _READ:
-        raise BadFile(f"{called}: {name} is compressed in a rare way; make the zip with the usual settings")
+        raise BadFile(f"{display_name}: has a file without a name; make the zip again")
+    if entry.compress_type not in _SUPPORTED_METHODS:
+        raise BadFile(
+            f"{display_name}: {name} has an unsupported compression; make the zip with default settings"
+        )
     if entry.flag_bits & _ENCRYPTED:
-        raise BadFile(f"{called}: {name} is encrypted; make the zip without a password")
+        raise BadFile(f"{display_name}: {name} is encrypted; make the zip without a password")
 
 
 def _is_clutter(name: str) -> bool:
-    """Whether a file is what systems put beside photos: macOS's resource forks, hidden files."""
+    """Return whether an entry is a system file: a macOS resource fork or a hidden file."""
     parts = PurePosixPath(name).parts
     return "__MACOSX" in parts or parts[-1].startswith(".")
 

@@ -1,4 +1,4 @@
-"""Photos from a zip: kept whole as it came, then taken in one by one by a job that can be stopped."""
+"""Import photos from a zip: store the zip, then import its photos one by one in a resumable job."""
 
 import io
 import time
@@ -13,20 +13,20 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 
-from hits.domain.files.atomic_files import whole_file
+from hits.domain.files.atomic_files import atomic_file
 from hits.models import Job, Project
 from hits.services import audit
-from hits.services.errors import BadFile, NoRoom
-from hits.services.images.import_image import Description, import_image
+from hits.services.errors import BadFile, StorageFull
+from hits.services.images.import_image import ImageDescription, import_image
 from hits.services.images.manifests import read_manifest
-from hits.services.images.zip_files import Listing, listing_of, read_entry
+from hits.services.images.zip_files import ZipContents, read_entry, read_zip_contents
 from hits.services.jobs import jobs
 from hits.services.jobs.progress import Progress
 
 TASK = "hits.import_zip"
-LARGEST_MANIFEST = 20 * 1024 * 1024
-KEPT_SECONDS = 7 * 24 * 3600
-NAMED = 50  # problems that the result names; the log has all
+MAX_MANIFEST_BYTES = 20 * 1024 * 1024
+RETENTION_SECONDS = 7 * 24 * 3600
+MAX_PROBLEMS = 50  # problems in the job's result; the log has all
 
 
 def request_zip_import(
@@ -39,28 +39,28 @@ def request_zip_import(
     licence: str,
     queue: bool = True,
 ) -> Job:
-    """Keep a zip that was sent, and let a job take its photos in.
+    """Store an uploaded zip, and queue a job that imports its photos.
 
     Args:
-        blocks: its bytes; nothing is left of it when they do not arrive whole.
-        credit, licence: of the photos of which the manifest in the zip says nothing.
-        queue: false when the caller runs the job itself.
+        blocks: its bytes; an incomplete upload leaves no file.
+        credit, licence: defaults for photos without them in the zip's manifest.
+        queue: false if the caller runs the job itself.
 
     Raises:
-        BadFile: the zip cannot be used; see ``listing_of``.
-        NoRoom: the disk takes no more.
+        BadFile: an unusable zip; see ``read_zip_contents``.
+        StorageFull: the disk is full.
     """
-    _forget_old()
-    path = _folder() / f"{uuid.uuid4().hex}.zip"
+    _delete_old_zips()
+    path = _upload_folder() / f"{uuid.uuid4().hex}.zip"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as file:
+        with atomic_file(path) as file:
             for block in blocks:
                 file.write(block)
     except OSError as error:
-        raise NoRoom.after(error, f"{name}: was not taken") from error
+        raise StorageFull.after(error, f"{name}: was not stored") from error
     try:
-        photos = len(listing_of(path, name).photos)
+        photos = len(read_zip_contents(path, name).photos)
         return jobs.enqueue(
             task=TASK,
             title=f"Add {photos:,} photos from {name}"[:200],
@@ -79,35 +79,34 @@ def request_zip_import(
 
 
 def import_zip(*, job: Job, progress: Progress) -> None:
-    """Take in the photos of a job's zip, from where an earlier run ended, and then remove the zip.
+    """Import the photos of a job's zip, from where an earlier run ended, and delete the zip.
 
-    A photo that cannot be used is named and passed over. Stopped in any other way than by a bad zip, the job can be
-    resumed: the zip is kept for a week.
+    An unusable photo is logged and skipped. Unless the zip itself is bad, a stopped job can be resumed for a week.
 
     Raises:
-        BadFile: the zip or its manifest cannot be used.
-        NoRoom: the disk takes no more; what is in stays.
-        Cancelled: somebody asked for it; what is in stays.
+        BadFile: the zip or its manifest is unusable.
+        StorageFull: the disk is full; imported photos stay.
+        Cancelled: somebody stopped the job; imported photos stay.
     """
-    path = _folder() / str(job.args["zip"])
+    path = _upload_folder() / str(job.args["zip"])
     if not path.exists():
-        raise BadFile(f"{job.args['called']}: its copy on the server is gone; send it again")
+        raise BadFile(f"{job.args['called']}: its copy on the server was deleted; upload it again")
     try:
-        jobs.set_result(job=job, **_Import(job, progress, path).run())
-    except NoRoom:
-        raise  # it goes on with this copy once there is room
+        jobs.set_result(job=job, **_ZipImport(job, progress, path).run())
+    except StorageFull:
+        raise  # the job resumes with this copy when there is space
     except BadFile:
         path.unlink()
         raise
     path.unlink()
 
 
-class _Import:
+class _ZipImport:
     def __init__(self, job: Job, progress: Progress, path: Path) -> None:
         self._progress = progress
         self._path = path
-        self._called: str = job.args["called"]
-        self._about = Description(credit=job.args["credit"], licence=job.args["licence"])
+        self._display_name: str = job.args["called"]
+        self._description = ImageDescription(credit=job.args["credit"], licence=job.args["licence"])
         assert job.project is not None
         self._project = job.project
         self._by = job.created_by
@@ -117,12 +116,12 @@ class _Import:
         self._problems: list[str] = cursor.get("problems", [])
 
     def run(self) -> dict[str, Any]:
-        listing = listing_of(self._path, self._called)
+        listing = read_zip_contents(self._path, self._display_name)
         with zipfile.ZipFile(self._path) as archive:
-            described = self._described(archive, listing)
+            described = self._read_descriptions(archive, listing)
             total = len(listing.photos)
             for entry in listing.photos[self._position :]:
-                self._take(archive, entry, described)
+                self._import_photo(archive, entry, described)
                 self._position += 1
                 self._progress.advance(
                     self._position,
@@ -135,59 +134,65 @@ class _Import:
             project=self._project,
             actor=self._by,
             action="images.import_zip",
-            subject=self._called,
+            subject=self._display_name,
             **self._counts,
         )
         return self._counts | {"problems": self._problems}
 
-    def _described(self, archive: zipfile.ZipFile, listing: Listing) -> Mapping[str, Description]:
-        """Return what the manifest says, by the photos' names in the zip; its names are relative to it."""
+    def _read_descriptions(
+        self, archive: zipfile.ZipFile, listing: ZipContents
+    ) -> Mapping[str, ImageDescription]:
+        """Return the manifest's descriptions by the photos' names in the zip; its names are relative to it."""
         if listing.manifest is None:
             return {}
         name = listing.manifest.filename
-        data = read_entry(archive, listing.manifest, LARGEST_MANIFEST)
+        data = read_entry(archive, listing.manifest, MAX_MANIFEST_BYTES)
         folder = PurePosixPath(name).parent
-        found = {
-            str(folder / file): about
-            for _, file, about in read_manifest(f"{self._called}, {name}", io.BytesIO(data))
+        descriptions = {
+            str(folder / file): description
+            for _, file, description in read_manifest(f"{self._display_name}, {name}", io.BytesIO(data))
         }
-        missing = sorted(set(found) - {entry.filename for entry in listing.photos})
+        missing = sorted(set(descriptions) - {entry.filename for entry in listing.photos})
         if missing and not self._position:
             more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
-            self._note(f"{name}: names {missing[0]}{more}, which the zip does not hold")
-        return found
+            self._add_problem(f"{name}: names {missing[0]}{more}, which the zip does not have")
+        return descriptions
 
-    def _take(
-        self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, described: Mapping[str, Description]
+    def _import_photo(
+        self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, described: Mapping[str, ImageDescription]
     ) -> None:
-        said = described.get(entry.filename, Description())
-        about = replace(
-            said, credit=said.credit or self._about.credit, licence=said.licence or self._about.licence
+        stated = described.get(entry.filename, ImageDescription())
+        description = replace(
+            stated,
+            credit=stated.credit or self._description.credit,
+            licence=stated.licence or self._description.licence,
         )
         try:
             data = read_entry(archive, entry, settings.MAX_IMAGE_BYTES)
-            _, is_new = import_image(project=self._project, name=entry.filename, data=data, about=about)
-        except NoRoom:
+            _, is_new = import_image(
+                project=self._project, name=entry.filename, data=data, description=description
+            )
+        except StorageFull:
             raise
         except BadFile as error:
             self._counts["refused"] += 1
-            self._note(str(error))
+            self._add_problem(str(error))
         else:
             self._counts["new" if is_new else "known"] += 1
 
-    def _note(self, problem: str) -> None:
-        self._progress.log(f"Passed over: {problem}")
-        if len(self._problems) < NAMED:
+    def _add_problem(self, problem: str) -> None:
+        self._progress.log(f"Skipped: {problem}")
+        if len(self._problems) < MAX_PROBLEMS:
             self._problems.append(problem)
 
 
-def _forget_old() -> None:
-    """Remove what jobs left that nobody resumed."""
-    for path in _folder().glob("*.zip"):
-        with suppress(OSError):  # another request removes the same
-            if time.time() - path.stat().st_mtime > KEPT_SECONDS:
+def _delete_old_zips() -> None:
+    """Delete the zips of jobs that nobody resumed in time."""
+    for path in _upload_folder().glob("*.zip"):
+        with suppress(OSError):  # another request deletes the same file
+            if time.time() - path.stat().st_mtime > RETENTION_SECONDS:
                 path.unlink()
 
 
-def _folder() -> Path:
+def _upload_folder() -> Path:
     return Path(settings.VAR_DIR) / "uploads"

@@ -1,4 +1,4 @@
-"""The time by the database's clock, which all processes share, wherever they run."""
+"""The time of the database's clock, which all processes share."""
 
 from datetime import datetime
 from typing import cast
@@ -8,7 +8,7 @@ from django.utils import timezone
 
 
 def database_now() -> datetime:
-    """Return the present moment. SQLite has no clock of its own: there, all processes are on one machine."""
+    """Return the current time. SQLite has no clock of its own, and all of its processes run on one machine."""
     if connection.vendor == "sqlite":
         return timezone.now()
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Long work: queue it, claim it, keep the claim alive, finish it. A broker message is only a wake-up."""
+"""Long-running jobs: queue, claim, renew the lease, finish. A broker message only wakes a worker."""
 
 import logging
 import threading
@@ -15,34 +15,34 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from hits.domain.jobs.queues import Queue, queue_of
+from hits.domain.jobs.queues import Queue, task_queue
 from hits.domain.jobs.turns import TurnOver
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState
 from hits.models import Heartbeat, Job, Project
-from hits.selectors.jobs import REFUSED, open_under
-from hits.services.errors import Busy, Conflict, NotStarted, Refused
+from hits.selectors.jobs import REFUSED, open_jobs_for_keys
+from hits.services.errors import Busy, CannotStart, Conflict, Refused
 from hits.services.jobs import slots, subjobs, wakeups
 from hits.services.jobs.progress import (
     LEASE,
-    TURN,
+    RESUME_POINT_KEY,
     TURN_KEYS,
     Cancelled,
     Listener,
     Progress,
-    listen,
-    tell,
-    write_line,
+    notify_listener,
+    set_listener,
+    write_log_line,
 )
-from hits.services.jobs.subjobs import Split
-from hits.services.jobs.wakeups import wake, wake_waiting
+from hits.services.jobs.subjobs import SplitIntoSubjobs
+from hits.services.jobs.wakeups import wake_job, wake_waiting_jobs
 
 logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 7.0
-CANCEL_TRIES = 5
-FOLLOW_SECONDS = 0.5
-WORKER = "worker"
-WAITS = "waits"  # in a turn's place: another process does the same
+CANCEL_ATTEMPTS = 5
+FOLLOW_INTERVAL_SECONDS = 0.5
+WORKER_HEARTBEAT = "worker"
+WAITS_KEY = "waits"  # in a resume point: another process does the same
 
 
 def enqueue(
@@ -54,25 +54,26 @@ def enqueue(
     exclusive_key: str = "",
     resumable: bool = False,
     queue: bool = True,
-    on: Queue | None = None,
+    target_queue: Queue | None = None,
     **args: Any,
 ) -> Job:
-    """Write a job row and wake a worker once it is committed.
+    """Write a job row and wake a worker after the commit.
 
     Args:
-        exclusive_key: at most one open job holds it.
-        resumable: the task goes on where an earlier run ended, so a person may start it again.
-        queue: false when this process runs it at once (``run_here``).
-        on: the queue that it waits in, where that is not its task's.
+        exclusive_key: at most one open job has it.
+        resumable: the task resumes where an earlier run ended, so a person may restart it.
+        queue: false if this process runs it directly (``run_in_process``).
+        target_queue: the queue, if it is not its task's.
+        args: the job's stored arguments.
 
     Raises:
-        Conflict: an open job holds the same ``exclusive_key``.
+        Conflict: an open job has the same ``exclusive_key``.
     """
     try:
         with transaction.atomic():
             job = Job.objects.create(
                 task=task,
-                queue=on or queue_of(task),
+                queue=target_queue or task_queue(task),
                 title=title,
                 project=project,
                 created_by_id=by.pk if by else None,
@@ -81,60 +82,60 @@ def enqueue(
                 resumable=resumable,
             )
     except IntegrityError as error:
-        holder = open_under(exclusive_key).first()
+        holder = open_jobs_for_keys(exclusive_key).first()
         number = f" as job {holder.pk}" if holder else ""
-        raise Conflict(f"{title}: is under way already{number}; wait for it or cancel it") from error
+        raise Conflict(f"{title}: is running already{number}; wait for it or cancel it") from error
     if queue:
-        wake(job)
+        wake_job(job)
     return job
 
 
 @contextmanager
-def claimed(job_id: int) -> Iterator[Progress | None]:
-    """Run a job under a lease; yields ``None`` when somebody else has it, it is over, or its turn has not come.
+def claim_job(job_id: int) -> Iterator[Progress | None]:
+    """Run a job under a lease; yield ``None`` if another process has it, it is over, or it has to wait.
 
-    The claim is one conditional UPDATE whose row count is checked, so that two workers woken by the
-    same message do the work once. In a worker, light work does one turn and goes to the back of its queue.
+    The claim is one conditional UPDATE whose row count is checked, so that two workers with the same message do the
+    work once. In a worker process, a light job runs for one turn and goes to the back of its queue.
     """
-    job = _taken(job_id)
+    job = _claim_row(job_id)
     if job is None:
         yield None
         return
-    if job.runs > 1 and TURN not in job.cursor:
-        write_line(job, _beginning(job))
+    if job.runs > 1 and RESUME_POINT_KEY not in job.cursor:
+        write_log_line(job, _start_message(job))
     progress = Progress(job)
-    over = _keep_alive(progress)
+    stop = _renew_lease(progress)
     try:
-        with slots.turn_of(job):
+        with slots.open_turn(job):
             yield progress
-    except (TurnOver, Busy, Split) as later:
-        _go_on_later(progress, later)
+    except (TurnOver, Busy, SplitIntoSubjobs) as reason:
+        _reschedule(progress, reason)
     except KeyboardInterrupt:
-        _finish(job, JobState.CANCELLED, error="stopped at the keyboard")
+        _finish_job(job, JobState.CANCELLED, error="interrupted at the keyboard")
         raise
     except Cancelled as reason:
-        _finish(job, JobState.CANCELLED, error=str(reason))
-    except NotStarted as reason:
+        _finish_job(job, JobState.CANCELLED, error=str(reason))
+    except CannotStart as reason:
         Job.objects.filter(pk=job.pk).update(resumable=False, cursor={REFUSED: True})
-        _finish(job, JobState.FAILED, error=str(reason))
+        _finish_job(job, JobState.FAILED, error=str(reason))
     except Refused as reason:
-        _finish(job, JobState.FAILED, error=str(reason))
+        _finish_job(job, JobState.FAILED, error=str(reason))
     except Exception as error:
-        _finish(job, JobState.FAILED, error=f"{type(error).__name__}: {error}")
+        _finish_job(job, JobState.FAILED, error=f"{type(error).__name__}: {error}")
         raise
     else:
-        _finish(job, JobState.DONE)
+        _finish_job(job, JobState.DONE)
     finally:
-        over.set()
+        stop.set()
 
 
-def _taken(job_id: int) -> Job | None:
-    """Claim a job for this process; ``None`` when that cannot be."""
-    owner = slots.owner()
-    if slots.has_no_room(job_id, owner):
+def _claim_row(job_id: int) -> Job | None:
+    """Claim a job for this process; ``None`` if it is not available."""
+    owner = slots.new_lease_owner()
+    if slots.has_no_free_slot(job_id, owner):
         return None
     now = timezone.now()
-    taken = Job.objects.filter(wakeups.ready(now), pk=job_id).update(
+    claimed = Job.objects.filter(wakeups.is_ready(now), pk=job_id).update(
         state=JobState.RUNNING,
         lease_owner=owner,
         lease_until=now + LEASE,
@@ -144,143 +145,143 @@ def _taken(job_id: int) -> Job | None:
         error="",
         runs=F("runs") + 1,
     )
-    return Job.objects.get(pk=job_id) if taken else None
+    return Job.objects.get(pk=job_id) if claimed else None
 
 
-def _go_on_later(progress: Progress, why: TurnOver | Busy | Split) -> None:
-    if isinstance(why, TurnOver):
-        _put_back(progress, why.place, wait=why.wait)
-    elif isinstance(why, Busy):
-        _put_back(progress, {WAITS: True}, wait=why.seconds, why=str(why))
-    elif subjobs.store(progress.job, why):
-        wake_waiting(queues=[queue_of(why.task)], settling=timedelta())
+def _reschedule(progress: Progress, reason: TurnOver | Busy | SplitIntoSubjobs) -> None:
+    if isinstance(reason, TurnOver):
+        _requeue(progress, reason.resume_point, wait=reason.wait_seconds)
+    elif isinstance(reason, Busy):
+        _requeue(progress, {WAITS_KEY: True}, wait=reason.seconds, reason=str(reason))
+    elif subjobs.store_subjobs(progress.job, reason):
+        wake_waiting_jobs(queues=[task_queue(reason.task)], new_job_grace=timedelta())
 
 
-def _put_back(progress: Progress, place: dict[str, Any], *, wait: float, why: str = "") -> None:
-    """Queue a running job again, behind the others, to go on at ``place``; at the earliest in ``wait`` seconds."""
+def _requeue(progress: Progress, resume_point: dict[str, Any], *, wait: float, reason: str = "") -> None:
+    """Requeue a running job behind the others; it resumes at ``resume_point`` after at least ``wait`` seconds."""
     job, now = progress.job, timezone.now()
-    mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
-    back = mine.update(  # somebody who wants it to stop is heard when its next turn begins
+    own_job = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
+    is_queued = own_job.update(  # its next turn notices a cancellation
         state=JobState.QUEUED,
-        cursor=progress.cursor_for(place),
+        cursor=progress.cursor_for(resume_point),
         lease_owner="",
         lease_until=now,
         not_before=now + timedelta(seconds=wait) if wait else None,
     )
-    if back and why and not progress.place.get(WAITS):
-        write_line(job, f"Waits: {why}")
+    if is_queued and reason and not progress.resume_point.get(WAITS_KEY):
+        write_log_line(job, f"Waits: {reason}")
 
 
-def _keep_alive(progress: Progress) -> threading.Event:
+def _renew_lease(progress: Progress) -> threading.Event:
     """Renew the lease from a thread until the returned event is set.
 
-    One step of the work may take longer than the lease, such as a clustering; nobody else must take
-    the job over meanwhile. The thread dies with the process, and then the lease runs out.
+    One step, for example a clustering, may take longer than the lease, and no other process may claim the job then.
+    The thread dies with the process, and the lease expires.
     """
-    over, job = threading.Event(), progress.job
+    stop, job = threading.Event(), progress.job
 
     def renew() -> None:
         mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
-        while not over.wait(HEARTBEAT_SECONDS):
+        while not stop.wait(HEARTBEAT_SECONDS):
             try:
-                mine.update(lease_until=progress.lease())
-                beat()
-            except DatabaseFault:  # busy or away for a moment; the lease lasts for several more attempts
+                mine.update(lease_until=progress.lease_end())
+                record_heartbeat()
+            except DatabaseFault:  # busy for a moment; the lease lasts for several attempts
                 logger.warning("job %s: its lease was not renewed; trying again", job.pk, exc_info=True)
                 connection.close()
         connection.close()
 
     threading.Thread(target=renew, name=f"lease-of-job-{job.pk}", daemon=True).start()
-    return over
+    return stop
 
 
 def set_result(*, job: Job, **result: Any) -> None:
-    """Keep what the job found; shown on its page."""
+    """Store the job's result, which its page shows."""
     Job.objects.filter(pk=job.pk).update(result=result)
 
 
-def cancel(*, job: Job) -> None:
-    """Ask a job to stop. One that nobody works on stops at once: it is queued, waits, or its process died.
+def cancel_job(*, job: Job) -> None:
+    """Cancel a job: a queued, waiting or orphaned job immediately, a running one at its next step.
 
     Raises:
         Conflict: it is over already.
     """
-    for _ in range(CANCEL_TRIES):  # between two looks it may have been taken, or have ended its turn
+    for _ in range(CANCEL_ATTEMPTS):  # between two queries a process may claim it, or its turn may end
         now = timezone.now()
-        idle = Q(state__in=(JobState.QUEUED, JobState.WAITING)) | subjobs.lost(now)
-        ended = Job.objects.filter(idle, pk=job.pk).update(state=JobState.CANCELLED, finished_at=now)
-        subjobs.cancel(job.pk)
-        if ended:
-            write_line(job, "Cancelled")
+        idle = Q(state__in=(JobState.QUEUED, JobState.WAITING)) | subjobs.is_lost(now)
+        is_cancelled = Job.objects.filter(idle, pk=job.pk).update(state=JobState.CANCELLED, finished_at=now)
+        subjobs.cancel_subjobs(job.pk)
+        if is_cancelled:
+            write_log_line(job, "Cancelled")
             if job.parent_id:
-                _settle(job.parent_id)
+                _settle_parent(job.parent_id)
             return
         if Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(cancel_requested=True):
             return
     raise Conflict("the job is over already")
 
 
-def resume(*, job: Job, queue: bool = True) -> Job:
-    """Start a stopped or failed job again where it ended, or one whose process died; ``queue`` as for ``enqueue``.
+def resume_job(*, job: Job, queue: bool = True) -> Job:
+    """Restart a stopped, failed or orphaned job where it ended; ``queue`` as for ``enqueue``.
 
     Raises:
-        Conflict: somebody works on it, it cannot go on by itself, or another of its kind is under way.
+        Conflict: a process works on it, it cannot be resumed, or another job with its key is open.
     """
     now = timezone.now()
-    over = Q(state__in=STOPPED_JOB_STATES) | subjobs.lost(now)
+    is_resumable = Q(state__in=STOPPED_JOB_STATES) | subjobs.is_lost(now)
     try:
         with transaction.atomic():
-            subjobs.give_up(job.pk, now)
-            taken = Job.objects.filter(over, pk=job.pk, resumable=True, parent=None).update(
+            subjobs.abandon_waiting_job(job.pk, now)
+            is_queued = Job.objects.filter(is_resumable, pk=job.pk, resumable=True, parent=None).update(
                 state=JobState.QUEUED,
                 cancel_requested=False,
                 error="",
                 finished_at=None,
                 cursor={key: value for key, value in job.cursor.items() if key not in TURN_KEYS},
                 not_before=None,
-                lease_owner="",  # a process that was only slow must not end it in the new one's name
+                lease_owner="",  # a slow old process must not end the resumed job
             )
-            if not taken:
-                raise Conflict(f"{job.title}: {_why_not_resumed(job)}")
+            if not is_queued:
+                raise Conflict(f"{job.title}: {_resume_refusal(job)}")
     except IntegrityError as error:
-        raise Conflict(f"{job.title}: another one is under way; wait for it or cancel it") from error
+        raise Conflict(f"{job.title}: another one is running; wait for it or cancel it") from error
     job.refresh_from_db()
     if queue:
-        wake(job)
+        wake_job(job)
     return job
 
 
-def _why_not_resumed(job: Job) -> str:
-    held = Job.objects.filter(pk=job.pk, state__in=(JobState.RUNNING, JobState.WAITING), resumable=True)
-    if held.filter(parent=None).exists():
+def _resume_refusal(job: Job) -> str:
+    still_held = Job.objects.filter(pk=job.pk, state__in=(JobState.RUNNING, JobState.WAITING), resumable=True)
+    if still_held.filter(parent=None).exists():
         seconds = int(LEASE.total_seconds())
-        return f"somebody works on it, or did until less than {seconds} seconds ago; wait and try again"
-    return "it cannot be resumed; start it anew"
+        return f"a process works on it, or did less than {seconds} seconds ago; wait and try again"
+    return "it cannot be resumed; start a new one"
 
 
-def run_here(*, job: Job, listener: Listener | None = None) -> Job:
-    """Run a job and its parts in this process, as a worker would, and return it as it ended.
+def run_in_process(*, job: Job, listener: Listener | None = None) -> Job:
+    """Run a job and its subjobs in this process, and return the ended job.
 
-    What a worker took first is waited for. Needs no worker, and lets one help with the parts. A fault of the
-    work is not raised: it fails its part and the whole, which say why.
+    It waits for jobs that a worker claimed first; workers may help with the subjobs. An error in the work is not
+    raised: it fails the subjob and the parent, whose rows hold the message.
 
-    The listener is told of each step and each line of the log: the job, and the line or nothing.
+    ``listener`` gets the job and an empty text for each step, and the job and the line for each log line.
     """
-    current_app.loader.import_default_modules()  # outside of a worker nobody has registered the tasks yet
-    before_me = listen(listener)
+    current_app.loader.import_default_modules()  # registers the tasks, which only workers do by themselves
+    outer_listener = set_listener(listener)
     try:
         while job.state in OPEN_JOB_STATES:
-            before = (job.state, job.runs)
-            for part in job.parts.filter(state__in=OPEN_JOB_STATES).order_by("pk"):
-                _run_task(part)
-            _settle(job.pk)  # whoever ended the last part may have died before it said so
+            state_before = (job.state, job.runs)
+            for subjob in job.subjobs.filter(state__in=OPEN_JOB_STATES).order_by("pk"):
+                _run_task(subjob)
+            _settle_parent(job.pk)  # the process of the last subjob may have died before it woke the parent
             _run_task(job)
             job.refresh_from_db()
-            if (job.state, job.runs) == before:  # a worker has it, or its last part: follow it
-                tell(job, "")  # whoever listens may want to stop meanwhile
-                time.sleep(FOLLOW_SECONDS)
+            if (job.state, job.runs) == state_before:  # a worker has it or a subjob: follow it
+                notify_listener(job, "")  # the listener may stop the wait
+                time.sleep(FOLLOW_INTERVAL_SECONDS)
     finally:
-        listen(before_me)
+        set_listener(outer_listener)
     return job
 
 
@@ -289,51 +290,51 @@ def _run_task(job: Job) -> None:
         current_app.tasks[job.task](job.pk)
     except Exception:
         if Job.objects.filter(pk=job.pk, state__in=OPEN_JOB_STATES).exists():
-            raise  # no end of it was written; to call it again would go on for ever
+            raise  # the job has no end state, and calling it again would loop for ever
         logger.debug("job %s failed", job.pk, exc_info=True)
 
 
-def sweep() -> int:
-    """Wake queued jobs that nobody took and running ones whose worker has gone; return how many.
+def sweep_jobs() -> int:
+    """Wake queued jobs without a worker and running ones whose worker died; return their number.
 
-    Few of many at a time: see ``wakeups``.
+    ``wakeups`` limits how many messages wait.
     """
-    beat()
-    for parent in subjobs.orphaned():
-        _settle(parent)
-    return wake_waiting()
+    record_heartbeat()
+    for parent in subjobs.find_orphaned_parents():
+        _settle_parent(parent)
+    return wake_waiting_jobs()
 
 
-def beat() -> None:
-    """Say that a worker process is alive."""
+def record_heartbeat() -> None:
+    """Record that a worker process is alive."""
     now = timezone.now()
-    if not Heartbeat.objects.filter(name=WORKER).update(at=now):
-        Heartbeat.objects.get_or_create(name=WORKER, defaults={"at": now})
+    if not Heartbeat.objects.filter(name=WORKER_HEARTBEAT).update(at=now):
+        Heartbeat.objects.get_or_create(name=WORKER_HEARTBEAT, defaults={"at": now})
 
 
-def _finish(job: Job, state: JobState, *, error: str = "") -> None:
+def _finish_job(job: Job, state: JobState, *, error: str = "") -> None:
     changes: dict[str, Any] = {"state": state, "finished_at": timezone.now(), "error": error[:1000]}
     if state is JobState.DONE:
         changes["done"] = F("total")
-    mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state__in=OPEN_JOB_STATES)
-    if mine.update(**changes):
-        write_line(job, _ending(job, state, error))
+    own_job = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state__in=OPEN_JOB_STATES)
+    if own_job.update(**changes):
+        write_log_line(job, _end_message(job, state, error))
         if job.parent_id:
-            _settle(job.parent_id)
+            _settle_parent(job.parent_id)
 
 
-def _beginning(job: Job) -> str:
-    if job.total and job.done == job.total and job.parts.exists():
-        return "All parts are done"
-    return f"Taken up again at {job.done} of {job.total}" if job.total else "Taken up again"
+def _start_message(job: Job) -> str:
+    if job.total and job.done == job.total and job.subjobs.exists():
+        return "All steps are done"
+    return f"Resumed at {job.done} of {job.total}" if job.total else "Resumed"
 
 
-def _ending(job: Job, state: JobState, error: str) -> str:
-    words = f"{job.title}: {state}" if job.parent_id else state.capitalize()
-    return f"{words} ({error})" if error else words
+def _end_message(job: Job, state: JobState, error: str) -> str:
+    message = f"{job.title}: {state}" if job.parent_id else state.capitalize()
+    return f"{message} ({error})" if error else message
 
 
-def _settle(parent_id: int) -> None:
-    parent = subjobs.settle(parent_id)
+def _settle_parent(parent_id: int) -> None:
+    parent = subjobs.settle_parent(parent_id)
     if parent is not None:
-        wake(parent)
+        wake_job(parent)

@@ -1,4 +1,4 @@
-"""A running job's hand on its own row, and whoever listens to what it says."""
+"""Progress, lease and log of a running job, and the listener to them."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -9,106 +9,112 @@ from django.utils import timezone
 
 from hits.domain.states import JobState
 from hits.models import Job, JobLine
-from hits.selectors.jobs import SINCE
+from hits.selectors.jobs import DONE_AT_START
 
-# A job whose worker died is taken over after a lease and a round of the sweeper, well within a minute.
+# The sweeper wakes a job whose worker died after the lease, within a minute.
 LEASE = timedelta(seconds=30)
-LONGEST_LINE = 400
-# In a cursor, beside what the job keeps there itself: where a turn ended, what was counted, and how much was done.
-TURN, TALLY, PAST = TURN_KEYS = ("turn", "turn_tally", "turn_past")
+MAX_LINE_LENGTH = 400
+# In a cursor, beside the job's own keys: the end of a turn, the counts, and the steps done.
+RESUME_POINT_KEY, COUNTS_KEY, DONE_BEFORE_KEY = TURN_KEYS = ("turn", "turn_tally", "turn_past")
 Listener = Callable[[Job, str], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 class Cancelled(Exception):
-    """Raised inside a job when somebody asked for it to stop."""
+    """Raised inside a job after somebody cancelled it."""
 
 
 class Progress:
-    """A running job's hand on its own row. Each call renews the lease, and notices cancellation."""
+    """Updates a running job's row. Each call renews the lease and notices a cancellation."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.place: dict[str, Any] = dict(job.cursor.get(TURN, {}))  # where an earlier turn stopped
-        self.tally: dict[str, int] = dict(
-            job.cursor.get(TALLY, {})
-        )  # what earlier turns counted, and this one
-        self._past: int = job.cursor.get(PAST, 0)
-        self._since: int | None = None
+        self.resume_point: dict[str, Any] = dict(
+            job.cursor.get(RESUME_POINT_KEY, {})
+        )  # where an earlier turn ended
+        self.counts: dict[str, int] = dict(job.cursor.get(COUNTS_KEY, {}))  # of all turns
+        self._done_before: int = job.cursor.get(DONE_BEFORE_KEY, 0)
+        self._done_at_start: int | None = None
         self._cursor: dict[str, Any] = dict(job.cursor)
-        self._silent_until = timezone.now()
+        self._held_until = timezone.now()
 
     def advance(self, done: int, total: int | None = None, **cursor: Any) -> None:
-        """Say how far the work is; the cursor is where a successor goes on.
+        """Record the progress; the cursor is where the next run resumes.
 
         Raises:
-            Cancelled: somebody asked for the job to stop, or another worker took it over.
+            Cancelled: somebody cancelled the job, or another worker claimed it.
         """
-        changes: dict[str, Any] = {"done": done, "lease_until": self.lease()}
+        changes: dict[str, Any] = {"done": done, "lease_until": self.lease_end()}
         if total is not None:
             changes["total"] = total
-        if self._since is None:
-            self._since = max(0, done - 1)  # what an earlier run did says nothing about the speed of this one
+        if self._done_at_start is None:
+            self._done_at_start = max(0, done - 1)  # the speed of this run excludes earlier runs
         self._cursor = cursor or self._cursor
-        changes["cursor"] = self._cursor | {SINCE: self._since}
-        mine = Job.objects.filter(pk=self.job.pk, lease_owner=self.job.lease_owner, state=JobState.RUNNING)
-        if not mine.update(**changes):
+        changes["cursor"] = self._cursor | {DONE_AT_START: self._done_at_start}
+        own_job = Job.objects.filter(pk=self.job.pk, lease_owner=self.job.lease_owner, state=JobState.RUNNING)
+        if not own_job.update(**changes):
             raise Cancelled("another worker took this job over")
-        if mine.filter(cancel_requested=True).exists():
+        if own_job.filter(cancel_requested=True).exists():
             raise Cancelled("cancelled")
         self.job.done, self.job.total = done, changes.get("total", self.job.total)
-        tell(self.job, "")
+        notify_listener(self.job, "")
 
     def step(self, number: int, left: int) -> None:
-        """Say that ``number`` are done of the ``left`` that this turn began with; what earlier turns did is added.
+        """Record that ``number`` of the ``left`` steps of this turn are done; steps of earlier turns are added.
 
         Raises:
             Cancelled: as for ``advance``.
         """
-        self.advance(self._past + number, self._past + left)
+        self.advance(self._done_before + number, self._done_before + left)
 
-    def cursor_for(self, place: dict[str, Any]) -> dict[str, Any]:
-        """Return the cursor with which a later turn goes on at ``place``."""
-        self._cursor |= {TURN: place, TALLY: self.tally, PAST: self.job.done}
-        return self._cursor | ({SINCE: self._since} if self._since is not None else {})
+    def cursor_for(self, resume_point: dict[str, Any]) -> dict[str, Any]:
+        """Return the cursor for a later turn that resumes at ``resume_point``."""
+        self._cursor |= {
+            RESUME_POINT_KEY: resume_point,
+            COUNTS_KEY: self.counts,
+            DONE_BEFORE_KEY: self.job.done,
+        }
+        return self._cursor | (
+            {DONE_AT_START: self._done_at_start} if self._done_at_start is not None else {}
+        )
 
-    def brace(self, seconds: float) -> None:
-        """Keep the job through a step that may stop all threads of this process, so that nobody takes it over.
+    def hold_lease(self, seconds: float) -> None:
+        """Keep the lease for ``seconds`` during a step that may stop all threads of this process; 0 ends it.
 
-        Should the process die in it, others wait so much longer. 0 ends it.
+        If the process dies in the step, other workers wait until the longer lease ends.
 
         Raises:
-            Cancelled: another worker took the job over.
+            Cancelled: another worker claimed the job.
         """
-        self._silent_until = timezone.now() + timedelta(seconds=seconds)
-        mine = Job.objects.filter(pk=self.job.pk, lease_owner=self.job.lease_owner, state=JobState.RUNNING)
-        if not mine.update(lease_until=self.lease()):
+        self._held_until = timezone.now() + timedelta(seconds=seconds)
+        own_job = Job.objects.filter(pk=self.job.pk, lease_owner=self.job.lease_owner, state=JobState.RUNNING)
+        if not own_job.update(lease_until=self.lease_end()):
             raise Cancelled("another worker took this job over")
 
-    def lease(self) -> datetime:
-        """Until when the job is held, if it is renewed now."""
-        return max(timezone.now(), self._silent_until) + LEASE
+    def lease_end(self) -> datetime:
+        """Return the end of the lease if it is renewed now."""
+        return max(timezone.now(), self._held_until) + LEASE
 
     def log(self, text: str) -> None:
-        """Write a line that people read on the job's page and on the command line."""
-        write_line(self.job, text)
+        """Write a line for the job's page and the command line."""
+        write_log_line(self.job, text)
 
 
-def write_line(job: Job, text: str) -> None:
+def write_log_line(job: Job, text: str) -> None:
     """Add a line to a job's log."""
-    JobLine.objects.create(job_id=job.parent_id or job.pk, text=text[:LONGEST_LINE])
-    tell(job, text)
+    JobLine.objects.create(job_id=job.parent_id or job.pk, text=text[:MAX_LINE_LENGTH])
+    notify_listener(job, text)
 
 
-def tell(job: Job, text: str) -> None:
-    """Tell whoever listens of a step, or of a line of the log."""
+def notify_listener(job: Job, text: str) -> None:
+    """Pass a step (an empty text) or a log line to the listener."""
     listener = _listener.get()
     if listener is not None:
         listener(job, text)
 
 
-def listen(listener: Listener | None) -> Listener | None:
-    """Let somebody listen to the jobs of this thread, or nobody; return who did before."""
-    before = _listener.get()
+def set_listener(listener: Listener | None) -> Listener | None:
+    """Set the listener to the jobs of this thread, or none; return the previous one."""
+    previous = _listener.get()
     _listener.set(listener)
-    return before
+    return previous

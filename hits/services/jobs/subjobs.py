@@ -1,4 +1,4 @@
-"""Jobs that are split: parts are jobs of their own, and the last one to end wakes the whole."""
+"""Split jobs: subjobs are jobs of their own, and the last one to end wakes the parent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,122 +9,125 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, Sum
 from django.utils import timezone
 
-from hits.domain.jobs.queues import queue_of
+from hits.domain.jobs.queues import task_queue
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job
-from hits.selectors.jobs import SINCE
+from hits.selectors.jobs import DONE_AT_START
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One part of a job. ``total`` counts in the whole's own unit, such as images."""
+class PlannedSubjob:
+    """A subjob to create. ``total`` counts in the parent's unit, for example images."""
 
     title: str
     total: int
     args: dict[str, Any] = field(default_factory=dict)
 
 
-class Split(Exception):
-    """Raised inside a job to hand its work to parts; its task is called again once all of them are done.
+class SplitIntoSubjobs(Exception):
+    """Raised inside a job to split its work into subjobs; its task runs again after all of them are done.
 
-    ``done`` of ``total`` is what needs no part any more, since an earlier run did it.
+    ``done`` counts what an earlier run did, so that no subjob needs to.
     """
 
-    def __init__(self, *, task: str, parts: Sequence[Part], done: int = 0) -> None:
-        super().__init__(f"{len(parts)} parts")
+    def __init__(self, *, task: str, subjobs: Sequence[PlannedSubjob], done: int = 0) -> None:
+        super().__init__(f"{len(subjobs)} subjobs")
         self.task = task
-        self.parts = tuple(parts)
+        self.subjobs = tuple(subjobs)
         self.done = done
-        self.total = done + sum(part.total for part in parts)
+        self.total = done + sum(subjob.total for subjob in subjobs)
 
 
 @transaction.atomic
-def store(job: Job, split: Split) -> list[Job]:
-    """Put a claimed job to waiting and return its new parts; none when somebody else has the job by now.
+def store_subjobs(job: Job, split: SplitIntoSubjobs) -> list[Job]:
+    """Set a claimed job to waiting and return its new subjobs; none if another process has the job.
 
-    Parts of an earlier run are forgotten: what they finished is counted in ``split.done``.
+    Subjobs of an earlier run are deleted; ``split.done`` counts what they finished.
     """
-    mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
-    if not mine.update(
+    own_job = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
+    if not own_job.update(
         state=JobState.WAITING,
         lease_until=None,
         done=split.done,
         total=split.total,
-        cursor=job.cursor | {SINCE: split.done},
+        cursor=job.cursor | {DONE_AT_START: split.done},
     ):
         return []
-    job.parts.all().delete()
+    job.subjobs.all().delete()
     return Job.objects.bulk_create(
         [
             Job(
                 task=split.task,
-                queue=queue_of(split.task),
+                queue=task_queue(split.task),
                 project_id=job.project_id,
                 parent=job,
-                title=part.title[:160],
-                args=part.args,
-                total=part.total,
+                title=subjob.title[:160],
+                args=subjob.args,
+                total=subjob.total,
                 created_by_id=job.created_by_id,
             )
-            for part in split.parts
+            for subjob in split.subjobs
         ]
     )
 
 
-def settle(parent_id: int) -> Job | None:
-    """Let a waiting job follow its parts once none is open; return it when it is to be woken."""
-    parts = Job.objects.filter(parent=parent_id)
-    if parts.filter(state__in=OPEN_JOB_STATES).exists():
+def settle_parent(parent_id: int) -> Job | None:
+    """End or requeue a waiting job when no subjob is open; return it if it has to be woken."""
+    subjobs = Job.objects.filter(parent=parent_id)
+    if subjobs.filter(state__in=OPEN_JOB_STATES).exists():
         return None
     waiting = Job.objects.filter(pk=parent_id, state=JobState.WAITING)
-    did = F("done") + _done_by(parent_id)
-    failed = parts.filter(state=JobState.FAILED).order_by("pk").first()
+    total_done = F("done") + _subjobs_done(parent_id)
+    failed = subjobs.filter(state=JobState.FAILED).order_by("pk").first()
     if failed is not None:
         waiting.update(
             state=JobState.FAILED,
             error=f"{failed.title}: {failed.error}"[:1000],
             finished_at=timezone.now(),
-            done=did,
+            done=total_done,
         )
-    elif parts.filter(state=JobState.CANCELLED).exists():
+    elif subjobs.filter(state=JobState.CANCELLED).exists():
         waiting.update(
-            state=JobState.CANCELLED, error="a part was cancelled", finished_at=timezone.now(), done=did
+            state=JobState.CANCELLED,
+            error="a step was cancelled",
+            finished_at=timezone.now(),
+            done=total_done,
         )
-    elif waiting.update(state=JobState.QUEUED, done=did):
+    elif waiting.update(state=JobState.QUEUED, done=total_done):
         return Job.objects.get(pk=parent_id)
     return None
 
 
-def _done_by(parent_id: int) -> int:
+def _subjobs_done(parent_id: int) -> int:
     return Job.objects.filter(parent=parent_id).aggregate(done=Sum("done"))["done"] or 0
 
 
-def lost(now: datetime) -> Q:
-    """Match the jobs that run by their row alone: the lease ran out, so whoever had them has died."""
+def is_lost(now: datetime) -> Q:
+    """Match running jobs with an expired lease, whose process has died."""
     return Q(state=JobState.RUNNING, lease_until__lt=now)
 
 
-def give_up(parent_id: int, now: datetime) -> None:
-    """End a waiting job and its open parts, unless somebody works on one of them."""
-    parts = Job.objects.filter(parent=parent_id)
-    held = Job.objects.filter(parent=OuterRef("pk"), state=JobState.RUNNING, lease_until__gte=now)
-    waiting = Job.objects.filter(~Exists(held), pk=parent_id, state=JobState.WAITING)
+def abandon_waiting_job(parent_id: int, now: datetime) -> None:
+    """Cancel a waiting job and its open subjobs, unless a process works on one of them."""
+    subjobs = Job.objects.filter(parent=parent_id)
+    running_subjobs = Job.objects.filter(parent=OuterRef("pk"), state=JobState.RUNNING, lease_until__gte=now)
+    waiting = Job.objects.filter(~Exists(running_subjobs), pk=parent_id, state=JobState.WAITING)
     if waiting.update(state=JobState.CANCELLED, finished_at=now):
-        parts.filter(state__in=OPEN_JOB_STATES).update(state=JobState.CANCELLED, finished_at=now)
-        Job.objects.filter(pk=parent_id).update(done=F("done") + _done_by(parent_id))
+        subjobs.filter(state__in=OPEN_JOB_STATES).update(state=JobState.CANCELLED, finished_at=now)
+        Job.objects.filter(pk=parent_id).update(done=F("done") + _subjobs_done(parent_id))
 
 
-def cancel(parent_id: int) -> None:
-    """Stop all parts of a job: those that nobody works on at once, those that run at their next step."""
+def cancel_subjobs(parent_id: int) -> None:
+    """Cancel all subjobs: idle ones immediately, running ones at their next step."""
     now = timezone.now()
-    parts = Job.objects.filter(parent=parent_id)
-    parts.filter(Q(state=JobState.QUEUED) | lost(now)).update(state=JobState.CANCELLED, finished_at=now)
-    parts.filter(state=JobState.RUNNING).update(cancel_requested=True)
+    subjobs = Job.objects.filter(parent=parent_id)
+    subjobs.filter(Q(state=JobState.QUEUED) | is_lost(now)).update(state=JobState.CANCELLED, finished_at=now)
+    subjobs.filter(state=JobState.RUNNING).update(cancel_requested=True)
 
 
-def orphaned() -> list[int]:
-    """Return the waiting jobs whose parts are all over; whoever ended the last one died before it said so."""
-    open_parts = Job.objects.filter(parent__isnull=False, state__in=OPEN_JOB_STATES).values("parent")
+def find_orphaned_parents() -> list[int]:
+    """Return the waiting jobs without open subjobs; the process of the last subjob died before it woke them."""
+    open_parents = Job.objects.filter(parent__isnull=False, state__in=OPEN_JOB_STATES).values("parent")
     return list(
-        Job.objects.filter(state=JobState.WAITING).exclude(pk__in=open_parts).values_list("pk", flat=True)
+        Job.objects.filter(state=JobState.WAITING).exclude(pk__in=open_parents).values_list("pk", flat=True)
     )

@@ -1,4 +1,4 @@
-"""Whether this process belongs to a background worker, and to which."""
+"""The background worker that this process belongs to, if any."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -6,34 +6,34 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
-    """A background worker: its own name, the queues that it takes from, and how much it does at once."""
+class WorkerProcess:
+    """A background worker: its name, its queues, and its number of slots."""
 
     name: str
     queues: frozenset[str]
     slots: int
 
 
-class _Here:
-    worker: Worker | None = None
+class _CurrentProcess:
+    worker: WorkerProcess | None = None
 
 
-def here() -> Worker | None:
-    """Return the worker that this process belongs to; none on a page, a command line or in a test."""
-    return _Here.worker
+def current_worker_process() -> WorkerProcess | None:
+    """Return the worker of this process; none for a page, a command or a test."""
+    return _CurrentProcess.worker
 
 
-def become(name: str, queues: Collection[str], slots: int) -> None:
-    """Say that this process, and those that it forks, belong to a worker."""
-    _Here.worker = Worker(name[:31], frozenset(queues), slots)
+def set_worker_process(name: str, queues: Collection[str], slots: int) -> None:
+    """Register this process, and those that it forks, as a worker's."""
+    _CurrentProcess.worker = WorkerProcess(name[:31], frozenset(queues), slots)
 
 
 @contextmanager
-def acting_as(name: str, queues: Collection[str], slots: int) -> Iterator[None]:
-    """Belong to a worker for the block, as a test does."""
-    before = _Here.worker
-    become(name, queues, slots)
+def as_worker_process(name: str, queues: Collection[str], slots: int) -> Iterator[None]:
+    """Act as a worker's process inside the block, for tests."""
+    previous = _CurrentProcess.worker
+    set_worker_process(name, queues, slots)
     try:
         yield
     finally:
-        _Here.worker = before
+        _CurrentProcess.worker = previous

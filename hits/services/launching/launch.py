@@ -12,7 +12,7 @@ from hits import registry
 from hits.domain.answers.text import TextError, clean_line
 from hits.domain.money.costs import Estimate
 from hits.domain.states import BatchState, Purpose
-from hits.domain.units.redundancy import parts
+from hits.domain.units.redundancy import slice_sizes
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import LOCALE, Requirement, RequirementError
 from hits.kind import HitKind, InvalidUnit
@@ -27,29 +27,29 @@ from hits.models import (
     Unit,
     Worker,
 )
-from hits.mturk.environments import Environment, current
+from hits.mturk.environments import Environment, current_environment
 from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
-from hits.services.launching.launch_estimate import estimate
-from hits.services.launching.request_token import planned_hit
-from hits.services.launching.terms import NOT_EXCLUDED, Access, Terms, checked_terms
+from hits.services.launching.launch_estimate import estimate_cost
+from hits.services.launching.request_token import build_planned_hit
+from hits.services.launching.terms import NOT_EXCLUDED, Eligibility, LaunchTerms, resolve_terms
 from hits.services.money import budget
 from hits.services.workers.qualifications import pool_qualification
 
 PUBLISH_TASK = "hits.publish_batch"
-MOST_EACH = 100_000  # more tasks than any batch has
+MAX_WORKER_LIMIT = 100_000  # more tasks than any batch has
 MAX_NAME = 120
-AT_ONCE = 500  # rows in one statement
+INSERT_BATCH_SIZE = 500  # rows per statement
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedUnit:
-    """One unit to launch. ``key`` is unique in the batch; ``excluded`` are workers who may not judge it."""
+    """One unit to launch. ``key`` is unique in the batch; ``excluded_workers`` may not judge it."""
 
     key: str
     payload: dict[str, Any]
-    excluded: Sequence[Worker] = field(default_factory=tuple)
+    excluded_workers: Sequence[Worker] = field(default_factory=tuple)
 
 
 def launch_batch(
@@ -59,36 +59,36 @@ def launch_batch(
     name: str,
     units: Sequence[PlannedUnit],
     by: AbstractBaseUser | None,
-    terms: Terms = Terms(),  # noqa: B008 - frozen
+    terms: LaunchTerms = LaunchTerms(),  # noqa: B008 - frozen
     provenance: dict[str, Any] | None = None,
-    once: str = "",
+    idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
     """Write the batch with all its planned HITs, and queue their publication.
 
-    ``once`` names the wish to launch: a second press of the same button gets the first one's batch.
+    A second call with the same ``idempotency_key`` (a second press of a button) returns the first one's batch.
 
     Raises:
-        Refused: nothing to launch, unknown kind, a bad unit, an image of another project, bad terms, a condition
-            that cannot be asked, a sum that was not typed, over a cap, or more than the account has.
+        Refused: no unit, an unknown kind, a bad unit, an image of another project, bad terms, an impossible
+            requirement, a missing typed sum, a sum over a cap, or too little funds.
     """
-    kind = _kind(kind_name)
-    environment = current()
+    kind = _get_kind(kind_name)
+    environment = current_environment()
     if not units:
-        raise Refused("units: nothing to launch; choose at least one")
-    cost = estimate(kind=kind, terms=terms, units=len(units), environment=environment)
+        raise Refused("units: there is no unit to launch; choose at least one")
+    cost = estimate_cost(kind=kind, terms=terms, units=len(units), environment=environment)
     _check_cost(project, environment, cost, terms)
-    payloads = [_checked(kind, unit) for unit in units]
-    _check_access(terms.access, project, kind)
-    facts = (provenance or {}) | ({"launch_key": once} if once else {})
+    payloads = [_parse_unit(kind, unit) for unit in units]
+    _check_eligibility(terms.eligibility, project, kind)
+    provenance_data = (provenance or {}) | ({"launch_key": idempotency_key} if idempotency_key else {})
     with transaction.atomic():
         # PostgreSQL: one launch at a time in a project. (SQLite: always so.)
         Project.objects.select_for_update().get(pk=project.pk)
-        known = launched_already(project=project, once=once)
-        if known is not None:
-            return known
-        budget.check_plan(project=project, more_cents=cost.most_cents)
-        batch = _create_batch(project, kind, name, terms, environment, by, facts, cost)
-        _write_access(batch, terms.access)
+        earlier_launch = find_launch(project=project, idempotency_key=idempotency_key)
+        if earlier_launch is not None:
+            return earlier_launch
+        budget.check_caps(project=project, more_cents=cost.max_cents)
+        batch = _create_batch(project, kind, name, terms, environment, by, provenance_data, cost)
+        _write_eligibility(batch, terms.eligibility)
         _create_units(batch, kind, units, payloads)
         audit.record(
             project=project,
@@ -109,49 +109,53 @@ def launch_batch(
     return batch, job
 
 
-def launched_before(*, project: Project, once: str) -> Batch | None:
-    """Return the batch that this very wish launched already."""
-    return Batch.objects.filter(project=project, provenance__launch_key=once).first() if once else None
+def find_launched_batch(*, project: Project, idempotency_key: str) -> Batch | None:
+    """Return the batch of an earlier launch with this key."""
+    return (
+        Batch.objects.filter(project=project, provenance__launch_key=idempotency_key).first()
+        if idempotency_key
+        else None
+    )
 
 
-def launched_already(*, project: Project, once: str) -> tuple[Batch, Job] | None:
-    """Return what this very wish launched already, with the job that publishes it, whatever has changed since."""
-    batch = launched_before(project=project, once=once)
+def find_launch(*, project: Project, idempotency_key: str) -> tuple[Batch, Job] | None:
+    """Return the batch of an earlier launch with this key and its publishing job."""
+    batch = find_launched_batch(project=project, idempotency_key=idempotency_key)
     if batch is None:
         return None
     return batch, Job.objects.filter(exclusive_key=f"publish:{batch.pk}").latest("pk")
 
 
-def _check_access(access: Access, project: Project, kind: HitKind) -> None:
-    for condition in access.conditions:
-        texts = tuple(str(value) for value in condition.values)
+def _check_eligibility(eligibility: Eligibility, project: Project, kind: HitKind) -> None:
+    for planned in eligibility.requirements:
+        texts = tuple(str(value) for value in planned.values)
         try:
-            if condition.pool is None:
-                Requirement(LOCALE, condition.comparator, locales=texts)
+            if planned.pool is None:
+                Requirement(LOCALE, planned.comparator, locales=texts)
             else:
-                Requirement("ours", condition.comparator, tuple(int(value) for value in condition.values))
+                Requirement("ours", planned.comparator, tuple(int(value) for value in planned.values))
         except RequirementError as error:
             raise Refused(f"conditions: {error}") from error
-    if access.worker_limit is not None and not 1 <= access.worker_limit <= MOST_EACH:
-        raise Refused(f"worker limit: use 1 to {MOST_EACH:,}, or leave it out")
-    text = access.instructions
-    if text is not None and (text.project_id, text.kind) != (project.pk, kind.name):
+    if eligibility.worker_limit is not None and not 1 <= eligibility.worker_limit <= MAX_WORKER_LIMIT:
+        raise Refused(f"worker limit: use 1 to {MAX_WORKER_LIMIT:,}, or leave it empty")
+    instructions = eligibility.instructions
+    if instructions is not None and (instructions.project_id, instructions.kind) != (project.pk, kind.name):
         raise Refused("instructions: this version belongs to another project or another kind of task")
 
 
-def _write_access(batch: Batch, access: Access) -> None:
+def _write_eligibility(batch: Batch, eligibility: Eligibility) -> None:
     Batch.objects.filter(pk=batch.pk).update(
-        worker_limit=access.worker_limit, instructions=access.instructions
+        worker_limit=eligibility.worker_limit, instructions=eligibility.instructions
     )
-    # What is owed is owed to those as well who get no other tasks at present.
-    owed = batch.kind in registry.with_purpose(Purpose.COMPENSATING)
-    for condition in (*(() if owed else (NOT_EXCLUDED,)), *access.conditions):
+    # Excluded workers get no other tasks, and still get the compensation that they are owed.
+    is_compensation = batch.kind in registry.kinds_with_purpose(Purpose.COMPENSATING)
+    for planned in (*(() if is_compensation else (NOT_EXCLUDED,)), *eligibility.requirements):
         BatchRequirement.objects.create(
             batch=batch,
-            qualification=_qualification(batch, condition.pool),
-            comparator=condition.comparator.value,
-            values=list(condition.values),
-            guards=condition.guards.value,
+            qualification=_qualification(batch, planned.pool),
+            comparator=planned.comparator.value,
+            values=list(planned.values),
+            guards=planned.guards.value,
         )
 
 
@@ -161,33 +165,33 @@ def _qualification(batch: Batch, pool: Pool | None) -> Qualification | None:
     return pool_qualification(project=batch.project, environment=batch.environment, pool=pool)
 
 
-def _check_cost(project: Project, environment: Environment, cost: Estimate, terms: Terms) -> None:
+def _check_cost(project: Project, environment: Environment, cost: Estimate, terms: LaunchTerms) -> None:
     budget.check_confirmation(
         project=project,
         environment=environment,
-        most_cents=cost.most_cents,
+        max_cents=cost.max_cents,
         confirmed_cents=terms.confirmed_cents,
     )
-    budget.check_own_cap(most_cents=cost.most_cents, cap_cents=terms.budget_cap_cents)
+    budget.check_batch_cap(max_cents=cost.max_cents, cap_cents=terms.budget_cap_cents)
     if terms.available_cents is not None:
         budget.check_funds(available_cents=terms.available_cents, needed_cents=cost.held_cents)
 
 
-def _kind(name: str) -> HitKind:
+def _get_kind(name: str) -> HitKind:
     try:
-        return registry.get(name)
+        return registry.get_kind(name)
     except LookupError as error:
         raise Refused(f"kind: {error}") from error
 
 
-def _checked(kind: HitKind, unit: PlannedUnit) -> dict[str, Any]:
+def _parse_unit(kind: HitKind, unit: PlannedUnit) -> dict[str, Any]:
     try:
         return kind.parse_unit(unit.payload)
     except InvalidUnit as error:
         raise Refused(f"unit {unit.key}: {error}") from error
 
 
-def _name(typed: str) -> str:
+def _clean_name(typed: str) -> str:
     try:
         return clean_line(typed[:MAX_NAME], maximum=MAX_NAME)
     except TextError as error:
@@ -198,30 +202,30 @@ def _create_batch(  # noqa: PLR0917 - private
     project: Project,
     kind: HitKind,
     name: str,
-    terms: Terms,
+    terms: LaunchTerms,
     environment: Environment,
     by: AbstractBaseUser | None,
     provenance: dict[str, Any],
     cost: Estimate,
 ) -> Batch:
-    reward, bonus, each = checked_terms(kind, terms)
+    reward, bonus, redundancy = resolve_terms(kind, terms)
     return Batch.objects.create(
         project=project,
         kind=kind.name,
         kind_version=kind.version,
-        name=_name(name) or kind.title,
+        name=_clean_name(name) or kind.title,
         environment=environment.name,
         fee_schedule=environment.fees.spec,
         masters_only=terms.masters_only,
         state=BatchState.LAUNCHING,
         reward_cents=reward,
         bonus_cents=bonus,
-        opinions=each,
-        assignments_per_hit=max(parts(each)),
+        redundancy=redundancy,
+        max_assignments=max(slice_sizes(redundancy)),
         duration_seconds=terms.duration_seconds or kind.duration_seconds,
         lifetime_seconds=kind.lifetime_seconds,
         auto_approval_seconds=kind.auto_approval_seconds,
-        estimate_cents=cost.most_cents,
+        estimate_cents=cost.max_cents,
         budget_cap_cents=terms.budget_cap_cents,
         unit_scope=terms.unit_scope.value,
         provenance=provenance,
@@ -233,52 +237,54 @@ def _create_batch(  # noqa: PLR0917 - private
 def _create_units(
     batch: Batch, kind: HitKind, planned: Sequence[PlannedUnit], payloads: Sequence[dict[str, Any]]
 ) -> None:
-    """Write all units with their images and HITs, a few hundred rows at a time: a batch may have ten thousand."""
-    wanted = [set(kind.image_ids(payload)) for payload in payloads]
-    _check_images(batch, planned, wanted)
+    """Write all units with their images and HITs, some hundred rows at a time; a batch may have ten thousand."""
+    image_ids = [set(kind.image_ids(payload)) for payload in payloads]
+    _check_images(batch, planned, image_ids)
     units = Unit.objects.bulk_create(
         (
             Unit(batch=batch, key=unit.key, payload=payload)
             for unit, payload in zip(planned, payloads, strict=True)
         ),
-        batch_size=AT_ONCE,
+        batch_size=INSERT_BATCH_SIZE,
     )
     shows, excludes = Unit.images.through, Unit.excluded_workers.through
     shows.objects.bulk_create(
         (
             shows(unit_id=unit.pk, image_id=image)
-            for unit, images in zip(units, wanted, strict=True)
+            for unit, images in zip(units, image_ids, strict=True)
             for image in sorted(images)
         ),
-        batch_size=AT_ONCE,
+        batch_size=INSERT_BATCH_SIZE,
     )
     excludes.objects.bulk_create(
         (
             excludes(unit_id=unit.pk, worker_id=worker)
             for unit, plan in zip(units, planned, strict=True)
-            for worker in sorted({worker.pk for worker in plan.excluded})
+            for worker in sorted({worker.pk for worker in plan.excluded_workers})
         ),
-        batch_size=AT_ONCE,
+        batch_size=INSERT_BATCH_SIZE,
     )
     Hit.objects.bulk_create(
         (
-            planned_hit(batch, unit, part, slots)
+            build_planned_hit(batch, unit, hit_slice, slots)
             for unit in units
-            for part, slots in enumerate(parts(batch.opinions), start=1)
+            for hit_slice, slots in enumerate(slice_sizes(batch.redundancy), start=1)
         ),
-        batch_size=AT_ONCE,
+        batch_size=INSERT_BATCH_SIZE,
     )
 
 
-def _check_images(batch: Batch, planned: Sequence[PlannedUnit], wanted: Sequence[set[int]]) -> None:
+def _check_images(batch: Batch, planned: Sequence[PlannedUnit], image_ids: Sequence[set[int]]) -> None:
     usable: set[int] = set()
-    all_wanted = sorted(set().union(*wanted))
-    for start in range(0, len(all_wanted), AT_ONCE):
-        some = Image.objects.filter(
-            pk__in=all_wanted[start : start + AT_ONCE], project=batch.project_id, withdrawn_at__isnull=True
+    all_ids = sorted(set().union(*image_ids))
+    for start in range(0, len(all_ids), INSERT_BATCH_SIZE):
+        chunk = Image.objects.filter(
+            pk__in=all_ids[start : start + INSERT_BATCH_SIZE],
+            project=batch.project_id,
+            taken_down_at__isnull=True,
         )
-        usable.update(some.values_list("pk", flat=True))
-    for unit, images in zip(planned, wanted, strict=True):
+        usable.update(chunk.values_list("pk", flat=True))
+    for unit, images in zip(planned, image_ids, strict=True):
         missing = sorted(images - usable)
         if missing:
             raise Refused(f"unit {unit.key}: image {missing[0]} is not in this project, or was taken down")

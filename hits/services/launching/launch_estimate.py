@@ -1,29 +1,31 @@
-"""What a batch will cost, before it is launched."""
+"""The cost of a batch before its launch."""
 
 from hits.domain.money.costs import Estimate
 from hits.domain.money.fees import FeeSchedule
-from hits.domain.units.redundancy import parts
+from hits.domain.units.redundancy import slice_sizes
 from hits.kind import HitKind
-from hits.mturk.environments import Environment, current
-from hits.services.launching.terms import Terms, checked_terms
+from hits.mturk.environments import Environment, current_environment
+from hits.services.launching.terms import LaunchTerms, resolve_terms
 
 
-def estimate(*, kind: HitKind, terms: Terms, units: int, environment: Environment | None = None) -> Estimate:
+def estimate_cost(
+    *, kind: HitKind, terms: LaunchTerms, units: int, environment: Environment | None = None
+) -> Estimate:
     """Return what a batch of ``units`` units costs on the configured marketplace."""
-    fees = _fees(environment or current(), terms)
-    reward, bonus, each = checked_terms(kind, terms)
-    hits = parts(each)
-    assignments = units * each
-    most_bonus = bonus * kind.max_bonus_items  # one payment for each assignment, with one fee
+    fees = _fee_schedule(environment or current_environment(), terms)
+    reward, bonus, redundancy = resolve_terms(kind, terms)
+    sizes = slice_sizes(redundancy)
+    assignments = units * redundancy
+    max_bonus = bonus * kind.max_bonus_items  # one payment for each assignment, with one fee
     return Estimate(
-        hits=units * len(hits),
+        hits=units * len(sizes),
         assignments=assignments,
         reward_cents=reward * assignments,
-        fee_cents=units * sum(fees.fee_cents(reward, slots) * slots for slots in hits),
-        bonus_cents=most_bonus * assignments,
-        bonus_fee_cents=fees.bonus_fee_cents(most_bonus) * assignments if most_bonus else 0,
+        fee_cents=units * sum(fees.fee_cents(reward, slots) * slots for slots in sizes),
+        bonus_cents=max_bonus * assignments,
+        bonus_fee_cents=fees.bonus_fee_cents(max_bonus) * assignments if max_bonus else 0,
     )
 
 
-def _fees(environment: Environment, terms: Terms) -> FeeSchedule:
+def _fee_schedule(environment: Environment, terms: LaunchTerms) -> FeeSchedule:
     return environment.fees.for_masters() if terms.masters_only else environment.fees

@@ -4,28 +4,30 @@ from hits.domain.hashing import request_token
 from hits.models import Batch, Hit, Unit
 
 
-def planned_hit(batch: Batch, unit: Unit, part: int, slots: int) -> Hit:
-    """Return the row of one of a unit's HITs, not saved yet, with its first token and annotation."""
+def build_planned_hit(batch: Batch, unit: Unit, hit_slice: int, max_assignments: int) -> Hit:
+    """Return the unsaved row of one HIT of a unit, with its first token and annotation."""
     return Hit(
         unit=unit,
         environment=batch.environment,
-        part=part,
-        token=create_token(batch, unit, part, 1),
-        annotation=annotation(batch, unit, part, 1),
-        max_assignments=slots,
+        slice=hit_slice,
+        token=build_token(batch, unit, hit_slice, 1),
+        annotation=build_annotation(batch, unit, hit_slice, 1),
+        max_assignments=max_assignments,
     )
 
 
-def create_token(batch: Batch, unit: Unit, part: int, generation: int) -> str:
-    """Return the token under which a HIT is made; a new generation has another one."""
-    return request_token(batch.environment, batch.pk, unit.public_id, "create", *_place(part, generation))
+def build_token(batch: Batch, unit: Unit, hit_slice: int, generation: int) -> str:
+    """Return the request token of a HIT; each generation has its own."""
+    return request_token(
+        batch.environment, batch.pk, unit.public_id, "create", *_slice_path(hit_slice, generation)
+    )
 
 
-def annotation(batch: Batch, unit: Unit, part: int, generation: int) -> str:
-    """Return what names the HIT on the marketplace: ``v1/<environment>/<batch>/<unit>/<[part.]generation>``."""
-    place = ".".join(str(number) for number in _place(part, generation))
-    return f"v1/{batch.environment}/{batch.pk}/{unit.public_id}/{place}"
+def build_annotation(batch: Batch, unit: Unit, hit_slice: int, generation: int) -> str:
+    """Return the HIT's annotation: ``v1/<environment>/<batch>/<unit>/<[slice.]generation>``."""
+    suffix = ".".join(str(number) for number in _slice_path(hit_slice, generation))
+    return f"v1/{batch.environment}/{batch.pk}/{unit.public_id}/{suffix}"
 
 
-def _place(part: int, generation: int) -> tuple[int, ...]:
-    return (generation,) if part == 1 else (part, generation)
+def _slice_path(hit_slice: int, generation: int) -> tuple[int, ...]:
+    return (generation,) if hit_slice == 1 else (hit_slice, generation)

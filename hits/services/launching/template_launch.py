@@ -1,7 +1,7 @@
-"""Keep uploaded task pages, and launch batches over a page and its rows."""
+"""Store uploaded task templates, and launch batches from a template and its rows."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -10,49 +10,49 @@ from django.db import transaction
 
 from hits.domain.answers.text import TextError, clean_line
 from hits.domain.task_template.check import PageError, check_template, read_page
-from hits.domain.task_template.outside_checks import host_of
+from hits.domain.task_template.outside_checks import https_host
 from hits.domain.task_template.rows import Table
-from hits.domain.task_template.variables import variables_in
+from hits.domain.task_template.variables import find_variables
 from hits.models import Batch, Job, Project, TaskTemplate
-from hits.selectors.listing import KEY, Listing
+from hits.selectors.listing import PROVENANCE_KEY, TaskListing
 from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 
 KIND = "html_template"
-HOSTS = "hosts"  # in a batch's provenance: where its pages may load from
+HOSTS_KEY = "hosts"  # in a batch's provenance: hosts that its pages may load from
 MAX_NAME = 120
 MAX_TITLE, MAX_DESCRIPTION, MAX_KEYWORDS = 128, 2000, 1000  # as the marketplace's model says
-MOST_HOSTS = 20
-MOST_USUAL_SECONDS = 8 * 3600
+MAX_HOSTS = 20
+MAX_EXPECTED_SECONDS = 8 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is launched: a page, its rows, how it is listed, and the hosts that it may load from."""
+class TemplateLaunch:
+    """A launch of a template: the page, its rows, its listing, and the hosts that it may load from."""
 
     template: TaskTemplate
     table: Table
-    listing: Listing
+    listing: TaskListing
     hosts: tuple[str, ...] = ()
-    in_spite: bool = False  # although the check says that something has to be mended
+    ignore_findings: bool = False  # launch although the check has findings
 
 
 def save_template(
     *, project: Project, name: str, html: bytes | str, by: AbstractBaseUser | None
 ) -> TaskTemplate:
-    """Keep a page as the newest version of its name; the same page again is the same version.
+    """Store a page as the newest version of its name; the same page again is the same version.
 
     Raises:
-        Refused: no name, or a page that cannot be used at all.
+        Refused: no name, or an unusable page.
     """
     try:
-        called = clean_line(name, maximum=MAX_NAME)
+        cleaned_name = clean_line(name, maximum=MAX_NAME)
     except TextError as error:
         raise Refused(f"name: it {error}") from error
-    if not called:
-        raise Refused("name: give the page a name")
+    if not cleaned_name:
+        raise Refused("name: name the page")
     try:
         text = read_page(html)
     except PageError as error:
@@ -61,16 +61,16 @@ def save_template(
     with transaction.atomic():
         # PostgreSQL: one upload at a time in a project. (SQLite: always so.)
         Project.objects.select_for_update().get(pk=project.pk)
-        latest = TaskTemplate.objects.filter(project=project, name=called).order_by("-version").first()
+        latest = TaskTemplate.objects.filter(project=project, name=cleaned_name).order_by("-version").first()
         if latest is not None and latest.sha256 == digest:
             return latest
         saved = TaskTemplate.objects.create(
             project=project,
-            name=called,
+            name=cleaned_name,
             version=latest.version + 1 if latest else 1,
             html=text,
             sha256=digest,
-            variables=[variable.name for variable in variables_in(text)],
+            variables=[variable.name for variable in find_variables(text)],
             uploaded_by_id=by.pk if by else None,
         )
         audit.record(
@@ -82,24 +82,24 @@ def save_template(
 def launch_template(
     *,
     project: Project,
-    plan: Plan,
+    plan: TemplateLaunch,
     name: str,
-    terms: Terms,
+    terms: LaunchTerms,
     by: AbstractBaseUser | None,
-    once: str = "",
+    idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
     """Launch one task for each row of the CSV, and queue their publication.
 
     Raises:
-        Refused: a variable without a column; findings to mend that nobody waved through; a title or a host that
-            cannot be used; whatever ``launch_batch`` refuses.
+        Refused: a variable without a column, findings that are not ignored, a bad title or host, or a refusal of
+            ``launch_batch``.
     """
     template = plan.template
     if template.project_id != project.pk:
         raise Refused("template: it belongs to another project")
-    listing = _listing(plan.listing)
-    hosts = _hosts(plan.hosts)
-    _check(plan, hosts)
+    listing = _clean_listing(plan.listing)
+    hosts = _parse_hosts(plan.hosts)
+    _check_template(plan, hosts)
     rows = range(len(plan.table.rows))
     units = [
         PlannedUnit(f"row-{index + 1}", {"template": template.pk, "values": plan.table.values(index)})
@@ -107,8 +107,8 @@ def launch_template(
     ]
     provenance: dict[str, Any] = {
         "template": {"id": template.pk, "version": template.version, "sha256": template.sha256},
-        KEY: asdict(listing),
-        HOSTS: list(hosts),
+        PROVENANCE_KEY: listing.as_row(),
+        HOSTS_KEY: list(hosts),
     }
     return launch_batch(
         project=project,
@@ -118,54 +118,54 @@ def launch_template(
         by=by,
         terms=terms,
         provenance=provenance,
-        once=once,
+        idempotency_key=idempotency_key,
     )
 
 
-def _check(plan: Plan, hosts: Sequence[str]) -> None:
+def _check_template(plan: TemplateLaunch, hosts: Sequence[str]) -> None:
     report = check_template(plan.template.html, plan.table, allowed=hosts)
-    if not report.fillable:
+    if not report.has_all_columns:
         first = next(finding for finding in report.findings if finding.code == "no-column")
         raise Refused(f"page, line {first.line}: {first.what}; {first.mend}")
-    if report.to_mend and not plan.in_spite:
+    if report.error_count and not plan.ignore_findings:
         raise Refused(
-            f"page: {report.to_mend} finding{'s' * (report.to_mend != 1)} of the check should be mended first; "
-            "mend them, or launch in spite of them"
+            f"page: the check has {report.error_count} error{'s' * (report.error_count != 1)}; fix "
+            "them, or choose to ignore them"
         )
 
 
-def _listing(typed: Listing) -> Listing:
-    return Listing(
-        title=_line("title", typed.title, MAX_TITLE),
-        description=_line("description", typed.description, MAX_DESCRIPTION),
-        keywords=_line("keywords", typed.keywords, MAX_KEYWORDS, wanted=False),
-        usual_seconds=_usual(typed.usual_seconds),
+def _clean_listing(typed: TaskListing) -> TaskListing:
+    return TaskListing(
+        title=_clean_field("title", typed.title, MAX_TITLE),
+        description=_clean_field("description", typed.description, MAX_DESCRIPTION),
+        keywords=_clean_field("keywords", typed.keywords, MAX_KEYWORDS, required=False),
+        expected_seconds=_check_expected_seconds(typed.expected_seconds),
     )
 
 
-def _line(field: str, typed: str, maximum: int, *, wanted: bool = True) -> str:
+def _clean_field(field: str, typed: str, maximum: int, *, required: bool = True) -> str:
     try:
         text = clean_line(typed, maximum=maximum)
     except TextError as error:
         raise Refused(f"{field}: it {error}") from error
-    if wanted and not text:
-        raise Refused(f"{field}: say it; workers choose by it")
+    if required and not text:
+        raise Refused(f"{field}: it is empty; workers choose tasks by it")
     return text
 
 
-def _usual(seconds: int) -> int:
-    if not 1 <= seconds <= MOST_USUAL_SECONDS:
-        raise Refused("usual time: use a second to eight hours")
+def _check_expected_seconds(seconds: int) -> int:
+    if not 1 <= seconds <= MAX_EXPECTED_SECONDS:
+        raise Refused("expected time: use 1 second to 8 hours")
     return seconds
 
 
-def _hosts(typed: Sequence[str]) -> tuple[str, ...]:
-    found = []
+def _parse_hosts(typed: Sequence[str]) -> tuple[str, ...]:
+    hosts = []
     for name in typed:
-        host = host_of(f"https://{name.strip().lower().removeprefix('https://').rstrip('/')}")
+        host = https_host(f"https://{name.strip().lower().removeprefix('https://').rstrip('/')}")
         if not host:
-            raise Refused(f"hosts: {name.strip()[:80]!r} is no host; write it as cdn.example.org")
-        found.append(host)
-    if len(found) > MOST_HOSTS:
-        raise Refused(f"hosts: {len(found)} are named; use at most {MOST_HOSTS}")
-    return tuple(dict.fromkeys(found))
+            raise Refused(f"hosts: {name.strip()[:80]!r} is not a host; write it as cdn.example.org")
+        hosts.append(host)
+    if len(hosts) > MAX_HOSTS:
+        raise Refused(f"hosts: {len(hosts)} are named; name at most {MAX_HOSTS}")
+    return tuple(dict.fromkeys(hosts))

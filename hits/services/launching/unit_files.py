@@ -1,4 +1,4 @@
-"""Read a kind's units from a file, keep a file that was sent until its launch is confirmed, write examples."""
+"""Read a kind's units from a file, store an uploaded file until its launch, write example files."""
 
 import hashlib
 import io
@@ -13,29 +13,29 @@ from django.utils import timezone
 
 from hits import registry
 from hits.domain.units.unit_files import (
-    LONGEST_KEY,
-    Line,
+    MAX_KEY,
     UnitFileError,
+    UnitLine,
     photo_names,
     read_lines,
-    with_photos,
+    resolve_photos,
 )
 from hits.kind import HitKind, InvalidUnit
 from hits.models import Project, UnitFile
 from hits.selectors.images.images import usable_images
 from hits.services.errors import BadFile
 
-AT_ONCE = 500
-KEPT_FOR = timedelta(days=1)  # so long may somebody think about a launch
+QUERY_BATCH_SIZE = 500
+RETENTION = timedelta(days=1)  # time between an upload and its launch
 MAX_NAME = 200
-SHOWN_OF_KEY = 20
+MAX_KEY_SHOWN = 20
 UnitKey = Callable[[dict[str, Any]], str]
-Found = Sequence[tuple[str, dict[str, Any]]]
-Check = Callable[[Found], Iterable[tuple[int, str]]]
+ParsedUnits = Sequence[tuple[str, dict[str, Any]]]
+UnitCheck = Callable[[ParsedUnits], Iterable[tuple[int, str]]]
 
 
-class BadUnits(BadFile):
-    """A file of units that cannot be used; ``problems`` names line, field and mend of the first of them."""
+class BadUnitFile(BadFile):
+    """An unusable file of units; ``problems`` names line, field and fix of the first ones."""
 
     def __init__(self, name: str, error: UnitFileError) -> None:
         super().__init__(f"{name}: {error}")
@@ -49,27 +49,26 @@ def read_units(
     file: BinaryIO,
     name: str,
     key: UnitKey | None = None,
-    check: Check | None = None,
+    check: UnitCheck | None = None,
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return the units of a file as (key, unit), checked by the kind's schema; a text ``photo:NAME`` is a photo's id.
+    """Return the units of a file as (key, unit), checked by the kind's schema; ``photo:NAME`` becomes a photo's id.
 
-    NAME is the photo's file name, or the SHA-256 of its file as it came or as it is served. ``key`` names a unit in
-    its batch; the kind's own names are taken without it. ``check`` gives the position in what was found, from 0, and
-    the fault of each unit that is wrong for a reason that no schema sees.
+    NAME is the photo's file name, or the SHA-256 of its uploaded or served file. ``key`` names a unit in its batch,
+    by default the kind's ``unit_key``. ``check`` yields (index from 0, problem) for errors that no schema finds.
 
     Raises:
-        BadUnits: any line that cannot be used, with line, field and mend; nothing is taken then.
+        BadUnitFile: at least one unusable line, with line, field and fix.
     """
     try:
         lines, problems = read_lines(file)
-        units = _Units(project, kind, key or kind.unit_key)
+        units = _UnitReader(project, kind, key or kind.unit_key)
         units.read(lines)
         if check is not None:
             units.check(check)
         if problems or units.problems:
             raise UnitFileError(sorted(problems + units.problems, key=_line_number))
     except UnitFileError as error:
-        raise BadUnits(name, error) from error
+        raise BadUnitFile(name, error) from error
     return units.found
 
 
@@ -77,19 +76,19 @@ def _line_number(problem: str) -> int:
     return int(problem.split(":", 1)[0].removeprefix("line "))
 
 
-class _Units:
-    """The units of a file, read one after the other."""
+class _UnitReader:
+    """Reads the units of a file one after the other."""
 
     def __init__(self, project: Project, kind: HitKind, key: UnitKey) -> None:
         self.project, self.kind, self.key = project, kind, key
         self.found: list[tuple[str, dict[str, Any]]] = []
         self.problems: list[str] = []
-        self.lines: list[Line] = []
+        self.lines: list[UnitLine] = []
 
-    def read(self, lines: Sequence[Line]) -> None:
-        """Read all, and collect what is wrong."""
+    def read(self, lines: Sequence[UnitLine]) -> None:
+        """Read all lines and collect their problems."""
         names = {name for line in lines for name in photo_names(line.content)}
-        photos = _photos_called(self.project, names)
+        photos = _find_photos(self.project, names)
         shown: dict[int, list[int]] = {}
         first: dict[str, int] = {}
         for line in lines:
@@ -97,11 +96,13 @@ class _Units:
             if unit is None:
                 continue
             key = self.key(unit)
-            if not 0 < len(key) <= LONGEST_KEY:
-                self._say(line, f"its key {_short(key)} has {len(key)} characters; use 1 to {LONGEST_KEY}")
+            if not 0 < len(key) <= MAX_KEY:
+                self._add_problem(
+                    line, f"key {_shorten_key(key)} has {len(key)} characters; use 1 to {MAX_KEY}"
+                )
                 continue
             if key in first:
-                self._say(line, f"is the same unit as line {first[key]}; leave one of them out")
+                self._add_problem(line, f"is the same unit as line {first[key]}; leave one of them out")
                 continue
             first[key] = line.number
             self.found.append((key, unit))
@@ -110,58 +111,60 @@ class _Units:
                 shown.setdefault(image, []).append(line.number)
         self._check_images(shown)
 
-    def check(self, check: Check) -> None:
-        """Add what ``check`` finds."""
+    def check(self, check: UnitCheck) -> None:
+        """Add the problems that ``check`` finds."""
         for position, problem in check(self.found):
-            self._say(self.lines[position], problem)
+            self._add_problem(self.lines[position], problem)
 
-    def _unit(self, line: Line, photos: Mapping[str, list[int]]) -> dict[str, Any] | None:
+    def _unit(self, line: UnitLine, photos: Mapping[str, list[int]]) -> dict[str, Any] | None:
         try:
-            return self.kind.parse_unit(with_photos(line.content, lambda name: _only(photos[name], name)))
+            return self.kind.parse_unit(
+                resolve_photos(line.content, lambda name: _single_photo(photos[name], name))
+            )
         except InvalidUnit as error:
-            for one in error.errors:
-                self._say(line, f"{one.field}: {one.message}")
+            for field_error in error.errors:
+                self._add_problem(line, f"{field_error.field}: {field_error.message}")
         except ValueError as error:
-            self._say(line, str(error))
+            self._add_problem(line, str(error))
         return None
 
     def _check_images(self, shown: Mapping[int, list[int]]) -> None:
-        known: set[int] = set()
-        wanted = sorted(shown)
-        for start in range(0, len(wanted), AT_ONCE):
-            rows = usable_images(self.project).filter(pk__in=wanted[start : start + AT_ONCE])
-            known.update(rows.values_list("pk", flat=True))
-        for image in wanted:
-            if image not in known:
+        usable: set[int] = set()
+        image_ids = sorted(shown)
+        for start in range(0, len(image_ids), QUERY_BATCH_SIZE):
+            rows = usable_images(self.project).filter(pk__in=image_ids[start : start + QUERY_BATCH_SIZE])
+            usable.update(rows.values_list("pk", flat=True))
+        for image in image_ids:
+            if image not in usable:
                 for number in shown[image]:
                     self.problems.append(
                         f"line {number}: photo {image} is not in this project, is a duplicate, or was taken down"
                     )
 
-    def _say(self, line: Line, what: str) -> None:
-        self.problems.append(f"line {line.number}: {what}")
+    def _add_problem(self, line: UnitLine, problem: str) -> None:
+        self.problems.append(f"line {line.number}: {problem}")
 
 
-def _short(key: str) -> str:
-    return repr(key if len(key) <= SHOWN_OF_KEY else f"{key[:SHOWN_OF_KEY]}…")
+def _shorten_key(key: str) -> str:
+    return repr(key if len(key) <= MAX_KEY_SHOWN else f"{key[:MAX_KEY_SHOWN]}…")
 
 
-def _photos_called(project: Project, names: Iterable[str]) -> dict[str, list[int]]:
-    """Return the photos of each name or hash; none for a name that no photo has."""
-    wanted = sorted(names)
-    found: dict[str, list[int]] = {name: [] for name in wanted}
-    for start in range(0, len(wanted), AT_ONCE):
-        some = wanted[start : start + AT_ONCE]
+def _find_photos(project: Project, names: Iterable[str]) -> dict[str, list[int]]:
+    """Return the photos of each name or hash; an empty list for an unknown name."""
+    sorted_names = sorted(names)
+    found: dict[str, list[int]] = {name: [] for name in sorted_names}
+    for start in range(0, len(sorted_names), QUERY_BATCH_SIZE):
+        chunk = sorted_names[start : start + QUERY_BATCH_SIZE]
         rows = usable_images(project).filter(
-            Q(name__in=some) | Q(sha256__in=some) | Q(original_sha256__in=some)
+            Q(name__in=chunk) | Q(sha256__in=chunk) | Q(original_sha256__in=chunk)
         )
         for pk, *columns in rows.values_list("pk", "name", "sha256", "original_sha256"):
-            for name in {str(column) for column in columns} & set(some):
+            for name in {str(column) for column in columns} & set(chunk):
                 found[name].append(pk)
     return found
 
 
-def _only(photos: Sequence[int], name: str) -> int:
+def _single_photo(photos: Sequence[int], name: str) -> int:
     if not photos:
         raise ValueError(f"photo:{name} is no usable photo of this project; see the page Photos for names")
     if len(photos) > 1:
@@ -169,14 +172,14 @@ def _only(photos: Sequence[int], name: str) -> int:
     return photos[0]
 
 
-# A file that was sent
+# Uploaded files
 
 
-def keep_file(
+def save_unit_file(
     *, project: Project, kind: HitKind, name: str, data: bytes, units: int, by: AbstractBaseUser | None
 ) -> UnitFile:
-    """Keep a file whose units were read, until its launch is confirmed or a day is over."""
-    forget_old()
+    """Store a valid file until its launch, for a day at most."""
+    delete_old_files()
     return UnitFile.objects.create(
         project=project,
         kind=kind.name,
@@ -188,49 +191,50 @@ def keep_file(
     )
 
 
-def kept_file(*, project: Project, kind: HitKind, pk: int) -> UnitFile | None:
-    """Return a file that is kept for this project and kind."""
+def find_unit_file(*, project: Project, kind: HitKind, pk: int) -> UnitFile | None:
+    """Return a stored file of this project and kind."""
     return UnitFile.objects.filter(project=project, kind=kind.name, pk=pk).first()
 
 
-def content_of(row: UnitFile) -> BinaryIO:
-    """Return a kept file to be read."""
+def open_content(row: UnitFile) -> BinaryIO:
+    """Open the content of a stored file."""
     return io.BytesIO(row.content.encode("utf-8"))
 
 
-def forget_old() -> int:
-    """Delete the files that nobody launched within a day; return how many."""
-    return UnitFile.objects.filter(uploaded_at__lte=timezone.now() - KEPT_FOR).delete()[0]
+def delete_old_files() -> int:
+    """Delete files that were not launched within a day; return their number."""
+    return UnitFile.objects.filter(uploaded_at__lte=timezone.now() - RETENTION).delete()[0]
 
 
 # Examples
 
 
-def kinds_from_units() -> list[HitKind]:
-    """Return the kinds that can be launched from a file of units, by title."""
-    kinds = (registry.get(name) for name in registry.names())
+def kinds_launched_from_files() -> list[HitKind]:
+    """Return the kinds that launch from a file of units, by title."""
+    kinds = (registry.get_kind(name) for name in registry.kind_names())
     return sorted((kind for kind in kinds if kind.launches_from_units), key=lambda kind: kind.title)
 
 
-def example(*, project: Project, kind: HitKind) -> str:
-    """Return a file of units as it should be written, with the names of photos of the project where it has any.
+def build_example_file(*, project: Project, kind: HitKind) -> str:
+    """Return an example file of units, with names of the project's photos if it has any.
 
     Raises:
-        LookupError: the kind brings no sample.
+        LookupError: the kind has no sample.
     """
     sample = kind.sample()
     if sample is None:
         raise LookupError(f"kind {kind.name}: sample.json is missing; write a unit and an answer there")
-    photos = list(usable_images(project).values_list("name", "original_sha256")[:AT_ONCE])
+    photos = list(usable_images(project).values_list("name", "original_sha256")[:QUERY_BATCH_SIZE])
     names = [name for name, _ in photos]
-    called = [name if names.count(name) == 1 else sha256 for name, sha256 in photos]
+    photo_names = [name if names.count(name) == 1 else sha256 for name, sha256 in photos]
     units = [sample["unit"], *sample.get("others", ())]
     return "".join(
-        json.dumps(with_photos(unit, lambda n: _named(called, n)), ensure_ascii=False) + "\n"
+        json.dumps(resolve_photos(unit, lambda n: _photo_reference(photo_names, n)), ensure_ascii=False)
+        + "\n"
         for unit in units
     )
 
 
-def _named(called: Sequence[str], number: str) -> str:
-    place = int(number) - 1
-    return f"photo:{called[place]}" if place < len(called) else f"photo:photo-{number}.jpg"
+def _photo_reference(photo_names: Sequence[str], number: str) -> str:
+    index = int(number) - 1
+    return f"photo:{photo_names[index]}" if index < len(photo_names) else f"photo:photo-{number}.jpg"

@@ -1,4 +1,4 @@
-"""The gates before money is promised: caps, funds, and the sum that a person types."""
+"""The checks before money is committed: caps, funds, and the typed sum."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from hits.mturk.environments import Environment
 from hits.mturk.port import Marketplace, MarketplaceError
 from hits.selectors.money.budget import committed_cents
 from hits.services import audit
-from hits.services.errors import Refused, Unconfirmed
+from hits.services.errors import ConfirmationRequired, Refused
 
 MAX_CAP_CENTS = 99_999_999_999  # nine digits of dollars, as the requester API writes a sum
 MAX_TARGET_CENTS = 100_000
@@ -21,7 +21,7 @@ MAX_TARGET_CENTS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """A sum that somebody has to type, and why: a live marketplace, or more than the project's threshold."""
+    """A sum that a person has to type because of a live marketplace or the project's threshold."""
 
     cents: int
     is_live: bool
@@ -29,21 +29,23 @@ class Confirmation:
     above_cents: int
 
 
-def confirmation_of(*, project: Project, environment: Environment, most_cents: int) -> Confirmation | None:
-    """Return what has to be typed before ``most_cents`` may be promised; none when a press is enough."""
-    if not environment.is_live and most_cents <= project.confirm_above_cents:
+def required_confirmation(
+    *, project: Project, environment: Environment, max_cents: int
+) -> Confirmation | None:
+    """Return the sum to type before ``max_cents`` may be committed; none if a button is enough."""
+    if not environment.is_live and max_cents <= project.confirm_above_cents:
         return None
-    return Confirmation(most_cents, environment.is_live, environment.label, project.confirm_above_cents)
+    return Confirmation(max_cents, environment.is_live, environment.label, project.confirm_above_cents)
 
 
-def check_plan(*, project: Project, more_cents: int, batch: Batch | None = None) -> None:
-    """Refuse a plan that could cost ``more_cents`` more than the caps of its project and its batch allow.
+def check_caps(*, project: Project, more_cents: int, batch: Batch | None = None) -> None:
+    """Refuse ``more_cents`` that would exceed the caps of the project or the batch.
 
-    Asked inside the transaction that writes the plan, with the project's row locked, so that two plans at once cannot
-    share the same cents; before the plan's own row is written. A new batch's own cap is checked by its launch.
+    Call it inside the transaction that writes the plan, before the plan's row, and with the project's row locked, so
+    that two simultaneous plans cannot use the same cents. The launch checks a new batch's own cap.
 
     Raises:
-        Refused: over a cap; the message names the cap, what is committed and what to do.
+        Refused: over a cap; the message names the cap, the committed sum and the remedy.
     """
     if project.budget_cap_cents is not None:
         _check_cap(
@@ -51,7 +53,7 @@ def check_plan(*, project: Project, more_cents: int, batch: Batch | None = None)
             project.budget_cap_cents,
             committed_cents(project=project),
             more_cents,
-            "take less, or have an admin of the project raise its cap on the Money page",
+            "take less, or ask a project admin to raise the cap on the Money page",
         )
     if batch is not None and batch.budget_cap_cents is not None:
         _check_cap(
@@ -63,46 +65,45 @@ def check_plan(*, project: Project, more_cents: int, batch: Batch | None = None)
         )
 
 
-def check_own_cap(*, most_cents: int, cap_cents: int | None) -> None:
-    """Refuse a batch that could cost more than the cap that is wished for it; ``None`` means no cap of its own.
+def check_batch_cap(*, max_cents: int, cap_cents: int | None) -> None:
+    """Refuse a batch that could cost more than its own cap; ``None`` means no cap.
 
     Raises:
         Refused: over that cap.
     """
-    if cap_cents is not None and most_cents > cap_cents:
+    if cap_cents is not None and max_cents > cap_cents:
         raise Refused(
-            f"budget cap: this can cost {format_dollars(most_cents)}, and the cap is "
+            f"budget cap: this can cost {format_dollars(max_cents)}, and the cap is "
             f"{format_dollars(cap_cents)}; take less, or raise the cap"
         )
 
 
-def check_batch(*, batch: Batch, marketplace: Marketplace) -> None:
-    """Refuse to go on publishing a batch over a cap, or one that the account cannot hold; never inside a transaction.
+def check_batch_budget(*, batch: Batch, marketplace: Marketplace) -> None:
+    """Refuse to publish further HITs over a cap or without funds; never call it inside a transaction.
 
-    Caps are read anew, so that one lowered meanwhile stops the publication here; what is live stays live, and the
-    rest can be resumed.
+    It reads the caps again, so a lowered cap stops the publication. Live HITs stay live, and the rest can be resumed.
 
     Raises:
-        Refused: over a cap or short of funds; the message names both sums and what to do.
+        Refused: over a cap or too little funds; the message names both sums and the remedy.
     """
     project = Project.objects.get(pk=batch.project_id)
-    check_plan(project=project, batch=Batch.objects.get(pk=batch.pk), more_cents=0)
-    needed = to_be_held(batch)
+    check_caps(project=project, batch=Batch.objects.get(pk=batch.pk), more_cents=0)
+    needed = unheld_cents(batch)
     if not needed:
         return
     try:
         available = marketplace.balance().available_cents
     except MarketplaceError as error:
         if error.retry:
-            return  # the marketplace itself refuses a HIT without funds, and it is asked again a hundred HITs on
-        raise Refused(f"funds: the marketplace does not say what the account holds: {error}") from error
+            return  # the marketplace refuses a HIT without funds, and the next check is a hundred HITs later
+        raise Refused(f"funds: the marketplace does not report the account's balance: {error}") from error
     check_funds(available_cents=available, needed_cents=needed)
 
 
-def to_be_held(batch: Batch) -> int:
-    """Return in cents what the marketplace will hold for the HITs of a batch that nobody has tried to make yet.
+def unheld_cents(batch: Batch) -> int:
+    """Return the cents that the marketplace will hold for the batch's unattempted HITs.
 
-    One that was tried may stand already, with its reply lost: then the balance is less by its cost already.
+    An attempted HIT may exist with its reply lost, and then the balance excludes its hold already.
     """
     waiting = Hit.objects.filter(unit__batch=batch, state=HitState.PLANNED).order_by()
     sizes = waiting.values_list("max_assignments").annotate(Count("id"))
@@ -110,10 +111,10 @@ def to_be_held(batch: Batch) -> int:
 
 
 def check_funds(*, available_cents: int, needed_cents: int) -> None:
-    """Refuse when the account has less than is about to be held.
+    """Refuse if the account has less than the next hold.
 
     Raises:
-        Refused: one cent or more is missing.
+        Refused: at least one cent is missing.
     """
     if available_cents < needed_cents:
         raise Refused(
@@ -124,33 +125,33 @@ def check_funds(*, available_cents: int, needed_cents: int) -> None:
 
 
 def check_confirmation(
-    *, project: Project, environment: Environment, most_cents: int, confirmed_cents: int | None
+    *, project: Project, environment: Environment, max_cents: int, confirmed_cents: int | None
 ) -> None:
-    """Refuse a sum that has to be typed and was not: on a live marketplace, or above the project's threshold.
+    """Refuse a sum that has to be typed and is not: on a live marketplace, or above the project's threshold.
 
-    A sum that is given has to be the right one even where none is asked for: who names it means that one.
+    A given sum has to be exact even if none is required.
 
     Raises:
-        Unconfirmed: a sum is asked for, and ``confirmed_cents`` is not exactly ``most_cents``.
-        Refused: none is asked for, and another one was given.
+        ConfirmationRequired: a sum is required, and ``confirmed_cents`` is not exactly ``max_cents``.
+        Refused: none is required, and another one is given.
     """
-    if confirmed_cents == most_cents:
+    if confirmed_cents == max_cents:
         return
-    asked = confirmation_of(project=project, environment=environment, most_cents=most_cents)
-    if asked is None:
+    required = required_confirmation(project=project, environment=environment, max_cents=max_cents)
+    if required is None:
         if confirmed_cents is None:
             return
         raise Refused(
             f"cost: {format_dollars(confirmed_cents)} was confirmed and the most that this can cost is "
-            f"{format_dollars(most_cents)}; confirm that sum, or none"
+            f"{format_dollars(max_cents)}; confirm that sum, or none"
         )
-    why = (
-        f"{asked.label} pays real people with real money"
-        if asked.is_live
-        else f"this is more than {format_dollars(asked.above_cents)}, above which {project.name} has the sum typed"
+    reason = (
+        f"{required.label} pays real people with real money"
+        if required.is_live
+        else f"this is more than {format_dollars(required.above_cents)}, the limit of {project.name} for untyped sums"
     )
-    raise Unconfirmed(
-        f"{why}; type the most that this can cost, {format_usd(asked.cents)}, to go on", asked.cents
+    raise ConfirmationRequired(
+        f"{reason}; type the most that this can cost, {format_usd(required.cents)}, to go on", required.cents
     )
 
 
@@ -163,20 +164,20 @@ def set_project_money(
     confirm_above_cents: int,
     by: AbstractBaseUser | None,
 ) -> list[str]:
-    """Change a project's target, cap and threshold in cents; return the names of what changed. Repeatable.
+    """Change a project's target, cap and threshold in cents; return the names of changed fields. Repeatable.
 
-    A cap below what is committed is allowed: nothing more is promised then.
+    A cap below the committed sum is allowed: it stops further commitments.
 
     Raises:
-        Refused: a sum that is negative or beyond reason.
+        Refused: a negative or implausible sum.
     """
-    wanted: dict[str, int | None] = {
-        "target_cents_per_hour": _within("target", target_cents_per_hour, MAX_TARGET_CENTS),
-        "budget_cap_cents": _cap(budget_cap_cents),
-        "confirm_above_cents": _within("threshold", confirm_above_cents, 2**31 - 1),
+    new_values: dict[str, int | None] = {
+        "target_cents_per_hour": _parse_cents("target", target_cents_per_hour, MAX_TARGET_CENTS),
+        "budget_cap_cents": _parse_cap(budget_cap_cents),
+        "confirm_above_cents": _parse_cents("threshold", confirm_above_cents, 2**31 - 1),
     }
     row = Project.objects.select_for_update().get(pk=project.pk)
-    changed = {name: value for name, value in wanted.items() if getattr(row, name) != value}
+    changed = {name: value for name, value in new_values.items() if getattr(row, name) != value}
     if changed:
         before = {f"{name}_before": getattr(row, name) for name in changed}
         Project.objects.filter(pk=row.pk).update(**changed)
@@ -186,43 +187,43 @@ def set_project_money(
 
 @transaction.atomic
 def set_batch_cap(*, batch: Batch, budget_cap_cents: int | None, by: AbstractBaseUser | None) -> bool:
-    """Change the most that a batch may cost, in cents (none: no cap of its own); return whether it changed.
+    """Change the cap of a batch in cents (none: no cap of its own); return whether it changed.
 
     Raises:
-        Refused: a sum that is negative or beyond reason.
+        Refused: a negative or implausible sum.
     """
-    wanted = _cap(budget_cap_cents)
+    new_cap = _parse_cap(budget_cap_cents)
     row = Batch.objects.select_for_update().get(pk=batch.pk)
-    if row.budget_cap_cents == wanted:
+    if row.budget_cap_cents == new_cap:
         return False
-    Batch.objects.filter(pk=row.pk).update(budget_cap_cents=wanted)
+    Batch.objects.filter(pk=row.pk).update(budget_cap_cents=new_cap)
     audit.record(
         project=row.project,
         actor=by,
         action="batch.cap",
         subject=row.pk,
-        budget_cap_cents=wanted,
+        budget_cap_cents=new_cap,
         budget_cap_cents_before=row.budget_cap_cents,
     )
     return True
 
 
-def _check_cap(what: str, cap: int, committed: int, more: int, mend: str) -> None:
-    over = committed + more - cap
-    if over <= 0:
+def _check_cap(subject: str, cap_cents: int, committed: int, more_cents: int, remedy: str) -> None:
+    excess = committed + more_cents - cap_cents
+    if excess <= 0:
         return
-    wish = f", and this can cost {format_dollars(more)} more" if more else ""
+    addition = f", and this can cost {format_dollars(more_cents)} more" if more_cents else ""
     raise Refused(
-        f"budget: {what} may cost {format_dollars(cap)}; {format_dollars(committed)} is committed{wish}, "
-        f"{format_dollars(over)} too much; {mend}"
+        f"budget: {subject} may cost {format_dollars(cap_cents)}, {format_dollars(committed)} is committed{addition}, "
+        f"{format_dollars(excess)} too much; {remedy}"
     )
 
 
-def _cap(cents: int | None) -> int | None:
-    return None if cents is None else _within("cap", cents, MAX_CAP_CENTS)
+def _parse_cap(cents: int | None) -> int | None:
+    return None if cents is None else _parse_cents("cap", cents, MAX_CAP_CENTS)
 
 
-def _within(name: str, cents: int, most: int) -> int:
-    if not 0 <= cents <= most:
-        raise Refused(f"{name}: use {format_dollars(0)} to {format_dollars(most)}")
+def _parse_cents(name: str, cents: int, maximum: int) -> int:
+    if not 0 <= cents <= maximum:
+        raise Refused(f"{name}: use {format_dollars(0)} to {format_dollars(maximum)}")
     return cents

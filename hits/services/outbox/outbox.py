@@ -1,9 +1,9 @@
-"""Make the marketplace calls that stand in the outbox, each exactly once.
+"""Make the marketplace calls of the outbox, each exactly once.
 
-A call is a row before it is made, written in the transaction of the decision that needs it (``plan``). Then three
-steps (ruling 1): take it under a lease and commit the intent; call; commit the result with the ledger's entries.
-A process that dies between them leaves an ``intent`` and a lease. When the lease has run out, a successor looks at
-the marketplace before it repeats what may not happen twice, since a token is forgotten after a day.
+The transaction of a decision also writes the rows of its calls (``plan_call``). Each call then takes three steps:
+claim it under a lease and commit the intent, call, commit the result with the ledger's postings; no call happens
+inside a transaction. A process that dies between them leaves an ``intent`` and a lease. After the lease, a successor
+checks the marketplace before it repeats a call that must not happen twice, since a token expires after a day.
 """
 
 import logging
@@ -33,21 +33,21 @@ from hits.services.outbox import outbox_operations
 
 logger = logging.getLogger(__name__)
 
-LEASE = timedelta(minutes=5)  # longer than a call lasts with all its repetitions
-AFTER = "after"  # in a turn's place: the call that it came to last
-_ROWS = ("batch", "decision", "hit", "assignment__worker", "assignment__hit__unit__batch")
+LEASE = timedelta(minutes=5)  # longer than a call with all its retries
+AFTER_KEY = "after"  # in a resume point: the last call of the turn
+_SELECT_RELATED = ("batch", "decision", "hit", "assignment__worker", "assignment__hit__unit__batch")
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """What one round came to, in calls. ``outstanding`` are repeated by a later round, ``refused`` are not."""
+class SettleCounts:
+    """The calls of one round. A later round repeats ``outstanding`` calls, but not ``refused`` ones."""
 
     done: int = 0
     refused: int = 0
     outstanding: int = 0
 
 
-def plan(  # noqa: PLR0913 - the columns of one row, by keyword
+def plan_call(  # noqa: PLR0913 - the columns of one row, by keyword
     *,
     operation: OutgoingCall.Operation,
     batch: Batch,
@@ -61,13 +61,13 @@ def plan(  # noqa: PLR0913 - the columns of one row, by keyword
     amount_cents: int = 0,
     fee_cents: int = 0,
 ) -> OutgoingCall:
-    """Write one call down, inside the caller's transaction; nothing leaves yet.
+    """Write the row of one call inside the caller's transaction; a later step makes the call.
 
-    ``key`` names the call for good: unique across installations on one account, so it holds the marketplace's own
-    assignment or HIT id. Amounts are cents.
+    ``key`` identifies the call across installations on one account, so it contains the marketplace's assignment or
+    HIT id. Amounts are cents.
 
     Raises:
-        IntegrityError: this very call is planned already; the caller's transaction stays usable.
+        IntegrityError: the call is planned already; the caller's transaction stays usable.
     """
     with transaction.atomic():
         return OutgoingCall.objects.create(
@@ -86,33 +86,33 @@ def plan(  # noqa: PLR0913 - the columns of one row, by keyword
 
 
 def settle_call(*, call: OutgoingCall, marketplace: Marketplace) -> bool:
-    """Make one call unless it is made; return whether it stands done. Repeatable.
+    """Make one call unless it is done; return whether it is done now. Repeatable.
 
-    False: a rival has it in hand, it was refused earlier, or an earlier call about the same assignment is not done.
+    False: another process has it, it was refused earlier, or an earlier call about the same assignment is open.
 
     Raises:
-        Refused: the marketplace refused it for good (state refused), or did not answer (it is repeated later); or
+        Refused: the marketplace refused it for good (state refused) or did not answer (a later round repeats it), or
             the batch belongs to another marketplace.
     """
     refuse_other_marketplace(call.batch, marketplace)
-    if waits_for_another(call):
+    if waits_for_earlier_call(call):
         return False
     crash_point("settle.before_intent")
-    taken, repeated = _take(call)
-    if taken is None:
+    claimed, is_retry = _claim_call(call)
+    if claimed is None:
         return OutgoingCall.objects.filter(pk=call.pk, state=CallState.DONE).exists()
     crash_point("settle.after_intent")
     try:
-        if not (repeated and taken.operation in outbox_operations.LOOK_FIRST) or not outbox_operations.stands(
-            taken, marketplace
-        ):
-            outbox_operations.make(taken, marketplace)
+        if not (
+            is_retry and claimed.operation in outbox_operations.CHECK_BEFORE_RETRY
+        ) or not outbox_operations.has_taken_effect(claimed, marketplace):
+            outbox_operations.execute_call(claimed, marketplace)
     except MarketplaceError as error:
-        _check_refusal(taken, error, marketplace)
+        _handle_error(claimed, error, marketplace)
     crash_point("settle.after_call")
     with transaction.atomic():
-        if _finish(taken, CallState.DONE, ""):
-            outbox_operations.record(taken)
+        if _finish_call(claimed, CallState.DONE, ""):
+            outbox_operations.record_success(claimed)
     crash_point("settle.after_result")
     return True
 
@@ -125,42 +125,42 @@ def settle_outstanding(
     progress: Progress | None = None,
     before_each: Callable[[int], None] | None = None,
     after: int = 0,
-) -> Settled:
-    """Settle what stands in the outbox for this marketplace, oldest first.
+) -> SettleCounts:
+    """Settle the outstanding calls of this marketplace, oldest first.
 
-    ``batch`` or ``calls`` narrow it, ``after`` leaves out what an earlier turn came past; what a job's earlier turns
-    did is counted in. One refused call does not keep the others waiting; it is shown on its page.
-    ``before_each`` is asked with the call's number, from 1; what it raises ends the round.
+    ``batch`` or ``calls`` narrow them, and ``after`` skips the calls of earlier turns, whose counts are added. A
+    refused call does not delay the others; its page shows it. ``before_each`` gets the call's number from 1, and an
+    exception of it ends the round.
 
     Raises:
-        Cancelled: somebody asked the job to stop; what is done stays done.
-        TurnOver: in a worker; its place says after which call to go on.
+        Cancelled: somebody cancelled the job; done calls stay done.
+        TurnOver: in a worker process; its resume point names the last call.
     """
     if progress is not None:
-        after = progress.place.get(AFTER, 0)
-    rows = outstanding(marketplace.environment.name, batch=batch, calls=calls).filter(pk__gt=after)
+        after = progress.resume_point.get(AFTER_KEY, 0)
+    rows = outstanding_calls(marketplace.environment.name, batch=batch, calls=calls).filter(pk__gt=after)
     ids = list(rows.values_list("pk", flat=True))
-    counts = progress.tally if progress is not None else {}
-    for how in ("done", "refused", "outstanding"):
-        counts.setdefault(how, 0)
+    counts = progress.counts if progress is not None else {}
+    for outcome in ("done", "refused", "outstanding"):
+        counts.setdefault(outcome, 0)
     for number, pk in enumerate(ids, start=1):
         if before_each is not None:
             before_each(number)
-        call = OutgoingCall.objects.select_related(*_ROWS).get(pk=pk)
+        call = OutgoingCall.objects.select_related(*_SELECT_RELATED).get(pk=pk)
         try:
             done = settle_call(call=call, marketplace=marketplace)
         except Refused as error:
             logger.warning("call %s of batch %s is not settled: %s", pk, call.batch_id, error)
             done = False
-        counts["done" if done else _how_it_stands(pk)] += 1
+        counts["done" if done else _unsettled_state(pk)] += 1
         if progress is not None:
             progress.step(number, len(ids))
         if number < len(ids):
-            turns.rest(**{AFTER: pk})
-    return Settled(**counts)
+            turns.end_if_over(**{AFTER_KEY: pk})
+    return SettleCounts(**counts)
 
 
-def outstanding(
+def outstanding_calls(
     environment: str, *, batch: Batch | None = None, calls: "QuerySet[OutgoingCall] | None" = None
 ) -> "QuerySet[OutgoingCall]":
     """Return the calls that are neither done nor refused, oldest first."""
@@ -170,24 +170,24 @@ def outstanding(
     return (rows if batch is None else rows.filter(batch=batch)).order_by("pk")
 
 
-def left_behind(environment: str) -> "QuerySet[OutgoingCall]":
-    """Return the outstanding calls that no job of their own carries out.
+def orphaned_calls(environment: str) -> "QuerySet[OutgoingCall]":
+    """Return the outstanding calls that no job executes.
 
-    An extension's job looks at caps first, and somebody may stop it; what it has tried may stand already.
+    Untried calls of an extension belong to its job, which checks caps first and can be stopped.
     """
-    return outstanding(environment).exclude(extension__isnull=False, attempt_at=None)
+    return outstanding_calls(environment).exclude(extension__isnull=False, attempt_at=None)
 
 
-def try_again(calls: "QuerySet[OutgoingCall]") -> int:
-    """Put refused calls back into line, after their cause was mended; return how many."""
+def retry_refused_calls(calls: "QuerySet[OutgoingCall]") -> int:
+    """Plan refused calls again after their cause was fixed; return their number."""
     return calls.filter(state=CallState.REFUSED).update(state=CallState.PLANNED, error="")
 
 
-def waits_for_another(call: OutgoingCall) -> bool:
-    """Tell whether an earlier call about the same assignment has to be done first.
+def waits_for_earlier_call(call: OutgoingCall) -> bool:
+    """Return whether an earlier call about the same assignment has to be done first.
 
-    No bonus leaves while the approval is refused or outstanding, no override before its rejection, and no message
-    before the payment that makes the requester known to its worker.
+    A bonus waits for its approval, an override for its rejection, and a message for the payment that makes the
+    requester known to the worker.
     """
     operations = OutgoingCall.Operation
     earlier = OutgoingCall.objects.filter(assignment=call.assignment_id, pk__lt=call.pk)
@@ -200,56 +200,58 @@ def waits_for_another(call: OutgoingCall) -> bool:
     return False
 
 
-def _take(call: OutgoingCall) -> tuple[OutgoingCall | None, bool]:
-    """Commit the intent under a lease; return the call as it stands then, and whether it was tried before.
+def _claim_call(call: OutgoingCall) -> tuple[OutgoingCall | None, bool]:
+    """Commit the intent under a lease; return the current row, and whether it was attempted before.
 
-    One conditional UPDATE whose row count is checked (ruling 4): of two processes one gets the call, and a dead
-    one's is taken over when its lease has run out.
+    One conditional UPDATE: its row count shows which of two processes got the call. A dead process's call is
+    claimable after its lease.
     """
     now = timezone.now()
     owner = f"{socket.gethostname()[:20]}:{os.getpid()}:{uuid.uuid4().hex}"[:64]
     free = Q(lease_until=None) | Q(lease_until__lte=now)
     with transaction.atomic():
-        taken = OutgoingCall.objects.filter(free, pk=call.pk, state__in=OPEN_CALL_STATES).update(
+        claimed = OutgoingCall.objects.filter(free, pk=call.pk, state__in=OPEN_CALL_STATES).update(
             state=CallState.INTENT,
-            attempt_at=Coalesce("attempt_at", Value(now)),  # a token lives from the first attempt on
+            attempt_at=Coalesce("attempt_at", Value(now)),  # the token's life starts with the first attempt
             lease_owner=owner,
             lease_until=now + LEASE,
         )
-    if not taken:
+    if not claimed:
         return None, False
-    fresh = OutgoingCall.objects.select_related(*_ROWS).get(pk=call.pk)
-    return fresh, fresh.attempt_at != now
+    current = OutgoingCall.objects.select_related(*_SELECT_RELATED).get(pk=call.pk)
+    return current, current.attempt_at != now
 
 
-def _finish(call: OutgoingCall, state: CallState, error: str) -> bool:
-    """Write how the call ended; False when somebody else wrote it meanwhile."""
+def _finish_call(call: OutgoingCall, state: CallState, error: str) -> bool:
+    """Record how the call ended; return False if another process recorded it."""
     done_at = timezone.now() if state is CallState.DONE else None
-    mine = OutgoingCall.objects.filter(pk=call.pk, state=CallState.INTENT)
-    if state is not CallState.DONE:  # what went through is written down, whoever holds the lease by now
-        mine = mine.filter(lease_owner=call.lease_owner)
+    own_call = OutgoingCall.objects.filter(pk=call.pk, state=CallState.INTENT)
+    if state is not CallState.DONE:  # a success is recorded without the lease too
+        own_call = own_call.filter(lease_owner=call.lease_owner)
     return bool(
-        mine.update(state=state, done_at=done_at, error=error[:400], lease_owner="", lease_until=None)
+        own_call.update(state=state, done_at=done_at, error=error[:400], lease_owner="", lease_until=None)
     )
 
 
-def _check_refusal(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> None:
-    """Return when the error says that the call's aim stands; otherwise write down how it failed.
+def _handle_error(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> None:
+    """Return if the call has its effect in spite of the error; otherwise record the failure.
 
     Raises:
-        Refused: it does not stand.
+        Refused: the call has no effect.
     """
     try:
-        if outbox_operations.went_through(call, error, marketplace):
+        if outbox_operations.is_already_done(call, error, marketplace):
             return
-        why = outbox_operations.overtaken(call, error, marketplace) or str(error)
-    except MarketplaceError as silence:
-        _finish(call, CallState.INTENT, str(silence))  # the lease is given back; a later round looks again
-        raise Refused(f"the marketplace did not say whether {call.operation} went through") from silence
-    _finish(call, CallState.INTENT if error.retry else CallState.REFUSED, why)
-    raise Refused(f"the marketplace refused to {call.operation}: {why}") from error
+        reason = outbox_operations.record_earlier_decision(call, error, marketplace) or str(error)
+    except MarketplaceError as no_answer:
+        _finish_call(
+            call, CallState.INTENT, str(no_answer)
+        )  # the lease is released; a later round checks again
+        raise Refused(f"the marketplace did not answer whether {call.operation} succeeded") from no_answer
+    _finish_call(call, CallState.INTENT if error.retry else CallState.REFUSED, reason)
+    raise Refused(f"the marketplace refused to {call.operation}: {reason}") from error
 
 
-def _how_it_stands(pk: int) -> str:
+def _unsettled_state(pk: int) -> str:
     refused = OutgoingCall.objects.filter(pk=pk, state=CallState.REFUSED).exists()
     return "refused" if refused else "outstanding"

@@ -1,4 +1,4 @@
-"""What each operation of the outbox asks of the marketplace, how one sees that it stands, and what follows.
+"""Each operation of the outbox: its marketplace call, the check of its effect, and its consequences for our rows.
 
 ``args`` of the rows: approve ``{"feedback", "override"}``, reject ``{"feedback"}``, bonus ``{"reason"}``, extend
 ``{"more", "total"}`` (assignments on top, and in all), prolong ``{"expires_at"}`` (ISO 8601), notify
@@ -19,43 +19,43 @@ from hits.services.money import postings
 logger = logging.getLogger(__name__)
 
 Operation = OutgoingCall.Operation
-# Only a token stands between repeating these and doing them twice, and a token dies after a day.
-LOOK_FIRST = frozenset({Operation.BONUS, Operation.EXTEND})
-_CLOSE_ENOUGH = timedelta(seconds=1)  # the wire carries milliseconds, and some services whole seconds
-_REFERENCE = 16
-_NO_OVERRIDE = (
-    "The marketplace overrides this rejection no more: its task is disposed of, or 30 days have passed since the "
+# Only the token prevents a second effect of these operations, and a token expires after a day.
+CHECK_BEFORE_RETRY = frozenset({Operation.BONUS, Operation.EXTEND})
+_TIME_TOLERANCE = timedelta(seconds=1)  # some services keep milliseconds, others whole seconds
+_REFERENCE_LENGTH = 16
+_OVERRIDE_REFUSED = (
+    "The marketplace no longer overrides this rejection: its task is disposed of, or 30 days have passed since the "
     "submission. Send the worker a compensation instead."
 )
 
 
-def reference(call: OutgoingCall) -> str:
-    """Return what names the call in a bonus's reason, so that it can be found there."""
-    return call.token[:_REFERENCE]
+def call_reference(call: OutgoingCall) -> str:
+    """Return the reference of the call in a bonus's reason, by which it can be found."""
+    return call.token[:_REFERENCE_LENGTH]
 
 
-def make(call: OutgoingCall, marketplace: Marketplace) -> None:
+def execute_call(call: OutgoingCall, marketplace: Marketplace) -> None:
     """Make the call.
 
     Raises:
-        MarketplaceError: it was not carried out, or its reply was lost.
+        MarketplaceError: it failed, or its reply was lost.
     """
     if call.operation == Operation.NOTIFY:
-        _notify(call, marketplace)
+        _notify_worker(call, marketplace)
     elif call.operation in {Operation.APPROVE, Operation.REJECT, Operation.BONUS}:
-        _about_assignment(call, marketplace)
+        _execute_for_assignment(call, marketplace)
     else:
-        _about_hit(call, marketplace)
+        _execute_for_hit(call, marketplace)
 
 
-def _about_assignment(call: OutgoingCall, marketplace: Marketplace) -> None:
+def _execute_for_assignment(call: OutgoingCall, marketplace: Marketplace) -> None:
     assignment = _assignment(call)
     if call.operation == Operation.BONUS:
         marketplace.send_bonus(
             worker_id=assignment.worker.worker_id,
             assignment_id=assignment.assignment_id,
             amount_cents=call.amount_cents,
-            reason=f"{call.args.get('reason', 'Bonus.')} Reference {reference(call)}",
+            reason=f"{call.args.get('reason', 'Bonus.')} Reference {call_reference(call)}",
             token=call.token,
         )
         return
@@ -68,18 +68,20 @@ def _about_assignment(call: OutgoingCall, marketplace: Marketplace) -> None:
         marketplace.approve(assignment.assignment_id, feedback)
 
 
-def _notify(call: OutgoingCall, marketplace: Marketplace) -> None:
-    """Write to the worker. Whom the marketplace does not reach is noted; asking again would change nothing.
+def _notify_worker(call: OutgoingCall, marketplace: Marketplace) -> None:
+    """Send a message to the worker; log it if the marketplace does not reach the worker, without a retry.
 
-    Mechanical Turk has no token for messages: a process killed after this call leaves the same words sent twice.
+    Mechanical Turk has no token for messages: if the process dies after this call, the worker gets the message twice.
     """
     worker = _assignment(call).worker
     missed = marketplace.notify([worker.worker_id], call.args["subject"], call.args["text"])
-    if why := missed.get(worker.worker_id):
-        logger.warning("worker %s was not told: %s", worker, why.replace(worker.worker_id, str(worker)))
+    if reason := missed.get(worker.worker_id):
+        logger.warning(
+            "worker %s was not notified: %s", worker, reason.replace(worker.worker_id, str(worker))
+        )
 
 
-def _about_hit(call: OutgoingCall, marketplace: Marketplace) -> None:
+def _execute_for_hit(call: OutgoingCall, marketplace: Marketplace) -> None:
     hit_id = _hit_id(call)
     if call.operation == Operation.EXTEND:
         marketplace.add_assignments(hit_id, more=call.args["more"], token=call.token)
@@ -89,43 +91,41 @@ def _about_hit(call: OutgoingCall, marketplace: Marketplace) -> None:
         marketplace.expire(hit_id)
 
 
-def went_through(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> bool:
-    """Tell whether the error says that the wanted state stands already, for instance by an earlier, lost reply.
+def is_already_done(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> bool:
+    """Return whether the error means that the call had its effect earlier, for example with a lost reply.
 
     Raises:
-        MarketplaceError: the marketplace does not say.
+        MarketplaceError: the marketplace does not answer.
     """
     if error.failure is Failure.ALREADY_EXISTS:
         return call.operation not in {Operation.APPROVE, Operation.REJECT}
-    return error.failure is Failure.WRONG_STATE and stands(call, marketplace)
+    return error.failure is Failure.WRONG_STATE and has_taken_effect(call, marketplace)
 
 
-def stands(call: OutgoingCall, marketplace: Marketplace) -> bool:
-    """Look at the marketplace for what the call is to bring about."""
+def has_taken_effect(call: OutgoingCall, marketplace: Marketplace) -> bool:
+    """Return whether the marketplace shows the effect of the call."""
     if call.operation == Operation.NOTIFY:
-        return False  # no service says what it sent
+        return False  # no service lists its messages
     if call.operation == Operation.BONUS:
         sent = marketplace.list_bonuses(_assignment(call).assignment_id)
-        return any(reference(call) in bonus.reason for bonus in sent)
+        return any(call_reference(call) in bonus.reason for bonus in sent)
     if call.operation in {Operation.APPROVE, Operation.REJECT}:
-        shown = marketplace.get_assignment(_assignment(call).assignment_id)
-        approving = call.operation == Operation.APPROVE
-        return shown.status == (AssignmentStatus.APPROVED if approving else AssignmentStatus.REJECTED)
+        remote = marketplace.get_assignment(_assignment(call).assignment_id)
+        is_approval = call.operation == Operation.APPROVE
+        return remote.status == (AssignmentStatus.APPROVED if is_approval else AssignmentStatus.REJECTED)
     hit = marketplace.get_hit(_hit_id(call))
     if call.operation == Operation.EXTEND:
         return bool(hit.max_assignments >= call.args["total"])
     if call.operation == Operation.PROLONG:
-        return hit.expires_at >= datetime.fromisoformat(call.args["expires_at"]) - _CLOSE_ENOUGH
+        return hit.expires_at >= datetime.fromisoformat(call.args["expires_at"]) - _TIME_TOLERANCE
     return hit.status == "Disposed"
 
 
-def overtaken(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> str:
-    """Return in words that somebody else decided first, and write down what they did; else nothing.
-
-    The marketplace's clock approves what is left alone, and a script of the requester's may do either.
+def record_earlier_decision(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> str:
+    """Record a decision that auto-approval or a requester's script made first; return its message, else nothing.
 
     Raises:
-        MarketplaceError: the marketplace does not say.
+        MarketplaceError: the marketplace does not answer.
     """
     if error.failure is not Failure.WRONG_STATE or call.assignment is None:
         return ""
@@ -135,32 +135,30 @@ def overtaken(call: OutgoingCall, error: MarketplaceError, marketplace: Marketpl
     with transaction.atomic():
         if status == AssignmentStatus.APPROVED:
             _set_status(call, AssignmentStatus.APPROVED)
-            postings.book_reward(call.assignment)
-            return (
-                "The marketplace approved and paid it before this decision arrived, by its clock or a script."
-            )
+            postings.post_reward(call.assignment)
+            return "The marketplace approved and paid it before this decision arrived (auto-approval or a script)."
         if status == AssignmentStatus.REJECTED:
             _set_status(call, AssignmentStatus.REJECTED)
-            postings.book_rejection(call.assignment)
+            postings.post_rejection(call.assignment)
             if call.args.get("override"):
-                return _NO_OVERRIDE
+                return _OVERRIDE_REFUSED
             return "It was rejected on the marketplace itself before this decision arrived."
     return ""
 
 
-def record(call: OutgoingCall) -> None:
-    """Write what follows from a call that went through; inside the caller's transaction."""
+def record_success(call: OutgoingCall) -> None:
+    """Record the consequences of a successful call, inside the caller's transaction."""
     if call.operation == Operation.APPROVE:
         _set_status(call, AssignmentStatus.APPROVED)
-        postings.book_reward(_assignment(call))
+        postings.post_reward(_assignment(call))
     elif call.operation == Operation.REJECT:
         _set_status(call, AssignmentStatus.REJECTED)
-        postings.book_rejection(_assignment(call))
+        postings.post_rejection(_assignment(call))
     elif call.operation == Operation.BONUS:
-        postings.book_bonus(call)
+        postings.post_bonus(call)
     elif call.operation == Operation.EXTEND:
         Hit.objects.filter(pk=_hit(call).pk).update(max_assignments=call.args["total"])
-        postings.book_more_assignments(call)
+        postings.post_added_assignments(call)
     elif call.operation == Operation.PROLONG:
         Hit.objects.filter(pk=_hit(call).pk).update(
             expires_at=datetime.fromisoformat(call.args["expires_at"])
@@ -174,7 +172,7 @@ def _set_status(call: OutgoingCall, status: AssignmentStatus) -> None:
 
 
 def _assignment(call: OutgoingCall) -> Assignment:
-    assert call.assignment is not None  # the row's check constraint holds it
+    assert call.assignment is not None  # the row's check constraint guarantees it
     return call.assignment
 
 
@@ -185,5 +183,5 @@ def _hit(call: OutgoingCall) -> Hit:
 
 def _hit_id(call: OutgoingCall) -> str:
     hit_id = _hit(call).hit_id
-    assert hit_id is not None  # calls are planned about HITs that stand
+    assert hit_id is not None  # calls are planned for existing HITs only
     return hit_id

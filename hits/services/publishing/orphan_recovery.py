@@ -1,7 +1,7 @@
-"""HITs whose creation was tried and whose reply nobody recorded: find them on the marketplace, or begin anew.
+"""Recover HITs whose creation has no recorded reply: find them on the marketplace, or start again.
 
-A HIT carries its row's annotation. While the token lives (24 h), repeating the call is safe; afterwards only the
-marketplace's own list tells whether the HIT stands.
+A HIT has the annotation of its row. While the token is valid (24 h), repeating the call is safe; afterwards only the
+marketplace's list shows whether the HIT exists.
 """
 
 import re
@@ -18,81 +18,81 @@ from hits.models import Batch, Hit
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteHit
 from hits.payments import ledger
 from hits.payments.models import Entry
-from hits.selectors.publishing import SURPLUS
+from hits.selectors.publishing import SURPLUS_ACTION
 from hits.services import audit
-from hits.services.launching.request_token import annotation, create_token
+from hits.services.launching.request_token import build_annotation, build_token
 
-TOKEN_LIFE = timedelta(hours=23)  # an hour less than MTurk's day, so that clocks may differ
-LAG = timedelta(minutes=5)  # a HIT that was made a moment ago may not be shown everywhere yet
+TOKEN_LIFE = timedelta(hours=23)  # an hour less than MTurk's day, since clocks differ
+LISTING_LAG = timedelta(minutes=5)  # the list may not show a new HIT yet
 
 _HIT_ID = re.compile(r"\b[A-Z0-9]{10,64}\b")
 
 
-def went_live(batch: Batch, hit: Hit, remote: RemoteHit) -> bool:
-    """Write down that a HIT stands on the marketplace, and what is held for it; once.
+def mark_live(batch: Batch, hit: Hit, remote: RemoteHit) -> bool:
+    """Record that a HIT exists on the marketplace, and post its hold. Repeatable; return whether the row changed.
 
-    One that was given up meanwhile is taken up again, and its batch closes anew: somebody may be working on it.
+    A cancelled HIT becomes live again and its batch closes again, since a worker may have it.
     """
-    tried = Hit.objects.filter(pk=hit.pk, state__in=[HitState.INTENT, HitState.CANCELLED])
+    attempted = Hit.objects.filter(pk=hit.pk, state__in=[HitState.INTENT, HitState.CANCELLED])
     with transaction.atomic():
-        changed = tried.update(
+        changed = attempted.update(
             state=HitState.LIVE, hit_id=remote.hit_id, expires_at=remote.expires_at, error=""
         )
         if changed:
             Batch.objects.filter(pk=batch.pk, state=BatchState.CLOSED).update(state=BatchState.CLOSING)
-            held = batch.slot_cents(hit.max_assignments) * hit.max_assignments
-            ledger.write(entry=Entry.HOLD, amount_cents=held, key=f"hold:{hit.pk}", batch=batch)
+            hold_cents = batch.slot_cents(hit.max_assignments) * hit.max_assignments
+            ledger.write_entry(entry=Entry.HOLD, amount_cents=hold_cents, key=f"hold:{hit.pk}", batch=batch)
     return bool(changed)
 
 
-def resolve_stale(batch: Batch, marketplace: Marketplace) -> None:
-    """Adopt or begin anew every HIT whose token may be dead; one paging of the marketplace's list for all.
+def recover_stale_hits(batch: Batch, marketplace: Marketplace) -> None:
+    """Recover or restart every HIT whose token may be expired, with one reading of the marketplace's list.
 
     Raises:
         MarketplaceError: the list could not be read to its end; nothing was changed.
     """
-    tried = Hit.objects.filter(unit__batch=batch, state=HitState.INTENT)
-    stale = list(tried.filter(attempt_at__lt=timezone.now() - TOKEN_LIFE).select_related("unit"))
+    attempted = Hit.objects.filter(unit__batch=batch, state=HitState.INTENT)
+    stale = list(attempted.filter(attempt_at__lt=timezone.now() - TOKEN_LIFE).select_related("unit"))
     if not stale:
         return
-    missing = adopt(batch, stale, marketplace)
+    missing = recover_hits(batch, stale, marketplace)
     crash_point("publish.after_look")
     for hit in missing:
-        _begin_anew(batch, hit)
+        _restart_hit(batch, hit)
     crash_point("publish.after_generation")
 
 
-def adopt(batch: Batch, hits: Iterable[Hit], marketplace: Marketplace) -> list[Hit]:
-    """Let those HITs go live that the marketplace shows, and return the ones that it does not show.
+def recover_hits(batch: Batch, hits: Iterable[Hit], marketplace: Marketplace) -> list[Hit]:
+    """Mark the HITs live that the marketplace lists, and return the missing ones.
 
-    Of several HITs with one annotation the first made is kept; the others are expired, and the batch's page says so.
+    If several HITs have one annotation, the oldest stays. The others are expired, and the batch's page lists them.
 
     Raises:
         MarketplaceError: the list could not be read to its end, or a surplus HIT could not be expired.
     """
-    wanted = list(hits)
-    if not wanted:
+    pending = list(hits)
+    if not pending:
         return []
-    shown: dict[str, list[RemoteHit]] = defaultdict(list)
+    listed: dict[str, list[RemoteHit]] = defaultdict(list)
     for remote in marketplace.list_hits():
-        shown[remote.annotation].append(remote)
+        listed[remote.annotation].append(remote)
     missing = []
-    for hit in wanted:
-        found = shown.get(hit.annotation, [])
+    for hit in pending:
+        found = listed.get(hit.annotation, [])
         if not found:
             missing.append(hit)
             continue
         first, *surplus = reversed(found)  # the list is newest first
         for remote in surplus:
             _expire_surplus(batch, hit, remote, first, marketplace)
-        went_live(batch, hit, first)
+        mark_live(batch, hit, first)
     return missing
 
 
-def named_in(error: MarketplaceError, hit: Hit, marketplace: Marketplace) -> RemoteHit | None:
-    """Return the HIT that an “already processed” message names, when it is really this one.
+def find_named_hit(error: MarketplaceError, hit: Hit, marketplace: Marketplace) -> RemoteHit | None:
+    """Return the HIT that an “already processed” message names, if its annotation is this one's.
 
-    Amazon documents that the message holds the HITId, and messages without one were seen.
+    Amazon documents that the message holds the HITId, but messages without one occur.
     """
     for hit_id in _HIT_ID.findall(str(error)):
         try:
@@ -104,21 +104,21 @@ def named_in(error: MarketplaceError, hit: Hit, marketplace: Marketplace) -> Rem
     return None
 
 
-def _begin_anew(batch: Batch, hit: Hit) -> None:
-    """Give a HIT that never came to be a new token and annotation; its old ones are dead."""
+def _restart_hit(batch: Batch, hit: Hit) -> None:
+    """Give a HIT that was never created a new token and annotation; the old ones are expired."""
     generation = hit.generation + 1
     Hit.objects.filter(pk=hit.pk, state=HitState.INTENT, generation=hit.generation).update(
         state=HitState.PLANNED,
         generation=generation,
-        token=create_token(batch, hit.unit, hit.part, generation),
-        annotation=annotation(batch, hit.unit, hit.part, generation),
+        token=build_token(batch, hit.unit, hit.slice, generation),
+        annotation=build_annotation(batch, hit.unit, hit.slice, generation),
         attempt_at=None,
         error="",
     )
 
 
 def _expire_surplus(
-    batch: Batch, hit: Hit, remote: RemoteHit, kept: RemoteHit, marketplace: Marketplace
+    batch: Batch, hit: Hit, remote: RemoteHit, retained: RemoteHit, marketplace: Marketplace
 ) -> None:
     marketplace.expire(remote.hit_id)
     crash_point("publish.after_surplus")
@@ -126,9 +126,9 @@ def _expire_surplus(
         audit.record(
             project=batch.project,
             actor=None,
-            action=SURPLUS,
+            action=SURPLUS_ACTION,
             subject=batch.pk,
             hit=hit.pk,
             surplus=remote.hit_id,
-            kept=kept.hit_id,
+            kept=retained.hit_id,
         )

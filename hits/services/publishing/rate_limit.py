@@ -1,4 +1,4 @@
-"""How fast a long row of calls may go: a token bucket that slows down when the marketplace says so."""
+"""The rate limit of a series of calls: a token bucket that slows down when the marketplace throttles."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,27 +10,27 @@ from hits.domain.jobs import turns
 from hits.mturk.port import Environment, Failure, MarketplaceError
 
 BURST = 5
-AMAZON_PER_SECOND = 3.0  # what requesters settled at; a batch of a hundred without a pause is throttled
-SLOWEST = 0.2
-FIRST_GUESS = 2.0  # calls a second once a marketplace without a limit of ours has throttled us
-PATIENCE_SECONDS = 600.0
-_FASTER = 1.05
-PER_SECOND, THROTTLED = "per_second", "throttled_since"  # in a turn's place
+AMAZON_PER_SECOND = 3.0  # common among requesters; a hundred calls without a pause are throttled
+MIN_PER_SECOND = 0.2
+INITIAL_PER_SECOND = 2.0  # calls per second after the first throttling of an unlimited marketplace
+MAX_THROTTLED_SECONDS = 600.0
+_SPEED_UP_FACTOR = 1.05
+PER_SECOND, THROTTLED = "per_second", "throttled_since"  # keys of a resume point
 Reply = TypeVar("Reply")
 
 
-def pace_for(environment: Environment) -> "Pace":
-    """Return the pace of one publisher on a marketplace: ``PUBLISH_PER_SECOND``, or what is usual there."""
+def build_rate_limiter(environment: Environment) -> "RateLimiter":
+    """Return the rate limiter of one publisher: ``PUBLISH_PER_SECOND``, or the marketplace's default."""
     if settings.PUBLISH_PER_SECOND:
-        return Pace(float(settings.PUBLISH_PER_SECOND))
+        return RateLimiter(float(settings.PUBLISH_PER_SECOND))
     throttles = environment.is_live or environment.name.startswith("aws-")
-    return Pace(AMAZON_PER_SECOND if throttles else None)
+    return RateLimiter(AMAZON_PER_SECOND if throttles else None)
 
 
-class Pace:
-    """A token bucket of ``per_second`` calls with a little burst; none means as fast as answers come.
+class RateLimiter:
+    """A token bucket of ``per_second`` calls with a small burst; none means no limit.
 
-    Throttling makes it slower, success faster again up to the limit. ``clock`` and ``sleep`` are in seconds.
+    Throttling halves the rate, and success raises it up to the limit. ``clock`` and ``sleep`` are in seconds.
     """
 
     def __init__(
@@ -44,25 +44,25 @@ class Pace:
         self.per_second = per_second
         self._clock, self._sleep = clock, sleep
         self._tokens, self._at = float(BURST), clock()
-        self._throttled_since: float | None = None  # on the wall clock, which later turns share
+        self._throttled_since: float | None = None  # wall clock, which later turns share
 
-    def go_on(self, place: Mapping[str, Any]) -> None:
-        """Take up an earlier turn's pace, without a new burst."""
+    def resume(self, resume_point: Mapping[str, Any]) -> None:
+        """Continue at an earlier turn's rate, without a new burst."""
         self._tokens = 0.0
-        self._throttled_since = place.get(THROTTLED)
-        if PER_SECOND in place:
-            self.per_second = place[PER_SECOND]
+        self._throttled_since = resume_point.get(THROTTLED)
+        if PER_SECOND in resume_point:
+            self.per_second = resume_point[PER_SECOND]
 
     def call(self, call: Callable[[], Reply]) -> Reply:
-        """Make one call when there is a token for it; a throttled one is made again, slower.
+        """Make one call when the bucket has a token; repeat a throttled call at a lower rate.
 
-        Only for calls that may be repeated, such as one with a token.
+        Only for repeatable calls, such as one with a request token.
 
         Raises:
-            MarketplaceError: it failed otherwise, or was throttled for ten minutes on end.
-            TurnOver: it was throttled, and the turn's time is over.
+            MarketplaceError: it failed otherwise, or was throttled for ten minutes.
+            TurnOver: it was throttled and the turn's time is over.
         """
-        until = self._clock() + PATIENCE_SECONDS
+        until = self._clock() + MAX_THROTTLED_SECONDS
         if self._throttled_since is not None:
             until += self._throttled_since - time.time()
         while True:
@@ -73,18 +73,18 @@ class Pace:
                 if error.failure is not Failure.THROTTLED or self._clock() >= until:
                     raise
                 self._slow_down()
-                turns.rest(**self.place())
+                turns.end_if_over(**self.resume_point())
             else:
                 self._speed_up()
                 return reply
 
-    def place(self) -> dict[str, float]:
-        """Return what a later turn needs to go on at this pace."""
-        told = {PER_SECOND: self.per_second, THROTTLED: self._throttled_since}
-        return {name: value for name, value in told.items() if value is not None}
+    def resume_point(self) -> dict[str, float]:
+        """Return the state for a later turn at this rate."""
+        state = {PER_SECOND: self.per_second, THROTTLED: self._throttled_since}
+        return {name: value for name, value in state.items() if value is not None}
 
     def pause(self, seconds: float) -> None:
-        """Wait before looking again."""
+        """Wait before the next lookup."""
         self._sleep(seconds)
 
     def _wait(self) -> None:
@@ -101,11 +101,11 @@ class Pace:
 
     def _slow_down(self) -> None:
         self._throttled_since = self._throttled_since or time.time()
-        self.per_second = max(SLOWEST, (self.per_second or 2 * FIRST_GUESS) / 2)
+        self.per_second = max(MIN_PER_SECOND, (self.per_second or 2 * INITIAL_PER_SECOND) / 2)
         self._tokens, self._at = 0.0, self._clock()
 
     def _speed_up(self) -> None:
         self._throttled_since = None
         if self.per_second is not None and self.per_second != self.limit:
-            faster = self.per_second * _FASTER
+            faster = self.per_second * _SPEED_UP_FACTOR
             self.per_second = faster if self.limit is None else min(self.limit, faster)

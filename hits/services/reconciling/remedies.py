@@ -1,6 +1,6 @@
-"""A person's remedies for what does not match. Each is written down once, with who and why, and stays.
+"""A person's remedies for mismatches. Each remedy is stored once, with its author and reason.
 
-Whatever is paid: unmatched work never becomes matched, so it enters no judging, no export and no observation.
+Paid or not, unmatched work stays unmatched: it enters no judging, no export and no record.
 """
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -16,83 +16,85 @@ from hits.services import audit
 from hits.services.batches import lifecycle
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
-from hits.services.launching.request_token import annotation, create_token
+from hits.services.launching.request_token import build_annotation, build_token
 from hits.services.publishing import orphan_recovery
 from hits.services.reconciling.reconcile import MISSING, SURPLUS
 from hits.services.reviewing import review
 
 MAX_NOTE = 1000
-_VERDICTS = {Remedy.APPROVE: Verdict.APPROVE, Remedy.REJECT: Verdict.REJECT}
+_VERDICT_BY_REMEDY = {Remedy.APPROVE: Verdict.APPROVE, Remedy.REJECT: Verdict.REJECT}
 
 
 def resolve_assignment(
     *, assignment: Assignment, remedy: Remedy, note: str, by: AbstractBaseUser | None
 ) -> tuple[Resolution, Decision | None]:
-    """Write down what becomes of an assignment that does not match, with the calls that it needs.
+    """Store the remedy for an unmatched assignment with its calls; ``review.settle_decision`` makes the calls.
 
-    Nothing leaves yet: see ``review.settle``. ``note`` is the reason; of a rejection the worker reads it.
+    ``note`` is the reason; the worker reads that of a rejection.
 
     Raises:
-        Refused: no reason, it does match, or a remedy that is none for it.
-        Conflict: somebody or the marketplace's clock decided on it already.
+        Refused: no reason, a matched assignment, or an unsuitable remedy.
+        Conflict: a person or auto-approval decided on it already.
     """
-    note = _checked(note)
+    note = _clean_note(note)
     if assignment.match == Match.MATCHED:
-        raise Refused("This assignment matches by now: decide on it at the review desk.")
+        raise Refused("This assignment matches now: decide on it in the review queue.")
     if remedy is Remedy.COMPENSATE:
-        raise Refused("remedy: the marketplace shows this assignment, so approve it instead of compensating")
+        raise Refused(
+            "remedy: the marketplace lists this assignment, so approve it instead of a compensation"
+        )
     try:
         with transaction.atomic():
-            resolution = _written(remedy, note, by, assignment=assignment)
-            verdict = _VERDICTS.get(remedy)
+            resolution = _write_resolution(remedy, note, by, assignment=assignment)
+            verdict = _VERDICT_BY_REMEDY.get(remedy)
             decision = None
             if verdict is not None:
                 feedback = note if verdict is Verdict.REJECT else ""
-                decision = review.decide(
-                    assignment=assignment, verdict=verdict, by=by, feedback=feedback, resolved=resolution
+                decision = review.decide_assignment(
+                    assignment=assignment, verdict=verdict, by=by, feedback=feedback, resolution=resolution
                 )
-            _tell_the_trail(assignment.hit.unit.batch, by, remedy, assignment.pk)
+            _record_event(assignment.hit.unit.batch, by, remedy, assignment.pk)
     except IntegrityError as error:
         raise Conflict("Somebody else decided on this assignment just now.") from error
     return resolution, decision
 
 
 def keep_submission(*, submission: Submission, note: str, by: AbstractBaseUser | None) -> Resolution:
-    """Write down that a submission which never got through is kept as it is, and not paid.
+    """Store the decision that a lost submission is neither paid nor compensated.
 
     Raises:
-        Refused: no reason, or it may still get through.
-        Conflict: somebody decided on it already.
+        Refused: no reason, or the submission may still arrive.
+        Conflict: a decision on it exists.
     """
-    note = _checked(note)
+    note = _clean_note(note)
     if Resolution.objects.filter(submission__attempt=submission.attempt_id).exists():
-        raise Conflict("This submission was decided on already.")
+        raise Conflict("This submission has a decision already.")
     if not reconciliation.is_lost(submission):
-        raise Refused("The marketplace may still show this submission. Compare again later.")
+        raise Refused("The marketplace may still list this submission. Compare again later.")
     try:
         with transaction.atomic():
-            resolution = _written(Remedy.KEEP, note, by, submission=submission)
-            _tell_the_trail(submission.attempt.hit.unit.batch, by, Remedy.KEEP, submission.pk)
+            resolution = _write_resolution(Remedy.KEEP, note, by, submission=submission)
+            _record_event(submission.attempt.hit.unit.batch, by, Remedy.KEEP, submission.pk)
     except IntegrityError as error:
         raise Conflict("Somebody else decided on this submission just now.") from error
     return resolution
 
 
-def begin_anew(*, hit: Hit, by: AbstractBaseUser | None) -> Job:
-    """Publish a HIT again that the marketplace has lost; nothing may have come in for it.
+def republish_hit(*, hit: Hit, by: AbstractBaseUser | None) -> Job:
+    """Publish a HIT again that the marketplace lost and that has no submissions.
 
-    What our ledger holds for it stays held, now for the new one.
+    The hold in our ledger stays, for the new HIT.
 
     Raises:
-        Refused: the latest comparison does not miss it, work came in, or the batch is closed.
+        Refused: the latest comparison does not miss it, it has submissions, or the batch is closed.
         Conflict: the batch is being published.
     """
     batch = hit.unit.batch
     _check_missing(hit)
     if hit.assignments.exists():
-        raise Refused("Work came in for this task, so it cannot begin anew. Give it up instead.")
+        raise Refused("This task has submissions, so it cannot be published again. Write it off instead.")
     if batch.state not in {BatchState.LAUNCHING, BatchState.LIVE}:
-        raise Refused(f"{batch.name} is {batch.state}: nothing is published in it any more.")
+        raise Refused(f"{batch.name} is {batch.state}: it cannot be published.")
     generation = hit.generation + 1
     with transaction.atomic():
         changed = Hit.objects.filter(pk=hit.pk, state=HitState.LIVE, hit_id=hit.hit_id).update(
@@ -101,92 +103,91 @@ def begin_anew(*, hit: Hit, by: AbstractBaseUser | None) -> Job:
             attempt_at=None,
             expires_at=None,
             generation=generation,
-            token=create_token(batch, hit.unit, hit.part, generation),
-            annotation=annotation(batch, hit.unit, hit.part, generation),
+            token=build_token(batch, hit.unit, hit.slice, generation),
+            annotation=build_annotation(batch, hit.unit, hit.slice, generation),
         )
         if not changed:
-            raise Conflict("Somebody else mended this task just now.")
-        _tell_the_trail(batch, by, "begin_anew", hit.pk)
+            raise Conflict("Somebody else repaired this task just now.")
+        _record_event(batch, by, "begin_anew", hit.pk)
         return lifecycle.resume_publish(batch=batch, by=by)
 
 
 @transaction.atomic
-def give_up(*, hit: Hit, by: AbstractBaseUser | None) -> None:
-    """Write a HIT off that the marketplace has lost: nobody can take it, and what was held for it is free.
+def write_off_hit(*, hit: Hit, by: AbstractBaseUser | None) -> None:
+    """Write off a HIT that the marketplace lost: no worker can take it, and its hold is released.
 
     Raises:
-        Refused: the latest comparison does not miss it. Conflict: somebody mended it already.
+        Refused: the latest comparison does not miss it. Conflict: somebody repaired it already.
     """
     _check_missing(hit)
     batch = hit.unit.batch
     if not Hit.objects.filter(pk=hit.pk, state=HitState.LIVE, hit_id=hit.hit_id).update(
         state=HitState.EXPIRED
     ):
-        raise Conflict("Somebody else mended this task just now.")
-    untaken = hit.max_assignments - hit.assignments.count()
-    ledger.write(
+        raise Conflict("Somebody else repaired this task just now.")
+    unused = hit.max_assignments - hit.assignments.count()
+    ledger.write_entry(
         entry=Entry.RELEASE,
-        amount_cents=untaken * batch.slot_cents(hit.max_assignments),
+        amount_cents=unused * batch.slot_cents(hit.max_assignments),
         key=f"release:dispose:{hit.pk}",
         batch=batch,
     )
-    _tell_the_trail(batch, by, "give_up", hit.pk)
+    _record_event(batch, by, "give_up", hit.pk)
 
 
-def expire_surplus(
+def expire_surplus_hit(
     *, batch: Batch, hit_id: str, marketplace: Marketplace, by: AbstractBaseUser | None
 ) -> None:
-    """Take a HIT that our rows do not know from the marketplace: expire it, and dispose of it if nobody took it.
+    """Expire a HIT that our rows do not know, and dispose of it if no worker took it. Repeatable.
 
-    One that we gave up is taken up again first: its work is looked at and paid as any other, and its batch closes
-    when that is done. Of any other, what workers handed in stays on the marketplace, to be decided on there.
-    Repeatable.
+    A HIT that we cancelled becomes live again instead: its work is synced and paid, and its batch closes afterwards.
+    Submissions of other HITs stay on the marketplace and have to be decided there.
 
     Raises:
         Refused: the latest comparison does not name it, or the marketplace refused.
     """
     refuse_other_marketplace(batch, marketplace)
-    if (SURPLUS, hit_id) not in _found(batch):
+    if (SURPLUS, hit_id) not in _latest_findings(batch):
         raise Refused("The latest comparison does not name this HIT. Compare again.")
-    _tell_the_trail(batch, by, "expire_surplus", hit_id)
+    _record_event(batch, by, "expire_surplus", hit_id)
     try:
-        if _taken_up(batch, marketplace.get_hit(hit_id)):
+        if _restore_cancelled_hit(batch, marketplace.get_hit(hit_id)):
             return  # closing the batch expires it
         marketplace.expire(hit_id)
         marketplace.delete_hit(hit_id)
     except MarketplaceError as error:
         if error.failure is Failure.WRONG_STATE:
-            return  # expired, and somebody has it in hand or handed it in
+            return  # expired, and a worker has it or submitted it
         raise Refused(f"HIT {hit_id}: the marketplace refused to expire it: {error}") from error
 
 
-def _taken_up(batch: Batch, remote: RemoteHit) -> bool:
-    given_up = Hit.objects.filter(
+def _restore_cancelled_hit(batch: Batch, remote: RemoteHit) -> bool:
+    cancelled = Hit.objects.filter(
         unit__batch=batch, annotation=remote.annotation, state=HitState.CANCELLED
     ).first()
-    return given_up is not None and orphan_recovery.went_live(batch, given_up, remote)
+    return cancelled is not None and orphan_recovery.mark_live(batch, cancelled, remote)
 
 
 def _check_missing(hit: Hit) -> None:
-    if (MISSING, str(hit.hit_id)) not in _found(hit.unit.batch):
+    if (MISSING, str(hit.hit_id)) not in _latest_findings(hit.unit.batch):
         raise Refused("The latest comparison found this HIT on the marketplace. Compare again.")
 
 
-def _found(batch: Batch) -> set[tuple[str, str]]:
-    latest = reconciliation.latest(batch)
+def _latest_findings(batch: Batch) -> set[tuple[str, str]]:
+    latest = reconciliation.latest_reconciliation(batch)
     return {(row["what"], row["hit_id"]) for row in latest.findings} if latest is not None else set()
 
 
-def _checked(note: str) -> str:
+def _clean_note(note: str) -> str:
     note = note.strip()
     if not note:
-        raise Refused("note: say why, for the record")
+        raise Refused("note: write the reason, for the record")
     if len(note) > MAX_NOTE:
         raise Refused(f"note: has {len(note)} characters; use {MAX_NOTE} or fewer")
     return note
 
 
-def _written(
+def _write_resolution(
     remedy: Remedy,
     note: str,
     by: AbstractBaseUser | None,
@@ -203,5 +204,7 @@ def _written(
     )
 
 
-def _tell_the_trail(batch: Batch, by: AbstractBaseUser | None, what: str, subject: object) -> None:
-    audit.record(project=batch.project, actor=by, action=f"reconcile.{what}", subject=subject, batch=batch.pk)
+def _record_event(batch: Batch, by: AbstractBaseUser | None, action: str, subject: object) -> None:
+    audit.record(
+        project=batch.project, actor=by, action=f"reconcile.{action}", subject=subject, batch=batch.pk
+    )

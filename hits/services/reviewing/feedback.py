@@ -1,4 +1,4 @@
-"""Write down what a trainer answers. Whether the worker is ready is the trainer desk's matter, not ours."""
+"""Store a trainer's feedback. The trainer queue decides whether the worker is ready."""
 
 from typing import Any
 
@@ -8,26 +8,26 @@ from django.db import transaction
 from hits import registry
 from hits.domain.states import Match, Purpose, TrainingOutcome
 from hits.models import Assignment, Feedback, Submission
-from hits.observing.remarks import MAX_SUMMARY, RemarkError, clean, parse_remarks
+from hits.observing.remarks import MAX_SUMMARY_LENGTH, RemarkError, clean_text, parse_remarks
 from hits.services import audit
 from hits.services.errors import Refused
 
 
-def write(
+def write_feedback(
     *, submission: Submission, outcome: str, summary: str, remarks: Any, by: AbstractBaseUser | None
 ) -> Feedback:
-    """Keep a trainer's answer to a training submission; the same answer again is the same row.
+    """Store a trainer's feedback on a training submission; the same feedback again is the same row.
 
     ``remarks`` are rows of ``{"observation", "part", "box", "text"}`` as ``hits.observing.remarks`` reads them. The
-    outcome is told to the worker and grants nothing by itself.
+    worker sees the outcome, which grants nothing by itself.
 
     Raises:
-        Refused: not a confirmed training submission, an unknown outcome, or a remark that cannot be kept;
-            the message names the field.
+        Refused: not a confirmed training submission, an unknown outcome, or an invalid remark; the message names the
+            field.
     """
-    row = _checked(submission, outcome, summary, remarks)
+    row = _check_feedback(submission, outcome, summary, remarks)
     with transaction.atomic():
-        # Two presses of one button come one after the other: the second finds what the first wrote.
+        # Two presses of one button take turns: the second finds the first one's row.
         Submission.objects.select_for_update().get(pk=submission.pk)
         latest = Feedback.objects.filter(submission=submission).last()
         if latest is not None and row == {name: getattr(latest, name) for name in row}:
@@ -44,19 +44,19 @@ def write(
     return feedback
 
 
-def _checked(submission: Submission, outcome: str, summary: str, remarks: Any) -> dict[str, Any]:
-    if registry.get(submission.kind).purpose is not Purpose.TRAINING:
-        raise Refused("submission: only training tasks are answered with feedback")
+def _check_feedback(submission: Submission, outcome: str, summary: str, remarks: Any) -> dict[str, Any]:
+    if registry.get_kind(submission.kind).purpose is not Purpose.TRAINING:
+        raise Refused("submission: only training tasks get feedback")
     if not Assignment.objects.filter(submission=submission, match=Match.MATCHED).exists():
-        raise Refused("submission: the marketplace has not confirmed it yet; wait for the next check")
+        raise Refused("submission: the marketplace has not confirmed it yet; wait for the next sync")
     if outcome not in set(TrainingOutcome):
         raise Refused(f"outcome: use {' or '.join(TrainingOutcome)}")
     boxes = {row["index"]: len(row["boxes"]) for row in submission.answer["observations"]}
     try:
-        told = clean(summary, maximum=MAX_SUMMARY, path="summary")
+        clean_summary = clean_text(summary, maximum=MAX_SUMMARY_LENGTH, path="summary")
         rows = parse_remarks(remarks, boxes)
     except RemarkError as error:
         raise Refused(str(error)) from error
-    if outcome == TrainingOutcome.AGAIN and not told and not rows:
-        raise Refused("summary: say what to do differently, here or in a remark")
-    return {"outcome": str(outcome), "summary": told, "remarks": rows}
+    if outcome == TrainingOutcome.RETRY and not clean_summary and not rows:
+        raise Refused("summary: describe what to do differently, here or in a remark")
+    return {"outcome": str(outcome), "summary": clean_summary, "remarks": rows}

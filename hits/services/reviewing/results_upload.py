@@ -1,4 +1,4 @@
-"""Decide by an uploaded results file: the whole file is checked first, and decided as a whole or not at all."""
+"""Decide by an uploaded results file: the whole file is checked first, and all of its decisions apply or none."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits import registry
-from hits.domain.mturk_formats.results_csv import Decided, ResultsError, parse_decisions
+from hits.domain.mturk_formats.results_csv import ResultsDecision, ResultsError, parse_decisions
 from hits.domain.states import AssignmentStatus, Verdict
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
 from hits.models import Assignment, Batch, Job
@@ -17,68 +17,68 @@ from hits.services.jobs import jobs
 from hits.services.reviewing import review
 
 SETTLE_TASK = "hits.settle_results"
-MOST_ROWS, MOST_COLUMNS = 200_000, 5_000
-WANTED = ("AssignmentId", "Approve", "Reject")
-_STANDS = {Verdict.APPROVE: AssignmentStatus.APPROVED, Verdict.REJECT: AssignmentStatus.REJECTED}
+MAX_ROWS, MAX_COLUMNS = 200_000, 5_000
+REQUIRED_COLUMNS = ("AssignmentId", "Approve", "Reject")
+_STATUS_BY_VERDICT = {Verdict.APPROVE: AssignmentStatus.APPROVED, Verdict.REJECT: AssignmentStatus.REJECTED}
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """What a results file comes to: decisions to write, how many stand already, and what approving costs."""
+class ResultsUpload:
+    """A checked results file: the decisions to write, the number of existing ones, and the cost of approvals."""
 
     batch: Batch
-    decisions: tuple[tuple[Assignment, Decided], ...]
-    standing: int
+    decisions: tuple[tuple[Assignment, ResultsDecision], ...]
+    already_decided: int
     cents: int
 
     @property
     def approved(self) -> int:
-        """How many are approved."""
+        """The number of approvals."""
         return sum(decided.is_approval for _, decided in self.decisions)
 
     @property
     def rejected(self) -> int:
-        """How many are rejected."""
+        """The number of rejections."""
         return len(self.decisions) - self.approved
 
 
-def read_upload(*, batch: Batch, data: bytes | str) -> Upload:
-    """Check a results file whose columns Approve and Reject were filled in. Nothing is written.
+def read_upload(*, batch: Batch, data: bytes | str) -> ResultsUpload:
+    """Check a results file with filled columns Approve and Reject. It writes nothing.
 
     Raises:
-        Refused: it names row and column: no CSV, a column that is missing, an assignment of another batch, a reason
-            that is missing, a decision that contradicts one that stands.
+        Refused: not a CSV, a missing column, an assignment of another batch, a missing reason, or a decision that
+            contradicts an existing one; the message names row and column.
     """
     try:
-        table = parse_rows(data, most_rows=MOST_ROWS, most_columns=MOST_COLUMNS)
+        table = parse_rows(data, most_rows=MAX_ROWS, most_columns=MAX_COLUMNS)
         _check_columns(table)
-        wanted = parse_decisions(
+        decisions = parse_decisions(
             (table.lines[index], table.values(index)) for index in range(len(table.rows))
         )
     except (RowsError, ResultsError) as error:
         raise Refused(f"results: {error}") from error
     known = assignments_by_id(batch)
-    open_ones, standing = [], 0
-    for decided in wanted:
+    undecided, already_decided = [], 0
+    for decided in decisions:
         row = known.get(decided.assignment_id)
         if row is None:
             raise Refused(
-                f"results: line {decided.row}, column AssignmentId: {decided.assignment_id} is no confirmed "
-                "assignment of this batch; upload the file that was downloaded from it"
+                f"results: line {decided.row}, column AssignmentId: {decided.assignment_id} is not a confirmed "
+                "assignment of this batch; upload the file downloaded from it"
             )
-        if _stands(row, decided):
-            standing += 1
+        if _is_decided_so(row, decided):
+            already_decided += 1
         else:
-            open_ones.append((row, decided))
-    cents = sum(_cost(row) for row, decided in open_ones if decided.is_approval)
-    return Upload(batch, tuple(open_ones), standing, cents)
+            undecided.append((row, decided))
+    cents = sum(_approval_cents(row) for row, decided in undecided if decided.is_approval)
+    return ResultsUpload(batch, tuple(undecided), already_decided, cents)
 
 
-def apply_upload(*, upload: Upload, by: AbstractBaseUser | None) -> Job | None:
-    """Write all decisions of a checked file, and queue their calls; ``None`` where all of them stood already.
+def apply_upload(*, upload: ResultsUpload, by: AbstractBaseUser | None) -> Job | None:
+    """Write all decisions of a checked file, and queue their calls; ``None`` if all of them exist already.
 
     Raises:
-        Refused: one of them cannot be decided any more; then none is.
+        Refused: one of them is impossible now; then none is written.
     """
     if not upload.decisions:
         return None
@@ -86,10 +86,12 @@ def apply_upload(*, upload: Upload, by: AbstractBaseUser | None) -> Job | None:
     with transaction.atomic():
         for row, decided in upload.decisions:
             try:
-                review.decide(assignment=row, verdict=decided.verdict, by=by, feedback=decided.feedback)
+                review.decide_assignment(
+                    assignment=row, verdict=decided.verdict, by=by, feedback=decided.feedback
+                )
             except Refused as error:
                 raise type(error)(
-                    f"results: line {decided.row}: {error} Nothing of the file was decided."
+                    f"results: line {decided.row}: {error} No decision of the file was applied."
                 ) from error
         audit.record(
             project=batch.project,
@@ -101,7 +103,7 @@ def apply_upload(*, upload: Upload, by: AbstractBaseUser | None) -> Job | None:
         )
         return jobs.enqueue(
             task=SETTLE_TASK,
-            title=f"Carry out uploaded decisions of {batch.name}"[:160],
+            title=f"Apply uploaded decisions of {batch.name}"[:160],
             project=batch.project,
             by=by,
             batch=batch.pk,
@@ -109,37 +111,35 @@ def apply_upload(*, upload: Upload, by: AbstractBaseUser | None) -> Job | None:
 
 
 def _check_columns(table: Table) -> None:
-    missing = [name for name in WANTED if name not in table.columns]
+    missing = [name for name in REQUIRED_COLUMNS if name not in table.columns]
     if missing:
-        raise ResultsError(
-            f"line 1: has no column {missing[0]}; use the file that was downloaded, with its heading"
-        )
+        raise ResultsError(f"line 1: has no column {missing[0]}; use the downloaded file with its heading")
 
 
-def _stands(row: Assignment, decided: Decided) -> bool:
-    """Tell whether the same decision stands already, so that a file may be uploaded again.
+def _is_decided_so(row: Assignment, decided: ResultsDecision) -> bool:
+    """Return whether the same decision exists, so that a file may be uploaded again.
 
     Raises:
-        Conflict: another one stands.
+        Conflict: another decision exists.
     """
-    last = row.latest_decision
-    verdict = last.verdict if last else None
-    if row.status == _STANDS[decided.verdict]:
+    latest = row.latest_decision
+    verdict = latest.verdict if latest else None
+    if row.status == _STATUS_BY_VERDICT[decided.verdict]:
         return True
     if row.status != AssignmentStatus.APPROVED and verdict == decided.verdict:
-        return True  # decided here, and on its way
+        return True  # decided here, and not settled yet
     if verdict is not None or row.status != AssignmentStatus.SUBMITTED:
-        word = row.status.lower() if row.status != AssignmentStatus.SUBMITTED else "decided otherwise"
+        state = row.status.lower() if row.status != AssignmentStatus.SUBMITTED else "decided otherwise"
         raise Conflict(
-            f"results: line {decided.row}: {decided.assignment_id} is {word} already; empty that row's decision"
+            f"results: line {decided.row}: {decided.assignment_id} is {state} already; empty that row's decision"
         )
     return False
 
 
-def _cost(row: Assignment) -> int:
+def _approval_cents(row: Assignment) -> int:
     batch = row.hit.unit.batch
     assert row.submission is not None
-    bonus = registry.get(batch.kind).bonus_items(row.submission.answer) * batch.bonus_cents
+    bonus = registry.get_kind(batch.kind).bonus_items(row.submission.answer) * batch.bonus_cents
     fees = batch.fees
     cents = batch.reward_cents + fees.fee_cents(batch.reward_cents, row.hit.max_assignments)
     return cents + (bonus + fees.bonus_fee_cents(bonus) if bonus else 0)

@@ -1,7 +1,7 @@
-"""Decide on submissions, once each. The outbox carries a decision to the marketplace.
+"""Decide on submissions, once each. The outbox sends a decision to the marketplace.
 
-A decision and the calls that it needs are committed together (``decide``, ``override``). ``settle`` makes the calls
-now; what fails or dies on the way is taken up by ``outbox.settle_outstanding``.
+One transaction commits a decision and its calls (``decide_assignment``, ``override_rejection``). ``settle_decision``
+makes the calls now; ``outbox.settle_outstanding`` repeats failed and orphaned ones.
 """
 
 from datetime import timedelta
@@ -20,62 +20,62 @@ from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.outbox import outbox
 
-OVERRIDE_WITHIN = timedelta(days=30)  # of the submission, as Amazon's service has it
+OVERRIDE_PERIOD = timedelta(days=30)  # after the submission, as on Amazon's service
 _BONUS_REASON = "Further observations, complete."
 
 
-def decide(
+def decide_assignment(
     *,
     assignment: Assignment,
     verdict: Verdict,
     by: AbstractBaseUser | None,
     feedback: str = "",
-    resolved: Resolution | None = None,
+    resolution: Resolution | None = None,
 ) -> Decision:
-    """Write down a verdict and the calls that it needs. Nothing leaves yet: see ``settle``.
+    """Write a verdict and its calls; ``settle_decision`` makes the calls.
 
-    ``resolved`` is a person's remedy for work that our pages do not know; with it, such work may be approved too.
+    ``resolution`` is a person's remedy for unmatched work, which may be approved with it.
 
     Raises:
         Refused: an unconfirmed submission, or a rejection without a reason.
-        Conflict: decided already, by a person or by the marketplace's clock.
+        Conflict: a person or auto-approval decided already.
     """
     feedback = feedback.strip()
     if verdict is Verdict.REJECT and not feedback:
-        raise Refused("feedback: say why; the worker reads it")
-    if verdict is Verdict.APPROVE and not _may_approve(assignment, resolved):
+        raise Refused("feedback: write the reason; the worker reads it")
+    if verdict is Verdict.APPROVE and not _can_approve(assignment, resolution):
         raise Refused("The marketplace does not show this submission as ours, so it cannot be approved here.")
     if assignment.status != AssignmentStatus.SUBMITTED:
         raise Conflict(f"This assignment is {assignment.status.lower()} already.")
-    return _write(assignment, verdict, by, feedback, overrides=None)
+    return _write_decision(assignment, verdict, by, feedback, overrides=None)
 
 
-def override(*, assignment: Assignment, by: AbstractBaseUser | None, feedback: str = "") -> Decision:
-    """Approve what was rejected, and pay it. Nothing leaves yet: see ``settle``.
+def override_rejection(
+    *, assignment: Assignment, by: AbstractBaseUser | None, feedback: str = ""
+) -> Decision:
+    """Approve and pay a rejected assignment; ``settle_decision`` makes the calls.
 
-    An approval of ours that a script's rejection overtook is the one that goes out again, as an override.
+    If a script's rejection superseded our approval, that approval is sent again as an override.
 
     Raises:
         Refused: submitted 30 days ago or longer, not ours, or its task is disposed of.
         Conflict: it is not rejected, or its rejection is overridden already.
     """
     if assignment.status != AssignmentStatus.REJECTED:
-        raise Conflict(
-            f"This assignment is {assignment.status.lower()}, so there is no rejection to override."
-        )
-    why = no_override(assignment)
-    if why:
-        raise Refused(why)
+        raise Conflict(f"This assignment is {assignment.status.lower()} and has no rejection to override.")
+    refusal = override_refusal(assignment)
+    if refusal:
+        raise Refused(refusal)
     approval = assignment.decisions.filter(verdict=Verdict.APPROVE).first()
     if approval is not None:
-        return _override_with(approval, by)
+        return _send_as_override(approval, by)
     rejection = assignment.decisions.filter(verdict=Verdict.REJECT).order_by("-pk").first()
-    return _write(assignment, Verdict.APPROVE, by, feedback.strip(), overrides=rejection)
+    return _write_decision(assignment, Verdict.APPROVE, by, feedback.strip(), overrides=rejection)
 
 
 @transaction.atomic
-def _override_with(approval: Decision, by: AbstractBaseUser | None) -> Decision:
-    """Put a refused approval back into line as an override; its bonus waits for it already."""
+def _send_as_override(approval: Decision, by: AbstractBaseUser | None) -> Decision:
+    """Plan a refused approval again as an override; its bonus waits for it already."""
     refused = approval.calls.filter(operation=OutgoingCall.Operation.APPROVE, state=CallState.REFUSED)
     args = {"feedback": approval.feedback, "override": True}
     if not refused.update(state=CallState.PLANNED, error="", args=args):
@@ -89,30 +89,32 @@ def _override_with(approval: Decision, by: AbstractBaseUser | None) -> Decision:
     return approval
 
 
-def no_override(assignment: Assignment) -> str:
+def override_refusal(assignment: Assignment) -> str:
     """Return why a rejection cannot be overridden, or nothing."""
-    last = assignment.submitted_at + OVERRIDE_WITHIN
-    if timezone.now() >= last:
+    deadline = assignment.submitted_at + OVERRIDE_PERIOD
+    if timezone.now() >= deadline:
         return (
-            "A rejection can be overridden within 30 days of the submission. This one was possible until "
-            f"{last:%d %b %Y, %H:%M} UTC: send the worker a compensation instead."
+            "A rejection can be overridden within 30 days of the submission, in this case until "
+            f"{deadline:%d %b %Y, %H:%M} UTC. Send the worker a compensation instead."
         )
     if assignment.match != Match.MATCHED:
         return "The marketplace does not show this submission as ours, so it cannot be approved here."
     if assignment.hit.state == HitState.EXPIRED:
-        return "Its task is disposed of, so the marketplace overrides nothing any more: send a compensation."
+        return "Its task is disposed of, so the marketplace allows no override: send a compensation."
     return ""
 
 
-def _may_approve(assignment: Assignment, resolved: Resolution | None) -> bool:
+def _can_approve(assignment: Assignment, resolution: Resolution | None) -> bool:
     if assignment.match == Match.MATCHED:
         return True
     return (
-        resolved is not None and resolved.remedy == Remedy.APPROVE and resolved.assignment_id == assignment.pk
+        resolution is not None
+        and resolution.remedy == Remedy.APPROVE
+        and resolution.assignment_id == assignment.pk
     )
 
 
-def _write(
+def _write_decision(
     assignment: Assignment,
     verdict: Verdict,
     by: AbstractBaseUser | None,
@@ -120,7 +122,7 @@ def _write(
     *,
     overrides: Decision | None,
 ) -> Decision:
-    overriding = assignment.status == AssignmentStatus.REJECTED
+    is_override = assignment.status == AssignmentStatus.REJECTED
     try:
         with transaction.atomic():
             decision = Decision.objects.create(
@@ -130,11 +132,11 @@ def _write(
                 decided_by_id=by.pk if by else None,
                 overrides=overrides,
             )
-            _plan_calls(decision, assignment, verdict, overriding=overriding)
+            _plan_calls(decision, assignment, verdict, is_override=is_override)
             audit.record(
                 project=assignment.hit.unit.batch.project,
                 actor=by,
-                action="assignment.override" if overriding else f"assignment.{verdict.value}",
+                action="assignment.override" if is_override else f"assignment.{verdict.value}",
                 subject=assignment.pk,
             )
     except IntegrityError as error:
@@ -142,38 +144,37 @@ def _write(
     return decision
 
 
-def _plan_calls(decision: Decision, assignment: Assignment, verdict: Verdict, *, overriding: bool) -> None:
+def _plan_calls(decision: Decision, assignment: Assignment, verdict: Verdict, *, is_override: bool) -> None:
     operations = OutgoingCall.Operation
     feedback = {"feedback": decision.feedback}
     if verdict is Verdict.REJECT:
-        _plan(decision, operations.REJECT, args=feedback)
+        _plan_call(decision, operations.REJECT, args=feedback)
         return
     batch = assignment.hit.unit.batch
     fee = batch.slot_cents(assignment.hit.max_assignments) - batch.reward_cents
-    args = feedback | {"override": overriding}
-    _plan(decision, operations.APPROVE, args=args, amount_cents=batch.reward_cents, fee_cents=fee)
+    args = feedback | {"override": is_override}
+    _plan_call(decision, operations.APPROVE, args=args, amount_cents=batch.reward_cents, fee_cents=fee)
     _plan_bonus(decision, _bonus_cents(assignment))
 
 
 def _bonus_cents(assignment: Assignment) -> int:
     batch = assignment.hit.unit.batch
     if assignment.submission is None:
-        return 0  # nobody can tell what was promised for an answer that our pages never saw
-    return registry.get(batch.kind).bonus_items(assignment.submission.answer) * batch.bonus_cents
+        return 0  # the bonus of an answer that our pages never saw is unknown
+    return registry.get_kind(batch.kind).bonus_items(assignment.submission.answer) * batch.bonus_cents
 
 
-def promise_bonuses(*, batch: Batch) -> int:
-    """Plan the bonuses of what was approved without us, by the marketplace's clock or by a script.
+def plan_missing_bonuses(*, batch: Batch) -> int:
+    """Plan the bonuses of assignments that auto-approval or a script approved; return their number. Repeatable.
 
-    The task's page promised them, whoever approves, and whether somebody meant to reject it. Returns how many were
-    planned; repeatable.
+    The task's page promised them, even if a person meant to reject the work.
     """
     if not batch.bonus_cents:
         return 0
-    shown = Assignment.objects.filter(
+    unplanned = Assignment.objects.filter(
         hit__unit__batch=batch, status=AssignmentStatus.APPROVED, match=Match.MATCHED
     )
-    approved = shown.exclude(decisions__verdict=Verdict.APPROVE).select_related(
+    approved = unplanned.exclude(decisions__verdict=Verdict.APPROVE).select_related(
         "hit__unit__batch", "submission"
     )
     planned = 0
@@ -199,10 +200,10 @@ def _plan_bonus(decision: Decision, cents: int) -> None:
     if cents:
         fee = decision.assignment.hit.unit.batch.fees.bonus_fee_cents(cents)
         operation = OutgoingCall.Operation.BONUS
-        _plan(decision, operation, args={"reason": _BONUS_REASON}, amount_cents=cents, fee_cents=fee)
+        _plan_call(decision, operation, args={"reason": _BONUS_REASON}, amount_cents=cents, fee_cents=fee)
 
 
-def _plan(
+def _plan_call(
     decision: Decision,
     operation: OutgoingCall.Operation,
     *,
@@ -211,10 +212,10 @@ def _plan(
     fee_cents: int = 0,
 ) -> None:
     assignment = decision.assignment
-    outbox.plan(
+    outbox.plan_call(
         operation=operation,
         batch=assignment.hit.unit.batch,
-        # With the assignment's id: another installation on the same account counts its decisions from 1 too.
+        # With the assignment's id, since another installation on the same account also numbers decisions from 1.
         key=(assignment.assignment_id, decision.pk, operation.value),
         decision=decision,
         assignment=assignment,
@@ -224,12 +225,12 @@ def _plan(
     )
 
 
-def settle(*, decision: Decision, marketplace: Marketplace) -> bool:
+def settle_decision(*, decision: Decision, marketplace: Marketplace) -> bool:
     """Make the decision's outstanding calls now, in order; return whether all are done. Repeatable.
 
     Raises:
-        Refused: the marketplace refused one for good; what was done stays done. Or the batch belongs to
-            another marketplace.
+        Refused: the marketplace refused one for good (done calls stay done), or the batch belongs to another
+            marketplace.
     """
     refuse_other_marketplace(decision.assignment.hit.unit.batch, marketplace)
     for call in decision.calls.exclude(state=CallState.DONE).order_by("pk"):

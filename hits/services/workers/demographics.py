@@ -1,4 +1,4 @@
-"""Delete what a worker said about themselves when they ask for it."""
+"""Delete a worker's demographics on request."""
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -8,10 +8,10 @@ from hits.services import audit
 
 
 @transaction.atomic
-def forget(*, project: Project, worker: Worker, by: AbstractBaseUser) -> bool:
+def delete_demographics(*, project: Project, worker: Worker, by: AbstractBaseUser) -> bool:
     """Delete the worker's optional answers in the project; return whether there were any. Repeatable.
 
-    That they were deleted is written down; what they said is not.
+    The history records the deletion without the answers.
     """
     deleted, _ = Demographics.objects.filter(project=project, worker=worker).delete()
     if deleted:

@@ -1,4 +1,4 @@
-"""Batches: the list, and one batch with what is well, how far it is, and what it costs."""
+"""The list of batches, and one batch with its progress, problems and costs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,53 +10,53 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits import registry
-from hits.domain.answers.text import row_number
-from hits.domain.money.pay import payout
+from hits.domain.answers.text import parse_row_number
+from hits.domain.money.pay import approval_cost
 from hits.domain.states import OPEN_JOB_STATES, BatchState, JobState, Purpose
 from hits.models import Batch, Job, Project
 from hits.mturk.boto import marketplace
-from hits.payments.summary import batch_money
+from hits.payments.summary import sum_batch_money
 from hits.selectors import console, publishing, reconciliation, review
 from hits.selectors.eligibility.arms import arm_counts
-from hits.selectors.eligibility.requirement_labels import who_may
-from hits.selectors.instructions import of_kind, seen_in
-from hits.selectors.records import unreadable
+from hits.selectors.eligibility.requirement_labels import batch_eligibility
+from hits.selectors.instructions import count_submissions_by_version, kind_versions
+from hits.selectors.records import unreadable_assignments
 from hits.services.batches import lifecycle as services
-from hits.services.collecting.records import read_records_again
+from hits.services.collecting.records import reread_records
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
-from hits.views.balance import balance, forget_balance
+from hits.views.balance import account_balance, forget_balance
 from hits.views.pay import pay_context
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
-# Where the submissions of such a batch are answered; the addresses belong to an app above.
-_DESKS = {
+# The review queues of these purposes; their addresses belong to an app above.
+_QUEUE_PAGES = {
     Purpose.QUALIFYING: ("applicants", "Grade applicants"),
-    Purpose.TRAINING: ("training-desk", "Answer trainees"),
+    Purpose.TRAINING: ("training-queue", "Answer trainees"),
 }
-UNREADABLE_SHOWN = 5
-AT_ONCE = 50  # more approvals than this go to a worker process
+MAX_UNREADABLE_SHOWN = 5
+MAX_APPROVALS_IN_REQUEST = 50  # more approvals than this are left to a worker process
 
 
 @require_safe
 @project_page()
 def project_batches(request: HttpRequest, project: Project) -> HttpResponse:
-    """List a project's batches with how far they are."""
+    """List a project's batches with their progress."""
     rows = list(Batch.objects.filter(project=project))
-    progress = console.progress_of(rows)
-    publishing = console.being_published(rows)
-    lines = [
+    progress = console.progress_by_batch(rows)
+    publishing = console.publishing_batch_ids(rows)
+    table_rows = [
         (
             batch,
             _kind_title(batch),
             at := progress[batch.pk],
-            at.state(batch, publishing=batch.pk in publishing),
+            at.state_label(batch, publishing=batch.pk in publishing),
         )
         for batch in rows
     ]
     images = project.images.count() if not rows else 0
-    context = {"project": project, "section": "batches", "lines": lines, "images": images}
+    context = {"project": project, "section": "batches", "rows": table_rows, "images": images}
     return render(request, "hits/batches/batches.html", context)
 
 
@@ -64,137 +64,144 @@ def project_batches(request: HttpRequest, project: Project) -> HttpResponse:
 @batch_page()
 def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Show one batch."""
-    progress = console.progress_of([batch])[batch.pk]
-    jobs = list(Job.objects.filter(exclusive_key__in=_keys(batch)).order_by("-id")[:6])
-    state = progress.state(batch, publishing=bool(console.being_published([batch])))
+    progress = console.progress_by_batch([batch])[batch.pk]
+    jobs = list(Job.objects.filter(exclusive_key__in=_job_keys(batch)).order_by("-id")[:6])
+    state = progress.state_label(batch, publishing=bool(console.publishing_batch_ids([batch])))
     context: dict[str, Any] = {
         "project": batch.project,
         "section": "batches",
         "batch": batch,
         "kind_title": _kind_title(batch),
-        "desk": _desk(batch),
+        "queue_page": _queue_page(batch),
         "progress": progress,
         "state": state,
         "running": [job for job in jobs if job.state in OPEN_JOB_STATES],
-        "stopped": _stopped(batch, jobs) if state == "stopped" else None,
-        "money": batch_money(batch),
-        "latest": review.latest(batch),
-        "compared": reconciliation.totals(batch),
+        "stopped": _stop_context(batch, jobs) if state == "stopped" else None,
+        "money": sum_batch_money(batch),
+        "latest": review.latest_reviews(batch),
+        "reconciliation": reconciliation.reconciliation_totals(batch),
         "refused": review.refused_payments(batch),
         "not_extended": publishing.refused_extensions(batch),
-        "surplus": publishing.surplus(batch),
-        "unreadable": list(unreadable(batch)[:UNREADABLE_SHOWN]),
-        "unreadable_count": unreadable(batch).count(),
+        "surplus": publishing.surplus_events(batch),
+        "unreadable": list(unreadable_assignments(batch)[:MAX_UNREADABLE_SHOWN]),
+        "unreadable_count": unreadable_assignments(batch).count(),
         "orders": arm_counts([batch]),
-        "kind": registry.get(batch.kind),
-        "balance": balance(),
+        "kind": registry.get_kind(batch.kind),
+        "balance": account_balance(),
         "fees": batch.fees,
-        "at_once": AT_ONCE,
+        "max_approvals_in_request": MAX_APPROVALS_IN_REQUEST,
     }
-    context |= pay_context(batch) | _approve_all(batch, progress) | _told(batch)
+    context |= pay_context(batch) | _approval_context(batch, progress) | _instructions_context(batch)
     return render(request, "hits/batches/batch.html", context)
 
 
-def _told(batch: Batch) -> dict[str, Any]:
-    """Say who may do it and what they read, and offer the versions that it could show instead."""
-    versions = list(of_kind(batch.project, batch.kind).defer("body", "examples"))
+def _instructions_context(batch: Batch) -> dict[str, Any]:
+    """Return the eligibility, the current instructions and the other versions."""
+    versions = list(kind_versions(batch.project, batch.kind).defer("body", "examples"))
     shown = batch.instructions
     return {
-        "who_may": who_may(batch),
-        "told": shown,
-        "seen": seen_in(batch),
-        "others": [row for row in versions if row != shown],
-        "may_change": batch.state != BatchState.CLOSED and (bool(versions) or shown is not None),
+        "eligibility": batch_eligibility(batch),
+        "shown_version": shown,
+        "version_counts": count_submissions_by_version(batch),
+        "other_versions": [row for row in versions if row != shown],
+        "can_change_instructions": batch.state != BatchState.CLOSED and (bool(versions) or shown is not None),
     }
 
 
-def _desk(batch: Batch) -> tuple[str, str] | None:
-    """Return address and words of the desk at which the batch's submissions are answered, besides the review desk."""
+def _queue_page(batch: Batch) -> tuple[str, str] | None:
+    """Return URL and label of the batch's own review queue, or ``None`` if it uses the common one."""
     try:
-        name, words = _DESKS[registry.get(batch.kind).purpose]
-        return reverse(name, args=[batch.project.slug]), words
+        name, label = _QUEUE_PAGES[registry.get_kind(batch.kind).purpose]
+        return reverse(name, args=[batch.project.slug]), label
     except (LookupError, NoReverseMatch):
         return None
 
 
 def _kind_title(batch: Batch) -> str:
     try:
-        return registry.get(batch.kind).title
+        return registry.get_kind(batch.kind).title
     except LookupError:
-        return batch.kind  # the kind's folder is gone; the rows still stand
+        return batch.kind  # the kind is not installed any more
 
 
-def _keys(batch: Batch) -> list[str]:
-    return [f"{what}:{batch.pk}" for what in ("publish", "sync", "approve", "close", "top-up", "extend")]
+def _job_keys(batch: Batch) -> list[str]:
+    return [
+        f"{job_name}:{batch.pk}" for job_name in ("publish", "sync", "approve", "close", "top-up", "extend")
+    ]
 
 
-def _stopped(batch: Batch, jobs: list[Job]) -> dict[str, Any]:
-    """Return why publishing stopped, as the latest job says."""
+def _stop_context(batch: Batch, jobs: list[Job]) -> dict[str, Any]:
+    """Return why publishing stopped, from the latest job."""
     job = next((job for job in jobs if job.exclusive_key == f"publish:{batch.pk}"), None)
     cancelled = job is not None and job.state == JobState.CANCELLED
     return {"error": job.error if job and not cancelled else "", "cancelled": cancelled}
 
 
-def _approve_all(batch: Batch, progress: console.Progress) -> dict[str, Any]:
-    """Say what approving all would pay out, and up to which row that was counted."""
+def _approval_context(batch: Batch, progress: console.BatchProgress) -> dict[str, Any]:
+    """Return the cost of approving all, and the highest primary key that was counted."""
     if not progress.waiting:
         return {"waiting": 0}
-    alike, last = review.waiting_alike(batch)
+    payout_counts, last = review.count_waiting_payouts(batch)
     fees = batch.fees
     cents = sum(
         count
-        * payout(
+        * approval_cost(
             reward_cents=batch.reward_cents,
             bonus_each_cents=batch.bonus_cents,
             items=items,
             max_assignments=most,
             fees=fees,
         ).total_cents
-        for (most, items), count in alike.items()
+        for (most, items), count in payout_counts.items()
     )
-    return {"waiting": alike.total(), "waiting_cents": cents, "last": last}
+    return {"waiting": payout_counts.total(), "waiting_cents": cents, "last": last}
 
 
-def _act(request: HttpRequest, batch: Batch, done: str, service: Callable[..., Any]) -> HttpResponse:
+def _run_service(
+    request: HttpRequest, batch: Batch, success_message: str, service: Callable[..., Any]
+) -> HttpResponse:
     try:
-        service(batch=batch, by=person(request))
+        service(batch=batch, by=signed_in_user(request))
     except Refused as error:
         messages.warning(request, str(error))
     else:
-        messages.success(request, done)
+        messages.success(request, success_message)
     return redirect("batch-detail", batch.pk)
 
 
 @require_POST
 @batch_page()
 def batch_sync(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Look at the marketplace now."""
-    return _act(request, batch, "The marketplace is being asked what came in.", services.request_sync)
+    """Synchronise with the marketplace now."""
+    return _run_service(request, batch, "New submissions are being fetched.", services.request_sync)
 
 
 @require_POST
 @batch_page()
 def batch_publish(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Publish what is missing."""
-    return _act(request, batch, "Publishing goes on where it stopped.", services.resume_publish)
+    """Publish the unpublished HITs."""
+    return _run_service(request, batch, "Publishing continues.", services.resume_publish)
 
 
 @require_POST
 @batch_page()
 def batch_close(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Stop offering the batch."""
-    return _act(
-        request, batch, "No new work is offered. Work in hand may still come in.", services.request_close
+    return _run_service(
+        request,
+        batch,
+        "The batch offers no new work. Tasks in progress may still be submitted.",
+        services.request_close,
     )
 
 
 @require_POST
 @batch_page()
 def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Approve and pay what the dialog named."""
-    last = row_number(request.POST.get("last", ""))
+    """Approve and pay the submissions that the dialog counted."""
+    last = parse_row_number(request.POST.get("last", ""))
     if last is None:
-        messages.error(request, "Nothing was approved: open the dialog again from the batch’s page.")
+        messages.error(request, "Nothing was approved: open the dialog on the batch’s page again.")
         return redirect("batch-detail", batch.pk)
     port = marketplace()
     try:
@@ -202,33 +209,33 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
     except Refused as error:
         messages.error(request, f"Nothing was approved: {error}.")
         return redirect("batch-detail", batch.pk)
-    if review.queue(batch).filter(pk__lte=last).count() > AT_ONCE:
-        return _act(
+    if review.review_queue(batch).filter(pk__lte=last).count() > MAX_APPROVALS_IN_REQUEST:
+        return _run_service(
             request,
             batch,
-            "A worker process approves and pays them one by one.",
+            "A worker process approves and pays the submissions one by one.",
             lambda **args: services.request_approval(last=last, **args),
         )
-    done = services.approve_waiting(batch=batch, last=last, by=person(request), marketplace=port)
+    result = services.approve_waiting(batch=batch, last=last, by=signed_in_user(request), marketplace=port)
     forget_balance()
-    messages.success(request, f"{done.approved} approved.")
-    if done.outstanding:
-        messages.warning(request, f"{done.outstanding} payments are outstanding and will be repeated.")
-    if done.skipped:
-        messages.info(request, f"{done.skipped} were decided by somebody else meanwhile.")
+    messages.success(request, f"{result.approved} approved.")
+    if result.outstanding:
+        messages.warning(request, f"{result.outstanding} payments are outstanding and will be retried.")
+    if result.skipped:
+        messages.info(request, f"{result.skipped} were already decided by another person.")
     return redirect("batch-detail", batch.pk)
 
 
 @require_POST
 @batch_page()
 def batch_read_records(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Read again the records that could not be read."""
-    found = read_records_again(batch=batch, by=person(request))
+    """Retry the records that could not be read."""
+    found = reread_records(batch=batch, by=signed_in_user(request))
     if found.unreadable:
         messages.warning(
             request,
             f"Records of {found.unreadable} submissions still cannot be read; {found.read} were read.",
         )
     else:
-        messages.success(request, f"Records of {found.read} submissions are read.")
+        messages.success(request, f"Records of {found.read} submissions were read.")
     return redirect("batch-detail", batch.pk)

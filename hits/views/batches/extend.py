@@ -1,4 +1,4 @@
-"""Extend a batch: more opinions for each unit or more days, what that costs, and the press that decides it."""
+"""Extend a batch by more workers per unit or more days: form, cost and confirmation."""
 
 import uuid
 from collections.abc import Mapping
@@ -13,119 +13,121 @@ from django.views.decorators.http import require_http_methods, require_POST
 from hits import registry
 from hits.domain.money.costs import cost_table
 from hits.domain.states import UNPUBLISHED_HIT_STATES, BatchState, CallState
-from hits.domain.units.redundancy import MOST_PER_HIT
-from hits.forms import PageForm, launch_key, typed_cost
+from hits.domain.units.redundancy import MAX_ASSIGNMENTS
+from hits.forms import PageForm, read_idempotency_key, typed_cost_cents
 from hits.models import Batch, Hit
-from hits.selectors.jobs import open_under
-from hits.services.batches import extend as services
+from hits.selectors.jobs import open_jobs_for_keys
+from hits.services.batches import extensions as services
 from hits.services.errors import Refused
-from hits.services.launching.terms import MAX_OPINIONS
+from hits.services.launching.terms import MAX_REDUNDANCY
 from hits.views.access import batch_page
-from hits.views.balance import balance, forget_balance
+from hits.views.balance import account_balance, forget_balance
 from hits.views.costs import cost_context, refusal_context
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
 DAY_SECONDS = 86_400
-MOST_DAYS = services.MOST_SECONDS // DAY_SECONDS
+MAX_DAYS = services.MAX_SECONDS // DAY_SECONDS
 
 
 class ExtendForm(PageForm):
-    """How much more is wished for."""
+    """Additional workers per unit and additional days."""
 
-    opinions = forms.IntegerField(
-        label="More workers for each unit", min_value=0, max_value=MAX_OPINIONS, required=False
+    redundancy = forms.IntegerField(
+        label="Additional workers per item", min_value=0, max_value=MAX_REDUNDANCY, required=False
     )
-    days = forms.IntegerField(label="More days", min_value=0, max_value=MOST_DAYS, required=False)
+    days = forms.IntegerField(label="Additional days", min_value=0, max_value=MAX_DAYS, required=False)
 
     @property
-    def wish(self) -> tuple[int, int]:
-        """Return opinions and days; 0 for what was left out."""
-        return self.cleaned_data.get("opinions") or 0, self.cleaned_data.get("days") or 0
+    def requested(self) -> tuple[int, int]:
+        """Return additional redundancy and days; 0 for an empty field."""
+        return self.cleaned_data.get("redundancy") or 0, self.cleaned_data.get("days") or 0
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @batch_page()
 def batch_extend(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Ask how much more, say what it costs, and extend when that is confirmed."""
+    """Show the form and the cost, and extend after the confirmation."""
     if request.method == "POST":
         return _extend(request, batch)
-    return _page(request, batch, _form(request.GET) if request.GET else ExtendForm())
+    return _render_page(request, batch, _bind_form(request.GET) if request.GET else ExtendForm())
 
 
-def _page(
+def _render_page(
     request: HttpRequest, batch: Batch, form: ExtendForm, refusal: Refused | None = None, status: int = 200
 ) -> HttpResponse:
-    """Show the form, and what the wish costs once there is one; after a ``refusal`` with what was typed."""
+    """Show the form, and the cost of a valid request; after a ``refusal`` with the typed amount."""
     context: dict[str, Any] = {
         "project": batch.project,
         "section": "batches",
         "batch": batch,
         "form": form,
         "units": batch.units.count(),
-        "unit_word": registry.get(batch.kind).unit_word,
-        "room": MAX_OPINIONS - batch.opinions,
-        "most_days": MOST_DAYS,
-        "most_per_hit": MOST_PER_HIT,
+        "unit_word": registry.get_kind(batch.kind).unit_word,
+        "max_redundancy": MAX_REDUNDANCY - batch.redundancy,
+        "max_days": MAX_DAYS,
+        "max_assignments": MAX_ASSIGNMENTS,
         "may_extend": batch.state == BatchState.LIVE,
-    } | _in_the_way(batch)
-    if form.is_bound and form.is_valid() and any(form.wish):
-        context |= _confirming(batch, *form.wish)
-        context["shut"] = context["shut"] or bool(context["busy"] or context["unpublished"])
-        context["once"] = launch_key(request.POST) or uuid.uuid4().hex
+    } | _blocker_context(batch)
+    if form.is_bound and form.is_valid() and any(form.requested):
+        context |= _confirmation_context(batch, *form.requested)
+        context["is_blocked"] = context["is_blocked"] or bool(context["busy"] or context["unpublished"])
+        context["idempotency_key"] = read_idempotency_key(request.POST) or uuid.uuid4().hex
     if refusal is not None:
         context |= refusal_context(request.POST, refusal)
     return render(request, "hits/batches/extend.html", context, status=status)
 
 
-def _in_the_way(batch: Batch) -> dict[str, Any]:
-    """Return what has to be carried out before another extension, with what a person can press about it."""
-    waiting = services.not_carried_out(batch)
+def _blocker_context(batch: Batch) -> dict[str, Any]:
+    """Return what has to finish before another extension, and the jobs that are working on it."""
+    unfinished = services.unfinished_calls(batch)
     return {
-        "not_extended": [call for call in waiting if call.state == CallState.REFUSED],
-        "busy": bool(waiting),
+        "not_extended": [call for call in unfinished if call.state == CallState.REFUSED],
+        "busy": bool(unfinished),
         "unpublished": Hit.objects.filter(unit__batch=batch, state__in=UNPUBLISHED_HIT_STATES).count(),
-        "running": list(open_under(f"publish:{batch.pk}", f"extend:{batch.pk}")),
+        "running": list(open_jobs_for_keys(f"publish:{batch.pk}", f"extend:{batch.pk}")),
     }
 
 
-def _form(data: Mapping[str, Any]) -> ExtendForm:
-    return ExtendForm({name: data.get(name, "") for name in ("opinions", "days")})
+def _bind_form(data: Mapping[str, Any]) -> ExtendForm:
+    return ExtendForm({name: data.get(name, "") for name in ("redundancy", "days")})
 
 
-def _confirming(batch: Batch, opinions: int, days: int) -> dict[str, Any]:
-    cost = services.estimate_extension(batch, opinions)
+def _confirmation_context(batch: Batch, redundancy: int, days: int) -> dict[str, Any]:
+    cost = services.estimate_extension(batch, redundancy)
     units = batch.units.count()
-    counted = f"{units} {registry.get(batch.kind).unit_word[units != 1]}"
-    words = f"Rewards, {counted} × {opinions} worker{'s' if opinions != 1 else ''}"
+    units_label = f"{units} {registry.get_kind(batch.kind).unit_word[units != 1]}"
+    rewards_label = f"Rewards, {units_label} × {redundancy} worker{'s' if redundancy != 1 else ''}"
     return cost_context(
         project=batch.project,
         batch=batch,
-        cost=cost_table(cost, rewards=words, reward_cents=batch.reward_cents, bonus_cents=batch.bonus_cents),
+        cost=cost_table(
+            cost, rewards=rewards_label, reward_cents=batch.reward_cents, bonus_cents=batch.bonus_cents
+        ),
         held_cents=cost.held_cents,
-        most_cents=cost.most_cents,
-    ) | {"wished": True, "opinions": opinions, "days": days, "most_cents": cost.most_cents}
+        max_cents=cost.max_cents,
+    ) | {"is_requested": True, "redundancy": redundancy, "days": days, "max_cents": cost.max_cents}
 
 
 def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
-    form = _form(request.POST)
-    if not form.is_valid() or not any(form.wish):
-        return _page(request, batch, form, status=400)
-    opinions, days = form.wish
+    form = _bind_form(request.POST)
+    if not form.is_valid() or not any(form.requested):
+        return _render_page(request, batch, form, status=400)
+    redundancy, days = form.requested
     forget_balance()
-    funds = balance() if opinions else None
+    funds = account_balance() if redundancy else None
     try:
         services.extend_batch(
             batch=batch,
-            more_opinions=opinions,
+            more_redundancy=redundancy,
             more_seconds=days * DAY_SECONDS,
-            by=person(request),
-            once=launch_key(request.POST),
-            confirmed_cents=typed_cost(request.POST),
+            by=signed_in_user(request),
+            idempotency_key=read_idempotency_key(request.POST),
+            confirmed_cents=typed_cost_cents(request.POST),
             available_cents=funds.available_cents if funds else None,
         )
     except Refused as error:
         batch.refresh_from_db()
-        return _page(request, batch, form, error, status=400)
+        return _render_page(request, batch, form, error, status=400)
     messages.success(request, "The batch is being extended.")
     return redirect("batch-detail", batch.pk)
 
@@ -133,11 +135,11 @@ def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
 @require_POST
 @batch_page()
 def batch_extend_again(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Repeat what the marketplace refused, after its cause was mended."""
+    """Retry what the marketplace refused, after its cause was fixed."""
     try:
-        services.extend_again(batch=batch, by=person(request))
+        services.retry_extension(batch=batch, by=signed_in_user(request))
     except Refused as error:
         messages.warning(request, str(error))
     else:
-        messages.success(request, "What was refused is tried again.")
+        messages.success(request, "The refused extension is being retried.")
     return redirect("batch-detail", batch.pk)

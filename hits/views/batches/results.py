@@ -1,4 +1,4 @@
-"""A batch's results in Mechanical Turk's columns: download them, and decide by uploading them."""
+"""A batch's results in Mechanical Turk's columns: download, and upload of decisions."""
 
 from typing import Any
 
@@ -12,27 +12,27 @@ from django.views.decorators.http import require_POST, require_safe
 from hits.domain.mturk_formats.results_csv import csv_lines
 from hits.forms import PageForm
 from hits.models import Batch
-from hits.selectors.results import count_of, results_of
+from hits.selectors.results import count_results, result_rows
 from hits.services import audit
 from hits.services.errors import Refused
-from hits.services.reviewing.results_upload import Upload, apply_upload, read_upload
+from hits.services.reviewing.results_upload import ResultsUpload, apply_upload, read_upload
 from hits.views.access import batch_page
-from hits.views.who import person
+from hits.views.who import signed_in_user
 
-MAX_UPLOAD = 50_000_000
-MAX_DECISIONS = 2_000_000  # they come along to the confirming page
-CONFIRMED = "confirm"
+MAX_UPLOAD_BYTES = 50_000_000
+MAX_DECISIONS_BYTES = 2_000_000  # the confirmation page carries them
+CONFIRM_FIELD = "confirm"
 
 
 class ResultsForm(PageForm):
-    """The file with its columns Approve and Reject filled in."""
+    """The results file with its columns Approve and Reject filled in."""
 
     results = forms.FileField(label="Results file", max_length=255)
 
     def clean_results(self) -> object:
-        """Refuse what is too large to be read at once."""
+        """Refuse files that are too large to read into memory."""
         file = self.cleaned_data["results"]
-        if file.size > MAX_UPLOAD:
+        if file.size > MAX_UPLOAD_BYTES:
             raise forms.ValidationError("Over 50 MB; keep the columns AssignmentId, Approve and Reject.")
         return file
 
@@ -40,24 +40,24 @@ class ResultsForm(PageForm):
 @require_safe
 @batch_page()
 def batch_results(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Offer the download, and take decisions back."""
-    return _page(request, batch, ResultsForm())
+    """Show the download and the upload of decisions."""
+    return _render_page(request, batch, ResultsForm())
 
 
 @require_POST
 @never_cache
 @batch_page()
 def results_file(request: HttpRequest, batch: Batch) -> Any:
-    """Hand the results out, row by row; that they were is written down, since they name workers."""
+    """Stream the results; the download is logged, because the file contains worker ids."""
     guard = "plain" not in request.POST
     audit.record(
         project=batch.project,
-        actor=person(request),
+        actor=signed_in_user(request),
         action="results.download",
         subject=batch.pk,
-        rows=count_of(batch),
+        rows=count_results(batch),
     )
-    lines = csv_lines(results_of(batch), guard=guard)
+    lines = csv_lines(result_rows(batch), guard=guard)
     response = StreamingHttpResponse(
         (line.encode() for line in lines), content_type="text/csv; charset=utf-8"
     )
@@ -68,24 +68,24 @@ def results_file(request: HttpRequest, batch: Batch) -> Any:
 @require_POST
 @batch_page()
 def results_upload(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Check an uploaded file; then, at the confirming press, write all of its decisions."""
-    if CONFIRMED in request.POST:
+    """Check an uploaded file; after the confirmation, store all its decisions."""
+    if CONFIRM_FIELD in request.POST:
         return _confirm(request, batch)
     form = ResultsForm(request.POST, request.FILES)
     if not form.is_valid():
-        return _page(request, batch, form, status=400)
+        return _render_page(request, batch, form, status=400)
     try:
         upload = read_upload(batch=batch, data=form.cleaned_data["results"].read())
     except Refused as error:
-        form.add_error("results", _sentence(error))
-        return _page(request, batch, form, status=400)
+        form.add_error("results", _error_message(error))
+        return _render_page(request, batch, form, status=400)
     if not upload.decisions:
-        messages.info(request, "Every decision of this file stands already. Nothing was changed.")
+        messages.info(request, "All decisions of this file exist already. Nothing was changed.")
         return redirect("batch-results", batch.pk)
-    decisions = "".join(csv_lines(_short(upload), guard=False))
-    if len(decisions.encode()) > MAX_DECISIONS:
+    decisions = "".join(csv_lines(_decision_rows(upload), guard=False))
+    if len(decisions.encode()) > MAX_DECISIONS_BYTES:
         form.add_error("results", "Over 2 MB of decisions; split the file.")
-        return _page(request, batch, form, status=400)
+        return _render_page(request, batch, form, status=400)
     context: dict[str, Any] = {"project": batch.project, "section": "batches", "batch": batch}
     context |= {"upload": upload, "decisions": decisions}
     return render(request, "hits/batches/results_confirm.html", context)
@@ -94,34 +94,33 @@ def results_upload(request: HttpRequest, batch: Batch) -> HttpResponse:
 def _confirm(request: HttpRequest, batch: Batch) -> HttpResponse:
     try:
         upload = read_upload(batch=batch, data=request.POST.get("decisions", ""))
-        job = apply_upload(upload=upload, by=person(request))
+        job = apply_upload(upload=upload, by=signed_in_user(request))
     except Refused as error:
-        messages.error(request, f"Not decided: {_sentence(error)}")
+        messages.error(request, f"Not decided: {_error_message(error)}")
         return redirect("batch-results", batch.pk)
     if job is None:
-        messages.info(request, "Every decision stands already. Nothing was changed.")
+        messages.info(request, "All decisions exist already. Nothing was changed.")
         return redirect("batch-results", batch.pk)
     messages.success(
         request,
-        f"{upload.approved} approved and {upload.rejected} rejected. They are being carried out; "
-        "the batch’s page shows how far.",
+        f"{upload.approved} approved and {upload.rejected} rejected. The batch’s page shows the progress.",
     )
     return redirect("batch-detail", batch.pk)
 
 
-def _page(request: HttpRequest, batch: Batch, form: ResultsForm, status: int = 200) -> HttpResponse:
+def _render_page(request: HttpRequest, batch: Batch, form: ResultsForm, status: int = 200) -> HttpResponse:
     context = {
         "project": batch.project,
         "section": "batches",
         "batch": batch,
         "form": form,
-        "rows": count_of(batch),
+        "rows": count_results(batch),
     }
     return render(request, "hits/batches/results.html", context, status=status)
 
 
-def _short(upload: Upload) -> list[list[str]]:
-    """Return the decisions as a small results file: what the confirming press sends is checked once more."""
+def _decision_rows(upload: ResultsUpload) -> list[list[str]]:
+    """Return the decisions as a small results file, which is checked again after the confirmation."""
     rows = [["AssignmentId", "Approve", "Reject"]]
     for _, decided in upload.decisions:
         approve = (decided.feedback or "x") if decided.is_approval else ""
@@ -129,6 +128,6 @@ def _short(upload: Upload) -> list[list[str]]:
     return rows
 
 
-def _sentence(error: Refused) -> str:
+def _error_message(error: Refused) -> str:
     text = str(error).removeprefix("results: ").rstrip(".")
     return f"{text[:1].upper()}{text[1:]}."

@@ -1,4 +1,4 @@
-"""Old pages with variables: upload one, check it, look at it with a row filled in, launch a batch over the rows."""
+"""Uploaded pages with variables: upload, check, preview with a row, and launch of a batch over the rows."""
 
 import uuid
 from typing import Any
@@ -13,31 +13,31 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods
 
 from hits import registry
-from hits.domain.answers.text import row_number
+from hits.domain.answers.text import parse_row_number
 from hits.domain.money.costs import cost_table
 from hits.domain.money.pay import cents_per_hour
 from hits.domain.task_template.check import check_template
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
 from hits.domain.task_template.variables import fill_in
-from hits.domain.units.redundancy import parts
-from hits.forms.hourly import offer_fair_reward
-from hits.forms.launch import launch_key
-from hits.forms.templates import RowsForm, TemplateForm, TemplateLaunchForm, text_of
+from hits.domain.units.redundancy import slice_sizes
+from hits.forms.hourly import suggest_reward
+from hits.forms.launch import read_idempotency_key
+from hits.forms.templates import RowsForm, TemplateForm, TemplateLaunchForm, uploaded_text
 from hits.models import Project, TaskTemplate
-from hits.selectors.templates import KIND, template_in, templates_of
+from hits.selectors.templates import KIND, find_template, list_templates
 from hits.services.errors import Refused
 from hits.services.launching import launch, launch_estimate, template_launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.costs import cost_context, refusal_context, with_funds
-from hits.views.task_pages.template_frame import framed_document, policy
-from hits.views.who import person
+from hits.views.costs import add_available_funds, cost_context, refusal_context
+from hits.views.task_pages.template_frame import frame_policy, framed_document
+from hits.views.who import signed_in_user
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def project_templates(request: HttpRequest, project: Project) -> HttpResponse:
-    """List a project's pages, and take another one."""
+    """List a project's pages, and add one."""
     form = TemplateForm(request.POST or None, request.FILES or None)
     status = 200
     if request.method == "POST":
@@ -46,35 +46,37 @@ def project_templates(request: HttpRequest, project: Project) -> HttpResponse:
                 saved = template_launch.save_template(
                     project=project,
                     name=form.cleaned_data["name"],
-                    html=text_of(form.cleaned_data, "page", "html"),
-                    by=person(request),
+                    html=uploaded_text(form.cleaned_data, "page", "html"),
+                    by=signed_in_user(request),
                 )
                 return redirect("template-detail", project.slug, saved.pk)
             except Refused as error:
                 field = "name" if str(error).startswith("name") else "html"
                 form.add_error(field, f"{str(error).partition(': ')[2].capitalize()}.")
         status = 400
-    context = {"project": project, "section": "batches", "form": form, "templates": templates_of(project)}
+    context = {"project": project, "section": "batches", "form": form, "templates": list_templates(project)}
     return render(request, "hits/batches/templates.html", context, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def template_detail(request: HttpRequest, project: Project, template_id: int) -> HttpResponse:
-    """Check a page with its rows, then launch over them; nothing leaves before the confirming press."""
-    template = _template(project, template_id)
-    known = launch.launched_before(project=project, once=launch_key(request.POST))
-    if known is not None:
-        return redirect("batch-detail", known.pk)
+    """Check a page with its rows, then launch over them; nothing is published before the confirmation."""
+    template = _get_template(project, template_id)
+    launched_batch = launch.find_launched_batch(
+        project=project, idempotency_key=read_idempotency_key(request.POST)
+    )
+    if launched_batch is not None:
+        return redirect("batch-detail", launched_batch.pk)
     context: dict[str, Any] = {"project": project, "section": "batches", "template": template}
     rows_form = RowsForm(request.POST or None, request.FILES or None)
-    table, text = _rows(request, rows_form, template)
+    table, text = _read_rows(request, rows_form, template)
     context |= {"rows_form": rows_form, "table": table, "rows": text}
     if table is None:
         context["report"] = check_template(template.html)
         status = 200 if request.method != "POST" else 400
         return render(request, "hits/batches/template.html", context, status=status)
-    return _with_rows(request, project, template, table, context)
+    return _render_with_rows(request, project, template, table, context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -82,45 +84,45 @@ def template_detail(request: HttpRequest, project: Project, template_id: int) ->
 @xframe_options_exempt
 @project_page()
 def template_document(request: HttpRequest, project: Project, template_id: int) -> HttpResponse:
-    """Show a page in a frame without rights: as it stands, or with a row of the CSV that came along filled in."""
-    template = _template(project, template_id)
+    """Show a page in a sandboxed frame: unchanged, or with a row of the posted CSV filled in."""
+    template = _get_template(project, template_id)
     values: dict[str, str] = {}
     try:
         table = parse_rows(request.POST.get("rows", ""))
     except RowsError:
-        pass  # without rows the variables are shown by name
+        pass  # without rows the page shows its variables' names
     else:
         typed = request.POST.get("row", "").strip() or "1"
-        wanted = row_number(typed)
-        if wanted is None or not 1 <= wanted <= len(table.rows):
-            return _no_such_row(typed, len(table.rows))
-        values = table.values(wanted - 1)
+        row_index = parse_row_number(typed)
+        if row_index is None or not 1 <= row_index <= len(table.rows):
+            return _row_error(typed, len(table.rows))
+        values = table.values(row_index - 1)
     html = fill_in(template.html, values)
     return framed_document(html, origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,))
 
 
-def _no_such_row(typed: str, rows: int) -> HttpResponse:
-    """Say in the frame that the CSV has no such row."""
-    said = f"There is no row {typed[:20]}: the CSV has {rows} row{'' if rows == 1 else 's'}."
-    reply = HttpResponse(format_html("<!doctype html><title>Preview</title><p>{}</p>", said), status=400)
-    reply["Content-Security-Policy"] = policy(
+def _row_error(typed: str, rows: int) -> HttpResponse:
+    """Return the frame's error message for a row that the CSV does not have."""
+    message = f"There is no row {typed[:20]}: the CSV has {rows} row{'' if rows == 1 else 's'}."
+    reply = HttpResponse(format_html("<!doctype html><title>Preview</title><p>{}</p>", message), status=400)
+    reply["Content-Security-Policy"] = frame_policy(
         origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,)
     )
     return reply
 
 
-def _template(project: Project, pk: int) -> TaskTemplate:
-    found = template_in(project, pk)
+def _get_template(project: Project, pk: int) -> TaskTemplate:
+    found = find_template(project, pk)
     if found is None:
         raise Http404("There is no such page.")
     return found
 
 
-def _rows(request: HttpRequest, form: RowsForm, template: TaskTemplate) -> tuple[Table | None, str]:
-    """Return the rows that came along, and their text for the next step; what is wrong is put at its field."""
+def _read_rows(request: HttpRequest, form: RowsForm, template: TaskTemplate) -> tuple[Table | None, str]:
+    """Return the posted rows and their text for the next step; errors are added to their fields."""
     if request.method != "POST" or not form.is_valid():
         return None, ""
-    raw = text_of(form.cleaned_data, "rows_file", "rows")
+    raw = uploaded_text(form.cleaned_data, "rows_file", "rows")
     try:
         table = parse_rows(raw, variables=template.variables)
     except RowsError as error:
@@ -130,14 +132,14 @@ def _rows(request: HttpRequest, form: RowsForm, template: TaskTemplate) -> tuple
     return table, raw if isinstance(raw, str) else raw.decode("utf-8-sig")
 
 
-def _with_rows(
+def _render_with_rows(
     request: HttpRequest, project: Project, template: TaskTemplate, table: Table, context: dict[str, Any]
 ) -> HttpResponse:
-    kind = registry.get(KIND)
+    kind = registry.get_kind(KIND)
     step = request.POST.get("step", "")
     typed = request.POST if step in {"estimate", "launch", "change"} else None
     form = TemplateLaunchForm(kind, template, typed)
-    offer_fair_reward(form, project=project, kind=kind)
+    suggest_reward(form, project=project, kind=kind)
     valid = typed is not None and form.is_valid()
     hosts = form.host_names if valid else ()
     context |= {"form": form, "report": check_template(template.html, table, allowed=hosts)}
@@ -146,8 +148,8 @@ def _with_rows(
         launched = _launch(
             request,
             project,
-            template_launch.Plan(
-                template, table, form.listing, hosts, in_spite=form.cleaned_data["in_spite"]
+            template_launch.TemplateLaunch(
+                template, table, form.listing, hosts, ignore_findings=form.cleaned_data["in_spite"]
             ),
             form,
         )
@@ -156,53 +158,53 @@ def _with_rows(
         context |= refusal_context(request.POST, launched)
         status = 400
     if valid and step != "change":
-        context |= _estimate(project, form, len(table.rows))
-        context["launch_key"] = launch_key(request.POST) or uuid.uuid4().hex
+        context |= _cost_context(project, form, len(table.rows))
+        context["idempotency_key"] = read_idempotency_key(request.POST) or uuid.uuid4().hex
         return render(request, "hits/batches/template_confirm.html", context, status=status)
     return render(request, "hits/batches/template.html", context, status=status)
 
 
-def _estimate(project: Project, form: TemplateLaunchForm, rows: int) -> dict[str, Any]:
+def _cost_context(project: Project, form: TemplateLaunchForm, rows: int) -> dict[str, Any]:
     terms = form.terms
-    reward, each = terms.reward_cents or 0, terms.opinions or 1
-    found = launch_estimate.estimate(kind=registry.get(KIND), terms=terms, units=rows)
-    counted = f"{rows} row{'' if rows == 1 else 's'} × {each} worker{'' if each == 1 else 's'}"
-    rate = cents_per_hour(reward, form.listing.usual_seconds) or 0
+    reward, each = terms.reward_cents or 0, terms.redundancy or 1
+    found = launch_estimate.estimate_cost(kind=registry.get_kind(KIND), terms=terms, units=rows)
+    rows_label = f"{rows} row{'' if rows == 1 else 's'} × {each} worker{'' if each == 1 else 's'}"
+    rate = cents_per_hour(reward, form.listing.expected_seconds) or 0
     return cost_context(
         project=project,
-        cost=cost_table(found, rewards=f"Rewards, {counted}", reward_cents=reward, bonus_cents=0),
+        cost=cost_table(found, rewards=f"Rewards, {rows_label}", reward_cents=reward, bonus_cents=0),
         held_cents=found.held_cents,
-        most_cents=found.most_cents,
-        own_cap_cents=terms.budget_cap_cents,
+        max_cents=found.max_cents,
+        batch_cap_cents=terms.budget_cap_cents,
     ) | {
         "estimate": found,
         "terms": terms,
         "listing": form.listing,
         "hosts": form.host_names,
-        "who_may": form.who_may,
-        "parts": parts(each),
+        "eligibility": form.eligibility_summary,
+        "parts": slice_sizes(each),
         "rate": rate,
         "under": max(0, project.target_cents_per_hour - rate),
     }
 
 
 def _launch(
-    request: HttpRequest, project: Project, plan: template_launch.Plan, form: TemplateLaunchForm
+    request: HttpRequest, project: Project, plan: template_launch.TemplateLaunch, form: TemplateLaunchForm
 ) -> HttpResponse | Refused:
-    """Launch and go to the batch, or return why not."""
+    """Launch and redirect to the batch, or return the refusal."""
     try:
         batch, _ = template_launch.launch_template(
             project=project,
             plan=plan,
             name=form.cleaned_data["name"],
-            terms=with_funds(form.terms),
-            by=person(request),
-            once=launch_key(request.POST),
+            terms=add_available_funds(form.terms),
+            by=signed_in_user(request),
+            idempotency_key=read_idempotency_key(request.POST),
         )
     except Refused as error:
         return error
     forget_balance()
-    tasks = len(plan.table.rows) * len(parts(batch.opinions))
-    said = "its only task is" if tasks == 1 else f"its {tasks} tasks are"
-    messages.success(request, f"{batch.name} is launched; {said} being published.")
+    tasks = len(plan.table.rows) * len(slice_sizes(batch.redundancy))
+    tasks_message = "its only task is" if tasks == 1 else f"its {tasks} tasks are"
+    messages.success(request, f"{batch.name} is launched; {tasks_message} being published.")
     return redirect("batch-detail", batch.pk)

@@ -1,4 +1,4 @@
-"""The page inside the marketplace's frame. No cookies, no session, and a GET writes nothing."""
+"""The page inside the marketplace's frame. It uses no cookies and no session, and a GET writes nothing."""
 
 import re
 import uuid
@@ -20,29 +20,29 @@ from hits import registry
 from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from hits.domain.states import BatchState
 from hits.domain.units.arms import start_arm
-from hits.domain.workers.countries import by_name
+from hits.domain.workers.countries import sorted_by_name
 from hits.domain.workers.demographics import QUESTIONS
 from hits.markdown import to_html
 from hits.models import Batch, Hit, Unit, Worker
 from hits.selectors import pages
-from hits.selectors.eligibility.attempt_proof import has_proof, is_proven, known_country
-from hits.selectors.eligibility.eligibility import declared_country, why_not_this
+from hits.selectors.eligibility.attempt_proof import has_attempt_proof, is_attempt_proven, known_country
+from hits.selectors.eligibility.eligibility import declared_country, hit_refusals
 from hits.selectors.eligibility.limits import has_ended
-from hits.selectors.hints import rules_of
-from hits.selectors.images.images import facts_of
-from hits.selectors.instructions import shown_by
-from hits.selectors.listing import listing_of
-from hits.selectors.submissions import has_begun_work
+from hits.selectors.hints import enabled_rules
+from hits.selectors.images.images import image_facts_by_id
+from hits.selectors.instructions import render_batch_instructions
+from hits.selectors.listing import batch_listing
+from hits.selectors.submissions import has_saved_work
 from hits.services.collecting.page_keys import PageKey, issue_token
-from hits.services.collecting.submit import CLOSED
+from hits.services.collecting.submit import NOT_ELIGIBLE_MESSAGE
 from hits.views.task_pages import language
 
-MAX_ID = 64
-NOT_YOURS = gettext_noop(
+MAX_ID_LENGTH = 64
+NOT_OPEN_HERE = gettext_noop(
     "This task is not open here. Open it from your list of tasks: what you wrote is kept for you."
 )
-NO_MORE = gettext_noop("This photo was taken down, so there is nothing to do here.")
-HAD_BEGUN = gettext_noop(
+PHOTO_TAKEN_DOWN = gettext_noop("This photo was taken down, so there is nothing to do here.")
+RETURN_ADVICE = gettext_noop(
     "If you had begun this task, return it: that does not count against you. What you submitted is paid as agreed."
 )
 _PLAIN_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)*/?")
@@ -58,56 +58,56 @@ def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     unit = pages.unit_by_public_id(public_id)
     if unit is None:
         raise Http404("There is no such task.")
-    assignment_id = _parameter(request, "assignmentId")
+    assignment_id = _query_parameter(request, "assignmentId")
     preview = assignment_id in {"", NO_ASSIGNMENT}
     if preview:
         if _is_taken_down(unit):
-            return _refused(request, NO_MORE)
-        return _shown(request, unit, preview=True, submit_to="")
-    return _accepted(request, unit, assignment_id, _parameter(request, "workerId"))
+            return _render_refusal(request, PHOTO_TAKEN_DOWN)
+        return _render_task(request, unit, preview=True, submit_to="")
+    return _accepted_page(request, unit, assignment_id, _query_parameter(request, "workerId"))
 
 
-def _accepted(request: HttpRequest, unit: Unit, assignment_id: str, worker_id: str) -> HttpResponse:
-    """Show the task to the worker who accepted it; to whoever else asks, that it is not open here."""
-    hit = pages.hit_of(unit, _parameter(request, "hitId"))
+def _accepted_page(request: HttpRequest, unit: Unit, assignment_id: str, worker_id: str) -> HttpResponse:
+    """Show the task to the worker who accepted it; refuse all others."""
+    hit = pages.find_unit_hit(unit, _query_parameter(request, "hitId"))
     if hit is None or unit.batch.state == BatchState.CLOSED or not worker_id:
-        return _refused(request, "This task is not open.")
-    submit_to = _submit_url(_parameter(request, "turkSubmitTo"))
+        return _render_refusal(request, "This task is not open.")
+    submit_to = _submit_url(_query_parameter(request, "turkSubmitTo"))
     if not submit_to:
-        return _refused(request, "This page was opened from a marketplace that is not on our list.")
-    if has_proof(unit.batch.environment) and not is_proven(
+        return _render_refusal(request, "This page was opened from a marketplace that is not on our list.")
+    if has_attempt_proof(unit.batch.environment) and not is_attempt_proven(
         submit_to, hit_id=str(hit.hit_id), assignment_id=assignment_id, worker_id=worker_id
     ):
-        return _refused(request, NOT_YOURS)
-    worker = pages.known_worker(unit.batch.environment, worker_id)
-    reasons = _closed_to(worker, hit, assignment_id)
+        return _render_refusal(request, NOT_OPEN_HERE)
+    worker = pages.find_worker(unit.batch.environment, worker_id)
+    reasons = _refusal_reasons(worker, hit, assignment_id)
     if reasons:
-        return _refused(request, *reasons)
-    return _shown(request, unit, preview=False, submit_to=submit_to)
+        return _render_refusal(request, *reasons)
+    return _render_task(request, unit, preview=False, submit_to=submit_to)
 
 
-def _shown(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> HttpResponse:
+def _render_task(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> HttpResponse:
     context = _context(request, unit, preview=preview, submit_to=submit_to)
-    return render(request, registry.get(unit.batch.kind).template, context)
+    return render(request, registry.get_kind(unit.batch.kind).template, context)
 
 
-def _parameter(request: HttpRequest, name: str) -> str:
+def _query_parameter(request: HttpRequest, name: str) -> str:
     value = request.GET.get(name, "").strip()
     if not (value.isascii() and value.isprintable()):
-        return ""  # no marketplace's id or address has such characters, and not every database keeps them
-    return value if name == "turkSubmitTo" or len(value) <= MAX_ID else ""
+        return ""  # no marketplace uses such characters, and not every database stores them
+    return value if name == "turkSubmitTo" or len(value) <= MAX_ID_LENGTH else ""
 
 
 def _submit_url(turk_submit_to: str) -> str:
-    """Return where the form goes, or nothing when the origin is not allowed.
+    """Return the URL of the form's action, or an empty string if the origin is not allowed.
 
-    Only the origin is compared: the built-in marketplace carries the attempt's secret in the path. What
-    would lead to another path of that origin is refused: a query, a fragment (empty ones too), dots.
+    Only the origin is compared, because the built-in marketplace puts the attempt's secret into the path. A query, a
+    fragment (even an empty one) and dots are refused, because they could lead to another path.
     """
     try:
         parts = urlsplit(turk_submit_to)
     except ValueError:
-        return ""  # for instance half an IPv6 address
+        return ""  # for example an incomplete IPv6 address
     if f"{parts.scheme}://{parts.netloc}" not in settings.HIT_SUBMIT_ORIGINS:
         return ""
     if not _PLAIN_PATH.fullmatch(parts.path) or any(mark in turk_submit_to for mark in "?#\\"):
@@ -115,35 +115,35 @@ def _submit_url(turk_submit_to: str) -> str:
     return f"{turk_submit_to.rstrip('/')}/mturk/externalSubmit"
 
 
-def _closed_to(worker: Worker | None, hit: Hit, assignment_id: str) -> list[str]:
-    """Return why this worker may not begin; work that was begun is never held up. A foreign page tells no reason."""
+def _refusal_reasons(worker: Worker | None, hit: Hit, assignment_id: str) -> list[str]:
+    """Return why this worker may not start; a started attempt stays open. A foreign page shows no reason."""
     if _is_taken_down(hit.unit):
-        return _taken_down(worker, hit.unit)
+        return _take_down_reasons(worker, hit.unit)
     if pages.is_excluded(worker, hit.unit):
-        reasons = [pages.OWN_WORK]
+        reasons = [pages.OWN_WORK_REASON]
     else:
-        known = pages.attempt_at(worker, hit, assignment_id)
-        if known is not None and not has_ended(known):
+        attempt = pages.find_attempt(worker, hit, assignment_id)
+        if attempt is not None and not has_ended(attempt):
             return []
-        reasons = why_not_this(worker, hit)
-    return reasons if has_proof(hit.environment) else [CLOSED][: len(reasons)]
+        reasons = hit_refusals(worker, hit)
+    return reasons if has_attempt_proof(hit.environment) else [NOT_ELIGIBLE_MESSAGE][: len(reasons)]
 
 
 def _is_taken_down(unit: Unit) -> bool:
-    return unit.images.filter(withdrawn_at__isnull=False).exists()
+    return unit.images.filter(taken_down_at__isnull=False).exists()
 
 
-def _taken_down(worker: Worker | None, unit: Unit) -> list[str]:
-    """Why there is nothing to do here; who had begun reads what becomes of it."""
-    reasons = [NO_MORE]
+def _take_down_reasons(worker: Worker | None, unit: Unit) -> list[str]:
+    """Return the messages of a photo that was taken down; workers who had started get advice."""
+    reasons = [PHOTO_TAKEN_DOWN]
     begun = worker is not None and unit.hits.filter(attempts__worker=worker).exists()
-    if begun and has_proof(unit.batch.environment):
-        reasons.append(HAD_BEGUN)
+    if begun and has_attempt_proof(unit.batch.environment):
+        reasons.append(RETURN_ADVICE)
     return reasons
 
 
-def _refused(request: HttpRequest, *reasons: str) -> HttpResponse:
-    # The services speak English; sentences that are always the same are known to the translation.
+def _render_refusal(request: HttpRequest, *reasons: str) -> HttpResponse:
+    # Services return English; the catalogue translates messages without variable parts.
     context = {
         "reasons": [gettext(reason) for reason in reasons],
         "languages": language.language_links(request),
@@ -153,13 +153,13 @@ def _refused(request: HttpRequest, *reasons: str) -> HttpResponse:
 
 def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> dict[str, Any]:
     batch = unit.batch
-    kind = registry.get(batch.kind)
-    assignment_id = _parameter(request, "assignmentId")
-    worker_id = _parameter(request, "workerId")
+    kind = registry.get_kind(batch.kind)
+    assignment_id = _query_parameter(request, "assignmentId")
+    worker_id = _query_parameter(request, "workerId")
     page_unit, arm = _page_unit(unit, request, preview=preview)
-    consent = None if preview else _consent(batch, worker_id)
-    pay = _pay(batch)
-    usual_seconds = listing_of(batch).usual_seconds
+    consent = None if preview else _consent_config(batch, worker_id)
+    pay = _pay_config(batch)
+    expected_seconds = batch_listing(batch).expected_seconds
     config: dict[str, Any] = {
         "mode": "preview" if preview else "work",
         "consent": consent,
@@ -172,12 +172,12 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "kindVersion": batch.kind_version,
         "unit": page_unit,
         "pay": pay,
-        "usual_seconds": usual_seconds,
+        "usual_seconds": expected_seconds,
         "instructions": batch.instructions_id,
-        "hints": [rule.value for rule in rules_of(kind)],
+        "hints": [rule.value for rule in enabled_rules(kind)],
     }
     if not preview:
-        key = PageKey(str(unit.public_id), _parameter(request, "hitId"), assignment_id, worker_id, arm)
+        key = PageKey(str(unit.public_id), _query_parameter(request, "hitId"), assignment_id, worker_id, arm)
         config["token"] = issue_token(key)
     return {
         "config": config,
@@ -187,14 +187,14 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "pay": pay,
         "preview": preview,
         "consent": consent,
-        "countries": by_name() if consent and consent["ask_country"] else [],
+        "countries": sorted_by_name() if consent and consent["ask_country"] else [],
         "about_me": QUESTIONS if consent and consent["ask_country"] else [],
         "batch": batch,
-        # Our worker site counts down above the frame, from the accept itself: two clocks would differ.
-        # And it has the languages in its own bar, for all tasks at once.
+        # Our worker site has its own countdown above the frame, from the accept: two clocks would differ.
+        # Its bar also has the language links.
         "host_counts_down": batch.environment == "local",
-        "usual_minutes": max(1, round(usual_seconds / 60)),
-        "instructions": shown_by(batch),
+        "usual_minutes": max(1, round(expected_seconds / 60)),
+        "instructions": render_batch_instructions(batch),
         "catalog": language.catalog(),
         "languages": language.language_links(request),
     }
@@ -203,47 +203,47 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
 def _page_unit(
     unit: Unit, request: HttpRequest, *, preview: bool
 ) -> tuple[dict[str, Any] | None, int | None]:
-    """Return what the page shows of its unit, and the arm; nothing while nobody was given an arm of it.
+    """Return the unit for the page and its arm; ``None`` before the attempt has an arm.
 
-    A preview shows the arm that the unit begins with. Whoever opened the task before sees the arm of that attempt.
+    A preview shows the unit's first arm. A worker who opened the task before sees the arm of that attempt.
     """
-    kind = registry.get(unit.batch.kind)
-    images = kind.page_images(unit.payload, facts_of(kind.image_ids(unit.payload)))
-    assignment_id = _parameter(request, "assignmentId")
+    kind = registry.get_kind(unit.batch.kind)
+    images = kind.page_images(unit.payload, image_facts_by_id(kind.image_ids(unit.payload)))
+    assignment_id = _query_parameter(request, "assignmentId")
     if kind.arms == 1:
         return kind.page_unit(unit.payload, images, assignment_id), None
     if preview:
         return kind.page_unit(unit.payload, images, assignment_id, start_arm(unit.key, kind.arms)), None
-    hit = pages.hit_of(unit, _parameter(request, "hitId"))
-    worker = pages.known_worker(unit.batch.environment, _parameter(request, "workerId"))
-    attempt = pages.attempt_at(worker, hit, assignment_id) if hit is not None else None
-    if attempt is None or has_ended(attempt) or (attempt.arm is None and not has_begun_work(attempt)):
+    hit = pages.find_unit_hit(unit, _query_parameter(request, "hitId"))
+    worker = pages.find_worker(unit.batch.environment, _query_parameter(request, "workerId"))
+    attempt = pages.find_attempt(worker, hit, assignment_id) if hit is not None else None
+    if attempt is None or has_ended(attempt) or (attempt.arm is None and not has_saved_work(attempt)):
         return None, None
     return kind.page_unit(unit.payload, images, assignment_id, attempt.arm), attempt.arm
 
 
-def _consent(batch: Batch, worker_id: str) -> dict[str, Any] | None:
-    worker = pages.known_worker(batch.environment, worker_id)
-    known = not has_proof(batch.environment) or declared_country(worker, batch.project)
-    if pages.agreed(worker, batch.project) and known:
+def _consent_config(batch: Batch, worker_id: str) -> dict[str, Any] | None:
+    worker = pages.find_worker(batch.environment, worker_id)
+    has_country = not has_attempt_proof(batch.environment) or declared_country(worker, batch.project)
+    if pages.has_consented(worker, batch.project) and has_country:
         return None
     text = pages.current_consent(batch.project)
     return {
         "version": text.version if text else 0,
         "html": to_html(text.body) if text else "",
-        # On the page alone: who asks for it with somebody else's id must not learn where they live.
-        "ask_country": not known,
+        # Only a proven visitor gets the country: otherwise anyone with a worker's id could read it.
+        "ask_country": not has_country,
         "country": known_country(batch.environment, worker_id),
     }
 
 
-def _pay(batch: Batch) -> dict[str, Any]:
-    kind = registry.get(batch.kind)
-    most = batch.bonus_cents * kind.max_bonus_items
+def _pay_config(batch: Batch) -> dict[str, Any]:
+    kind = registry.get_kind(batch.kind)
+    max_bonus_cents = batch.bonus_cents * kind.max_bonus_items
     return {
         "reward_cents": batch.reward_cents,
         "bonus_cents": batch.bonus_cents,
-        "reward": language.dollars(batch.reward_cents),
-        "bonus": language.dollars(batch.bonus_cents) if batch.bonus_cents else "",
-        "bonus_max": language.dollars(most) if most else "",
+        "reward": language.localized_dollars(batch.reward_cents),
+        "bonus": language.localized_dollars(batch.bonus_cents) if batch.bonus_cents else "",
+        "bonus_max": language.localized_dollars(max_bonus_cents) if max_bonus_cents else "",
     }

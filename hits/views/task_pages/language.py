@@ -1,4 +1,4 @@
-"""What a HIT page needs to be read in another language than English."""
+"""Translations, language links and amounts of a HIT page."""
 
 from decimal import Decimal
 from functools import cache
@@ -10,12 +10,12 @@ from django.http import HttpRequest
 from django.utils.formats import number_format
 from django.utils.translation import get_language, get_language_info, gettext, to_locale
 
-# Long enough for every plural rule: they look at single small numbers and at the last two digits.
+# Long enough for every plural rule: they depend on small numbers and on the last two digits.
 _PLURALS = 200
 
 
 def catalog() -> dict[str, Any] | None:
-    """Return what static/js/ui/i18n.js reads in the page's language; None in English, which needs nothing."""
+    """Return the catalogue for static/js/ui/i18n.js in the page's language; ``None`` in English."""
     language = get_language()
     if language in {None, settings.LANGUAGE_CODE}:
         return None
@@ -25,9 +25,9 @@ def catalog() -> dict[str, Any] | None:
 @cache
 def _catalog(language: str) -> dict[str, Any] | None:
     locale, folder = to_locale(language), settings.LOCALE_PATHS[0]
-    # Our own folder alone: Django's catalogue would bring the admin's sentences along.
+    # Only our own folder: Django's catalogue would add the admin's messages.
     found = translation("djangojs", folder, [locale, locale.partition("_")[0]], fallback=True)
-    entries: dict[Any, str] = getattr(found, "_catalog", {})  # as Django reads it: gettext offers no list
+    entries: dict[Any, str] = getattr(found, "_catalog", {})  # as in Django: gettext has no public list
     return {"messages": _messages(entries), "plurals": _plural_row(found)} if entries else None
 
 
@@ -49,22 +49,22 @@ def _plural_row(found: NullTranslations) -> str:
 
 
 def language_links(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return each language with its own name and this page's address in it; all other parameters stay."""
-    present = get_language()
+    """Return each language with its own name and a link to this page in it; other parameters stay."""
+    current = get_language()
     links = []
     for code, _ in settings.LANGUAGES:
         query = request.GET.copy()
         query["lang"] = code
         name = get_language_info(code)["name_local"]
         links.append(
-            {"code": code, "name": name, "href": f"?{query.urlencode()}", "present": code == present}
+            {"code": code, "name": name, "href": f"?{query.urlencode()}", "present": code == current}
         )
     return links
 
 
-def dollars(cents: int) -> str:
-    """Return cents as the page's language writes them: ``110 -> "$1.10"``, in German ``"1,10 $"``."""
+def localized_dollars(cents: int) -> str:
+    """Format cents in the page's language: ``110 -> "$1.10"``, in German ``"1,10 $"``."""
     amount = number_format(Decimal(abs(cents)) / 100, decimal_pos=2, use_l10n=True, force_grouping=True)
     # Translators: an amount of US dollars, such as $1.10
-    written = gettext("$%(amount)s") % {"amount": amount}
-    return f"\N{MINUS SIGN}{written}" if cents < 0 else written
+    text = gettext("$%(amount)s") % {"amount": amount}
+    return f"\N{MINUS SIGN}{text}" if cents < 0 else text

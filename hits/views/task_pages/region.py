@@ -1,4 +1,4 @@
-"""The photo of a judging page with its region highlighted, as models see it too."""
+"""The photo of a judging page with its region highlighted, identical to the models' input."""
 
 import uuid
 
@@ -6,17 +6,17 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from hits.selectors.images.regions import region_picture
+from hits.selectors.images.regions import render_region
 
 # A unit's boxes and its photo's pixels never change, but a photo may be taken down.
-_KEPT = "private, max-age=600"
+_CACHE_CONTROL = "private, max-age=600"
 
 
 @login_not_required
 @require_safe
 def hit_region(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """Show a unit's photo with its mark. Whoever may see the task's preview may see this."""
-    picture = region_picture(public_id)
+    """Show a unit's photo with its region. It is as public as the task's preview."""
+    picture = render_region(public_id)
     if picture is None:
         raise Http404("There is no such picture.")
-    return HttpResponse(picture, content_type="image/jpeg", headers={"Cache-Control": _KEPT})
+    return HttpResponse(picture, content_type="image/jpeg", headers={"Cache-Control": _CACHE_CONTROL})

@@ -1,13 +1,12 @@
-"""Sentences of the plain parts (services, selectors, kinds, domain) that workers read and that never vary.
+"""Messages for workers that services, selectors, kinds and the domain return without variable parts.
 
-Those parts know nothing of languages: they speak English, and a view translates what it hands on. This list is for
-the tool that collects what there is to translate. A sentence that is not here, or that holds a number or somebody's
-words, is shown in English. tests/annotation_site/test_translation.py checks that each is still said.
+Those layers return English, and views translate their messages. This list is for ``makemessages``. A message that is
+missing here, or that contains a variable part, is shown in English. test_translation.py checks that each is in use.
 """
 
 from django.utils.translation import gettext_noop as _
 
-SENTENCES = (
+WORKER_MESSAGES = (
     # hits/views/task_pages/hit_page.py
     _("This task is about your own work, or you judged it before, so somebody else has to do it."),
     _("This photo was taken down, so there is nothing to do here."),

@@ -1,7 +1,7 @@
-"""An old page as the document of a frame without rights: no origin of its own, and nothing goes out of it.
+"""An uploaded page as the document of a sandboxed frame: it has an opaque origin and cannot send data out.
 
-Values are filled in as they stand, so a page may hold any script. What keeps that harmless is the policy below, which
-holds wherever the document is opened, in our frame or alone.
+Values are filled in without escaping, so a page may contain any script. The policy below keeps that harmless, in our
+frame and when the document is opened directly.
 """
 
 import re
@@ -18,8 +18,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from hits.domain.content_security_policy import template_page
-from hits.selectors.templates import document_of
+from hits.domain.content_security_policy import template_page_policy
+from hits.selectors.templates import find_document
 
 _DOCTYPE = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
 
@@ -29,8 +29,8 @@ _DOCTYPE = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*<!doctype[^>]*>", re.IGNO
 @never_cache
 @xframe_options_exempt
 def hit_document(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """Show the page of a unit, its row filled in. Whoever may see the task's preview may see this."""
-    found = document_of(public_id)
+    """Show the page of a unit with its row filled in. It is as public as the task's preview."""
+    found = find_document(public_id)
     if found is None:
         raise Http404("There is no such task.")
     framed_by = (settings.HIT_ORIGIN, *settings.HIT_FRAME_ANCESTORS)
@@ -40,7 +40,7 @@ def hit_document(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 def framed_document(
     html: str, *, origin: str, hosts: Sequence[str], framed_by: Sequence[str]
 ) -> HttpResponse:
-    """Return a page with our scripts in front, under the policy of a frame without rights."""
+    """Return a page with our scripts inserted first, under the policy of a sandboxed frame."""
     script = format_html(
         '<script src="{}{}"></script><script src="{}{}" data-submit="{}"></script>',
         origin,
@@ -49,20 +49,22 @@ def framed_document(
         static("html_template/frame.js"),
         gettext("Submit"),
     )
-    response = HttpResponse(_with_first(html, script))
-    response["Content-Security-Policy"] = policy(origin=origin, hosts=hosts, framed_by=framed_by)
-    # An allowed host must not learn from the address which worker looks at its picture.
+    response = HttpResponse(_insert_script(html, script))
+    response["Content-Security-Policy"] = frame_policy(origin=origin, hosts=hosts, framed_by=framed_by)
+    # The referrer would tell an allowed host which worker loads its image.
     response["Referrer-Policy"] = "no-referrer"
     return response
 
 
-def policy(*, origin: str, hosts: Sequence[str], framed_by: Sequence[str]) -> str:
+def frame_policy(*, origin: str, hosts: Sequence[str], framed_by: Sequence[str]) -> str:
     """Return the Content-Security-Policy of an uploaded page that is served from ``origin``."""
-    return template_page(origin=origin, static_url=settings.STATIC_URL, hosts=hosts, framed_by=framed_by)
+    return template_page_policy(
+        origin=origin, static_url=settings.STATIC_URL, hosts=hosts, framed_by=framed_by
+    )
 
 
-def _with_first(html: str, script: str) -> str:
-    """Put our script before all of the page's own, and after its document type, so that it is drawn as meant."""
+def _insert_script(html: str, script: str) -> str:
+    """Insert our script before all others and after the doctype, which keeps the page in standards mode."""
     found = _DOCTYPE.match(html)
     if found is None:
         return f"<!doctype html>{script}{html}"

@@ -10,13 +10,13 @@ export const SLOW = 10000;
 const WORDS = {
   queued: 'Queued',
   running: 'Running',
-  waiting: 'Waiting for its parts',
+  waiting: 'Waiting for its steps',
   done: 'Done',
-  failed: 'Stopped with an error',
+  failed: 'Failed',
   cancelled: 'Cancelled',
 };
 // Before there is anything to count (as hits/templatetags/jobs.py says it).
-const PHASES = { queued: 'Waiting for a free worker', running: 'Preparing: loading models and data' };
+const PHASES = { queued: 'Waiting for a worker process', running: 'Loading models and data' };
 
 /** @returns {string} what stands beside a bar, such as "310 of 1000, 3.1 a second, 4 min left" */
 export function countWords(job) {

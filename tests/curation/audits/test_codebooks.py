@@ -8,15 +8,22 @@ import numpy as np
 import pytest
 
 from curation.audits import figures as measured
-from curation.audits.answers import SETTLES, check
-from curation.audits.codebook import Codebook, Shows
-from curation.audits.export import columns, figures_document, items_document, lines
-from curation.audits.figures import CodeFigures, ReadItem, by_state
-from curation.audits.parsing import MOST_BYTES, from_row, parse, shipped
-from curation.audits.readings import ItemReadings, ItemState, Reading, first_place, letters, offered
-from curation.audits.sampling import How, Pair, Recipe, draw
+from curation.audits.answers import SETTLEMENT_KEY, check_answers
+from curation.audits.codebook import Codebook, ShownText
+from curation.audits.export import csv_columns, csv_rows, figures_document, items_document
+from curation.audits.figures import CodeFigures, LabelledItem, count_by_state
+from curation.audits.labels import (
+    ItemLabels,
+    ItemState,
+    ReaderLabel,
+    assign_letters,
+    first_position,
+    order_queue,
+)
+from curation.audits.parsing import MAX_BYTES, codebook_from_row, parse_codebook, shipped_codebooks
+from curation.audits.sampling import CandidatePair, SampleRecipe, SamplingMethod, draw_sample
 from curation.records import InvalidInput
-from validation.domain.agreement.agreement import Metric, cohen, krippendorff_alpha
+from validation.domain.agreement.agreement import Metric, grader_agreement, krippendorff_alpha
 from validation.domain.judging.ratings import RatingTable
 from validation.domain.reports.planner import score_interval
 
@@ -48,28 +55,28 @@ GOOD: dict[str, Any] = {
 
 
 def book() -> Codebook:
-    return parse(json.dumps(GOOD), "mine.json")
+    return parse_codebook(json.dumps(GOOD), "mine.json")
 
 
 class TestCodebook:
     def test_three_come_with_the_platform_and_read_what_the_paper_read(self) -> None:
-        found = shipped()
+        found = shipped_codebooks()
         assert list(found) == ["protected-characteristics", "grounded-on-people", "toxicity-reading"]
         assert [codebook.pairs for codebook in found.values()] == [250, 150, 150]
         assert [codebook.pairs_per_split for codebook in found.values()] == [None, None, 50]
-        assert found["grounded-on-people"].shows is Shows.CLUE
+        assert found["grounded-on-people"].shows is ShownText.CLUE
         (figure, *_) = found["protected-characteristics"].published
         assert (figure.code, figure.value, figure.count, figure.of) == ("direct", "no", 243, 250)
 
     def test_the_paper_s_toxic_cases_add_up(self) -> None:
-        cases = [figure.count for figure in shipped()["toxicity-reading"].published]
+        cases = [figure.count for figure in shipped_codebooks()["toxicity-reading"].published]
         assert sum(count for count in cases if count) == 150
         assert round(100 * cases[0] / 150) == 89
 
-    @pytest.mark.parametrize("name", sorted(shipped()))
+    @pytest.mark.parametrize("name", sorted(shipped_codebooks()))
     def test_a_row_gives_the_same_codebook_and_hash_again(self, name: str) -> None:
-        codebook = shipped()[name]
-        again = from_row(json.loads(json.dumps(codebook.as_row())))
+        codebook = shipped_codebooks()[name]
+        again = codebook_from_row(json.loads(json.dumps(codebook.as_row())))
         assert again == codebook
         assert again.sha256 == codebook.sha256
 
@@ -101,7 +108,7 @@ class TestCodebook:
               { value = "play", words = "Play" },
               { value = "none", words = "Neither", alone = true },
             ]"""
-        assert parse(toml, "mine.toml") == book()
+        assert parse_codebook(toml, "mine.toml") == book()
 
     @pytest.mark.parametrize(
         ("path", "value", "why"),
@@ -157,7 +164,7 @@ class TestCodebook:
         else:
             at[path[-1]] = value
         with pytest.raises(InvalidInput) as caught:
-            parse(json.dumps(data), "mine.json")
+            parse_codebook(json.dumps(data), "mine.json")
         message = str(caught.value)
         assert why in message
         assert message.startswith("mine.json: ")
@@ -170,20 +177,20 @@ class TestCodebook:
             ("{", "mine: no JSON: "),
             ("[" * 5000, "mine: "),
             ('{"a":' * 5000, "mine: "),
-            ("x" * (MOST_BYTES + 1), "mine: over 64,000 bytes"),
+            ("x" * (MAX_BYTES + 1), "mine: over 64,000 bytes"),
             ("", "mine: id: is missing"),
         ],
     )
     def test_what_is_no_codebook_at_all(self, text: str, why: str) -> None:
         with pytest.raises(InvalidInput) as caught:
-            parse(text, "mine")
+            parse_codebook(text, "mine")
         assert str(caught.value).startswith(why) or "codes: there is none" in str(caught.value)
 
 
 class TestAnswers:
     def test_they_are_kept_in_the_codebook_s_order(self) -> None:
-        found = check(book(), {"doing": ["play", "work"], "person": ["yes"], "who": ["adult"]})
-        assert found.wrong == {}
+        found = check_answers(book(), {"doing": ["play", "work"], "person": ["yes"], "who": ["adult"]})
+        assert found.errors == {}
         assert list(found.answers.items()) == [
             ("person", "yes"),
             ("who", "adult"),
@@ -191,47 +198,47 @@ class TestAnswers:
         ]
 
     def test_what_is_not_asked_is_neither_needed_nor_kept(self) -> None:
-        found = check(book(), {"person": ["no"], "who": ["nonsense"], "doing": ["none"]})
-        assert (found.answers, found.wrong) == ({"person": "no", "doing": ["none"]}, {})
+        found = check_answers(book(), {"person": ["no"], "who": ["nonsense"], "doing": ["none"]})
+        assert (found.answers, found.errors) == ({"person": "no", "doing": ["none"]}, {})
 
     def test_every_gap_is_told(self) -> None:
-        found = check(book(), {"person": ["yes", "no"], "doing": ["none", "work"]})
-        assert found.wrong == {
+        found = check_answers(book(), {"person": ["yes", "no"], "doing": ["none", "work"]})
+        assert found.errors == {
             "person": "choose one alone",
             "doing": "“Neither” stands alone; take the others away, or it",
         }
 
     def test_no_code_can_have_the_mark_s_name(self) -> None:
-        data = GOOD | {"codes": [GOOD["codes"][0] | {"id": SETTLES}]}
+        data = GOOD | {"codes": [GOOD["codes"][0] | {"id": SETTLEMENT_KEY}]}
         with pytest.raises(InvalidInput, match="is no name"):
-            parse(json.dumps(data), "mine")
+            parse_codebook(json.dumps(data), "mine")
 
 
-def pool(count: int, split: str = "", start: int = 0) -> list[Pair]:
-    return [Pair(start + n, f"id-{start + n:04d}", split, float(n % 7)) for n in range(count)]
+def pool(count: int, split: str = "", start: int = 0) -> list[CandidatePair]:
+    return [CandidatePair(start + n, f"id-{start + n:04d}", split, float(n % 7)) for n in range(count)]
 
 
 class TestSampling:
     def test_the_order_of_the_rows_changes_nothing(self) -> None:
         pairs = pool(300)
-        recipe = Recipe(How.RANDOM, 250, seed=11)
-        sample = draw(pairs, recipe)
-        assert sample == draw(pairs[::-1], recipe)
+        recipe = SampleRecipe(SamplingMethod.RANDOM, 250, seed=11)
+        sample = draw_sample(pairs, recipe)
+        assert sample == draw_sample(pairs[::-1], recipe)
         assert len({pair.key for pair in sample.pairs}) == 250
         assert sample.missing == 0
-        assert draw(pairs, Recipe(How.RANDOM, 250, seed=12)).pairs != sample.pairs
+        assert draw_sample(pairs, SampleRecipe(SamplingMethod.RANDOM, 250, seed=12)).pairs != sample.pairs
 
     def test_every_pair_is_as_likely(self) -> None:
         pairs = pool(20)
         drawn = np.zeros(20)
         for seed in range(600):
-            for pair in draw(pairs, Recipe(How.RANDOM, 5, seed=seed)).pairs:
+            for pair in draw_sample(pairs, SampleRecipe(SamplingMethod.RANDOM, 5, seed=seed)).pairs:
                 drawn[pair.key] += 1
         assert abs(drawn / 600 - 0.25).max() < 0.08  # four and a half standard errors
 
     def test_the_highest_of_each_split_in_an_order_that_says_nothing(self) -> None:
         pairs = [*pool(60, "train"), *pool(60, "val", 60), *pool(3, "test", 120)]
-        sample = draw(pairs, Recipe(How.TOP, 10, seed=5, analysis=1))
+        sample = draw_sample(pairs, SampleRecipe(SamplingMethod.TOP, 10, seed=5, analysis=1))
         by_split = {
             split: sorted(pair.score for pair in sample.pairs if pair.split == split)
             for split in ("train", "val", "test")
@@ -244,14 +251,16 @@ class TestSampling:
         assert sorted(train) == ["id-0005", "id-0012"]  # of equals the smaller ids
 
     def test_pairs_without_a_score_are_never_the_top(self) -> None:
-        pairs = [Pair(1, "a", "", None), Pair(2, "b", "", 0.0)]
-        assert [pair.key for pair in draw(pairs, Recipe(How.TOP, 2, analysis=1)).pairs] == [2]
+        pairs = [CandidatePair(1, "a", "", None), CandidatePair(2, "b", "", 0.0)]
+        assert [
+            pair.key for pair in draw_sample(pairs, SampleRecipe(SamplingMethod.TOP, 2, analysis=1)).pairs
+        ] == [2]
         with pytest.raises(InvalidInput, match="pairs: there is none"):
-            draw(pairs[:1], Recipe(How.TOP, 2, analysis=1))
+            draw_sample(pairs[:1], SampleRecipe(SamplingMethod.TOP, 2, analysis=1))
 
     def test_so_many_of_each_split(self) -> None:
         pairs = [*pool(30, "train"), *pool(4, "val", 30)]
-        sample = draw(pairs, Recipe(How.PER_SPLIT, 5, seed=1))
+        sample = draw_sample(pairs, SampleRecipe(SamplingMethod.PER_SPLIT, 5, seed=1))
         assert sum(pair.split == "val" for pair in sample.pairs) == 4
         assert (len(sample.pairs), sample.missing) == (9, 1)
 
@@ -262,40 +271,43 @@ class TestSampling:
             ({"n": 5001}, "n: 5001 is out of range; use 1 to 5,000"),
             ({"seed": -1}, "seed: -1 is out of range"),
             ({"analysis": 3}, "analysis: name one for the top pairs"),
-            ({"how": How.TOP}, "analysis: name one for the top pairs"),
+            ({"how": SamplingMethod.TOP}, "analysis: name one for the top pairs"),
         ],
     )
     def test_recipes_that_make_no_sense(self, wish: dict[str, Any], why: str) -> None:
         with pytest.raises(InvalidInput, match=why):
-            Recipe(**({"how": How.RANDOM, "n": 3} | wish))
+            SampleRecipe(**({"how": SamplingMethod.RANDOM, "n": 3} | wish))
 
     def test_a_recipe_is_kept_as_a_row(self) -> None:
-        for recipe in (Recipe(How.RANDOM, 3, 4, split=""), Recipe(How.TOP, 50, 1, analysis=9)):
-            assert Recipe.from_row(json.loads(json.dumps(recipe.as_row()))) == recipe
+        for recipe in (
+            SampleRecipe(SamplingMethod.RANDOM, 3, 4, split=""),
+            SampleRecipe(SamplingMethod.TOP, 50, 1, analysis=9),
+        ):
+            assert SampleRecipe.from_row(json.loads(json.dumps(recipe.as_row()))) == recipe
 
 
-def reading(who: str, person: str, *, settles: bool = False) -> Reading:
+def reading(who: str, person: str, *, settles: bool = False) -> ReaderLabel:
     answers: dict[str, Any] = {"person": person, "doing": ["none"]}
     if person == "yes":
         answers["who"] = "child"
-    return Reading(who, answers | ({SETTLES: True} if settles else {}))
+    return ReaderLabel(who, answers | ({SETTLEMENT_KEY: True} if settles else {}))
 
 
-def of(*rows: Reading, readers: int = 2) -> ItemReadings:
-    return ItemReadings.of(rows, readers)
+def of(*rows: ReaderLabel, readers: int = 2) -> ItemLabels:
+    return ItemLabels.from_labels(rows, readers)
 
 
 class TestReadings:
     def test_whose_count_and_what_is_surplus(self) -> None:
         found = of(reading("A", "no"), reading("B", "no"), reading("C", "yes"))
-        assert (list(found.standing), list(found.surplus)) == (["A", "B"], ["C"])
+        assert (list(found.current), list(found.surplus)) == (["A", "B"], ["C"])
         assert found.state(book()) is ItemState.AGREED
-        assert found.of_reader("C") is found.surplus["C"]
+        assert found.reader_label("C") is found.surplus["C"]
 
     def test_corrections_before_it_is_complete_are_blind_too(self) -> None:
         found = of(reading("A", "no"), reading("A", "yes"), reading("B", "yes"), reading("A", "no"))
         assert found.blind["A"].codes["person"] == "yes"
-        assert found.standing["A"].codes["person"] == "no"
+        assert found.current["A"].codes["person"] == "no"
         assert found.state(book()) is ItemState.DIFFERS
 
     def test_a_code_that_one_was_not_asked_is_open(self) -> None:
@@ -316,27 +328,27 @@ class TestReadings:
 
     def test_nothing_is_agreed_before_it_is_complete(self) -> None:
         found = of(reading("A", "no"))
-        assert (found.state(book()), found.agreed(book())) == (ItemState.READING, {})
+        assert (found.state(book()), found.agreed(book())) == (ItemState.INCOMPLETE, {})
 
     def test_letters(self) -> None:
-        assert list(letters(range(28)).values())[25:] == ["Z", "AA", "AB"]
+        assert list(assign_letters(range(28)).values())[25:] == ["Z", "AA", "AB"]
 
     def test_who_comes_later_begins_elsewhere(self) -> None:
-        starts = [first_place(rank, 2, 250) for rank in range(8)]
+        starts = [first_position(rank, 2, 250) for rank in range(8)]
         assert starts == [0, 0, 154, 154, 59, 59, 213, 213]
-        assert offered([1, 2, 200, 3], 155) == [200, 1, 2, 3]
+        assert order_queue([1, 2, 200, 3], 155) == [200, 1, 2, 3]
 
 
-def items(answers: Sequence[tuple[str, str]], split: str = "train") -> list[ReadItem]:
+def items(answers: Sequence[tuple[str, str]], split: str = "train") -> list[LabelledItem]:
     """Return pairs that A and B read so."""
     return [
-        ReadItem(f"{split}-{n}", n + 1, split, None, of(reading("A", first), reading("B", second)))
+        LabelledItem(f"{split}-{n}", n + 1, split, None, of(reading("A", first), reading("B", second)))
         for n, (first, second) in enumerate(answers)
     ]
 
 
-def measure(found: list[ReadItem], how: How = How.RANDOM) -> list[CodeFigures]:
-    return measured.figures(found, book(), how=how, rng=np.random.default_rng(0))
+def measure(found: list[LabelledItem], how: SamplingMethod = SamplingMethod.RANDOM) -> list[CodeFigures]:
+    return measured.code_figures(found, book(), how=how, rng=np.random.default_rng(0))
 
 
 class TestFigures:
@@ -345,11 +357,13 @@ class TestFigures:
     def test_they_are_the_coefficients_of_the_judging_report(self) -> None:
         (person, _, doing) = measure(items(self.SAID))
         (found,) = person.agreement
-        assert found.cohen == cohen(self.SAID)
+        assert found.cohen == grader_agreement(self.SAID)
         rows = [
             (n, who, word) for n, said in enumerate(self.SAID) for who, word in zip("AB", said, strict=True)
         ]
-        assert found.alpha.value == krippendorff_alpha(RatingTable.of(rows, ("yes", "no")), Metric.NOMINAL)
+        assert found.alpha.value == krippendorff_alpha(
+            RatingTable.from_rows(rows, ("yes", "no")), Metric.NOMINAL
+        )
         assert found.percent.value == pytest.approx(17 / 20)
         assert found.table is not None
         assert found.table.tolist() == [[5, 2], [1, 12]]
@@ -359,27 +373,30 @@ class TestFigures:
     def test_shares_are_of_agreed_answers_with_wilson_s_interval(self) -> None:
         (person, who, _) = measure(items(self.SAID))
         yes, no = person.values
-        assert ((yes.total.count, yes.total.of), (no.total.count, person.open)) == ((5, 17), (12, 3))
-        assert no.total.interval == score_interval(17, 12 / 17)
-        assert (who.of, who.values[0].total.count) == (5, 5)
+        assert ((yes.overall.count, yes.overall.total), (no.overall.count, person.differing)) == (
+            (5, 17),
+            (12, 3),
+        )
+        assert no.overall.interval == score_interval(17, 12 / 17)
+        assert (who.agreed, who.values[0].overall.count) == (5, 5)
 
     def test_243_of_250(self) -> None:
         (person, *_) = measure(items([("no", "no")] * 243 + [("yes", "yes")] * 7))
-        no = person.values[1].total
-        assert (no.count, no.of, round(100 * (no.share or 0), 1)) == (243, 250, 97.2)
+        no = person.values[1].overall
+        assert (no.count, no.total, round(100 * (no.share or 0), 1)) == (243, 250, 97.2)
         assert no.interval is not None
         assert (round(no.interval.low, 4), round(no.interval.high, 4)) == (0.9433, 0.9864)
 
     def test_intervals_only_where_pairs_were_drawn_by_lot(self) -> None:
         found = [*items(self.SAID[:10]), *items(self.SAID[10:], "val")]
         for how, in_all, within in (
-            (How.RANDOM, True, True),
-            (How.PER_SPLIT, False, True),
-            (How.TOP, False, False),
+            (SamplingMethod.RANDOM, True, True),
+            (SamplingMethod.PER_SPLIT, False, True),
+            (SamplingMethod.TOP, False, False),
         ):
             (person, *_) = measure(found, how)
             no = person.values[1]
-            assert (no.total.interval is not None, no.by_split["val"].interval is not None) == (
+            assert (no.overall.interval is not None, no.by_split["val"].interval is not None) == (
                 in_all,
                 within,
             )
@@ -387,40 +404,40 @@ class TestFigures:
     def test_three_readers_have_alpha_and_no_kappa(self) -> None:
         said = [("no", "no", "no"), ("yes", "yes", "yes"), ("no", "yes", "no")]
         rows = [[reading(who, word) for who, word in zip("ABC", words, strict=True)] for words in said]
-        found = [ReadItem(str(n), n, "", None, of(*row, readers=3)) for n, row in enumerate(rows)]
+        found = [LabelledItem(str(n), n, "", None, of(*row, readers=3)) for n, row in enumerate(rows)]
         (person, *_) = measure(found)
         assert person.agreement[0].cohen is None
         assert person.agreement[0].alpha.value == pytest.approx(0.6)
 
     def test_one_reader_agrees_with_nobody(self) -> None:
-        found = [ReadItem("a", 1, "", None, of(reading("A", "no"), readers=1))]
+        found = [LabelledItem("a", 1, "", None, of(reading("A", "no"), readers=1))]
         (person, *_) = measure(found)
         assert person.agreement[0].percent.items == 0
-        assert person.values[1].total.count == 1
+        assert person.values[1].overall.count == 1
 
     def test_nothing_read_is_no_error(self) -> None:
-        assert [row.of for row in measure([])] == [0, 0, 0]
-        assert by_state([], book())[ItemState.AGREED] == 0
+        assert [row.agreed for row in measure([])] == [0, 0, 0]
+        assert count_by_state([], book())[ItemState.AGREED] == 0
 
 
 class TestExport:
     def test_a_line_per_pair_and_code(self) -> None:
         found = items([("no", "no"), ("no", "yes")])
-        rows = list(lines(found, book(), ["A", "B"], is_open=False))
-        assert columns(["A", "B"])[-4:] == ["state", "reader_A", "reader_B", "agreed"]
+        rows = list(csv_rows(found, book(), ["A", "B"], is_open=False))
+        assert csv_columns(["A", "B"])[-4:] == ["state", "reader_A", "reader_B", "agreed"]
         assert rows[0] == ["train-0", "train", 1, "", "mine", 2, "person", "agreed", "no", "no", "no"]
         assert rows[4][6:] == ["who", "differs", "", "child", ""]
         assert len(rows) == 6
 
     def test_what_still_waits_for_a_reader_is_hidden_while_it_is_open(self) -> None:
-        found = [ReadItem("a", 1, "", 0.5, of(reading("A", "yes")))]
-        assert [row[8] for row in lines(found, book(), ["A"], is_open=True)] == ["", "", ""]
-        assert [row[8] for row in lines(found, book(), ["A"], is_open=False)] == ["yes", "child", "none"]
+        found = [LabelledItem("a", 1, "", 0.5, of(reading("A", "yes")))]
+        assert [row[8] for row in csv_rows(found, book(), ["A"], is_open=True)] == ["", "", ""]
+        assert [row[8] for row in csv_rows(found, book(), ["A"], is_open=False)] == ["yes", "child", "none"]
         assert next(items_document(found, book(), is_open=True))["readings"] == []
 
     def test_a_correction_keeps_what_was_said_blind(self) -> None:
         found = of(reading("A", "no"), reading("B", "yes"), reading("B", "no"))
-        (row,) = items_document([ReadItem("a", 1, "", None, found)], book(), is_open=True)
+        (row,) = items_document([LabelledItem("a", 1, "", None, found)], book(), is_open=True)
         assert row["readings"][1]["answers"]["person"] == "no"
         assert row["readings"][1]["blind_answers"]["person"] == "yes"
         assert "blind_answers" not in row["readings"][0]

@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist
 from curation.dedup import dense
 from curation.dedup.cuts import ByNumber, Method
 from curation.dedup.dense import condensed_cosine_distances
-from curation.dedup.groups import divide_group, least_alike
+from curation.dedup.groups import divide_group, find_least_similar
 from curation.dedup.hierarchical import Linkage, cluster, cluster_to_k
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.dedup.vectors import unit_rows
@@ -179,18 +179,18 @@ def test_the_least_alike_pair_is_the_one_of_all_pairs(n: int) -> None:
     )
     rows = features / np.linalg.norm(features, axis=1, keepdims=True)
     cosines = rows @ rows.T
-    found = least_alike(features)
+    found = find_least_similar(features)
     assert found.first < found.second < n
     assert found.cosine == pytest.approx(cosines.min(), abs=1e-6)
     assert cosines[found.first, found.second] == pytest.approx(cosines.min(), abs=1e-6)
 
 
 def test_the_least_alike_pair_of_equal_vectors_has_cosine_one() -> None:
-    found = least_alike(np.ones((400, 3)))
+    found = find_least_similar(np.ones((400, 3)))
     assert found.first < found.second
     assert 1 - 1e-6 <= found.cosine <= 1
     with pytest.raises(InvalidInput, match="row 1 is all zeros"):
-        least_alike(np.array([[1.0, 0.0], [0.0, 0.0]]))
+        find_least_similar(np.array([[1.0, 0.0], [0.0, 0.0]]))
 
 
 def test_a_group_is_divided_where_people_call_photos_different() -> None:

@@ -15,12 +15,12 @@ from scipy.cluster.hierarchy import linkage as scipy_linkage
 
 from curation.dedup import exact, kernels, pairs
 from curation.dedup.cuts import ByDistance, ByFraction, ByNumber, Clustering, Linkage, Method
-from curation.dedup.dense import dense_tree, labels_after
+from curation.dedup.dense import dense_tree, labels_from_merges
+from curation.dedup.distance_sample import DistanceSample
 from curation.dedup.hierarchical import cluster
-from curation.dedup.pairs import NearPairs, TooManyPairs, blocks
-from curation.dedup.products import Block, Float32Product, accumulation_error, float32_error
+from curation.dedup.matmul_backends import Block, NumpyFloat32Backend, accumulation_error, float32_error
+from curation.dedup.pairs import NearPairs, TooManyPairs, block_slices
 from curation.dedup.rows import distinct_rows
-from curation.dedup.survey import Survey
 from curation.dedup.vectors import unit_rows
 from curation.records import InvalidInput
 from tests.benchmarks._embeddings import DENSE, HIGH_DIMENSIONAL, PHOTOS, Shape, make
@@ -52,7 +52,7 @@ def by_scipy(features: np.ndarray, k: int, linkage: Linkage) -> np.ndarray:
         tree = scipy_linkage(unit, method="ward")
     else:
         tree = scipy_linkage(unit, method=linkage.value, metric="cosine")
-    return labels_after(tree[: len(features) - k, :2].astype(np.int64), len(features))
+    return labels_from_merges(tree[: len(features) - k, :2].astype(np.int64), len(features))
 
 
 @pytest.mark.long
@@ -73,7 +73,9 @@ def test_small_grid_equals_scipy_for_every_linkage(shape: Shape, linkage: Linkag
     for share in (0.95, 0.74, 0.3):
         k = round(share * len(features))
         found = sparse(features, ByNumber(k), linkage)
-        np.testing.assert_array_equal(found.labels, labels_after(tree[: 900 - k, :2].astype(np.int64), 900))
+        np.testing.assert_array_equal(
+            found.labels, labels_from_merges(tree[: 900 - k, :2].astype(np.int64), 900)
+        )
         np.testing.assert_allclose(np.sort(found.heights), tree[: 900 - k, 2], atol=1e-9)
 
 
@@ -150,7 +152,7 @@ def test_ties_follow_the_documented_rule(
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, *shapes: Block) -> None:
-    monkeypatch.setattr(pairs, "BLOCKS", shapes)
+    monkeypatch.setattr(pairs, "BLOCK_SHAPES", shapes)
 
 
 @pytest.mark.parametrize("linkage", list(Linkage))
@@ -160,14 +162,14 @@ def test_filter_blocks_threads_and_guess_change_nothing(
     products = pytest.importorskip("curation.pipelines.matmul_backends")
     features = make(501, 96, 3)
     expected = sparse(features, ByNumber(333), linkage)
-    runs = [sparse(features, ByNumber(333), linkage, product=products.BFloat16Product())]
+    runs = [sparse(features, ByNumber(333), linkage, backend=products.BFloat16Backend())]
     small_blocks(monkeypatch, Block(64, 96))
-    monkeypatch.setattr(pairs, "ROOM", 40)
-    monkeypatch.setattr(exact, "SPARE", 20.0)
+    monkeypatch.setattr(pairs, "THREAD_BUFFER_PAIRS", 40)
+    monkeypatch.setattr(exact, "SPARE_FACTOR", 20.0)
     runs.append(sparse(features, ByNumber(333), linkage))
-    monkeypatch.setattr("curation.dedup.crew.usable_cores", lambda: 3)
+    monkeypatch.setattr("curation.dedup.thread_pool.usable_cores", lambda: 3)
     monkeypatch.setattr(exact, "MERGES_PER_STEP", 7)
-    runs.append(sparse(features, ByNumber(333), linkage, product=products.BFloat16Product()))
+    runs.append(sparse(features, ByNumber(333), linkage, backend=products.BFloat16Backend()))
     for found in runs:
         np.testing.assert_array_equal(found.labels, expected.labels)
         np.testing.assert_array_equal(found.heights, expected.heights)  # to the last bit
@@ -179,7 +181,7 @@ def test_a_guess_that_is_too_low_is_raised(linkage: Linkage, monkeypatch: pytest
     expected = sparse(features, ByNumber(800), linkage)
     tried: list[float] = []
     collected: list[float] = []
-    merge, collect = exact._merge, exact._collect
+    merge, collect = exact._merge_within, exact._collect_pairs
 
     def count_merge(rows: object, held: NearPairs, reach: float, *rest: object) -> object:
         tried.append(reach)
@@ -189,9 +191,9 @@ def test_a_guess_that_is_too_low_is_raised(linkage: Linkage, monkeypatch: pytest
         collected.append(reach)
         return collect(search, reach, steps)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(exact, "_merge", count_merge)
-    monkeypatch.setattr(exact, "_collect", count_collect)
-    monkeypatch.setattr(exact, "first_guess", lambda found, merges, n: found.quantile(0.05))
+    monkeypatch.setattr(exact, "_merge_within", count_merge)
+    monkeypatch.setattr(exact, "_collect_pairs", count_collect)
+    monkeypatch.setattr(exact, "guess_radius", lambda found, merges, n: found.quantile(0.05))
     found = sparse(features, ByNumber(800), linkage)
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.heights, expected.heights)
@@ -201,7 +203,7 @@ def test_a_guess_that_is_too_low_is_raised(linkage: Linkage, monkeypatch: pytest
 
 
 def test_a_guess_of_nothing_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "first_guess", lambda found, merges, n: 0.0)
+    monkeypatch.setattr(exact, "guess_radius", lambda found, merges, n: 0.0)
     features = vectors(60, 5, 1)
     expected = by_scipy(features, 2, Linkage.COMPLETE)
     np.testing.assert_array_equal(sparse(features, ByNumber(2), Linkage.COMPLETE).labels, expected)
@@ -280,13 +282,13 @@ def test_no_product_misses_a_pair(kind: str, d: int) -> None:
     unit = unit_rows(rows.values, "rows")
     cosines = unit @ unit.T
     n = len(rows)
-    for product in (Float32Product(), products.TorchFloat32Product(), products.BFloat16Product()):
-        scores = product.prepare(rows.unit(), Block(512, 512))
-        with scores.lanes(1) as (lane,):
+    for product in (NumpyFloat32Backend(), products.TorchFloat32Backend(), products.BFloat16Backend()):
+        scores = product.prepare(rows.as_unit_rows(), Block(512, 512))
+        with scores.threads(1) as (lane,):
             words = lane.block(slice(0, n), slice(0, n)).copy()
         numbers = words if scores.per_word == 1 else words.view(np.int16)[:, :n].astype(np.int32) << 16
         for row, column in zip(*np.triu_indices(min(n, 60)), strict=True):
-            assert numbers[row, column] >= scores.lowest(cosines[row, column])
+            assert numbers[row, column] >= scores.min_score(cosines[row, column])
 
 
 def test_the_bounds_are_the_books() -> None:
@@ -346,12 +348,12 @@ def test_one_row_every_row_and_one_cluster(method: Method) -> None:
 
 def test_few_rows_and_coarse_cuts_go_to_scipy_and_say_so() -> None:
     few = cluster(vectors(50, 4, 0), ByNumber(20))
-    assert (few.method, "for 50 rows scipy is faster" in few.why) == (Method.DENSE, True)
+    assert (few.method, "for 50 rows scipy is faster" in few.reason) == (Method.DENSE, True)
     features = make(1100, 96, 0)
     coarse = cluster(features, ByNumber(11))
-    assert (coarse.method, "coarse cut" in coarse.why) == (Method.DENSE, True)
+    assert (coarse.method, "coarse cut" in coarse.reason) == (Method.DENSE, True)
     fine = cluster(features, ByNumber(900))
-    assert (fine.method, "near rows suffice" in fine.why) == (Method.SPARSE, True)
+    assert (fine.method, "near rows suffice" in fine.reason) == (Method.SPARSE, True)
 
 
 @pytest.mark.parametrize("linkage", [Linkage.AVERAGE, Linkage.COMPLETE])
@@ -359,10 +361,10 @@ def test_a_cut_that_proves_coarse_on_the_way_goes_to_scipy(linkage: Linkage) -> 
     """No two rows are near: the first guess says that few pairs do, and each raise needs many times as many."""
     features = np.random.default_rng(0).normal(size=(1500, 384)).astype(np.float32)
     found = cluster(features, ByFraction(0.05), linkage=linkage)
-    assert (found.method, "coarse cut: more than 2% of all pairs" in found.why) == (Method.DENSE, True)
+    assert (found.method, "coarse cut: more than 2% of all pairs" in found.reason) == (Method.DENSE, True)
     alone = cluster(features, ByFraction(0.05), linkage=linkage, method=Method.SPARSE)
     np.testing.assert_array_equal(found.labels, alone.labels)
-    share = float(alone.why.rpartition(": ")[2].partition("%")[0])
+    share = float(alone.reason.rpartition(": ")[2].partition("%")[0])
     assert share > 2  # of the pairs that were merged from, not of the guess
 
 
@@ -415,10 +417,10 @@ def test_when_pairs_overflow_the_reach_comes_down() -> None:
     held = NearPairs(100, 1.0)
     distances = np.random.default_rng(0).random(1000)
     for start in range(0, 1000, 50):
-        near = np.flatnonzero(distances[start : start + 50] <= held.reach) + start
+        near = np.flatnonzero(distances[start : start + 50] <= held.radius) + start
         held.add(np.stack([near, near], axis=1).astype(np.int32), distances[near])
-    expected = np.flatnonzero(distances <= held.reach)
-    assert held.reach < 0.2
+    expected = np.flatnonzero(distances <= held.radius)
+    assert held.radius < 0.2
     assert sorted(held.ends[:, 0].tolist()) == expected.tolist()
     with pytest.raises(TooManyPairs, match="more than 100 pairs"):
         NearPairs(100, 0.0).add(np.zeros((101, 2), np.int32), np.zeros(101))
@@ -427,7 +429,7 @@ def test_when_pairs_overflow_the_reach_comes_down() -> None:
 @pytest.mark.parametrize("n", [1, 2, 31, 64, 100, 257])
 def test_blocks_cover_every_pair_once(n: int) -> None:
     seen = np.zeros((n, n), dtype=int)
-    for rows, columns in blocks(n, Block(32, 64)):
+    for rows, columns in block_slices(n, Block(32, 64)):
         seen[rows, columns] += 1
         assert columns.start % 2 == 0
         assert rows.stop - rows.start <= 32
@@ -477,8 +479,8 @@ def test_without_a_folder_for_machine_code_it_is_compiled_in_memory() -> None:
 
 
 def test_a_survey_only_estimates() -> None:
-    found = Survey(np.array([0.1, 0.2, 0.3], dtype=np.float32), np.arange(1.0, 9.0))
+    found = DistanceSample(np.array([0.1, 0.2, 0.3], dtype=np.float32), np.arange(1.0, 9.0))
     assert found.quantile(0.5) == pytest.approx(0.2)
     assert found.pairs_within(2.0) == 8
-    assert found.reach_of(4.5) == pytest.approx(1.0)
-    assert found.reach_of(100) == 2.0
+    assert found.radius_for(4.5) == pytest.approx(1.0)
+    assert found.radius_for(100) == 2.0

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from curation.evaluation.bertscore import Tokens, greedy_f1, rescaled
+from curation.evaluation.bertscore import TokenVectors, greedy_f1, rescale
 from curation.records import InvalidInput
 
 
-def tokens(rows: np.ndarray, *, marks: bool = True) -> Tokens:
+def tokens(rows: np.ndarray, *, marks: bool = True) -> TokenVectors:
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     counts = np.ones(len(rows), dtype=bool)
     if marks:
         counts[[0, -1]] = False
-    return Tokens(unit, counts)
+    return TokenVectors(unit, counts)
 
 
 def test_the_same_text_is_perfect_and_order_does_not_matter() -> None:
@@ -29,21 +29,21 @@ def test_precision_and_recall_by_hand() -> None:
 
 
 def test_marks_are_matched_but_do_not_count() -> None:
-    reference = Tokens(np.eye(3), np.array([False, True, False]))
-    candidate = Tokens(np.eye(3)[[0, 0, 2]], np.array([False, True, False]))
+    reference = TokenVectors(np.eye(3), np.array([False, True, False]))
+    candidate = TokenVectors(np.eye(3)[[0, 0, 2]], np.array([False, True, False]))
     # The candidate's one word is the reference's start mark; the reference's one word is in the candidate nowhere.
     assert greedy_f1(candidate, reference) == 0
-    both = Tokens(np.eye(3)[[0, 0, 1]], np.array([False, True, False]))
+    both = TokenVectors(np.eye(3)[[0, 0, 1]], np.array([False, True, False]))
     assert greedy_f1(both, reference) == pytest.approx(1)
 
 
 def test_a_text_without_words_has_nothing() -> None:
-    empty = Tokens(np.eye(2), np.array([False, False]))
+    empty = TokenVectors(np.eye(2), np.array([False, False]))
     assert greedy_f1(empty, tokens(np.eye(4))) == 0
 
 
 def test_rescaling_puts_the_baseline_at_nought() -> None:
-    assert rescaled(0.83, 0.83) == 0
-    assert rescaled(1.0, 0.83) == pytest.approx(1)
+    assert rescale(0.83, 0.83) == 0
+    assert rescale(1.0, 0.83) == pytest.approx(1)
     with pytest.raises(InvalidInput, match="is not below 1"):
-        rescaled(1.0, 1.0)
+        rescale(1.0, 1.0)

@@ -7,15 +7,20 @@ from curation.evaluation.comparison import ComparisonKey, RatedInstance, score_c
 from curation.evaluation.errors import (
     FOLDS,
     PERMUTATIONS,
-    area_by_chance,
-    area_under_curve,
-    cross_validated_area,
-    outcomes,
+    cross_validated_auc,
+    measure_outcomes,
+    permutation_test,
+    roc_auc,
     split_at_median,
     stratified_folds,
     worst_mistakes,
 )
-from curation.pipelines.evaluation.error_models import REGULARISATION, area_foretold, fit, rotate
+from curation.pipelines.evaluation.error_models import (
+    REGULARISATION,
+    fit_logistic,
+    prediction_auc,
+    rotate_features,
+)
 from curation.records import InvalidInput
 
 
@@ -45,38 +50,38 @@ def test_the_mean_of_the_outcomes_is_the_official_figure() -> None:
     rng = np.random.default_rng(3)
     key = random_key(rng, 40)
     scores = {test_id: float(rng.integers(0, 5)) for test_id in key.test_ids}  # with ties
-    official, found = score_comparison(scores, key), outcomes(scores, key)
+    official, found = score_comparison(scores, key), measure_outcomes(scores, key)
     assert np.mean([one.model for one in found]) == pytest.approx(official.model, abs=1e-9)
     assert np.mean([one.human for one in found]) == pytest.approx(official.human, abs=1e-9)
 
 
 def test_an_instance_that_a_model_orders_as_people_do() -> None:
     one = rated("a", [1, 2, 3], [1, 2, 3])
-    (right,) = outcomes({"a-0": 0.1, "a-1": 0.2, "a-2": 0.3}, key_of(one))
-    (wrong,) = outcomes({"a-0": 0.3, "a-1": 0.2, "a-2": 0.1}, key_of(one))
+    (right,) = measure_outcomes({"a-0": 0.1, "a-1": 0.2, "a-2": 0.3}, key_of(one))
+    (wrong,) = measure_outcomes({"a-0": 0.3, "a-1": 0.2, "a-2": 0.1}, key_of(one))
     assert (right.model, right.human) == (100.0, 100.0)
     assert wrong.model == -100.0
 
 
 def test_equal_ratings_count_as_zero() -> None:
-    (one,) = outcomes({"a-0": 1.0, "a-1": 2.0}, key_of(rated("a", [2, 2], [2, 2])))
+    (one,) = measure_outcomes({"a-0": 1.0, "a-1": 2.0}, key_of(rated("a", [2, 2], [2, 2])))
     assert (one.model, one.human) == (0.0, 0.0)
 
 
 def test_a_missing_score_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no score for 'a-1'"):
-        outcomes({"a-0": 1.0}, key_of(rated("a", [1, 2], [1, 2])))
+        measure_outcomes({"a-0": 1.0}, key_of(rated("a", [1, 2], [1, 2])))
 
 
 def test_images_without_agreement_are_left_out_and_the_rest_parted_at_the_median() -> None:
     rng = np.random.default_rng(5)
     key = random_key(rng, 60, agreement=0.6)
-    found = outcomes({test_id: float(rng.random()) for test_id in key.test_ids}, key)
-    groups = split_at_median(found, least_agreement=30)
-    assert all(one.human > 30 for one in groups.kept)
-    assert len(groups.kept) == sum(one.human > 30 for one in found) < len(found) == groups.asked
-    assert groups.median == np.median([one.model for one in groups.kept])
-    assert [one.model > groups.median for one in groups.kept] == groups.above.tolist()
+    found = measure_outcomes({test_id: float(rng.random()) for test_id in key.test_ids}, key)
+    groups = split_at_median(found, min_agreement=30)
+    assert all(one.human > 30 for one in groups.selected)
+    assert len(groups.selected) == sum(one.human > 30 for one in found) < len(found) == groups.considered
+    assert groups.median == np.median([one.model for one in groups.selected])
+    assert [one.model > groups.median for one in groups.selected] == groups.above.tolist()
 
 
 def test_images_at_the_median_go_where_the_groups_are_more_even() -> None:
@@ -87,7 +92,7 @@ def test_images_at_the_median_go_where_the_groups_are_more_even() -> None:
         for way, one in zip(ways, perfect, strict=True)
         for place, test_id in enumerate(one.test_ids)
     }
-    groups = split_at_median(outcomes(scores, key_of(*perfect)))
+    groups = split_at_median(measure_outcomes(scores, key_of(*perfect)))
     assert groups.median == 100.0
     assert groups.above.tolist() == [way > 0 for way in ways]
 
@@ -95,14 +100,14 @@ def test_images_at_the_median_go_where_the_groups_are_more_even() -> None:
 def test_the_threshold_itself_is_not_enough() -> None:
     perfect = [rated(f"i{at}", [1, 2, 3], [1, 2, 3]) for at in range(20)]
     scores = {i: float(at % 7) for at, i in enumerate(i for one in perfect for i in one.test_ids)}
-    found = outcomes(scores, key_of(*perfect))
+    found = measure_outcomes(scores, key_of(*perfect))
     with pytest.raises(InvalidInput, match=r"^images: 0 of 20 have human agreement above 100"):
-        split_at_median(found, least_agreement=100)
+        split_at_median(found, min_agreement=100)
 
 
 def test_too_few_images_are_refused_with_the_mend() -> None:
     key = random_key(np.random.default_rng(1), 7, agreement=1)
-    found = outcomes(dict.fromkeys(key.test_ids, 0.0), key)
+    found = measure_outcomes(dict.fromkeys(key.test_ids, 0.0), key)
     with pytest.raises(
         InvalidInput, match=r"5 folds need 5 in each, so rate more sets or lower the threshold"
     ):
@@ -126,10 +131,10 @@ def test_area_under_the_curve_equals_counting_pairs() -> None:
     rng = np.random.default_rng(2)
     labels, scores = rng.random(40) < 0.4, rng.integers(0, 6, size=40).astype(float)
     pairs = [1.0 if a > b else 0.5 if a == b else 0.0 for a in scores[labels] for b in scores[~labels]]
-    assert area_under_curve(labels, scores) == pytest.approx(np.mean(pairs), abs=1e-12)
-    assert area_under_curve(labels, np.zeros(40)) == 0.5
+    assert roc_auc(labels, scores) == pytest.approx(np.mean(pairs), abs=1e-12)
+    assert roc_auc(labels, np.zeros(40)) == 0.5
     with pytest.raises(InvalidInput, match="both groups"):
-        area_under_curve(np.ones(3, dtype=bool), np.zeros(3))
+        roc_auc(np.ones(3, dtype=bool), np.zeros(3))
 
 
 def test_areas_of_folds_are_not_pooled() -> None:
@@ -137,7 +142,7 @@ def test_areas_of_folds_are_not_pooled() -> None:
     labels = np.array([True, False] * 10)
     fold = np.repeat(np.arange(5), 4)
     scores = labels + 100.0 * fold
-    area = cross_validated_area(labels, scores, fold)
+    area = cross_validated_auc(labels, scores, fold)
     assert area.value == 100.0
     assert area.folds == (100.0,) * 5
 
@@ -148,10 +153,10 @@ def excluded(seeds: int, images: int, wide: int, permutations: int) -> float:
     for seed in range(seeds):
         rng = np.random.default_rng([seed, images, wide])
         features, labels = rng.standard_normal((images, wide)), rng.permutation(images) % 2 == 0
-        area = area_foretold(features, labels, 0).value
-        chance = area_by_chance(
+        area = prediction_auc(features, labels, 0).value
+        chance = permutation_test(
             labels,
-            lambda permuted, features=features: area_foretold(features, permuted, 0).value,
+            lambda permuted, features=features: prediction_auc(features, permuted, 0).value,
             observed=area,
             rng=rng,
             permutations=permutations,
@@ -178,9 +183,9 @@ def test_a_planted_signal_is_found() -> None:
     labels = np.arange(300) % 2 == 0
     features = rng.standard_normal((300, 4))
     features[labels, 0] += 0.742
-    area = area_foretold(features, labels, 0).value
-    chance = area_by_chance(
-        labels, lambda permuted: area_foretold(features, permuted, 0).value, observed=area, rng=rng
+    area = prediction_auc(features, labels, 0).value
+    chance = permutation_test(
+        labels, lambda permuted: prediction_auc(features, permuted, 0).value, observed=area, rng=rng
     )
     assert area > chance.high
     assert chance.p == 1 / (1 + PERMUTATIONS)
@@ -191,10 +196,10 @@ def test_a_planted_signal_is_found() -> None:
 def test_rotated_features_foretell_the_same() -> None:
     rng = np.random.default_rng(9)
     features, labels = rng.standard_normal((40, 90)), np.arange(40) % 2 == 0
-    rotated = rotate(features)
+    rotated = rotate_features(features)
     assert rotated.shape == (40, 40)
-    assert area_foretold(rotated, labels, 0).value == pytest.approx(
-        area_foretold(features, labels, 0).value, abs=1e-6
+    assert prediction_auc(rotated, labels, 0).value == pytest.approx(
+        prediction_auc(features, labels, 0).value, abs=1e-6
     )
 
 
@@ -203,7 +208,7 @@ def test_a_model_is_scikit_learns() -> None:
     rng = np.random.default_rng(10)
     for images, wide in ((60, 1), (50, 8), (30, 60)):
         features, labels = 3 * rng.standard_normal((images, wide)), np.arange(images) % 3 == 0
-        ours = fit(features, labels)
+        ours = fit_logistic(features, labels)
         theirs = linear_model.LogisticRegression(C=REGULARISATION, max_iter=5000, tol=1e-10).fit(
             features, labels
         )
@@ -225,7 +230,7 @@ def test_mistakes_are_ordered_by_how_wrong_they_are_and_cut() -> None:
     rng = np.random.default_rng(6)
     key = random_key(rng, 30)
     scores = {test_id: float(rng.random()) for test_id in key.test_ids}
-    positives, _ = worst_mistakes(scores, key, most=5)
+    positives, _ = worst_mistakes(scores, key, limit=5)
     assert len(positives) == 5
     assert [one.gap for one in positives] == sorted((one.gap for one in positives), reverse=True)
     assert all(sum(one.ratings) <= 3 for one in positives)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from curation.evaluation.comparison import agreements_of, parse_comparison_key, score_comparison
+from curation.evaluation.comparison import instance_agreements, parse_comparison_key, score_comparison
 from curation.evaluation.figures import comparison_figures, localization_figures, retrieval_figures
 from curation.evaluation.inputs import (
-    in_order,
+    order_scores,
     parse_json,
     read_answer_key,
     read_json,
@@ -23,9 +23,9 @@ from curation.evaluation.inputs import (
 from curation.evaluation.intervals import Figure, mean_figure, mean_of_means
 from curation.evaluation.localization import (
     chance_shares,
+    image_shares,
     parse_localization_key,
     score_localization,
-    shares_of,
 )
 from curation.evaluation.retrieval import (
     TrueRanks,
@@ -125,9 +125,9 @@ def test_missing_unknown_and_nan_are_named_in_every_task(task: str) -> None:
 
 def test_many_ids_are_named_a_few_and_counted() -> None:
     with pytest.raises(InvalidInput, match=r"for '0/0', '0/1', '0/2' and 6 more; give one for every id"):
-        in_order({}, list(square(3)))
+        order_scores({}, list(square(3)))
     with pytest.raises(InvalidInput, match=r"score for '0/0', '0/1', '0/2' and 6 more; give finite"):
-        in_order(np.full(9, np.nan), list(square(3)))
+        order_scores(np.full(9, np.nan), list(square(3)))
 
 
 def rated(n: int, *, first: Any = None, second: Any = None) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def test_ratings_that_are_all_equal_count_as_nought() -> None:
     scores = {name: float(1 + int(name[1]) % 3) for name in raw["test_id_map"]}
     found = score_comparison(scores, key)
     assert (found.model, found.images) == (50, 2)
-    assert agreements_of(scores, key)[:, 1].tolist() == [0, 100]
+    assert instance_agreements(scores, key)[:, 1].tolist() == [0, 100]
 
 
 def located(*, given: bool = True, proposed: bool = True) -> dict[str, Any]:
@@ -358,12 +358,12 @@ def test_figures_have_the_agreed_shape() -> None:
     assert (retrieval["instances"], retrieval["chunks"]) == (6, 2)
     assert retrieval["p_at_1"]["value"] == pytest.approx(100 / 3)
     key = parse_localization_key(located())
-    localization = localization_figures(shares_of(dict.fromkeys(key.test_ids, 0.0), key), rng=rng)
+    localization = localization_figures(image_shares(dict.fromkeys(key.test_ids, 0.0), key), rng=rng)
     assert set(localization) == {
         "gt_accuracy", "gt_images", "auto_accuracy", "auto_images", "auto_oracle_accuracy",
     }  # fmt: skip
     comparison = comparison_figures(
-        np.array([[50.0, 20, 0, 90], [30, 40, 0, 90]]), rng=rng, without=("model",)
+        np.array([[50.0, 20, 0, 90], [30, 40, 0, 90]]), rng=rng, omitted=("model",)
     )
     assert comparison["human"]["value"] == 40
     assert comparison["model"] == {"value": None, "low": None, "high": None}

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from curation.evaluation.held_keys import every, figures_of, figures_of_shares, shares_without
-from curation.leaderboard.selectors.tables import rounded
+from curation.evaluation.answer_keys import (
+    compute_figures,
+    compute_subset_figures,
+    select_all,
+    split_held_out,
+)
+from curation.leaderboard.selectors.tables import round_figures
 
 PHOTOS, EACH = 40, 10
 SUBMISSIONS = 50
@@ -52,32 +57,32 @@ def test_shares_are_counted_apart_and_all_together_as_ever() -> None:
     rng = np.random.default_rng(3)
     keys = Keys(rng.integers(1, 4, size=(6, EACH)))
     scores = {"comparison": rng.random(6 * EACH)}
-    whole = figures_of(scores, keys, rng=np.random.default_rng(0))
-    shown, kept = figures_of_shares(
-        scores, keys, rng=np.random.default_rng(0), shares=shares_without(["p01", "p04"])
+    whole = compute_figures(scores, keys, rng=np.random.default_rng(0))
+    shown, kept = compute_subset_figures(
+        scores, keys, rng=np.random.default_rng(0), subsets=split_held_out(["p01", "p04"])
     )
     assert (shown["comparison"]["images"], kept["comparison"]["images"]) == (4, 2)
     parts = [(one["comparison"]["model"]["value"], one["comparison"]["images"]) for one in (shown, kept)]
     assert sum(value * count for value, count in parts) / 6 == pytest.approx(
         whole["comparison"]["model"]["value"]
     )
-    assert shares_without([]) == [every]
+    assert split_held_out([]) == [select_all]
 
 
 def test_what_is_shown_has_one_decimal_and_nothing_that_is_kept() -> None:
     figures = {"a": {"value": 44.784647517045826, "low": -0.01, "high": None}, "n": 3, "kept": {"a": 1.25}}
-    assert rounded(figures) == {"a": {"value": 44.8, "low": 0.0, "high": None}, "n": 3}
+    assert round_figures(figures) == {"a": {"value": 44.8, "low": 0.0, "high": None}, "n": 3}
 
 
 def test_fifty_submissions_made_for_the_purpose_learn_nothing_of_the_kept_photos() -> None:
     rng = np.random.default_rng(11)
     ratings = rng.integers(1, 4, size=(PHOTOS, EACH))
     kept = [f"p{photo:02}" for photo in range(0, PHOTOS, 2)]
-    keys, shares = Keys(ratings), shares_without(kept)
+    keys, shares = Keys(ratings), split_held_out(kept)
     tries, seen = rng.random((SUBMISSIONS, PHOTOS, EACH)), []
     for scores in tries:
-        figures = figures_of_shares({"comparison": scores.ravel()}, keys, rng=rng, shares=shares)
-        seen.append(rounded(figures[0])["comparison"]["model"]["value"])
+        figures = compute_subset_figures({"comparison": scores.ravel()}, keys, rng=rng, subsets=shares)
+        seen.append(round_figures(figures[0])["comparison"]["model"]["value"])
     weights = np.array(seen) - np.mean(seen)
     learned = np.einsum("s,spc->pc", weights, tries)
     found = shares_in_order(ratings, learned)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.evaluation.inputs import read_answer_key, sorted_order
-from curation.evaluation.key_tables import PairTable, read_table, sorted_places
+from curation.evaluation.key_tables import PairTable, read_table, sorted_positions
 from curation.evaluation.retrieval import parse_retrieval_key
 from curation.records import InvalidInput
 
@@ -103,7 +103,7 @@ def test_ids_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
     path.write_text(json.dumps(raw))
     table = read_answer_key(path)
     assert isinstance(table, PairTable)
-    assert table.places() is None  # eight letters do not tell them apart
+    assert table.instance_positions() is None  # eight letters do not tell them apart
     assert parse_retrieval_key(table).ids == tuple(names)
     assert [table.test_ids[place] for place in table.test_ids.order.tolist()] == sorted(raw)
 
@@ -115,7 +115,7 @@ def test_a_few_equal_beginnings_are_put_in_order() -> None:
         ids[place + 1] = ids[place][:8] + digits(f"more {place}")[8:]
     ids[40] = ids[0][:8] + "0" * 24
     mixed = np.array(ids, dtype=np.bytes_)[rng.permutation(len(ids))]
-    assert mixed[sorted_places(mixed)].tolist() == sorted(mixed.tolist())
+    assert mixed[sorted_positions(mixed)].tolist() == sorted(mixed.tolist())
 
 
 LETTERS = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=8, max_size=9)

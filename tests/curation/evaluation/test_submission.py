@@ -14,7 +14,7 @@ import pytest
 from curation.evaluation.submission import (
     ZIP_NAME,
     Submission,
-    largest_submission,
+    max_submission_bytes,
     read_submission,
     score_submission,
 )
@@ -96,7 +96,7 @@ def read(tmp_path: Path, held: Path) -> Callable[..., Submission]:
             path.write_bytes(files)
         else:
             path = zipped(tmp_path, files)
-        return read_submission(path, file_name=name, expected=expected, held=held)
+        return read_submission(path, file_name=name, expected=expected, keys=held)
 
     return of
 
@@ -283,7 +283,7 @@ def test_an_encrypted_and_a_damaged_zip(read: Read, tmp_path: Path) -> None:
 
 
 def test_an_upload_that_is_far_too_large_is_not_opened(read: Read) -> None:
-    assert "more than all scores take up" in defect(read, b"x" * (largest_submission(EXPECTED) + 1))
+    assert "more than all scores take up" in defect(read, b"x" * (max_submission_bytes(EXPECTED) + 1))
 
 
 def test_hundreds_of_files(read: Read) -> None:

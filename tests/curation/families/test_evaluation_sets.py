@@ -12,13 +12,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from curation import services
-from curation.evaluation.held_keys import HeldKeys, figures_of, task_of
-from curation.evaluation.sets import deal_chunks
+from curation.evaluation.answer_keys import AnswerKeyFolder, compute_figures, task_of
+from curation.evaluation.sets import split_into_chunks
 from curation.families.sherlock.evaluation_plan import SetOptions, SplitSets, plan_sets
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
-from curation.families.sherlock.read import record_of
+from curation.families.sherlock.read import parse_record
 from curation.models import DatasetVersion, ImageProposals, Part, ProposalRun, VersionRow
-from curation.proposals.overlap import overlaps
+from curation.proposals.overlap import best_overlaps
 from curation.records import InvalidInput, ObservationRecord
 from curation.versions.export import export_version
 from hits.models import Image, Project
@@ -110,10 +110,10 @@ def test_ids_need_the_secret(corpus: Corpus, settings: Any) -> None:
 
 def test_perfect_scores_are_perfect_and_their_opposite_is_not(corpus: Corpus, tmp_path: Path) -> None:
     found = written(corpus, tmp_path / "out")
-    keys = HeldKeys(tmp_path / "out" / "held")
+    keys = AnswerKeyFolder(tmp_path / "out" / "held")
     for sign in (1, -1):
         scores = {name: sign * gold(keys.raw(name)) for name in found.expected}
-        figures = figures_of(scores, keys, rng=np.random.default_rng(0))
+        figures = compute_figures(scores, keys, rng=np.random.default_rng(0))
         retrieval, localization = figures["retrieval"], figures["localization"]
         best = sign == 1
         assert retrieval["p_at_1"]["value"] == (100 if best else 0)
@@ -156,7 +156,7 @@ def test_iou_is_the_greatest_with_any_box_of_the_pair(corpus: Corpus, tmp_path: 
     for name, ious in by_pair.items():
         proposed = np.array([box[:4] for box in corpus.boxes])
         drawn = np.array([[box[s] for s in side] for box in pairs[name].boxes])
-        assert ious == overlaps(proposed, drawn).tolist(), "in the order of the boxes, best first"
+        assert ious == best_overlaps(proposed, drawn).tolist(), "in the order of the boxes, best first"
 
 
 def test_the_same_bytes_each_time(corpus: Corpus, tmp_path: Path) -> None:
@@ -172,9 +172,9 @@ def test_without_proposals_there_are_the_true_regions_only(corpus: Corpus, tmp_p
     found = written(corpus, tmp_path / "out", proposals=None)
     assert found.expected["localization"] == 9 * len(corpus.images)
     assert read(tmp_path / "out" / "manifest.json")["proposals"] is None
-    figures = figures_of(
+    figures = compute_figures(
         {"localization": np.zeros(9 * len(corpus.images))},
-        HeldKeys(tmp_path / "out" / "held"),
+        AnswerKeyFolder(tmp_path / "out" / "held"),
         rng=np.random.default_rng(0),
     )
     assert figures["localization"]["auto_accuracy"] == {"value": None, "low": None, "high": None}
@@ -202,7 +202,7 @@ def test_fewer_boxes_and_chunks_by_lot_differ_by_one_at_most(corpus: Corpus) -> 
 
 def test_photos_taken_down_are_left_out_and_counted(corpus: Corpus, tmp_path: Path, work: Work) -> None:
     gone = corpus.pairs[0].image
-    Image.objects.filter(pk=gone.pk).update(withdrawn_at=work.clock)
+    Image.objects.filter(pk=gone.pk).update(taken_down_at=work.clock)
     found = written(corpus, tmp_path / "out")
     assert found.left_out["pair_on_photo_taken_down"] == 3
     assert found.left_out["comparison_set_on_photo_taken_down"] == 1
@@ -223,7 +223,7 @@ def test_a_photo_taken_down_leaves_every_other_pair_in_its_chunk(corpus: Corpus,
 
     before = names(planned().chunks)
     gone = {pair.instance_id for pair in corpus.pairs[:3]}
-    Image.objects.filter(pk=corpus.pairs[0].image_id).update(withdrawn_at=work.clock)
+    Image.objects.filter(pk=corpus.pairs[0].image_id).update(taken_down_at=work.clock)
     after = planned()
     kept = [[key for key in chunk if key not in gone] for chunk in before]
     assert names(after.chunks) == [chunk for chunk in kept if chunk]
@@ -235,7 +235,7 @@ def test_a_photo_taken_down_leaves_every_other_pair_in_its_chunk(corpus: Corpus,
 def test_whoever_has_the_exported_file_deals_the_same_chunks(
     corpus: Corpus, work: Work, tmp_path: Path, seed: int
 ) -> None:
-    Image.objects.filter(pk=corpus.pairs[-1].image_id).update(withdrawn_at=work.clock)
+    Image.objects.filter(pk=corpus.pairs[-1].image_id).update(taken_down_at=work.clock)
     export_version(corpus.version, tmp_path / "release")
     pairs = sorted(read(tmp_path / "release" / "sherlock_test.json"), key=lambda pair: pair["instance_id"])
     places = np.random.default_rng(seed).permutation(len(pairs))
@@ -256,11 +256,11 @@ def test_a_chunk_that_lost_all_of_its_pairs_is_dropped(
     number = {image.source_url: at for at, image in enumerate(corpus.images)}
 
     def numbered(raw: dict[str, Any]) -> ObservationRecord:
-        pair = record_of(raw)
+        pair = parse_record(raw)
         return replace(pair, split_idx=number[pair.image.url])
 
     monkeypatch.setattr("curation.families.sherlock.evaluation_plan.record_of", numbered)
-    Image.objects.filter(pk=corpus.images[1].pk).update(withdrawn_at=work.clock)
+    Image.objects.filter(pk=corpus.images[1].pk).update(taken_down_at=work.clock)
     sets = plan_sets(corpus.version, split="test", proposals=None)
     assert [{pair.split_idx for pair in chunk} for chunk in sets.chunks] == [{0}, {2}, {3}]
     assert [name for name in sets.expected if task_of(name) == "retrieval"] == [
@@ -274,16 +274,16 @@ def test_a_chunk_that_lost_all_pairs_but_one_is_dropped(
     """The one would be ranked first among itself."""
     gone = corpus.images[1].source_url
     rows = VersionRow.objects.filter(version=corpus.version, part=Part.OBSERVATION)
-    alone = record_of(rows.exclude(row__inputs__image__url=gone).earliest("instance_id").row)
+    alone = parse_record(rows.exclude(row__inputs__image__url=gone).earliest("instance_id").row)
 
     def numbered(raw: dict[str, Any]) -> ObservationRecord:
-        pair = record_of(raw)
+        pair = parse_record(raw)
         is_first = pair.image.url == gone or pair.instance_id == alone.instance_id
         return replace(pair, split_idx=0 if is_first else 1)
 
     monkeypatch.setattr("curation.families.sherlock.evaluation_plan.record_of", numbered)
     assert len(plan_sets(corpus.version, split="test", proposals=None).chunks) == 2
-    Image.objects.filter(pk=corpus.images[1].pk).update(withdrawn_at=work.clock)
+    Image.objects.filter(pk=corpus.images[1].pk).update(taken_down_at=work.clock)
     (chunk,) = plan_sets(corpus.version, split="test", proposals=None).chunks
     assert {pair.split_idx for pair in chunk} == {1}
 
@@ -294,7 +294,7 @@ def test_chunks_do_not_depend_on_the_order_in_which_pairs_come(corpus: Corpus) -
     ]
 
     def dealt(some: Sequence[ObservationRecord]) -> list[list[str]]:
-        return names(deal_chunks(some, size=5, rng=np.random.default_rng(0)))
+        return names(split_into_chunks(some, size=5, rng=np.random.default_rng(0)))
 
     assert dealt(pairs) == dealt(pairs[::-1])
 
@@ -306,7 +306,7 @@ def test_what_nobody_could_tell_apart_is_left_out(work: Work, tmp_path: Path) ->
     rows = answer["observations"]
     rows[1]["inference"] = f"  {rows[0]['inference'].upper()} "
     work.observed(work.image(1, split="test"), answer=answer)
-    version = services.make_sealed_version(project=work.project, name="v1", by=None)
+    version = services.create_sealed_version(project=work.project, name="v1", by=None)
     sets = plan_sets(version, split="test", proposals=None)
     assert sets.left_out == {"pair_with_the_text_of_another": 1}
     assert sets.expected["localization"] == 9
@@ -325,7 +325,7 @@ def test_proposed_boxes_are_asked_about_with_every_pair_however_few(work: Work, 
     whole = work.image(2, split="test", source_url="https://photos.example/2.png")
     others = work.observed(whole)
     run, boxes = propose(work, [image, whole], [*pairs, *others])
-    version = services.make_sealed_version(project=work.project, name="v1", by=None)
+    version = services.create_sealed_version(project=work.project, name="v1", by=None)
     sets = plan_sets(version, split="test", proposals=run)
     assert sets.left_out == {"pair_with_the_text_of_another": 2, "image_with_too_few_pairs_to_match": 1}
     assert sets.expected["localization"] == 4 * len(boxes) + 9 + 3 * len(boxes)
@@ -346,7 +346,9 @@ def test_proposed_boxes_are_asked_about_with_every_pair_however_few(work: Work, 
         "inferences_with_proposed_boxes": 7,
     }
     scores = {"localization": gold(sets.raw("localization"))}
-    figures = figures_of(scores, HeldKeys(tmp_path / "out" / "held"), rng=np.random.default_rng(0))
+    figures = compute_figures(
+        scores, AnswerKeyFolder(tmp_path / "out" / "held"), rng=np.random.default_rng(0)
+    )
     assert (figures["localization"]["gt_images"], figures["localization"]["auto_images"]) == (1, 2)
     assert figures["localization"]["gt_accuracy"]["value"] == 100
     assert found.expected == sets.expected
@@ -397,10 +399,10 @@ def test_a_stop_leaves_nothing(corpus: Corpus, tmp_path: Path) -> None:
 def test_chunks_follow_split_idx_where_rows_have_one(corpus: Corpus) -> None:
     (chunk,) = plan_sets(corpus.version, split="test", proposals=None).chunks
     numbered = [replace(pair, split_idx=at % 3) for at, pair in enumerate(chunk)]
-    dealt = deal_chunks(numbered, size=1000, rng=np.random.default_rng(0))
+    dealt = split_into_chunks(numbered, size=1000, rng=np.random.default_rng(0))
     assert [{pair.split_idx for pair in some} for some in dealt] == [{0}, {1}, {2}]
     with pytest.raises(InvalidInput, match="give it to all or to none"):
-        deal_chunks([*numbered, *chunk], size=1000, rng=np.random.default_rng(0))
+        split_into_chunks([*numbered, *chunk], size=1000, rng=np.random.default_rng(0))
 
 
 def test_the_command_writes_and_our_measures_read_it(corpus: Corpus, tmp_path: Path) -> None:
@@ -428,7 +430,7 @@ def test_the_command_writes_and_our_measures_read_it(corpus: Corpus, tmp_path: P
 
 def test_a_version_without_a_test_split_needs_no_flag(work: Work, tmp_path: Path) -> None:
     work.observed(work.image(1, split="val"))
-    services.make_sealed_version(project=work.project, name="v1", by=None)
+    services.create_sealed_version(project=work.project, name="v1", by=None)
     call_command(
         "build_evaluation_sets", "--version", "v1", "--out", str(tmp_path / "sets"), stdout=StringIO()
     )

@@ -100,8 +100,8 @@ def test_a_changed_picture_is_named(judged: ComparisonRound, pairs: list[Pair], 
 def test_a_photo_that_was_taken_down_has_no_picture_and_the_manifest_says_so(
     work: Work, judged: ComparisonRound, pairs: list[Pair], tmp_path: Path
 ) -> None:
-    version = services.make_sealed_version(project=work.project, name="v1", by=None)
-    Image.objects.filter(pk=pairs[0].image_id).update(withdrawn_at=timezone.now())
+    version = services.create_sealed_version(project=work.project, name="v1", by=None)
+    Image.objects.filter(pk=pairs[0].image_id).update(taken_down_at=timezone.now())
     export_version(version, tmp_path / "out", regions=True)
     assert not (tmp_path / "out" / _name(pairs)).exists()
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -111,7 +111,7 @@ def test_a_photo_that_was_taken_down_has_no_picture_and_the_manifest_says_so(
 def test_a_lost_photo_is_named_and_nothing_is_half_written(
     work: Work, judged: ComparisonRound, pairs: list[Pair], tmp_path: Path
 ) -> None:
-    services.make_sealed_version(project=work.project, name="v1", by=None)
+    services.create_sealed_version(project=work.project, name="v1", by=None)
     Path(pairs[0].image.file.path).unlink()
     with pytest.raises(CommandError, match="is gone; restore the media folder") as caught:
         _export("v1", "--out", tmp_path / "out", "--regions")

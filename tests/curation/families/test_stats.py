@@ -3,7 +3,7 @@
 import pytest
 
 from curation.families.sherlock.stats import corpus_statistics
-from curation.versions.splits import Split, UnknownSplit, split_of
+from curation.versions.splits import Split, UnknownSplit, parse_split
 
 
 def row(url: str, boxes: int, clue: str, inference: str, confidence: float) -> dict:
@@ -44,8 +44,8 @@ def test_nothing_to_measure_is_none_not_zero() -> None:
 
 
 def test_splits_are_spelled_one_way() -> None:
-    assert split_of("Validation") is Split.VAL
-    assert split_of("train") is Split.TRAIN
-    assert split_of("") is Split.NONE
+    assert parse_split("Validation") is Split.VAL
+    assert parse_split("train") is Split.TRAIN
+    assert parse_split("") is Split.NONE
     with pytest.raises(UnknownSplit, match="'holdout'"):
-        split_of("holdout")
+        parse_split("holdout")

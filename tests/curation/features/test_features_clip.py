@@ -10,11 +10,11 @@ import pytest
 import torch
 from PIL import Image as Pillow
 
-from curation.features.choose import get_encoder
 from curation.features.clip import ClipEncoder
 from curation.features.encoder import EncoderUnavailable, Precision
-from curation.features.pixels import Normalisation, pixels_of
-from curation.features.regions import Crop, widescreen_squares
+from curation.features.factory import get_encoder
+from curation.features.pixels import Normalisation, to_pixels
+from curation.features.regions import Crop, crop_end_squares
 from curation.records import InvalidInput, Region
 from hits.domain.images.region_drawing import RegionMode
 from tests.support.curation.fakes import save_tiny_clip
@@ -55,12 +55,10 @@ def test_pixels_are_those_of_the_models_own_processor_to_two_grey_levels(
     processor = CLIPImageProcessorPil()
     norm = Normalisation(224, processor.image_mean, processor.image_std)
     views = (
-        [square for shot in shots for square in widescreen_squares(shot)]
-        if crop is Crop.TWO_SQUARES
-        else shots
+        [square for shot in shots for square in crop_end_squares(shot)] if crop is Crop.TWO_SQUARES else shots
     )
     expected = processor(images=views, return_tensors="pt")["pixel_values"]
-    found = pixels_of(shots, crop, norm, torch.float32)
+    found = to_pixels(shots, crop, norm, torch.float32)
     assert found.shape == expected.shape == (len(shots) * crop.views, 3, 224, 224)
     levels = (found - expected).abs() * torch.tensor(norm.std).view(1, 3, 1, 1) * 255
     assert levels.max() < 2.01
@@ -69,7 +67,7 @@ def test_pixels_are_those_of_the_models_own_processor_to_two_grey_levels(
 
 def test_padding_keeps_all_of_the_picture_between_bars_of_the_mean(shots: list[Pillow.Image]) -> None:
     norm = Normalisation(64, (0.5, 0.25, 0.75), (0.2, 0.2, 0.2))
-    (found,) = pixels_of(shots[:1], Crop.PAD, norm, torch.float32)
+    (found,) = to_pixels(shots[:1], Crop.PAD, norm, torch.float32)
     assert found.shape == (3, 64, 64)
     assert found[:, 0].abs().max() < 0.02 * 5  # the bars, which are the mean but for rounding to a byte
     assert found[:, 32].abs().max() > 0.5
@@ -100,7 +98,7 @@ def test_every_crop_and_every_mode_is_another_vector(folder: Path, shots: list[P
 def test_two_squares_are_averaged_before_they_are_scaled(folder: Path, shots: list[Pillow.Image]) -> None:
     encoder = encoder_of(folder, precision=Precision.FP32)
     single = encoder_of(folder, precision=Precision.FP32, crop=Crop.CENTRE)
-    ends = [single.encode_pixels(single.pixels([square]))[0] for square in widescreen_squares(shots[0])]
+    ends = [single.encode_pixels(single.pixels([square]))[0] for square in crop_end_squares(shots[0])]
     mean = np.mean(ends, axis=0)
     np.testing.assert_allclose(encoder.encode_images(shots[:1])[0], mean / np.linalg.norm(mean), atol=1e-5)
 
@@ -126,11 +124,11 @@ def test_pickled_weights_are_never_read(tmp_path: Path) -> None:
 
 
 def test_threads_may_share_an_encoder(folder: Path) -> None:
-    from curation.features.parallel import in_threads
+    from curation.features.parallel import map_in_threads
 
     encoder = encoder_of(folder, precision=Precision.FP32)
     texts = [["abc"[: n % 3 + 1] * (n + 1), "x"] for n in range(40)]
-    together = list(in_threads(encoder.encode_texts, texts, threads=4))
+    together = list(map_in_threads(encoder.encode_texts, texts, threads=4))
     np.testing.assert_allclose(together, [encoder.encode_texts(few) for few in texts], atol=1e-5)
 
 

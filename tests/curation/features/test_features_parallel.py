@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 import torch
 
-from curation.features.parallel import in_threads
+from curation.features.parallel import map_in_threads
 
 
 def ours() -> list[str]:
@@ -21,7 +21,7 @@ def test_results_come_in_order(threads: int) -> None:
         time.sleep(0.01 * (n % 3))
         return n * n
 
-    assert list(in_threads(work, range(20), threads=threads)) == [n * n for n in range(20)]
+    assert list(map_in_threads(work, range(20), threads=threads)) == [n * n for n in range(20)]
     assert not ours()
 
 
@@ -33,7 +33,7 @@ def test_no_more_batches_are_under_way_than_threads_and_one() -> None:
             asked.append(n)
             yield n
 
-    with closing(in_threads(lambda n: n, batches(), threads=2)) as results:
+    with closing(map_in_threads(lambda n: n, batches(), threads=2)) as results:
         for n in results:
             assert len(asked) <= n + 1 + 3
 
@@ -45,7 +45,7 @@ def test_an_error_comes_at_its_turn_and_nothing_is_left_running() -> None:
             raise OSError("photo 2 is broken")
         return n
 
-    results = in_threads(work, range(99), threads=3)
+    results = map_in_threads(work, range(99), threads=3)
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(OSError, match="photo 2"):
         next(results)
@@ -60,7 +60,7 @@ def test_leaving_early_waits_for_what_is_under_way_and_starts_no_more() -> None:
         time.sleep(0.05)
         return n
 
-    with closing(in_threads(work, range(99), threads=2)) as results:
+    with closing(map_in_threads(work, range(99), threads=2)) as results:
         assert next(results) == 0
     assert not ours()
     count = len(started)
@@ -71,6 +71,6 @@ def test_leaving_early_waits_for_what_is_under_way_and_starts_no_more() -> None:
 
 def test_each_batch_has_one_core_and_torch_is_left_as_it_was() -> None:
     before = torch.get_num_threads()
-    found = list(in_threads(lambda n: torch.get_num_threads(), range(4), threads=2))
+    found = list(map_in_threads(lambda n: torch.get_num_threads(), range(4), threads=2))
     assert found == [1, 1, 1, 1]
     assert torch.get_num_threads() == before

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from curation.features.shards import (
     FORMAT,
+    FeatureSpec,
     Item,
-    Made,
     ShardFolder,
-    fingerprint_of,
+    combine_hashes,
     open_features,
 )
 from curation.files import file_sha256
@@ -23,22 +23,22 @@ ROWS = np.random.default_rng(0).standard_normal((10, 3)).astype(np.float32)
 ITEMS = [Item(f"item {n} ü", hashlib.sha256(bytes([n])).hexdigest()) for n in range(10)]
 
 
-def made_of(count: int = 10, shard_rows: int = 4) -> Made:
-    return Made(
+def made_of(count: int = 10, shard_rows: int = 4) -> FeatureSpec:
+    return FeatureSpec(
         encoder="letters",
         revision="1",
         subject="texts",
         count=count,
-        items_sha256=fingerprint_of([item.sha256 for item in ITEMS[:count]]),
+        items_sha256=combine_hashes([item.sha256 for item in ITEMS[:count]]),
         preprocessing={"precision": "fp32"},
         shard_rows=shard_rows,
     )
 
 
-def filled(folder: Path, made: Made, rows: NDArray[np.float32] = ROWS) -> ShardFolder:
+def filled(folder: Path, made: FeatureSpec, rows: NDArray[np.float32] = ROWS) -> ShardFolder:
     found = ShardFolder(folder)
     found.write_items(ITEMS[: made.count])
-    for shard in found.missing(made):
+    for shard in found.missing_shards(made):
         span = made.rows(shard)
         found.write(shard, rows[span.start : span.stop])
     return found
@@ -112,7 +112,7 @@ def test_what_a_killed_run_finished_is_not_made_again(tmp_path: Path) -> None:
     folder.write(1, ROWS[4:8])
     (folder.path / "shard-00000.npy.0123.partial").write_bytes(b"half")  # killed while it wrote
     np.save(folder.path / "shard-00002.npy", ROWS[8:])  # killed before it wrote the note
-    assert folder.missing(made) == [0, 2]
+    assert folder.missing_shards(made) == [0, 2]
     filled(folder.path, made).seal(made)
     filled(tmp_path / "whole", made).seal(made)
     assert contents(folder.path) == contents(tmp_path / "whole")
@@ -124,7 +124,7 @@ def test_a_torn_shard_is_made_anew_and_never_sealed(tmp_path: Path) -> None:
     folder.seal(made)
     for torn in (path.read_bytes()[:-3], path.read_bytes()[:-1] + b"\x7f", b""):
         path.write_bytes(torn)
-        assert folder.missing(made) == [1]
+        assert folder.missing_shards(made) == [1]
         with pytest.raises(InvalidInput, match=r"shard-00001\.npy: is torn"):
             open_features(tmp_path)
         with pytest.raises(InvalidInput, match="1 shards are missing"):
@@ -136,7 +136,7 @@ def test_a_torn_shard_is_made_anew_and_never_sealed(tmp_path: Path) -> None:
 def test_a_shard_of_another_length_does_not_count(tmp_path: Path) -> None:
     folder = ShardFolder(tmp_path)
     folder.write(0, ROWS[:3])
-    assert folder.missing(made_of()) == [0, 1, 2]
+    assert folder.missing_shards(made_of()) == [0, 1, 2]
 
 
 def test_sealing_anew_forgets_the_one_file_of_earlier_shards(tmp_path: Path) -> None:

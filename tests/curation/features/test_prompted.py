@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.features.encoder import Encoder
-from curation.features.prompted import Prompted
+from curation.features.prompted import PromptedEncoder
 from curation.records import InvalidInput, Region
 from hits.domain.images.region_drawing import RegionMode
 
@@ -47,7 +47,7 @@ class Recording:
 
 def test_texts_stand_within_the_prompt_and_the_rest_is_as_it_was() -> None:
     inner = Recording()
-    made = Prompted(inner, "A photo in which {}")
+    made = PromptedEncoder(inner, "A photo in which {}")
     as_any_other: Encoder = made
     assert as_any_other.name == inner.name
     assert made.encode_texts(["it {rained}", "a party"]).shape == (2, 2)
@@ -69,13 +69,13 @@ def test_texts_stand_within_the_prompt_and_the_rest_is_as_it_was() -> None:
 
 def test_vectors_with_and_without_a_prompt_never_stand_in_one_set() -> None:
     inner = Recording()
-    one, other = Prompted(inner, "a {}"), Prompted(inner, "the {}")
+    one, other = PromptedEncoder(inner, "a {}"), PromptedEncoder(inner, "the {}")
     assert len({inner.revision, one.revision, other.revision}) == 3
-    assert one.revision == Prompted(inner, "a {}").revision
+    assert one.revision == PromptedEncoder(inner, "a {}").revision
     assert one.preprocessing == {"side": 8, "prompt": "a {}"}
 
 
 @pytest.mark.parametrize("prompt", ["", "A photo", "{} and {}"])
 def test_a_prompt_has_one_place_for_the_text(prompt: str) -> None:
     with pytest.raises(InvalidInput, match=r"^prompt: .* needs one"):
-        Prompted(Recording(), prompt)
+        PromptedEncoder(Recording(), prompt)

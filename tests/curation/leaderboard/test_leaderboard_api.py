@@ -56,7 +56,7 @@ def test_a_submission_is_followed_to_its_figures(
     assert (again.status_code, again.json()["id"]) == (200, found["id"])
     entry = LeaderboardEntry.objects.get()
     assert entry.job is not None
-    jobs.run_here(job=entry.job)
+    jobs.run_in_process(job=entry.job)
     place = reverse("api-leaderboard-submission", args=[board.slug, entry.pk])
     assert found["address"].endswith(place)
     done = client.get(place, headers=bearer(team[1])).json()
@@ -75,7 +75,7 @@ def test_a_defect_is_the_entrys_and_no_error_of_the_request(
     found = send(client, board, team[1], b"no zip").json()
     entry = LeaderboardEntry.objects.get()
     assert entry.job is not None
-    jobs.run_here(job=entry.job)
+    jobs.run_in_process(job=entry.job)
     done = client.get(found["address"], headers=bearer(team[1])).json()
     assert (done["state"], done["figures"]) == ("refused", {})
     assert "no whole zip" in done["defect"]
@@ -89,7 +89,7 @@ def test_notes_on_a_submission_are_told_as_on_its_page(
     assert send(client, board, team[1], data).json()["notes"] == [], "it is not read yet"
     entry = LeaderboardEntry.objects.get()
     assert entry.job is not None
-    jobs.run_here(job=entry.job)
+    jobs.run_in_process(job=entry.job)
     place = reverse("api-leaderboard-submission", args=[board.slug, entry.pk])
     (note,) = client.get(place, headers=bearer(team[1])).json()["notes"]
     assert note.startswith("test_set_submission is what the README calls it")
@@ -289,9 +289,9 @@ def test_guessing_keys_is_slowed_down(
 ) -> None:
     place = reverse("api-leaderboard-submissions", args=[board.slug])
     codes = [
-        client.get(place, headers=bearer(f"guess {n}")).status_code for n in range(entries.WRONG_KEYS + 2)
+        client.get(place, headers=bearer(f"guess {n}")).status_code for n in range(entries.MAX_WRONG_KEYS + 2)
     ]
-    assert codes == [401] * entries.WRONG_KEYS + [429] * 2
+    assert codes == [401] * entries.MAX_WRONG_KEYS + [429] * 2
     assert client.get(place, headers=bearer(team[1])).status_code == 429, "else the right one would stand out"
 
 

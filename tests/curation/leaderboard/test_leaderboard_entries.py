@@ -67,7 +67,7 @@ def test_a_zip_of_another_name_leaves_no_trace_and_is_taken_once_renamed(team: L
     assert list((stored.board_folder(team.leaderboard) / "entries").iterdir()) == []
     entry = scored(team, predictions(), file_name="test_set_predictions.zip")
     assert (entry.state, entry.file_name) == (EntryState.SCORED, "test_set_predictions.zip")
-    assert stored.used(team).total == 1
+    assert stored.team_usage(team).total == 1
     again = handed_in(team, predictions(), file_name="mine.zip")
     assert again == entry, "what is known is known by any name"
 
@@ -101,7 +101,7 @@ def sent(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_name_that_is_taken_can_be_scored(team: LeaderboardTeam, sent: Path, name: str) -> None:
     held = stored.board_folder(team.leaderboard) / "held"
-    assert read_submission(sent, file_name=name, expected=EXPECTED, held=held).scores
+    assert read_submission(sent, file_name=name, expected=EXPECTED, keys=held).scores
     assert scored(team, predictions(), file_name=name).state == EntryState.SCORED
 
 
@@ -109,7 +109,7 @@ def test_a_name_that_is_taken_can_be_scored(team: LeaderboardTeam, sent: Path, n
 def test_a_name_that_is_not_taken_could_not_be_scored(team: LeaderboardTeam, sent: Path, name: str) -> None:
     held = stored.board_folder(team.leaderboard) / "held"
     with pytest.raises(InvalidInput, match="is not called"):
-        read_submission(sent, file_name=name, expected=EXPECTED, held=held)
+        read_submission(sent, file_name=name, expected=EXPECTED, keys=held)
     with pytest.raises(Refused, match="file: it is called"):
         handed_in(team, predictions(), file_name=name)
 
@@ -153,7 +153,7 @@ def test_a_lost_or_broken_key_is_never_charged_to_the_team(
     assert "\n" not in said
     assert str(stored.board_folder(board)) not in said
     key.write_text(whole)
-    jobs.run_here(job=jobs.resume(job=entry.job, queue=False))
+    jobs.run_in_process(job=jobs.resume_job(job=entry.job, queue=False))
     entry.refresh_from_db()
     assert (entry.state, entry.figures["retrieval"]["p_at_1"]["value"]) == (EntryState.SCORED, 100.0)
 

@@ -181,14 +181,14 @@ def test_a_key_is_shown_once_and_never_again(board: Leaderboard, researcher: Use
     assert found is not None
     assert "no-store" in reply.headers["Cache-Control"]
     team = LeaderboardTeam.objects.get()
-    assert services.team_with_key(board=board, key=found[1]) == team
+    assert services.find_team_by_key(board=board, key=found[1]) == team
     assert found[1] not in desk.get(reverse("leaderboard-desk", args=at)).text
     again = desk.post(reverse("leaderboard-teams", args=at), {"name": "Baker Street"})
     assert again.status_code == 400
     assert "There is a team Baker Street already" in again.text
     new = desk.post(reverse("leaderboard-team-key", args=[*at, team.pk]))
     assert found[1] not in new.text
-    assert services.team_with_key(board=board, key=found[1]) is None
+    assert services.find_team_by_key(board=board, key=found[1]) is None
     assert AuditEvent.objects.filter(actor=researcher, action="leaderboard.renew_key").exists()
 
 
@@ -294,7 +294,7 @@ def test_a_submission_by_the_page_leads_to_its_own_page(hand_in: Callable[..., A
     assert "Being scored" in waiting.text
     assert 'http-equiv="refresh"' in waiting.text
     assert entry.job is not None
-    jobs.run_here(job=entry.job)
+    jobs.run_in_process(job=entry.job)
     done = client.get(place).text
     assert "100.0" in done
     assert "https://example.org/paper" in done
@@ -319,7 +319,7 @@ def test_a_defect_is_told_on_the_entrys_page_and_to_the_team(
     place = hand_in(predictions({"comparison": [1, 2, 3], "retrieval_0": [1, 2, 3]})).headers["Location"]
     entry = LeaderboardEntry.objects.get()
     assert entry.job is not None
-    jobs.run_here(job=entry.job)
+    jobs.run_in_process(job=entry.job)
     assert "retrieval_0.npy" in client.get(place).text
     mine = client.post(reverse("leaderboard-mine", args=[board.slug]), {"key": team[1]})
     assert "retrieval_0.npy" in mine.text
@@ -358,7 +358,7 @@ def test_a_stuck_entry_says_whose_fault_it_is(
     entry = handed_in(team[0], predictions())
     entries.entry_file(entry).unlink()
     assert entry.job is not None
-    jobs.run_here(job=entry.job)
+    jobs.run_in_process(job=entry.job)
     desk = signed_in(researcher)
     page = desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
     assert "stopped on this side" in page
@@ -372,7 +372,7 @@ def test_a_cancelled_entry_waits_for_the_organisers(
 ) -> None:
     entry = handed_in(team[0], predictions())
     assert entry.job is not None
-    jobs.cancel(job=entry.job)
+    jobs.cancel_job(job=entry.job)
     desk = signed_in(researcher)
     page = desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
     assert "Waits for the organisers" in page
@@ -413,16 +413,16 @@ def test_the_desk_says_that_photos_were_taken_down_since(board: Leaderboard, res
 
     (photo,) = Image.objects.filter(sha256__in=VersionImage.objects.values("sha256"))
     assert "taken down" not in seen()
-    Image.objects.filter(pk=photo.pk).update(withdrawn_at="2026-01-01T00:00Z")
+    Image.objects.filter(pk=photo.pk).update(taken_down_at="2026-01-01T00:00Z")
     assert "taken down" not in seen(), "it was left out when the files were written"
-    Image.objects.filter(pk=photo.pk).update(withdrawn_at=timezone.now())
+    Image.objects.filter(pk=photo.pk).update(taken_down_at=timezone.now())
     assert "1 photo of it was taken down since it was built." in seen()
     assert "build a new leaderboard</a> of the same version, which leaves it out" in seen()
     for split, count in (("test", 0), ("", 1)):  # the photo's split is none
         Leaderboard.objects.update(split=split)
         assert ("taken down" in seen()) is bool(count), split
     twin = Image.objects.get(pk=photo.pk)
-    twin.pk, twin.withdrawn_at, twin.original_sha256, twin.source_url = None, None, "ef" * 32, ""
+    twin.pk, twin.taken_down_at, twin.original_sha256, twin.source_url = None, None, "ef" * 32, ""
     twin.save()
     assert "taken down" not in seen(), "the same picture still stands"
     Image.objects.filter(pk=twin.pk).delete()

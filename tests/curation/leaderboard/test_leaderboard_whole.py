@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from curation import services as curation
 from curation.leaderboard.models import EntryState, Leaderboard
-from curation.leaderboard.selectors.boards import board_folder, photos_taken_down
+from curation.leaderboard.selectors.boards import board_folder, count_taken_down_photos
 from curation.leaderboard.services import boards as services
 from curation.models import ImageProposals, Pair, ProposalRun
-from curation.versions.photos import lets_copies_be_given
+from curation.versions.photos import allows_copies
 from hits.domain.states import JobState
 from hits.models import Image
 from hits.services.errors import Conflict
@@ -172,11 +172,11 @@ def test_public_files_hold_no_answer(work: Work, pairs: list[Pair], capsys: Any)
 def test_true_boxes_alone_leave_the_column_of_proposed_ones_out(
     work: Work, pairs: list[Pair], capsys: Any
 ) -> None:
-    from curation.leaderboard.selectors.tables import measures_of
+    from curation.leaderboard.selectors.tables import board_measures
 
     board = made(work, capsys, "--proposals", "0")
     assert board.tasks["localization"] == 27
-    assert "auto_accuracy" not in [one.name for one in measures_of(board)]
+    assert "auto_accuracy" not in [one.name for one in board_measures(board)]
 
 
 def test_building_again_keeps_what_is_there(work: Work, pairs: list[Pair], capsys: Any) -> None:
@@ -185,14 +185,14 @@ def test_building_again_keeps_what_is_there(work: Work, pairs: list[Pair], capsy
     board = made(work, capsys)
     assert board.job is not None
     before = {path: path.stat().st_mtime_ns for path in board_folder(board).rglob("*")}
-    pipeline.build(board, jobs.Progress(board.job))
+    pipeline.build_leaderboard(board, jobs.Progress(board.job))
     assert {path: path.stat().st_mtime_ns for path in board_folder(board).rglob("*")} == before
     Leaderboard.objects.filter(pk=board.pk).update(sha256="")  # it died before it was written down
     board.refresh_from_db()
     job = services.jobs.enqueue(
         task="curation.build_leaderboard", title="Again", queue=False, leaderboard=board.pk
     )
-    jobs.run_here(job=job)
+    jobs.run_in_process(job=job)
     board.refresh_from_db()
     assert board.sha256
 
@@ -231,22 +231,22 @@ def test_photos_taken_down_since_are_counted_in_their_split_and_left_out_of_a_ne
     Image.objects.exclude(pk=photo.pk).update(split="val")
     Image.objects.filter(pk=photo.pk).update(split="test")
     boards = {split: made(work, capsys, "--split", split) for split in ("test", "val", "all")}
-    assert [photos_taken_down(board) for board in boards.values()] == [0, 0, 0]
-    Image.objects.filter(pk=photo.pk).update(withdrawn_at=timezone.now())
-    assert {split: photos_taken_down(board) for split, board in boards.items()} == {
+    assert [count_taken_down_photos(board) for board in boards.values()] == [0, 0, 0]
+    Image.objects.filter(pk=photo.pk).update(taken_down_at=timezone.now())
+    assert {split: count_taken_down_photos(board) for split, board in boards.items()} == {
         "test": 1,
         "val": 0,
         "all": 1,
     }
     after = made(work, capsys, "--split", "all")
-    assert photos_taken_down(after) == 0
+    assert count_taken_down_photos(after) == 0
     assert (boards["all"].tasks["retrieval_0"], after.tasks["retrieval_0"]) == (9 * 9, 6 * 6)
 
 
 def test_a_teams_command_takes_the_version_and_no_other(work: Work, pairs: list[Pair], capsys: Any) -> None:
     board = made(work, capsys)
     call_command("leaderboard_team", board.slug, "Baker Street", "--version", "v1")
-    assert services.team_with_key(board=board, key=capsys.readouterr().out.strip()) is not None
+    assert services.find_team_by_key(board=board, key=capsys.readouterr().out.strip()) is not None
     with pytest.raises(CommandError, match="--version v2: leaderboard whole is of v1"):
         call_command("leaderboard_team", board.slug, "Scotland Yard", "--version", "v2")
     assert board.teams.count() == 1
@@ -317,7 +317,7 @@ def test_a_team_loads_every_photo_of_the_instances_with_its_key(work: Work, caps
         assert hashlib.sha256(data).hexdigest() == row["sha256"]
     anybody = client.get(reverse("api-leaderboard-file", args=[board.slug, row["file"]]))
     assert anybody.status_code == 404
-    Image.objects.filter(sha256=row["sha256"]).update(withdrawn_at=timezone.now())
+    Image.objects.filter(sha256=row["sha256"]).update(taken_down_at=timezone.now())
     assert load(client, key, board, row["file"]) is None, "who asks after it was taken down gets it no more"
 
 
@@ -326,7 +326,7 @@ def test_a_team_loads_every_photo_of_the_instances_with_its_key(work: Work, caps
     [("CC BY-NC 2.0", True), ("cc0", True), ("Public Domain", True), ("", False), ("© Getty", False)],
 )
 def test_a_licence_says_whether_copies_may_be_given(licence: str, given: bool) -> None:
-    assert lets_copies_be_given(licence) is given
+    assert allows_copies(licence) is given
 
 
 def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(

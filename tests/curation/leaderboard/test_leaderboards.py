@@ -18,7 +18,7 @@ from curation.leaderboard.services import boards as services
 from curation.leaderboard.services import entries
 from curation.leaderboard.views import charts
 from curation.models import DatasetVersion
-from curation.views import plots
+from hits.charts.chart import TOP, WIDTH, Dot
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Project
 from hits.services.errors import Conflict, Refused, TooLarge
@@ -92,7 +92,7 @@ def test_what_cannot_be_scored_is_refused_in_one_line(team: LeaderboardTeam, dat
     assert not entries.entry_file(entry).exists(), "a refused zip is removed"
     assert entry.job is not None
     assert entry.job.state == JobState.DONE, "a defect is no fault of the job"
-    assert stored.used(team).total == 0
+    assert stored.team_usage(team).total == 0
 
 
 def test_the_same_zip_of_a_team_is_one_entry(board: Leaderboard, team: LeaderboardTeam) -> None:
@@ -138,7 +138,7 @@ def test_when_the_next_is_possible_is_said(project: Project) -> None:
 def test_refused_ones_count_against_no_limit_but_have_their_own(project: Project) -> None:
     board = made_board(project, limits=services.Limits(daily=1, total=1))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
-    for number in range(entries.REFUSED_A_DAY):
+    for number in range(entries.MAX_REFUSED_PER_DAY):
         assert scored(team, f"broken {number}".encode()).state == EntryState.REFUSED
     with pytest.raises(entries.LimitReached, match="20 submissions of your team were refused"):
         handed_in(team, predictions())
@@ -159,7 +159,7 @@ def test_two_at_once_cannot_both_be_the_last(project: Project) -> None:
     taken = [each for each in found if isinstance(each, LeaderboardEntry)]
     assert len(taken) == 2, found
     assert all(isinstance(each, LeaderboardEntry | entries.LimitReached) for each in found), found
-    assert stored.used(team).total == 3
+    assert stored.team_usage(team).total == 3
     kept = [path.name for path in (stored.board_folder(board) / "entries").iterdir()]
     assert len(kept) == 3, kept
 
@@ -183,7 +183,7 @@ def test_a_fault_of_ours_fails_the_job_and_the_entry_waits(board: Leaderboard, t
     assert (entry.state, entry.job.state) == (EntryState.QUEUED, JobState.FAILED)
     assert entry.defect == ""
     key.write_text(whole)
-    jobs.run_here(job=jobs.resume(job=entry.job, queue=False))
+    jobs.run_in_process(job=jobs.resume_job(job=entry.job, queue=False))
     entry.refresh_from_db()
     assert entry.state == EntryState.SCORED
 
@@ -195,12 +195,12 @@ def test_a_zip_that_we_spoiled_is_no_defect_of_the_team_s(team: LeaderboardTeam)
     assert entry.job is not None
     for data, said in ((None, "is missing"), (whole[:-9], "changed since it was handed in")):
         kept.unlink() if data is None else kept.write_bytes(data)
-        job = jobs.run_here(job=entry.job)
+        job = jobs.run_in_process(job=entry.job)
         assert (job.state, LeaderboardEntry.objects.get().state) == (JobState.FAILED, EntryState.QUEUED)
         assert said in job.error
-        entry.job = jobs.resume(job=job, queue=False)
+        entry.job = jobs.resume_job(job=job, queue=False)
     kept.write_bytes(whole)
-    assert jobs.run_here(job=entry.job).state == JobState.DONE
+    assert jobs.run_in_process(job=entry.job).state == JobState.DONE
     assert LeaderboardEntry.objects.get().state == EntryState.SCORED
 
 
@@ -211,7 +211,7 @@ def test_scoring_again_changes_nothing(team: LeaderboardTeam) -> None:
     before = (entry.figures, entry.scored_at)
     assert entry.job is not None
     entry.job.refresh_from_db()
-    assert work.score(entry, jobs.Progress(entry.job)) == {"state": "scored"}
+    assert work.score_submission(entry, jobs.Progress(entry.job)) == {"state": "scored"}
     entries.record_refused(entry=entry, defect="too late")
     entries.record_scored(entry=entry, figures={})
     assert (entry.state, entry.defect, (entry.figures, entry.scored_at)) == (EntryState.SCORED, "", before)
@@ -253,23 +253,23 @@ def test_a_key_is_kept_as_a_hash_and_a_new_one_ends_the_old(board: Leaderboard) 
     team, key = services.add_team(board=board, name="Baker Street", by=None)
     assert key not in json.dumps(list(LeaderboardTeam.objects.values("token_sha256", "name")))
     assert key not in json.dumps(list(AuditEvent.objects.values("action", "subject", "data")))
-    assert services.team_with_key(board=board, key=key) == team
+    assert services.find_team_by_key(board=board, key=key) == team
     new = services.renew_key(team=team, by=None)
-    assert services.team_with_key(board=board, key=key) is None
-    assert services.team_with_key(board=board, key=new) == team
+    assert services.find_team_by_key(board=board, key=key) is None
+    assert services.find_team_by_key(board=board, key=new) == team
     other = made_board(board.project, title="Another")
-    assert services.team_with_key(board=other, key=new) is None
-    assert services.team_with_key(board=None, key=new) is None
+    assert services.find_team_by_key(board=other, key=new) is None
+    assert services.find_team_by_key(board=None, key=new) is None
 
 
 def test_wrong_keys_are_counted_by_address(board: Leaderboard) -> None:
     team, key = services.add_team(board=board, name="Baker Street", by=None)
-    for _ in range(entries.WRONG_KEYS):
+    for _ in range(entries.MAX_WRONG_KEYS):
         with pytest.raises(entries.UnknownKey):
-            entries.enter(board=board, key="guess", address="192.0.2.1")
+            entries.authenticate_team(board=board, key="guess", address="192.0.2.1")
     with pytest.raises(entries.LimitReached):
-        entries.enter(board=board, key=key, address="192.0.2.1")
-    assert entries.enter(board=board, key=key, address="192.0.2.2") == team
+        entries.authenticate_team(board=board, key=key, address="192.0.2.1")
+    assert entries.authenticate_team(board=board, key=key, address="192.0.2.2") == team
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_wrong_keys_are_counted_by_address(board: Leaderboard) -> None:
 )
 def test_what_a_team_says_is_checked(given: dict[str, str], said: str) -> None:
     with pytest.raises(Refused, match=said):
-        entries.About(**given)
+        entries.ModelDescription(**given)
 
 
 def test_names_of_teams_are_plain_and_taken_once(board: Leaderboard) -> None:
@@ -348,7 +348,7 @@ def test_the_table_has_the_best_of_each_team_by_the_measure_it_is_sorted_by(
     assert best.sort.name == "p_at_1"
     every = tables.make_table(board, rows, every_entry=True)
     assert [row.entry for row in every.rows] == [good, late, weak]
-    assert [row.place for row in every.rows] == [1, 2, 3]
+    assert [row.rank for row in every.rows] == [1, 2, 3]
     ranks = tables.make_table(board, rows, sort="im2txt", every_entry=True)
     assert [row.entry for row in ranks.rows] == [good, late, weak], "of ranks the low ones are good"
     services.set_hidden(entry=good, is_hidden=True, by=None)
@@ -378,31 +378,29 @@ def entry_at(team: LeaderboardTeam, hour: int, p_at_1: float, agreement: float |
 
 
 def test_figures_are_written_with_a_minus_and_without_a_negative_zero() -> None:
-    assert [tables.written(value) for value in (-5e-15, -1.36, 33.333, 0.04)] == [
+    assert [tables.format_figure(value) for value in (-5e-15, -1.36, 33.333, 0.04)] == [
         "0.0",
         "−1.4",
         "33.3",
         "0.0",
     ]
     assert tables.Figure(2.0, -1.0, 5.0).reach == "−1.0 to 5.0"
-    assert (tables.NOTHING.words, tables.NOTHING.reach) == ("–", "")
+    assert (tables.EMPTY_FIGURE.text, tables.EMPTY_FIGURE.interval) == ("–", "")
 
 
 def test_the_plot_over_time_steps_up_with_the_best_so_far(team: LeaderboardTeam) -> None:
     found = [entry_at(team, hour, value, None) for hour, value in enumerate([10, 30, 20, 31])]
     plot = charts.over_time(found, tables.P_AT_1, [], 0)
     assert plot is not None
-    assert [dot.kind for dot in plot.points] == ["", "", "other", ""]
-    heights = [float(dot.y) for dot in plot.points]
+    assert [dot.kind for dot in plot.dots] == ["", "", "other", ""]
+    heights = [float(dot.y) for dot in plot.dots]
     assert heights[3] < heights[1] < heights[2] < heights[0], "better is up"
-    assert all(plots.TOP <= y <= float(plot.frame.base) for y in heights)
-    assert all(0 < float(dot.x[:-1]) < 100 for dot in plot.points)
-    assert [words for _, words in plot.ends] == ["Best 31.0"]
-    corners = [tuple(map(float, place.split())) for place in plot.paths[0].shape[1:].split("L")]
-    assert [y for _, y in corners[1::2]] == [
-        pytest.approx(heights[n] - plots.TOP, abs=0.11) for n in (0, 1, 3)
-    ]
-    assert corners[-1] == (plots.WIDTH, corners[-2][1]), "the last best one stands to the end"
+    assert all(TOP <= y <= float(plot.base) for y in heights)
+    assert all(0 < float(dot.x[:-1]) < 100 for dot in plot.dots)
+    assert [label.text for label in plot.labels] == ["Best 31.0"]
+    corners = [tuple(map(float, place.split())) for place in plot.curves[0].shape[1:].split("L")]
+    assert [y for _, y in corners[1::2]] == [pytest.approx(heights[n] - TOP, abs=0.11) for n in (0, 1, 3)]
+    assert corners[-1] == (WIDTH, corners[-2][1]), "the last best one stands to the end"
     ranks = tables.MEASURES["im2txt"]
     low = [
         LeaderboardEntry(
@@ -415,29 +413,29 @@ def test_the_plot_over_time_steps_up_with_the_best_so_far(team: LeaderboardTeam)
     ]
     turned = charts.over_time(low, ranks, [], 0)
     assert turned is not None
-    assert float(turned.points[1].y) < float(turned.points[0].y), "a low rank is good, and up"
+    assert float(turned.dots[1].y) < float(turned.dots[0].y), "a low rank is good, and up"
 
 
 def test_one_entry_and_equal_entries_are_drawn_too(team: LeaderboardTeam) -> None:
     for count in (1, 3):
         plot = charts.over_time([entry_at(team, 1, 25.0, None)] * count, tables.P_AT_1, [], 0)
         assert plot is not None
-        assert len(plot.points) == count
+        assert len(plot.dots) == count
         assert plot.y_ticks
     assert charts.over_time([], tables.P_AT_1, [], 0) is None
 
 
 def test_agreement_over_p_at_1_is_drawn_with_peoples_line(team: LeaderboardTeam) -> None:
     found = [entry_at(team, n, 10.0 * n, 5.0 * n) for n in range(1, 6)]
-    human = tables.Reference("human", "People", [tables.NOTHING, tables.Figure(42.3)])
+    human = tables.Reference("human", "People", [tables.EMPTY_FIGURE, tables.Figure(42.3)])
     plot = charts.human_agreement(found, [human], {"p_at_1": 0, "comparison": 1})
     assert plot is not None
     assert plot.note == "Pearson’s r = 1.00"
-    assert [words for _, words in plot.ends] == ["People 42.3"]
-    assert float(plot.lines[0]) < min(float(dot.y) for dot in plot.points)
-    named = [dot.name.words for dot in plot.points if dot.name]
+    assert [label.text for label in plot.labels] == ["People 42.3"]
+    assert float(plot.rules[0].y) < min(float(dot.y) for dot in plot.dots)
+    named = [dot.name.text for dot in plot.dots if dot.name]
     assert named == ["Baker Street"], "a team is named at its best entry alone"
-    assert all(dot.left and not dot.low for dot in plot.points), "whiskers stand where there are intervals"
+    assert all(dot.left and not dot.low for dot in plot.dots), "whiskers stand where there are intervals"
     only = [entry_at(team, 1, 10.0, None)]
     assert charts.human_agreement(only, [human], {"p_at_1": 0, "comparison": 1}) is None
 
@@ -448,29 +446,29 @@ def test_names_in_the_plot_never_lie_on_one_another(team: LeaderboardTeam) -> No
     found = [entry_at(teams[n], n % 24, *rng.uniform(10, 12, 2)) for n in range(60)]
     plot = charts.human_agreement(found, [], {"p_at_1": 0, "comparison": 1})
     assert plot is not None
-    boxes = [words_box(dot) for dot in plot.points if dot.name]
-    assert {dot.name.dy for dot in plot.points if dot.name} == {4, -9, 17}, "beside, above and below"
-    across, down = charts.NARROWEST, float(plot.frame.base)
+    boxes = [words_box(dot) for dot in plot.dots if dot.name]
+    assert {dot.name.dy for dot in plot.dots if dot.name} == {4, -9, 17}, "beside, above and below"
+    across, down = charts.MIN_WIDTH, float(plot.base)
     assert all(box[0] >= 0 and box[1] >= 0 and box[2] <= across and box[3] <= down for box in boxes)
     assert not any(meet(one, other) for n, one in enumerate(boxes) for other in boxes[n + 1 :])
-    assert not any(meet(one, dot_box(dot)) for one in boxes for dot in plot.points)
+    assert not any(meet(one, dot_box(dot)) for one in boxes for dot in plot.dots)
 
 
 Box = tuple[float, float, float, float]
 
 
-def dot_box(dot: plots.Point) -> Box:
+def dot_box(dot: Dot) -> Box:
     """Return the pixels that a dot takes where the plot is narrowest."""
-    x, y = charts.NARROWEST * float(dot.x[:-1]) / 100, float(dot.y)
+    x, y = charts.MIN_WIDTH * float(dot.x[:-1]) / 100, float(dot.y)
     return x - 4, y - 4, x + 4, y + 4
 
 
-def words_box(dot: plots.Point) -> Box:
+def words_box(dot: Dot) -> Box:
     """Return the pixels that a dot's name takes there: twelve high, six a letter."""
     assert dot.name is not None
-    x, base = charts.NARROWEST * float(dot.x[:-1]) / 100 + dot.name.dx, float(dot.y) + dot.name.dy
-    wide = 6 * len(dot.name.words)
-    left = {"s": x, "m": x - wide / 2, "e": x - wide}[dot.name.anchor]
+    x, base = charts.MIN_WIDTH * float(dot.x[:-1]) / 100 + dot.name.dx, float(dot.y) + dot.name.dy
+    wide = 6 * len(dot.name.text)
+    left = {"start": x, "middle": x - wide / 2, "end": x - wide}[dot.name.anchor]
     return left, base - 10, left + wide, base + 2
 
 
@@ -489,11 +487,11 @@ def test_hiding_is_written_down_with_who_did_it(team: LeaderboardTeam, researche
 def test_the_command_makes_a_team_and_prints_its_key_once(board: Leaderboard, capsys: Any) -> None:
     call_command("leaderboard_team", board.slug, "Baker Street")
     key = capsys.readouterr().out.strip()
-    assert services.team_with_key(board=board, key=key) is not None
+    assert services.find_team_by_key(board=board, key=key) is not None
     call_command("leaderboard_team", board.slug, "Baker Street", "--new-key", "--json")
     new = json.loads(capsys.readouterr().out)["key"]
     assert new != key
-    assert services.team_with_key(board=board, key=key) is None
+    assert services.find_team_by_key(board=board, key=key) is None
     call_command("leaderboard_team", board.slug, "Baker Street", "--deactivate")
     assert "not active" in capsys.readouterr().out
     for arguments in (("no-such", "x"), (board.slug, "No team", "--new-key"), (board.slug, "Baker Street")):

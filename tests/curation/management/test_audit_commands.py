@@ -103,9 +103,9 @@ def audit(work: Work, admin: User, researcher: User) -> Audit:
     pairs(work, 3)
     found = begun(work, n=3)
     for place, (first, second) in enumerate([(NO, NO), (yes("age", "work"), NO)], start=1):
-        audits.record_reading(audit=found, place=place, by=admin, given=first)
-        audits.record_reading(audit=found, place=place, by=researcher, given=second)
-    audits.record_reading(audit=found, place=3, by=admin, given=yes("work"))
+        audits.record_label(audit=found, position=place, by=admin, posted=first)
+        audits.record_label(audit=found, position=place, by=researcher, posted=second)
+    audits.record_label(audit=found, position=3, by=admin, posted=yes("work"))
     return found
 
 
@@ -116,7 +116,7 @@ def test_csv_has_a_line_per_pair_and_question(audit: Audit, tmp_path: Path) -> N
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 6
-    first = audit.items.select_related("observation").get(place=1)
+    first = audit.items.select_related("observation").get(position=1)
     assert rows[0]["instance_id"] == first.observation.instance_id
     assert [(row["code"], row["state"], row["reader_A"], row["reader_B"], row["agreed"]) for row in rows] == [
         ("person", "agreed", "no", "no", "no"),

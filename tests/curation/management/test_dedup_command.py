@@ -70,7 +70,7 @@ def test_members_that_are_kept(features: Path, linkage: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("which", ["fp32", "bf16", "auto"])
 def test_filters_change_nothing(features: Path, which: str) -> None:
     products = pytest.importorskip("curation.pipelines.matmul_backends")
-    if which == "bf16" and not products.multiplies_bfloat16():
+    if which == "bf16" and not products.has_bfloat16_instructions():
         assert (
             fails("does not multiply bfloat16", features, "--clusters", "9", "--filter", which).returncode
             == 2

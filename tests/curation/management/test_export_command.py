@@ -49,7 +49,7 @@ def test_a_name_in_two_projects_asks_for_the_project(work: Work, rehearsal: Proj
     other = Work(rehearsal)
     for each in (work, other):
         each.observed(each.image())
-        services.make_sealed_version(project=each.project, name="v1", by=None)
+        services.create_sealed_version(project=each.project, name="v1", by=None)
     said = refused("v1", "--out", tmp_path / "out")
     assert "add --project" in said
     assert export("v1", "--out", tmp_path / "out", "--project", "rehearsal")["rehearsal"] is True

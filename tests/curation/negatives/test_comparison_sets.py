@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 
 from curation.dedup.hierarchical import Linkage, cluster_to_k
 from curation.negatives.comparison_sets import ComparisonSetResult, build_comparison_sets
-from curation.negatives.filters import as_mask, cap_verbatim, cluster_softly, more_plausible_than_gold
+from curation.negatives.filters import cap_verbatim, cluster_softly, make_mask, mask_above_gold
 from curation.negatives.options import (
     ComparisonSetOptions,
     Disqualification,
     Diversity,
+    ExecutionOptions,
     FloorWhen,
-    Keep,
-    Length,
+    KeepRule,
+    LengthPreference,
     Order,
     SameImage,
     Shortcut,
     Strictness,
-    Work,
-    choose,
+    parse_choice,
 )
 from curation.negatives.plausibility import EmbeddingPlausibility, PlausibilityMatrix
-from curation.negatives.promise import Promise, rank_by_promise
+from curation.negatives.set_score import SetScore, rank_sets
 from curation.records import InvalidInput, SkipReason
 from tests.support import paths
 
@@ -54,14 +54,14 @@ def build(case: dict[str, Any], **options: Any) -> ComparisonSetResult:
         PlausibilityMatrix(np.array(case["plausibility"])),
         case["texts"],
         np.array(case["sbert_embeddings"]),
-        kept=case["soft_kept"],
+        candidate_ids=case["soft_kept"],
         options=ComparisonSetOptions(**options),
     )
 
 
 def test_stage_plausibility(case: dict[str, Any]) -> None:
     for gold, row in enumerate(np.array(case["plausibility"])):
-        assert np.flatnonzero(more_plausible_than_gold(row, gold)).tolist() == case["A1_candidates"][gold]
+        assert np.flatnonzero(mask_above_gold(row, gold)).tolist() == case["A1_candidates"][gold]
     assert counted(case, list(range(len(case["texts"])))) == [len(c) for c in case["A1_candidates"]]
 
 
@@ -71,7 +71,7 @@ def counted(case: dict[str, Any], kept: list[int], cap: int = 10**6) -> list[int
         PlausibilityMatrix(np.array(case["plausibility"])),
         case["texts"],
         np.array(case["sbert_embeddings"]),
-        kept=kept,
+        candidate_ids=kept,
         options=ComparisonSetOptions(max_verbatim=cap),
     )
     return result.eligible.tolist()
@@ -87,25 +87,23 @@ def test_stage_soft_deduplication(case: dict[str, Any], linkage: Linkage) -> Non
     assert soft.kept.tolist() == case["soft_kept"]
     assert soft.labels.tolist() == labels.tolist()
     dropped = {cluster[0]: cluster[1:] for cluster in case["clusters"] if len(cluster) > 1}
-    assert soft.members() == dropped
+    assert soft.dropped_members() == dropped
     assert [soft.sizes()[index] for index in case["soft_kept"]] == [len(c) for c in case["clusters"]]
 
 
 def test_stage_soft_candidates(case: dict[str, Any]) -> None:
     assert counted(case, case["soft_kept"]) == [len(c) for c in case["A3_candidates"]]
-    mask = as_mask(case["soft_kept"], len(case["texts"]))
+    mask = make_mask(case["soft_kept"], len(case["texts"]))
     for gold, row in enumerate(np.array(case["plausibility"])):
-        found = np.flatnonzero(mask & more_plausible_than_gold(row, gold)).tolist()
+        found = np.flatnonzero(mask & mask_above_gold(row, gold)).tolist()
         assert found == case["A3_candidates"][gold]
 
 
 def test_stage_verbatim(case: dict[str, Any]) -> None:
     assert cap_verbatim(case["soft_kept"], case["texts"], 3).tolist() == case["hard_kept"]
-    mask = as_mask(case["hard_kept"], len(case["texts"]))
+    mask = make_mask(case["hard_kept"], len(case["texts"]))
     for gold, row in enumerate(np.array(case["plausibility"])):
-        assert (
-            np.flatnonzero(mask & more_plausible_than_gold(row, gold)).tolist() == case["A4_candidates"][gold]
-        )
+        assert np.flatnonzero(mask & mask_above_gold(row, gold)).tolist() == case["A4_candidates"][gold]
     assert counted(case, case["soft_kept"], cap=3) == [len(c) for c in case["A4_candidates"]]
 
 
@@ -139,8 +137,8 @@ def test_what_the_page_shows_adds_up(case: dict[str, Any]) -> None:
     result = build(case)
     scores = np.array(case["plausibility"])
     assert result.funnel.inferences == len(case["texts"])
-    assert result.funnel.soft == len(case["soft_kept"])
-    assert result.funnel.cap == len(case["hard_kept"])
+    assert result.funnel.after_soft == len(case["soft_kept"])
+    assert result.funnel.after_cap == len(case["hard_kept"])
     for draft in result.drafts:
         row = scores[draft.instance]
         assert draft.gold == row[draft.instance]
@@ -154,7 +152,7 @@ def test_what_the_page_shows_adds_up(case: dict[str, Any]) -> None:
 
 def test_stage_promise(case: dict[str, Any]) -> None:
     result, expected = build(case), case["ranking"]
-    promises = [draft.promise for draft in result.drafts]
+    promises = [draft.set_score for draft in result.drafts]
     assert [p.words for p in promises] == pytest.approx(expected["mean_words"], abs=1e-9, rel=0)
     assert [p.similarity for p in promises] == pytest.approx(expected["mean_pair_cos"], abs=1e-9, rel=0)
     assert [p.plausibility for p in promises] == pytest.approx(expected["mean_plausibility"], abs=1e-9, rel=0)
@@ -171,7 +169,7 @@ def test_streamed_embeddings_give_the_same_sets() -> None:
     np.testing.assert_allclose(images @ inferences.T, np.array(case["plausibility"]), atol=1e-6)
     vectors = np.array(case["sbert_embeddings"])
     ours = build_comparison_sets(
-        EmbeddingPlausibility(images, inferences), case["texts"], vectors, kept=case["soft_kept"]
+        EmbeddingPlausibility(images, inferences), case["texts"], vectors, candidate_ids=case["soft_kept"]
     )
     assert [list(item.chosen) for item in ours.sets] == [item["chosen"] for item in case["sets"]]
     assert [(item.instance, item.available) for item in ours.skipped] == [
@@ -182,8 +180,8 @@ def test_streamed_embeddings_give_the_same_sets() -> None:
 def test_without_soft_deduplication_the_cap_binds_and_texts_agree(case: dict[str, Any]) -> None:
     scores, texts, vectors = made_up(120, 25, 3)
     result = build_comparison_sets(PlausibilityMatrix(scores), texts, vectors)
-    assert result.funnel.soft == 120
-    assert result.funnel.cap < 120
+    assert result.funnel.after_soft == 120
+    assert result.funnel.after_cap < 120
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     expected, available = oracle(scores, texts, unit, list(range(120)), ComparisonSetOptions())
     assert [[texts[j] for j in item.chosen] for item in result.sets] == expected
@@ -308,46 +306,46 @@ def test_floor_met_but_set_cannot_be_filled() -> None:
         assert item.reason is (SkipReason.CANNOT_FILL_SET if item.available else SkipReason.GOLD_IS_BEST)
 
 
-@pytest.mark.parametrize("keep", list(Keep))
-def test_who_stays_of_a_soft_cluster(keep: Keep) -> None:
+@pytest.mark.parametrize("keep", list(KeepRule))
+def test_who_stays_of_a_soft_cluster(keep: KeepRule) -> None:
     vectors = np.repeat(np.random.default_rng(1).normal(size=(20, 5)), 3, axis=0)
     vectors[2::3] *= 1.001  # a copy in another length is still a copy
     soft = cluster_softly(vectors, share=1 / 3, keep=keep, generator=np.random.default_rng(3))
     assert (soft.kept // 3).tolist() == list(range(20))
     assert soft.sizes().tolist() == [3] * 60
-    assert {k: len(v) for k, v in soft.members().items()} == dict.fromkeys(soft.kept.tolist(), 2)
-    if keep is Keep.FIRST:
+    assert {k: len(v) for k, v in soft.dropped_members().items()} == dict.fromkeys(soft.kept.tolist(), 2)
+    if keep is KeepRule.FIRST:
         assert soft.kept.tolist() == list(range(0, 60, 3))
-    if keep is Keep.RANDOM:
+    if keep is KeepRule.RANDOM:
         assert len(set((soft.kept % 3).tolist())) == 3
 
 
 def test_the_share_may_leave_everything() -> None:
     soft = cluster_softly(np.random.default_rng(0).normal(size=(9, 4)), share=1.0)
     assert soft.kept.tolist() == list(range(9))
-    assert soft.members() == {}
+    assert soft.dropped_members() == {}
 
 
 def test_bad_soft_deduplication() -> None:
     with pytest.raises(InvalidInput, match=r"share: 1\.5 is not within 0 to 1"):
         cluster_softly(np.ones((3, 2)), share=1.5)
     with pytest.raises(InvalidInput, match="keep: random needs a seed"):
-        cluster_softly(np.ones((3, 2)), keep=Keep.RANDOM)
+        cluster_softly(np.ones((3, 2)), keep=KeepRule.RANDOM)
 
 
 def test_length_may_count_either_way() -> None:
     measured = [
-        Promise(words=3, similarity=0, plausibility=0),
-        Promise(words=9, similarity=0, plausibility=0),
+        SetScore(words=3, similarity=0, plausibility=0),
+        SetScore(words=9, similarity=0, plausibility=0),
     ]
-    assert rank_by_promise(measured, weight=5).order.tolist() == [1, 0]
-    assert rank_by_promise(measured, weight=5, length=Length.SHORTER).order.tolist() == [0, 1]
+    assert rank_sets(measured, weight=5).order.tolist() == [1, 0]
+    assert rank_sets(measured, weight=5, length=LengthPreference.SHORTER).order.tolist() == [0, 1]
 
 
 def test_a_choice_is_named_in_full() -> None:
-    assert choose(Order, "random", "order") is Order.RANDOM
+    assert parse_choice(Order, "random", "order") is Order.RANDOM
     with pytest.raises(InvalidInput, match="strictness: 'strict'; use above or at_least"):
-        choose(Strictness, "strict", "strictness")
+        parse_choice(Strictness, "strict", "strictness")
 
 
 @pytest.mark.parametrize(
@@ -378,9 +376,9 @@ def test_image_ids_of_another_length() -> None:
         ({"texts": ["a"] * 7}, "7 texts and 8 text embeddings"),
         ({"text_vectors": np.ones((9, 3))}, "8 texts and 9 text embeddings"),
         ({"text_vectors": np.zeros((8, 3))}, "text embeddings: row 0 is all zeros"),
-        ({"kept": [0, 8]}, "id 8 is outside 0 to 7"),
-        ({"kept": [0, -1]}, "id -1 is outside 0 to 7"),
-        ({"kept": [3, 3]}, "id 3 is given twice"),
+        ({"candidate_ids": [0, 8]}, "id 8 is outside 0 to 7"),
+        ({"candidate_ids": [0, -1]}, "id -1 is outside 0 to 7"),
+        ({"candidate_ids": [3, 3]}, "id 3 is given twice"),
     ],
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:
@@ -425,4 +423,4 @@ def test_options_out_of_range(option: dict[str, Any]) -> None:
 @pytest.mark.parametrize("option", ["memory_mib", "threads"])
 def test_no_work_without_means(option: str) -> None:
     with pytest.raises(InvalidInput, match=f"{option}: 0 is too few"):
-        Work(**{option: 0})
+        ExecutionOptions(**{option: 0})

@@ -20,20 +20,20 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from curation.negatives import candidates as pool_module
 from curation.negatives.comparison_sets import ComparisonSetResult, build_comparison_sets
 from curation.negatives.kernels import dots
+from curation.negatives.matmul_backends import matmul_margin
 from curation.negatives.options import (
     ComparisonSetOptions,
     Disqualification,
     Diversity,
+    ExecutionOptions,
     FloorWhen,
     Order,
     SameImage,
     Shortcut,
     Strictness,
     VerbatimCap,
-    Work,
 )
 from curation.negatives.plausibility import EmbeddingPlausibility, PlausibilityMatrix
-from curation.negatives.products import product_margin
 from curation.records import InvalidInput, SkipReason
 
 DIMENSIONS = 16  # a power of four, so that vectors of signs are scaled exactly
@@ -194,11 +194,11 @@ def build(
         plausibility,
         given.texts,
         given.vectors.astype(np.float64 if kind == "matrix" else kind),
-        kept=given.kept,
+        candidate_ids=given.kept,
         image_ids=given.image_ids,
         options=options,
         generator=np.random.default_rng(7),
-        work=Work(**work),
+        execution=ExecutionOptions(**work),
     )
 
 
@@ -254,7 +254,7 @@ def test_results_do_not_depend_on_blocks_or_threads(
     expected = build(crowd, options)
     assert expected.sets
     for rows, threads in ((1, 1), (7, 3), (64, 2), (150, 4)):
-        monkeypatch.setattr(pool_module, "MOST_ROWS", rows)
+        monkeypatch.setattr(pool_module, "MAX_ROWS", rows)
         found = build(crowd, options, threads=threads)
         assert found.sets == expected.sets
         assert found.skipped == expected.skipped
@@ -278,7 +278,7 @@ def test_rounded_products_decide_nothing(monkeypatch: pytest.MonkeyPatch, divers
     options = ComparisonSetOptions(size=4, min_candidates=5, diversity=diversity)
     found = []
     for rows in (1, 3, 50, 170):
-        monkeypatch.setattr(pool_module, "MOST_ROWS", rows)
+        monkeypatch.setattr(pool_module, "MAX_ROWS", rows)
         plausibility = EmbeddingPlausibility(images, inferences)
         found.append(build_comparison_sets(plausibility, texts, vectors, options=options))
     assert found[0].sets
@@ -307,8 +307,8 @@ def test_products_stay_within_the_margin(d: int, kind: type[np.floating]) -> Non
     product = (unit[0] @ unit[1].T).astype(np.float64)
     exact = np.array([dots(np.tile(row, (60, 1)), unit[1]) for row in unit[0]])
     longest = np.array([[np.longdouble(a) @ np.longdouble(b) for b in unit[1]] for a in unit[0]])
-    assert np.abs(product - exact).max() <= product_margin(unit[0])
-    assert np.abs(exact - longest).max() <= product_margin(unit[0].astype(np.float64))
+    assert np.abs(product - exact).max() <= matmul_margin(unit[0])
+    assert np.abs(exact - longest).max() <= matmul_margin(unit[0].astype(np.float64))
 
 
 def test_a_copy_of_the_gold_is_never_above_it() -> None:
@@ -327,7 +327,7 @@ class Stopped(Exception):
 
 
 def test_progress_is_told_and_may_stop_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "MOST_ROWS", 16)
+    monkeypatch.setattr(pool_module, "MAX_ROWS", 16)
     crowd = corpus(100, 120, 60, 1)
     told: list[tuple[int, int]] = []
     options = ComparisonSetOptions(size=2, min_candidates=2)
@@ -386,7 +386,7 @@ def test_memory_is_a_few_rows_of_scores_and_never_all_of_them() -> None:
     build_comparison_sets(EmbeddingPlausibility(images[:50], inferences), texts, vectors)  # compiled
     tracemalloc.start()
     plausibility = EmbeddingPlausibility(images, inferences)
-    build_comparison_sets(plausibility, texts, vectors, work=Work(memory_mib=1))
+    build_comparison_sets(plausibility, texts, vectors, execution=ExecutionOptions(memory_mib=1))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3000 * 3000 * 4 / 4

@@ -12,24 +12,24 @@ from hypothesis import strategies as st
 from curation.negatives import candidates as pool_module
 from curation.negatives.comparison_sets import build_comparison_sets
 from curation.negatives.kernels import dots, order_bfloat16
+from curation.negatives.matmul_backends import NumpyScoreBackend, ScoreBackend
 from curation.negatives.options import ComparisonSetOptions, Diversity, Shortcut, Strictness
 from curation.negatives.plausibility import EmbeddingPlausibility
-from curation.negatives.products import PlainProduct, ScoreProduct
 
 torch = pytest.importorskip("torch")
 score_products = pytest.importorskip("curation.pipelines.score_matmul_backends")
 
-PRODUCTS = [PlainProduct(), score_products.BFloat16ScoreProduct()]
+PRODUCTS = [NumpyScoreBackend(), score_products.BFloat16ScoreBackend()]
 
 
 def unit(rows: np.ndarray, kind: Any = np.float32) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(kind)
 
 
-def filled(product: ScoreProduct, images: np.ndarray, inferences: np.ndarray) -> tuple[Any, np.ndarray]:
+def filled(product: ScoreBackend, images: np.ndarray, inferences: np.ndarray) -> tuple[Any, np.ndarray]:
     scores = product.prepare(images, inferences)
     words = np.empty((len(images), len(inferences)), scores.dtype)
-    with scores.one_processor():
+    with scores.single_thread():
         parts = list(scores.fill(np.arange(len(images)), words))
     assert [part.start for part in parts[1:]] == [part.stop for part in parts[:-1]]
     assert (parts[0].start, parts[-1].stop) == (0, len(inferences))
@@ -51,29 +51,29 @@ def test_words_are_in_the_order_of_their_numbers(numbers: list[float]) -> None:
     assert np.array_equal(
         np.sign(np.subtract.outer(values, values)), np.sign(np.subtract.outer(*[words[0].astype(int)] * 2))
     )
-    assert np.array_equal(score_products._values(words[0]), values)
+    assert np.array_equal(score_products._word_values(words[0]), values)
 
 
 @given(st.lists(st.floats(-3.0, 3.0, width=32), min_size=1, max_size=40))
 def test_the_greatest_word_below_a_number(numbers: list[float]) -> None:
     values = np.array(numbers, np.float32)
-    words = score_products._words_below(values)
-    assert (score_products._values(words) <= values).all()
-    assert (score_products._values(words + np.int16(1)) > values).all()
+    words = score_products._floor_words(values)
+    assert (score_products._word_values(words) <= values).all()
+    assert (score_products._word_values(words + np.int16(1)) > values).all()
 
 
 @pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.name)
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [1, 3, 64, 768])
 @pytest.mark.parametrize("shift", [0.0, 0.8, -0.8])
-def test_bounds_hold(product: ScoreProduct, kind: Any, d: int, shift: float) -> None:
+def test_bounds_hold(product: ScoreBackend, kind: Any, d: int, shift: float) -> None:
     generator = np.random.default_rng(d)
     images = unit(generator.normal(size=(40, d)) + shift, kind)
     inferences = unit(generator.normal(size=(90, d)) + abs(shift), kind)
     inferences[:40] = images
     scores, words = filled(product, images, inferences)
     truth = exact(images, inferences)
-    assert (truth <= scores.at_most(words.ravel()).reshape(truth.shape)).all()
+    assert (truth <= scores.upper_bounds(words.ravel()).reshape(truth.shape)).all()
     for gold in np.concatenate([truth[:, 41], [-1.0, -1e-9, 0.0, 1e-9, 1.0]]):
         low, high = scores.band(np.full(40, gold))
         assert (truth[words < low[:, None]] < gold).all()
@@ -91,7 +91,7 @@ def test_no_product_changes_a_result(
     shortcut: Shortcut,
     kind: Any,
 ) -> None:
-    monkeypatch.setattr(pool_module, "MOST_ROWS", 33)
+    monkeypatch.setattr(pool_module, "MAX_ROWS", 33)
     generator = np.random.default_rng(1)
     which = generator.integers(0, 200, 300)
     images = generator.normal(size=(180, 48)).astype(kind)

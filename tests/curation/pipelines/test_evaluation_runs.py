@@ -14,20 +14,20 @@ from django.core.management import CommandError, call_command
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.evaluation.held_keys import HeldKeys
+from curation.evaluation.answer_keys import AnswerKeyFolder
 from curation.evaluation.submission import ZIP_NAME, read_submission, score_submission
 from curation.families.sherlock.evaluation_plan import SetOptions
 from curation.families.sherlock.evaluation_sets import write_evaluation_sets
 from curation.models import Evaluation, Scorer
-from curation.pipelines.encoders import feature_encoder
+from curation.pipelines.encoders import get_feature_encoder
 from curation.pipelines.evaluation import evaluate
 from curation.pipelines.evaluation.evaluation_scores import comparison_scores
 from curation.records import Region
 from curation.selectors.evaluations import (
-    compared_scores,
     evaluation_folder,
-    evaluations_of,
+    finished_evaluations,
     predictions_file,
+    read_comparison_scores,
 )
 from curation.services.evaluations import (
     EvaluationOptions,
@@ -111,7 +111,7 @@ def knowing(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> Knowing:
 
 
 def using(monkeypatch: pytest.MonkeyPatch, encoder: Any) -> Any:
-    monkeypatch.setattr(evaluate, "feature_encoder", lambda name: encoder)
+    monkeypatch.setattr(evaluate, "get_feature_encoder", lambda name: encoder)
     return encoder
 
 
@@ -124,7 +124,7 @@ def asked(corpus: Corpus, **more: Any) -> Evaluation:
 
 def done(row: Evaluation) -> Evaluation:
     assert row.job is not None
-    job = jobs.run_here(job=row.job)
+    job = jobs.run_in_process(job=row.job)
     assert job.state == JobState.DONE, job.error
     row.refresh_from_db()
     return row
@@ -146,7 +146,7 @@ def test_who_knows_everything_is_perfect(corpus: Corpus, knowing: Knowing) -> No
     assert row.provenance["encoder"] == "knowing"
     assert row.provenance["proposals"]["run"] == corpus.run.pk
     assert len(row.sha256) == 64
-    assert evaluations_of(corpus.version.project) == [row]
+    assert finished_evaluations(corpus.version.project) == [row]
     assert Job.objects.get(evaluation=row).result["p_at_1"] == 100
 
 
@@ -169,10 +169,12 @@ def test_predictions_pass_through_the_leaderboard_unchanged(
     assert path is not None
     assert path.name == ZIP_NAME
     held = tmp_path / "board" / "held"
-    read = read_submission(path, file_name=ZIP_NAME, expected=written.expected, held=held)
+    read = read_submission(path, file_name=ZIP_NAME, expected=written.expected, keys=held)
     assert score_submission(read, held, rng=np.random.default_rng(0)) == row.figures
     for name, count in written.expected.items():
-        assert len(HeldKeys(held).raw(name).get("test_id_map", HeldKeys(held).raw(name))) == count
+        assert (
+            len(AnswerKeyFolder(held).raw(name).get("test_id_map", AnswerKeyFolder(held).raw(name))) == count
+        )
         with zipfile.ZipFile(path) as archive, archive.open(f"test_set_predictions/{name}.npy") as file:
             assert np.load(file).dtype == np.float32
 
@@ -228,7 +230,7 @@ def test_region_modes_are_kept_and_refused(corpus: Corpus, knowing: Knowing) -> 
     assert row.provenance["region_mode"] == "none"
     row = asked(corpus, region_mode="position_only")
     assert row.job is not None
-    job = jobs.run_here(job=row.job)
+    job = jobs.run_in_process(job=row.job)
     assert job.state == JobState.FAILED
     assert "knowing cannot do position_only; use highlight, none" in job.error
     with pytest.raises(Refused, match="region_mode: 'dreams' is not known"):
@@ -304,7 +306,7 @@ def test_predictions_of_somebody_else(corpus: Corpus, knowing: Knowing, tmp_path
     np.save(tmp_path / "retrieval_0.npy", np.zeros(35))
     row = taken(tmp_path / "retrieval_0.npy")
     assert row.job is not None
-    assert "35 scores, and 36 are expected: 1 missing" in jobs.run_here(job=row.job).error
+    assert "35 scores, and 36 are expected: 1 missing" in jobs.run_in_process(job=row.job).error
     with pytest.raises(Refused, match="label: is missing"):
         taken(path, label="")
     with pytest.raises(Refused, match="is no file"):
@@ -344,7 +346,7 @@ def test_scores_of_the_comparison_task_are_found_by_pair_and_candidate(
 ) -> None:
     row = done(asked(corpus))
     gold = corpus.pairs[0].instance_id
-    assert compared_scores(row) == {(gold, pair.instance_id): 0.0 for pair in corpus.pairs[3:6]}
+    assert read_comparison_scores(row) == {(gold, pair.instance_id): 0.0 for pair in corpus.pairs[3:6]}
     assert len(comparison_scores(row)) == 3
 
 
@@ -358,15 +360,15 @@ def test_a_stopped_job_goes_on_and_a_finished_one_is_not_done_again(
         raise Refused("texts: cannot be had now")
 
     monkeypatch.setattr(knowing, "encode_texts", breaks)
-    assert jobs.run_here(job=row.job).state == JobState.FAILED
+    assert jobs.run_in_process(job=row.job).state == JobState.FAILED
     row.refresh_from_db()
     assert row.figures == {}
     assert not evaluation_folder(row).exists()
-    assert evaluations_of(corpus.version.project) == []
+    assert finished_evaluations(corpus.version.project) == []
     monkeypatch.undo()
     using(monkeypatch, knowing)
     regions = knowing.calls
-    row.job = jobs.resume(job=row.job, queue=False)
+    row.job = jobs.resume_job(job=row.job, queue=False)
     done(row)
     assert knowing.calls == regions == 32, "the regions' vectors were kept"
     sha256 = row.sha256
@@ -449,12 +451,12 @@ def test_the_command(corpus: Corpus, knowing: Knowing) -> None:
 def test_a_real_encoder_and_its_own_scores(corpus: Corpus, tmp_path: Path) -> None:
     folder = save_tiny_clip(tmp_path / "clip")
     row = done(asked(corpus, encoder=f"clip:{folder}"))
-    encoder = feature_encoder(f"clip:{folder}")
+    encoder = get_feature_encoder(f"clip:{folder}")
     gold, candidates = corpus.pairs[0], corpus.pairs[3:6]
     with gold.image.file.open("rb") as file, Pillow.open(file) as picture:
         region = encoder.encode_regions([picture.convert("RGB")], [[Region(**box) for box in gold.boxes]])
     plain = (region @ encoder.encode_texts([pair.inference for pair in candidates]).T)[0]
-    found = compared_scores(row)
+    found = read_comparison_scores(row)
     scores = [found[gold.instance_id, pair.instance_id] for pair in candidates]
     np.testing.assert_allclose(scores, plain, atol=1e-4)
     assert row.provenance["revision"] == encoder.revision
@@ -487,7 +489,7 @@ def test_bertscore_of_what_was_retrieved(corpus: Corpus, knowing: Knowing, tmp_p
 
     def scored(**more: Any) -> Evaluation:
         kept = {"bertscore": {"folder": str(folder), "layer": 2, "baseline": 0.5} | more}
-        return asked(corpus, options=EvaluationOptions(sets=OPTIONS.sets, more=kept))
+        return asked(corpus, options=EvaluationOptions(sets=OPTIONS.sets, extra_facts=kept))
 
     row = done(scored())
     assert value(row, "retrieval", "bertscore") == pytest.approx(100), "each image got its own inference"
@@ -495,7 +497,7 @@ def test_bertscore_of_what_was_retrieved(corpus: Corpus, knowing: Knowing, tmp_p
     chance = done(
         request_baseline_evaluation(
             project=corpus.version.project, by=None, version=corpus.version, split="test",
-            options=EvaluationOptions(sets=OPTIONS.sets, more=row.options), queue=False,
+            options=EvaluationOptions(sets=OPTIONS.sets, extra_facts=row.options), queue=False,
         )
     )  # fmt: skip
     assert value(chance, "retrieval", "bertscore") < 100
@@ -505,4 +507,4 @@ def test_bertscore_of_what_was_retrieved(corpus: Corpus, knowing: Knowing, tmp_p
     ):
         broken = scored(**more)
         assert broken.job is not None
-        assert message in jobs.run_here(job=broken.job).error
+        assert message in jobs.run_in_process(job=broken.job).error

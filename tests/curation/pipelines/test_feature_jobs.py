@@ -25,7 +25,7 @@ from curation.services.features import FeatureOptions, features_folder, request_
 from hits.domain.images.region_drawing import RegionMode
 from hits.domain.states import JobState
 from hits.models import Image, Job
-from hits.selectors.jobs import counts
+from hits.selectors.jobs import job_progress
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from tests.support.curation.fakes import Colours
@@ -57,10 +57,10 @@ class Pixels(Colours):
 def pixels(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pixels]:
     """Let every encoder's name stand for one small encoder."""
     encoder = Pixels()
-    monkeypatch.setattr(features, "feature_encoder", lambda name, **more: encoder)
-    features._encoder.cache_clear()
+    monkeypatch.setattr(features, "get_feature_encoder", lambda name, **more: encoder)
+    features._load_encoder.cache_clear()
     yield encoder
-    features._encoder.cache_clear()
+    features._load_encoder.cache_clear()
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def photos_of(work: Work) -> Callable[[int], list[Image]]:
 
 
 def run(work: Work, **options: Any) -> Job:
-    return jobs.run_here(
+    return jobs.run_in_process(
         job=request_features(project=work.project, by=None, options=FeatureOptions(**options), queue=False)
     )
 
@@ -133,8 +133,8 @@ def test_a_failed_shard_fails_the_job_and_resuming_makes_what_is_missing(
     made = pixels.pictures
     with storage.open(name, "wb") as file:
         file.write(kept)
-    job = jobs.run_here(job=jobs.resume(job=job, queue=False))
-    assert (job.state, counts(job)) == (JobState.DONE, (6, 6))
+    job = jobs.run_in_process(job=jobs.resume_job(job=job, queue=False))
+    assert (job.state, job_progress(job)) == (JobState.DONE, (6, 6))
     assert pixels.pictures == made + 2
     stored()
 
@@ -150,17 +150,17 @@ def test_cancelling_stops_within_a_shard_and_leaves_finished_ones(
         told.append(job.done)
         if job.parent is not None and job.args["shard"] == 1 and not asked:
             asked.append(job.done)
-            jobs.cancel(job=job.parent)
+            jobs.cancel_job(job=job.parent)
 
     request = request_features(
         project=work.project, by=None, options=FeatureOptions(shard_rows=20), queue=False
     )
-    job = jobs.run_here(job=request, listener=cancel_in_the_second)
+    job = jobs.run_in_process(job=request, listener=cancel_in_the_second)
     assert job.state == JobState.CANCELLED
     assert 16 in told  # the progress counts images within a shard
     folder = features_folder(FeatureSet.objects.get())
     assert sorted(path.name for path in folder.glob("*.npy")) == ["shard-00000.npy"]
-    assert jobs.run_here(job=jobs.resume(job=job, queue=False)).state == JobState.DONE
+    assert jobs.run_in_process(job=jobs.resume_job(job=job, queue=False)).state == JobState.DONE
     stored()
 
 
@@ -195,9 +195,9 @@ def test_a_photo_that_was_taken_down_meanwhile_is_named(work: Work, pixels: Pixe
     job = request_features(project=work.project, by=None, queue=False)
     current_app.loader.import_default_modules()
     current_app.tasks[job.task](job.pk)
-    Image.objects.filter(pk=images[1].pk).update(withdrawn_at="2026-01-01T00:00Z")
+    Image.objects.filter(pk=images[1].pk).update(taken_down_at="2026-01-01T00:00Z")
     job.refresh_from_db()
-    job = jobs.run_here(job=job)
+    job = jobs.run_in_process(job=job)
     assert f"images: {images[1].pk} was changed or taken down meanwhile" in job.error
 
 
@@ -208,7 +208,7 @@ def test_a_worker_with_another_model_refuses_the_shard(work: Work, pixels: Pixel
     current_app.tasks[job.task](job.pk)
     pixels.revision = "2"
     job.refresh_from_db()
-    assert "this worker has 2, the set is 1" in jobs.run_here(job=job).error
+    assert "this worker has 2, the set is 1" in jobs.run_in_process(job=job).error
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_the_command_makes_a_set_and_prints_one_json(
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ([], "--project: say which"),
+        ([], "--project: name a project"),
         (["--project", "nowhere"], "there is no such project"),
         (["--project", "{}", "--of", "regions"], "none is approved"),
         (["--project", "{}", "--encoder", "resnet"], "encoder 'resnet' is not known"),
@@ -261,7 +261,7 @@ def test_the_command_makes_a_set_and_prints_one_json(
 )
 def test_bad_input_ends_the_command_with_2(work: Work, flags: list[str], said: str) -> None:
     work.image(1)
-    features._encoder.cache_clear()
+    features._load_encoder.cache_clear()
     with pytest.raises(CommandError, match=said) as caught:
         call_command("make_features", *[flag.format(work.project.slug) for flag in flags])
     assert caught.value.returncode == 2

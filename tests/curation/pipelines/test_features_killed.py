@@ -75,7 +75,7 @@ def test_killed_within_a_shard_it_resumes_to_the_same_bytes(work: Work, tmp_path
     for seed in range(IMAGES):
         work.image(seed)
     job = request(work, clip)
-    jobs.cancel(job=job)  # the command goes on with it
+    jobs.cancel_job(job=job)  # the command goes on with it
     child = subprocess.Popen(
         [sys.executable, "-c", HANGING], env=children.child_environment(JOB=str(job.pk)), cwd=children.ROOT
     )
@@ -103,5 +103,5 @@ def test_killed_within_a_shard_it_resumes_to_the_same_bytes(work: Work, tmp_path
 
     FeatureSet.objects.all().delete()
     shutil.rmtree(folder)
-    assert jobs.run_here(job=request(work, clip)).state == JobState.DONE
+    assert jobs.run_in_process(job=request(work, clip)).state == JobState.DONE
     assert contents(folder) == resumed

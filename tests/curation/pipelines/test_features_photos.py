@@ -23,7 +23,7 @@ def made(work: Work, **options: Any) -> FeatureSet:
     request = request_features(
         project=work.project, by=None, options=FeatureOptions(**options, shard_rows=40), queue=False
     )
-    job = jobs.run_here(job=request)
+    job = jobs.run_in_process(job=request)
     assert job.state == JobState.DONE, job.error
     return FeatureSet.objects.get(pk=job.result["feature_set"])
 

@@ -99,7 +99,7 @@ def test_a_job_that_one_worker_loses_is_finished_by_the_other_within_a_minute(
         worker(lost, "--queues", "cpu") as victim,
         worker(kept, "--queues", "tick,default,mail,cpu", "--beat"),
     ):
-        jobs.wake(job)
+        jobs.wake_job(job)
         wait_for(lambda: any(lost.iterdir()), 200)
         os.killpg(victim.pid, signal.SIGKILL)
         assert victim.wait() == -signal.SIGKILL

@@ -70,26 +70,26 @@ def _sent(path: Path, raw: bytes) -> dict[str, Any] | None:
         line.settimeout(10)
         line.connect(str(path))
         line.sendall(raw)
-        return wire.read(line.recv)
+        return wire.read_message(line.recv)
 
 
 def test_it_answers_the_client_and_only_this_user(listening: Path) -> None:
     client = EncoderClient(listening)
-    same, other = client.similar([("abc", "cba"), ("abc", "xyz")], 10.0) or [0, 0]
+    same, other = client.score_similarity([("abc", "cba"), ("abc", "xyz")], 10.0) or [0, 0]
     assert (round(same, 3), round(other, 3)) == (1.0, 0.0)
-    assert client.contradict([("a", "b")], 10.0) is None
+    assert client.score_contradiction([("a", "b")], 10.0) is None
     assert stat.S_IMODE(listening.lstat().st_mode) == 0o600
 
 
 def test_a_text_is_encoded_once(listening: Path, letters: Letters) -> None:
     client = EncoderClient(listening)
     for text in ("abc", "abd"):
-        client.similar([(text, "xyz"), (text, "uvw")], 10.0)
+        client.score_similarity([(text, "xyz"), (text, "uvw")], 10.0)
     assert sorted(letters.seen) == ["abc", "abd", "uvw", "xyz"]
 
 
 def test_it_forgets_the_texts_that_were_longest_unused(letters: Letters) -> None:
-    similarity = Similarity(letters, kept=2)
+    similarity = Similarity(letters, cache_size=2)
     similarity([("a", "b")])
     similarity([("a", "c")])
     similarity([("a", "b")])
@@ -101,7 +101,9 @@ def test_several_clients_are_answered_at_once(listening: Path) -> None:
         silent.connect(str(listening))  # one that says nothing holds up nobody
         with ThreadPoolExecutor(8) as pool:
             pairs = [[(f"text {n}", f"text {n}")] for n in range(40)]
-            answers = list(pool.map(lambda pair: EncoderClient(listening).similar(pair, 10.0), pairs))
+            answers = list(
+                pool.map(lambda pair: EncoderClient(listening).score_similarity(pair, 10.0), pairs)
+            )
     assert [round((answer or [0])[0], 3) for answer in answers] == [1.0] * 40
 
 
@@ -110,22 +112,22 @@ def test_one_line_may_ask_twice(listening: Path) -> None:
         line.settimeout(10)
         line.connect(str(listening))
         for text in ("ab", "cd"):
-            line.sendall(wire.pack({"do": "similar", "pairs": [[text, text]]}))
-            assert wire.read(line.recv) == {"scores": [pytest.approx(1.0)]}
+            line.sendall(wire.pack_message({"do": "similar", "pairs": [[text, text]]}))
+            assert wire.read_message(line.recv) == {"scores": [pytest.approx(1.0)]}
 
 
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        (struct.pack(">I", wire.MOST_BYTES + 1), "bytes"),
+        (struct.pack(">I", wire.MAX_BYTES + 1), "bytes"),
         (struct.pack(">I", 3) + b"abc", "no JSON"),
-        (wire.pack({"do": "delete", "pairs": []}), "do: "),
-        (wire.pack({"do": ["similar"], "pairs": []}), "do: "),
-        (wire.pack({"do": "similar"}), "pairs: "),
-        (wire.pack({"do": "similar", "pairs": [["a", "b"]] * 65}), "pairs: "),
-        (wire.pack({"do": "similar", "pairs": [["a"]]}), "two texts"),
-        (wire.pack({"do": "similar", "pairs": [["a", 3]]}), "two texts"),
-        (wire.pack({"do": "similar", "pairs": [["a", "x" * 1001]]}), "1000 characters"),
+        (wire.pack_message({"do": "delete", "pairs": []}), "do: "),
+        (wire.pack_message({"do": ["similar"], "pairs": []}), "do: "),
+        (wire.pack_message({"do": "similar"}), "pairs: "),
+        (wire.pack_message({"do": "similar", "pairs": [["a", "b"]] * 65}), "pairs: "),
+        (wire.pack_message({"do": "similar", "pairs": [["a"]]}), "two texts"),
+        (wire.pack_message({"do": "similar", "pairs": [["a", 3]]}), "two texts"),
+        (wire.pack_message({"do": "similar", "pairs": [["a", "x" * 1001]]}), "1000 characters"),
     ],
 )
 def test_what_is_no_question_is_refused_and_the_next_one_answered(
@@ -134,7 +136,7 @@ def test_what_is_no_question_is_refused_and_the_next_one_answered(
     answer = _sent(listening, raw)
     assert answer is not None
     assert said in answer["error"]
-    assert EncoderClient(listening).similar([("a", "a")], 10.0) == [pytest.approx(1.0)]
+    assert EncoderClient(listening).score_similarity([("a", "a")], 10.0) == [pytest.approx(1.0)]
 
 
 # --- The command
@@ -167,7 +169,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[], "subprocess.Popen[str]"]]:
 def _until_it_listens(process: "subprocess.Popen[str]", path: Path) -> EncoderClient:
     client = EncoderClient(path, pause=0)
     for _ in range(600):
-        if client.similar([("warm", "up")], 5.0) is not None:
+        if client.score_similarity([("warm", "up")], 5.0) is not None:
             return client
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.1)
@@ -187,7 +189,7 @@ def test_the_real_model_replaces_a_stale_socket_is_served_once_and_ends_cleanly(
         dead.bind(str(path))  # as a killed process leaves it
     process = start()
     client = _until_it_listens(process, path)
-    scores = client.similar(
+    scores = client.score_similarity(
         [("a man is riding a horse", "someone on horseback"), ("a man is riding a horse", "stock market")],
         10.0,
     )
@@ -272,7 +274,7 @@ def test_the_process_answers_with_it(
     folder = _save_model(tmp_path / "nli", ["contradiction", "entailment", "neutral"])
     process = start(HINTS_NLI_MODEL=str(folder))
     client = _until_it_listens(process, path)
-    (share,) = client.contradict([("rich", "poor")], 10.0) or [None]
+    (share,) = client.score_contradiction([("rich", "poor")], 10.0) or [None]
     assert share is not None
     assert 0 < share < 1
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hits.hints.card import Rule
-from hits.hints.checking import COSINES
+from hits.hints.card import HintRule
+from hits.hints.checking import MIN_COSINES
 from hits.hints.rules import SMALL_SHARE
 from tests.benchmarks import hints
 from tests.support.paths import ROOT
@@ -22,8 +22,8 @@ def test_the_documented_figures_are_the_measured_ones() -> None:
     documented = (ROOT / "docs" / "hints.md").read_text(encoding="utf-8")
     missing = [line for line in hints.table(figures) if line not in documented]
     assert not missing, "run `python -m tests.benchmarks.hints --table` and take over its table"
-    for rule in (Rule.REPEATS_CLUE, Rule.REPEATS_OTHER):
-        assert figures[rule]["lowest_in_tuning_without_false_alarm"] == COSINES[rule]
+    for rule in (HintRule.REPEATS_CLUE, HintRule.REPEATS_OTHER):
+        assert figures[rule]["lowest_in_tuning_without_false_alarm"] == MIN_COSINES[rule]
     first_percentile = figures["boxes"]["first_percentile_in_tuning"]
     assert math.floor(first_percentile * 1e5) / 1e5 == SMALL_SHARE
     assert figures["contradicts"]["precision"]["interval"] is None, (

@@ -9,19 +9,19 @@ from PIL import Image as Pillow
 
 from curation import services
 from curation.dedup.hierarchical import cluster
-from curation.dedup.products import Float32Product
+from curation.dedup.matmul_backends import NumpyFloat32Backend
 from curation.models import ComparisonRound, FeatureSet, Pair
 from curation.negatives.filters import cluster_softly
-from curation.negatives.options import Keep
+from curation.negatives.options import KeepRule
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.deduplicate import deduplicate_images
-from curation.pipelines.matmul_backends import BFloat16Product, best_product
+from curation.pipelines.matmul_backends import BFloat16Backend, choose_matmul_backend
 from curation.selectors.images import duplicate_groups
 from curation.services import DedupOptions, RoundOptions
 from curation.services.texts import DuplicateOptions
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job
-from hits.selectors.images.images import usable
+from hits.selectors.images.images import list_usable_images
 from hits.services.errors import Refused
 from hits.services.images.duplicates import mark_duplicates
 from hits.services.images.import_image import import_image
@@ -52,7 +52,7 @@ def test_near_duplicates_are_marked_and_left_out_of_later_batches(work: Work) ->
     )
     assert found.groups == {images[2].pk: [twin.pk]}
     assert (found.images, found.clusters, found.marked, found.kept) == (5, 4, 1, 4)
-    assert usable(work.project) == images
+    assert list_usable_images(work.project) == images
     assert [(kept.pk, [m.pk for m in members]) for kept, members in duplicate_groups(work.project)] == [
         (images[2].pk, [twin.pk])
     ]
@@ -69,7 +69,7 @@ def test_a_second_run_replaces_the_marks_and_makes_no_vector_anew(work: Work) ->
         project=work.project, options=DedupOptions(set_aside=True, clusters=3), encoder=encoder
     )
     assert second.marked == 0
-    assert usable(work.project) == images
+    assert list_usable_images(work.project) == images
     assert encoder.pictures == 3
     assert FeatureSet.objects.get().count == 3
 
@@ -138,7 +138,7 @@ def test_a_round_keeps_sets_reasons_and_provenance(work: Work) -> None:
     twelve_pairs(work)
     work.observed(work.image(8), worker="LATE", status=AssignmentStatus.SUBMITTED)
     options = RoundOptions(size=3, min_candidates=3, soft_share=1.0)
-    found = build_comparison_round(project=work.project, options=options, using=Letters())
+    found = build_comparison_round(project=work.project, options=options, given_encoders=Letters())
     assert (found.instances, found.inferences) == (12, 12)
     assert found.sets.count() > 0
     assert found.sets.count() + sum(found.skip_counts.values()) == 12
@@ -161,14 +161,14 @@ def test_every_set_of_vectors_says_how_it_was_made(work: Work) -> None:
         preprocessing: ClassVar = {"precision": "fp32"}
 
     twelve_pairs(work)
-    build_comparison_round(project=work.project, options=RoundOptions(), using=Described())
+    build_comparison_round(project=work.project, options=RoundOptions(), given_encoders=Described())
     made = dict(FeatureSet.objects.filter(subject="texts").values_list("encoder", "preprocessing"))
     assert made == {"letters": Described.preprocessing, "letter pairs": Described.sentence_preprocessing}
 
 
 def test_the_paper_s_floor_leaves_too_few_and_says_so(work: Work) -> None:
     twelve_pairs(work)
-    found = build_comparison_round(project=work.project, options=RoundOptions(), using=Letters())
+    found = build_comparison_round(project=work.project, options=RoundOptions(), given_encoders=Letters())
     assert found.sets.count() == 0
     assert sum(found.skip_counts.values()) == 12
     assert set(found.skip_counts) <= {"too_few_candidates", "gold_is_best"}
@@ -182,7 +182,7 @@ def test_the_paper_s_floor_leaves_too_few_and_says_so(work: Work) -> None:
 def test_a_set_keeps_why_each_inference_is_in_it(work: Work) -> None:
     twelve_pairs(work)
     options = RoundOptions(size=3, min_candidates=3, soft_share=0.7, keep="first")
-    found = build_comparison_round(project=work.project, options=options, using=Letters())
+    found = build_comparison_round(project=work.project, options=options, given_encoders=Letters())
     item = found.sets.get(rank=1)
     scores = item.scores
     pairs = {row.instance_id: row for row in Pair.objects.all()}
@@ -209,7 +209,7 @@ def test_the_rules_reach_the_builder_and_are_kept(work: Work) -> None:
     options = RoundOptions(
         size=2, min_candidates=2, soft_share=1.0, same_image="forbidden", disqualification="per_image"
     )
-    found = build_comparison_round(project=work.project, options=options, using=Letters())
+    found = build_comparison_round(project=work.project, options=options, given_encoders=Letters())
     assert found.sets.exists()
     image_of = dict(Pair.objects.values_list("instance_id", "image_id"))
     sampled: dict[int, list[str]] = {}
@@ -239,19 +239,22 @@ def test_equal_seeds_give_equal_rounds(work: Work) -> None:
     twelve_pairs(work)
     options = RoundOptions(size=3, min_candidates=3, seed=5)
     rounds = [
-        build_comparison_round(project=work.project, options=options, using=Letters()) for _ in range(2)
+        build_comparison_round(project=work.project, options=options, given_encoders=Letters())
+        for _ in range(2)
     ]
     one, two = ([(s.observation_id, s.chosen, s.rank) for s in found.sets.all()] for found in rounds)
     assert one == two
     assert ComparisonRound.objects.count() == 2
 
 
-@pytest.mark.parametrize("product", [Float32Product, BFloat16Product, best_product])
+@pytest.mark.parametrize("product", [NumpyFloat32Backend, BFloat16Backend, choose_matmul_backend])
 def test_soft_clusters_are_the_same_by_any_product(product: Any) -> None:
     vectors = np.random.default_rng(3).normal(size=(1_100, 48)).astype(np.float32)  # too many to ask scipy
     vectors[600:] = vectors[:500] + 0.1 * vectors[100:600]
     found = [
-        cluster_softly(vectors, share=0.7, keep=Keep.RANDOM, generator=np.random.default_rng(1), product=by)
+        cluster_softly(
+            vectors, share=0.7, keep=KeepRule.RANDOM, generator=np.random.default_rng(1), backend=by
+        )
         for by in (None, product())
     ]
     np.testing.assert_array_equal(found[0].labels, found[1].labels)
@@ -266,18 +269,18 @@ def test_rounds_and_text_analyses_cluster_by_the_quickest_product(
     from curation.pipelines.texts import text_analysis
 
     given: list[Any] = []
-    quickest = Float32Product()
+    quickest = NumpyFloat32Backend()
 
     def spied(*args: Any, **options: Any) -> Any:
-        given.append(options["product"])
+        given.append(options["backend"])
         return cluster(*args, **options)
 
     for module in (comparison, text_analysis):
-        monkeypatch.setattr(module, "best_product", lambda: quickest)
+        monkeypatch.setattr(module, "choose_matmul_backend", lambda: quickest)
     for module in (filters, text_analysis):
         monkeypatch.setattr(module, "cluster", spied)
     twelve_pairs(work)
-    build_comparison_round(project=work.project, options=RoundOptions(), using=Letters())
+    build_comparison_round(project=work.project, options=RoundOptions(), given_encoders=Letters())
     assert given == [quickest]
     text_analysis.analyse_texts(project=work.project, options=DuplicateOptions(), encoder=Words())
     assert given == [quickest] * 2
@@ -286,13 +289,15 @@ def test_rounds_and_text_analyses_cluster_by_the_quickest_product(
 def test_a_split_without_pairs_is_refused(work: Work) -> None:
     twelve_pairs(work)
     with pytest.raises(Refused, match="in the split test"):
-        build_comparison_round(project=work.project, options=RoundOptions(split="test"), using=Letters())
+        build_comparison_round(
+            project=work.project, options=RoundOptions(split="test"), given_encoders=Letters()
+        )
 
 
 def test_launching_carries_the_region_and_no_clue(work: Work) -> None:
     twelve_pairs(work)
     options = RoundOptions(size=3, min_candidates=3, soft_share=1.0)
-    found = build_comparison_round(project=work.project, options=options, using=Letters())
+    found = build_comparison_round(project=work.project, options=options, given_encoders=Letters())
     batch, job = services.launch_comparison_batch(round=found, by=None, limit=1)
     assert job.task == "hits.publish_batch"
     (unit,) = batch.units.all()
@@ -311,8 +316,8 @@ def test_the_jobs_run_and_say_what_they_found(work: Work, monkeypatch: pytest.Mo
     from curation.pipelines import comparison, deduplicate
     from curation.tasks import duplicates, rounds, versions
 
-    monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Colours())
-    monkeypatch.setattr(comparison, "encoders", lambda name: Letters())
+    monkeypatch.setattr(deduplicate, "get_image_encoder", lambda name: Colours())
+    monkeypatch.setattr(comparison, "get_round_encoders", lambda name: Letters())
     twelve_pairs(work)
     job = services.request_deduplication(project=work.project, by=None, fraction=0.5, set_aside=True)
     duplicates.deduplicate_images(job.pk)
@@ -333,7 +338,7 @@ def test_the_jobs_run_and_say_what_they_found(work: Work, monkeypatch: pytest.Mo
     version.refresh_from_db()
     assert job.state == JobState.DONE
     assert job.result["seal"] == version.manifest_sha256
-    assert (services.export_folder(version=version) / "manifest.json").exists()
+    assert (services.ensure_export_folder(version=version) / "manifest.json").exists()
 
 
 def test_a_stopped_round_goes_on_with_its_encoder_and_the_vectors_that_were_made(
@@ -355,7 +360,9 @@ def test_a_stopped_round_goes_on_with_its_encoder_and_the_vectors_that_were_made
 
     asked: list[str] = []
     at_hand: list[Any] = [Broken(), made := Counted()]
-    monkeypatch.setattr(comparison, "encoders", lambda name: (asked.append(name), at_hand.pop(0))[1])
+    monkeypatch.setattr(
+        comparison, "get_round_encoders", lambda name: (asked.append(name), at_hand.pop(0))[1]
+    )
     twelve_pairs(work)
     options = RoundOptions(size=3, min_candidates=3)
     job = services.request_comparison_round(
@@ -365,7 +372,7 @@ def test_a_stopped_round_goes_on_with_its_encoder_and_the_vectors_that_were_made
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.FAILED, "sentences: no weights")
     assert not ComparisonRound.objects.exists()
-    rounds.build_comparison_round(jobs.resume(job=job).pk)
+    rounds.build_comparison_round(jobs.resume_job(job=job).pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert asked == ["clip:some/one"] * 2
@@ -389,7 +396,7 @@ def test_a_cancelled_job_marks_nothing(work: Work, monkeypatch: pytest.MonkeyPat
             Job.objects.update(cancel_requested=True)
             return super().encode_images(pictures)
 
-    monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Interrupted())
+    monkeypatch.setattr(deduplicate, "get_image_encoder", lambda name: Interrupted())
     for seed in range(3):
         work.image(seed)
     job = services.request_deduplication(project=work.project, by=None, clusters=1)
@@ -398,4 +405,4 @@ def test_a_cancelled_job_marks_nothing(work: Work, monkeypatch: pytest.MonkeyPat
     assert job.state == JobState.CANCELLED
     assert not Image.objects.filter(duplicate_of__isnull=False).exists()
     with pytest.raises(jobs.Conflict):
-        jobs.cancel(job=job)
+        jobs.cancel_job(job=job)

@@ -26,7 +26,7 @@ from PIL import Image as Pillow
 from curation.models import ImageProposals, ProposalOverlap, ProposalRun
 from curation.pipelines import proposals as pipeline
 from curation.pipelines import vectors
-from curation.proposals.detector import Found
+from curation.proposals.detector import DetectedBoxes
 from curation.selectors import proposals as stored
 from curation.services import proposals as services
 from hits.domain.states import AssignmentStatus, JobState
@@ -52,28 +52,28 @@ class Squares:
         self._fails_after = fails_after
         self._dies = dies
 
-    def propose(self, pictures: Sequence[Pillow.Image]) -> list[Found]:
+    def propose(self, pictures: Sequence[Pillow.Image]) -> list[DetectedBoxes]:
         """Return the boxes; the worker dies, or somebody cancels, when enough pictures were seen."""
         self.seen += len(pictures)
         if self._fails_after is not None and self.seen > self._fails_after:
             if self._dies:
                 os._exit(7)
-            jobs.cancel(job=Job.objects.get(task="curation.propose_boxes"))
+            jobs.cancel_job(job=Job.objects.get(task="curation.propose_boxes"))
         return [self._boxes(picture) for picture in pictures]
 
-    def _boxes(self, picture: Pillow.Image) -> Found:
+    def _boxes(self, picture: Pillow.Image) -> DetectedBoxes:
         rng = np.random.default_rng(int(np.asarray(picture).sum()))
         start = rng.integers(0, 30, (10, 2))
         corners = np.concatenate([start, start + rng.integers(5, 18, (10, 2))], axis=1)
-        return Found(corners, np.linspace(1, 0.1, 10))
+        return DetectedBoxes(corners, np.linspace(1, 0.1, 10))
 
 
 @pytest.fixture(autouse=True)
 def nothing_loaded() -> Iterator[None]:
     """Forget the detector of the test before."""
-    pipeline._loaded.cache_clear()
+    pipeline._load_detector.cache_clear()
     yield
-    pipeline._loaded.cache_clear()
+    pipeline._load_detector.cache_clear()
 
 
 @pytest.fixture
@@ -91,13 +91,13 @@ def detector(monkeypatch: pytest.MonkeyPatch) -> Callable[[Squares], Squares]:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take two photos at a time."""
-    monkeypatch.setattr(pipeline, "BATCH", 2)
+    monkeypatch.setattr(pipeline, "BATCH_SIZE", 2)
 
 
 @pytest.fixture
 def small_parts(small_steps: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give three photos to a part."""
-    monkeypatch.setattr(pipeline, "PART", 3)
+    monkeypatch.setattr(pipeline, "PHOTOS_PER_SUBJOB", 3)
 
 
 def shared_out(project: Project) -> tuple[Job, list[Job]]:
@@ -116,7 +116,7 @@ def work_on(job: Job) -> Job:
 
 
 def run_job(job: Job) -> Job:
-    return jobs.run_here(job=job)
+    return jobs.run_in_process(job=job)
 
 
 def proposed(project: Project, **options: Any) -> ProposalRun:
@@ -128,7 +128,7 @@ def proposed(project: Project, **options: Any) -> ProposalRun:
 
 
 def rows(run: ProposalRun) -> list[tuple[int, Any]]:
-    return list(run.found.order_by("image_id").values_list("image_id", "boxes"))
+    return list(run.image_proposals.order_by("image_id").values_list("image_id", "boxes"))
 
 
 class TestRuns:
@@ -136,7 +136,7 @@ class TestRuns:
         self, project: Project, make_image: Callable[..., Image], detector: Any
     ) -> None:
         images = [make_image(seed) for seed in range(5)]
-        Image.objects.filter(pk=images[1].pk).update(withdrawn_at="2026-01-01T00:00Z")
+        Image.objects.filter(pk=images[1].pk).update(taken_down_at="2026-01-01T00:00Z")
         run = proposed(project)
         assert [pk for pk, _ in rows(run)] == [images[n].pk for n in (0, 2, 3, 4)]
         assert (run.images, run.boxes, run.is_complete, run.revision) == (4, 40, True, "1")
@@ -175,7 +175,7 @@ class TestRuns:
         assert (job.state, run.is_complete, run.images) == (JobState.CANCELLED, False, 4)
         make_image(99)  # came later: belongs to another run
         second = detector(Squares())
-        job = run_job(jobs.resume(job=job, queue=False))
+        job = run_job(jobs.resume_job(job=job, queue=False))
         run.refresh_from_db()
         assert job.state == JobState.DONE
         assert second.seen == 3
@@ -190,7 +190,7 @@ class TestRuns:
         detector(Squares(fails_after=1))
         job = run_job(services.request_proposals(project=project, by=None, queue=False))
         detector(Squares("2"))
-        job = run_job(jobs.resume(job=job, queue=False))
+        job = run_job(jobs.resume_job(job=job, queue=False))
         assert job.state == JobState.FAILED
         assert "start a new run" in job.error
 
@@ -225,8 +225,8 @@ class TestRuns:
         job = run_job(services.request_proposals(project=project, by=None, options=chosen, queue=False))
         assert (job.state, ProposalRun.objects.get().images) == (JobState.CANCELLED, 2)
         present, fails_after = "b" * 40, 99
-        pipeline._loaded.cache_clear()
-        job = run_job(jobs.resume(job=job, queue=False))
+        pipeline._load_detector.cache_clear()
+        job = run_job(jobs.resume_job(job=job, queue=False))
         run = ProposalRun.objects.get()
         assert (job.state, job.error) == (JobState.DONE, "")
         assert (run.images, run.revision) == (4, "a" * 40)
@@ -237,11 +237,11 @@ class TestRuns:
     def test_storing_twice_changes_nothing(self, project: Project, make_image: Callable[..., Image]) -> None:
         image = make_image(1)
         run = ProposalRun.objects.create(project=project, detector="classical")
-        assert services.store_found(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]}) == 1
-        assert services.store_found(run=run, found={image.pk: [[9, 9, 9, 9, 0.9]]}) == 0
+        assert services.store_boxes(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]}) == 1
+        assert services.store_boxes(run=run, found={image.pk: [[9, 9, 9, 9, 0.9]]}) == 0
         run.refresh_from_db()
         assert (run.images, run.boxes) == (1, 1)
-        assert run.found.get().boxes == [[1, 2, 3, 4, 0.5]]
+        assert run.image_proposals.get().boxes == [[1, 2, 3, 4, 0.5]]
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -277,7 +277,7 @@ class Threaded(Squares):
         super().__init__()
         self.callers: set[str] = set()
 
-    def propose(self, pictures: Sequence[Pillow.Image]) -> list[Found]:
+    def propose(self, pictures: Sequence[Pillow.Image]) -> list[DetectedBoxes]:
         """Return the boxes."""
         self.callers.add(threading.current_thread().name)
         return super().propose(pictures)
@@ -288,7 +288,7 @@ class TestParts:
         self, project: Project, make_image: Callable[..., Image], detector: Any, small_parts: None
     ) -> None:
         images = [make_image(seed) for seed in range(8)]
-        Image.objects.filter(pk=images[1].pk).update(withdrawn_at="2026-01-01T00:00Z")
+        Image.objects.filter(pk=images[1].pk).update(taken_down_at="2026-01-01T00:00Z")
         squares = detector(Squares())
         job, parts = shared_out(project)
         assert (job.state, job.done, job.total) == (JobState.WAITING, 0, 7)
@@ -318,7 +318,7 @@ class TestParts:
         whole = proposed(project)
         assert Job.objects.filter(parent__isnull=False).count() == 1
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pipeline, "PART", 2)
+            patch.setattr(pipeline, "PHOTOS_PER_SUBJOB", 2)
             assert rows(proposed(project)) == rows(whole)
         assert Job.objects.filter(parent__isnull=False).count() == 5
 
@@ -337,7 +337,7 @@ class TestParts:
         assert any("photo-3.png: its file is missing" in line.text for line in job.lines.all())
         path.write_bytes(kept)
         squares = detector(Squares())
-        job = run_job(jobs.resume(job=job, queue=False))
+        job = run_job(jobs.resume_job(job=job, queue=False))
         run.refresh_from_db()
         assert (job.state, job.done, job.total, squares.seen) == (JobState.DONE, 7, 7, 1)
         assert (run.images, run.is_complete) == (7, True)
@@ -350,7 +350,7 @@ class TestParts:
         small_steps: None,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(pipeline, "LINES", 3)
+        monkeypatch.setattr(pipeline, "MAX_PHOTOS_LOGGED", 3)
         images = [make_image(seed) for seed in range(9)]
         for image in images[:7]:
             Path(image.file.path).write_bytes(b"no picture")
@@ -361,7 +361,7 @@ class TestParts:
         lines = [line.text for line in job.lines.all() if line.text.startswith("photo-")]
         assert [line.partition(":")[0] for line in lines] == ["photo-0.png", "photo-1.png", "photo-2.png"]
         squares = detector(Squares())
-        job = run_job(jobs.resume(job=job, queue=False))
+        job = run_job(jobs.resume_job(job=job, queue=False))
         assert (job.state, squares.seen) == (JobState.FAILED, 0)
 
     @pytest.mark.parametrize("threads", [1, 2])
@@ -394,7 +394,7 @@ class TestParts:
         make_image(1)
         _, (part,) = shared_out(project)
         detector(Squares("2"))
-        pipeline._loaded.cache_clear()
+        pipeline._load_detector.cache_clear()
         assert "this worker has classical 2, and the run is of 1" in work_on(part).error
         assert not ImageProposals.objects.exists()
 
@@ -408,8 +408,10 @@ class TestParts:
         assert ProposalRun.objects.get(pk=job.args["run"]).revision == "2"
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(pipeline, "get_detector", lambda name, **options: Squares("1"))
-            pipeline._loaded.cache_clear()
-            pipeline._loaded(pipeline._Wanted("classical", 100, None))  # so does the other worker
+            pipeline._load_detector.cache_clear()
+            pipeline._load_detector(
+                pipeline._DetectorRequest("classical", 100, None)
+            )  # so does the other worker
         assert work_on(part).state == JobState.DONE
 
     def test_boxes_of_a_slow_worker_with_older_weights_are_not_kept(
@@ -417,9 +419,9 @@ class TestParts:
     ) -> None:
         image = make_image(1)
         run = ProposalRun.objects.create(project=project, detector="classical", revision="1")
-        services.store_facts(run=ProposalRun.objects.get(), revision="2")  # it had no boxes, so it may
+        services.store_run_facts(run=ProposalRun.objects.get(), revision="2")  # it had no boxes, so it may
         with pytest.raises(Refused, match="of classical 2, and this is 1; start a new run"):
-            services.store_found(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]})
+            services.store_boxes(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]})
         assert not ImageProposals.objects.exists()
 
     def test_a_long_revision_is_the_same_again(
@@ -427,9 +429,9 @@ class TestParts:
     ) -> None:
         image = make_image(1)
         run = ProposalRun.objects.create(project=project, detector="classical")
-        services.store_facts(run=run, revision="r" * 200)
-        services.store_found(run=run, found={image.pk: []})
-        services.store_facts(run=run, revision="r" * 200)
+        services.store_run_facts(run=run, revision="r" * 200)
+        services.store_boxes(run=run, found={image.pk: []})
+        services.store_run_facts(run=run, revision="r" * 200)
 
     def test_threads_share_the_batches_where_a_detector_promises_it(
         self,
@@ -471,7 +473,7 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_rows(
     run.refresh_from_db()
     assert (run.images, run.is_complete) == (4, False)
     Job.objects.filter(pk=part.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    pipeline._loaded.cache_clear()
+    pipeline._load_detector.cache_clear()
     second = detector(Squares())
     part = work_on(part)
     assert (part.state, part.runs, part.done, second.seen) == (JobState.DONE, 2, 7, 3)
@@ -510,7 +512,7 @@ class TestOverlaps:
             project=work.project, detector="classical", is_complete=True, options={"limit": 100}
         )
         images = Image.objects.filter(project=work.project)
-        services.store_found(run=run, found={image.pk: boxes for image in images})
+        services.store_boxes(run=run, found={image.pk: boxes for image in images})
         return run
 
     def test_accepted_pairs_are_measured_and_others_are_not(self, work: Work) -> None:
@@ -526,7 +528,7 @@ class TestOverlaps:
         assert first.best == 1.0
         assert (recall.pairs, recall.images) == (3, 1)
         run.refresh_from_db()
-        assert stored.recall_of(run) == recall
+        assert stored.read_recall(run) == recall
 
     def test_the_nearest_of_several_boxes_counts(self, work: Work) -> None:
         from tests.support.answers import observation
@@ -544,12 +546,12 @@ class TestOverlaps:
         run = self.run(work, [[7, 4, 10, 12, 0.9]])
         pipeline.measure_run(run=run)
         before = list(ProposalOverlap.objects.values_list("pk", "ious"))
-        assert stored.unmeasured(run) == 0
+        assert stored.count_unmeasured_pairs(run) == 0
         work.observed(image, worker="W2")
-        assert stored.unmeasured(run) == 3
+        assert stored.count_unmeasured_pairs(run) == 3
         job = run_job(services.request_overlaps(run=run, by=None, queue=False))
         assert job.state == JobState.DONE
-        assert (job.result["pairs"], stored.unmeasured(run)) == (6, 0)
+        assert (job.result["pairs"], stored.count_unmeasured_pairs(run)) == (6, 0)
         assert list(ProposalOverlap.objects.values_list("pk", "ious"))[:3] == before
 
     def test_a_photo_that_was_taken_down_counts_no_more(self, work: Work) -> None:
@@ -557,10 +559,10 @@ class TestOverlaps:
         work.observed(image)
         run = self.run(work, [[7, 4, 10, 12, 0.9]])
         assert pipeline.measure_run(run=run).pairs == 3
-        Image.objects.filter(pk=image.pk).update(withdrawn_at="2026-01-01T00:00Z")
+        Image.objects.filter(pk=image.pk).update(taken_down_at="2026-01-01T00:00Z")
         assert pipeline.measure_run(run=run).pairs == 0
-        assert list(stored.images_of(run, stored.WORST)) == []
-        assert "".join(stored.download_lines(run, str)) == "{}\n"
+        assert list(stored.proposals_by_coverage(run, stored.WORST)) == []
+        assert "".join(stored.stream_boxes_json(run, str)) == "{}\n"
 
     def test_an_unfinished_run_is_not_measured(self, work: Work) -> None:
         work.image(1)
@@ -576,10 +578,10 @@ class TestOverlaps:
             project=work.project, detector="classical", is_complete=True, options={"limit": 100}
         )
         boxes = {far.pk: [[40, 30, 5, 5, 1]], near.pk: [[2, 5, 10, 12, 1]], bare.pk: [[0, 0, 9, 9, 1]]}
-        services.store_found(run=run, found=boxes)
+        services.store_boxes(run=run, found=boxes)
         pipeline.measure_run(run=run)
-        assert [found.image for found in stored.images_of(run, stored.WORST)] == [far, near, bare]
-        assert [found.image for found in stored.images_of(run, stored.BEST)] == [near, far, bare]
+        assert [found.image for found in stored.proposals_by_coverage(run, stored.WORST)] == [far, near, bare]
+        assert [found.image for found in stored.proposals_by_coverage(run, stored.BEST)] == [near, far, bare]
 
 
 class TestImport:
@@ -607,7 +609,7 @@ class TestImport:
                 second.source_url: [[30, 30, 50, 40]],
             },
         )
-        job = run_job(services.request_import(project=project, by=None, path=path, queue=False))
+        job = run_job(services.request_proposals_import(project=project, by=None, path=path, queue=False))
         assert job.state == JobState.DONE, job.error
         run = ProposalRun.objects.get()
         assert rows(run) == [
@@ -628,7 +630,7 @@ class TestImport:
         from curation.versions.plan import image_url
 
         path = tmp_path / "again.json"
-        path.write_text("".join(stored.download_lines(run, image_url)))
+        path.write_text("".join(stored.stream_boxes_json(run, image_url)))
         out = io.StringIO()
         call_command(
             "import_proposals", str(path), project=project.slug, json=True, stdout=out, stderr=io.StringIO()
@@ -642,7 +644,7 @@ class TestImport:
         first = self.photos(make_image)[0]
         others = {f"https://example.org/other/{n}.jpg": [[1, 2, 30, 40]] for n in range(2500)}
         path = self.file(tmp_path, others | {first.source_url: [[10, 10, 60, 40]]})
-        job = run_job(services.request_import(project=project, by=None, path=path, queue=False))
+        job = run_job(services.request_proposals_import(project=project, by=None, path=path, queue=False))
         assert (job.state, job.error) == (JobState.DONE, "")
         assert rows(ProposalRun.objects.get()) == [(first.pk, [[10, 10, 50, 30, None]])]
 
@@ -662,7 +664,7 @@ class TestImport:
         first = self.photos(make_image)[0]
         if isinstance(content, dict):
             content = {key.replace("URL", first.source_url): value for key, value in content.items()}
-        job = services.request_import(
+        job = services.request_proposals_import(
             project=project, by=None, path=self.file(tmp_path, content), layout="corners", queue=False
         )
         job = run_job(job)
@@ -678,14 +680,16 @@ class TestImport:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         first, second, _ = self.photos(make_image)
-        monkeypatch.setattr(pipeline, "READ_AT_ONCE", 1)
+        monkeypatch.setattr(pipeline, "RECORD_CHUNK_SIZE", 1)
         path = self.file(tmp_path, {first.source_url: [[1, 2, 60, 40]], second.source_url: [[1, 2]]})
         job = run_job(
-            services.request_import(project=project, by=None, path=path, layout="corners", queue=False)
+            services.request_proposals_import(
+                project=project, by=None, path=path, layout="corners", queue=False
+            )
         )
         assert (job.state, ImageProposals.objects.count()) == (JobState.FAILED, 1)
         self.file(tmp_path, {first.source_url: [[1, 2, 60, 40]], second.source_url: [[1, 2, 50, 40]]})
-        job = run_job(jobs.resume(job=job, queue=False))
+        job = run_job(jobs.resume_job(job=job, queue=False))
         assert job.state == JobState.FAILED
         assert "start a new run" in job.error
 
@@ -810,16 +814,20 @@ class TestPages:
         client.force_login(researcher)
         path = self.places(run)["run"][1]
         page = squeezed(client.get(path))
-        recall = stored.recall_of(run)
+        recall = stored.read_recall(run)
         assert recall is not None
         assert f"{100 * (recall.solvable or 0):.1f}%" in page
-        worst = stored.images_of(run, stored.WORST).first()
+        worst = stored.proposals_by_coverage(run, stored.WORST).first()
         assert worst is not None
         left, top, width, height, _ = worst.boxes[0]
         assert f"M{left} {top}h{width}v{height}h-{width}z" in page
-        assert page.index(worst.image.name) < page.index(stored.images_of(run, stored.BEST)[0].image.name)
+        assert page.index(worst.image.name) < page.index(
+            stored.proposals_by_coverage(run, stored.BEST)[0].image.name
+        )
         best = squeezed(client.get(path, {"order": "best"}))
-        assert best.index(stored.images_of(run, stored.BEST)[0].image.name) < best.index(worst.image.name)
+        assert best.index(stored.proposals_by_coverage(run, stored.BEST)[0].image.name) < best.index(
+            worst.image.name
+        )
         overlap = ProposalOverlap.objects.filter(best__gt=0).first()
         assert overlap is not None
         assert f'class="iou-text">{overlap.best:.2f}<' in page
@@ -863,7 +871,7 @@ class TestPages:
         assert f"image_url2auto_bboxes-run{run.pk}.json" in reply["Content-Disposition"]
         content = json.loads(b"".join(reply.streaming_content))  # type: ignore[attr-defined]
         assert len(content) == 3
-        found = run.found.select_related("image").first()
+        found = run.image_proposals.select_related("image").first()
         assert found is not None
         left, top, width, height, score = found.boxes[0]
         assert content[str(found.image.file.name)][0] == {
@@ -916,4 +924,4 @@ class TestPages:
         client.force_login(researcher)
         page = squeezed(client.get(reverse("curation-proposals", args=[project.slug])))
         assert "its file is missing" in page
-        assert "where it can be resumed" in page
+        assert "Resume it on the batch’s page" in page

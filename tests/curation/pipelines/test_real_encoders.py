@@ -4,7 +4,7 @@ import pytest
 
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.deduplicate import deduplicate_images
-from curation.pipelines.encoders import encoders, image_vectors
+from curation.pipelines.encoders import get_image_encoder, get_round_encoders
 from curation.services import DedupOptions, RoundOptions
 from hits.services.errors import Refused
 from hits.services.images.import_image import import_image
@@ -36,6 +36,6 @@ def test_a_round_with_the_default_encoders_names_them(work: Work) -> None:
 
 @pytest.mark.parametrize("name", ["resnet", "clip:", "clip:/nowhere/at/all"])
 def test_an_encoder_that_cannot_be_had_says_how_to_get_it(name: str) -> None:
-    for load in (image_vectors, encoders):
+    for load in (get_image_encoder, get_round_encoders):
         with pytest.raises(Refused, match=r"clip:|cannot be had"):
             load(name)

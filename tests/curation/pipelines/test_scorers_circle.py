@@ -13,7 +13,7 @@ from django.urls import reverse
 from curation import services
 from curation.models import ComparisonRound, DatasetVersion, Evaluation, FeatureSet, Pair, Scorer
 from curation.pipelines.comparison import build_comparison_round
-from curation.pipelines.encoders import feature_encoder
+from curation.pipelines.encoders import get_feature_encoder
 from curation.selectors.rounds import rated_split
 from curation.selectors.scorers import judged_rounds
 from curation.services import FeatureOptions, RoundOptions
@@ -40,13 +40,13 @@ def pairs(work: Work) -> list[Pair]:
 @pytest.fixture
 def sealed(work: Work, pairs: list[Pair]) -> DatasetVersion:
     """Return a sealed version of them."""
-    return services.make_sealed_version(project=work.project, name="v1.0", by=None)
+    return services.create_sealed_version(project=work.project, name="v1.0", by=None)
 
 
 def chosen(scorer: Scorer) -> ComparisonRound:
     """Build a round by that scorer; small encoders do its work."""
     return build_comparison_round(
-        project=scorer.project, options=RULES, encoder=scorer.encoder_name, using=Letters()
+        project=scorer.project, options=RULES, encoder=scorer.encoder_name, given_encoders=Letters()
     )
 
 
@@ -57,7 +57,7 @@ def judged(work: Work, found: ComparisonRound) -> DatasetVersion:
     for number, hit in enumerate(Hit.objects.filter(unit__batch=batch)):
         for judge in range(2):
             work.answered(hit, f"JUDGE{number}{judge}", ratings(hit, 1, 3, 2))
-    return services.make_sealed_version(project=work.project, name="v1.1", by=None)
+    return services.create_sealed_version(project=work.project, name="v1.1", by=None)
 
 
 # --- a scorer as an encoder
@@ -86,11 +86,11 @@ def test_another_project_s_scorer_is_not_known(sealed: DatasetVersion, rehearsal
 
 def test_features_are_made_by_a_scorer(sealed: DatasetVersion) -> None:
     scorer = ready(sealed, weights=True)
-    encoder = feature_encoder(scorer.encoder_name)
+    encoder = get_feature_encoder(scorer.encoder_name)
     assert encoder.name == "Scorer first"
     options = FeatureOptions("texts", text="inference", encoder="scorer:first")
     job = services.request_features(project=sealed.project, by=None, options=options, queue=False)
-    assert jobs.run_here(job=job).state == JobState.DONE, job.error
+    assert jobs.run_in_process(job=job).state == JobState.DONE, job.error
     row = FeatureSet.objects.get()
     assert (row.encoder, row.dim, row.count) == ("Scorer first", encoder.dim, 12)
     assert row.preprocessing["weights"].removeprefix("sha256:") == scorer.weights_sha256
@@ -101,9 +101,9 @@ def test_features_are_made_by_a_scorer(sealed: DatasetVersion) -> None:
 def test_a_scorer_whose_weights_are_gone_says_so(sealed: DatasetVersion) -> None:
     scorer = ready(sealed)
     with pytest.raises(Refused, match=r"holds no scorer.json"):
-        feature_encoder(scorer.encoder_name)
+        get_feature_encoder(scorer.encoder_name)
     with pytest.raises(Refused, match="there is no such scorer that is ready"):
-        feature_encoder("scorer:999")
+        get_feature_encoder("scorer:999")
 
 
 # --- rounds
@@ -125,7 +125,7 @@ def test_a_round_says_who_chose_and_what_that_learned_from(sealed: DatasetVersio
 
 
 def test_another_encoder_s_round_has_no_scorer(sealed: DatasetVersion) -> None:
-    found = build_comparison_round(project=sealed.project, options=RULES, using=Letters())
+    found = build_comparison_round(project=sealed.project, options=RULES, given_encoders=Letters())
     assert found.scorer is None
     assert "scorer" not in found.provenance
 
@@ -152,7 +152,7 @@ def test_the_command_takes_a_scorer_by_name_and_warns(
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "first").mkdir()  # as the folder that it was imported from may be called
-    monkeypatch.setattr(comparison, "encoders", lambda name: Letters())
+    monkeypatch.setattr(comparison, "get_round_encoders", lambda name: Letters())
     ready(sealed)
     place = ["--project", sealed.project.slug, "--size", "3", "--min-candidates", "3"]
     call_command("build_comparison_round", *place, "--encoder", "scorer:first")
@@ -244,7 +244,7 @@ def test_a_round_s_judgments_measure_its_scorer(
     assert reverse("evaluation", args=[slug, row.pk]) in page
     assert "not done yet" in page
     assert row.job is not None
-    ended = jobs.run_here(job=row.job)
+    ended = jobs.run_in_process(job=row.job)
     assert ended.state == JobState.DONE, ended.error
     row.refresh_from_db()
     assert row.figures["comparison"]["images"] == found.sets.count()

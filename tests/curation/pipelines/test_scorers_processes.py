@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from curation.pipelines.training import training_processes
-from curation.pipelines.training.training_processes import LOG, command, last_step, train_in_processes
+from curation.pipelines.training.training_processes import (
+    LOG_FILE,
+    build_command,
+    last_step,
+    train_in_processes,
+)
 from hits.services.errors import Refused
 
 STEPS = "import sys, pathlib, time; run = pathlib.Path(sys.argv[1])\n"
@@ -23,14 +28,14 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def put(program: str) -> None:
         played = lambda run, processes: [sys.executable, "-c", program, str(run)]  # noqa: E731
-        monkeypatch.setattr(training_processes, "command", played)
+        monkeypatch.setattr(training_processes, "build_command", played)
 
-    monkeypatch.setattr(training_processes, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(training_processes, "POLL_SECONDS", 0.05)
     return put
 
 
 def test_the_command_is_torchrun_of_this_interpreter(tmp_path: Path) -> None:
-    words = command(tmp_path, 3)
+    words = build_command(tmp_path, 3)
     assert words[:3] == [sys.executable, "-m", "torch.distributed.run"]
     assert words[words.index("--nproc-per-node") + 1] == "3"
     assert words[-3:] == ["-m", "curation.scorer.train", str(tmp_path)]
@@ -45,7 +50,7 @@ def test_steps_are_told_as_they_are_written(plays: Any, tmp_path: Path) -> None:
         if done == total:
             (tmp_path / "seen").touch()
 
-    train_in_processes(tmp_path, 2, total=2, tell=tell)
+    train_in_processes(tmp_path, 2, total=2, report_progress=tell)
     assert told[-1] == (2, 2)
 
 
@@ -69,7 +74,7 @@ def test_when_it_is_to_stop_the_child_ends(plays: Any, tmp_path: Path) -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        train_in_processes(tmp_path, 2, total=9, tell=tell)
+        train_in_processes(tmp_path, 2, total=9, report_progress=tell)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
@@ -77,5 +82,5 @@ def test_when_it_is_to_stop_the_child_ends(plays: Any, tmp_path: Path) -> None:
 def test_what_went_wrong_is_quoted(plays: Any, tmp_path: Path) -> None:
     plays(FAILS)
     with pytest.raises(Refused, match="torchrun ended with 2: batch_size: 64 is more than 9; the log is"):
-        train_in_processes(tmp_path, 2, total=9, tell=lambda *_: None)
-    assert "ChildFailedError" in (tmp_path / LOG).read_text()
+        train_in_processes(tmp_path, 2, total=9, report_progress=lambda *_: None)
+    assert "ChildFailedError" in (tmp_path / LOG_FILE).read_text()

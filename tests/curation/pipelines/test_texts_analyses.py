@@ -17,17 +17,17 @@ from curation.models import AnalysisKind, FeatureSet, Pair, SourceRecord, TextAn
 from curation.pipelines.texts import texts_toxicity
 from curation.pipelines.texts.text_analysis import analyse_texts
 from curation.pipelines.texts.texts_classifier import Classifier
-from curation.selectors.texts import finished, reading_counts, text_pairs, toxicity_queue
+from curation.selectors.texts import count_reviews, finished_analyses, text_pairs, toxicity_queue
 from curation.services.texts import (
     CaptionOptions,
     DuplicateOptions,
     TopicOptions,
     ToxicityOptions,
-    keep_file,
-    record_reading,
+    record_review,
     request_analysis,
+    store_file,
 )
-from curation.texts.toxicity import Finding, WordList
+from curation.texts.toxicity import TextFinding, WordList
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job
 from hits.services.errors import BadFile, Conflict, Refused
@@ -156,15 +156,15 @@ def test_a_cancelled_fit_leaves_nothing_and_may_be_started_again(work: Work) -> 
     options = TopicOptions(topics=2, passes=2)
     job = request_analysis(project=work.project, options=options, by=None, queue=False)
     for is_cancelled in (True, False):
-        with jobs.claimed(job.pk) as progress:
+        with jobs.claim_job(job.pk) as progress:
             if is_cancelled:
-                jobs.cancel(job=job)
+                jobs.cancel_job(job=job)
             found(work, options, progress=progress)
         job.refresh_from_db()
         assert job.state == (JobState.CANCELLED if is_cancelled else JobState.DONE)
         assert TextAnalysis.objects.exists() is not is_cancelled
         if is_cancelled:
-            jobs.resume(job=job, queue=False)
+            jobs.resume_job(job=job, queue=False)
     assert (job.done, job.total) == (2 * 2 * 63, 2 * 2 * 63)
 
 
@@ -225,34 +225,40 @@ def test_readings_are_kept_and_the_newest_stands(work: Work, admin: Any, researc
     row = found(work, ToxicityOptions())
     first = toxicity_queue(row)[0].score
     said = {"observation": first.observation, "field": first.field}
-    record_reading(**said, is_concern=False, by=admin)
-    record_reading(**said, is_concern=True, note="  an insult\n", by=researcher)
-    again = record_reading(**said, is_concern=True, note="an insult", by=researcher)
+    record_review(**said, is_concern=False, by=admin)
+    record_review(**said, is_concern=True, note="  an insult\n", by=researcher)
+    again = record_review(**said, is_concern=True, note="an insult", by=researcher)
     queue = toxicity_queue(row)
-    assert queue[0].reading == again
-    assert first.observation.text_readings.count() == 2, "all are kept, the same one once"
-    counts = reading_counts(queue)
-    assert (counts.total, counts.read, counts.left, counts.concerns, counts.harmless) == (3, 1, 2, 1, 0.0)
+    assert queue[0].review == again
+    assert first.observation.text_reviews.count() == 2, "all are kept, the same one once"
+    counts = count_reviews(queue)
+    assert (counts.total, counts.read, counts.remaining, counts.concerns, counts.harmless) == (
+        3,
+        1,
+        2,
+        1,
+        0.0,
+    )
     assert counts.interval is not None
     assert counts.interval.high == pytest.approx(0.793, abs=1e-3)  # Wilson's of 0 in 1
     with pytest.raises(Refused, match="note: 401 characters"):
-        record_reading(**said, is_concern=True, note="x" * 401, by=admin)
+        record_review(**said, is_concern=True, note="x" * 401, by=admin)
     with pytest.raises(Refused, match="field: 'title'"):
-        record_reading(observation=first.observation, field="title", is_concern=True, by=admin)
+        record_review(observation=first.observation, field="title", is_concern=True, by=admin)
     later = found(work, ToxicityOptions())
-    assert toxicity_queue(later)[0].reading == again, "a reading is of the text, not of the analysis"
+    assert toxicity_queue(later)[0].review == again, "a reading is of the text, not of the analysis"
 
 
 def test_a_photo_that_was_taken_down_is_not_shown_from_an_old_analysis(work: Work) -> None:
     dirty(work)
     row = found(work, ToxicityOptions())
-    Image.objects.update(withdrawn_at=work.clock)
+    Image.objects.update(taken_down_at=work.clock)
     assert toxicity_queue(row) == []
 
 
 def scores_file(rows: list[tuple[str, str, float]]) -> dict[str, str]:
     text = "id,field,score\n" + "".join(f"{key},{field},{score}\n" for key, field, score in rows)
-    return {"scorer": "file", "file": keep_file(data=text.encode()), "file_name": "perspective.csv"}
+    return {"scorer": "file", "file": store_file(data=text.encode()), "file_name": "perspective.csv"}
 
 
 def test_scores_of_another_service_are_taken_from_a_file(work: Work) -> None:
@@ -272,7 +278,7 @@ def test_scores_of_another_service_are_taken_from_a_file(work: Work) -> None:
     with pytest.raises(Refused, match=r"perspective\.csv: row 2, column score"):
         found(work, ToxicityOptions(**scores_file([(first.instance_id, "clue", 7)])))
     with pytest.raises(BadFile, match="is empty"):
-        keep_file(data=b" \n")
+        store_file(data=b" \n")
 
 
 class Stops(WordList):
@@ -282,23 +288,23 @@ class Stops(WordList):
         super().__init__()
         self.job, self.left, self.seen = job, after, 0
 
-    def score(self, texts: Any) -> list[Finding]:
+    def score(self, texts: Any) -> list[TextFinding]:
         self.seen += len(texts)
         self.left -= 1
         if self.left == 0 and self.job is not None:
-            jobs.cancel(job=self.job)
+            jobs.cancel_job(job=self.job)
         return super().score(texts)
 
 
 def test_a_cancelled_scoring_goes_on_where_it_stopped(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts_toxicity, "CHUNK", 5)
+    monkeypatch.setattr(texts_toxicity, "CHUNK_SIZE", 5)
     write(work, [("a fat cat", f"text {n}") for n in range(20)])
     pairs = text_pairs(work.project)
     options = ToxicityOptions()
     job = request_analysis(project=work.project, options=options, by=None, queue=False)
 
     def run(scorer: WordList) -> None:
-        with jobs.claimed(job.pk) as progress:
+        with jobs.claim_job(job.pk) as progress:
             texts_toxicity.score_toxicity(
                 project=work.project, pairs=pairs, options=options, progress=progress, scorer=scorer
             )
@@ -306,27 +312,27 @@ def test_a_cancelled_scoring_goes_on_where_it_stopped(work: Work, monkeypatch: p
     run(Stops(job))
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
-    assert not finished(work.project).exists(), "nobody sees half an analysis"
+    assert not finished_analyses(work.project).exists(), "nobody sees half an analysis"
     assert 0 < TextScore.objects.count() < 20
-    jobs.resume(job=job, queue=False)
+    jobs.resume_job(job=job, queue=False)
     rest = Stops()
     run(rest)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert rest.seen < 2 * len(pairs), "what was scored is not scored again"
-    row = finished(work.project).get()
+    row = finished_analyses(work.project).get()
     whole = found(work, options)
     assert row.result["bins"] == whole.result["bins"]
     assert TextScore.objects.filter(analysis=row).count() == 20
 
 
 def test_what_changed_since_is_scored_anew(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts_toxicity, "CHUNK", 5)
+    monkeypatch.setattr(texts_toxicity, "CHUNK_SIZE", 5)
     write(work, [("a fat cat", f"text {n}") for n in range(20)])
     options = ToxicityOptions()
     job = request_analysis(project=work.project, options=options, by=None, queue=False)
     for scorer in (Stops(job), Stops()):
-        with jobs.claimed(job.pk) as progress:
+        with jobs.claim_job(job.pk) as progress:
             texts_toxicity.score_toxicity(
                 project=work.project,
                 pairs=text_pairs(work.project),
@@ -337,8 +343,8 @@ def test_what_changed_since_is_scored_anew(work: Work, monkeypatch: pytest.Monke
         job.refresh_from_db()
         if job.state == JobState.CANCELLED:
             write(work, [("a fat dog", "new")], image=work.image(7), worker="W7")
-            jobs.resume(job=job, queue=False)
-    assert finished(work.project).get().result["above_zero"] == 21
+            jobs.resume_job(job=job, queue=False)
+    assert finished_analyses(work.project).get().result["above_zero"] == 21
     assert TextAnalysis.objects.count() == 1, "the half one is gone"
 
 
@@ -449,10 +455,10 @@ def test_alternative_text_and_files_stand_in_for_regions(work: Work) -> None:
     with pytest.raises(Refused, match="no photo of an approved pair has any"):
         found(work, CaptionOptions(source="regions"))
     text = "image,caption\nphoto-2.png,a lamp\nphoto-2,a bright lamp\nnowhere.jpg,a dog\n"
-    given = {"source": "file", "file": keep_file(data=text.encode()), "file_name": "coco.csv"}
+    given = {"source": "file", "file": store_file(data=text.encode()), "file_name": "coco.csv"}
     result = found(work, CaptionOptions(**given)).result
     assert (result["images"], result["unmatched"]) == (1, 1)
-    bad = given | {"file": keep_file(data=b"image,caption\nnowhere.jpg,a dog\n")}
+    bad = given | {"file": store_file(data=b"image,caption\nnowhere.jpg,a dog\n")}
     with pytest.raises(Refused, match=r"coco\.csv: no photo is called 'nowhere\.jpg'"):
         found(work, CaptionOptions(**bad))
 

@@ -19,15 +19,21 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from curation.features.encoder import is_hub_id
-from curation.proposals.boxes import corners_of, distinct, sizes_of, suppress, whole_pixels
-from curation.proposals.chart import recall_chart, spark
-from curation.proposals.choose import get_detector
-from curation.proposals.detector import DetectorUnavailable, Found
-from curation.proposals.grouping import Likeness, describe, group
-from curation.proposals.overlap import Coverage, overlaps
-from curation.proposals.published import LOOKED_AT, Layout, found_in, read_entries, recognise
-from curation.proposals.selective_search import SelectiveSearch, cover, straddling
+from curation.proposals.boxes import find_distinct, round_to_pixels, suppress, to_corners, to_sizes
+from curation.proposals.detector import DetectedBoxes, DetectorUnavailable
+from curation.proposals.factory import get_detector
+from curation.proposals.grouping import SimilarityRule, describe_superpixels, group_superpixels
+from curation.proposals.overlap import Coverage, best_overlaps
+from curation.proposals.published import (
+    LAYOUT_SAMPLE_SIZE,
+    Layout,
+    entry_boxes,
+    read_entries,
+    recognise_layout,
+)
+from curation.proposals.selective_search import SelectiveSearch, edge_fit, pick_covering
 from curation.records import InvalidInput
+from curation.views.recall_charts import recall_chart, recall_spark
 
 BOX = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30), st.integers(1, 30))
 SIZES = {"a.jpg": (100, 80), "b.jpg": (60, 60)}
@@ -49,12 +55,12 @@ class TestOverlaps:
     def test_they_are_the_exact_greatest_iou(
         self, proposed: list[tuple[int, ...]], gold: list[tuple[int, ...]]
     ) -> None:
-        found = overlaps(np.array(proposed), np.array(gold))
+        found = best_overlaps(np.array(proposed), np.array(gold))
         assert found.tolist() == [float(max(exact_iou(box, true) for true in gold)) for box in proposed]
 
     def test_exactly_one_half_does_not_count(self) -> None:
-        half = overlaps(np.array([[0, 0, 10, 10]]), np.array([[0, 0, 10, 5]]))
-        more = overlaps(np.array([[0, 0, 1000, 1000]]), np.array([[0, 0, 1000, 501]]))
+        half = best_overlaps(np.array([[0, 0, 10, 10]]), np.array([[0, 0, 10, 5]]))
+        more = best_overlaps(np.array([[0, 0, 1000, 1000]]), np.array([[0, 0, 1000, 501]]))
         coverage = Coverage(limit=1)
         coverage.add_image([half.tolist(), more.tolist()])
         assert half.tolist() == [0.5]
@@ -72,11 +78,16 @@ class TestOverlaps:
         assert recall.curves[0.9] == [0, 0, 1 / 3, 1 / 3]
         assert (recall.solvable, recall.by_image, recall.images_solvable) == (2 / 3, 0.5, 0.5)
         assert recall.mean_best == pytest.approx((0.95 + 0.71 + 0.5) / 3)
-        assert recall.at(10, 0.5) == 2 / 3
+        assert recall.share_covered(10, 0.5) == 2 / 3
 
     def test_nothing_to_measure_has_no_share(self) -> None:
         recall = Coverage(limit=2).recall()
-        assert (recall.pairs, recall.solvable, recall.by_image, recall.at(1, 0.5)) == (0, None, None, None)
+        assert (recall.pairs, recall.solvable, recall.by_image, recall.share_covered(1, 0.5)) == (
+            0,
+            None,
+            None,
+            None,
+        )
 
     def test_a_photo_without_proposals_leaves_its_pairs_uncovered(self) -> None:
         coverage = Coverage(limit=2)
@@ -86,17 +97,17 @@ class TestOverlaps:
 
 class TestBoxes:
     def test_whole_pixels_stay_in_the_picture(self) -> None:
-        corners = whole_pixels(np.array([[-3.2, 1.4, 200, 9.6], [50.1, 0, 50.3, 5]]), width=100, height=10)
+        corners = round_to_pixels(np.array([[-3.2, 1.4, 200, 9.6], [50.1, 0, 50.3, 5]]), width=100, height=10)
         assert corners.tolist() == [[0, 1, 100, 10], [50, 0, 50, 5]]
-        assert distinct(corners).tolist() == [0]
+        assert find_distinct(corners).tolist() == [0]
 
     def test_sizes_and_corners_are_inverse(self) -> None:
         boxes = np.array([[3, 4, 10, 20], [0, 0, 1, 1]])
-        assert sizes_of(corners_of(boxes).astype(np.int64)).tolist() == boxes.tolist()
+        assert to_sizes(to_corners(boxes).astype(np.int64)).tolist() == boxes.tolist()
 
     def test_the_first_of_equal_boxes_stays(self) -> None:
         corners = np.array([[5, 5, 9, 9], [0, 0, 2, 2], [5, 5, 9, 9]])
-        assert distinct(corners).tolist() == [0, 1]
+        assert find_distinct(corners).tolist() == [0, 1]
 
     def test_suppression_by_a_plain_reference(self) -> None:
         rng = np.random.default_rng(3)
@@ -106,10 +117,10 @@ class TestBoxes:
         for row in range(60):
             if all(exact_iou(tuple(boxes[row]), tuple(boxes[other])) <= Fraction(3, 10) for other in kept):
                 kept.append(row)
-        corners = corners_of(boxes).astype(np.int64)
-        assert suppress(corners, over=0.3, limit=60).tolist() == kept
-        assert suppress(corners, over=0.3, limit=3).tolist() == kept[:3]
-        assert suppress(corners, over=1.0, limit=60).tolist() == list(range(60))
+        corners = to_corners(boxes).astype(np.int64)
+        assert suppress(corners, max_overlap=0.3, limit=60).tolist() == kept
+        assert suppress(corners, max_overlap=0.3, limit=3).tolist() == kept[:3]
+        assert suppress(corners, max_overlap=1.0, limit=60).tolist() == list(range(60))
 
 
 class TestGrouping:
@@ -122,24 +133,24 @@ class TestGrouping:
         channels = np.zeros((20, 20, 1))
         channels[labels == 3] = 1.0
         channels[labels == 1] = 0.9
-        boxes = group(describe(labels, channels), Likeness.ALL)
+        boxes = group_superpixels(describe_superpixels(labels, channels), SimilarityRule.ALL)
         assert len(boxes) == 7
         assert boxes[4].tolist() == [0, 0, 10, 20]  # both dark ones
         assert boxes[-1].tolist() == [0, 0, 20, 20]
 
     def test_histograms_are_shares(self) -> None:
         channels = np.random.default_rng(0).random((20, 20, 3))
-        regions = describe(self.labels(), channels)
+        regions = describe_superpixels(self.labels(), channels)
         assert regions.colour.shape == (4, 75)
         assert regions.texture.shape == (4, 240)
         np.testing.assert_allclose(regions.colour.sum(axis=1), 1)
         np.testing.assert_allclose(regions.texture.sum(axis=1), 1)
-        assert regions.touching.tolist() == [[0, 1], [0, 2], [1, 3], [2, 3]]
+        assert regions.neighbours.tolist() == [[0, 1], [0, 2], [1, 3], [2, 3]]
         assert regions.boxes[3].tolist() == [10, 10, 20, 20]
 
     def test_one_region_is_the_whole(self) -> None:
-        regions = describe(np.zeros((5, 7), dtype=np.int64), np.zeros((5, 7, 3)))
-        assert group(regions, Likeness.WITHOUT_COLOUR).tolist() == [[0, 0, 7, 5]]
+        regions = describe_superpixels(np.zeros((5, 7), dtype=np.int64), np.zeros((5, 7, 3)))
+        assert group_superpixels(regions, SimilarityRule.WITHOUT_COLOUR).tolist() == [[0, 0, 7, 5]]
 
 
 class TestClassical:
@@ -153,7 +164,7 @@ class TestClassical:
     def test_it_finds_what_stands_out_among_its_first_boxes(self) -> None:
         (found,) = SelectiveSearch().propose([self.scene()])
         gold = np.array([[40, 50, 110, 170], [230, 90, 120, 100]])
-        best = [overlaps(sizes_of(found.corners[:5]), true[None]).max() for true in gold]
+        best = [best_overlaps(to_sizes(found.corners[:5]), true[None]).max() for true in gold]
         assert min(best) > 0.9
 
     def test_boxes_are_distinct_inside_ranked_and_limited(self) -> None:
@@ -183,7 +194,7 @@ class TestClassical:
     def test_straddling_counts_what_an_edge_cuts(self) -> None:
         labels = np.zeros((40, 80), dtype=np.int64)
         labels[:, 40:] = 1
-        whole, left, across = straddling(np.array([[0, 0, 80, 40], [0, 0, 40, 40], [20, 0, 60, 40]]), labels)
+        whole, left, across = edge_fit(np.array([[0, 0, 80, 40], [0, 0, 40, 40], [20, 0, 60, 40]]), labels)
         assert (whole, left, across) == (1.0, 1.0, 0.0)
 
     def test_covering_is_the_plain_greedy_choice(self) -> None:
@@ -191,9 +202,9 @@ class TestClassical:
         start = rng.integers(0, 60, (80, 2))
         corners = np.concatenate([start, start + rng.integers(10, 60, (80, 2))], axis=1)
         weights = rng.random(80)
-        chosen, gains = cover(corners, weights, limit=20)
-        boxes = sizes_of(corners)
-        near = np.stack([overlaps(boxes, box[None]) for box in boxes])
+        chosen, gains = pick_covering(corners, weights, limit=20)
+        boxes = to_sizes(corners)
+        near = np.stack([best_overlaps(boxes, box[None]) for box in boxes])
         near = np.clip((near - 0.5) / 0.5, 0, 1)
         covered = np.zeros(80)
         for row, gain in zip(chosen, gains, strict=True):
@@ -353,8 +364,8 @@ class TestModels:
 
     def test_suppression_leaves_no_two_near_copies(self, folder: Path) -> None:
         (found,) = get_detector(f"hf:{folder}", suppress_over=0.4).propose(self.pictures()[:1])
-        boxes = sizes_of(found.corners)
-        near = np.stack([overlaps(boxes, box[None]) for box in boxes])
+        boxes = to_sizes(found.corners)
+        near = np.stack([best_overlaps(boxes, box[None]) for box in boxes])
         assert (near[~np.eye(len(boxes), dtype=bool)] <= 0.4).all()
 
     def test_a_model_that_needs_timm_is_refused_in_one_line(self, folder: Path, tmp_path: Path) -> None:
@@ -397,9 +408,9 @@ def write(tmp_path: Path) -> Callable[[Any], Path]:
 
 
 def read(path: Path, layout: Layout | None = None, *, limit: int = 100) -> dict[str, list[Any]]:
-    layout = layout or recognise(path, SIZES.get)
+    layout = layout or recognise_layout(path, SIZES.get)
     return {
-        entry.url: found_in(entry, layout, SIZES[entry.url], limit=limit).rows()
+        entry.url: entry_boxes(entry, layout, SIZES[entry.url], limit=limit).rows()
         for entry in read_entries(path)
     }
 
@@ -421,20 +432,20 @@ class TestPublished:
         self, write: Callable[[Any], Path], content: Any, layout: Layout
     ) -> None:
         path = write(content)
-        assert recognise(path, SIZES.get) is layout
+        assert recognise_layout(path, SIZES.get) is layout
         assert read(path)["a.jpg"] == [[10, 20, 80, 50, None]]
 
     def test_it_is_seen_from_known_images_wherever_they_stand(self, write: Callable[[Any], Path]) -> None:
-        others = {f"other-{n}.jpg": [[50, 20, 10, 10]] for n in range(LOOKED_AT + 1)}
-        assert recognise(write(others | {"a.jpg": [[10, 20, 95, 70]]}), SIZES.get) is Layout.CORNERS
-        assert recognise(write(others | {"a.jpg": [[50, 20, 10, 10]]}), SIZES.get) is Layout.SIZES
+        others = {f"other-{n}.jpg": [[50, 20, 10, 10]] for n in range(LAYOUT_SAMPLE_SIZE + 1)}
+        assert recognise_layout(write(others | {"a.jpg": [[10, 20, 95, 70]]}), SIZES.get) is Layout.CORNERS
+        assert recognise_layout(write(others | {"a.jpg": [[50, 20, 10, 10]]}), SIZES.get) is Layout.SIZES
 
     def test_one_box_that_speaks_against_a_reading_does_not_hide_a_later_one_against_the_other(
         self, write: Callable[[Any], Path]
     ) -> None:
         path = write({"a.jpg": [[50, 20, 10, 10]], "b.jpg": [[30, 30, 50, 50]]})
         with pytest.raises(InvalidInput, match="write one layout in the whole file"):
-            recognise(path, SIZES.get)
+            recognise_layout(path, SIZES.get)
 
     def test_scores_rank_and_the_limit_takes_the_best(self, write: Callable[[Any], Path]) -> None:
         five = write({"a.jpg": [[0, 0, 10, 10, 0.1], [0, 0, 90, 70, 0.9], [5, 5, 99, 70, 0.5]]})
@@ -515,28 +526,29 @@ class TestPublished:
             list(read_entries(path))
 
 
-class TestChart:
-    def test_its_lines_end_where_the_shares_are_and_labels_keep_apart(self) -> None:
+class TestRecallChart:
+    def test_lines_end_where_the_shares_are_and_labels_stay_apart(self) -> None:
         coverage = Coverage(limit=100)
         coverage.add_image([[0.0] * 40 + [0.95] * 60, [0.6] * 100])
         chart = recall_chart(coverage.recall())
-        assert [line.words for line in chart.lines] == [
+        assert [label.text for label in chart.labels] == [
             "IoU > 0.5: 100.0%",
             "IoU > 0.7: 50.0%",
             "IoU > 0.9: 50.0%",
         ]
-        assert chart.lines[0].points.endswith("488.0,12.0")
-        heights = [float(line.label_y) for line in chart.lines]
+        assert chart.curves[0].shape.endswith("L1000.0 0.0")
+        heights = [float(label.y) for label in chart.labels]
         assert all(below - above >= 15 for above, below in pairwise(heights))
-        assert [words for _, words in chart.ticks] == ["1", "25", "50", "75", "100"]
+        assert [tick.text for tick in chart.x_ticks] == ["1", "25", "50", "75", "100"]
 
     def test_one_proposal_is_a_chart_too(self) -> None:
         coverage = Coverage(limit=1)
         coverage.add_image([[0.0]])
-        heights = [float(line.label_y) for line in recall_chart(coverage.recall()).lines]
-        assert max(heights) <= 162
+        chart = recall_chart(coverage.recall())
+        heights = [float(label.y) for label in chart.labels]
+        assert max(heights) <= float(chart.base)
         assert len(set(heights)) == 3
-        assert spark([0.5]) == "0.0,12.0"
+        assert recall_spark([0.5]).curves[0].shape == "M0.0 12.0L1.0 12.0"
 
 
 def _grid(size: tuple[int, int]) -> NDArray[np.int64]:
@@ -568,14 +580,14 @@ def test_it_covers_objects_of_real_photographs(photos: Path, record_property: Ca
         seconds += time.process_time() - began
         assert len(found.corners) == 100
         true = [np.array([box]) for box in gold.get(image["id"], [])]
-        covered = [overlaps(sizes_of(found.corners), one).tolist() for one in true]
+        covered = [best_overlaps(to_sizes(found.corners), one).tolist() for one in true]
         ours.add_image(covered)
-        blind.add_image([overlaps(_grid(picture.size), one).tolist() for one in true])
+        blind.add_image([best_overlaps(_grid(picture.size), one).tolist() for one in true])
         large.add_image([c for c, one in zip(covered, true, strict=True) if one[0, 2] * one[0, 3] > 96**2])
     figures = {
-        "recall@10": ours.recall().at(10, 0.5),
+        "recall@10": ours.recall().share_covered(10, 0.5),
         "recall@100": ours.recall().solvable,
-        "recall@100 over 0.7": ours.recall().at(100, 0.7),
+        "recall@100 over 0.7": ours.recall().share_covered(100, 0.7),
         "large": large.recall().solvable,
         "blind": blind.recall().solvable,
         "seconds an image": seconds / len(coco["images"]),
@@ -589,5 +601,5 @@ def test_it_covers_objects_of_real_photographs(photos: Path, record_property: Ca
 
 
 def test_rows_keep_an_order_without_scores() -> None:
-    found = Found(np.array([[1, 2, 4, 6]]), None)
+    found = DetectedBoxes(np.array([[1, 2, 4, 6]]), None)
     assert found.rows() == [[1, 2, 3, 4, None]]

@@ -50,8 +50,8 @@ def test_every_row_says_something_that_is_a_column() -> None:
     ],
 )
 def test_a_recipe_changes_one_thing_of_the_papers_model(name: str, changed: dict[str, object]) -> None:
-    plain = recipes.get("vit-b-16").config()
-    made = recipes.get(name).config()
+    plain = recipes.get_recipe("vit-b-16").config()
+    made = recipes.get_recipe(name).config()
     differing = {
         setting: getattr(made, setting)
         for setting in plain.as_json()
@@ -63,8 +63,8 @@ def test_a_recipe_changes_one_thing_of_the_papers_model(name: str, changed: dict
 
 
 def test_every_trained_recipe_makes_a_configuration_when_a_model_is_named() -> None:
-    for name in recipes.trainable():
-        made = recipes.get(name).config(model="tiny", max_steps=3)
+    for name in recipes.trainable_names():
+        made = recipes.get_recipe(name).config(model="tiny", max_steps=3)
         assert (made.model, made.max_steps) == ("tiny", 3)
 
 
@@ -72,24 +72,24 @@ def test_the_large_models_want_their_weights_named() -> None:
     with pytest.raises(
         InvalidInput, match=r"^model: rn50x64 starts from CLIP RN50x64, .*--model scorer:NAME"
     ):
-        recipes.get("rn50x64").config()
-    made = recipes.get("rn50x64-multitask").config(model="scorer:/weights")
+        recipes.get_recipe("rn50x64").config()
+    made = recipes.get_recipe("rn50x64-multitask").config(model="scorer:/weights")
     assert (made.batch_size, made.warmup_steps, made.text_mode) == (64, 1000, TextMode.MULTITASK)
 
 
 def test_a_setting_that_is_given_wins_over_the_recipe() -> None:
-    assert recipes.get("batch-4").config(model="tiny", batch_size=2).batch_size == 2
+    assert recipes.get_recipe("batch-4").config(model="tiny", batch_size=2).batch_size == 2
 
 
 @pytest.mark.parametrize("name", ["random", "zero-shot", "human", "lxmert", "clues-inference"])
 def test_what_trains_nothing_says_so(name: str) -> None:
     with pytest.raises(InvalidInput, match=rf"^recipe: {name} trains nothing; use position-only"):
-        recipes.get(name).config(model="tiny")
+        recipes.get_recipe(name).config(model="tiny")
 
 
 def test_an_unknown_name_is_one_line() -> None:
     with pytest.raises(InvalidInput, match=r"^recipe: 'vit' is not known; use random, position-only"):
-        recipes.get("vit")
+        recipes.get_recipe("vit")
 
 
 def test_clues_are_ranked_in_table_4_alone_and_by_the_right_scorers() -> None:
@@ -100,18 +100,18 @@ def test_clues_are_ranked_in_table_4_alone_and_by_the_right_scorers() -> None:
         "clues-multitask": "rn50x64-multitask",
     }
     for name in on_clues.values():
-        assert recipes.get(name).kind is RecipeKind.TRAINED
+        assert recipes.get_recipe(name).kind is RecipeKind.TRAINED
 
 
 def test_the_batch_size_curve_is_told_apart_as_the_text_does() -> None:
     curve = {int(r.changes["batch_size"]): r.paper for r in recipes.all_recipes() if "Figure 5" in r.tables}
     assert list(curve) == [4, 8, 16, 32, 64, 128, 256, 512]
-    uniter = recipes.get("uniter").paper
+    uniter = recipes.get_recipe("uniter").paper
     assert curve[4]["gt_accuracy"] > uniter["gt_accuracy"]  # "with 4 … still localizes better than UNITER"
     assert (
         curve[4]["p_at_1"] < uniter["p_at_1"] < curve[8]["p_at_1"]
     )  # "at 8, it surpasses UNITER's retrieval"
-    assert curve[512]["p_at_1"] == recipes.get("vit-b-16").paper["p_at_1"]
+    assert curve[512]["p_at_1"] == recipes.get_recipe("vit-b-16").paper["p_at_1"]
 
 
 def test_the_figures_stand_in_the_papers_text(shared_papers: Path) -> None:
@@ -140,18 +140,18 @@ def shared_papers() -> Path:
 
 
 def test_a_figure_of_the_paper_is_of_the_split_that_is_asked() -> None:
-    vit = recipes.get("vit-b-16")
-    assert vit.of_paper("comparison", "test") == 21.2
-    assert vit.of_paper("comparison", "val") == vit.of_paper("comparison", "") == 20.1
-    assert vit.of_paper("p_at_1", "test") == 30.5
-    assert recipes.get("batch-4").of_paper("comparison", "test") == 12.8
-    assert recipes.get("no-region").of_paper("gt_accuracy", "val") is None
+    vit = recipes.get_recipe("vit-b-16")
+    assert vit.paper_value("comparison", "test") == 21.2
+    assert vit.paper_value("comparison", "val") == vit.paper_value("comparison", "") == 20.1
+    assert vit.paper_value("p_at_1", "test") == 30.5
+    assert recipes.get_recipe("batch-4").paper_value("comparison", "test") == 12.8
+    assert recipes.get_recipe("no-region").paper_value("gt_accuracy", "val") is None
 
 
 def test_another_point_of_the_curve_has_no_figures_of_the_paper() -> None:
-    made = recipes.with_batch_size(24)
+    made = recipes.batch_size_recipe(24)
     assert (made.name, made.trains_as, dict(made.paper)) == ("batch-24", "batch-24", {})
     assert made.config(model="tiny").batch_size == 24
-    assert recipes.with_batch_size(8) is recipes.get("batch-8")
+    assert recipes.batch_size_recipe(8) is recipes.get_recipe("batch-8")
     with pytest.raises(InvalidInput, match="batch size: 1 leaves no negative"):
-        recipes.with_batch_size(1)
+        recipes.batch_size_recipe(1)

@@ -12,11 +12,11 @@ from curation.features.regions import Crop
 from curation.records import InvalidInput
 from curation.scorer.config import TextMode
 from curation.scorer.model.architecture import Architecture
-from curation.scorer.model.openai_weights import architecture_of, from_openai, unwrapped
-from curation.scorer.model.published_scorers import PUBLISHED
-from curation.scorer.model.tokens import ByteTokenizer, clip_tokenizer, plain, without_padding
-from curation.scorer.model.towers import DualEncoder, from_clip, without_weights
-from curation.scorer.training.starting_weights import TINY_SHAPE, starting_point
+from curation.scorer.model.openai_weights import build_from_openai, infer_architecture, unwrap_names
+from curation.scorer.model.published_scorers import PUBLISHED_SCORERS
+from curation.scorer.model.tokens import ByteTokenizer, load_clip_tokenizer, normalise_text, trim_padding
+from curation.scorer.model.towers import DualEncoder, build_empty_model, build_from_clip
+from curation.scorer.training.starting_weights import TINY_ARCHITECTURE, load_starting_model
 from hits.domain.images.region_drawing import RegionMode
 from tests.support.scorer_weights import (
     TINY_RESNET,
@@ -60,7 +60,7 @@ class TestVisionTransformer:
     def test_openais_weights_give_what_transformers_gives(self) -> None:
         clip = tiny_clip_model()
         pixels, tokens = torch.randn(2, 2, 3, 24, 24), tokens_of(TEXTS)
-        model = from_openai(clip_as_openai(clip))
+        model = build_from_openai(clip_as_openai(clip))
         with torch.no_grad():
             views = clip.get_image_features(pixel_values=pixels.flatten(0, 1)).pooler_output
             expected = F.normalize(views.reshape(2, 2, 16).mean(dim=1), dim=-1)
@@ -70,7 +70,7 @@ class TestVisionTransformer:
             assert model.scale() == clip.logit_scale.exp()
 
     def test_architecture_is_read_off_the_shapes(self) -> None:
-        found = architecture_of(clip_as_openai(tiny_clip_model()))
+        found = infer_architecture(clip_as_openai(tiny_clip_model()))
         assert (found.dim, found.side, found.context_length, found.vocabulary, found.end) == (
             16,
             24,
@@ -79,12 +79,12 @@ class TestVisionTransformer:
             53,
         )
         assert (found.text.width, found.text.layers, found.text.heads, found.text.hidden) == (64, 3, 1, 256)
-        assert found == from_clip(tiny_clip_model()).architecture
+        assert found == build_from_clip(tiny_clip_model()).architecture
         assert Architecture.from_json(found.as_json()) == found
 
     def test_transformers_weights_give_what_transformers_gives(self) -> None:
         clip = tiny_clip_model(act="gelu")
-        model = from_clip(clip)
+        model = build_from_clip(clip)
         tokens = tokens_of(TEXTS)
         with torch.no_grad():
             rows = F.normalize(clip.get_text_features(input_ids=tokens).pooler_output, dim=-1)
@@ -92,7 +92,7 @@ class TestVisionTransformer:
 
     def test_half_precision_weights_become_float32(self) -> None:
         halves = {name: tensor.half() for name, tensor in clip_as_openai(tiny_clip_model()).items()}
-        assert {tensor.dtype for tensor in from_openai(halves).state_dict().values()} == {torch.float32}
+        assert {tensor.dtype for tensor in build_from_openai(halves).state_dict().values()} == {torch.float32}
 
 
 def plain_resnet(weights: State, pixels: torch.Tensor, blocks: tuple[int, ...]) -> torch.Tensor:
@@ -159,7 +159,7 @@ def _plain_attention_pool(weights: State, x: torch.Tensor) -> torch.Tensor:
 class TestModifiedResNet:
     def test_forward_is_that_of_plain_functions(self) -> None:
         weights = random_weights(TINY_RESNET)
-        model = from_openai(unwrapped(weights))
+        model = build_from_openai(unwrap_names(weights))
         pixels = torch.randn(3, 3, 64, 64, generator=torch.Generator().manual_seed(1))
         with torch.no_grad():
             expected = plain_resnet(weights, pixels, (2, 1, 1, 2))
@@ -183,9 +183,9 @@ class TestModifiedResNet:
         )
         with torch.device("meta"):
             weights = {key: torch.empty(shape) for key, shape in shapes.items()}
-        kept = unwrapped(weights)
-        assert architecture_of(kept) == PUBLISHED[name].architecture
-        model = without_weights(PUBLISHED[name].architecture)
+        kept = unwrap_names(weights)
+        assert infer_architecture(kept) == PUBLISHED_SCORERS[name].architecture
+        model = build_empty_model(PUBLISHED_SCORERS[name].architecture)
         own = {key: tensor.shape for key, tensor in model.state_dict().items() if key.startswith("vision.")}
         expected = {
             key.replace("visual.", "vision."): tensor.shape
@@ -197,11 +197,11 @@ class TestModifiedResNet:
         assert sum(p.numel() for p in model.parameters()) == sum(math.prod(shape) for shape in learned)
 
     def test_the_published_vision_transformer_has_its_size(self) -> None:
-        model = without_weights(PUBLISHED["vit-b16"].architecture)
+        model = build_empty_model(PUBLISHED_SCORERS["vit-b16"].architecture)
         assert sum(p.numel() for p in model.parameters()) == 149_620_737  # as CLIP's paper's model is counted
 
     def test_a_vector_does_not_depend_on_the_batch_even_while_training(self) -> None:
-        model = from_openai(unwrapped(random_weights(TINY_RESNET))).double().train()
+        model = build_from_openai(unwrap_names(random_weights(TINY_RESNET))).double().train()
         pixels = torch.randn(4, 1, 3, 64, 64, dtype=torch.float64)
         before = {name: tensor.clone() for name, tensor in model.named_buffers()}
         together = model.encode_images(pixels)
@@ -214,8 +214,8 @@ class TestModifiedResNet:
 def model(request: pytest.FixtureRequest) -> DualEncoder:
     """Return both kinds of picture tower."""
     if request.param == "tiny":
-        return starting_point("tiny").model
-    return from_openai(unwrapped(random_weights(TINY_RESNET)))
+        return load_starting_model("tiny").model
+    return build_from_openai(unwrap_names(random_weights(TINY_RESNET)))
 
 
 class TestEveryTower:
@@ -289,7 +289,7 @@ class TestTokens:
     def test_clip_tokens_are_those_of_transformers(self, clip_folder: Path) -> None:
         from transformers import AutoTokenizer
 
-        mine, theirs = clip_tokenizer(str(clip_folder), 12), AutoTokenizer.from_pretrained(clip_folder)
+        mine, theirs = load_clip_tokenizer(str(clip_folder), 12), AutoTokenizer.from_pretrained(clip_folder)
         texts = ["A Cat", "so much that it is to be cut", "", "  twice   spaced "]
         found = mine(texts)
         assert found.shape == (4, 12)
@@ -309,17 +309,17 @@ class TestTokens:
         ],
     )
     def test_texts_are_cleaned_as_clips_own_tokenizer_does(self, text: str, expected: str) -> None:
-        assert plain(text) == expected
+        assert normalise_text(text) == expected
 
     def test_nothing_gives_no_rows(self, clip_folder: Path) -> None:
-        assert clip_tokenizer(str(clip_folder), 12)([]).shape == (0, 12)
+        assert load_clip_tokenizer(str(clip_folder), 12)([]).shape == (0, 12)
         assert ByteTokenizer(9)([]).shape == (0, 9)
-        assert without_padding(ByteTokenizer(9)([]), ByteTokenizer.end).shape == (0, 9)
+        assert trim_padding(ByteTokenizer(9)([]), ByteTokenizer.end).shape == (0, 9)
 
     def test_what_follows_the_end_changes_nothing(self) -> None:
-        loaded = starting_point("tiny")
+        loaded = load_starting_model("tiny")
         tokens = loaded.tokenizer(TEXTS)
-        short = without_padding(tokens, loaded.tokenizer.end)
+        short = trim_padding(tokens, loaded.tokenizer.end)
         assert short.shape[1] == len(TEXTS[1]) + 2
         with torch.no_grad():
             whole = loaded.model.encode_texts(tokens)
@@ -331,14 +331,14 @@ class TestStart:
         torch.manual_seed(5)
         expected = torch.rand(3)
         torch.manual_seed(5)
-        one, two, other = (starting_point("tiny", seed=seed).model.state_dict() for seed in (1, 1, 2))
+        one, two, other = (load_starting_model("tiny", seed=seed).model.state_dict() for seed in (1, 1, 2))
         assert torch.equal(torch.rand(3), expected)
         assert all(torch.equal(one[name], two[name]) for name in one)
         assert any(not torch.equal(one[name], other[name]) for name in one)
 
     def test_the_card_says_what_was_asked_for(self, clip_folder: Path) -> None:
         for name in ("tiny", f"clip:{clip_folder}"):
-            loaded = starting_point(
+            loaded = load_starting_model(
                 name, region_mode=RegionMode.HIDE, text_mode=TextMode.MULTITASK, crop=Crop.PAD
             )
             card = loaded.card
@@ -348,7 +348,7 @@ class TestStart:
     def test_clip_is_the_same_clip(self, clip_folder: Path) -> None:
         from transformers import CLIPModel
 
-        loaded = starting_point(f"clip:{clip_folder}")
+        loaded = load_starting_model(f"clip:{clip_folder}")
         clip = CLIPModel.from_pretrained(clip_folder)
         tokens = loaded.tokenizer(["a cat"])
         with torch.no_grad():
@@ -360,20 +360,20 @@ class TestStart:
     @pytest.mark.parametrize("name", ["", "clip", "clip:", "scorer:", "resnet", "tiny "])
     def test_unknown_names_list_the_known(self, name: str) -> None:
         with pytest.raises(InvalidInput, match="use tiny, clip:openai"):
-            starting_point(name)
+            load_starting_model(name)
 
     def test_missing_weights_are_one_line(self, tmp_path: Path) -> None:
         for name in (f"clip:{tmp_path}", f"scorer:{tmp_path}"):
             with pytest.raises(InvalidInput) as caught:
-                starting_point(name)
+                load_starting_model(name)
             assert "\n" not in str(caught.value)
 
     def test_tiny_learns_a_few_pairs_by_heart(self) -> None:
-        loaded = starting_point("tiny")
+        loaded = load_starting_model("tiny")
         model = loaded.model.train()
         generator = torch.Generator().manual_seed(0)
         pixels = torch.randn(8, 1, 3, 32, 32, generator=generator)
-        tokens = without_padding(loaded.tokenizer([f"text {n * n}" for n in range(8)]), loaded.tokenizer.end)
+        tokens = trim_padding(loaded.tokenizer([f"text {n * n}" for n in range(8)]), loaded.tokenizer.end)
         optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
         losses = []
         for _ in range(30):
@@ -388,4 +388,4 @@ class TestStart:
         assert losses[-1] < 0.2
 
     def test_tiny_is_tiny(self) -> None:
-        assert sum(p.numel() for p in without_weights(TINY_SHAPE).parameters()) < 200_000
+        assert sum(p.numel() for p in build_empty_model(TINY_ARCHITECTURE).parameters()) < 200_000

@@ -12,7 +12,7 @@ from curation.records import InvalidInput
 from curation.scorer.config import TextMode
 from curation.scorer.model import folder as folders
 from curation.scorer.model.folder import load_scorer, save_scorer
-from curation.scorer.training.starting_weights import starting_point
+from curation.scorer.training.starting_weights import load_starting_model
 from hits.domain.images.region_drawing import RegionMode
 from tests.support.files import files_of, is_one_line
 
@@ -21,7 +21,7 @@ class TestFolder:
     @pytest.mark.parametrize("kind", ["tiny", "clip"])
     def test_goes_round(self, tmp_path: Path, clip_folder: Path, kind: str) -> None:
         name = "tiny" if kind == "tiny" else f"clip:{clip_folder}"
-        made = starting_point(name, region_mode=RegionMode.ONLY_REGION, text_mode=TextMode.MULTITASK)
+        made = load_starting_model(name, region_mode=RegionMode.ONLY_REGION, text_mode=TextMode.MULTITASK)
         sha256 = save_scorer(tmp_path / "a" / "scorer", made)
         found = load_scorer(tmp_path / "a" / "scorer")
         assert found.sha256 == sha256
@@ -37,16 +37,16 @@ class TestFolder:
         assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["scorer"]
 
     def test_equal_scorers_are_equal_bytes(self, tmp_path: Path) -> None:
-        hashes = [save_scorer(tmp_path / name, starting_point("tiny")) for name in ("a", "b")]
+        hashes = [save_scorer(tmp_path / name, load_starting_model("tiny")) for name in ("a", "b")]
         assert hashes[0] == hashes[1]
         assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
-        assert save_scorer(tmp_path / "c", starting_point("tiny", seed=1)) != hashes[0]
+        assert save_scorer(tmp_path / "c", load_starting_model("tiny", seed=1)) != hashes[0]
 
     def test_another_scorer_takes_its_place_and_leaves_nothing(
         self, tmp_path: Path, clip_folder: Path
     ) -> None:
-        save_scorer(tmp_path / "best", starting_point(f"clip:{clip_folder}"))
-        sha256 = save_scorer(tmp_path / "best", starting_point("tiny"))
+        save_scorer(tmp_path / "best", load_starting_model(f"clip:{clip_folder}"))
+        sha256 = save_scorer(tmp_path / "best", load_starting_model("tiny"))
         assert load_scorer(tmp_path / "best").sha256 == sha256
         assert len(files_of(tmp_path / "best")) == 2
 
@@ -54,8 +54,8 @@ class TestFolder:
     def test_a_stop_while_saving_leaves_the_scorer_before(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
     ) -> None:
-        sha256 = save_scorer(tmp_path / "best", starting_point("tiny"))
-        settle, done = folders._settle, []
+        sha256 = save_scorer(tmp_path / "best", load_starting_model("tiny"))
+        settle, done = folders._publish_file, []
 
         def stopped(partial: Path, path: Path) -> None:
             if len(done) == calls:
@@ -63,19 +63,19 @@ class TestFolder:
             done.append(path)
             settle(partial, path)
 
-        monkeypatch.setattr(folders, "_settle", stopped)
+        monkeypatch.setattr(folders, "_publish_file", stopped)
         for place in ("best", "new"):
             done.clear()
             with pytest.raises(KeyboardInterrupt):
-                save_scorer(tmp_path / place, starting_point("tiny", seed=1))
+                save_scorer(tmp_path / place, load_starting_model("tiny", seed=1))
         assert load_scorer(tmp_path / "best").sha256 == sha256
         assert [path.name for path in tmp_path.iterdir()] == ["best"]
         monkeypatch.undo()
-        save_scorer(tmp_path / "best", starting_point("tiny", seed=2))
+        save_scorer(tmp_path / "best", load_starting_model("tiny", seed=2))
         assert len(files_of(tmp_path / "best")) == 2
 
     def test_the_umask_says_who_may_read_it(self, tmp_path: Path, clip_folder: Path) -> None:
-        save_scorer(tmp_path / "s", starting_point(f"clip:{clip_folder}"))
+        save_scorer(tmp_path / "s", load_starting_model(f"clip:{clip_folder}"))
         (tmp_path / "any").touch()
         modes = {path.stat().st_mode for path in (tmp_path / "s").iterdir()}
         assert modes == {(tmp_path / "any").stat().st_mode}
@@ -83,12 +83,12 @@ class TestFolder:
     def test_a_folder_of_something_else_is_left_alone(self, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("mine")
         with pytest.raises(InvalidInput, match="holds no scorer; choose another place"):
-            save_scorer(tmp_path, starting_point("tiny"))
+            save_scorer(tmp_path, load_starting_model("tiny"))
         assert files_of(tmp_path) == {"notes.txt": b"mine"}
 
     def test_training_goes_on_from_a_scorer(self, tmp_path: Path) -> None:
-        save_scorer(tmp_path / "one", starting_point("tiny", seed=4))
-        found = starting_point(f"scorer:{tmp_path / 'one'}", region_mode=RegionMode.NONE)
+        save_scorer(tmp_path / "one", load_starting_model("tiny", seed=4))
+        found = load_starting_model(f"scorer:{tmp_path / 'one'}", region_mode=RegionMode.NONE)
         assert found.card.region_mode is RegionMode.NONE
         assert found.card.made["start"] == "scorer:one"
         assert found.card.made["before"]["seed"] == 4
@@ -200,12 +200,12 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "tokenizer gone": (lambda f: _edit(f, tokenizer="clip"), "names no tokenizer file"),
     "tokenizer": (lambda f: _edit(f, tokenizer="words"), "'words' is not a valid TokenizerKind"),
 }
-TINY = starting_point("tiny").card.architecture.as_json()
+TINY = load_starting_model("tiny").card.architecture.as_json()
 
 
 @pytest.mark.parametrize("defect", BROKEN)
 def test_a_broken_folder_is_refused_in_one_line(tmp_path: Path, defect: str) -> None:
-    save_scorer(tmp_path / "scorer", starting_point("tiny"))
+    save_scorer(tmp_path / "scorer", load_starting_model("tiny"))
     breaks, message = BROKEN[defect]
     breaks(tmp_path / "scorer")
     with pytest.raises(InvalidInput, match=message) as caught:
@@ -215,7 +215,7 @@ def test_a_broken_folder_is_refused_in_one_line(tmp_path: Path, defect: str) -> 
 
 
 def test_a_missing_or_foreign_tokenizer_file_is_refused(tmp_path: Path, clip_folder: Path) -> None:
-    save_scorer(tmp_path / "scorer", starting_point(f"clip:{clip_folder}"))
+    save_scorer(tmp_path / "scorer", load_starting_model(f"clip:{clip_folder}"))
     (path,) = (tmp_path / "scorer").glob("tokenizer-*.json")
     kept = path.read_bytes()
     path.unlink()

@@ -18,8 +18,8 @@ from curation.management.commands.convert_scorer import NAMES
 from curation.records import InvalidInput
 from curation.scorer.config import TextMode
 from curation.scorer.model.folder import load_scorer
-from curation.scorer.model.openai_weights import from_openai, unwrapped
-from curation.scorer.model.published_scorers import PUBLISHED, convert_published
+from curation.scorer.model.openai_weights import build_from_openai, unwrap_names
+from curation.scorer.model.published_scorers import PUBLISHED_SCORERS, convert_published
 from tests.support.files import files_of, is_one_line
 from tests.support.scorer_weights import TINY_RESNET, clip_as_openai, random_weights, save_checkpoint
 
@@ -39,13 +39,14 @@ def converted(*args: Any, **options: Any) -> dict[str, Any]:
 
 class TestConverting:
     def test_the_four_are_those_of_the_release(self) -> None:
-        assert tuple(PUBLISHED) == NAMES
-        assert {one.step for one in PUBLISHED.values()} == {1800, 4500, 15600, 25200}
+        assert tuple(PUBLISHED_SCORERS) == NAMES
+        assert {one.step for one in PUBLISHED_SCORERS.values()} == {1800, 4500, 15600, 25200}
         assert all(
-            one.step % 300 == 0 and f"STEP={one.step}.pt" in one.file_name for one in PUBLISHED.values()
+            one.step % 300 == 0 and f"STEP={one.step}.pt" in one.file_name
+            for one in PUBLISHED_SCORERS.values()
         )
-        assert [one.batch_size for one in PUBLISHED.values()] == [512, 200, 64, 64]
-        assert [one.text_mode for one in PUBLISHED.values()] == [*["inference"] * 3, "multitask"]
+        assert [one.batch_size for one in PUBLISHED_SCORERS.values()] == [512, 200, 64, 64]
+        assert [one.text_mode for one in PUBLISHED_SCORERS.values()] == [*["inference"] * 3, "multitask"]
 
     def test_a_checkpoint_becomes_a_scorer(self, tmp_path: Path, checkpoint: Path, clip_folder: Path) -> None:
         made = converted(checkpoint, "--tokenizer", clip_folder, "--out", tmp_path / "s")
@@ -54,7 +55,7 @@ class TestConverting:
         assert found.card.made["sha256"] == made["checkpoint_sha256"]
         assert (found.card.region_mode, found.card.text_mode) == ("highlight", "inference")
         assert found.card.crop.views == 2
-        direct = from_openai(unwrapped(random_weights(TINY_RESNET)))
+        direct = build_from_openai(unwrap_names(random_weights(TINY_RESNET)))
         pixels = torch.randn(1, 2, 3, 64, 64)
         with torch.no_grad():
             assert torch.equal(found.model.encode_images(pixels), direct.encode_images(pixels))
@@ -107,10 +108,10 @@ class TestConverting:
         self, tmp_path: Path, clip_folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         weights = random_weights(TINY_RESNET)
-        one = PUBLISHED["rn50x64-multitask"]
-        shape = from_openai(unwrapped(weights)).architecture
+        one = PUBLISHED_SCORERS["rn50x64-multitask"]
+        shape = build_from_openai(unwrap_names(weights)).architecture
         mine = dataclasses.replace(one, architecture=shape)
-        monkeypatch.setattr("curation.scorer.model.published_scorers.PUBLISHED", {one.name: mine})
+        monkeypatch.setattr("curation.scorer.model.published_scorers.PUBLISHED_SCORERS", {one.name: mine})
         path = save_checkpoint(tmp_path / one.file_name.replace("=", "%3D"), weights)
         made = convert_published(path, str(clip_folder), tmp_path / "s")
         assert (made.name, made.text_mode) == ("rn50x64-multitask", TextMode.MULTITASK)

@@ -115,7 +115,7 @@ def test_two_never_train_one_run_at_once(tmp_path: Path, monkeypatch: pytest.Mon
                 train(run)
             said.append(str(caught.value))
 
-    assert train(run, tell=another).steps == 3
+    assert train(run, report_progress=another).steps == 3
     assert len(said) == 1
 
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from curation.records import InvalidInput
-from curation.scorer.training.contrastive import Contrastive, symmetric_loss
-from curation.scorer.training.loop import Loop, Standing, Update
-from curation.scorer.training.schedule import Schedule
+from curation.scorer.training.contrastive import ContrastiveObjective, symmetric_loss
+from curation.scorer.training.loop import TrainingLoop, TrainingState, Update
+from curation.scorer.training.schedule import WarmupSchedule
 
 PAIRS, FROM_IMAGES, FROM_TEXTS, DIM = 10, 7, 5, 4
 
@@ -56,8 +56,8 @@ def rows(update: int) -> Rows:
     )
 
 
-def objective(model: Towers, chunk_size: int) -> Contrastive[Rows]:
-    return Contrastive(model, model.embed, model.scale, rows, chunk_size=chunk_size)
+def objective(model: Towers, chunk_size: int) -> ContrastiveObjective[Rows]:
+    return ContrastiveObjective(model, model.embed, model.scale, rows, chunk_size=chunk_size)
 
 
 def gradients(model: nn.Module) -> list[Tensor]:
@@ -125,11 +125,11 @@ def test_only_one_chunk_is_embedded_with_a_graph_at_a_time() -> None:
         seen.append((part.start, part.stop, torch.is_grad_enabled()))
         return model.embed(batch, part)
 
-    Contrastive(model, embed, model.scale, rows, chunk_size=4)(0)
+    ContrastiveObjective(model, embed, model.scale, rows, chunk_size=4)(0)
     starts = [(0, 4), (4, 8), (8, 10)]
     assert seen == [(*part, False) for part in starts] + [(*part, True) for part in starts]
     seen.clear()
-    Contrastive(model, embed, model.scale, rows, chunk_size=0)(0)
+    ContrastiveObjective(model, embed, model.scale, rows, chunk_size=0)(0)
     assert seen == [(0, PAIRS, True)], "all at once is embedded once"
 
 
@@ -138,15 +138,15 @@ def test_warm_up_is_the_published_one() -> None:
     parameter = nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([parameter], lr=0.5)
     published = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step / 4 if step < 4 else 1.0)
-    ours, wanted = Schedule(0.5, 4), []
+    ours, wanted = WarmupSchedule(0.5, 4), []
     for update in range(7):
         wanted.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
         if update < 4:
             published.step()
-    assert [ours.at(update) for update in range(7)] == pytest.approx(wanted)
-    assert ours.at(0) == 0
-    assert Schedule(0.5, 0).at(0) == 0.5
+    assert [ours.rate_at(update) for update in range(7)] == pytest.approx(wanted)
+    assert ours.rate_at(0) == 0
+    assert WarmupSchedule(0.5, 0).rate_at(0) == 0.5
 
 
 def test_a_plateau_cuts_the_rate_as_torch_does() -> None:
@@ -154,18 +154,18 @@ def test_a_plateau_cuts_the_rate_as_torch_does() -> None:
     parameter = nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([parameter], lr=0.5)
     torchs = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
-    ours = Schedule(0.5, 2, reduce_on_plateau=True)
+    ours = WarmupSchedule(0.5, 2, reduce_on_plateau=True)
     for loss in losses:
-        ours.validated(loss, update=10)
+        ours.record_validation(loss, update=10)
         if loss is not None:
             torchs.step(loss)
-        assert ours.at(10) == pytest.approx(optimizer.param_groups[0]["lr"])
-    assert ours.at(10) < 0.5
-    in_warm_up = Schedule(0.5, 20, reduce_on_plateau=True)
+        assert ours.rate_at(10) == pytest.approx(optimizer.param_groups[0]["lr"])
+    assert ours.rate_at(10) < 0.5
+    in_warm_up = WarmupSchedule(0.5, 20, reduce_on_plateau=True)
     for loss in losses:
-        in_warm_up.validated(loss, update=10)
-    assert in_warm_up.at(20) == 0.5, "the next step of the warm-up overwrites a cut"
-    assert Schedule(0.5, 0).at(5) == 0.5
+        in_warm_up.record_validation(loss, update=10)
+    assert in_warm_up.rate_at(20) == 0.5, "the next step of the warm-up overwrites a cut"
+    assert WarmupSchedule(0.5, 0).rate_at(5) == 0.5
 
 
 @dataclass
@@ -185,16 +185,16 @@ def looped(
         parameter.grad = torch.ones(1)
         return losses(number)
 
-    loop = Loop(
+    loop = TrainingLoop(
         objective=update,
         optimizer=torch.optim.SGD([parameter], lr=1.0),
-        rates=Schedule(0.5, 2),
+        rates=WarmupSchedule(0.5, 2),
         validate=lambda step: Found(1.0, qualities[step // settings["every"] - 1]),
-        keep=lambda: did["keep"].append(float(parameter.detach())),
-        save=lambda standing: did["save"].append((standing.step, standing.best)),
-        record=lambda row: did["record"].append(row),
-        report=lambda step, outcome, kept: did["report"].append((step, kept)),
-        tell=settings.pop("tell", lambda *how: did["tell"].append(how)),
+        save_best=lambda: did["keep"].append(float(parameter.detach())),
+        save_state=lambda standing: did["save"].append((standing.step, standing.best)),
+        record_update=lambda row: did["record"].append(row),
+        record_validation=lambda step, outcome, kept: did["report"].append((step, kept)),
+        report_progress=settings.pop("tell", lambda *how: did["tell"].append(how)),
         **settings,
     )
     return loop, did
@@ -203,7 +203,7 @@ def looped(
 def test_the_loop_validates_keeps_the_best_and_saves() -> None:
     loop, did = looped([(1.0, -3.0), (1.0, -2.0), (0.5, 0.0), (1.0, -2.0)], steps=7, every=2)
     qualities = [(1.0, -3.0), (1.0, -2.0), (1.0, -2.0), (1.0, -2.0)]
-    end = loop.run(Standing())
+    end = loop.run(TrainingState())
     assert did["report"] == [(2, True), (4, True), (6, False), (7, False)]
     assert did["save"] == list(zip((2, 4, 6, 7), qualities, strict=True))
     assert did["tell"] == [(step, 7) for step in range(1, 8)]
@@ -214,7 +214,7 @@ def test_the_loop_validates_keeps_the_best_and_saves() -> None:
 
 def test_patience_ends_a_loop_and_a_second_start_does_nothing() -> None:
     loop, did = looped([(2.0,), (1.0,), (1.0,), (3.0,)], steps=8, every=2, patience=2)
-    end = loop.run(Standing())
+    end = loop.run(TrainingState())
     assert end.step == 6
     loop.run(end)
     assert len(did["record"]) == 6
@@ -222,14 +222,14 @@ def test_patience_ends_a_loop_and_a_second_start_does_nothing() -> None:
 
 def test_without_quality_the_last_is_kept() -> None:
     loop, did = looped([(), ()], steps=4, every=2, patience=1)
-    assert loop.run(Standing()).best_step == 4
+    assert loop.run(TrainingState()).best_step == 4
     assert len(did["keep"]) == 2
 
 
 def test_a_loss_that_is_no_number_ends_before_the_weights_change() -> None:
     loop, did = looped([(1.0,)] * 3, lambda n: float("nan") if n == 4 else 1.0, steps=6, every=2)
     with pytest.raises(InvalidInput, match="loss: is nan at step 5"):
-        loop.run(Standing())
+        loop.run(TrainingState())
     assert did["save"][-1][0] == 4
     assert len(did["record"]) == 4
 
@@ -241,14 +241,14 @@ def test_the_state_is_saved_before_a_stop_goes_on_raising() -> None:
 
     loop, did = looped([(1.0,)] * 3, steps=6, every=2, tell=tell)
     with pytest.raises(KeyboardInterrupt):
-        loop.run(Standing())
+        loop.run(TrainingState())
     assert [step for step, _ in did["save"]] == [2, 3]
 
 
 def test_updates_are_timed_without_the_validations() -> None:
     times = iter([0.0, 1.0, 2.0, 50.0, 52.0, 53.0, 99.0])
     loop, did = looped([(1.0,)] * 2, steps=4, every=2, clock=lambda: next(times))
-    loop.run(Standing())
+    loop.run(TrainingState())
     assert [row.seconds for row in did["record"]] == [1.0, 1.0, 2.0, 1.0]
     assert isinstance(did["record"][0], Update)
 
@@ -258,11 +258,11 @@ def test_the_benchmark_counts_the_operations_of_the_towers() -> None:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    from curation.scorer.training.starting_weights import random_model
+    from curation.scorer.training.starting_weights import build_random_model
     from tests.benchmarks.training import flops_per_pair, towers
 
     shape = towers(small=True)
-    model = random_model(shape, 0)
+    model = build_random_model(shape, 0)
     plainly = sdpa_kernel(SDPBackend.MATH)  # it has no formula for a processor's fused attention
     with FlopCounterMode(display=False) as counter, torch.no_grad(), plainly:
         model.encode_images(torch.zeros(1, 2, 3, shape.side, shape.side))
@@ -273,14 +273,14 @@ def test_the_benchmark_counts_the_operations_of_the_towers() -> None:
 def test_a_machine_that_cannot_compile_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._inductor.exc import InvalidCxxCompiler
 
-    from curation.scorer.training.compiling import compiled
+    from curation.scorer.training.compiling import compile_function
 
     def raising(error: Exception) -> Callable[..., Tensor]:
         def run(*_: Any) -> Tensor:
             raise error
 
         monkeypatch.setattr("torch.compile", lambda _: run)
-        return compiled(torch.sin)
+        return compile_function(torch.sin)
 
     with pytest.raises(
         InvalidInput, match=r"compile: this machine cannot \(No working C\+\+ compiler"

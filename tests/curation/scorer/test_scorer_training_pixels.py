@@ -9,21 +9,27 @@ import torch
 from PIL import Image as Pillow
 from PIL import ImageEnhance, ImageOps
 
-from curation.features.pixels import Normalisation, squares
+from curation.features.pixels import Normalisation, cut_views
 from curation.features.regions import Crop
 from curation.records import InvalidInput, Region
 from curation.scorer.training.augment import (
-    Draws,
-    augmented,
-    brightened,
-    draw,
-    greyed,
-    normalised,
-    plain,
-    turned,
+    AugmentationDraws,
+    augment,
+    draw_augmentations,
+    normalise,
+    rotate_hue,
+    scale_brightness,
+    scale_to_unit,
+    to_greyscale,
 )
 from curation.scorer.training.inputs import Pair
-from curation.scorer.training.pixels import SIZES, Look, PreparedPixels, open_prepared, prepare
+from curation.scorer.training.pixels import (
+    SIZES_FILE,
+    PreparedPixels,
+    ViewSettings,
+    open_pixels,
+    prepare_pixels,
+)
 from hits.domain.images.region_drawing import RegionMode, draw_region
 
 NORM = Normalisation(side=16, mean=(0.5, 0.4, 0.3), std=(0.2, 0.25, 0.3))
@@ -43,7 +49,7 @@ def factors(*values: float) -> torch.Tensor:
 def test_hue_is_turned_as_colorsys_does() -> None:
     found = bytes_of().double() / 255
     turns = (0.3, -0.3, 0.07)
-    done = turned(found, factors(*turns))
+    done = rotate_hue(found, factors(*turns))
     for square, turn, after in zip(found, turns, done, strict=True):
         for before, now in zip(square.flatten(1).T.tolist(), after.flatten(1).T.tolist(), strict=True):
             hue, saturation, value = colorsys.rgb_to_hsv(*before)
@@ -56,7 +62,7 @@ def test_hue_is_pillows_within_its_coarse_steps() -> None:
     hue, saturation, value = picture.convert("HSV").split()
     moved = Pillow.fromarray((np.array(hue) + np.uint8(round(0.2 * 255))).astype(np.uint8))
     wanted = np.array(Pillow.merge("HSV", (moved, saturation, value)).convert("RGB")).transpose(2, 0, 1)
-    found = turned(square.double() / 255, factors(0.2))[0].numpy() * 255
+    found = rotate_hue(square.double() / 255, factors(0.2))[0].numpy() * 255
     assert np.abs(found - wanted).mean() < 2
     assert np.abs(found - wanted).max() < 13  # one of 256 hues is up to 6 levels, and two are cut off
 
@@ -66,18 +72,18 @@ def test_brightness_is_pillows() -> None:
     picture = Pillow.fromarray(square[0].permute(1, 2, 0).numpy())
     for factor in (0.5, 1.0, 1.37):
         wanted = np.array(ImageEnhance.Brightness(picture).enhance(factor)).transpose(2, 0, 1)
-        found = brightened(square.double() / 255, factors(factor))[0].numpy() * 255
+        found = scale_brightness(square.double() / 255, factors(factor))[0].numpy() * 255
         assert np.abs(found - wanted).max() <= 1
 
 
 def test_grey_is_pillows_luma() -> None:
     square = bytes_of(1, 32)
     wanted = np.array(ImageOps.grayscale(Pillow.fromarray(square[0].permute(1, 2, 0).numpy())))
-    found = greyed(square.double() / 255)[0].numpy() * 255
+    found = to_greyscale(square.double() / 255)[0].numpy() * 255
     assert np.abs(found - wanted[None]).max() <= 1
 
 
-def chosen(**changes: object) -> Draws:
+def chosen(**changes: object) -> AugmentationDraws:
     """One picture of two halves to which nothing happens, but for the changes."""
     nothing = {
         "window": np.zeros((1, 2)),
@@ -87,31 +93,35 @@ def chosen(**changes: object) -> Draws:
         "hue": np.zeros((1, 2)),
         "hue_first": np.zeros((1, 2), dtype=bool),
     }
-    return Draws(**(nothing | {name: np.array([value]) for name, value in changes.items()}))
+    return AugmentationDraws(**(nothing | {name: np.array([value]) for name, value in changes.items()}))
 
 
 def test_each_half_is_augmented_for_itself() -> None:
     pixels = bytes_of(2)[None]
-    halves = plain(pixels)[0]
-    torch.testing.assert_close(augmented(pixels, chosen())[0], halves, atol=1e-6, rtol=0)
-    flipped = augmented(pixels, chosen(flip=[True, False]))[0]
+    halves = scale_to_unit(pixels)[0]
+    torch.testing.assert_close(augment(pixels, chosen())[0], halves, atol=1e-6, rtol=0)
+    flipped = augment(pixels, chosen(flip=[True, False]))[0]
     torch.testing.assert_close(flipped[0], halves[0].flip(-1), atol=1e-6, rtol=0)
     torch.testing.assert_close(flipped[1], halves[1], atol=1e-6, rtol=0)
-    grey = augmented(pixels, chosen(grey=[False, True]))[0]
-    torch.testing.assert_close(grey[1], greyed(halves[1:])[0], atol=1e-6, rtol=0)
+    grey = augment(pixels, chosen(grey=[False, True]))[0]
+    torch.testing.assert_close(grey[1], to_greyscale(halves[1:])[0], atol=1e-6, rtol=0)
 
 
 def test_the_order_of_brightness_and_hue_is_drawn() -> None:
     pixels = bytes_of(2)[None]
     both = {"brightness": [1.5, 1.5], "hue": [0.2, 0.2], "hue_first": [False, True]}
-    found = augmented(pixels, chosen(**both))[0]
-    halves, bright, turn = plain(pixels)[0], factors(1.5).float(), factors(0.2).float()
-    torch.testing.assert_close(found[:1], turned(brightened(halves[:1], bright), turn), atol=1e-6, rtol=0)
-    torch.testing.assert_close(found[1:], brightened(turned(halves[1:], turn), bright), atol=1e-6, rtol=0)
+    found = augment(pixels, chosen(**both))[0]
+    halves, bright, turn = scale_to_unit(pixels)[0], factors(1.5).float(), factors(0.2).float()
+    torch.testing.assert_close(
+        found[:1], rotate_hue(scale_brightness(halves[:1], bright), turn), atol=1e-6, rtol=0
+    )
+    torch.testing.assert_close(
+        found[1:], scale_brightness(rotate_hue(halves[1:], turn), bright), atol=1e-6, rtol=0
+    )
 
 
 def test_draws_are_those_of_the_paper() -> None:
-    found = draw(np.random.default_rng(3), 20_000, 2, grayscale=0.1)
+    found = draw_augmentations(np.random.default_rng(3), 20_000, 2, grayscale=0.1)
     assert found.flip.mean() == pytest.approx(0.5, abs=0.02)
     assert found.grey.mean() == pytest.approx(0.1, abs=0.01)
     assert found.hue_first.mean() == pytest.approx(0.5, abs=0.02)
@@ -122,7 +132,7 @@ def test_draws_are_those_of_the_paper() -> None:
 
 def test_normalising_is_per_channel() -> None:
     mean, std = torch.tensor(NORM.mean), torch.tensor(NORM.std)
-    found = normalised(torch.full((2, 2, 3, 4, 4), 0.5), mean, std)
+    found = normalise(torch.full((2, 2, 3, 4, 4), 0.5), mean, std)
     assert found[1, 1, :, 2, 2].tolist() == pytest.approx([0, 0.4, 2 / 3], abs=1e-6)
 
 
@@ -152,19 +162,19 @@ def read(pixels: PreparedPixels, pairs: list[int], windows: list[float] | None =
 def test_prepared_pixels_are_what_an_encoder_sees(
     images: Path, tmp_path: Path, crop: Crop, mode: RegionMode
 ) -> None:
-    look = Look(mode, crop, NORM)
-    prepare(PAIRS, images, look, tmp_path / "pixels", part="train")
-    found = read(open_prepared(PAIRS, look, tmp_path / "pixels", part="train"), [4, 0, 3])
+    look = ViewSettings(mode, crop, NORM)
+    prepare_pixels(PAIRS, images, look, tmp_path / "pixels", split="train")
+    found = read(open_pixels(PAIRS, look, tmp_path / "pixels", split="train"), [4, 0, 3])
     for pixels, number in zip(found, [4, 0, 3], strict=True):
         pair = PAIRS[number]
         picture = draw_region(Pillow.open(images / pair.image), pair.boxes, mode).convert("RGB")
-        np.testing.assert_array_equal(pixels, squares(picture, crop, NORM).numpy())
+        np.testing.assert_array_equal(pixels, cut_views(picture, crop, NORM).numpy())
 
 
 def test_a_window_of_a_centre_crop_runs_along_the_long_side(images: Path, tmp_path: Path) -> None:
-    look = Look(RegionMode.NONE, Crop.CENTRE, NORM)
-    prepare(PAIRS, images, look, tmp_path, part="train")
-    pixels = open_prepared(PAIRS, look, tmp_path, part="train")
+    look = ViewSettings(RegionMode.NONE, Crop.CENTRE, NORM)
+    prepare_pixels(PAIRS, images, look, tmp_path, split="train")
+    pixels = open_pixels(PAIRS, look, tmp_path, split="train")
     left, right = read(pixels, [0, 0], [0.0, 0.999])  # 40 by 20 becomes 32 by 16
     middle = read(pixels, [0])[0]
     np.testing.assert_array_equal(left[..., 8:], middle[..., :8])
@@ -175,41 +185,45 @@ def test_a_window_of_a_centre_crop_runs_along_the_long_side(images: Path, tmp_pa
 
 def test_a_picture_without_drawing_is_prepared_once(images: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    look = Look(RegionMode.NONE, Crop.TWO_SQUARES, NORM)
-    prepare(PAIRS, images, look, tmp_path, part="train", tell=lambda *how: told.append(how))
+    look = ViewSettings(RegionMode.NONE, Crop.TWO_SQUARES, NORM)
+    prepare_pixels(
+        PAIRS, images, look, tmp_path, split="train", report_progress=lambda *how: told.append(how)
+    )
     assert told == [(3, 3)]
-    prepare(PAIRS, images, look, tmp_path, part="train", tell=lambda *how: told.append(how))
+    prepare_pixels(
+        PAIRS, images, look, tmp_path, split="train", report_progress=lambda *how: told.append(how)
+    )
     assert told == [(3, 3)], "what is there is not made again"
 
 
 def test_preparing_goes_on_where_it_was_stopped(
     images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.scorer.training.pixels.PER_FILE", 2)
-    look = Look(RegionMode.HIGHLIGHT, Crop.TWO_SQUARES, NORM)
-    prepare(PAIRS, images, look, tmp_path / "whole", part="train")
+    monkeypatch.setattr("curation.scorer.training.pixels.IMAGES_PER_FILE", 2)
+    look = ViewSettings(RegionMode.HIGHLIGHT, Crop.TWO_SQUARES, NORM)
+    prepare_pixels(PAIRS, images, look, tmp_path / "whole", split="train")
 
     def stop(done: int, total: int) -> None:
         if done > 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        prepare(PAIRS, images, look, tmp_path / "cut", part="train", tell=stop)
+        prepare_pixels(PAIRS, images, look, tmp_path / "cut", split="train", report_progress=stop)
     (folder,) = (tmp_path / "cut").iterdir()
-    assert not (folder / SIZES).exists()
+    assert not (folder / SIZES_FILE).exists()
     torn = folder / "00000.npy"
     torn.write_bytes(torn.read_bytes()[:-9])
-    prepare(PAIRS, images, look, tmp_path / "cut", part="train")
-    found = read(open_prepared(PAIRS, look, tmp_path / "cut", part="train"), [0, 1, 2, 3, 4])
-    wanted = read(open_prepared(PAIRS, look, tmp_path / "whole", part="train"), [0, 1, 2, 3, 4])
+    prepare_pixels(PAIRS, images, look, tmp_path / "cut", split="train")
+    found = read(open_pixels(PAIRS, look, tmp_path / "cut", split="train"), [0, 1, 2, 3, 4])
+    wanted = read(open_pixels(PAIRS, look, tmp_path / "whole", split="train"), [0, 1, 2, 3, 4])
     np.testing.assert_array_equal(found, wanted)
 
 
 def test_other_boxes_are_prepared_anew_and_the_old_ones_removed(images: Path, tmp_path: Path) -> None:
-    look = Look(RegionMode.HIGHLIGHT, Crop.TWO_SQUARES, NORM)
-    prepare(PAIRS, images, look, tmp_path, part="train")
+    look = ViewSettings(RegionMode.HIGHLIGHT, Crop.TWO_SQUARES, NORM)
+    prepare_pixels(PAIRS, images, look, tmp_path, split="train")
     before = {path.name for path in tmp_path.glob("train-*")}
-    prepare(PAIRS[:4], images, look, tmp_path, part="train")
+    prepare_pixels(PAIRS[:4], images, look, tmp_path, split="train")
     after = {path.name for path in tmp_path.glob("train-*")}
     assert len(after) == 1
     assert after != before
@@ -217,9 +231,9 @@ def test_other_boxes_are_prepared_anew_and_the_old_ones_removed(images: Path, tm
 
 def test_a_broken_picture_names_its_pair(images: Path, tmp_path: Path) -> None:
     (images / "1.png").write_bytes(b"no picture")
-    look = Look(RegionMode.HIGHLIGHT, Crop.PAD, NORM)
+    look = ViewSettings(RegionMode.HIGHLIGHT, Crop.PAD, NORM)
     with pytest.raises(InvalidInput, match=r"pair p1: its picture 1\.png cannot be read"):
-        prepare(PAIRS, images, look, tmp_path / "pixels", part="train")
+        prepare_pixels(PAIRS, images, look, tmp_path / "pixels", split="train")
 
 
 def test_too_little_room_is_said_before_anything_is_made(
@@ -227,4 +241,6 @@ def test_too_little_room_is_said_before_anything_is_made(
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 100})())
     with pytest.raises(InvalidInput, match="make room"):
-        prepare(PAIRS, images, Look(RegionMode.NONE, Crop.PAD, NORM), tmp_path / "pixels", part="train")
+        prepare_pixels(
+            PAIRS, images, ViewSettings(RegionMode.NONE, Crop.PAD, NORM), tmp_path / "pixels", split="train"
+        )

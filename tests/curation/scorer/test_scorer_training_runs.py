@@ -13,9 +13,9 @@ from curation.records import InvalidInput
 from curation.scorer import train as command
 from curation.scorer.model.folder import load_scorer
 from curation.scorer.train import train
-from curation.scorer.training.batches import Plan
-from curation.scorer.training.environment import without_paths
-from curation.scorer.training.journal import LOSSES, Journal, read_losses, read_validations
+from curation.scorer.training.batches import BatchPlan
+from curation.scorer.training.environment import strip_paths
+from curation.scorer.training.journal import LOSSES_FILE, Journal, read_losses, read_validations
 from tests.support.curation._scorer_runs import SETTINGS, make_run
 from tests.support.paths import ROOT
 
@@ -34,7 +34,7 @@ def same_runs(one: Path, other: Path) -> None:
     """Assert that two runs came to the same, but for how long it took."""
 
     def untimed(run: Path) -> list[list[str]]:
-        return [line.split(",")[:-1] for line in (run / LOSSES).read_text().splitlines()]
+        return [line.split(",")[:-1] for line in (run / LOSSES_FILE).read_text().splitlines()]
 
     assert untimed(one) == untimed(other)
     assert (one / "validation.csv").read_bytes() == (other / "validation.csv").read_bytes()
@@ -88,7 +88,7 @@ def test_the_environment_names_no_place_and_nobody(whole: Path) -> None:
 def test_absolute_paths_are_cut_to_their_last_names() -> None:
     kept = ["scorer:best", "clip:openai/clip-vit-base-patch16", "runs/a/b", "C:", 3, None]
     given = ["scorer:/srv/media/7/best", "clip:openai/clip-vit-base-patch16", "runs/a/b", "C:", 3, None]
-    assert without_paths({"x": [given, "/srv/somebody/run", r"C:\Users\somebody\run"]}) == {
+    assert strip_paths({"x": [given, "/srv/somebody/run", r"C:\Users\somebody\run"]}) == {
         "x": [kept, "run", "run"]
     }
 
@@ -103,7 +103,7 @@ def test_a_second_call_returns_the_same_and_changes_nothing(whole: Path) -> None
 def test_a_stopped_run_goes_on_bit_for_bit(whole: Path, tmp_path: Path, step: int) -> None:
     run = make_run(tmp_path / "run", epochs=3, text_mode="multitask", chunk_size=3)
     with pytest.raises(KeyboardInterrupt):
-        train(run, tell=stop_at(step))
+        train(run, report_progress=stop_at(step))
     assert read_losses(run)[-1]["step"] == step
     train(run)
     same_runs(run, whole)
@@ -122,7 +122,7 @@ def test_a_run_that_is_killed_again_and_again_goes_on_bit_for_bit(whole: Path, t
         if (run / "done.json").exists():
             pytest.fail(f"{where} {number} came too late to kill anything")
         assert done.returncode == -9
-        with (run / LOSSES).open("a") as file:
+        with (run / LOSSES_FILE).open("a") as file:
             file.write("7,1,0.12")  # half a line
     train(run)
     same_runs(run, whole)
@@ -178,11 +178,11 @@ def test_a_run_of_two_processes_is_that_of_one(whole: Path, tmp_path: Path) -> N
 
 
 def test_every_pair_comes_once_an_epoch_in_another_order() -> None:
-    plan = Plan(count=10, size=3, seed=4)
+    plan = BatchPlan(count=10, size=3, seed=4)
     epochs = [[pair for update in range(3 * n, 3 * n + 3) for pair in plan.pairs(update)] for n in range(2)]
     assert [len(set(epoch)) for epoch in epochs] == [9, 9]
     assert epochs[0] != epochs[1]
-    assert epochs[0] != [pair for update in range(3) for pair in Plan(10, 3, seed=5).pairs(update)]
+    assert epochs[0] != [pair for update in range(3) for pair in BatchPlan(10, 3, seed=5).pairs(update)]
 
 
 def test_without_pairs_to_validate_the_last_state_is_kept(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def changed(run: Path, **settings: object) -> None:
 def test_a_changed_run_is_refused(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     with pytest.raises(KeyboardInterrupt):
-        train(run, tell=stop_at(2))
+        train(run, report_progress=stop_at(2))
     changed(run, learning_rate=1e-4)
     with pytest.raises(InvalidInput, match="settings or pairs changed since its checkpoint"):
         train(run)
@@ -296,15 +296,15 @@ def test_a_journal_survives_a_torn_end(tmp_path: Path) -> None:
     journal.start_after(0)
     row = {"epoch": 1, "loss": 0.1 + 0.2, "learning_rate": 1e-5, "scale": 14.0, "images_per_second": 3.5}
     for step in (1, 2, 3):
-        journal.updated({"step": step, **row})
-    with (tmp_path / LOSSES).open("a") as file:
+        journal.record_update({"step": step, **row})
+    with (tmp_path / LOSSES_FILE).open("a") as file:
         file.write("\0\r5\0,1\n4,1,0.3")
     assert [one["step"] for one in read_losses(tmp_path)] == [1, 2, 3]
     assert read_losses(tmp_path)[0]["loss"] == 0.1 + 0.2
     journal.start_after(2)
-    journal.updated({"step": 3, **row})
+    journal.record_update({"step": 3, **row})
     assert [one["step"] for one in read_losses(tmp_path)] == [1, 2, 3]
-    with (tmp_path / LOSSES).open("a") as file:
+    with (tmp_path / LOSSES_FILE).open("a") as file:
         file.write("4,\x00\x00\n5,1,0.3,0,1,1\n")
     assert [one["step"] for one in read_losses(tmp_path)] == [1, 2, 3]
 

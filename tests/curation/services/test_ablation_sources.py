@@ -13,13 +13,13 @@ from django.test import Client
 from django.urls import reverse
 
 from curation.families.sherlock.evaluation_plan import SetOptions
-from curation.management.ablation_report import as_lines
+from curation.management.ablation_report import table_lines
 from curation.models import DatasetVersion, Evaluation, ProposalRun, Scorer
 from curation.scorer import recipes
-from curation.selectors.evaluations import USUAL_SETS, differing, is_usual
+from curation.selectors.evaluations import DEFAULT_SETS, changed_options, has_default_options
 from curation.selectors.jobs import EVALUATE, TRAIN_SCORER
 from curation.services.ablation_tables import AblationRow, RowState, ablation_table
-from curation.services.ablations import AblationOptions, config_of
+from curation.services.ablations import AblationOptions, training_config
 from curation.views.evaluation import evaluation_sections as parts
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
@@ -43,7 +43,7 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 
 def config(recipe: str, **changes: Any) -> dict[str, Any]:
-    return recipes.get(recipe).config(**changes).as_json()
+    return recipes.get_recipe(recipe).config(**changes).as_json()
 
 
 def row_of(version: DatasetVersion, recipe: str) -> AblationRow:
@@ -61,7 +61,7 @@ def proposals(version: DatasetVersion) -> ProposalRun:
 
 
 def test_usual_are_the_sets_that_nobody_changed_and_regions_as_trained(version: DatasetVersion) -> None:
-    assert asdict(SetOptions()) == {"texts": "inference", **USUAL_SETS}
+    assert asdict(SetOptions()) == {"texts": "inference", **DEFAULT_SETS}
     hidden = scorer_of(version, "hidden", config("only-context"))
     plain = scorer_of(version, "plain", config("vit-b-16"))
     for scorer, options, unlike in (
@@ -76,8 +76,8 @@ def test_usual_are_the_sets_that_nobody_changed_and_regions_as_trained(version: 
         (None, {"region_mode": "none"}, {"region_mode": "none"}),
     ):
         row = Evaluation(scorer=scorer, options=options)
-        assert differing(row) == unlike
-        assert is_usual(row) is (not unlike)
+        assert changed_options(row) == unlike
+        assert has_default_options(row) is (not unlike)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_what_was_measured_otherwise_does_not_stand(
     Evaluation.objects.update(options=first.options | options)
     assert made(version, "no-region")["rows"] == {"no-region": "made"}
     second = Evaluation.objects.exclude(pk=first.pk).get()
-    assert is_usual(second)
+    assert has_default_options(second)
     assert made(version, "no-region")["rows"] == {"no-region": "stood"}
     assert runner.tasks == [TRAIN_SCORER, EVALUATE, EVALUATE]
 
@@ -144,13 +144,15 @@ def test_an_evaluation_that_failed_hides_none_that_stands(version: DatasetVersio
 def test_a_try_of_few_steps_does_not_replace_a_whole_run(version: DatasetVersion) -> None:
     whole = scorer_of(version, "whole", config("vit-b-16", batch_size=64), recipe="vit-b-16")
     measured(version, 50, whole)
-    short = config_of(recipes.get("vit-b-16"), AblationOptions(split="test", steps=20, batch_size=64))
+    short = training_config(
+        recipes.get_recipe("vit-b-16"), AblationOptions(split="test", steps=20, batch_size=64)
+    )
     measured(version, 7, scorer_of(version, "short", short.as_json(), recipe="vit-b-16"))
-    longer = config_of(recipes.get("vit-b-16"), AblationOptions(split="test", steps=600))
+    longer = training_config(recipes.get_recipe("vit-b-16"), AblationOptions(split="test", steps=600))
     measured(version, 8, scorer_of(version, "longer", longer.as_json(), recipe="vit-b-16"))
     row = row_of(version, "vit-b-16")
     assert (row.cells["p_at_1"].value, row.scorer) == (50, whole)
-    assert row.differs == ["batch size 64"]
+    assert row.differences == ["batch size 64"]
 
 
 def test_random_weights_come_after_any_model(version: DatasetVersion) -> None:
@@ -165,7 +167,7 @@ def test_of_equal_runs_the_newest_counts(version: DatasetVersion) -> None:
         scorer = scorer_of(version, f"seed {seed}", config("pad", seed=seed), recipe="pad")
         measured(version, seed, scorer)
     row = row_of(version, "pad")
-    assert (row.cells["p_at_1"].value, list(row.differs)) == (4, [])
+    assert (row.cells["p_at_1"].value, list(row.differences)) == (4, [])
 
 
 def test_a_row_says_where_its_scorer_differs_from_the_recipe(
@@ -173,12 +175,12 @@ def test_a_row_says_where_its_scorer_differs_from_the_recipe(
 ) -> None:
     made(version, "no-region")
     words = "batch size 4, warmup steps 2, max steps 20, checkpoint every 10"
-    assert ", ".join(row_of(version, "no-region").differs) == words
-    printed = [line for line in as_lines(ablation_table(version, "test")) if line.startswith("No region")]
+    assert ", ".join(row_of(version, "no-region").differences) == words
+    printed = [line for line in table_lines(ablation_table(version, "test")) if line.startswith("No region")]
     assert printed[0].endswith(f"n: 12 instances; from tiny; unlike the recipe: {words}")
     assert f"Unlike the recipe: {words}" in shown(client, version, researcher)
     Scorer.objects.update(splits={"train": "train", "val": "test", "val_share": 0.0, "seed": 0})
-    assert row_of(version, "no-region").differs[-1] == "trained on train"
+    assert row_of(version, "no-region").differences[-1] == "trained on train"
 
 
 def shown(client: Client, version: DatasetVersion, researcher: User) -> str:
@@ -202,7 +204,7 @@ def test_rows_with_the_same_settings_share_one_scorer(version: DatasetVersion, r
 def test_a_scorer_that_was_trained_without_its_recipe_is_taken(
     version: DatasetVersion, runner: Runner
 ) -> None:
-    wanted = config_of(recipes.get("pad"), AblationOptions(split="test", **SMALL)).as_json()
+    wanted = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
     ours = scorer_of(version, "on the page", wanted | {"chunk_size": 2, "device": "cpu"})
     assert made(version, "pad")["rows"] == {"pad": "made"}
     assert runner.tasks == [EVALUATE]
@@ -210,7 +212,7 @@ def test_a_scorer_that_was_trained_without_its_recipe_is_taken(
 
 
 def test_an_evaluation_of_the_page_stands_in_the_row(version: DatasetVersion, runner: Runner) -> None:
-    wanted = config_of(recipes.get("pad"), AblationOptions(split="test", **SMALL)).as_json()
+    wanted = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
     kept = measured(version, 33, scorer_of(version, "on the page", wanted))
     assert made(version, "pad")["rows"] == {"pad": "stood"}
     assert runner.tasks == []
@@ -218,10 +220,10 @@ def test_an_evaluation_of_the_page_stands_in_the_row(version: DatasetVersion, ru
 
 
 def test_other_pairs_are_another_scorer(version: DatasetVersion, runner: Runner) -> None:
-    wanted = config_of(recipes.get("pad"), AblationOptions(split="test", **SMALL)).as_json()
+    wanted = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
     splits = {"train": "test", "val": "test", "val_share": 0.5, "seed": 0}
     scorer_of(version, "half", wanted, splits=splits, recipe="pad")
-    assert row_of(version, "pad").differs[-1] == "share that validates 0.5"
+    assert row_of(version, "pad").differences[-1] == "share that validates 0.5"
     made(version, "pad")
     assert runner.tasks == [TRAIN_SCORER, EVALUATE]
 
@@ -229,8 +231,8 @@ def test_other_pairs_are_another_scorer(version: DatasetVersion, runner: Runner)
 def test_boxes_that_are_older_than_those_of_other_rows_are_said(version: DatasetVersion) -> None:
     for name, run in (("pad", 3), ("no-region", 5)):
         measured(version, 1, scorer_of(version, name, config(name), recipe=name), options={"proposals": run})
-    assert row_of(version, "pad").differs == ["boxes of run 3, not 5"]
-    assert row_of(version, "no-region").differs == []
+    assert row_of(version, "pad").differences == ["boxes of run 3, not 5"]
+    assert row_of(version, "no-region").differences == []
 
 
 def test_the_papers_own_settings_fill_both_rows_that_have_them(version: DatasetVersion) -> None:
@@ -251,7 +253,7 @@ def test_table_3_has_bertscore_of_the_paper_and_ours(
     measured(version, 40, scorer)  # the newest, without it
     cell = row_of(version, "vit-b-16").cells["bertscore"]
     assert (cell.paper, cell.value, cell.n) == (24.0, 21.25, 12)
-    lines = list(as_lines(ablation_table(version, "test")))
+    lines = list(table_lines(ablation_table(version, "test")))
     heads = lines[lines.index("Table 3: paper | ours (95 % interval)") + 1]
     assert heads.split() == ["im→txt", "txt→im", "P@1", "BERTScore", "GT", "box", "Auto", "box", "Comparison"]
     assert any("24.0 | 21.2 (21.2–21.2)" in line for line in lines)
@@ -277,7 +279,7 @@ def test_an_evaluation_s_page_has_its_bertscore_where_it_has_one(
 
 def test_the_papers_bertscores_are_those_of_its_table_3() -> None:
     printed = {
-        name: recipes.get(name).of_paper("bertscore", "test")
+        name: recipes.get_recipe(name).paper_value("bertscore", "test")
         for name in (one.name for one in recipes.all_recipes())
     }
     assert {name: value for name, value in printed.items() if value is not None} == {
@@ -319,7 +321,7 @@ def test_each_bound_is_of_the_newest_evaluation_that_has_it(version: DatasetVers
     assert (row.evaluation, row.state) == (people, RowState.MADE)
     assert row.cells["p_at_1"].value is None
     assert row.cells["gt_accuracy"].paper == 92.3
-    lines = [line for line in as_lines(ablation_table(version, "test")) if line.startswith("Human")]
+    lines = [line for line in table_lines(ablation_table(version, "test")) if line.startswith("Human")]
     assert lines[0].endswith("n: 3/4/5 images")
 
 
@@ -334,10 +336,10 @@ def test_plots_of_one_measure_are_told_apart_by_their_table(
 def test_texts_alone_that_learned_from_nothing_say_so(version: DatasetVersion) -> None:
     plain = measured(version, 10, source="baseline", options={"shortcut": "text_only"})
     row = row_of(version, "text-only")
-    assert (row.evaluation, row.differs) == (plain, ["cosines with the clue itself, no ridge regression"])
+    assert (row.evaluation, row.differences) == (plain, ["cosines with the clue itself, no ridge regression"])
     learned = measured(version, 20, source="baseline", options={"shortcut": "text_trained"})
     row = row_of(version, "text-only")
-    assert (row.evaluation, row.differs) == (learned, [])
+    assert (row.evaluation, row.differences) == (learned, [])
 
 
 def test_without_anything_of_people_the_bound_is_missing(version: DatasetVersion) -> None:
@@ -352,7 +354,7 @@ def test_a_row_warns_where_its_scorer_knows_the_pairs(
         scorer = scorer_of(version, name, config(name), recipe=name)
         measured(version, 60, scorer, provenance={"pairs_known_from_training": known})
     said = "12 of 12 pairs trained or chose this scorer: its figures flatter it"
-    lines = [line for line in as_lines(ablation_table(version, "test")) if said in line]
+    lines = [line for line in table_lines(ablation_table(version, "test")) if said in line]
     assert [line.startswith("No region") for line in lines] == [True]
     assert f"; ! {said}" in lines[0]
     page = shown(client, version, researcher)
@@ -374,7 +376,7 @@ def test_a_zero_shot_of_another_model_says_of_which(
     assert row_of(version, "zero-shot").evaluation == kept
     kept.delete()
     assert "from clip:other/model" in shown(client, version, researcher)
-    lines = [line for line in as_lines(ablation_table(version, "test")) if line.startswith("Zero shot")]
+    lines = [line for line in table_lines(ablation_table(version, "test")) if line.startswith("Zero shot")]
     assert lines[0].endswith("from clip:other/model")
 
 
@@ -384,9 +386,9 @@ def test_only_what_was_measured_alike_is_in_a_group(version: DatasetVersion) -> 
     usual = [measured(version, 50, scorer), measured(version, 40, hidden, options={"region_mode": "hide"})]
     chunked = measured(version, 99, scorer, options={"sets": asdict(SetOptions(chunk=2))})
     covered = measured(version, 7, scorer, options={"region_mode": "hide"})
-    groups = parts.groups_of([covered, chunked, *usual])
+    groups = parts.group_evaluations([covered, chunked, *usual])
     assert [group.rows for group in groups] == [(covered,), (chunked,), tuple(usual)]
-    assert [group.words for group in groups] == [
+    assert [group.label for group in groups] == [
         "v1, test, inferences, region mode hide",
         "v1, test, inferences, chunk 2",
         "v1, test, inferences",
@@ -401,12 +403,14 @@ def test_runs_of_proposed_boxes_are_kept_apart_and_texts_alone_stand_beside_each
     first, second = proposals(version).pk, proposals(version).pk
     scorer = scorer_of(version, "first", config("vit-b-16"))
     rows = [measured(version, 50, scorer, options={"proposals": run}) for run in (second, first, None)]
-    groups = parts.groups_of(rows)
+    groups = parts.group_evaluations(rows)
     assert [group.rows for group in groups] == [(rows[0], rows[2]), (rows[1], rows[2])]
-    assert [group.words for group in groups] == [
+    assert [group.label for group in groups] == [
         f"v1, test, inferences, boxes of run {run}" for run in (second, first)
     ]
-    assert [group.key for group in parts.groups_of(rows[:1])] == [f"{version.pk}:test:inference:run-{second}"]
+    assert [group.key for group in parts.group_evaluations(rows[:1])] == [
+        f"{version.pk}:test:inference:run-{second}"
+    ]
 
 
 def evaluated(version: DatasetVersion, mode: str) -> None:

@@ -13,12 +13,12 @@ from django.urls import reverse
 
 from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.pipelines import ablations
-from curation.pipelines.inner_jobs import run_within
+from curation.pipelines.inner_jobs import run_inner_job
 from curation.scorer import recipes
-from curation.selectors.ablations import same_run
+from curation.selectors.ablations import is_same_run
 from curation.selectors.jobs import ABLATIONS, EVALUATE, TRAIN_SCORER
-from curation.services.ablation_tables import RowState, ablation_table, curve
-from curation.services.ablations import AblationOptions, chosen, config_of, request_ablations
+from curation.services.ablation_tables import RowState, ablation_table, batch_size_curve
+from curation.services.ablations import AblationOptions, request_ablations, selected_recipes, training_config
 from curation.services.shortcuts import ShortcutOptions, request_shortcuts
 from curation.views.command_lines import command_lines
 from hits.domain.states import JobState
@@ -75,8 +75,8 @@ def test_other_settings_are_another_scorer_but_more_memory_is_not(
     assert Scorer.objects.count() == 1
     made(version, "vit-b-16", steps=10)
     assert Scorer.objects.count() == 2
-    assert same_run({"seed": 1, "chunk_size": 4}, {"seed": 1, "device": "cpu"})
-    assert not same_run({"seed": 1}, {"seed": 2})
+    assert is_same_run({"seed": 1, "chunk_size": 4}, {"seed": 1, "device": "cpu"})
+    assert not is_same_run({"seed": 1}, {"seed": 2})
 
 
 def test_clues_are_ranked_by_the_scorer_of_another_row(version: DatasetVersion, runner: Runner) -> None:
@@ -109,7 +109,7 @@ def test_what_cannot_be_made_is_named_and_the_rest_goes_on(version: DatasetVersi
         by=None,
         queue=False,
     )
-    with jobs.claimed(refused.pk) as progress:
+    with jobs.claim_job(refused.pk) as progress:
         assert progress is not None
         ablations.run_ablations(progress)
     refused.refresh_from_db()
@@ -126,7 +126,7 @@ def test_a_training_that_failed_is_gone_on_with(version: DatasetVersion, runner:
         by=None,
         queue=False,
     )
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         result = ablations.run_ablations(progress)
     job.refresh_from_db()
@@ -145,7 +145,7 @@ def test_stopping_the_whole_stops_the_training_within(version: DatasetVersion, r
         by=None,
         queue=False,
     )
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         Job.objects.filter(pk=job.pk).update(cancel_requested=True)
         ablations.run_ablations(progress)
@@ -159,28 +159,30 @@ def test_a_job_within_is_run_to_its_end_and_tells_this_one(version: DatasetVersi
     outer = request_ablations(version=version, options=options, by=None, queue=False)
     wanted = ShortcutOptions(split="test", which=("random",))
     inner = request_shortcuts(version=version, options=wanted, by=None, queue=False)
-    with jobs.claimed(outer.pk) as progress:
+    with jobs.claim_job(outer.pk) as progress:
         assert progress is not None
-        run_within(progress, inner)
+        run_inner_job(progress, inner)
     inner.refresh_from_db()
     assert inner.state == JobState.DONE, inner.error
     assert Evaluation.objects.get().label == "Random"
 
 
 def test_a_short_run_warms_up_within_its_steps() -> None:
-    config = config_of(recipes.get("no-region"), AblationOptions(split="test", model="tiny", steps=60))
+    config = training_config(
+        recipes.get_recipe("no-region"), AblationOptions(split="test", model="tiny", steps=60)
+    )
     assert (config.max_steps, config.warmup_steps, config.checkpoint_every) == (60, 6, 30)
-    whole = config_of(recipes.get("no-region"), AblationOptions(split="test"))
+    whole = training_config(recipes.get_recipe("no-region"), AblationOptions(split="test"))
     assert (whole.max_steps, whole.warmup_steps, whole.checkpoint_every) == (0, 500, 300)
-    curve_point = config_of(recipes.get("batch-8"), AblationOptions(split="test", batch_size=4))
+    curve_point = training_config(recipes.get_recipe("batch-8"), AblationOptions(split="test", batch_size=4))
     assert curve_point.batch_size == 8  # the curve varies it itself
 
 
 def test_without_names_all_that_are_ours_are_made_those_that_share_a_scorer_last() -> None:
-    names = [recipe.name for recipe in chosen(AblationOptions(split="test"))]
-    assert set(names) == set(recipes.ours())
+    names = [recipe.name for recipe in selected_recipes(AblationOptions(split="test"))]
+    assert set(names) == set(recipes.supported_names())
     assert names[-2:] == ["clues-inference", "clues-multitask"]
-    assert [one.name for one in chosen(AblationOptions(split="test", batch_sizes=(8, 4, 24)))] == [
+    assert [one.name for one in selected_recipes(AblationOptions(split="test", batch_sizes=(8, 4, 24)))] == [
         "batch-4",
         "batch-8",
         "batch-24",
@@ -223,7 +225,7 @@ def test_the_table_has_the_papers_figures_and_ours(version: DatasetVersion, runn
     assert ours.cells["comparison"].value is None
     assert rows["uniter"].state is RowState.OTHERS
     assert rows["pad"].state is RowState.MISSING
-    assert [size for size, _ in curve(rows.values())] == [3, 4, 8, 16, 32, 64, 128, 256, 512]
+    assert [size for size, _ in batch_size_curve(rows.values())] == [3, 4, 8, 16, 32, 64, 128, 256, 512]
     Evaluation.objects.all().delete()
     assert {row.recipe.name: row.state for row in ablation_table(version, "test")}[
         "vit-b-16"

@@ -8,9 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from curation.audits.readings import ItemState
-from curation.audits.sampling import How, Recipe
-from curation.models import Audit, AuditItem, AuditReading, AuditState, TextAnalysis
+from curation.audits.labels import ItemState
+from curation.audits.sampling import SampleRecipe, SamplingMethod
+from curation.models import Audit, AuditItem, AuditLabel, AuditState, TextAnalysis
 from curation.selectors import audits as selectors
 from curation.services import audits
 from hits.models import AuditEvent, Project
@@ -22,13 +22,15 @@ from tests.support.threads import together
 pytestmark = pytest.mark.django_db
 
 
-def keep(audit: Audit, place: int, by: User, given: dict[str, list[str]], note: str = "") -> audits.Kept:
-    return audits.record_reading(audit=audit, place=place, by=by, given=given, note=note)
+def keep(
+    audit: Audit, place: int, by: User, given: dict[str, list[str]], note: str = ""
+) -> audits.SavedLabel:
+    return audits.record_label(audit=audit, position=place, by=by, posted=given, note=note)
 
 
 def states(audit: Audit) -> list[ItemState]:
-    codebook = selectors.codebook_of(audit)
-    return [item.readings.state(codebook) for item in selectors.read_audit(audit).items]
+    codebook = selectors.audit_codebook(audit)
+    return [item.labels.state(codebook) for item in selectors.load_labelled_audit(audit).items]
 
 
 class TestBeginning:
@@ -36,8 +38,8 @@ class TestBeginning:
         pairs(work, 12)
         audit = begun(work, by=admin, n=5)
         again = begun(work, by=admin, n=5, name="The same again")
-        chosen = list(audit.items.values_list("observation_id", "place"))
-        assert chosen == list(again.items.values_list("observation_id", "place"))
+        chosen = list(audit.items.values_list("observation_id", "position"))
+        assert chosen == list(again.items.values_list("observation_id", "position"))
         assert [place for _, place in chosen] == [1, 2, 3, 4, 5]
         assert len({key for key, _ in chosen}) == 5
         assert audit.sample == {
@@ -49,7 +51,7 @@ class TestBeginning:
             "available": 12,
             "missing": 0,
         }
-        assert selectors.codebook_of(audit) == small()
+        assert selectors.audit_codebook(audit) == small()
         assert AuditEvent.objects.filter(action="audit.create", actor=admin).count() == 2
 
     def test_fewer_pairs_than_asked_for_are_all_taken_and_it_says_so(self, work: Work) -> None:
@@ -60,16 +62,16 @@ class TestBeginning:
     def test_one_split_alone_or_so_many_of_each(self, work: Work) -> None:
         pairs(work, 6, split="train")
         pairs(work, 3, split="val")
-        one = begun(work, recipe=Recipe(How.RANDOM, 4, seed=2, split="val"))
+        one = begun(work, recipe=SampleRecipe(SamplingMethod.RANDOM, 4, seed=2, split="val"))
         assert set(one.items.values_list("split", flat=True)) == {"val"}
         assert one.sample["missing"] == 1
-        each = begun(work, name="Each", recipe=Recipe(How.PER_SPLIT, 2, seed=2))
+        each = begun(work, name="Each", recipe=SampleRecipe(SamplingMethod.PER_SPLIT, 2, seed=2))
         assert sorted(each.items.values_list("split", flat=True)) == ["train", "train", "val", "val"]
 
     def test_the_highest_scores_of_each_split(self, work: Work) -> None:
         train, val = pairs(work, 6, split="train"), pairs(work, 3, split="val")
         analysis = scored(work, [*train, *val], [0.1, 0.9, 0.3, 0.9, 0.2, 0.4, 0.05, 0.02, 0.01])
-        audit = begun(work, recipe=Recipe(How.TOP, 2, seed=0, analysis=analysis.pk))
+        audit = begun(work, recipe=SampleRecipe(SamplingMethod.TOP, 2, seed=0, analysis=analysis.pk))
         found = {item.observation_id: item.score for item in audit.items.all()}
         assert found == {train[1].pk: 0.9, train[3].pk: 0.9, val[0].pk: 0.05, val[1].pk: 0.02}
         assert audit.sample["analysis_options"] == {"model": "made up"}
@@ -78,7 +80,7 @@ class TestBeginning:
         pairs(work, 3)
         other = TextAnalysis.objects.create(project=rehearsal, kind="toxicity")
         with pytest.raises(Refused, match="analysis: there is no such analysis of toxicity"):
-            begun(work, recipe=Recipe(How.TOP, 2, analysis=other.pk))
+            begun(work, recipe=SampleRecipe(SamplingMethod.TOP, 2, analysis=other.pk))
         assert not Audit.objects.exists()
 
     @pytest.mark.parametrize(
@@ -113,20 +115,20 @@ class TestReading:
 
     def test_a_pair_is_complete_with_its_readers(self, audit: Audit, admin: User, researcher: User) -> None:
         keep(audit, 1, admin, NO)
-        assert states(audit)[0] is ItemState.READING
+        assert states(audit)[0] is ItemState.INCOMPLETE
         keep(audit, 1, researcher, NO)
-        assert states(audit)[:2] == [ItemState.AGREED, ItemState.READING]
+        assert states(audit)[:2] == [ItemState.AGREED, ItemState.INCOMPLETE]
 
     def test_the_later_reading_stands_and_the_same_again_writes_nothing(
         self, audit: Audit, admin: User
     ) -> None:
         keep(audit, 1, admin, NO)
         keep(audit, 1, admin, NO)
-        assert AuditReading.objects.count() == 1
+        assert AuditLabel.objects.count() == 1
         keep(audit, 1, admin, yes("age"), "Their hands")
-        (item, *_) = selectors.read_audit(audit).items
-        assert item.readings.standing["A"].codes == {"person": "yes", "which": ["age"]}
-        assert AuditReading.objects.count() == 2
+        (item, *_) = selectors.load_labelled_audit(audit).items
+        assert item.labels.current["A"].codes == {"person": "yes", "which": ["age"]}
+        assert AuditLabel.objects.count() == 2
 
     def test_agreement_is_of_what_was_said_before_anybody_could_see(
         self, audit: Audit, admin: User, researcher: User
@@ -134,12 +136,12 @@ class TestReading:
         keep(audit, 1, admin, NO)
         keep(audit, 1, researcher, yes("age"))
         keep(audit, 1, researcher, NO)
-        (item, *_) = selectors.read_audit(audit).items
-        assert item.readings.blind["B"].codes["person"] == "yes"
+        (item, *_) = selectors.load_labelled_audit(audit).items
+        assert item.labels.blind["B"].codes["person"] == "yes"
         assert states(audit)[0] is ItemState.AGREED
-        (person, _) = selectors.figures_of(audit, selectors.read_audit(audit))
+        (person, _) = selectors.audit_figures(audit, selectors.load_labelled_audit(audit))
         assert person.agreement[0].percent.value == 0
-        assert person.values[1].total.count == 1
+        assert person.values[1].overall.count == 1
 
     @pytest.mark.parametrize(
         ("given", "why"),
@@ -155,11 +157,11 @@ class TestReading:
     ) -> None:
         with pytest.raises(Refused, match=why):
             keep(audit, 1, admin, given)
-        assert not AuditReading.objects.exists()
+        assert not AuditLabel.objects.exists()
 
     def test_an_answer_that_is_not_asked_is_dropped(self, audit: Audit, admin: User) -> None:
         kept = keep(audit, 1, admin, NO | {"which": ["age"]})
-        assert kept.reading.answers == {"person": "no"}
+        assert kept.label.answers == {"person": "no"}
 
     def test_a_long_note_and_an_unknown_place_are_refused(self, audit: Audit, admin: User) -> None:
         with pytest.raises(Refused, match="note: has 1001 characters"):
@@ -168,13 +170,13 @@ class TestReading:
             keep(audit, 7, admin, NO)
 
     def test_a_photo_that_was_taken_down_is_shown_to_nobody(self, audit: Audit, admin: User) -> None:
-        item = audit.items.select_related("observation__image").get(place=1)
+        item = audit.items.select_related("observation__image").get(position=1)
         image = item.observation.image
-        type(image).objects.filter(pk=image.pk).update(withdrawn_at=timezone.now())
+        type(image).objects.filter(pk=image.pk).update(taken_down_at=timezone.now())
         gone = audit.items.filter(observation__image=image).count()
-        read = selectors.read_audit(audit)
+        read = selectors.load_labelled_audit(audit)
         assert (read.taken_down, len(read.items)) == (gone, 6 - gone)
-        assert 1 not in selectors.desk(audit, admin).waiting
+        assert 1 not in selectors.audit_queue(audit, admin).waiting
         with pytest.raises(Refused, match="its photo was taken down"):
             keep(audit, 1, admin, NO)
 
@@ -185,28 +187,28 @@ class TestReading:
         audits.close_audit(audit=audit, by=admin)
         assert audit.state == AuditState.CLOSED
         assert AuditEvent.objects.filter(action="audit.close").count() == 1
-        for act in (audits.record_reading, audits.settle):
+        for act in (audits.record_label, audits.settle_disagreement):
             with pytest.raises(Conflict, match="is closed; it takes no more readings"):
-                act(audit=audit, place=1, by=researcher, given=NO)
-        assert selectors.desk(audit, researcher).waiting == []
+                act(audit=audit, position=1, by=researcher, posted=NO)
+        assert selectors.audit_queue(audit, researcher).waiting == []
 
     def test_settling_gives_the_agreed_value_and_leaves_agreement(
         self, audit: Audit, admin: User, researcher: User
     ) -> None:
         with pytest.raises(Conflict, match="pair 1: there is nothing to settle"):
-            audits.settle(audit=audit, place=1, by=admin, given=NO)
+            audits.settle_disagreement(audit=audit, position=1, by=admin, posted=NO)
         keep(audit, 1, admin, NO)
         keep(audit, 1, researcher, yes("work"))
         assert states(audit)[0] is ItemState.DIFFERS
-        audits.settle(audit=audit, place=1, by=admin, given=yes("work"), note="The apron")
-        read = selectors.read_audit(audit)
+        audits.settle_disagreement(audit=audit, position=1, by=admin, posted=yes("work"), note="The apron")
+        read = selectors.load_labelled_audit(audit)
         assert states(audit)[0] is ItemState.SETTLED
-        assert read.items[0].readings.agreed(small()) == {"person": "yes", "which": ["work"]}
+        assert read.items[0].labels.agreed(small()) == {"person": "yes", "which": ["work"]}
         assert read.letters == ["A", "B"]
-        (person, which) = selectors.figures_of(audit, read)
-        assert (person.of, person.open, person.values[0].total.count) == (1, 0, 1)
+        (person, which) = selectors.audit_figures(audit, read)
+        assert (person.agreed, person.differing, person.values[0].overall.count) == (1, 0, 1)
         assert person.agreement[0].percent.value == 0
-        assert [value.total.count for value in which.values] == [0, 1, 0]
+        assert [value.overall.count for value in which.values] == [0, 1, 0]
 
 
 class TestWhoReadsWhat:
@@ -215,13 +217,13 @@ class TestWhoReadsWhat:
     ) -> None:
         pairs(work, 12)
         audit = begun(work, n=12)
-        assert selectors.desk(audit, admin).place == 1
+        assert selectors.audit_queue(audit, admin).position == 1
         keep(audit, 1, admin, NO)
-        assert selectors.desk(audit, researcher).place == 1
-        assert selectors.desk(audit, admin).place == 2
+        assert selectors.audit_queue(audit, researcher).position == 1
+        assert selectors.audit_queue(audit, admin).position == 2
         keep(audit, 2, researcher, NO)
-        third = selectors.desk(audit, make_user("theo"))
-        assert third.place == 8
+        third = selectors.audit_queue(audit, make_user("theo"))
+        assert third.position == 8
         assert set(third.waiting) == set(range(1, 13))
 
     def test_a_full_pair_is_offered_to_nobody_else(
@@ -233,30 +235,30 @@ class TestWhoReadsWhat:
             keep(audit, place, admin, NO)
             keep(audit, place, researcher, NO)
         theo = make_user("theo")
-        assert list(selectors.desk(audit, theo).waiting) == [3]
-        shown = selectors.desk(audit, theo, 1)
-        assert (shown.may_read, shown.is_complete) == (False, True)
-        assert selectors.desk(audit, admin, 1).may_read  # to correct one's own
+        assert list(selectors.audit_queue(audit, theo).waiting) == [3]
+        shown = selectors.audit_queue(audit, theo, 1)
+        assert (shown.can_label, shown.is_complete) == (False, True)
+        assert selectors.audit_queue(audit, admin, 1).can_label  # to correct one's own
 
     def test_steps_back_and_forth_go_through_one_s_own(self, work: Work, admin: User) -> None:
         pairs(work, 6)
         audit = begun(work)
         for place in (1, 2, 3):
             keep(audit, place, admin, NO)
-        first = selectors.desk(audit, admin, 1)
+        first = selectors.audit_queue(audit, admin, 1)
         assert (first.previous, first.following) == (None, 2)
-        third = selectors.desk(audit, admin, 3)
+        third = selectors.audit_queue(audit, admin, 3)
         assert (third.previous, third.following) == (2, 4)
-        ahead = selectors.desk(audit, admin)
-        assert (ahead.place, ahead.previous, ahead.following) == (4, 3, 5)
+        ahead = selectors.audit_queue(audit, admin)
+        assert (ahead.position, ahead.previous, ahead.following) == (4, 3, 5)
 
     def test_a_list_counts_no_surplus(self, work: Work, admin: User, researcher: User) -> None:
         pairs(work, 3)
         audit = begun(work, n=3, readers=1)
         keep(audit, 1, admin, NO)
-        assert keep(audit, 1, researcher, NO).surplus
+        assert keep(audit, 1, researcher, NO).is_surplus
         (row,) = selectors.audit_rows(work.project, researcher)
-        assert (row.readings, row.wanted, row.mine) == (1, 3, 1)
+        assert (row.labels, row.target, row.own) == (1, 3, 1)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -264,12 +266,12 @@ def test_two_people_at_once_lose_nothing_and_count_once(work: Work, admin: User,
     pairs(work, 3)
     audit = begun(work, n=3, readers=1)
     kept = together([lambda who=who: keep(audit, 1, who, NO) for who in (admin, researcher)])
-    assert sorted(one.surplus for one in kept) == [False, True]
-    assert AuditReading.objects.count() == 2
-    (item, *_) = selectors.read_audit(audit).items
-    assert (len(item.readings.standing), len(item.readings.surplus)) == (1, 1)
-    (person, _) = selectors.figures_of(audit, selectors.read_audit(audit))
-    assert person.of == 1
+    assert sorted(one.is_surplus for one in kept) == [False, True]
+    assert AuditLabel.objects.count() == 2
+    (item, *_) = selectors.load_labelled_audit(audit).items
+    assert (len(item.labels.current), len(item.labels.surplus)) == (1, 1)
+    (person, _) = selectors.audit_figures(audit, selectors.load_labelled_audit(audit))
+    assert person.agreed == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -280,7 +282,7 @@ def test_a_reading_that_races_with_closing_is_kept_or_refused_never_lost(work: W
         [lambda: keep(audit, 1, admin, NO), lambda: audits.close_audit(audit=audit, by=admin)]
     )
     assert closed is None
-    assert AuditReading.objects.count() == (0 if isinstance(kept, Exception) else 1)
+    assert AuditLabel.objects.count() == (0 if isinstance(kept, Exception) else 1)
     if isinstance(kept, Exception):
         assert isinstance(kept, Conflict)
 
@@ -294,7 +296,7 @@ class TestFiles:
         keep(audit, 1, admin, NO)
         keep(audit, 1, researcher, yes("age", "work"), "Look at the hands")
         keep(audit, 2, admin, yes("work"), "HIDDEN")
-        document = selectors.document_of(audit, selectors.read_audit(audit))
+        document = selectors.audit_document(audit, selectors.load_labelled_audit(audit))
         text = json.dumps(document, allow_nan=False)
         assert not re.search(r"\b(ada|rosa)\b|HIDDEN|W0|W1", text)  # an id may hold the letters a, d, a
         first, second, _ = document["pairs"]
@@ -311,5 +313,5 @@ class TestFiles:
         assert document["codebook"]["sha256"] == small().sha256
         assert document["sample"]["seed"] == 1
         audits.close_audit(audit=audit, by=admin)
-        closed = selectors.document_of(audit, selectors.read_audit(audit))
+        closed = selectors.audit_document(audit, selectors.load_labelled_audit(audit))
         assert closed["pairs"][1]["readings"][0]["note"] == "HIDDEN"

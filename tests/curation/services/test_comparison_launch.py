@@ -9,15 +9,15 @@ from django.urls import reverse
 
 from curation import services
 from curation.models import ComparisonRound, Pair
-from curation.services import JudgesPage
+from curation.services import JudgePageOptions
 from curation.tasks.rounds import build_comparison_round
 from hits.models import AuditEvent, Unit
 from hits.services.errors import Conflict, Refused
 from tests.support import market
 from tests.support.judging.work import Work
 from tests.support.pages import squeezed
-from validation.domain.judging.quality_check_types import Rates
-from validation.models import ControlUnit, JudgingRound
+from validation.domain.judging.quality_check_types import CheckRates
+from validation.models import JudgingRound, QualityCheck
 
 pytestmark = pytest.mark.django_db
 VALUES = {"name": "", "reward": "0.55", "assignments": "2", "units": "2"}
@@ -54,7 +54,7 @@ def built(work: Work, pairs: list[Pair]) -> ComparisonRound:
 def _payloads(built: ComparisonRound) -> list[dict[str, Any]]:
     built.refresh_from_db()
     assert built.batch is not None
-    return [unit.payload for unit in built.batch.units.filter(control=None)]
+    return [unit.payload for unit in built.batch.units.filter(quality_check=None)]
 
 
 def test_judges_see_neither_clue_nor_reference_unless_asked(built: ComparisonRound) -> None:
@@ -64,7 +64,7 @@ def test_judges_see_neither_clue_nor_reference_unless_asked(built: ComparisonRou
 
 
 def test_what_was_chosen_reaches_every_unit_and_is_kept(built: ComparisonRound, pairs: list[Pair]) -> None:
-    page = JudgesPage(clue=True, reference=True, per_page=5)
+    page = JudgePageOptions(clue=True, reference=True, per_page=5)
     batch, _ = services.launch_comparison_batch(round=built, by=None, page=page)
     first, second = _payloads(built)
     assert (first["clue"], first["reference"]) == (pairs[0].clue, pairs[0].inference)
@@ -75,7 +75,7 @@ def test_what_was_chosen_reaches_every_unit_and_is_kept(built: ComparisonRound, 
 
 def test_a_page_of_seven_is_refused() -> None:
     with pytest.raises(Refused, match="per_page: 7 is not offered; use 5 or 10"):
-        JudgesPage(per_page=7)
+        JudgePageOptions(per_page=7)
 
 
 def test_the_confirming_step_says_and_carries_what_judges_see(
@@ -137,13 +137,13 @@ def test_controls_are_paid_for_mixed_in_and_recorded(
     built.refresh_from_db()
     assert built.batch is not None
     assert built.batch.units.count() == 3
-    control = ControlUnit.objects.get(unit__batch=built.batch)
+    control = QualityCheck.objects.get(unit__batch=built.batch)
     assert control.unit.payload in _payloads(built), "a repeat is the same page once more"
     assert JudgingRound.objects.get(batch=built.batch).repeat_percent == 50
 
 
 def test_an_attention_check_has_the_same_page_as_the_others(built: ComparisonRound) -> None:
-    services.launch_comparison_batch(round=built, by=None, rates=Rates(attention=50))
+    services.launch_comparison_batch(round=built, by=None, rates=CheckRates(attention=50))
     built.refresh_from_db()
     assert built.batch is not None
     shapes = {tuple(sorted(unit.payload)) for unit in Unit.objects.filter(batch=built.batch)}
@@ -153,27 +153,27 @@ def test_an_attention_check_has_the_same_page_as_the_others(built: ComparisonRou
 
 def test_a_set_that_was_left_out_is_not_launched(built: ComparisonRound, researcher: User) -> None:
     first, second = built.sets.order_by("rank")
-    services.leave_out(item=first, why="  names a\nbrand ", by=researcher)
-    services.leave_out(item=first, why="names a brand", by=researcher)  # again: nothing is written
-    assert [item.rank for item in services.launchable(built)] == [second.rank]
-    services.launch_comparison_batch(round=built, by=None, page=JudgesPage(reference=True))
+    services.leave_out_set(item=first, reason="  names a\nbrand ", by=researcher)
+    services.leave_out_set(item=first, reason="names a brand", by=researcher)  # again: nothing is written
+    assert [item.rank for item in services.launchable_sets(built)] == [second.rank]
+    services.launch_comparison_batch(round=built, by=None, page=JudgePageOptions(reference=True))
     assert [unit["reference"] for unit in _payloads(built)] == [second.observation.inference]
     told = AuditEvent.objects.get(action="comparison.leave_out")
     assert (told.actor, told.data) == (researcher, {"set": 1})
     with pytest.raises(Conflict, match="launched already"):
-        services.leave_out(item=first, why="", by=researcher)
+        services.leave_out_set(item=first, reason="", by=researcher)
 
 
 def test_sets_may_be_taken_back_and_all_left_out_is_no_launch(built: ComparisonRound) -> None:
     for item in built.sets.all():
-        services.leave_out(item=item, why="offensive", by=None)
+        services.leave_out_set(item=item, reason="offensive", by=None)
     with pytest.raises(Refused, match="all of this round were left out; take some back"):
         services.launch_comparison_batch(round=built, by=None)
-    services.leave_out(item=built.sets.get(rank=2), why="", by=None)
+    services.leave_out_set(item=built.sets.get(rank=2), reason="", by=None)
     services.launch_comparison_batch(round=built, by=None)
     assert len(_payloads(built)) == 1
     with pytest.raises(Refused, match="reason: 201 characters; say it in 200"):
-        services.leave_out(item=built.sets.get(rank=1), why="x" * 201, by=None)
+        services.leave_out_set(item=built.sets.get(rank=1), reason="x" * 201, by=None)
 
 
 def test_a_researcher_leaves_a_set_out_on_the_page(

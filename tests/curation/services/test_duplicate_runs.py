@@ -15,17 +15,17 @@ from PIL import Image as Pillow
 
 from curation import services
 from curation.dedup.cuts import ByDistance
-from curation.models import DuplicateRun, DuplicateRunState, LeakReading
+from curation.models import DuplicateRun, DuplicateRunState, LeakReview
 from curation.pipelines import deduplicate
 from curation.pipelines.deduplicate import deduplicate_images
 from curation.selectors import duplicates as read
 from curation.selectors.jobs import DEDUPLICATE
-from curation.services.dedup import MOST_KEPT_TOGETHER, DedupOptions, keep_all, near_copy_distance
+from curation.services.dedup import MAX_GROUP_SIZE, DedupOptions, keep_group, near_copy_distance
 from curation.views.forms import DedupForm
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, Project
 from hits.services.errors import Conflict, Refused
-from hits.services.images.duplicates import add_duplicates, mark_duplicates, offer_again, restore_marks
+from hits.services.images.duplicates import add_duplicates, mark_duplicates, restore_marks, unmark_duplicate
 from tests.curation.services.test_marks import marks, take_down
 from tests.support.judging.work import Work
 
@@ -74,7 +74,7 @@ def test_by_default_only_near_copies_are_found_and_no_photo_is_touched(work: Wor
     a, b, c, d, *_ = keys
     run = found(work.project, *ANGLES)
     assert marks(work.project) == {}, "a run touches nothing"
-    groups = read.preview(run).groups
+    groups = read.preview_run(run).groups
     assert [(group.kept, list(group.members), group.pair) for group in groups] == [
         (c, [d], (c, d)),
         (a, [b], (a, b)),
@@ -83,7 +83,7 @@ def test_by_default_only_near_copies_are_found_and_no_photo_is_touched(work: Wor
         "the least alike group comes first"
     )
     far = found(work.project, 0, 60, 120, 180, 240, 300)
-    assert read.preview(far).aside == 0, "no share of a collection has to go"
+    assert read.preview_run(far).to_set_aside == 0, "no share of a collection has to go"
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_a_preview_is_set_aside_once_and_undone_in_one_act(
     a, b, c, d, e, f = keys
     mark_duplicates(project=work.project, groups={e: [f, b]})  # of an earlier release
     run = found(work.project, *ANGLES)
-    preview = read.preview(run)
-    assert (preview.aside, preview.already, preview.offered) == (2, 1, 1)
+    preview = read.preview_run(run)
+    assert (preview.to_set_aside, preview.already_set_aside, preview.to_reoffer) == (2, 1, 1)
     counted = services.set_aside_duplicates(run=run, by=researcher)
     assert marks(work.project) == {b: a, d: c}
     assert services.set_aside_duplicates(run=run, by=researcher) == counted, "a second click does nothing"
@@ -144,8 +144,8 @@ def test_what_people_decided_since_survives_an_undo(work: Work, keys: list[int],
     run = found(work.project, 0, 90, 130, 100, 190, 260)
     services.set_aside_duplicates(run=run)
     assert marks(work.project) == {d: b}
-    add_duplicates(project=work.project, kept=f, duplicates=[e], by=researcher)
-    offer_again(project=work.project, image=d, by=researcher)
+    add_duplicates(project=work.project, retained=f, duplicates=[e], by=researcher)
+    unmark_duplicate(project=work.project, image=d, by=researcher)
     services.undo_duplicates(run=run)
     assert marks(work.project) == {b: a, e: f}, "b is back, what people said of d, e and f stays"
 
@@ -184,7 +184,7 @@ def test_whatever_is_restored_no_mark_points_at_a_photo_that_is_not_offered(
     }
     restore_marks(project=project, marks=wanted)
     after = marks(project)
-    gone = set(Image.objects.filter(withdrawn_at__isnull=False).values_list("pk", flat=True))
+    gone = set(Image.objects.filter(taken_down_at__isnull=False).values_list("pk", flat=True))
     assert not set(after.values()) & set(after), "a mark points at a photo that is marked"
     assert not {kept for image, kept in after.items() if image not in gone} & gone, "or was taken down"
 
@@ -203,10 +203,10 @@ def test_a_group_that_is_kept_leaves_the_preview_and_later_runs(
 ) -> None:
     a, b, c, d, *_ = keys
     run = found(work.project, *ANGLES)
-    keep_all(project=work.project, images=[c, d], by=researcher)
-    keep_all(project=work.project, images=[d, c], by=researcher)
-    assert LeakReading.objects.count() == 1, "the same decision is written once"
-    assert [group.kept for group in read.preview(run).groups] == [a]
+    keep_group(project=work.project, images=[c, d], by=researcher)
+    keep_group(project=work.project, images=[d, c], by=researcher)
+    assert LeakReview.objects.count() == 1, "the same decision is written once"
+    assert [group.kept for group in read.preview_run(run).groups] == [a]
     services.set_aside_duplicates(run=run)
     assert marks(work.project) == {b: a}
     again = found(work.project, *ANGLES, set_aside=True, keep="random", seed=3)
@@ -220,7 +220,7 @@ def test_a_group_that_was_set_aside_is_offered_again_and_stays_so(
     a, b, c, *_ = keys
     found(work.project, 0, 5, 10, 100, 190, 260, set_aside=True)
     assert marks(work.project) == {b: a, c: a}
-    keep_all(project=work.project, images=[a, b, c], by=researcher)
+    keep_group(project=work.project, images=[a, b, c], by=researcher)
     assert marks(work.project) == {}
     found(work.project, 0, 5, 10, 100, 190, 260, set_aside=True)
     assert marks(work.project) == {}
@@ -230,24 +230,24 @@ def test_one_pair_that_people_call_different_divides_its_group(
     work: Work, keys: list[int], researcher: User
 ) -> None:
     a, b, c, *_ = keys
-    LeakReading.objects.create(first_id=a, second_id=b, verdict="different", by=researcher)
+    LeakReview.objects.create(first_id=a, second_id=b, verdict="different", by=researcher)
     run = found(work.project, 0, 5, 10, 100, 190, 260)
     assert [(group["kept"], group["members"]) for group in run.groups] == [(a, [c])]
-    LeakReading.objects.create(first_id=a, second_id=c, verdict="different", by=researcher)
-    assert [(group.kept, group.cosine) for group in read.preview(run).groups] == []
+    LeakReview.objects.create(first_id=a, second_id=c, verdict="different", by=researcher)
+    assert [(group.kept, group.cosine) for group in read.preview_run(run).groups] == []
 
 
 def test_groups_that_cannot_be_kept_are_refused(
     work: Work, keys: list[int], researcher: User, rehearsal: Project
 ) -> None:
     with pytest.raises(Refused, match="a group has two or more"):
-        keep_all(project=work.project, images=keys[:1], by=researcher)
+        keep_group(project=work.project, images=keys[:1], by=researcher)
     with pytest.raises(Refused, match="60 at most can be kept in one act; a smaller distance divides it"):
-        keep_all(project=work.project, images=list(range(MOST_KEPT_TOGETHER + 1)), by=researcher)
+        keep_group(project=work.project, images=list(range(MAX_GROUP_SIZE + 1)), by=researcher)
     foreign = Work(rehearsal).image(9)
     with pytest.raises(Refused, match=f"image {foreign.pk} is not in this project"):
-        keep_all(project=work.project, images=[keys[0], foreign.pk], by=researcher)
-    assert not LeakReading.objects.exists()
+        keep_group(project=work.project, images=[keys[0], foreign.pk], by=researcher)
+    assert not LeakReview.objects.exists()
 
 
 # -- the page
@@ -272,7 +272,7 @@ def test_the_page_previews_sets_aside_keeps_and_undoes(
     assert "1 of 6 photos" in page_of(client, work.project)
     assert marks(work.project) == {}
     client.post(keep, {"kept": keys[5], "run": run.pk})
-    assert LeakReading.objects.count() == 1, "no group is of that photo"
+    assert LeakReview.objects.count() == 1, "no group is of that photo"
     act = reverse("curation-duplicates-set-aside", args=[work.project.slug, run.pk])
     assert client.post(act).status_code == 302
     assert client.post(act, follow=True).status_code == 200
@@ -298,7 +298,7 @@ def test_a_run_of_another_project_is_not_touched(
         assert client.post(url).status_code == 404
     keep = reverse("curation-duplicates-keep", args=[rehearsal.slug])
     client.post(keep, {"kept": photos[0].pk, "run": run.pk})
-    assert not LeakReading.objects.exists()
+    assert not LeakReview.objects.exists()
     run.refresh_from_db()
     assert run.state == DuplicateRunState.PREVIEW
     assert marks(work.project) == {}
@@ -345,7 +345,7 @@ def test_the_form_keeps_the_values_of_the_last_run(
 
 @pytest.fixture
 def turned(monkeypatch: pytest.MonkeyPatch, photos: list[Image]) -> None:
-    monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Turned(*ANGLES))
+    monkeypatch.setattr(deduplicate, "get_image_encoder", lambda name: Turned(*ANGLES))
 
 
 def test_the_command_previews_applies_and_undoes(
@@ -380,8 +380,8 @@ def test_a_job_s_page_names_its_facts_in_the_field_s_words(
     client.force_login(admin)
     page = client.get(reverse("job-detail", args=[job.pk])).content.decode()
     labels = re.findall(r"<dt>([^<]+)</dt>", page)
-    assert "Photos that would be set aside" in labels
-    assert "Cosine of the least alike pair in a group" in labels
+    assert "Photos to set aside" in labels
+    assert "Lowest cosine within a group" in labels
     assert "Memory limit, MiB" in labels
     assert not [label for label in labels if "_" in label or label.startswith("Options")]
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from curation.models import ErrorAnalysis, Evaluation, EvaluationSource
 from curation.pipelines.evaluation import error_analysis
-from curation.selectors.error_analyses import compared_rows, gallery
+from curation.selectors.error_analyses import comparison_items, gallery
 from curation.services.error_analysis import ErrorOptions, request_error_analysis
 from hits.domain.states import JobState
 from hits.models import Image, Project
-from hits.selectors.jobs import is_refused, may_resume
+from hits.selectors.jobs import can_resume, is_refused
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from tests.support.curation.fakes import Colours
@@ -41,10 +41,10 @@ class Pictures(Colours):
 def scores_of(evaluation: Evaluation) -> dict[str, float]:
     """Candidates ordered as people do on the first seven photos, the other way round on the rest."""
     scores = {}
-    for at, (name, one) in enumerate(compared_rows(evaluation.version).items()):
+    for at, (name, one) in enumerate(comparison_items(evaluation.version).items()):
         for place, candidate in enumerate(one.row["candidates"]):
             way = 1 if at < 7 else -1
-            scores[leaderboard.test_id(name, candidate["source_iid"])] = (
+            scores[leaderboard.make_test_id(name, candidate["source_iid"])] = (
                 way * candidate["annot1"] + (place - at) / 100
             )
     return scores
@@ -73,14 +73,14 @@ def evaluation(
 def small_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Encoders that need no weights, and few permutations."""
     monkeypatch.setattr(error_analysis, "PERMUTATIONS", 5)
-    monkeypatch.setattr(error_analysis, "image_vectors", lambda name: Pictures())
+    monkeypatch.setattr(error_analysis, "get_image_encoder", lambda name: Pictures())
     monkeypatch.setattr(error_analysis, "sentence_encoder", LetterSentences)
 
 
 def analysed(evaluation: Evaluation, **options: Any) -> ErrorAnalysis:
     row = request_error_analysis(evaluation=evaluation, options=ErrorOptions(**options), by=None, queue=False)
     assert row.job is not None
-    job = jobs.run_here(job=row.job)
+    job = jobs.run_in_process(job=row.job)
     assert job.state == JobState.DONE, job.error
     row.refresh_from_db()
     return row
@@ -117,7 +117,7 @@ def test_it_repeats_with_its_seed_and_the_constant_agreement_says_nothing(evalua
 def test_galleries_hold_ids_alone_and_show_what_stands(evaluation: Evaluation) -> None:
     row = analysed(evaluation)
     kept = row.galleries["false_positives"]
-    rows = compared_rows(evaluation.version, "test")
+    rows = comparison_items(evaluation.version, "test")
     texts = {text for one in rows.values() for text in one.inferences.values()}
     assert kept
     assert not any(text in json.dumps(row.galleries) for text in texts)
@@ -127,8 +127,8 @@ def test_galleries_hold_ids_alone_and_show_what_stands(evaluation: Evaluation) -
     assert first.image is not None
     assert first.inference in texts
     assert first.boxes
-    assert (first.ratings, first.rank, first.of) == ((1.0, 1.0), 1.0, 6)
-    Image.objects.filter(pk=first.image.id).update(withdrawn_at=evaluation.created_at)
+    assert (first.ratings, first.rank, first.candidates) == ((1.0, 1.0), 1.0, 6)
+    Image.objects.filter(pk=first.image.id).update(taken_down_at=evaluation.created_at)
     gone = gallery(row, "false_positives")[0]
     assert (gone.image, gone.inference, gone.gold, gone.boxes) == (None, "", "", ())
 
@@ -137,21 +137,21 @@ def test_galleries_hold_ids_alone_and_show_what_stands(evaluation: Evaluation) -
 def test_photos_that_were_taken_down_since_are_left_out(evaluation: Evaluation) -> None:
     some = Image.objects.filter(project=evaluation.project).order_by("-pk").first()
     assert some is not None
-    Image.objects.filter(pk=some.pk).update(withdrawn_at=evaluation.created_at)
+    Image.objects.filter(pk=some.pk).update(taken_down_at=evaluation.created_at)
     assert analysed(evaluation).figures["asked"] == PHOTOS - 1
 
 
 @pytest.mark.usefixtures("small_models")
 def test_too_few_images_fail_the_job_with_the_mend(evaluation: Evaluation) -> None:
     some = Image.objects.filter(project=evaluation.project).order_by("pk")[:5]
-    Image.objects.filter(pk__in=[image.pk for image in some]).update(withdrawn_at=evaluation.created_at)
+    Image.objects.filter(pk__in=[image.pk for image in some]).update(taken_down_at=evaluation.created_at)
     row = request_error_analysis(evaluation=evaluation, options=ErrorOptions(), by=None, queue=False)
     assert row.job is not None
-    job = jobs.run_here(job=row.job)
+    job = jobs.run_in_process(job=row.job)
     assert job.state == JobState.FAILED
     assert job.error.startswith("images: 8 of 8 have human agreement above 30")
     assert is_refused(job)
-    assert not may_resume(job), "it would end the same way"
+    assert not can_resume(job), "it would end the same way"
 
 
 @pytest.mark.usefixtures("small_models")
@@ -159,7 +159,7 @@ def test_a_refused_analysis_is_called_refused_and_not_offered_again(
     evaluation: Evaluation, client: Client, researcher: User
 ) -> None:
     some = Image.objects.filter(project=evaluation.project).order_by("pk")[:5]
-    Image.objects.filter(pk__in=[image.pk for image in some]).update(withdrawn_at=evaluation.created_at)
+    Image.objects.filter(pk__in=[image.pk for image in some]).update(taken_down_at=evaluation.created_at)
     with pytest.raises(CommandError, match="images: 8 of 8 have human agreement") as refusal:
         call_command("analyse_errors", str(evaluation.pk), stderr=io.StringIO())
     assert "--resume" not in str(refusal.value)

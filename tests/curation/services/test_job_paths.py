@@ -22,7 +22,7 @@ def asked(*words: str) -> dict[str, Any]:
     """Leave a command's work to a worker and return what its job keeps."""
     call_command(*words, "--background", stdout=io.StringIO(), stderr=io.StringIO())
     job = Job.objects.get()
-    jobs.cancel(job=job)
+    jobs.cancel_job(job=job)
     return dict(job.args)
 
 

@@ -22,10 +22,10 @@ from django.urls import reverse
 from PIL import Image as Pillow
 
 from curation.features.shards import open_features
-from curation.models import FeatureSet, LeakageRun, LeakedPair, LeakReading, LeakVerdict, SourceRecord
+from curation.models import FeatureSet, LeakageRun, LeakedPair, LeakReview, LeakVerdict, SourceRecord
 from curation.pipelines import leakage as pipeline
 from curation.pipelines.deduplicate import deduplicate_images
-from curation.selectors.images import standing_images
+from curation.selectors.images import available_images
 from curation.services import leakage as services
 from curation.services.dedup import DedupOptions
 from curation.services.leakage import LeakageOptions
@@ -33,7 +33,7 @@ from hits.models import AuditEvent, Image, Job, Project
 from hits.models.base import AppendOnlyError
 from hits.services.errors import Conflict, Refused
 from hits.services.images import duplicates
-from hits.services.images.import_image import Description, import_image
+from hits.services.images.import_image import ImageDescription, import_image
 from hits.services.jobs.jobs import Cancelled
 from tests.support.curation.fakes import Colours
 
@@ -58,8 +58,8 @@ def add(project: Project) -> Add:
 
     def make(name: str, split: str, seed: int, *, lighter: int = 0, url: str = "", **record: Any) -> Image:
         data = encoded(pixels(seed) + lighter)
-        about = Description(split=split, source_url=url)
-        image, _ = import_image(project=project, name=name, data=data, about=about)
+        about = ImageDescription(split=split, source_url=url)
+        image, _ = import_image(project=project, name=name, data=data, description=about)
         if record:
             SourceRecord.objects.create(
                 image=image, source="visual_genome", source_id=str(image.pk), facts=record
@@ -125,7 +125,9 @@ def test_equal_stored_files_are_copies_without_vectors(project: Project, add: Ad
     with Pillow.open(io.BytesIO(data)) as opened:  # other bytes, the same picture once it is stored
         buffer = io.BytesIO()
         opened.save(buffer, "PNG", compress_level=0)
-    import_image(project=project, name="second.png", data=buffer.getvalue(), about=Description(split="test"))
+    import_image(
+        project=project, name="second.png", data=buffer.getvalue(), description=ImageDescription(split="test")
+    )
     encoder = Colours()
     run = find(project, encoder=encoder, compare="copies")
     assert names(run) == [("first.png", "second.png")]
@@ -160,7 +162,7 @@ def test_the_vectors_are_the_set_that_de_duplication_makes(
     made = FeatureSet.objects.get()
     folder = Path(settings.MEDIA_ROOT) / made.path
     written = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert open_features(folder).ids() == [str(image.pk) for image in standing_images(project)]
+    assert open_features(folder).ids() == [str(image.pk) for image in available_images(project)]
     assert made.preprocessing == Described.preprocessing
     shutil.rmtree(folder)
     FeatureSet.objects.all().delete()
@@ -173,9 +175,9 @@ def test_what_is_set_aside_or_taken_down_is_not_compared(
     project: Project, photographs: dict[str, Image]
 ) -> None:
     duplicates.add_duplicates(
-        project=project, kept=photographs["near-test"].pk, duplicates=[photographs["near"].pk]
+        project=project, retained=photographs["near-test"].pk, duplicates=[photographs["near"].pk]
     )
-    Image.objects.filter(pk=photographs["inside"].pk).update(withdrawn_at="2026-01-01T00:00Z")
+    Image.objects.filter(pk=photographs["inside"].pk).update(taken_down_at="2026-01-01T00:00Z")
     run = find(project, threshold=0.9)
     assert names(run) == [("coco.png", "coco-val.png")]
     assert run.provenance["set_aside"] == 1
@@ -262,23 +264,23 @@ def test_the_command_compares_by_published_ids(project: Project, photographs: di
 def test_a_verdict_is_kept_for_later_runs_and_never_changed(
     project: Project, photographs: dict[str, Image], researcher: User
 ) -> None:
-    from curation.selectors.leakage import pairs_of, verdict_counts
+    from curation.selectors.leakage import run_pairs, verdict_counts
 
     pair = find(project, threshold=0.9).pairs.first()
     assert pair is not None
-    reading = services.read_pair(pair=pair, verdict="same", by=researcher)
+    reading = services.review_pair(pair=pair, verdict="same", by=researcher)
     assert reading is not None
-    assert services.read_pair(pair=pair, verdict="same", by=researcher) is None  # sent twice
+    assert services.review_pair(pair=pair, verdict="same", by=researcher) is None  # sent twice
     later = find(project, threshold=0.95)
-    assert [item.verdict for item in pairs_of(later)] == ["same", "open", "open"]
+    assert [item.verdict for item in run_pairs(later)] == ["same", "open", "open"]
     assert verdict_counts(later) == {"open": 2, "same": 1, "different": 0}
-    services.read_pair(pair=pair, verdict="different", by=researcher)
+    services.review_pair(pair=pair, verdict="different", by=researcher)
     assert verdict_counts(later) == {"open": 2, "same": 0, "different": 1}
-    assert LeakReading.objects.count() == 2
+    assert LeakReview.objects.count() == 2
     with pytest.raises(AppendOnlyError):
         reading.delete()
     with pytest.raises(Refused, match="verdict: 'maybe'"):
-        services.read_pair(pair=pair, verdict="maybe", by=researcher)
+        services.review_pair(pair=pair, verdict="maybe", by=researcher)
 
 
 def test_the_one_outside_of_test_is_set_aside_and_other_marks_stay(
@@ -288,16 +290,16 @@ def test_the_one_outside_of_test_is_set_aside_and_other_marks_stay(
     duplicates.mark_duplicates(project=project, groups={kept.pk: [other.pk]})
     pair = find(project, threshold=0.9).pairs.first()
     assert pair is not None
-    away = services.set_aside(pair=pair, by=researcher)
+    away = services.set_pair_aside(pair=pair, by=researcher)
     assert away.name == "near.png"
     assert away.duplicate_of == photographs["near-test"]
     other.refresh_from_db()
     assert other.duplicate_of == kept
-    assert LeakReading.objects.get().verdict == LeakVerdict.SAME
+    assert LeakReview.objects.get().verdict == LeakVerdict.SAME
     event = AuditEvent.objects.filter(action="images.duplicates").order_by("pk").last()
     assert event is not None
     assert (event.actor, event.data) == (researcher, {"kept": 1, "duplicates": 1})
-    duplicates.offer_again(project=project, image=away.pk, by=researcher)
+    duplicates.unmark_duplicate(project=project, image=away.pk, by=researcher)
     away.refresh_from_db()
     assert away.duplicate_of is None
 
@@ -307,7 +309,7 @@ def test_the_one_outside_of_test_is_set_aside_and_other_marks_stay(
     [("train", "test", "test"), ("test", "val", "test"), ("train", "val", "val"), ("", "train", "train")],
 )
 def test_which_one_stays(first: str, second: str, kept: str) -> None:
-    stays, away = services.which_stays(Image(pk=1, split=first), Image(pk=2, split=second))
+    stays, away = services.choose_kept_image(Image(pk=1, split=first), Image(pk=2, split=second))
     assert stays.split == kept
     assert away.split != kept
 
@@ -319,15 +321,15 @@ def test_marks_never_point_at_an_image_that_is_not_offered(project: Project, add
         rows = Image.objects.filter(duplicate_of__isnull=False)
         return dict(rows.values_list("pk", "duplicate_of"))
 
-    duplicates.add_duplicates(project=project, kept=a, duplicates=[b])
-    assert duplicates.add_duplicates(project=project, kept=b, duplicates=[c]) == a  # b stands behind a
+    duplicates.add_duplicates(project=project, retained=a, duplicates=[b])
+    assert duplicates.add_duplicates(project=project, retained=b, duplicates=[c]) == a  # b stands behind a
     assert marks() == {b: a, c: a}
-    duplicates.add_duplicates(project=project, kept=d, duplicates=[a])  # what followed a follows d
+    duplicates.add_duplicates(project=project, retained=d, duplicates=[a])  # what followed a follows d
     assert marks() == {a: d, b: d, c: d}
     with pytest.raises(Refused, match=r"d.png is the one kept of its group"):
-        duplicates.add_duplicates(project=project, kept=a, duplicates=[d])
+        duplicates.add_duplicates(project=project, retained=a, duplicates=[d])
     with pytest.raises(Refused, match="is not in this project"):
-        duplicates.add_duplicates(project=project, kept=a, duplicates=[10_000])
+        duplicates.add_duplicates(project=project, retained=a, duplicates=[10_000])
     assert marks() == {a: d, b: d, c: d}
 
 
@@ -359,7 +361,7 @@ def test_strangers_and_annotators_get_nowhere(
         client.force_login(user)
         for name, (method, path) in places(run).items():
             assert getattr(client, method)(path, {"verdict": "same"}).status_code == 404, name
-    assert not LeakReading.objects.exists()
+    assert not LeakReview.objects.exists()
     assert not Job.objects.exists()
 
 
@@ -440,7 +442,7 @@ def test_odd_addresses_show_the_page(client: Client, run: LeakageRun, researcher
 def test_a_withdrawn_photo_is_not_shown(client: Client, run: LeakageRun, researcher: User) -> None:
     client.force_login(researcher)
     image = run.pairs.all()[0].first
-    Image.objects.filter(pk=image.pk).update(withdrawn_at="2026-01-01T00:00Z")
+    Image.objects.filter(pk=image.pk).update(taken_down_at="2026-01-01T00:00Z")
     text = client.get(places(run)["page"][1]).content.decode()
     assert image.file.name not in text
     assert "Taken down" in text
@@ -462,7 +464,7 @@ def test_the_pages_queries_do_not_grow(
     images = [make_image(seed) for seed in range(200, 212)]
     pairs = [LeakedPair(run=run, first=a, second=b, cosine=0.9) for a, b in pairwise(images)]
     for pair in LeakedPair.objects.bulk_create(pairs)[:6]:
-        services.read_pair(pair=pair, verdict="different", by=researcher)
+        services.review_pair(pair=pair, verdict="different", by=researcher)
     assert queries() == few
 
 
@@ -482,7 +484,10 @@ def test_real_photographs_and_their_changed_copies(project: Project, photos: Pat
     paths = sorted(photos.iterdir())[:12]
     for path in paths:
         import_image(
-            project=project, name=path.name, data=path.read_bytes(), about=Description(split="train")
+            project=project,
+            name=path.name,
+            data=path.read_bytes(),
+            description=ImageDescription(split="train"),
         )
     for number, path in enumerate(paths[:3]):
         with Pillow.open(path) as opened:
@@ -495,9 +500,9 @@ def test_real_photographs_and_their_changed_copies(project: Project, photos: Pat
             project=project,
             name=f"copy-{number}.jpg",
             data=buffer.getvalue(),
-            about=Description(split="test"),
+            description=ImageDescription(split="test"),
         )
-    encoder = pytest.importorskip("curation.pipelines.encoders").image_vectors()
+    encoder = pytest.importorskip("curation.pipelines.encoders").get_image_encoder()
     run = find(project, encoder=encoder)
     assert sorted(names(run)) == sorted(
         (path.name, f"copy-{number}.jpg") for number, path in enumerate(paths[:3])

@@ -13,16 +13,16 @@ from PIL import Image as Pillow
 
 from curation import services
 from curation.dedup.hierarchical import MEMORY_LIMIT_BYTES
-from curation.models import LeakReading, Source, SourceRecord
+from curation.models import LeakReview, Source, SourceRecord
 from curation.pipelines import deduplicate
 from curation.pipelines.deduplicate import deduplicate_images
 from curation.selectors import duplicates as read
-from curation.services.dedup import DedupOptions, Marks, store_groups
+from curation.services.dedup import DedupOptions, MarkCounts, store_duplicate_groups
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services.errors import Refused
 from hits.services.images import duplicates
-from hits.services.images.duplicates import add_duplicates, mark_duplicates, offer_again
+from hits.services.images.duplicates import add_duplicates, mark_duplicates, unmark_duplicate
 from hits.services.images.import_image import import_image
 from tests.support.curation.fakes import Colours
 from tests.support.judging.work import Work
@@ -64,7 +64,7 @@ def keys(photos: list[Image]) -> list[int]:
 
 def called_same(first: Image | int, second: Image | int, by: User, verdict: str = "same") -> None:
     low, high = sorted(image if isinstance(image, int) else image.pk for image in (first, second))
-    LeakReading.objects.create(first_id=low, second_id=high, verdict=verdict, by=by)
+    LeakReview.objects.create(first_id=low, second_id=high, verdict=verdict, by=by)
 
 
 # -- which marks are replaced
@@ -73,20 +73,20 @@ def called_same(first: Image | int, second: Image | int, by: User, verdict: str 
 def test_marks_of_images_that_were_not_looked_at_stay(project: Project, keys: list[int]) -> None:
     a, b, c, d, e, f = keys
     mark_duplicates(project=project, groups={a: [b], c: [d], e: [f]})
-    assert mark_duplicates(project=project, groups={b: [a]}, among=[a, b, c]) == 1
+    assert mark_duplicates(project=project, groups={b: [a]}, examined=[a, b, c]) == 1
     assert marks(project) == {a: b, d: c, f: e}
 
 
 def test_what_stood_behind_a_photo_of_the_run_follows_it(project: Project, keys: list[int]) -> None:
     a, b, c, d, e, f = keys
     mark_duplicates(project=project, groups={a: [d, e]})  # d and e are of another collection
-    mark_duplicates(project=project, groups={b: [a, c]}, among=[a, b, c])
+    mark_duplicates(project=project, groups={b: [a, c]}, examined=[a, b, c])
     assert marks(project) == {a: b, c: b, d: b, e: b}
     mark_duplicates(
-        project=project, groups={f: [d]}, among=[d, e, f]
+        project=project, groups={f: [d]}, examined=[d, e, f]
     )  # the reverse: theirs alone are replaced
     assert marks(project) == {a: b, c: b, d: f}
-    mark_duplicates(project=project, groups={}, among=[a, b, c])
+    mark_duplicates(project=project, groups={}, examined=[a, b, c])
     assert marks(project) == {d: f}
 
 
@@ -95,7 +95,7 @@ def test_a_photo_behind_one_of_another_collection_is_offered_to_the_run_again(
 ) -> None:
     a, b, c, d, *_ = keys
     mark_duplicates(project=project, groups={d: [a, b]})  # d is of another collection
-    mark_duplicates(project=project, groups={a: [c]}, among=[a, b, c])
+    mark_duplicates(project=project, groups={a: [c]}, examined=[a, b, c])
     assert marks(project) == {c: a}
 
 
@@ -103,14 +103,14 @@ def test_a_group_must_be_of_images_that_were_looked_at(project: Project, keys: l
     a, b, c, *_ = keys
     mark_duplicates(project=project, groups={a: [b]})
     with pytest.raises(Refused, match=f"image {c} is not among those that were looked at"):
-        mark_duplicates(project=project, groups={a: [c]}, among=[a, b])
+        mark_duplicates(project=project, groups={a: [c]}, examined=[a, b])
     assert marks(project) == {b: a}
 
 
 def test_more_images_than_a_statement_holds(
     project: Project, keys: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duplicates, "AT_ONCE", 2)
+    monkeypatch.setattr(duplicates, "UPDATE_BATCH_SIZE", 2)
     a, *others = keys
     mark_duplicates(project=project, groups={a: others})
     assert marks(project) == dict.fromkeys(others, a)
@@ -122,12 +122,12 @@ def test_more_images_than_a_statement_holds(
 
 
 def take_down(*keys: int) -> None:
-    Image.objects.filter(pk__in=keys).update(withdrawn_at="2026-01-01T00:00Z")
+    Image.objects.filter(pk__in=keys).update(taken_down_at="2026-01-01T00:00Z")
 
 
 def offered_beside(project: Project, keys: Collection[int]) -> set[int]:
     """Which of some photos are on offer."""
-    return read.on_offer(project) & set(keys)
+    return read.offered_image_ids(project) & set(keys)
 
 
 def test_a_kept_photo_that_is_taken_down_meanwhile_hands_its_place_on(
@@ -135,9 +135,9 @@ def test_a_kept_photo_that_is_taken_down_meanwhile_hands_its_place_on(
 ) -> None:
     a, b, c, d, e, f = keys
     mark_duplicates(project=project, groups={c: [a]})  # a is of another collection, and the oldest
-    mark_duplicates(project=project, groups={}, among=[c, d, e, f])
+    mark_duplicates(project=project, groups={}, examined=[c, d, e, f])
     take_down(c, d)
-    assert mark_duplicates(project=project, groups={c: [d, e, f]}, among=[b, c, d, e, f]) == 3
+    assert mark_duplicates(project=project, groups={c: [d, e, f]}, examined=[b, c, d, e, f]) == 3
     assert marks(project) == {a: e, c: e, d: e, f: e}, "the first of the group that stands, not the oldest"
     assert offered_beside(project, keys) == {b, e}
 
@@ -157,7 +157,7 @@ def test_a_photo_that_is_taken_down_while_the_run_clusters_hides_no_other(
         options=DedupOptions(set_aside=True, clusters=6, keep="first"),
         encoder=TakesDown(),
     )
-    assert read.on_offer(work.project) == {twin.pk, *(photo.pk for photo in photos[1:])}
+    assert read.offered_image_ids(work.project) == {twin.pk, *(photo.pk for photo in photos[1:])}
 
 
 def test_no_photo_of_another_collection_stays_behind_one_that_was_taken_down(
@@ -166,10 +166,10 @@ def test_no_photo_of_another_collection_stays_behind_one_that_was_taken_down(
     a, b, c, d, e, f = keys
     mark_duplicates(project=project, groups={a: [c, d], b: [e]})  # c, d and e are of another collection
     take_down(a, c)
-    mark_duplicates(project=project, groups={f: [b]}, among=[b, f])
+    mark_duplicates(project=project, groups={f: [b]}, examined=[b, f])
     assert marks(project) == {a: d, c: d, b: f, e: f}
     take_down(b, d, f)
-    mark_duplicates(project=project, groups={}, among=[])
+    mark_duplicates(project=project, groups={}, examined=[])
     assert offered_beside(project, keys) == {e}
 
 
@@ -177,7 +177,7 @@ def test_a_group_of_which_nothing_stands_frees_what_followed_it(project: Project
     a, b, c, d, *_ = keys
     mark_duplicates(project=project, groups={b: [c, d]})  # c and d are of another collection
     take_down(a, b)
-    mark_duplicates(project=project, groups={a: [b]}, among=[a, b])
+    mark_duplicates(project=project, groups={a: [b]}, examined=[a, b])
     assert marks(project) == {a: c, b: c, d: c}
 
 
@@ -191,7 +191,7 @@ def test_whatever_is_taken_down_one_of_each_group_that_stands_is_offered(
     groups, before = _drawn_groups(among, draw), marks(project)
     gone = set(draw.choice(keys, 3, replace=False).tolist())
     take_down(*gone)
-    mark_duplicates(project=project, groups=groups, among=among)
+    mark_duplicates(project=project, groups=groups, examined=among)
     after = marks(project)
     assert not set(after.values()) & set(after), "a mark points at a photo that is marked"
     assert not {kept for image, kept in after.items() if image not in gone} & gone, "or was taken down"
@@ -207,8 +207,8 @@ def test_a_later_run_over_one_collection_leaves_a_follower_where_it_is(
 ) -> None:
     a, b, c, *_ = keys
     mark_duplicates(project=project, groups={a: [c]})  # c is of another collection
-    mark_duplicates(project=project, groups={b: [a]}, among=[a, b])
-    mark_duplicates(project=project, groups={}, among=[a, b])
+    mark_duplicates(project=project, groups={b: [a]}, examined=[a, b])
+    mark_duplicates(project=project, groups={}, examined=[a, b])
     assert marks(project) == {c: b}, "as the manual says"
 
 
@@ -257,7 +257,7 @@ def test_a_collection_without_photos_is_refused(work: Work, photos: list[Image])
 def test_the_job_says_which_photos(
     work: Work, photos: list[Image], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Colours())
+    monkeypatch.setattr(deduplicate, "get_image_encoder", lambda name: Colours())
     of_source(VG, *photos[:3])
     flags = ("--source", "visual_genome", "--clusters", "2", "--memory-mib", "100")
     call_command("deduplicate_photos", "--project", work.project.slug, *flags)
@@ -333,15 +333,15 @@ def test_pairs_without_room_are_refused_with_the_flag_that_gives_more(
 # -- what people decided
 
 
-def stored(project: Project, groups: Mapping[int, Sequence[int]], among: Collection[int]) -> Marks:
-    return store_groups(project=project, groups=groups, among=among)
+def stored(project: Project, groups: Mapping[int, Sequence[int]], among: Collection[int]) -> MarkCounts:
+    return store_duplicate_groups(project=project, groups=groups, compared_images=among)
 
 
 def test_what_a_person_set_aside_stays_aside(project: Project, keys: list[int], researcher: User) -> None:
     a, b, *_ = keys
     called_same(a, b, researcher)
-    add_duplicates(project=project, kept=a, duplicates=[b])
-    assert stored(project, {}, keys) == Marks(marked=1, set_aside_again=1, marked_though_offered_again=0)
+    add_duplicates(project=project, retained=a, duplicates=[b])
+    assert stored(project, {}, keys) == MarkCounts(marked=1, set_aside_again=1, marked_though_offered_again=0)
     assert marks(project) == {b: a}
 
 
@@ -362,7 +362,7 @@ def test_groups_that_leave_one_on_offer_are_left_alone(
     a, b, c, *_ = keys
     Image.objects.filter(pk=b).update(split="test")
     called_same(a, b, researcher)
-    add_duplicates(project=project, kept=b, duplicates=[a])
+    add_duplicates(project=project, retained=b, duplicates=[a])
     for groups, left in (({a: [b]}, {b: a}), ({c: [b]}, {b: c}), ({c: [a, b]}, {a: c, b: c})):
         assert stored(project, groups, keys).set_aside_again == 0
         assert marks(project) == left
@@ -378,8 +378,8 @@ def test_a_pair_that_is_not_called_the_same_any_more_is_offered(
     if verdict:
         called_same(a, b, researcher)
         called_same(a, b, researcher, verdict)  # the newest stands
-    add_duplicates(project=project, kept=a, duplicates=[b])
-    assert stored(project, {}, keys) == Marks(0, 0, 0)
+    add_duplicates(project=project, retained=a, duplicates=[b])
+    assert stored(project, {}, keys) == MarkCounts(0, 0, 0)
     assert marks(project) == {}
 
 
@@ -388,15 +388,15 @@ def test_a_photo_that_was_offered_again_stays_offered_unless_a_cluster_covers_it
 ) -> None:
     a, b, c, d, *_ = keys
     called_same(a, b, researcher)
-    add_duplicates(project=project, kept=a, duplicates=[b])
-    offer_again(project=project, image=b)
-    assert stored(project, {c: [d]}, keys) == Marks(1, 0, 0)
-    assert stored(project, {c: [a]}, keys) == Marks(1, 0, 0)
-    assert stored(project, {}, keys) == Marks(1, 1, 0), (
+    add_duplicates(project=project, retained=a, duplicates=[b])
+    unmark_duplicate(project=project, image=b)
+    assert stored(project, {c: [d]}, keys) == MarkCounts(1, 0, 0)
+    assert stored(project, {c: [a]}, keys) == MarkCounts(1, 0, 0)
+    assert stored(project, {}, keys) == MarkCounts(1, 1, 0), (
         "the other of the two was set aside when the run began"
     )
     assert marks(project) == {a: b}, "and is set aside again, not the one that a person offered"
-    assert stored(project, {d: [b]}, keys) == Marks(1, 0, 1)
+    assert stored(project, {d: [b]}, keys) == MarkCounts(1, 0, 1)
     assert marks(project) == {b: d}
 
 
@@ -404,8 +404,8 @@ def test_a_chain_of_pairs_leaves_one_on_offer(project: Project, keys: list[int],
     a, b, c, *_ = keys
     called_same(a, b, researcher)
     called_same(b, c, researcher)
-    add_duplicates(project=project, kept=a, duplicates=[b])
-    add_duplicates(project=project, kept=b, duplicates=[c])
+    add_duplicates(project=project, retained=a, duplicates=[b])
+    add_duplicates(project=project, retained=b, duplicates=[c])
     assert stored(project, {}, keys).set_aside_again == 2
     assert marks(project) == {b: a, c: a}
 
@@ -417,7 +417,7 @@ def test_a_photo_called_the_same_as_two_is_set_aside_once(
     Image.objects.filter(pk__in=(a, c)).update(split="test")
     for kept in (a, c):
         called_same(kept, b, researcher)
-        add_duplicates(project=project, kept=kept, duplicates=[b])
+        add_duplicates(project=project, retained=kept, duplicates=[b])
     assert stored(project, {}, keys).set_aside_again == 1
     assert marks(project) == {b: a}, "behind the first; of the two others nobody said that they are the same"
 
@@ -427,8 +427,8 @@ def test_a_photo_that_was_taken_down_hides_no_other(
 ) -> None:
     a, b, *others = keys
     called_same(a, b, researcher)
-    add_duplicates(project=project, kept=a, duplicates=[b])
-    Image.objects.filter(pk=a).update(withdrawn_at="2026-01-01T00:00Z")
+    add_duplicates(project=project, retained=a, duplicates=[b])
+    Image.objects.filter(pk=a).update(taken_down_at="2026-01-01T00:00Z")
     stored(project, {}, [b, *others])
     assert marks(project) == {}, "it is the only one of the two that can be shown"
 
@@ -438,7 +438,7 @@ def test_a_photo_of_another_collection_stays_behind_what_it_was_set_aside_for(
 ) -> None:
     vg, other_vg, vcr, *_ = keys
     called_same(vg, vcr, researcher)
-    add_duplicates(project=project, kept=vg, duplicates=[vcr])
+    add_duplicates(project=project, retained=vg, duplicates=[vcr])
     stored(project, {other_vg: [vg]}, [vg, other_vg])
     assert marks(project) == {vg: other_vg, vcr: other_vg}
     Image.objects.filter(pk=vcr).update(split="test")
@@ -452,7 +452,7 @@ def test_a_fault_on_the_way_leaves_all_marks_as_they_were(
 ) -> None:
     a, b, c, *_ = keys
     called_same(a, b, researcher)
-    add_duplicates(project=project, kept=a, duplicates=[b])
+    add_duplicates(project=project, retained=a, duplicates=[b])
 
     def broken(**_: Any) -> None:
         raise Refused("no disk")
@@ -485,11 +485,11 @@ def _one_draw(project: Project, keys: list[int], draw: np.random.Generator, by: 
         first, second = draw.choice(keys, 2, replace=False).tolist()
         called_same(first, second, by, str(draw.choice(["same", "same", "different"])))
     for key in draw.choice(keys, 2, replace=False).tolist():
-        offer_again(project=project, image=key)
+        unmark_duplicate(project=project, image=key)
     among = draw.choice(keys, int(draw.integers(2, len(keys) + 1)), replace=False).tolist()
     groups = _drawn_groups(among, draw)
-    before, freed = marks(project), read.offered_again(project)
-    pairs = [(first.pk, second.pk) for first, second in read.called_same(project)]
+    before, freed = marks(project), read.reoffered_image_ids(project)
+    pairs = [(first.pk, second.pk) for first, second in read.pairs_marked_same(project)]
     found = stored(project, groups, among)
     after = marks(project)
     members = {member for group in groups.values() for member in group}

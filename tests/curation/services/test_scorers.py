@@ -14,10 +14,10 @@ from curation.pipelines.training import train_scorer
 from curation.pipelines.training.training_files import write_run
 from curation.scorer.config import TINY, TrainingConfig
 from curation.scorer.model.folder import save_scorer
-from curation.scorer.training.starting_weights import starting_point
+from curation.scorer.training.starting_weights import load_starting_model
 from curation.selectors.scorers import SplitCount, known_pairs, scorer_folder, weights_folder
-from curation.services.scorer_splits import Splits, chosen_splits, held_images
-from curation.services.scorers import request_training, unused_name
+from curation.services.scorer_splits import TrainingSplits, choose_splits, validation_images
+from curation.services.scorers import next_free_name, request_training
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services.errors import Refused
@@ -40,7 +40,7 @@ def images(work: Work) -> list[Image]:
 @pytest.fixture
 def sealed(work: Work, images: list[Image]) -> DatasetVersion:
     """Return a sealed version of them, whose photos have no split."""
-    return services.make_sealed_version(project=work.project, name="v1.0", by=None)
+    return services.create_sealed_version(project=work.project, name="v1.0", by=None)
 
 
 def ask(version: DatasetVersion, **changes: Any) -> Scorer:
@@ -50,7 +50,7 @@ def ask(version: DatasetVersion, **changes: Any) -> Scorer:
 
 def run(scorer: Scorer) -> Scorer:
     assert scorer.job is not None
-    jobs.run_here(job=scorer.job)
+    jobs.run_in_process(job=scorer.job)
     scorer.refresh_from_db()
     return scorer
 
@@ -122,7 +122,7 @@ def test_a_name_is_given_once(sealed: DatasetVersion) -> None:
     with pytest.raises(Refused, match="there is a scorer first already"):
         ask(sealed)
     assert Job.objects.filter(task="curation.train_scorer").count() == 1
-    assert unused_name(sealed.project, "first") == "first 1"
+    assert next_free_name(sealed.project, "first") == "first 1"
 
 
 def test_real_data_never_builds_on_a_rehearsal_s_scorer(sealed: DatasetVersion) -> None:
@@ -138,7 +138,7 @@ def test_a_rehearsal_trains_a_scorer_that_says_so(rehearsal: Project) -> None:
     work = Work(rehearsal)
     for seed in range(3):
         work.observed(work.image(seed), worker=f"W{seed}")
-    version = services.make_sealed_version(project=rehearsal, name="play", by=None)
+    version = services.create_sealed_version(project=rehearsal, name="play", by=None)
     assert ask(version).provenance["rehearsal"] is True
 
 
@@ -150,35 +150,35 @@ COUNTS = {"train": SplitCount(90, 30), "val": SplitCount(9, 3), "test": SplitCou
 @pytest.mark.parametrize(
     ("present", "train", "val", "chosen"),
     [
-        (("train", "val", "test"), None, None, Splits("train", "val", 0.0)),
-        (("train", "test"), None, None, Splits("train", "train", 0.1)),
-        (("val",), None, None, Splits("val", "val", 0.1)),
-        (("train", "val"), "train", "train", Splits("train", "train", 0.1)),
-        (("train", "val", "test"), "train", "test", Splits("train", "test", 0.0)),
+        (("train", "val", "test"), None, None, TrainingSplits("train", "val", 0.0)),
+        (("train", "test"), None, None, TrainingSplits("train", "train", 0.1)),
+        (("val",), None, None, TrainingSplits("val", "val", 0.1)),
+        (("train", "val"), "train", "train", TrainingSplits("train", "train", 0.1)),
+        (("train", "val", "test"), "train", "test", TrainingSplits("train", "test", 0.0)),
     ],
 )
 def test_which_pairs_train_and_which_validate(
-    present: tuple[str, ...], train: str | None, val: str | None, chosen: Splits
+    present: tuple[str, ...], train: str | None, val: str | None, chosen: TrainingSplits
 ) -> None:
     counts = {name: COUNTS[name] for name in present}
-    assert chosen_splits(counts, train, val, share=0.1, seed=0) == chosen
+    assert choose_splits(counts, train, val, share=0.1, seed=0) == chosen
 
 
 def test_a_split_has_to_be_named_where_there_is_no_telling() -> None:
     with pytest.raises(Refused, match="train_split: this version has no pair in train; it has val, test"):
-        chosen_splits({"val": COUNTS["val"], "test": COUNTS["test"]}, None, None, share=0.1, seed=0)
+        choose_splits({"val": COUNTS["val"], "test": COUNTS["test"]}, None, None, share=0.1, seed=0)
     with pytest.raises(Refused, match="has one photo; validation needs another"):
-        chosen_splits({"": SplitCount(5, 1)}, None, None, share=0.1, seed=0)
+        choose_splits({"": SplitCount(5, 1)}, None, None, share=0.1, seed=0)
 
 
 def test_held_photos_are_drawn_by_seed_and_share() -> None:
     hashes = [f"{n:064x}" for n in range(100)]
-    held = held_images(hashes, 0.25, 0)
+    held = validation_images(hashes, 0.25, 0)
     assert len(held) == 25
-    assert held == held_images(reversed(hashes), 0.25, 0), "their order does not matter"
-    assert held != held_images(hashes, 0.25, 1)
-    assert len(held - held_images(hashes[1:], 0.25, 0)) <= 2, "a photo that goes moves few others"
-    assert len(held_images(hashes[:2], 0.99, 0)) == 1, "one at least is left to train on"
+    assert held == validation_images(reversed(hashes), 0.25, 0), "their order does not matter"
+    assert held != validation_images(hashes, 0.25, 1)
+    assert len(held - validation_images(hashes[1:], 0.25, 0)) <= 2, "a photo that goes moves few others"
+    assert len(validation_images(hashes[:2], 0.99, 0)) == 1, "one at least is left to train on"
 
 
 # --- the run's folder
@@ -231,7 +231,7 @@ def test_a_run_whose_pairs_are_damaged_says_so(sealed: DatasetVersion) -> None:
 
 
 def withdraw(image: Image) -> None:
-    Image.objects.filter(pk=image.pk).update(withdrawn_at="2026-11-21T10:00Z")
+    Image.objects.filter(pk=image.pk).update(taken_down_at="2026-11-21T10:00Z")
 
 
 # --- training
@@ -276,7 +276,7 @@ def test_a_cancelled_training_goes_on(sealed: DatasetVersion, monkeypatch: pytes
     assert run(scorer).job.state == JobState.CANCELLED  # type: ignore[union-attr]
     assert not scorer.is_ready
     monkeypatch.setattr(train, "train", real)
-    jobs.resume(job=scorer.job, queue=False)
+    jobs.resume_job(job=scorer.job, queue=False)
     assert run(scorer).is_ready
 
 
@@ -290,7 +290,7 @@ def test_progress_is_written_once_a_second_at_most(sealed: DatasetVersion, tmp_p
         def log(self, text: str) -> None: ...
 
     now = [0.0]
-    telling = train_scorer.Telling(ask(sealed), tmp_path, Progress(), clock=lambda: now[0])  # type: ignore[arg-type]
+    telling = train_scorer.TrainingProgress(ask(sealed), tmp_path, Progress(), clock=lambda: now[0])  # type: ignore[arg-type]
     for step in range(1, 31):
         now[0] += 0.1
         telling(step, 30)
@@ -385,7 +385,7 @@ def test_a_broken_folder_leaves_nothing(sealed: DatasetVersion, tmp_path: Path, 
 
 
 def test_a_card_copies_nothing_from_elsewhere(sealed: DatasetVersion, tmp_path: Path, settings: Any) -> None:
-    save_scorer(tmp_path / "a" / "scorer", starting_point("tiny"))
+    save_scorer(tmp_path / "a" / "scorer", load_starting_model("tiny"))
     secret = tmp_path / "secret"
     secret.write_text("no business of anybody")
     path = tmp_path / "a" / "scorer" / "scorer.json"
@@ -402,7 +402,7 @@ def test_a_rehearsal_s_mark_goes_along(rehearsal: Project) -> None:
     work = Work(rehearsal)
     for seed in range(3):
         work.observed(work.image(seed), worker=f"W{seed}")
-    first = run(ask(services.make_sealed_version(project=rehearsal, name="play", by=None)))
+    first = run(ask(services.create_sealed_version(project=rehearsal, name="play", by=None)))
     folder = str(weights_folder(first))
     call_command("import_scorer", folder, "--project", rehearsal.slug, "--name", "taken")
     assert Scorer.objects.get(name="taken").provenance["rehearsal"] is True

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from curation.models import DatasetVersion, Pair
-from curation.pipelines.comparison import _pairs
+from curation.pipelines.comparison import _select_pairs
 from curation.records import InvalidInput
-from curation.services import RoundOptions, create_version, make_sealed_version, seal_version
+from curation.services import RoundOptions, create_sealed_version, create_version, seal_version
 from curation.services import audits as services_audits
 from curation.services.versions import plan_version
 from curation.versions.export import export_version, sealed_text
@@ -28,7 +28,7 @@ from tests.support.curation.audits import NO, begun, yes
 from tests.support.curation.audits import pairs as pairs_of
 from tests.support.judging.work import Work, review
 from validation.models import DecisionRun
-from validation.selectors.decisions import usual_rules
+from validation.selectors.decisions import default_rules_of_kind
 from validation.services.decisions import decide_items
 from validation.services.judging import launch_review
 
@@ -44,7 +44,7 @@ def judged(work: Work, pairs: list[Pair], words: list[str]) -> DecisionRun:
         hit = Hit.objects.get(unit__batch=batch, unit__key=pair.instance_id)
         for n, said in enumerate([word] * 3 if word else ["highly", "un"]):
             work.answered(hit, f"J{n}", review(said))
-    rules = {"reasonable": usual_rules(KIND)["reasonable"]}
+    rules = {"reasonable": default_rules_of_kind(KIND)["reasonable"]}
     return decide_items(project=work.project, kind=KIND, rules=rules, by=None).run
 
 
@@ -82,12 +82,12 @@ def test_what_an_audit_marked_is_left_out(work: Work, admin: User, decided: Any)
     audit = begun(work, by=admin, n=6, readers=1)
     marked = audit.items.get(observation=pairs[0])
     unmarked = audit.items.get(observation=pairs[1])
-    services_audits.record_reading(audit=audit, place=marked.place, given=yes("age"), by=admin)
-    services_audits.record_reading(audit=audit, place=unmarked.place, given=NO, by=admin)
+    services_audits.record_label(audit=audit, position=marked.position, posted=yes("age"), by=admin)
+    services_audits.record_label(audit=audit, position=unmarked.position, posted=NO, by=admin)
     selection = Selection(audits=(AuditChoice(audit.pk, "which", ("age",)),))
     version = create_version(project=work.project, name="v1", by=None, selection=selection)
     assert ids(version) == {pair.instance_id for pair in pairs[1:]}
-    assert plan_version(version).why_left_out("observation", pairs[0].instance_id) == "audit_concern"
+    assert plan_version(version).exclusion_reason("observation", pairs[0].instance_id) == "audit_concern"
     two = Selection(audits=(AuditChoice(audit.pk, "which", ("age",), readers=2),))
     assert len(ids(create_version(project=work.project, name="v2", by=None, selection=two))) == 6
 
@@ -97,7 +97,7 @@ def test_the_seal_names_the_selection_and_old_seals_still_verify(
 ) -> None:
     _, run = decided
     selection = Selection(DecisionChoice(run.pk, ("reasonable",)))
-    version = make_sealed_version(project=work.project, name="v1", by=None, selection=selection)
+    version = create_sealed_version(project=work.project, name="v1", by=None, selection=selection)
     lines = [json.loads(line) for line in sealed_text(version)]
     assert lines[0]["format"] == "deerstalker-seal/2"
     assert lines[1] == {"selection": selection.as_json()}
@@ -115,7 +115,7 @@ def test_the_next_version_says_why_each_row_is_gone(
     work: Work, decided: Any, client: Client, researcher: User
 ) -> None:
     pairs, run = decided
-    make_sealed_version(project=work.project, name="v1", by=None)
+    create_sealed_version(project=work.project, name="v1", by=None)
     chosen = Selection(DecisionChoice(run.pk, ("reasonable",)))
     draft = create_version(project=work.project, name="v2", by=None, selection=chosen)
     client.force_login(researcher)
@@ -133,15 +133,15 @@ def test_nothing_left_says_why(work: Work, decided: Any) -> None:
     judged(work, pairs[4:], ["un", "un"])
     choice = DecisionChoice(run.pk, ("reasonable",))
     for image in {pairs[0].image, pairs[3].image}:
-        type(image).objects.filter(pk=image.pk).update(withdrawn_at=timezone.now())
+        type(image).objects.filter(pk=image.pk).update(taken_down_at=timezone.now())
     with pytest.raises(Refused, match=r"all 6 approved records are left out: 6 pairs on photos"):
-        make_sealed_version(project=work.project, name="v1", by=None, selection=Selection(choice))
+        create_sealed_version(project=work.project, name="v1", by=None, selection=Selection(choice))
 
 
 def test_nothing_left_counts_by_kind(work: Work) -> None:
     work.observed(work.image(1), status=AssignmentStatus.SUBMITTED)
     with pytest.raises(Refused, match="1 submissions of sherlock_observation wait for review"):
-        make_sealed_version(project=work.project, name="v1", by=None)
+        create_sealed_version(project=work.project, name="v1", by=None)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_run_of_a_kind_that_is_gone_is_not_offered(
     _, run = decided
     chosen = Selection(DecisionChoice(run.pk, ("reasonable",)))
     draft = create_version(project=work.project, name="v1", by=None, selection=chosen)
-    for module in ("curation.views.selection_form", "curation.versions.choices"):
+    for module in ("curation.views.selection_form", "curation.versions.selection_filter"):
         monkeypatch.setattr(f"{module}.has_spec", lambda name: False)
     client.force_login(researcher)
     page = client.get(reverse("versions", args=[work.project.slug]))
@@ -299,11 +299,11 @@ def test_the_command_takes_a_file(work: Work, decided: Any, tmp_path: Path) -> N
 def test_a_comparison_round_takes_the_same_choice(work: Work, decided: Any) -> None:
     pairs, run = decided
     chosen = {"decisions": {"run": run.pk, "dimensions": ["reasonable"]}}
-    assert [pair.pk for pair in _pairs(work.project, RoundOptions(selection=chosen))] == [
+    assert [pair.pk for pair in _select_pairs(work.project, RoundOptions(selection=chosen))] == [
         pairs[0].pk,
         pairs[3].pk,
     ]
-    assert len(_pairs(work.project, RoundOptions())) == len(pairs)
+    assert len(_select_pairs(work.project, RoundOptions())) == len(pairs)
     with pytest.raises(Refused, match=r"selection.tags: is not known"):
         RoundOptions(selection={"tags": ["a"]})
 

@@ -13,7 +13,7 @@ from curation.evaluation.shortcuts import LABELS, Shortcut
 from curation.families.sherlock.evaluation_plan import SetOptions
 from curation.models import DatasetVersion, Evaluation, EvaluationSource
 from curation.pipelines.evaluation import evaluate_shortcuts
-from curation.selectors.evaluations import compared_scores, predictions_file
+from curation.selectors.evaluations import predictions_file, read_comparison_scores
 from curation.services.evaluations import (
     EvaluationOptions,
     request_baseline_evaluation,
@@ -67,7 +67,7 @@ def version_of(work: Work, *, same: bool, photos: int = 6, name: str = "v1") -> 
     for seed in range(1, photos + 1):
         image = work.image(seed, split="test", source_url=f"https://photos.example/{name}/{seed}.png")
         work.observed(image, worker=f"W{seed % 3}", answer=answer(seed, same=same))
-    return services.make_sealed_version(project=work.project, name=name, by=None)
+    return services.create_sealed_version(project=work.project, name=name, by=None)
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def _by_letters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def audited(version: DatasetVersion, *which: Shortcut, seed: int = 0) -> Job:
     options = ShortcutOptions(split="test", seed=seed, which=tuple(one.value for one in which))
-    return jobs.run_here(job=request_shortcuts(version=version, options=options, by=None, queue=False))
+    return jobs.run_in_process(job=request_shortcuts(version=version, options=options, by=None, queue=False))
 
 
 def measured(version: DatasetVersion, *which: Shortcut, seed: int = 0) -> list[Evaluation]:
@@ -134,7 +134,7 @@ def test_chance_that_was_evaluated_by_itself_is_the_same_row(work: Work) -> None
         project=work.project, by=None, version=version, split="test", queue=False
     )
     assert row.job is not None
-    jobs.run_here(job=row.job)
+    jobs.run_in_process(job=row.job)
     assert [one.pk for one in measured(version, Shortcut.RANDOM)] == [row.pk]
 
 
@@ -147,7 +147,7 @@ def test_scores_can_be_taken_along_and_score_the_same_as_a_submission(work: Work
         options=EvaluationOptions(label="sent in", proposals=0), queue=False,
     )  # fmt: skip
     assert again.job is not None
-    job = jobs.run_here(job=again.job)
+    job = jobs.run_in_process(job=again.job)
     assert job.state == JobState.DONE, job.error
     again.refresh_from_db()
     assert again.figures == row.figures
@@ -157,7 +157,7 @@ def test_candidates_are_scored_by_the_clue_of_their_region(work: Work) -> None:
     images = [work.image(seed, split="test") for seed in range(1, 9)]
     version = sealed_version(work.project, images)
     (row,) = measured(version, Shortcut.TEXT_ONLY)
-    scores = compared_scores(row)
+    scores = read_comparison_scores(row)
     assert len(scores) == 8 * CANDIDATES
     assert row.figures["comparison"]["images"] == 8
     (pair, other), score = next(iter(scores.items()))
@@ -209,11 +209,11 @@ def test_pairs_on_photos_taken_down_train_nothing_and_the_other_baselines_go_on(
         work.observed(image, worker="W9", answer=answer(seed + 40, same=True))
     version = version_of(work, same=True)
     trained = Image.objects.filter(project=work.project, split="train")
-    trained.filter(pk__in=list(trained.values_list("pk", flat=True)[:2])).update(withdrawn_at=work.clock)
+    trained.filter(pk__in=list(trained.values_list("pk", flat=True)[:2])).update(taken_down_at=work.clock)
     (row,) = measured(version, Shortcut.TEXT_TRAINED, Shortcut.ANSWER_PRIOR)
     assert row.label == LABELS[Shortcut.ANSWER_PRIOR]
     assert row.provenance["training_pairs"] == 48
-    trained.update(withdrawn_at=work.clock)
+    trained.update(taken_down_at=work.clock)
     (row,) = measured(version, Shortcut.TEXT_ONLY)
     assert row.provenance["training_pairs"] == 0
 
@@ -243,12 +243,12 @@ def test_ratings_are_foretold_across_photos_only(work: Work) -> None:
     ]
     names = sorted({one["inference"] for row in rows for one in row["candidates"]})
     basis = dict(zip(names, np.eye(len(names)), strict=True))
-    texts = evaluate_shortcuts._Texts(basis)
-    values = evaluate_shortcuts._prior_of_ratings(rows, texts, np.random.default_rng(0))
+    texts = evaluate_shortcuts._TextVectors(basis)
+    values = evaluate_shortcuts._predict_ratings(rows, texts, np.random.default_rng(0))
     assert values is not None
     given = np.array([one["annot1"] for row in rows for one in row["candidates"]])
     assert np.corrcoef(values, given)[0, 1] > 0.99  # the same words are rated alike on every photo
-    assert evaluate_shortcuts._prior_of_ratings(rows[:1], texts, np.random.default_rng(0)) is None
+    assert evaluate_shortcuts._predict_ratings(rows[:1], texts, np.random.default_rng(0)) is None
 
 
 def test_the_command_prints_figures_and_what_they_mean(work: Work) -> None:
@@ -283,7 +283,7 @@ def test_bad_input_is_one_line(work: Work, flags: tuple[str, ...], said: str) ->
 
 def test_photos_that_were_taken_down_are_not_audited(work: Work) -> None:
     version = version_of(work, same=True)
-    Image.objects.filter(project=work.project).update(withdrawn_at=work.clock)
+    Image.objects.filter(project=work.project).update(taken_down_at=work.clock)
     job = audited(version, Shortcut.RANDOM)
     assert "has no pair on a photo that still stands" in job.error
 

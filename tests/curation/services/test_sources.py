@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from curation.models import Source, SourceRecord
 from curation.services import source_images, sources
-from curation.sources.visual_genome import VisualGenome
+from curation.sources.visual_genome import VisualGenomeSource
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, JobLine, Project
 from hits.services.errors import Conflict, Refused
@@ -185,10 +185,10 @@ def test_a_refusal_before_any_work_offers_no_resume(
     assert "--resume" not in str(refusal.value)
     job = Job.objects.get()
     with pytest.raises(Conflict):
-        jobs.resume(job=job)
+        jobs.resume_job(job=job)
     client.force_login(admin)
     page = client.get(reverse("job-detail", args=[job.pk])).content.decode()
-    assert "Refused before any work was done" in page
+    assert "Refused before it started" in page
     assert "Refused</span>" in page
     assert reverse("job-resume", args=[job.pk]) not in page
     listed = client.get(reverse("curation-jobs", args=[project.slug])).content.decode()
@@ -245,7 +245,7 @@ def test_bad_pictures_are_named_and_skipped_and_the_rest_comes_in(tmp_path: Path
 def test_a_strict_import_stops_at_the_first_bad_picture_and_goes_on_when_it_is_mended(
     tmp_path: Path, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_images, "BATCH", 2)
+    monkeypatch.setattr(source_images, "BATCH_SIZE", 2)
     made.visual_genome(tmp_path)
     bad = tmp_path / "VG_100K_2" / "4.jpg"
     good = bad.read_bytes()
@@ -276,12 +276,16 @@ def test_copies_at_another_scale_bring_their_boxes_along(tmp_path: Path, project
 def test_pictures_that_came_another_way_are_described(
     tmp_path: Path, project: Project, make_image: Callable[..., Image]
 ) -> None:
-    from hits.services.images.import_image import Description, import_image
+    from hits.services.images.import_image import ImageDescription, import_image
 
     made.visual_genome(tmp_path)
-    for number, about in ((1, Description()), (3, Description(split="val")), (5, Description(split="train"))):
+    for number, about in (
+        (1, ImageDescription()),
+        (3, ImageDescription(split="val")),
+        (5, ImageDescription(split="train")),
+    ):
         data = (tmp_path / "VG_100K" / f"{number}.jpg").read_bytes()
-        import_image(project=project, name=f"mine-{number}.jpg", data=data, about=about)
+        import_image(project=project, name=f"mine-{number}.jpg", data=data, description=about)
     result = genome(tmp_path, project)
     assert counts(result) == {"new": 3, "known": 0, "described": 2, "skipped": 1}
     assert "is in the project as mine-3.jpg, in val; left as it is" in result["problems"][0]
@@ -305,10 +309,10 @@ def test_two_pictures_never_share_an_address(tmp_path: Path, project: Project) -
 def test_a_cancelled_import_goes_on_at_its_cursor_and_counts_once(
     tmp_path: Path, project: Project, monkeypatch: pytest.MonkeyPatch, stop_after: int
 ) -> None:
-    monkeypatch.setattr(source_images, "BATCH", 2)
+    monkeypatch.setattr(source_images, "BATCH_SIZE", 2)
     made.visual_genome(tmp_path)
     (tmp_path / "VG_100K" / "1.jpg").write_bytes(b"no picture")
-    job = sources.request_import(project=project, wanted=VisualGenome(str(tmp_path)), queue=False)
+    job = sources.request_source_import(project=project, spec=VisualGenomeSource(str(tmp_path)), queue=False)
     steps = 0
 
     def listen(told: Job, line: str) -> None:
@@ -317,13 +321,13 @@ def test_a_cancelled_import_goes_on_at_its_cursor_and_counts_once(
         if steps == stop_after:
             Job.objects.filter(pk=job.pk).update(cancel_requested=True)
 
-    job = jobs.run_here(job=job, listener=listen)
+    job = jobs.run_in_process(job=job, listener=listen)
     assert job.state == JobState.CANCELLED
     kept = Image.objects.count()
     assert 0 < kept < 5
     assert job.cursor["position"] == kept + 1
     assert SourceRecord.objects.count() == kept  # nothing half-written
-    job = jobs.run_here(job=jobs.resume(job=job, queue=False))
+    job = jobs.run_in_process(job=jobs.resume_job(job=job, queue=False))
     assert job.state == JobState.DONE
     assert counts(job.result) == {"new": 5, "known": 0, "described": 0, "skipped": 1}
     assert Image.objects.count() == 5
@@ -332,13 +336,13 @@ def test_a_cancelled_import_goes_on_at_its_cursor_and_counts_once(
 def test_a_resumed_import_begins_anew_when_the_files_say_something_else(
     tmp_path: Path, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_images, "BATCH", 2)
+    monkeypatch.setattr(source_images, "BATCH_SIZE", 2)
     made.visual_genome(tmp_path)
     (tmp_path / "VG_100K_2" / "4.jpg").write_bytes(b"no picture")
     with pytest.raises(CommandError):
         genome(tmp_path, project, "--strict")
     made.visual_genome(tmp_path, ids=(9, 1, 2, 3))
-    job = jobs.run_here(job=jobs.resume(job=Job.objects.get(), queue=False))
+    job = jobs.run_in_process(job=jobs.resume_job(job=Job.objects.get(), queue=False))
     assert counts(job.result) == {"new": 2, "known": 2, "described": 0, "skipped": 0}
 
 
@@ -383,12 +387,12 @@ def test_a_folder_that_is_not_there_makes_no_job(tmp_path: Path, project: Projec
 
 
 def test_one_import_at_a_time(tmp_path: Path, project: Project) -> None:
-    wanted = VisualGenome(str(tmp_path))
-    sources.request_import(project=project, wanted=wanted, queue=False)
+    wanted = VisualGenomeSource(str(tmp_path))
+    sources.request_source_import(project=project, spec=wanted, queue=False)
     with pytest.raises(Conflict, match="is under way already"):
-        sources.request_import(project=project, wanted=wanted, queue=False)
+        sources.request_source_import(project=project, spec=wanted, queue=False)
     with pytest.raises(Refused, match="rest: 'dev' is no split"):
-        sources.request_import(project=project, wanted=VisualGenome(str(tmp_path), rest="dev"))
+        sources.request_source_import(project=project, spec=VisualGenomeSource(str(tmp_path), rest="dev"))
 
 
 def test_queries_do_not_grow_with_every_picture(
@@ -403,7 +407,7 @@ def test_queries_do_not_grow_with_every_picture(
         return len(seen)
 
     few = queries(tmp_path / "few", range(1, 5))
-    many = queries(tmp_path / "many", range(101, 101 + 3 * source_images.BATCH))
+    many = queries(tmp_path / "many", range(101, 101 + 3 * source_images.BATCH_SIZE))
     assert many - few <= 2 * 20  # two batches more
 
 

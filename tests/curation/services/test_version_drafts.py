@@ -22,7 +22,7 @@ COUNT = "Count its contents"
 @pytest.fixture
 def draft(project: Project, monkeypatch: pytest.MonkeyPatch) -> DatasetVersion:
     """Return a draft of more pairs than are planned at once."""
-    monkeypatch.setattr(drafts, "AT_ONCE", 50)
+    monkeypatch.setattr(drafts, "MAX_INLINE_PAIRS", 50)
     fill_pairs(project, 40, 120)
     return services.create_version(project=project, name="v1", by=None)
 
@@ -60,7 +60,7 @@ def test_large_draft_is_counted_by_a_job_whose_result_is_kept_until_rows_change(
     assert COUNT not in shown
 
     first = Image.objects.earliest("pk")
-    Image.objects.filter(pk=first.pk).update(withdrawn_at=first.imported_at)
+    Image.objects.filter(pk=first.pk).update(taken_down_at=first.imported_at)
     assert COUNT in admin_client.get(address).content.decode()
 
 

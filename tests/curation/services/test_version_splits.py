@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from curation.models import DatasetVersion, Part, VersionRow, VersionState
-from curation.selectors.versions import splits_of
+from curation.selectors.versions import version_splits
 from curation.services.splits import check_split
 from hits.models import Project
 from hits.services.errors import Refused
@@ -28,7 +28,7 @@ def version(project: Project) -> DatasetVersion:
 
 
 def test_all_is_a_split_of_a_version_with_others(version: DatasetVersion) -> None:
-    assert splits_of(version) == ["test", "train"]
+    assert version_splits(version) == ["test", "train"]
     for split in ("", "train", "test"):
         check_split(version, split)
 

@@ -31,7 +31,7 @@ from curation.models import (
     VersionState,
 )
 from curation.selectors.rounds import is_judged
-from curation.selectors.scorers import versions_with
+from curation.selectors.scorers import round_versions
 from curation.services import versions
 from curation.versions import plan as build
 from curation.versions import spool
@@ -107,7 +107,7 @@ def test_a_version_holds_approved_pairs_only_and_says_what_it_leaves_out(work: W
     work.observed(work.image(4), confirmed=False)
     gone = work.image(5)
     work.observed(gone)
-    Image.objects.filter(pk=gone.pk).update(withdrawn_at=work.clock)
+    Image.objects.filter(pk=gone.pk).update(taken_down_at=work.clock)
     version = sealed(work.project)
     ids = set(VersionRow.objects.filter(version=version).values_list("instance_id", flat=True))
     assert ids == {pair.instance_id for pair in kept}
@@ -309,7 +309,7 @@ def test_a_set_that_lost_a_pair_stays_out(work: Work) -> None:
     first, second = work.image(1), work.image(2)
     pairs = [*work.observed(first), *work.observed(second)]
     rated_round(work, pairs)
-    Image.objects.filter(pk=second.pk).update(withdrawn_at=work.clock)
+    Image.objects.filter(pk=second.pk).update(taken_down_at=work.clock)
     version = sealed(work.project)
     assert version.exclusions == {"image_taken_down": 3, "comparison_set_lost_a_pair": 1}
     assert version.statistics["comparison_sets"] == 0
@@ -355,8 +355,8 @@ def test_a_later_round_takes_the_place_of_one_in_its_own_splits_alone(
     after = sealed(work.project, "v1.1")
     assert compared(after) == {test[0].instance_id: "test", val[2].instance_id: "val"}
     assert rounds_said(after) == [(later.pk, ["val"]), (everywhere.pk, ["test"])]
-    assert [version.name for version in versions_with(everywhere)] == ["v1.1", "v1.0"]
-    assert [version.name for version in versions_with(later)] == ["v1.1"]
+    assert [version.name for version in round_versions(everywhere)] == ["v1.1", "v1.0"]
+    assert [version.name for version in round_versions(later)] == ["v1.1"]
 
 
 def test_a_set_counts_as_lost_in_the_split_whose_round_it_is_of(
@@ -365,7 +365,7 @@ def test_a_set_counts_as_lost_in_the_split_whose_round_it_is_of(
     val, test = pairs_of["val"], pairs_of["test"]
     rated_round(work, [*val, *test], of=[val[0], test[0]])
     rated_round(work, [*val[1:], val[0]])
-    Image.objects.filter(pk=test[0].image_id).update(withdrawn_at=work.clock, split="holdout")
+    Image.objects.filter(pk=test[0].image_id).update(taken_down_at=work.clock, split="holdout")
     version = sealed(work.project)
     assert compared(version) == {val[1].instance_id: "val"}
     assert version.exclusions == {"image_taken_down": 3, "comparison_set_lost_a_pair": 1}
@@ -397,7 +397,7 @@ def test_a_version_of_an_earlier_release_names_one_round(
         manifest_sha256="ab" * 32,
         provenance={"comparison_round": {"id": found.pk, "plausibility_encoder": "letters"}},
     )
-    assert [one.name for one in versions_with(found)] == ["v0.9"]
+    assert [one.name for one in round_versions(found)] == ["v0.9"]
     client.force_login(researcher)
     page = squeezed(client.get(reverse("version", args=[version.pk])))
     link = reverse("comparison-round", args=[work.project.slug, found.pk])
@@ -500,7 +500,7 @@ def test_sealing_and_reading_back_do_work_in_proportion_to_the_rows(
         fill_pairs(mine, pairs // 3, pairs)
         counted.clear()
         with CaptureQueriesContext(connection) as queries:
-            version = services.make_sealed_version(project=mine, name="v1", by=None)
+            version = services.create_sealed_version(project=mine, name="v1", by=None)
             export_version(version, tmp_path / str(number))
         assert read.check_export(tmp_path / str(number)) == pairs
         assert len(read_version(tmp_path / str(number)).records) == pairs
@@ -522,7 +522,7 @@ def test_a_full_folder_for_temporary_files_is_named(
     fill_pairs(project, 40, 120)
     monkeypatch.setattr(build, "_SCHEMA", f"{build._SCHEMA}; PRAGMA max_page_count = 6")
     with pytest.raises(Refused, match=r"temporary files: cannot be written \(.*full\); make room"):
-        services.make_sealed_version(project=project, name="v1", by=None)
+        services.create_sealed_version(project=project, name="v1", by=None)
     assert not DatasetVersion.objects.exists()
 
 
@@ -550,7 +550,7 @@ def test_sealing_by_name_locks_the_database_only_to_write(
         "_check_images",
         lambda *args: (locked.append(connection.in_atomic_block), real(*args)),
     )
-    version = services.make_sealed_version(project=work.project, name="v1", by=None)
+    version = services.create_sealed_version(project=work.project, name="v1", by=None)
     assert version.is_sealed
     assert locked == [False]
 
@@ -568,10 +568,10 @@ def test_what_changes_between_planning_and_writing_is_planned_again(
         real(*args)
         looks.append(args)
         if len(looks) == 1:
-            take_down.take_down(image=gone, reason="asked", by=None)
+            take_down.take_down_image(image=gone, reason="asked", by=None)
 
     monkeypatch.setattr(versions, "_check_images", look)
-    version = services.make_sealed_version(project=work.project, name="v1", by=None)
+    version = services.create_sealed_version(project=work.project, name="v1", by=None)
     assert len(looks) == 2
     assert VersionImage.objects.filter(version=version).count() == 1
     assert version.exclusions["image_taken_down"] > 0
@@ -583,9 +583,9 @@ def test_sealing_gives_up_with_nothing_written_when_rows_never_stand_still(
 ) -> None:
     work.observed(work.image(1), worker="A1")
     changes = iter(range(100))
-    monkeypatch.setattr(versions, "state_of", lambda project: next(changes))
+    monkeypatch.setattr(versions, "project_state", lambda project: next(changes))
     with pytest.raises(Conflict, match="changed 3 times while it was sealed; seal it again"):
-        services.make_sealed_version(project=work.project, name="v1", by=None)
+        services.create_sealed_version(project=work.project, name="v1", by=None)
     assert not DatasetVersion.objects.exists()
 
 

@@ -31,7 +31,7 @@ NAME = "v1"
 def seal(name: str = NAME) -> None:
     """Seal the one project as a new version, unless that was done."""
     if not DatasetVersion.objects.filter(name=name).exists():
-        services.make_sealed_version(project=Project.objects.get(), name=name, by=None)
+        services.create_sealed_version(project=Project.objects.get(), name=name, by=None)
 
 
 def export(folder: Path, name: str = NAME) -> None:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from curation.records import InvalidInput
 from curation.sources import json_stream
 from curation.sources.boxes import check_size, fit_regions
-from curation.sources.identity import identities
+from curation.sources.identity import find_identities
 from curation.sources.json_stream import iterate_lines, iterate_list, read_record
-from curation.sources.records import SourceRegion, WhenMissing
+from curation.sources.records import MissingPolicy, SourceRegion
 from curation.sources.splits import read_allowed, read_splits
-from curation.sources.vcr import ADDRESS, EntityCount, Vcr, read_vcr
-from curation.sources.visual_genome import VisualGenome, read_visual_genome
+from curation.sources.vcr import URL_PREFIX, EntityCount, VcrSource, read_vcr
+from curation.sources.visual_genome import VisualGenomeSource, read_visual_genome
 from tests.support import made_up_sources as made
 
 FRAMES = {
@@ -84,7 +84,7 @@ def test_a_file_that_is_no_list_is_named(tmp_path: Path, text: str, complaint: s
 def test_a_record_that_never_ends_is_refused_before_memory_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_stream, "LONGEST_RECORD", 1000)
+    monkeypatch.setattr(json_stream, "MAX_RECORD_BYTES", 1000)
     path = tmp_path / "regions.json"
     path.write_text('["' + "a" * 100_000)
     with pytest.raises(InvalidInput, match="longer than"):
@@ -107,7 +107,7 @@ def test_memory_stays_at_a_few_records(tmp_path: Path) -> None:
 def test_a_line_without_end_is_refused_before_all_of_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_stream, "LONGEST_RECORD", 20)
+    monkeypatch.setattr(json_stream, "MAX_RECORD_BYTES", 20)
     path = tmp_path / "train.jsonl"
     longest = '"' + "x" * 17 + '"\n'  # 20 characters
     path.write_text(longest + longest)
@@ -241,7 +241,7 @@ def test_only_the_published_size_fits_unless_copies_are_allowed() -> None:
 
 
 def vg(folder: Path, **wanted: Any) -> Any:
-    return read_visual_genome(VisualGenome(str(folder), **wanted))
+    return read_visual_genome(VisualGenomeSource(str(folder), **wanted))
 
 
 def test_visual_genome_is_read_with_splits_regions_and_published_urls(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_missing_pictures_are_refused_or_skipped_and_counted(tmp_path: Path) -> 
         InvalidInput, match=r"record 3 \(image_id 3\): VG_100K/3.jpg is not in .* \(2 missing"
     ):
         vg(tmp_path)
-    plan = vg(tmp_path, missing=WhenMissing.SKIP)
+    plan = vg(tmp_path, missing=MissingPolicy.SKIP)
     assert [image.source_id for image in plan.images] == ["1", "2", "4", "6"]
     assert plan.left_out == {"the picture is missing": 2}
     assert len(plan.notes) == 2
@@ -384,7 +384,7 @@ def test_lists_of_another_release_are_refused_or_counted(tmp_path: Path) -> None
     train = made.write(tmp_path / "train.json", [1, 2, 77])
     with pytest.raises(InvalidInput, match="the lists of splits name image 77"):
         vg(tmp_path, splits={"train": str(train)})
-    plan = vg(tmp_path, splits={"train": str(train)}, missing=WhenMissing.SKIP)
+    plan = vg(tmp_path, splits={"train": str(train)}, missing=MissingPolicy.SKIP)
     assert len(plan.images) == 2
     assert plan.left_out["in the lists of splits and not in the image data"] == 1
 
@@ -415,7 +415,7 @@ def test_a_region_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None
 
 def read(images: Path, folder: Path, **wanted: Any) -> Any:
     annotations = {split: str(folder / f"{split}.jsonl") for split in SPLITS}
-    return read_vcr(Vcr(str(images), annotations=wanted.pop("annotations", annotations), **wanted))
+    return read_vcr(VcrSource(str(images), annotations=wanted.pop("annotations", annotations), **wanted))
 
 
 def test_vcr_keeps_pictures_with_three_entities_and_the_published_splits(tmp_path: Path) -> None:
@@ -428,7 +428,7 @@ def test_vcr_keeps_pictures_with_three_entities_and_the_published_splits(tmp_pat
     ]
     assert plan.left_out == {"fewer than 3 entities": 1}
     first = plan.images[0]
-    assert first.url == f"{ADDRESS}{made.MOVIE}/a@0.jpg"
+    assert first.url == f"{URL_PREFIX}{made.MOVIE}/a@0.jpg"
     assert first.facts["img_id"] == "train-0"
     assert first.facts["movie"] == "3005_ABRAHAM_LINCOLN_VAMPIRE_HUNTER"
     assert plan.regions(first)[2] == SourceRegion("2", (4.5, 3.25, 22.75, 30.5), "dog")
@@ -528,7 +528,7 @@ def test_missing_vcr_pictures_can_be_skipped(tmp_path: Path) -> None:
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS)
     (images / made.MOVIE / "a@0.jpg").unlink()
     (images / made.MOVIE / "c@1.json").unlink()
-    plan = read(images, tmp_path, missing=WhenMissing.SKIP)
+    plan = read(images, tmp_path, missing=MissingPolicy.SKIP)
     assert [image.split for image in plan.images] == ["test"]
     assert plan.left_out["the picture or its metadata is missing"] == 2
 
@@ -537,31 +537,31 @@ def test_reading_tells_how_far_it_is_and_can_be_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made.visual_genome(tmp_path)
-    monkeypatch.setattr("curation.sources.survey.TICK_EVERY", 2)
+    monkeypatch.setattr("curation.sources.source_scan.PROGRESS_EVERY", 2)
     seen: list[int] = []
-    read_visual_genome(VisualGenome(str(tmp_path)), tick=seen.append)
+    read_visual_genome(VisualGenomeSource(str(tmp_path)), report_progress=seen.append)
     assert seen == [2, 4, 6]
 
     def stop(_: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        read_visual_genome(VisualGenome(str(tmp_path)), tick=stop)
+        read_visual_genome(VisualGenomeSource(str(tmp_path)), report_progress=stop)
 
 
 # -- the same photograph under other names
 
 
 def test_published_ids_are_recognised_across_collections() -> None:
-    genome = identities(
+    genome = find_identities(
         "https://cs.stanford.edu/people/rak248/VG_100K/2370463.jpg",
         {"coco_id": 547168, "flickr_id": 8505158818},
     )
     assert genome == {"coco:547168", "flickr:8505158818"}
-    assert identities("http://images.cocodataset.org/train2017/000000547168.jpg", {}) == {"coco:547168"}
-    assert identities("http://mscoco.org/images/COCO_val2014_000000547168.jpg", {}) == {"coco:547168"}
-    assert identities("http://farm9.staticflickr.com/8505/8505158818_e622c8349a_z.jpg", {}) == {
+    assert find_identities("http://images.cocodataset.org/train2017/000000547168.jpg", {}) == {"coco:547168"}
+    assert find_identities("http://mscoco.org/images/COCO_val2014_000000547168.jpg", {}) == {"coco:547168"}
+    assert find_identities("http://farm9.staticflickr.com/8505/8505158818_e622c8349a_z.jpg", {}) == {
         "flickr:8505158818"
     }
-    assert identities("https://elsewhere.org/train2017/000000547168.jpg", {}) == frozenset()
-    assert identities("http://[broken", {"coco_id": None, "flickr_id": "x"}) == frozenset()
+    assert find_identities("https://elsewhere.org/train2017/000000547168.jpg", {}) == frozenset()
+    assert find_identities("http://[broken", {"coco_id": None, "flickr_id": "x"}) == frozenset()

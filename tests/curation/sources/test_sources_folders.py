@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from curation.records import InvalidInput
 from curation.sources import folders
-from curation.sources.fence import Fence
-from curation.sources.folders import inside, look_through
-from curation.sources.json_stream import NotJson, TooLong, open_pieces
-from curation.sources.vcr import Vcr, read_vcr, unpacked
-from curation.sources.visual_genome import VisualGenome, read_visual_genome
+from curation.sources.folders import resolve_inside, scan_folder
+from curation.sources.json_stream import InvalidJson, ValueTooLong, open_json_reader
+from curation.sources.path_sandbox import PathSandbox
+from curation.sources.vcr import VcrSource, find_copy, read_vcr
+from curation.sources.visual_genome import VisualGenomeSource, read_visual_genome
 from tests.support import made_up_sources as made
 
 FRAMES = {"a@0": ["person", "person", "dog"], "c@0": ["car", "person", "tie"]}
@@ -41,7 +41,7 @@ def root(tmp_path: Path) -> Path:
 def test_collections_and_lists_are_found_by_what_their_layout_needs(root: Path) -> None:
     made.write(root / "image_data.json", [])  # alone it makes no copy
     (root / "half" / "VG_100K").mkdir(parents=True)
-    found = look_through(root)
+    found = scan_folder(root)
     assert [item.name for item in found.visual_genome] == ["genome"]
     assert [item.name for item in found.vcr] == ["movies/vcr1"]
     assert {"train.jsonl", "val.jsonl"} <= found.vcr[0].files
@@ -55,7 +55,7 @@ def test_collections_and_lists_are_found_by_what_their_layout_needs(root: Path) 
 
 
 def test_the_folder_itself_may_be_a_copy(root: Path) -> None:
-    assert [item.name for item in look_through(root / "genome").visual_genome] == ["."]
+    assert [item.name for item in scan_folder(root / "genome").visual_genome] == ["."]
 
 
 def test_links_that_lead_out_and_hidden_names_are_passed_over(root: Path, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_links_that_lead_out_and_hidden_names_are_passed_over(root: Path, tmp_pa
     (root / "lists" / "gone.json").symlink_to(root / "nowhere.json")
     (root / "lists" / "itself.json").symlink_to(root / "lists" / "itself.json")
     made.write(root / ".hidden.json", [1])
-    found = look_through(root)
+    found = scan_folder(root)
     assert "away" not in {item.name for item in found.visual_genome}
     assert {name for name in found.lists if name.startswith("lists/")} == {
         "lists/again.json",
@@ -81,7 +81,7 @@ def test_a_copy_whose_pictures_lie_elsewhere_is_none(root: Path, tmp_path: Path)
     (root / "genome" / "VG_100K").rename(tmp_path / "outside" / "VG_100K")
     (root / "genome" / "VG_100K_2").rename(tmp_path / "outside" / "VG_100K_2")
     (root / "genome" / "VG_100K").symlink_to(tmp_path / "outside" / "VG_100K")
-    assert not look_through(root).visual_genome
+    assert not scan_folder(root).visual_genome
 
 
 def test_deep_folders_and_too_many_entries_are_not_looked_at(
@@ -89,18 +89,18 @@ def test_deep_folders_and_too_many_entries_are_not_looked_at(
 ) -> None:
     made.visual_genome(root / "a" / "b" / "c")
     made.visual_genome(root / "a" / "b" / "c" / "d")
-    assert [item.name for item in look_through(root).visual_genome] == ["genome", "a/b/c"]
-    monkeypatch.setattr(folders, "MOST_LISTS", 1)
-    assert len(look_through(root).lists) == 1
-    assert look_through(root).is_cut
+    assert [item.name for item in scan_folder(root).visual_genome] == ["genome", "a/b/c"]
+    monkeypatch.setattr(folders, "MAX_LISTS", 1)
+    assert len(scan_folder(root).lists) == 1
+    assert scan_folder(root).is_cut
     monkeypatch.undo()
-    monkeypatch.setattr(folders, "MOST_SEEN", 2)
-    assert look_through(root).is_cut
+    monkeypatch.setattr(folders, "MAX_ENTRIES", 2)
+    assert scan_folder(root).is_cut
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"nowhere: cannot be read .*check the folder of imports"):
-        look_through(tmp_path / "nowhere")
+        scan_folder(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -109,21 +109,21 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_nothing_outside_is_inside(root: Path, tmp_path: Path, name: str) -> None:
     (root / "lists" / "away.json").symlink_to(tmp_path / "outside" / "secret.json")
     with pytest.raises(InvalidInput, match="lies outside of"):
-        inside(root, name)
+        resolve_inside(root, name)
 
 
 def test_a_folder_that_is_a_link_holds_what_it_points_at(root: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(root)
-    assert inside(tmp_path / "link", "lists/splits.json") == root.resolve() / "lists" / "splits.json"
-    assert [item.name for item in look_through(tmp_path / "link").visual_genome] == ["genome"]
+    assert resolve_inside(tmp_path / "link", "lists/splits.json") == root.resolve() / "lists" / "splits.json"
+    assert [item.name for item in scan_folder(tmp_path / "link").visual_genome] == ["genome"]
 
 
 def test_a_folder_whose_name_only_begins_alike_is_outside(tmp_path: Path) -> None:
-    fence = Fence(tmp_path / "imports")
-    assert fence.holds(tmp_path / "imports" / "a.json")
-    assert not fence.holds(tmp_path / "imports-of-others" / "a.json")
-    assert not fence.holds(tmp_path / "imports" / "a\0.json")
-    assert Fence("").holds(Path("/anywhere"))
+    fence = PathSandbox(tmp_path / "imports")
+    assert fence.contains(tmp_path / "imports" / "a.json")
+    assert not fence.contains(tmp_path / "imports-of-others" / "a.json")
+    assert not fence.contains(tmp_path / "imports" / "a\0.json")
+    assert PathSandbox("").contains(Path("/anywhere"))
 
 
 # -- reading within it
@@ -151,10 +151,10 @@ def test_no_link_of_a_copy_of_visual_genome_leads_out(tmp_path: Path, name: str)
         "allowed": (str(folder / "allowed.txt"),),
     }
     assert (
-        len(read_visual_genome(VisualGenome(str(folder), **wanted)).images) == 2
+        len(read_visual_genome(VisualGenomeSource(str(folder), **wanted)).images) == 2
     )  # a command may follow links
     with refused(folder / ("VG_100K/1.jpg" if name == "VG_100K" else name)):
-        read_visual_genome(VisualGenome(str(folder), within=str(folder), **wanted))
+        read_visual_genome(VisualGenomeSource(str(folder), within=str(folder), **wanted))
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_no_link_of_a_copy_of_vcr_leads_out(tmp_path: Path, name: str) -> None:
     made.vcr(folder, FRAMES, splits={"train": ["a@0"], "val": ["c@0"]})
     (folder / name).rename(tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    copy = unpacked(folder, {})
+    copy = find_copy(folder, {})
     assert len(read_vcr(copy).images) == 2
     with refused(folder / name):
-        read_vcr(Vcr(copy.folder, annotations=copy.annotations, within=str(folder)))
+        read_vcr(VcrSource(copy.folder, annotations=copy.annotations, within=str(folder)))
 
 
 # -- splits that nobody gave
@@ -177,31 +177,31 @@ def test_no_link_of_a_copy_of_vcr_leads_out(tmp_path: Path, name: str) -> None:
 def test_images_that_all_become_one_split_are_told(tmp_path: Path) -> None:
     made.visual_genome(tmp_path)
     mend = "give --splits, or --train, --val and --test"
-    assert read_visual_genome(VisualGenome(str(tmp_path))).warning == (
+    assert read_visual_genome(VisualGenomeSource(str(tmp_path))).warning == (
         f"No list of splits was given: all 6 images become train; {mend}"
     )
-    assert read_visual_genome(VisualGenome(str(tmp_path), rest="val", limit=1)).warning == (
+    assert read_visual_genome(VisualGenomeSource(str(tmp_path), rest="val", limit=1)).warning == (
         f"No list of splits was given: the only image becomes val; {mend}"
     )
     lists = made.write(tmp_path / "test.json", [1])
-    assert not read_visual_genome(VisualGenome(str(tmp_path), splits={"test": str(lists)})).warning
+    assert not read_visual_genome(VisualGenomeSource(str(tmp_path), splits={"test": str(lists)})).warning
 
 
 def test_vcr_without_annotation_files_is_told(tmp_path: Path) -> None:
     made.vcr(tmp_path, FRAMES)
-    assert read_vcr(unpacked(tmp_path, {})).warning == (
+    assert read_vcr(find_copy(tmp_path, {})).warning == (
         "No annotation file was given: all 2 images become train; put train.jsonl, val.jsonl, test.jsonl beside "
         "vcr1images, or give --train, --val and --test"
     )
     made.vcr(tmp_path, FRAMES, splits={"train": ["a@0"]})
-    assert not read_vcr(unpacked(tmp_path, {})).warning
+    assert not read_vcr(find_copy(tmp_path, {})).warning
 
 
 def test_a_long_count_is_grouped() -> None:
     from curation.sources.visual_genome import split_warning
 
-    assert "all 108,077 images become train" in split_warning(VisualGenome("vg"), 108_077)
-    assert "all images become train" in split_warning(VisualGenome("vg"))
+    assert "all 108,077 images become train" in split_warning(VisualGenomeSource("vg"), 108_077)
+    assert "all images become train" in split_warning(VisualGenomeSource("vg"))
 
 
 # -- JSON piece by piece
@@ -225,16 +225,16 @@ def test_an_object_is_read_member_by_member_whatever_the_chunk(
     text = json.dumps(record, ensure_ascii=chunk % 2 == 0)
     path.write_text(text, encoding="utf-8-sig")
     found = {}
-    with open_pieces(path, chunk=chunk) as pieces:
-        assert pieces.mark() == "{"
+    with open_json_reader(path, chunk=chunk) as pieces:
+        assert pieces.next_character() == "{"
         while pieces.peek() not in {"}", ""}:
-            key = pieces.value()
-            assert pieces.mark() == ":"
-            found[key] = pieces.value()
+            key = pieces.read_value()
+            assert pieces.next_character() == ":"
+            found[key] = pieces.read_value()
             if pieces.peek() == ",":
-                pieces.mark()
-        assert pieces.mark() == "}"
-        assert pieces.mark() == ""
+                pieces.next_character()
+        assert pieces.next_character() == "}"
+        assert pieces.next_character() == ""
         assert pieces.character == len(text)
         assert pieces.byte == path.stat().st_size
     assert found == record
@@ -243,10 +243,10 @@ def test_an_object_is_read_member_by_member_whatever_the_chunk(
 def test_a_value_that_never_ends_and_one_that_is_none_are_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "object.json"
     path.write_text('["' + "a" * 1000)
-    with open_pieces(path, chunk=64, longest=100) as pieces, pytest.raises(TooLong):
-        pieces.value()
+    with open_json_reader(path, chunk=64, max_length=100) as pieces, pytest.raises(ValueTooLong):
+        pieces.read_value()
     path.write_text("NaN")
-    with open_pieces(path) as pieces, pytest.raises(NotJson, match="NaN is no JSON value"):
-        pieces.value()
-    with open_pieces(path, lenient=True) as pieces:
-        assert math.isnan(pieces.value())
+    with open_json_reader(path) as pieces, pytest.raises(InvalidJson, match="NaN is no JSON value"):
+        pieces.read_value()
+    with open_json_reader(path, lenient=True) as pieces:
+        assert math.isnan(pieces.read_value())

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from curation.records import InvalidInput
-from curation.sources.leakage import CrossPairs, cross_pairs, histogram, margin, products, shared_keys
+from curation.sources.leakage import (
+    CrossPairs,
+    count_products,
+    find_cross_pairs,
+    find_shared_keys,
+    nearest_histogram,
+    rounding_margin,
+)
 
 SPLITS = ("train", "val", "test")
 
@@ -46,7 +53,7 @@ def test_the_pairs_are_those_of_the_definition(
 ) -> None:
     vectors, splits = made(n, d, seed, copies=n // 3)
     wanted = plain(vectors, splits, threshold)
-    found = cross_pairs(vectors, splits, threshold=threshold, limit=10_000, block=block)
+    found = find_cross_pairs(vectors, splits, threshold=threshold, limit=10_000, block=block)
     # A cosine within rounding of the threshold, such as that of one dimension, may differ in its last digit.
     sure = {(i, j) for minus, i, j in wanted if -minus > threshold + 1e-12}
     possible = {(i, j) for _, i, j in plain(vectors, splits, threshold - 1e-12)}
@@ -57,8 +64,8 @@ def test_the_pairs_are_those_of_the_definition(
 
 def test_the_best_are_kept_and_all_are_counted() -> None:
     vectors, splits = made(300, 16, seed=4, copies=200)
-    everything = cross_pairs(vectors, splits, threshold=0.6, limit=100_000)
-    few = cross_pairs(vectors, splits, threshold=0.6, limit=7, block=11)
+    everything = find_cross_pairs(vectors, splits, threshold=0.6, limit=100_000)
+    few = find_cross_pairs(vectors, splits, threshold=0.6, limit=7, block=11)
     assert everything.found > 50
     assert few.found == everything.found
     assert few.by_splits == everything.by_splits
@@ -71,11 +78,11 @@ def test_the_answer_does_not_depend_on_the_size_of_blocks() -> None:
     vectors, splits = made(70, 33, seed=9, copies=50)
 
     def found(block: int) -> CrossPairs:
-        return cross_pairs(vectors, splits, threshold=0.55, limit=500, block=block)
+        return find_cross_pairs(vectors, splits, threshold=0.55, limit=500, block=block)
 
     for block in (1, 7, 64):
         assert found(block).rows.tolist() == found(2048).rows.tolist()
-        np.testing.assert_allclose(found(block).nearest, found(2048).nearest, atol=margin(33))
+        np.testing.assert_allclose(found(block).nearest, found(2048).nearest, atol=rounding_margin(33))
 
 
 def test_a_cosine_that_float32_would_miss_is_found() -> None:
@@ -86,7 +93,7 @@ def test_a_cosine_that_float32_would_miss_is_found() -> None:
         vectors = generator.standard_normal((2, 768)).astype(np.float32)
         vectors[1] += 3 * vectors[0]
         exact = plain(vectors, ["train", "test"], 0.5)[0]
-        found = cross_pairs(vectors, ["train", "test"], threshold=-exact[0] - 1e-15, limit=1)
+        found = find_cross_pairs(vectors, ["train", "test"], threshold=-exact[0] - 1e-15, limit=1)
         hits += found.found
     assert hits == 50
 
@@ -96,28 +103,28 @@ def test_the_margin_holds_for_many_products() -> None:
     vectors = generator.standard_normal((400, 512))
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     error = np.abs((unit.astype(np.float32) @ unit.astype(np.float32).T).astype(np.float64) - unit @ unit.T)
-    assert error.max() <= margin(512)
-    assert margin(512) < 1e-4
+    assert error.max() <= rounding_margin(512)
+    assert rounding_margin(512) < 1e-4
 
 
 def test_nearest_is_each_images_best_over_all_other_splits() -> None:
     vectors, splits = made(80, 6, seed=2)
-    found = cross_pairs(vectors, splits, threshold=1.0, limit=1, block=9)
+    found = find_cross_pairs(vectors, splits, threshold=1.0, limit=1, block=9)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = unit @ unit.T
     names = np.array(splits)
     cosines[names[:, None] == names[None, :]] = -1
     np.testing.assert_allclose(found.nearest, cosines.max(axis=1), atol=1e-5)
-    assert sum(histogram(found.nearest)) == 80
+    assert sum(nearest_histogram(found.nearest)) == 80
 
 
 def test_one_split_has_no_pairs_and_zero_rows_are_in_none() -> None:
     vectors = np.ones((4, 3), dtype=np.float32)
-    alone = cross_pairs(vectors, ["train"] * 4, threshold=0.9, limit=5)
+    alone = find_cross_pairs(vectors, ["train"] * 4, threshold=0.9, limit=5)
     assert (alone.found, alone.rows.shape, alone.by_splits) == (0, (0, 2), {})
-    assert sum(histogram(alone.nearest)) == 0
+    assert sum(nearest_histogram(alone.nearest)) == 0
     vectors[0] = 0
-    assert cross_pairs(vectors, ["test", "train", "train", "test"], threshold=0.9, limit=9).found == 2
+    assert find_cross_pairs(vectors, ["test", "train", "train", "test"], threshold=0.9, limit=9).found == 2
 
 
 @pytest.mark.parametrize(
@@ -137,20 +144,20 @@ def test_what_cannot_be_compared_is_named(
 ) -> None:
     options = {"threshold": 0.9, "limit": 5} | more
     with pytest.raises(InvalidInput, match=complaint):
-        cross_pairs(vectors, splits, **options)  # type: ignore[arg-type]
+        find_cross_pairs(vectors, splits, **options)  # type: ignore[arg-type]
 
 
 def test_progress_counts_every_product_and_may_stop_it() -> None:
     vectors, splits = made(50, 4, seed=1)
     seen: list[int] = []
-    cross_pairs(vectors, splits, threshold=0.9, limit=5, block=8, step=seen.append)
-    assert sum(seen) == products(splits)
+    find_cross_pairs(vectors, splits, threshold=0.9, limit=5, block=8, step=seen.append)
+    assert sum(seen) == count_products(splits)
 
     def stop(_: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        cross_pairs(vectors, splits, threshold=0.9, limit=5, step=stop)
+        find_cross_pairs(vectors, splits, threshold=0.9, limit=5, step=stop)
 
 
 def test_memory_is_blocks_not_a_matrix() -> None:
@@ -160,7 +167,7 @@ def test_memory_is_blocks_not_a_matrix() -> None:
     vectors = generator.standard_normal((3000, 8)).astype(np.float32)
     splits = ["train"] * 2000 + ["test"] * 1000
     tracemalloc.start()
-    cross_pairs(vectors, splits, threshold=0.95, limit=10, block=128)
+    find_cross_pairs(vectors, splits, threshold=0.95, limit=10, block=128)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3_000_000  # all products alone would be 8 MB
@@ -173,5 +180,5 @@ def test_shared_keys_join_rows_of_different_splits_once() -> None:
         frozenset({"coco:1"}),
         frozenset(),
     ]
-    found = shared_keys(keys, ["train", "test", "train", "test"])
+    found = find_shared_keys(keys, ["train", "test", "train", "test"])
     assert found == [(0, 1, "bytes:x"), (1, 2, "coco:1")]

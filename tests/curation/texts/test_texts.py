@@ -12,40 +12,40 @@ from curation.texts import topics
 from curation.texts.captions import (
     BINS,
     Measure,
-    among_themselves,
-    likeness,
+    box_iou,
+    caption_similarity,
+    describe_spread,
     nearest_regions,
-    overlap,
-    spread,
+    similarity_among_captions,
 )
 from curation.texts.files import read_captions, read_scores
-from curation.texts.groups import Copy, Group, count_copies, largest_groups, size_counts
+from curation.texts.groups import RepeatedText, TextGroup, count_copies, count_group_sizes, largest_groups
 from curation.texts.sample import sample_by_split
-from curation.texts.toxicity import BESIDE, EXCUSED, GRADES, WordList
-from curation.texts.toxicity import Group as Why
-from curation.texts.words import HEDGES, topical_words
+from curation.texts.toxicity import GROUP_GRADES, HARMLESS_FACTOR, HARMLESS_NEIGHBOURS, WordList
+from curation.texts.toxicity import WordGroup as Why
+from curation.texts.words import HEDGE_WORDS, topical_words
 
 
 def test_copies_are_counted_word_for_word() -> None:
     texts = ["it rained", "it rained", "It rained", "a party", "it rained", "a party", "alone"]
     found = count_copies(texts, listed=10)
     assert (found.texts, found.distinct, found.repeated) == (7, 4, 2)
-    assert found.most == (Copy(0, 3), Copy(3, 2))
-    assert count_copies(texts, listed=1).most == (Copy(0, 3),)
+    assert found.most == (RepeatedText(0, 3), RepeatedText(3, 2))
+    assert count_copies(texts, listed=1).most == (RepeatedText(0, 3),)
 
 
 def test_groups_name_their_members_and_who_stays() -> None:
     labels = np.array([0, 1, 1, 2, 0, 1, 3])
     groups = largest_groups(labels, np.array([4, 2, 3, 6]), listed=10)
-    assert groups == (Group(2, (1, 2, 5)), Group(4, (0, 4)))
-    assert size_counts(labels) == {1: 2, 2: 1, 3: 1}
+    assert groups == (TextGroup(2, (1, 2, 5)), TextGroup(4, (0, 4)))
+    assert count_group_sizes(labels) == {1: 2, 2: 1, 3: 1}
     assert len(largest_groups(labels, np.array([4, 2, 3, 6]), listed=1)) == 1
     with pytest.raises(InvalidInput, match="keep one text of each cluster"):
         largest_groups(labels, np.array([4, 2, 3]), listed=10)
 
 
 def test_words_that_name_no_topic_are_left_out() -> None:
-    function_words = {"she", "been", "in", "the", "it", "be", "might", "of", "that", "them", *HEDGES}
+    function_words = {"she", "been", "in", "the", "it", "be", "might", "of", "that", "them", *HEDGE_WORDS}
     said = "She's likely been in the Kitchen; it doesn’t matter!"
     assert topical_words(said, function_words) == ["kitchen", "matter"]
     assert topical_words("It might be that 3 of them…", function_words) == []
@@ -55,21 +55,21 @@ def test_words_that_name_no_topic_are_left_out() -> None:
 def test_the_flow_counts_each_pair_once() -> None:
     clues = np.array([0, 0, 1, 1, topics.NO_TOPIC, 1])
     inferences = np.array([1, 1, 0, 1, 0, topics.NO_TOPIC])
-    counts = topics.flow(clues, inferences, 2, 3)
+    counts = topics.topic_flow(clues, inferences, 2, 3)
     assert counts.tolist() == [[0, 2, 0], [1, 1, 0]]
     assert counts.sum() == 4
-    chance = topics.times_chance(counts)
+    chance = topics.lift_over_chance(counts)
     assert chance[0, 1] == pytest.approx(2 / (2 * 3 / 4))
     assert chance[:, 2].tolist() == [0, 0], "an empty column is no division by zero"
     with pytest.raises(InvalidInput, match="give pairs"):
-        topics.flow(clues, inferences[:3], 2, 2)
+        topics.topic_flow(clues, inferences[:3], 2, 2)
 
 
 def test_the_likeliest_topic_needs_a_known_word_and_ties_go_low() -> None:
     shares = np.array([[0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])
-    found = topics.likeliest(shares, np.array([True, True, False]))
+    found = topics.likeliest_topics(shares, np.array([True, True, False]))
     assert found.tolist() == [0, 1, topics.NO_TOPIC]
-    assert topics.by_size(np.array([2, 2, 0, topics.NO_TOPIC]), 3).tolist() == [2, 0, 1]
+    assert topics.topics_by_size(np.array([2, 2, 0, topics.NO_TOPIC]), 3).tolist() == [2, 0, 1]
 
 
 def test_coherence_runs_from_never_to_always_together() -> None:
@@ -85,20 +85,20 @@ def test_coherence_runs_from_never_to_always_together() -> None:
 def test_examples_are_the_clearest_pairs_and_ties_keep_their_order() -> None:
     clue = np.array([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8], [0.9, 0.1]])
     inference = np.array([[0.8, 0.2], [0.8, 0.2], [0.1, 0.9], [0.9, 0.1]])
-    assert topics.examples(clue, inference, (0, 0), 3) == [3, 0, 1]
-    assert topics.examples(clue, inference, (1, 1), 1) == [2]
-    assert topics.examples(clue[:0], inference[:0], (0, 0), 3) == []
+    assert topics.clearest_pairs(clue, inference, (0, 0), 3) == [3, 0, 1]
+    assert topics.clearest_pairs(clue, inference, (1, 1), 1) == [2]
+    assert topics.clearest_pairs(clue[:0], inference[:0], (0, 0), 3) == []
 
 
 @pytest.mark.parametrize(
     ("text", "score"),
     [
         ("a wooden bench in the sun", 0.0),
-        ("a dirty spoon", GRADES[Why.SOILED] * EXCUSED),
-        ("he is dirty", GRADES[Why.SOILED]),
-        ("the dead tree", GRADES[Why.HARM] * EXCUSED),
-        ("she is fat and stupid", 1 - (1 - GRADES[Why.STIGMA]) ** 2),
-        ("stupid, STUPID", GRADES[Why.STIGMA]),
+        ("a dirty spoon", GROUP_GRADES[Why.SOILED] * HARMLESS_FACTOR),
+        ("he is dirty", GROUP_GRADES[Why.SOILED]),
+        ("the dead tree", GROUP_GRADES[Why.HARM] * HARMLESS_FACTOR),
+        ("she is fat and stupid", 1 - (1 - GROUP_GRADES[Why.STIGMA]) ** 2),
+        ("stupid, STUPID", GROUP_GRADES[Why.STIGMA]),
         ("a shitake dish with sextants", 0.0),
     ],
 )
@@ -112,12 +112,12 @@ def test_the_paper_s_false_positive_is_marked_as_likely_harmless() -> None:
     (match,) = found.matches
     assert ("Somebody left a dirty spoon"[match.start : match.end], match.beside) == ("dirty", "spoon")
     assert match.group == "soiled"
-    assert 0 < found.score < GRADES[Why.SOILED]
+    assert 0 < found.score < GROUP_GRADES[Why.SOILED]
 
 
 def test_what_excuses_a_word_is_about_words_of_the_list() -> None:
     scorer = WordList()
-    for word, beside in BESIDE.items():
+    for word, beside in HARMLESS_NEIGHBOURS.items():
         assert scorer.score([word])[0].score > 0, word
         assert word not in beside
         assert all(part == part.casefold() for part in beside)
@@ -136,20 +136,20 @@ def test_a_sample_takes_so_many_of_each_split_and_repeats() -> None:
 def test_likeness_to_captions() -> None:
     text = np.array([1.0, 0.0])
     captions = np.array([[1.0, 0.0], [0.0, 1.0]])
-    assert likeness(text, captions, Measure.MEAN) == 0.5
-    assert likeness(text, captions, Measure.MAX) == 1.0
-    assert among_themselves(captions, Measure.MEAN) == [0.0, 0.0]
-    assert among_themselves(captions[:1], Measure.MEAN) == []
+    assert caption_similarity(text, captions, Measure.MEAN) == 0.5
+    assert caption_similarity(text, captions, Measure.MAX) == 1.0
+    assert similarity_among_captions(captions, Measure.MEAN) == [0.0, 0.0]
+    assert similarity_among_captions(captions[:1], Measure.MEAN) == []
 
 
 def test_a_spread_counts_every_cosine() -> None:
-    found = spread([-1.0, 0.0, 0.5, 1.0])
+    found = describe_spread([-1.0, 0.0, 0.5, 1.0])
     assert (found.count, found.mean, found.median) == (4, 0.125, 0.25)
     assert sum(found.bins) == 4
     assert found.bins[0] == 1, "what lies below the axis is in the first bin"
     assert found.bins[-1] == 1
-    assert spread([]).median is None
-    assert len(spread([]).bins) == BINS
+    assert describe_spread([]).median is None
+    assert len(describe_spread([]).bins) == BINS
 
 
 def box(left: int, top: int, width: int, height: int) -> dict[str, int]:
@@ -157,8 +157,8 @@ def box(left: int, top: int, width: int, height: int) -> dict[str, int]:
 
 
 def test_regions_near_a_pair_s_boxes_come_by_overlap() -> None:
-    assert overlap(box(0, 0, 10, 10), box(5, 0, 10, 10)) == pytest.approx(50 / 150)
-    assert overlap(box(0, 0, 10, 10), box(10, 0, 10, 10)) == 0
+    assert box_iou(box(0, 0, 10, 10), box(5, 0, 10, 10)) == pytest.approx(50 / 150)
+    assert box_iou(box(0, 0, 10, 10), box(10, 0, 10, 10)) == 0
     regions = [box(100, 100, 5, 5), box(0, 0, 20, 20), box(0, 0, 10, 10), box(49, 49, 10, 10)]
     assert nearest_regions([box(0, 0, 10, 10), box(50, 50, 10, 10)], regions, 5) == [2, 3, 1]
     assert nearest_regions([box(0, 0, 10, 10)], regions, 1) == [2]

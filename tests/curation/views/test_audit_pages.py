@@ -13,11 +13,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from curation.models import Audit, AuditReading, AuditState
+from curation.models import Audit, AuditLabel, AuditState
 from curation.selectors import audits as selectors
 from curation.services import audits
 from hits.models import Project
-from tests.support.curation.audits import NO, SMALL, begun, pairs, scored, shipped, yes
+from tests.support.curation.audits import NO, SMALL, begun, pairs, scored, shipped_codebooks, yes
 from tests.support.judging.work import Work
 from tests.support.pages import squeezed
 
@@ -44,8 +44,8 @@ def audit(work: Work, admin: User) -> Audit:
 
 @pytest.fixture
 def differing(audit: Audit, admin: User, researcher: User) -> Audit:
-    audits.record_reading(audit=audit, place=1, by=admin, given=yes("age"), note="The first reader's words")
-    audits.record_reading(audit=audit, place=1, by=researcher, given=NO)
+    audits.record_label(audit=audit, position=1, by=admin, posted=yes("age"), note="The first reader's words")
+    audits.record_label(audit=audit, position=1, by=researcher, posted=NO)
     return audit
 
 
@@ -109,7 +109,7 @@ class TestAccess:
 
     def nothing_happened(self) -> None:
         assert Audit.objects.count() == 1
-        assert AuditReading.objects.count() == 2
+        assert AuditLabel.objects.count() == 2
         assert Audit.objects.get().state == AuditState.OPEN
 
     def test_a_researcher_does_all_but_close_another_s(
@@ -275,7 +275,7 @@ class TestReading:
     def test_a_reader_never_sees_what_another_said_of_it(
         self, client: Client, differing: Audit, make_user: Callable[..., User], researcher: User, admin: User
     ) -> None:
-        audits.record_reading(audit=differing, place=2, by=admin, given=yes("work"), note="Quite private")
+        audits.record_label(audit=differing, position=2, by=admin, posted=yes("work"), note="Quite private")
         client.force_login(researcher)
         for place in (1, 2):
             page = squeezed(client.get(self.at(differing, place)))
@@ -309,7 +309,7 @@ class TestReading:
         assert 'href="#code-which"' in page
         assert "Half done</textarea>" in page
         assert 'value="yes" data-choice-key="1" checked' in page
-        assert not AuditReading.objects.exists()
+        assert not AuditLabel.objects.exists()
 
     def test_a_pair_that_filled_meanwhile_is_kept_as_surplus_and_said_so(
         self, client: Client, differing: Audit, make_user: Callable[..., User]
@@ -325,12 +325,12 @@ class TestReading:
         assert '<form class="card reading-form"' not in shown
         reply = client.post(self.at(differing, 1), ANSWER, follow=True)
         assert "Yours is kept as surplus" in squeezed(reply)
-        assert AuditReading.objects.filter(reader=theo).count() == 1
-        assert selectors.read_audit(differing).items[0].readings.surplus
+        assert AuditLabel.objects.filter(reader=theo).count() == 1
+        assert selectors.load_labelled_audit(differing).items[0].labels.surplus
 
     def test_a_codebook_of_clues_shows_no_inference(self, client: Client, work: Work, admin: User) -> None:
         pairs(work, 3)
-        audit = begun(work, codebook=shipped()["grounded-on-people"], n=1)
+        audit = begun(work, codebook=shipped_codebooks()["grounded-on-people"], n=1)
         pair = audit.items.get().observation
         client.force_login(admin)
         page = squeezed(client.get(self.at(audit, 1)))
@@ -362,7 +362,9 @@ class TestResults:
     ) -> None:
         for place in range(2, 6):
             for who in (admin, researcher):
-                audits.record_reading(audit=differing, place=place, by=who, given=NO if place > 2 else yes())
+                audits.record_label(
+                    audit=differing, position=place, by=who, posted=NO if place > 2 else yes()
+                )
         client.force_login(researcher)
         page = self.page(client, differing)
         assert "5 <small>of 6</small>" in page
@@ -389,12 +391,12 @@ class TestResults:
         assert "<b>Agreed</b> Their age" in page
 
     def test_pairs_chosen_by_score_have_no_interval(self, client: Client, work: Work, admin: User) -> None:
-        from curation.audits.sampling import How, Recipe
+        from curation.audits.sampling import SampleRecipe, SamplingMethod
 
         found = pairs(work, 3)
         analysis = scored(work, found, [0.1, 0.2, 0.3])
-        audit = begun(work, readers=1, recipe=Recipe(How.TOP, 3, analysis=analysis.pk))
-        audits.record_reading(audit=audit, place=1, by=admin, given=NO)
+        audit = begun(work, readers=1, recipe=SampleRecipe(SamplingMethod.TOP, 3, analysis=analysis.pk))
+        audits.record_label(audit=audit, position=1, by=admin, posted=NO)
         client.force_login(admin)
         page = self.page(client, audit)
         assert "chosen by their score" in page
@@ -450,10 +452,10 @@ def test_queries_do_not_grow(client: Client, work: Work, admin: User, researcher
         return counts
 
     for who, given in ((admin, NO), (researcher, yes("age"))):
-        audits.record_reading(audit=audit, place=1, by=who, given=given)
+        audits.record_label(audit=audit, position=1, by=who, posted=given)
     before = counted()
     for place in range(2, 11):
         for who, given in ((admin, NO), (researcher, yes("age"))):
-            audits.record_reading(audit=audit, place=place, by=who, given=given)
+            audits.record_label(audit=audit, position=place, by=who, posted=given)
     begun(work, by=admin, name="Another", n=12)
     assert counted() == before

@@ -304,7 +304,7 @@ def test_groups_are_looked_through_by_pages_largest_first(
 
 def test_sizes_of_groups_have_bars_and_large_ones_share_one() -> None:
     bars = curation_views.size_bars(Counter({2: 40, 3: 10, 7: 1, 10: 2, 51: 1, 400: 1}))
-    assert [(bar.words, bar.count, bar.percent) for bar in bars] == [
+    assert [(bar.label, bar.count, bar.percent) for bar in bars] == [
         ("2", 40, 100),
         ("3", 10, 25),
         ("6 to 10", 3, 8),
@@ -383,7 +383,7 @@ def test_a_version_shows_its_difference(client: Client, work: Work, researcher: 
     work.observed(gone, worker="W1")
     first = services.create_version(project=work.project, name="v1", by=None)
     services.seal_version(version=first, by=None)
-    type(gone).objects.filter(pk=gone.pk).update(withdrawn_at=work.clock)
+    type(gone).objects.filter(pk=gone.pk).update(taken_down_at=work.clock)
     work.observed(work.image(2), worker="W2", count=4)
     second = services.create_version(project=work.project, name="v2", by=None)
     client.force_login(researcher)
@@ -411,7 +411,7 @@ def test_a_damaged_export_is_written_anew(
 ) -> None:
     version = DatasetVersion.objects.filter(state="sealed").first()
     assert version is not None
-    folder = services.export_folder(version=version)
+    folder = services.ensure_export_folder(version=version)
     whole = (folder / "statistics.json").read_bytes()
     (folder / "statistics.json").write_bytes(b"x")
     client.force_login(researcher)

@@ -12,7 +12,6 @@ from curation.evaluation.measures import pearson
 from curation.models import DatasetVersion, ErrorAnalysis, Evaluation, Scorer
 from curation.selectors.evaluations import PREDICTIONS, evaluation_folder
 from curation.selectors.jobs import ERROR_ANALYSIS, EVALUATE
-from curation.views import plots
 from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation import evaluation_sections as parts
 from hits.domain.states import JobState
@@ -209,8 +208,8 @@ def test_people_have_their_own_figure_and_one_label_stays_two_rows(
     drawn = [other(evaluation, label="Random", source="baseline") for _ in range(2)]
     both = {"images": 28, "human": figure(42.3), "oracle": figure(80.0), "random": figure(1.5)}
     people = other(evaluation, label="People", source="judgments", figures={"comparison": both})
-    assert parts.cells(people)[-1].value == "42.3"
-    assert parts.cells(drawn[0])[-1].value != "42.3"
+    assert parts.figure_cells(people)[-1].value == "42.3"
+    assert parts.figure_cells(drawn[0])[-1].value != "42.3"
     client.force_login(researcher)
     plots = page(client, "evaluations", evaluation.project.slug).partition('id="beside"')[2]
     assert all(f"Random, {one.pk}" in plots for one in drawn)
@@ -255,7 +254,7 @@ def test_an_evaluation_shows_n_provenance_and_what_it_lacks(
     ("state", "words"),
     [
         (JobState.RUNNING, "They stand here when the job is done."),
-        (JobState.FAILED, "Stopped with an error"),
+        (JobState.FAILED, "Failed"),
         (JobState.CANCELLED, "its job was cancelled or is gone"),
     ],
 )
@@ -336,7 +335,7 @@ def test_an_analysis_shows_areas_galleries_and_the_papers(
     assert "rank <b>1</b> of 6" in shown
     assert "region marked" in shown
     assert "None: no candidate stands so far" in shown
-    Image.objects.update(withdrawn_at=analysis.created_at)
+    Image.objects.update(taken_down_at=analysis.created_at)
     gone = page(client, "error-analysis", slug, analysis.pk)
     assert "Photo taken down" in gone
     assert "windy day" not in gone
@@ -350,29 +349,18 @@ def test_baselines_say_what_a_high_figure_means(
     assert "whatever the photo" in page(client, "evaluation", evaluation.project.slug, row.pk)
 
 
-def test_an_axis_has_round_ticks_and_holds_every_value() -> None:
-    axis = plots.axis_over([3.0, 41.0, -2.0])
-    assert all(0 <= axis.at(value) <= 100 for value in (3.0, 41.0, -2.0))
-    assert axis.at(-2.0) > 0
-    assert [words for _, words in axis.ticks()] == ["0", "10", "20", "30", "40"]
-    alike = plots.axis_over([5.0, 5.0])
-    assert alike.at(5.0) == pytest.approx(50)
-    assert len(alike.ticks()) >= 2
-    assert plots.Axis(4, 512, is_log=True).at(45.2548) == pytest.approx(50, abs=0.01)
-
-
 def test_a_dot_plot_leaves_out_what_has_no_value() -> None:
     empty: dict[str, float | None] = {"value": None, "low": None, "high": None}
     rows = [
-        charts.Named("a", "", {"ours": {"value": 4.0, "low": 2.0, "high": 6.0}}),
-        charts.Named("b", "", {"ours": empty}),
-        charts.Named("c", "", {"ours": empty, "paper": {"value": 3.0}}),
+        charts.NamedFigures("a", "", {"ours": {"value": 4.0, "low": 2.0, "high": 6.0}}),
+        charts.NamedFigures("b", "", {"ours": empty}),
+        charts.NamedFigures("c", "", {"ours": empty, "paper": {"value": 3.0}}),
     ]
     plot = charts.dot_plot("x", rows)
     assert plot is not None
     assert [row.name for row in plot.rows] == ["a", "c"]
-    assert plot.rows[0].words == "a: ours 4.0, 95 % interval 2.0 to 6.0"
-    assert plot.rows[1].marks[0].low is None
+    assert plot.rows[0].strip.summary == "a: ours 4.0, 95 % interval 2.0 to 6.0"
+    assert not plot.rows[1].strip.bars, "no interval, no whisker"
     assert charts.dot_plot("x", rows[1:2]) is None
 
 
@@ -382,19 +370,19 @@ Series = list[tuple[int, Mapping[str, float | None]]]
 def test_a_curve_has_the_papers_and_ours_with_whiskers_over_doubling_sizes() -> None:
     paper: Series = [(size, {"value": value}) for size, value in ((64, 10.0), (128, 20.0), (256, 30.0))]
     ours: Series = [(64, {"value": 12.0, "low": 11.0, "high": 13.0}), (128, {"value": None})]
-    plot = charts.curve("P@1", {"paper": paper, "ours": ours})
+    plot = charts.size_curve("P@1", {"paper": paper, "ours": ours})
     assert plot is not None
     assert (
         plot.summary
         == "P@1 by batch size. Paper: 64: 10.0, 128: 20.0, 256: 30.0. Ours: 64: 12.0 (11.0 to 13.0)."
     )
-    assert [words for _, words in plot.x_ticks] == ["64", "128", "256"]
-    assert plot.x_ticks[1][0] == "50.00%", "the axis is logarithmic"
-    assert [(dot.kind, bool(dot.low)) for dot in plot.points] == [("paper", False)] * 3 + [("ours", True)]
-    low, at, high = (float(y) for y in (plot.points[-1].low, plot.points[-1].y, plot.points[-1].high))
+    assert [tick.text for tick in plot.x_ticks] == ["64", "128", "256"]
+    assert plot.x_ticks[1].position == "50.00%", "the axis is logarithmic"
+    assert [(dot.kind, bool(dot.low)) for dot in plot.dots] == [("paper", False)] * 3 + [("ours", True)]
+    low, at, high = (float(y) for y in (plot.dots[-1].low, plot.dots[-1].y, plot.dots[-1].high))
     assert low - at == pytest.approx(at - high, abs=0.2)
-    assert [path.shape.count("L") for path in plot.paths] == [2, 1]
-    assert charts.curve("P@1", {"ours": ours[1:]}) is None
+    assert [path.shape.count("L") for path in plot.curves] == [2, 1]
+    assert charts.size_curve("P@1", {"ours": ours[1:]}) is None
 
 
 def test_dots_of_a_scatter_lead_to_their_evaluations_and_are_named() -> None:
@@ -402,15 +390,15 @@ def test_dots_of_a_scatter_lead_to_their_evaluations_and_are_named() -> None:
         {"x": 10.0 * n, "y": 5.0 * n, "label": f"model {n}", "url": f"/{n}", "kind": "scorer"}
         for n in (1, 2, 3)
     ]
-    plot = charts.scatter(points, summary="said")
-    assert [(dot.url, dot.name.words) for dot in plot.points if dot.name] == [
+    plot = charts.comparison_scatter(points, summary="said")
+    assert [(dot.url, dot.name.text) for dot in plot.dots if dot.name] == [
         (f"/{n}", f"model {n}") for n in (1, 2, 3)
     ]
-    assert [dot.name.anchor for dot in plot.points if dot.name] == ["s", "s", "e"], (
+    assert [dot.name.anchor for dot in plot.dots if dot.name] == ["start", "start", "end"], (
         "the last one has no room right"
     )
-    assert plot.points[0].words == "model 1: P@1 10.0, comparison 5.0"
-    assert not any(dot.low or dot.left for dot in plot.points)
+    assert plot.dots[0].title == "model 1: P@1 10.0, comparison 5.0"
+    assert not any(dot.low or dot.left for dot in plot.dots)
 
 
 def test_a_correlation_needs_three_points_and_a_spread() -> None:

@@ -16,7 +16,7 @@ from annotation_site.env import EnvError, env_folder
 from curation.models import ProposalRun, SourceRecord
 from curation.pipelines import proposals as pipeline
 from curation.services import source_images, sources
-from curation.sources.visual_genome import VisualGenome
+from curation.sources.visual_genome import VisualGenomeSource
 from curation.versions.plan import image_url
 from curation.views.command_lines import command_lines
 from hits.domain.states import JobState
@@ -87,7 +87,7 @@ def done(reply: Any) -> Job:
     """Run the only job, to whose page a reply has to lead."""
     job = Job.objects.get()
     assert (reply.status_code, reply["Location"]) == (302, reverse("job-detail", args=[job.pk]))
-    return jobs.run_here(job=job)
+    return jobs.run_in_process(job=job)
 
 
 def log() -> str:
@@ -337,7 +337,7 @@ def test_an_import_from_the_page_is_cancelled_and_resumed(root: Path, page: Page
     assert job.state == JobState.CANCELLED
     page.client.post(reverse("job-resume", args=[job.pk]))
     job.refresh_from_db()
-    assert jobs.run_here(job=job).result["new"] == 6
+    assert jobs.run_in_process(job=job).result["new"] == 6
 
 
 # -- the command's warning
@@ -363,10 +363,12 @@ def test_the_command_says_on_stderr_that_all_become_train(root: Path, project: P
 
 
 def test_an_import_of_an_earlier_release_is_read(root: Path, project: Project) -> None:
-    job = sources.request_import(project=project, wanted=VisualGenome(str(root / "genome")), queue=False)
+    job = sources.request_source_import(
+        project=project, spec=VisualGenomeSource(str(root / "genome")), queue=False
+    )
     del job.args["wanted"]["within"]
     job.save()
-    assert jobs.run_here(job=job).result["new"] == 6
+    assert jobs.run_in_process(job=job).result["new"] == 6
 
 
 # -- files of proposals
@@ -510,7 +512,7 @@ def test_metadata_that_becomes_a_link_after_the_plan_is_refused(
 def test_a_link_between_two_batches_ends_the_import_where_it_stands(
     root: Path, page: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_images, "BATCH", 2)
+    monkeypatch.setattr(source_images, "BATCH_SIZE", 2)
     page.start(splits="lists/ids.json")
     picture = root / "genome" / "VG_100K" / "5.jpg"
 
@@ -518,18 +520,20 @@ def test_a_link_between_two_batches_ends_the_import_where_it_stands(
         if told.done == 2 and not picture.is_symlink():
             swap_for_a_link(picture, tmp_path / "elsewhere.jpg")
 
-    job = jobs.run_here(job=Job.objects.get(), listener=listen)
+    job = jobs.run_in_process(job=Job.objects.get(), listener=listen)
     assert (job.state, job.done) == (JobState.FAILED, 4)
     assert "VG_100K/5.jpg: lies outside of" in job.error
     assert Image.objects.count() == 4
     picture.unlink()
     (tmp_path / "elsewhere.jpg").rename(picture)
-    assert jobs.run_here(job=jobs.resume(job=job, queue=False)).result["new"] == 6
+    assert jobs.run_in_process(job=jobs.resume_job(job=job, queue=False)).result["new"] == 6
 
 
 def test_a_command_still_follows_links_wherever_they_lead(
     root: Path, project: Project, tmp_path: Path
 ) -> None:
     swap_for_a_link(root / "genome" / "VG_100K", tmp_path / "elsewhere")
-    job = sources.request_import(project=project, wanted=VisualGenome(str(root / "genome")), queue=False)
-    assert jobs.run_here(job=job).result["new"] == 6
+    job = sources.request_source_import(
+        project=project, spec=VisualGenomeSource(str(root / "genome")), queue=False
+    )
+    assert jobs.run_in_process(job=job).result["new"] == 6

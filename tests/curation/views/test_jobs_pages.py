@@ -18,9 +18,9 @@ from curation.selectors import jobs as tasks
 from curation.services import FeatureOptions, RoundOptions
 from curation.services.leakage import LeakageOptions, request_leakage_check
 from curation.services.proposals import ProposalOptions, request_overlaps, request_proposals
-from curation.services.proposals import request_import as request_proposal_file
-from curation.services.source_images import BadPicture, ImportOptions, Sizes
-from curation.services.sources import request_import as request_source
+from curation.services.proposals import request_proposals_import as request_proposal_file
+from curation.services.source_images import AcceptedSizes, BadImageAction, ImportOptions
+from curation.services.sources import request_source_import as request_source
 from curation.services.texts import (
     CaptionOptions,
     DuplicateOptions,
@@ -28,9 +28,9 @@ from curation.services.texts import (
     ToxicityOptions,
     request_analysis,
 )
-from curation.sources.records import WhenMissing
-from curation.sources.vcr import EntityCount, Vcr
-from curation.sources.visual_genome import VisualGenome
+from curation.sources.records import MissingPolicy
+from curation.sources.vcr import EntityCount, VcrSource
+from curation.sources.visual_genome import VisualGenomeSource
 from curation.views import jobs as views
 from curation.views.command_lines import command_lines
 from hits.domain.states import JobState
@@ -258,34 +258,36 @@ def test_a_line_asks_for_the_same_analysis(work: Work, options: Any) -> None:
 def test_a_line_imports_the_same_collection(project: Project, tmp_path: Path) -> None:
     folder = tmp_path / "Visual Genome"
     folder.mkdir()
-    wanted = VisualGenome(
+    wanted = VisualGenomeSource(
         folder=str(folder),
         image_data="/lists/data.json",
         regions="/lists/regions.json",
         splits={"": "/lists/all.json", "val": "/lists/val.txt"},
         rest="train",
         allowed=("/lists/a b.json", "/lists/c.json"),
-        missing=WhenMissing.SKIP,
+        missing=MissingPolicy.SKIP,
         limit=9,
     )
-    options = ImportOptions(BadPicture.STOP, Sizes.RESIZED, licence="-- CC BY 4.0 --", dry_run=True)
-    job = request_source(project=project, wanted=wanted, options=options)
+    options = ImportOptions(
+        BadImageAction.STOP, AcceptedSizes.RESIZED, licence="-- CC BY 4.0 --", dry_run=True
+    )
+    job = request_source(project=project, spec=wanted, options=options)
     assert again(job).args == job.args
 
 
 def test_a_line_imports_the_same_copy_of_vcr(project: Project, tmp_path: Path) -> None:
-    wanted = Vcr(
+    wanted = VcrSource(
         folder=str(tmp_path),
         annotations={"train": "/vcr/train.jsonl"},
         min_entities=1,
         count=EntityCount.NAMES,
     )
-    job = request_source(project=project, wanted=wanted)
+    job = request_source(project=project, spec=wanted)
     assert again(job).args == job.args
 
 
 def test_a_stopped_job_is_gone_on_with_by_its_own_command(project: Project, tmp_path: Path) -> None:
-    job = request_source(project=project, wanted=Vcr(folder=str(tmp_path)))
+    job = request_source(project=project, spec=VcrSource(folder=str(tmp_path)))
     job.state = JobState.FAILED
     run = ProposalRun.objects.create(project=project, detector="file:boxes.json")
     boxes = _job(project, "Boxes", JobState.CANCELLED, tasks.PROPOSALS, resumable=True, args={"run": run.pk})
@@ -336,7 +338,7 @@ def test_photos_are_deduplicated_from_the_command_line(
 ) -> None:
     from curation.pipelines import deduplicate
 
-    monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Colours())
+    monkeypatch.setattr(deduplicate, "get_image_encoder", lambda name: Colours())
     images = [work.image(seed) for seed in range(4)]
     call_command("deduplicate_photos", project=work.project.slug, clusters=3, keep="first", set_aside=True)
     job = Job.objects.get(task=tasks.DEDUPLICATE)
@@ -370,7 +372,7 @@ def test_a_round_is_built_from_the_command_line(
     from curation.pipelines import comparison
 
     asked: list[str] = []
-    monkeypatch.setattr(comparison, "encoders", lambda name: (asked.append(name), Letters())[1])
+    monkeypatch.setattr(comparison, "get_round_encoders", lambda name: (asked.append(name), Letters())[1])
     for seed in range(4):
         work.observed(work.image(seed), worker=f"W{seed}", salt="abc"[: seed % 3 + 1] * (seed + 1))
     flags = {"size": 3, "min_candidates": 3, "soft_share": 1.0, "encoder": "clip:some/one"}

@@ -11,10 +11,10 @@ from django.urls import reverse
 
 from curation import services
 from curation.models import DatasetVersion
-from curation.versions.difference import difference
+from curation.versions.difference import compare_rows
 from hits.models import Hit, Image, Project
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def answered(work: Work, kind: str, unit: dict[str, object], answer: dict[str, o
         name=kind,
         units=[PlannedUnit(kind, unit)],
         by=None,
-        terms=Terms(),
+        terms=LaunchTerms(),
     )
     work.publish(batch)
     work.answered(Hit.objects.get(unit__batch=batch), "W1", answer)
@@ -54,11 +54,13 @@ def taken_down() -> None:
     """Take one photo down: its likeness and its difference are left out from now on."""
     from django.utils import timezone
 
-    Image.objects.filter(pk=Image.objects.order_by("pk").values("pk")[:1]).update(withdrawn_at=timezone.now())
+    Image.objects.filter(pk=Image.objects.order_by("pk").values("pk")[:1]).update(
+        taken_down_at=timezone.now()
+    )
 
 
 def test_difference_tells_rows_of_each_part() -> None:
-    change = difference(
+    change = compare_rows(
         {("mood", "1"): "a", ("object", "2"): "b"}, {("object", "2"): "c", ("object", "3"): "d"}
     )
     assert change.removed == (("mood", "1"),)
@@ -77,7 +79,7 @@ def test_draft_and_sealed_version_tell_what_changed_in_every_part(
     client: Client, tiny: Project, admin: User
 ) -> None:
     client.force_login(admin)
-    first = services.make_sealed_version(project=tiny, name="v1", by=None)
+    first = services.create_sealed_version(project=tiny, name="v1", by=None)
     taken_down()
     draft = services.create_version(project=tiny, name="v2", note="", by=admin)
     text = client.get(reverse("version", args=[draft.pk])).content.decode()
@@ -106,7 +108,7 @@ def test_export_names_every_part_and_refuses_regions_of_a_family_without_any(
 def test_versions_of_a_family_without_tasks_are_not_offered(
     client: Client, tiny: Project, admin: User, page: str
 ) -> None:
-    services.make_sealed_version(project=tiny, name="v-nothing-to-score", by=None)
+    services.create_sealed_version(project=tiny, name="v-nothing-to-score", by=None)
     client.force_login(admin)
     reply = client.get(reverse(page, args=[tiny.slug]))
     assert reply.status_code == 200

@@ -10,10 +10,10 @@ from django.urls import reverse
 from curation import services
 from curation.models import ComparisonRound, Pair
 from curation.records import SkipReason
-from curation.selectors.round_sets import SetOrder, candidates_at_turn, sets_of, skipped_of
+from curation.selectors.round_sets import SetOrder, candidate_counts, find_sets, skipped_pairs
 from curation.views import rounds as views
 from curation.views.forms import RoundForm
-from curation.views.readings import REASONS, RULES
+from curation.views.rule_labels import RULES, SKIP_REASON_LABELS
 from hits.models import Job, Project
 from hits.services.errors import Refused
 from tests.support import market
@@ -134,7 +134,7 @@ def test_what_is_left_alone_is_the_default_of_every_rule() -> None:
     again = RoundForm([], typed)
     assert again.is_valid(), again.errors
     assert again.options == services.RoundOptions(), "the form shows the defaults"
-    assert not again.shows_readings
+    assert not again.shows_options
 
 
 def test_every_rule_of_a_round_has_a_field_and_every_choice_is_taken() -> None:
@@ -143,7 +143,7 @@ def test_every_rule_of_a_round_has_a_field_and_every_choice_is_taken() -> None:
     rules = set(type(defaults).__dataclass_fields__) - {"selection"}  # which has a form of its own
     assert set(form.fields) == {*rules, "encoder"}, "a rule without a field, or the reverse"
     for name, rule in RULES.items():
-        for value in rule.words:
+        for value in rule.choices:
             filled = RoundForm([], NUMBERS | {name: value})
             assert filled.is_valid(), (name, value)
             assert getattr(filled.options, name) == value
@@ -197,7 +197,7 @@ def test_launching_a_round_takes_two_steps(client: Client, built: ComparisonRoun
     assert "Launch 1 task, hold $1.10" in asked.content.decode()
     found = ComparisonRound.objects.get()
     assert found.batch is None
-    wish = values | {"step": "launch", "launch_key": asked.context["launch_key"]}
+    wish = values | {"step": "launch", "idempotency_key": asked.context["idempotency_key"]}
     for _ in range(2):  # a second press is the same wish, no error
         page = client.post(url, wish, follow=True).content.decode()
         assert "Not launched" not in page
@@ -274,12 +274,12 @@ def test_a_round_without_figures_shows_what_it_has(
     [(SetOrder.PROMISING, [1, 2, 3]), (SetOrder.LEAST_PROMISING, [3, 2, 1]), (SetOrder.FEWEST, [2, 3, 1])],
 )
 def test_sets_are_ordered(built: ComparisonRound, order: SetOrder, ranks: list[int]) -> None:
-    assert [item.rank for item in sets_of(built, order=order)] == ranks
+    assert [item.rank for item in find_sets(built, order=order)] == ranks
 
 
 def test_words_are_looked_for_in_pair_photo_and_candidates(built: ComparisonRound, pairs: list[Pair]) -> None:
     def found(text: str) -> list[int]:
-        return [item.rank for item in sets_of(built, text=text)]
+        return [item.rank for item in find_sets(built, text=text)]
 
     assert found(pairs[0].inference.upper()) == [1], "it is the gold of the first and no candidate"
     assert found(pairs[4].inference) == [1, 2], "a candidate of both"
@@ -319,7 +319,7 @@ def test_pairs_without_a_set_are_listed_with_reason_and_candidates(
     page = squeezed(client.get(url))
     assert page.index(pairs[4].inference) < page.index(pairs[2].inference), "most candidates first"
     assert "not counted" in page
-    assert REASONS["used_up"] in page
+    assert SKIP_REASON_LABELS["used_up"] in page
     assert "19 to" not in page
     assert 'aria-label="Candidates at a pair’s turn: ' in page
     assert "floor 20" in page
@@ -330,12 +330,12 @@ def test_pairs_without_a_set_are_listed_with_reason_and_candidates(
 
 
 def test_skipped_pairs_and_counts_of_candidates(built: ComparisonRound, pairs: list[Pair]) -> None:
-    assert [row.available for row in skipped_of(built)] == [19, 1, 0, None]
-    assert candidates_at_turn(built) == [0, 1, 19, 25, 30, 40]
+    assert [row.available for row in skipped_pairs(built)] == [19, 1, 0, None]
+    assert candidate_counts(built) == [0, 1, 19, 25, 30, 40]
 
 
 def test_every_reason_has_words() -> None:
-    assert set(REASONS) == {reason.value for reason in SkipReason}
+    assert set(SKIP_REASON_LABELS) == {reason.value for reason in SkipReason}
 
 
 def test_the_list_shows_rounds_with_what_they_skipped(

@@ -16,8 +16,8 @@ from curation.scorer.config import TrainingConfig
 from curation.selectors.scorers import SplitCount, scorer_folder
 from curation.views.command_lines import command_lines
 from curation.views.scorers import scorer_charts as charts
-from curation.views.scorers.scorer_forms import TrainingForm, sensible
-from curation.views.scorers.scorer_labels import facts_of, measured_words
+from curation.views.scorers.scorer_forms import TrainingForm, suggest_settings
+from curation.views.scorers.scorer_labels import describe_evaluation, scorer_facts
 from hits.domain.states import JobState
 from hits.models import Job, Project
 from tests.support.curation.scorer_rows import asked, ready, write_journal
@@ -32,7 +32,7 @@ def sealed(work: Work) -> DatasetVersion:
     """Return a sealed version of twelve pairs on four photos."""
     for seed in range(4):
         work.observed(work.image(seed), worker=f"W{seed}")
-    return services.make_sealed_version(project=work.project, name="v1.0", by=None)
+    return services.create_sealed_version(project=work.project, name="v1.0", by=None)
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_the_list_says_state_settings_and_figures(desk: Client, sealed: DatasetV
     assert page.index("stopped one") < page.index("done one"), "newest first"
     assert "tiny, random weights, inferences, region highlighted, two squares, batch 4" in page
     assert '<td class="n" data-label="P@1, %">31.2</td>' in page
-    assert "Stopped with an error" in page
+    assert "Failed" in page
     assert reverse("version", args=[sealed.pk]) in page
 
 
@@ -225,7 +225,7 @@ def test_every_setting_has_a_field_and_the_paper_s_values_are_filled_in() -> Non
 
 @pytest.mark.parametrize(("pairs", "batch"), [(244_000, 512), (100, 16), (12, 2), (0, 2)])
 def test_fewer_pairs_have_a_smaller_batch(pairs: int, batch: int) -> None:
-    found = sensible(pairs)
+    found = suggest_settings(pairs)
     assert found["batch_size"] == batch
     assert found["warmup_steps"] <= 500
     assert 1 <= found["checkpoint_every"] <= 300
@@ -287,10 +287,10 @@ def test_a_ready_scorer_shows_what_it_is(desk: Client, sealed: DatasetVersion) -
 def test_a_measure_says_what_was_ranked(sealed: DatasetVersion) -> None:
     found = {"retrieval": {"p_at_1": {"value": 31.25}}, "comparison": {"model": {"value": 5.43}}}
     row = Evaluation(sha256="ab" * 32, figures=found)
-    assert measured_words(row) == "P@1 31.2%, comparison 5.4%"
+    assert describe_evaluation(row) == "P@1 31.2%, comparison 5.4%"
     row.texts = "clue"
-    assert measured_words(row) == "clues, P@1 31.2%, comparison 5.4%"
-    assert measured_words(Evaluation(figures=found)) == "not done yet"
+    assert describe_evaluation(row) == "clues, P@1 31.2%, comparison 5.4%"
+    assert describe_evaluation(Evaluation(figures=found)) == "not done yet"
 
 
 def test_the_newest_measures_are_listed_and_the_rest_counted(desk: Client, sealed: DatasetVersion) -> None:
@@ -305,10 +305,10 @@ def test_the_newest_measures_are_listed_and_the_rest_counted(desk: Client, seale
 
 
 def test_settings_without_a_value_are_words(sealed: DatasetVersion) -> None:
-    facts = dict(facts_of(asked(sealed))["first"])
+    facts = dict(scorer_facts(asked(sealed))["first"])
     assert ("Most steps", "no limit") in facts["Settings"]
     assert ("Pairs in memory", "the whole batch") in facts["Settings"]
-    assert "Settings" in dict(facts_of(ready(sealed, "other"))["more"])
+    assert "Settings" in dict(scorer_facts(ready(sealed, "other"))["more"])
 
 
 def test_journals_are_handed_out_and_nothing_else(desk: Client, sealed: DatasetVersion) -> None:
@@ -349,17 +349,17 @@ def test_of_many_points_no_spike_is_lost() -> None:
     points[7_777] = (7_777, 9.0)
     kept = charts.enveloped(points)
     assert (7_777, 9.0) in kept
-    assert len(kept) <= charts.MOST_POINTS + 2
+    assert len(kept) <= charts.MAX_POINTS + 2
     thin = charts.thinned(points)
     assert (thin[0], thin[-1]) == (points[0], points[-1])
-    assert len(thin) <= charts.MOST_POINTS + 1
+    assert len(thin) <= charts.MAX_POINTS + 1
 
 
 def test_a_single_step_and_a_flat_curve_are_drawn() -> None:
     row = {"step": 1, "epoch": 1, "loss": 2.0, "learning_rate": 0.0, "scale": 14.0, "images_per_second": 9.0}
     panels = charts.training_panels([row], [])  # type: ignore[list-item]
     assert [panel.title for panel in panels] == ["Loss", "Learning rate"]
-    assert all("nan" not in path.shape for panel in panels for path in panel.paths)
+    assert all("nan" not in path.shape for panel in panels for path in panel.curves)
     assert charts.training_panels([], []) == ()
 
 
@@ -368,11 +368,11 @@ def test_marks_lie_within_the_plot(sealed: DatasetVersion) -> None:
 
     folder = scorer_folder(ready(sealed))
     loss, validation, rate = charts.training_panels(read_losses(folder), read_validations(folder))
-    assert [dot.kind for dot in validation.points].count("best") == 1
-    assert validation.points[-1].x == "100.00%"
+    assert [dot.kind for dot in validation.dots].count("best") == 1
+    assert validation.dots[-1].x == "100.00%"
     for panel in (loss, validation, rate):
-        for path in panel.paths:
+        for path in panel.curves:
             numbers = [tuple(map(float, place.split())) for place in path.shape[1:].split("L")]
             assert all(0 <= x <= 1001 and 0 <= y <= charts.HEIGHT for x, y in numbers)
-    assert [words for _, words in rate.x_ticks] == ["0", "50", "100"]
-    assert [words for _, words in rate.y_ticks] == ["0", "5e−6", "1e−5"]
+    assert [tick.text for tick in rate.x_ticks] == ["0", "50", "100"]
+    assert [tick.text for tick in rate.y_ticks] == ["0", "5e−6", "1e−5"]

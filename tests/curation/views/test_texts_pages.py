@@ -15,19 +15,19 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from curation.models import AnalysisKind, Pair, TextAnalysis, TextReading
+from curation.models import AnalysisKind, Pair, TextAnalysis, TextReview
 from curation.pipelines.texts.text_analysis import analyse_texts
 from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.selectors.texts import toxicity_queue
 from curation.services.texts import (
+    AnalysisOptions,
     CaptionOptions,
     DuplicateOptions,
-    Options,
     TopicOptions,
     ToxicityOptions,
-    kept_file,
-    record_reading,
+    record_review,
     request_analysis,
+    stored_file_path,
 )
 from hits.models import Job, Project
 from tests.support.curation.texts_corpus import Words, two_worlds, write
@@ -35,7 +35,7 @@ from tests.support.judging.work import Work
 from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db
-RUNS: dict[str, Options] = {
+RUNS: dict[str, AnalysisOptions] = {
     "duplicates": DuplicateOptions(share=0.5),
     "topics": TopicOptions(topics=2, passes=2),
     "toxicity": ToxicityOptions(),
@@ -80,7 +80,7 @@ def test_strangers_outsiders_and_annotators_see_and_do_nothing(
         for name, (method, path, data) in places.items():
             assert getattr(client, method)(path, data).status_code == status, (user, name)
     assert not Job.objects.filter(task=ANALYSE_TEXTS).exists()
-    assert not TextReading.objects.exists()
+    assert not TextReview.objects.exists()
 
 
 def test_a_researcher_sees_and_does_all(client: Client, places: Any, researcher: User) -> None:
@@ -88,7 +88,7 @@ def test_a_researcher_sees_and_does_all(client: Client, places: Any, researcher:
     wanted = {"read": 302, "run duplicates": 400, "run topics": 400, "run toxicity": 400, "run captions": 400}
     for name, (method, path, data) in places.items():
         assert getattr(client, method)(path, data).status_code == wanted.get(name, 200), name
-    assert TextReading.objects.get().by == researcher
+    assert TextReview.objects.get().by == researcher
 
 
 def test_posts_need_their_token_and_their_method(places: Any, researcher: User) -> None:
@@ -213,7 +213,7 @@ def test_a_file_of_scores_is_kept_for_the_job(client: Client, work: Work, resear
     assert client.post(url, sent | {"upload": upload}).status_code == 302
     options = Job.objects.get(task=ANALYSE_TEXTS).args["options"]
     assert options["file_name"] == "from elsewhere.csv"
-    assert kept_file(options["file"]).read_bytes() == data
+    assert stored_file_path(options["file"]).read_bytes() == data
     row = analyse_texts(project=work.project, options=ToxicityOptions(**options))
     assert [item.score.score for item in toxicity_queue(row)] == [0.75]
 
@@ -255,7 +255,7 @@ def test_the_queue_marks_words_and_takes_readings_one_after_the_other(
     assert Pair.objects.count() == before, "nothing is removed"
     assert client.post(read, {"score": "999999", "concern": "yes"}).status_code == 404
     client.post(read, {"score": spoon.score.pk, "concern": "perhaps"})
-    assert TextReading.objects.count() == 2
+    assert TextReview.objects.count() == 2
 
 
 def test_what_people_wrote_is_shown_as_text(client: Client, work: Work, researcher: User) -> None:
@@ -309,7 +309,7 @@ def test_a_downloaded_result_names_pairs_by_their_published_ids(
         assert (group["kept"], group["members"]) == (ids[kept["kept"]], [ids[pk] for pk in kept["members"]])
         assert group["pair"] == [ids[pk] for pk in kept["pair"]]
     taken = Pair.objects.get(pk=stored["captions"]["nearest"][0]["pair"]).image
-    type(taken).objects.filter(pk=taken.pk).update(withdrawn_at=timezone.now())
+    type(taken).objects.filter(pk=taken.pk).update(taken_down_at=timezone.now())
     again = client.get(reverse("curation-texts-export", args=[project.slug, rows["captions"].pk]))
     assert json.loads(again.content)["result"]["nearest"][0]["pair"] is None
 
@@ -319,7 +319,7 @@ def test_the_queue_s_file_names_readers_by_letters_only(
 ) -> None:
     insult, spoon = (item.score for item in toxicity_queue(rows["toxicity"]))
     for score, by in ((spoon, researcher), (insult, admin), (spoon, admin), (insult, researcher)):
-        record_reading(observation=score.observation, field=score.field, is_concern=by == admin, by=by)
+        record_review(observation=score.observation, field=score.field, is_concern=by == admin, by=by)
     type(project).objects.filter(pk=project.pk).update(is_rehearsal=True)
     client.force_login(researcher)
     reply = client.get(reverse("curation-texts-export", args=[project.slug, rows["toxicity"].pk]))
@@ -358,7 +358,7 @@ def test_pages_ask_the_same_number_of_questions_whatever_there_is(
     for row in analysed(work, UNKIND * 6 + two_worlds(40)).values():
         if row.kind == "toxicity":
             for item in toxicity_queue(row)[:5]:
-                TextReading.objects.create(
+                TextReview.objects.create(
                     observation=item.score.observation,
                     field=item.score.field,
                     is_concern=False,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from curation.models import Audit, AuditReading
+from curation.models import Audit, AuditLabel
 from curation.services import audits
 from hits.models import Project
 from tests.support.axe import check_sizes
@@ -30,7 +30,7 @@ def desk(audit: Audit) -> str:
 
 
 def said() -> list[dict[str, Any]]:
-    return list(AuditReading.objects.order_by("pk").values_list("answers", flat=True))
+    return list(AuditLabel.objects.order_by("pk").values_list("answers", flat=True))
 
 
 def heading(page: Any, text: str) -> None:
@@ -68,7 +68,7 @@ def test_a_pair_takes_a_few_keys(
     page.keyboard.press("Enter")  # on the button that saves
     ready(page, "Pair 3 of 6")
     assert said() == [{"person": "yes", "which": ["age"]}, {"person": "no"}]
-    assert AuditReading.objects.first().note == "12 years, at most"  # type: ignore[union-attr]
+    assert AuditLabel.objects.first().note == "12 years, at most"  # type: ignore[union-attr]
 
     page.keyboard.press("k")
     ready(page, "Pair 2 of 6")
@@ -156,9 +156,9 @@ def test_two_read_differ_settle_and_close(
     researcher: User,
 ) -> None:
     for place in range(1, 7):
-        audits.record_reading(audit=audit, place=place, by=researcher, given=NO)
+        audits.record_label(audit=audit, position=place, by=researcher, posted=NO)
         if place > 1:
-            audits.record_reading(audit=audit, place=place, by=admin, given=NO)
+            audits.record_label(audit=audit, position=place, by=admin, posted=NO)
     page = open_page()
     sign_in(page, "ada")
     page.goto(f"{desk}read/")
@@ -192,12 +192,12 @@ def test_pages_are_accessible_light_and_dark(
     researcher: User,
 ) -> None:
     for place in (1, 2, 3):
-        audits.record_reading(audit=audit, place=place, by=admin, given=NO)
-        audits.record_reading(
+        audits.record_label(audit=audit, position=place, by=admin, posted=NO)
+        audits.record_label(
             audit=audit,
-            place=place,
+            position=place,
             by=researcher,
-            given=yes("age") if place == 1 else NO,
+            posted=yes("age") if place == 1 else NO,
             note="A long note " * 20,
         )
     page = open_page()

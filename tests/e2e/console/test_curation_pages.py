@@ -128,7 +128,7 @@ def test_a_preview_is_set_aside_and_undone(
         encoder="efficientnet-lite0",
         clusters=2,
         groups=groups,
-        looked_at=keys,
+        compared_images=keys,
     )
     page = open_page()
     sign_in(page, researcher.username)
@@ -195,18 +195,18 @@ def test_a_split_job_is_followed_to_its_end_and_its_log_grows(
     first = page.locator(f"[data-part='{halves[0].pk}']")
     expect(first).to_contain_text("Queued")
     Job.objects.filter(pk=halves[0].pk).update(state=JobState.DONE, done=5)
-    jobs.write_line(job, LONG)
+    jobs.write_log_line(job, LONG)
     expect(first).to_contain_text("Done")
     expect(page.locator("[data-log] li")).to_contain_text(LONG)
     expect(page.locator(".job-card [data-job-count]")).to_contain_text("5 of 10")
     check_sizes(page, "a job with a log", SIZES)
     whole.update(state=JobState.FAILED, error="Half 2: no disk", finished_at=timezone.now())
-    page.get_by_role("heading", name="It stopped with an error").wait_for()
+    page.get_by_role("heading", name="Stopped with an error").wait_for()
     check_page(page, "a failed job")
     page.get_by_role("button", name="Resume").click()
-    page.get_by_text("is queued again, and goes on where it ended").wait_for()
+    page.get_by_text("is queued and resumes where it stopped").wait_for()
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("asked to stop. What is done stays done.").wait_for()
+    page.get_by_text("cancellation requested. Finished work is kept.").wait_for()
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
 

@@ -66,7 +66,7 @@ def test_what_was_typed_survives_a_sign_in_in_another_tab(
     other.goto(page.url)
     sign_in_again(other, researcher.username)
     page.get_by_role("button", name="Approve").first.click()
-    page.get_by_role("link", name="Back to what you typed").click()
+    page.get_by_role("link", name="Back to your entries").click()
     page.wait_for_url(f"**{address}*")
     assert page.locator("#fb").input_value() == "Lovely boxes, all of them."
     assert Assignment.objects.get().status == "Submitted"

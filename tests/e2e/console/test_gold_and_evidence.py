@@ -8,14 +8,14 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from hits.models import Hit, Project, Worker
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support.axe import check_page, check_sizes, check_width
 from tests.support.judging.work import Work, review
-from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.quality_check_types import CheckRates
 from validation.models import GoldItem
 from validation.services.judging import RoundPlan, launch_review
-from validation.services.quality_checks import add_gold
-from validation.services.report import compute
+from validation.services.quality_checks import add_gold_item
+from validation.services.report import compute_report
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 REVIEW = "observation_review"
@@ -39,14 +39,14 @@ def judged(site: str, project: Project) -> Work:
 def with_evidence(work: Work) -> Worker:
     """Return somebody who missed gold, checks and repeats and always said the same, in a computed report."""
     unit = work.project.batches.get(kind=REVIEW).units.order_by("pk")[0]
-    add_gold(unit=unit, expected={"reasonable": ["un"]}, by=None)
+    add_gold_item(unit=unit, expected={"reasonable": ["un"]}, by=None)
     rows = [row for n in range(8) for row in work.observed(work.image(10 + n), worker=f"B{n}")]
     batch, _ = launch_review(
         project=work.project,
         observations=rows,
         by=None,
-        terms=Terms(opinions=4, reward_cents=5),
-        plan=RoundPlan(rates=Rates(gold=8, attention=10, repeat=10)),
+        terms=LaunchTerms(redundancy=4, reward_cents=5),
+        plan=RoundPlan(rates=CheckRates(gold=8, attention=10, repeat=10)),
     )
     work.publish(batch)
     words = ["highly", "relatively", "un"]
@@ -55,7 +55,7 @@ def with_evidence(work: Work) -> Worker:
         for k in range(3):
             fit = ["mostly", "entirely_off"][n % 2]
             work.answered(hit, f"S{k}", review(words[(n + k) % 3], fit, "interesting"))
-    compute(project=work.project, kind=REVIEW)
+    compute_report(project=work.project, kind=REVIEW)
     return Worker.objects.get(worker_id="FAST")
 
 

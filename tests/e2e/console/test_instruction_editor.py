@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from hits.domain.instructions import Text
+from hits.domain.instructions import InstructionText
 from hits.models import Batch, Hit, Image, Instructions, Project
-from hits.services.instructions import publish
+from hits.services.instructions import publish_instructions
 from tests.support import market
 from tests.support.axe import check_sizes
 from tests.support.loop import published
@@ -49,14 +49,14 @@ def test_type_look_reload_publish_and_show_on_a_batch(
     assert frame.locator(f'img[src$="{image.file.name}"]').evaluate(
         "img => img.decode().then(() => img.naturalWidth)"
     )
-    page.get_by_role("button", name="Another example").click()
+    page.get_by_role("button", name="Add an example").click()
     page.fill("[name=examples-2-good]", "the cup *on its side*")
     frame.locator("em", has_text="on its side").wait_for()
     assert frame.locator(".worked").count() == 2
 
     page.wait_for_timeout(500)  # the pause after which an unfinished text is kept
     page.reload()
-    page.get_by_text("What you typed here and did not publish is back.").wait_for()
+    page.get_by_text("Your unpublished draft is restored.").wait_for()
     assert page.input_value("[name=body]").startswith("Look **twice**")
     assert page.input_value("[name=examples-2-good]") == "the cup *on its side*"
     frame.locator("strong", has_text="twice").wait_for()
@@ -71,9 +71,9 @@ def test_type_look_reload_publish_and_show_on_a_batch(
 
     batch = Hit.objects.get().unit.batch
     page.goto(f"/batches/{batch.pk}/")
-    page.get_by_role("button", name="Show version 1 instead…").click()
-    page.get_by_text("keep the text that they opened").wait_for()
-    page.get_by_role("button", name="Show it from now on").click()
+    page.get_by_role("button", name="Switch to version 1…").click()
+    page.get_by_text("Open pages keep theirs").wait_for()
+    page.get_by_role("button", name="Change the instructions").click()
     page.get_by_text("Pages opened from now on show version 1.").wait_for()
     batch.refresh_from_db()
     assert batch.instructions == Instructions.objects.get()
@@ -85,8 +85,13 @@ def test_what_somebody_else_published_meanwhile_is_shown_and_the_text_is_kept(
     page = studio()
     page.fill("[name=body]", "Mine.")
     page.fill("[name=note]", "Mine")
-    publish(
-        project=project, kind_name=KIND, text=Text("Theirs.", "Theirs."), note="Theirs", based_on=0, by=admin
+    publish_instructions(
+        project=project,
+        kind_name=KIND,
+        text=InstructionText("Theirs.", "Theirs."),
+        note="Theirs",
+        based_on=0,
+        by=admin,
     )
     page.get_by_role("button", name="Publish version 1").click()
     page.get_by_role("heading", name=re.compile("ada published version 1 meanwhile")).wait_for()
@@ -134,7 +139,12 @@ def published_with_a_version(project: Project, make_image: Callable[..., Image])
     market.fund()
     make_image(1)
     batch = published(project, [make_image(2)])
-    publish(
-        project=project, kind_name=KIND, text=Text("Look.", "Look twice."), note="New", based_on=0, by=None
+    publish_instructions(
+        project=project,
+        kind_name=KIND,
+        text=InstructionText("Look.", "Look twice."),
+        note="New",
+        based_on=0,
+        by=None,
     )
     return batch

@@ -87,7 +87,7 @@ def test_a_team_hands_in_and_reads_what_came_of_it(
     check_width(page, "waiting")
     entry = LeaderboardEntry.objects.get(team__name="Irregulars")
     assert entry.job is not None
-    jobs.run_here(job=entry.job)
+    jobs.run_in_process(job=entry.job)
     page.reload()
     page.get_by_role("link", name="See it in the table").click()
     expect(page.locator(f"#entry-{entry.pk}")).to_contain_text("Wiggins")

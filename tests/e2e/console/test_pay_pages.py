@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from hits.domain.states import CallState
 from hits.models import Batch, Hit, Image, OutgoingCall, Project, TopUp
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.axe import check_sizes
@@ -24,7 +24,7 @@ def batch(project: Project, make_image: Callable[..., Image]) -> Batch:
     """Return a batch whose three submissions are approved, and two of them under the target."""
     market.fund()
     batch = published(
-        project, [make_image(n) for n in range(3)], terms=Terms(reward_cents=100, bonus_cents=10)
+        project, [make_image(n) for n in range(3)], terms=LaunchTerms(reward_cents=100, bonus_cents=10)
     )
     for hit, seconds in zip(Hit.objects.order_by("pk"), (200.0, 300.0, 400.0), strict=True):
         market.work(hit, market.market_worker(f"w{hit.pk}"), observations(), active_seconds=seconds)
@@ -64,8 +64,8 @@ def test_a_researcher_tops_up(
     page = open_page()
     sign_in(page, researcher.username)
     page.goto(f"/batches/{batch.pk}/")
-    page.get_by_role("link", name="See who and how much").click()
-    page.get_by_label("The most it can cost, US$").fill("0.92")
+    page.get_by_role("link", name="Show the top-up").click()
+    page.get_by_label("Maximum cost, US$").fill("0.92")
     page.get_by_role("button", name="Top up 2 submissions for $0.92").dblclick()
     page.get_by_text("Top-ups so far").wait_for()
     due = OutgoingCall.objects.filter(top_up__isnull=False).exclude(state=CallState.DONE)

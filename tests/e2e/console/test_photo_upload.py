@@ -95,7 +95,7 @@ def test_what_did_not_arrive_is_sent_again_and_a_cancel_keeps_what_is_in(
     count = photos_page.locator("[data-upload-count]")
     expect(count).to_have_text("3 of 3 photos: 3 not sent")
     state["down"] = False
-    photos_page.get_by_role("button", name="Try the failed ones again").click()
+    photos_page.get_by_role("button", name="Retry the failed photos").click()
     expect(count).to_have_text("3 of 3 photos: 3 added")
     assert Image.objects.filter(project=project).count() == 3
 

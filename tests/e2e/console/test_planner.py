@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from hits.models import Batch, Hit, Image, Project
 from hits.services.images.import_image import import_image
 from hits.services.launching.launch import launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support import market
 from tests.support.axe import check_sizes
 from tests.support.judging.asking import unit
@@ -17,7 +17,7 @@ from tests.support.judging.work import Work, review
 from tests.support.pages import wait_until_seen
 from tests.support.pictures import picture
 from validation.models import DecisionRun, JudgingRound
-from validation.selectors.decisions import usual_rules
+from validation.selectors.decisions import default_rules_of_kind
 from validation.services.decisions import decide_items
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -38,13 +38,13 @@ def round_(project: Project) -> JudgingRound:
         name="First look at the first photos",
         units=[unit(pair, pair.instance_id, pair.submission.attempt.worker) for pair in pairs],
         by=None,
-        terms=Terms(opinions=2),
+        terms=LaunchTerms(redundancy=2),
     )
     work.publish(batch)
     for n, hit in enumerate(Hit.objects.filter(unit__batch=batch).order_by("pk")):
         work.answered(hit, "J1", review("highly"))
         work.answered(hit, "J2", review("un" if n % 3 == 0 else "relatively", "mostly", "caption_like"))
-    rules = usual_rules(KIND)
+    rules = default_rules_of_kind(KIND)
     return JudgingRound.objects.create(
         batch=batch, rules={name: rule.as_row() for name, rule in rules.items()}
     )
@@ -61,8 +61,8 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
     researcher: User,
 ) -> None:
     project = round_.batch.project
-    decide_items(project=project, kind=KIND, rules=usual_rules(KIND), by=researcher)
-    JudgingRound.objects.update(most_judges=5, ask_budget_cents=500)
+    decide_items(project=project, kind=KIND, rules=default_rules_of_kind(KIND), by=researcher)
+    JudgingRound.objects.update(max_redundancy=5, ask_budget_cents=500)
     page = open_page()
     sign_in(page, researcher.username)
     base = f"/projects/{project.slug}/judging"

@@ -12,12 +12,12 @@ from django.utils import timezone
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
-from hits.services.batches.compensation import approve_handed_in
-from hits.services.collecting import collect
-from hits.services.launching.terms import Terms
+from hits.services.batches.compensation import approve_submitted_compensations
+from hits.services.collecting import assignment_sync
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from hits.services.reconciling.reconcile import reconcile_batch
-from hits.services.workers.qualifications import settle_outstanding
+from hits.services.workers.qualifications import settle_outstanding_decisions
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.axe import check_page
@@ -31,7 +31,7 @@ WIDTHS = (1280, 390)
 def batch(site: str, project: Project, make_image: Callable[..., Image]) -> Batch:
     """Return a batch with work that is only on the marketplace, somebody else's, and only here."""
     market.fund()
-    live = published(project, [make_image(1)], terms=Terms(opinions=6))
+    live = published(project, [make_image(1)], terms=LaunchTerms(redundancy=6))
     hit = Hit.objects.get()
     mine = market.work(hit, market.market_worker("matched"))
     market.hand_over(market.accept(hit, market.market_worker("made-up")), mine, submission_id="made up")
@@ -61,16 +61,16 @@ def test_lost_work_is_compensated_by_a_task_for_its_worker_alone(
     sign_in(desk, researcher.username)
     desk.goto(reverse("batch-detail", args=[batch.pk]))
     desk.get_by_role("link", name="Reconcile 3").click()
-    desk.get_by_role("heading", name="3 things do not match").wait_for()
+    desk.get_by_role("heading", name="Reconciliation 3 open").wait_for()
     _look(desk, "reconcile")
-    desk.get_by_role("link", name="Decide on what came in").nth(1).click()
-    desk.get_by_role("heading", name="This answer does not match").wait_for()
+    desk.get_by_role("link", name="Decide on the submission of").nth(1).click()
+    desk.get_by_role("heading", name="Different answer").wait_for()
     _look(desk, "mismatch")
     desk.goto(reverse("batch-reconcile", args=[batch.pk]))
-    desk.get_by_role("link", name="Decide on what was stored").click()
-    desk.get_by_role("heading", name="This work did not get through").wait_for()
+    desk.get_by_role("link", name="Decide on the answer of").click()
+    desk.get_by_role("heading", name="Stored answer").wait_for()
     _look(desk, "lost")
-    desk.get_by_label("Why").fill("The network broke.")
+    desk.get_by_label("Reason").fill("The network broke.")
     desk.get_by_role("button", name="Compensate with $1.25").click()
     desk.get_by_role("link", name="Compensated").wait_for()
     _look(desk, "decided")
@@ -90,12 +90,12 @@ def test_lost_work_is_compensated_by_a_task_for_its_worker_alone(
     frame.get_by_role("button", name="Submit for $1.25").click()
     page.get_by_text("Submitted", exact=False).first.wait_for()
     compensation = Batch.objects.get(kind="compensation")
-    collect.sync_batch(batch=compensation, marketplace=marketplace())
-    assert approve_handed_in(marketplace=marketplace()) == 1
+    assignment_sync.sync_batch(batch=compensation, marketplace=marketplace())
+    assert approve_submitted_compensations(marketplace=marketplace()) == 1
     paid = Assignment.objects.get(hit__unit__batch=compensation)
     assert (paid.match, paid.status) == (Match.MATCHED, AssignmentStatus.APPROVED)
 
 
 def _carry_out() -> None:
-    settle_outstanding(marketplace=marketplace())
+    settle_outstanding_decisions(marketplace=marketplace())
     publish.publish_batch(batch=Batch.objects.get(kind="compensation"), marketplace=marketplace())

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from hits.models import Image, Project
 from tests.support.axe import check_page, check_width
 from tests.support.judging.many_judgments import Crowd, fill
-from validation.services.rater_rows import make_rows
-from validation.services.report import compute
+from validation.services.rater_rows import write_rater_rows
+from validation.services.report import compute_report
 
 pytestmark = pytest.mark.browser
 REVIEW, LIKERT = "observation_review", "likert_comparison"
@@ -80,7 +80,7 @@ def test_pages_are_clean_at_every_width(
     judged: Crowd,
     make_image: Callable[..., Image],
 ) -> None:
-    sets = Crowd(items=6, judges=2, workers=3, seed=2, kind=LIKERT)
+    sets = Crowd(items=6, redundancy=2, workers=3, seed=2, kind=LIKERT)
     fill(project, [make_image(9, width=320, height=240)], sets)
     key = f"{judged.seed:04x}{3:028x}"
     set_key = f"{sets.seed:04x}{3:028x}"
@@ -90,8 +90,8 @@ def test_pages_are_clean_at_every_width(
     page.goto(report)
     check_page(page, "before the first report")
     for kind in (REVIEW, LIKERT):
-        compute(project=project, kind=kind)
-    make_rows(project=project, kind=REVIEW)
+        compute_report(project=project, kind=kind)
+    write_rater_rows(project=project, kind=REVIEW)
     addresses = {
         "report": report,
         "report on sets": f"{report}?kind={LIKERT}",
@@ -115,7 +115,7 @@ def test_dark_scheme_has_enough_contrast(
     researcher: User,
     judged: Crowd,
 ) -> None:
-    compute(project=project, kind=REVIEW)
+    compute_report(project=project, kind=REVIEW)
     page = open_page(color_scheme="dark")
     sign_in(page, researcher.username)
     page.goto(reverse("judging-report", args=[project.slug]))

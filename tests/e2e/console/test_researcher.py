@@ -61,7 +61,7 @@ def test_launch_approve_and_export(
         )
         page.wait_for_load_state()
     paid = 2 * (125 + 15)  # the reward that the form begins with, and a bonus
-    until(page, lambda: ledger.totals(batch=batch).spent == paid, "the approvals were not paid")
+    until(page, lambda: ledger.sum_entries(batch=batch).spent == paid, "the approvals were not paid")
 
     page.goto(f"/projects/{project.slug}/versions/")
     page.locator("input[name=name]").fill("v1.0")

@@ -10,13 +10,13 @@ from django.urls import reverse
 from curation.models import Pair
 from hits.domain.states import BatchState, Match, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Batch, Hit, Image, Project, Submission, Worker
 from hits.mturk.boto import marketplace
-from hits.mturk.environments import current
-from hits.services.launching.eligibility import access_for
-from hits.services.launching.terms import Terms
+from hits.mturk.environments import current_environment
+from hits.services.launching.eligibility import build_eligibility
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from hits.services.workers import qualifications
 from tests.support import box_editor, loop, market
@@ -51,8 +51,8 @@ def pairs(site: str, project: Project, make_image: Callable[..., Image], author:
 
 def qualify(project: Project, worker: MarketWorker) -> None:
     """Grant the qualification, here and on the marketplace."""
-    ours, _ = Worker.objects.get_or_create(environment=current().name, worker_id=worker.worker_id)
-    decision = qualifications.decide_about(
+    ours, _ = Worker.objects.get_or_create(environment=current_environment().name, worker_id=worker.worker_id)
+    decision = qualifications.decide_on_worker(
         project=project,
         worker=ours,
         action=WorkerAction.GRANT,
@@ -60,7 +60,7 @@ def qualify(project: Project, worker: MarketWorker) -> None:
         reason="9 of 9 pairs were reasonable.",
         by=None,
     )
-    qualifications.settle(decision=decision, marketplace=marketplace())
+    qualifications.settle_decision(decision=decision, marketplace=marketplace())
 
 
 def tab_to(page: Any, root: Any, selector: str) -> None:
@@ -246,7 +246,7 @@ def test_the_author_and_the_unqualified_are_turned_away(
     author: MarketWorker,
 ) -> None:
     """The marketplace keeps the unqualified out; our page does so with both, also with an address in hand."""
-    hit = review(terms=Terms(access=access_for(pool=Pool.QUALIFIED)))
+    hit = review(terms=LaunchTerms(eligibility=build_eligibility(pool=Pool.QUALIFIED)))
     market.market_worker("una")
     page = open_page()
     sign_in(page, "una")
@@ -254,7 +254,7 @@ def test_the_author_and_the_unqualified_are_turned_away(
     assert "qualified" in page.locator("main").inner_text()
 
     qualify(project, author)
-    with pytest.raises(Refused, match="This task is about your own work"):
+    with pytest.raises(ActionRefused, match="This task is about your own work"):
         market.accept(hit, author)
     late = market.market_worker("walter")
     qualify(project, late)

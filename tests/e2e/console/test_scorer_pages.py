@@ -35,7 +35,7 @@ def sealed(site: str, project: Project) -> DatasetVersion:
         work.observed(
             import_image(project=project, name=f"shore-{number}.jpg", data=data)[0], worker=f"W{number}"
         )
-    return services.make_sealed_version(project=project, name="v1.0", by=None)
+    return services.create_sealed_version(project=project, name="v1.0", by=None)
 
 
 def test_the_list_and_the_form_in_every_window(

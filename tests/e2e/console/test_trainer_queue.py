@@ -15,8 +15,8 @@ from tests.support.answers import observations
 from tests.support.axe import check_sizes
 from tests.support.judging.crowd import crowd
 from tests.support.loop import collected, published
-from validation.domain.qualification.worker_rules import Rule
-from validation.domain.qualification.worker_status import Measure, Standing
+from validation.domain.qualification.worker_rules import RuleSettings
+from validation.domain.qualification.worker_status import Measure, WorkerStatus
 from validation.services import worker_rules
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +39,7 @@ def attempt(project: Project, make_image: Callable[..., Image]) -> Assignment:
 def settled(assignment: Assignment) -> None:
     """Carry the answer out as the test's own marketplace sees it, whichever process planned it."""
     for decision in assignment.decisions.all():
-        review.settle(decision=decision, marketplace=marketplace())
+        review.settle_decision(decision=decision, marketplace=marketplace())
 
 
 def test_a_box_takes_a_remark_and_what_is_typed_outlives_a_reload(
@@ -47,7 +47,7 @@ def test_a_box_takes_a_remark_and_what_is_typed_outlives_a_reload(
 ) -> None:
     page = open_page()
     sign_in(page, "rosa")
-    page.goto(reverse("training-desk", args=[project.slug]))
+    page.goto(reverse("training-queue", args=[project.slug]))
     box = page.locator(".stage .box", has_text="2b")
     box.click()
     page.keyboard.type("Two clues in one.")
@@ -78,7 +78,7 @@ def test_all_is_there_without_a_script(
 ) -> None:
     page = open_page(java_script_enabled=False)
     sign_in(page, "rosa")
-    page.goto(reverse("training-desk", args=[project.slug]))
+    page.goto(reverse("training-queue", args=[project.slug]))
     page.locator("[data-spot=remark-1-clue] summary").click()
     page.fill("[name=remark-1-clue]", "Which cup?")
     page.locator("button[value=again]").click()
@@ -96,14 +96,14 @@ def test_the_pages_about_people_are_accessible(
     sign_in: Any,
 ) -> None:
     worker = crowd(project, make_image(2), 1, each=4, rejected=3)[0]
-    rule = Rule(Measure.APPROVED_SHARE, 90, 50, 2)
+    rule = RuleSettings(Measure.APPROVED_SHARE, 90, 50, 2)
     saved = worker_rules.save_rule(
-        project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None
+        project=project, name="Approved", rule=rule, proposes=WorkerStatus.PAUSED, by=None
     )
-    worker_rules.evaluate_all()
+    worker_rules.evaluate_rules()
     page = open_page()
     sign_in(page, "ada")
     keys = {"worker-detail": [worker.pk], "rule-edit": [saved.pk]}
-    for name in ("workers", "worker-detail", "training-desk", "standing-rules", "rule-edit"):
+    for name in ("workers", "worker-detail", "training-queue", "worker-rules", "rule-edit"):
         page.goto(reverse(name, args=[project.slug, *keys.get(name, [])]))
         check_sizes(page, name, [(1280, "light"), (1280, "dark")])

@@ -26,7 +26,7 @@ def test_a_large_draft_is_counted_by_a_job(
     sign_in: Any,
     researcher: User,
 ) -> None:
-    fill_pairs(project, 40, drafts.AT_ONCE + 1)
+    fill_pairs(project, 40, drafts.MAX_INLINE_PAIRS + 1)
     draft = services.create_version(project=project, name="v1", by=None)
     page = open_page()
     sign_in(page, researcher.username)
@@ -38,5 +38,5 @@ def test_a_large_draft_is_counted_by_a_job(
     check_sizes(page, "while it is counted", SIZES)
     tasks.plan(Job.objects.get(task="curation.plan_version").pk)
     page.goto(address)
-    expect(page.get_by_text(f"+{drafts.AT_ONCE + 1} added")).to_be_visible()
+    expect(page.get_by_text(f"+{drafts.MAX_INLINE_PAIRS + 1} added")).to_be_visible()
     check_sizes(page, "counted", SIZES)

@@ -61,7 +61,7 @@ def test_axe_finds_nothing_in_any_state(open_task: OpenTask, scheme: str) -> Non
 def test_axe_finds_nothing_before_the_task_begins(
     accept_photo: Callable[..., Accepted], open_page: Callable[..., Any]
 ) -> None:
-    accepted = accept_photo(opinions=2)
+    accepted = accept_photo(redundancy=2)
     newcomer = market.accept(accepted.hit, market.market_worker("walter"))
     page = open_page()
     page.goto(task_address(newcomer))

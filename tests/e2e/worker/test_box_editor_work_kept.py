@@ -126,7 +126,7 @@ def test_offline_a_crash_and_an_expired_key_lose_nothing(open_task: OpenTask) ->
 
 
 def test_the_same_photo_again_is_offered_to_the_same_worker_alone(open_task: OpenTask) -> None:
-    task = open_task(opinions=3)
+    task = open_task(redundancy=3)
     hit, wilma = task.accepted.hit, task.accepted.worker
     task.root.locator("#clue1").fill("the covered barbecue")
     task.drag((10, 10), (100, 100))

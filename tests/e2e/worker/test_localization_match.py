@@ -10,7 +10,7 @@ from django.urls import reverse
 from hits.models import Hit, Project, Submission
 from hits.mturk.boto import marketplace
 from hits.services.images.import_image import import_image
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing.publish import publish_batch
 from tests.support import market
 from tests.support.axe import check_page, check_width
@@ -40,7 +40,7 @@ def hit(site: str, project: Project) -> Hit:
     market.fund()
     image = import_image(project=project, name="kitchen.jpg", data=plain_photo(640, 480))[0]
     written(Work(project), image, "AUTHOR", *zip(TEXTS, BOXES, strict=True))
-    batch, _ = launch_localization(project=project, n=None, seed=1, by=None, terms=Terms(opinions=2))
+    batch, _ = launch_localization(project=project, n=None, seed=1, by=None, terms=LaunchTerms(redundancy=2))
     publish_batch(batch=batch, marketplace=marketplace())
     return Hit.objects.get(unit__batch=batch)
 
@@ -128,7 +128,7 @@ def test_by_keys_alone(hit: Hit, open_page: OpenPage) -> None:
     }
     assert submission.active_seconds > 0
     collected(hit.unit.batch)
-    assert selectors.baseline(hit.unit.batch.project).accuracy == 100.0
+    assert selectors.baseline_score(hit.unit.batch.project).accuracy == 100.0
 
 
 def test_keys_that_are_turned_off_do_nothing_and_buttons_still_do(hit: Hit, open_page: OpenPage) -> None:

@@ -16,7 +16,7 @@ from tests.support import market
 from tests.support.answers import observations
 from tests.support.axe import check_sizes
 from tests.support.loop import collected, published
-from validation.services.training import answer
+from validation.services.training import give_feedback
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -36,16 +36,16 @@ def test_a_trainers_answer_stands_on_the_work_page_until_it_was_read(
     batch = published(project, [make_image(1)], kind="sherlock_training")
     market.work(Hit.objects.get(), market.market_worker("wilma"), observations())
     remark = {"observation": 1, "part": "clue", "box": None, "text": "Which cup?"}
-    answer(
+    give_feedback(
         assignment=collected(batch)[0],
-        outcome=TrainingOutcome.AGAIN,
+        outcome=TrainingOutcome.RETRY,
         summary="",
         remarks=[remark],
         by=researcher,
     )
     outbox.settle_outstanding(marketplace=marketplace())
     with translation.override(locale[:2]):
-        subject = translation.gettext(notices.TRAINER_AGAIN)
+        subject = translation.gettext(notices.TRAINER_RETRY)
     page = open_page(width, 844, locale=locale)
     sign_in(page, "wilma")
     assert page.locator("nav .unread").inner_text().startswith("1")

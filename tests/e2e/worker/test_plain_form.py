@@ -23,12 +23,12 @@ SIZES = [(390, "light"), (768, "dark"), (1280, "light"), (1920, "light")]
 
 
 def _is_a_form(name: str) -> bool:
-    module = inspect.getfile(type(registry.get(name)))
+    module = inspect.getfile(type(registry.get_kind(name)))
     script = Path(module).parent / "static" / name / "task.js"
     return script.is_file() and "plain-form.js" in script.read_text("utf-8")
 
 
-FORMS = [name for name in registry.names() if _is_a_form(name)]
+FORMS = [name for name in registry.kind_names() if _is_a_form(name)]
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def photos(site: str, project: Project) -> list[Image]:
 def test_what_a_form_sends_is_the_answer(
     name: str, open_page: Callable[..., Any], project: Project, photos: list[Image]
 ) -> None:
-    play = Play(registry.get(name), project, photos)
+    play = Play(registry.get_kind(name), project, photos)
     task = agreed(market.accept(Hit.objects.get(unit__batch=play.launched()), market.market_worker("wanda")))
     page = open_page(width=1280, height=900)
     page.goto(task_address(task))

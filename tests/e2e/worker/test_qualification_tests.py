@@ -7,7 +7,7 @@ import pytest
 
 from hits.marketplace.models import Clock, Qualification, QualificationType, TypeStatus
 from hits.marketplace.services import accounts, qualification_requests, qualifications
-from hits.marketplace.services.qualifications import Terms
+from hits.marketplace.services.qualifications import QualificationTerms
 from tests.support import market
 from tests.support.axe import check_page
 from tests.support.question_forms import TEST, TEST_KEY, choice, form_xml, free_text, question
@@ -43,14 +43,14 @@ def types(site: str) -> dict[str, QualificationType]:
     requester = accounts.create_requester(name="Abduction lab").requester
 
     def make(name: str, description: str, **terms: Any) -> QualificationType:
-        return qualifications.create_type(
+        return qualifications.create_qualification_type(
             requester=requester,
             name=name,
             description=description,
             keywords="",
             status=TypeStatus.ACTIVE,
             now=Clock.now(),
-            terms=Terms(is_decided_by_hand=True, **terms),
+            terms=QualificationTerms(is_decided_by_hand=True, **terms),
         )
 
     return {
@@ -107,11 +107,17 @@ def test_every_state_of_the_pages(
     page.get_by_text("Waiting.").wait_for()
     look(page, "a request that waits")
     request = worker.qualification_requests.get()
-    qualification_requests.reject(request=request, reason="Say more about what you see.", now=Clock.now())
+    qualification_requests.reject_request(
+        request=request, reason="Say more about what you see.", now=Clock.now()
+    )
     page.reload()
     look(page, "a request that was turned down")
-    qualification_requests.ask(worker=worker, kind=types["given"], now=Clock.now())
-    qualification_requests.ask(worker=worker, kind=types["asked"], now=Clock.now())
+    qualification_requests.request_qualification(
+        worker=worker, qualification_type=types["given"], now=Clock.now()
+    )
+    qualification_requests.request_qualification(
+        worker=worker, qualification_type=types["asked"], now=Clock.now()
+    )
     page.goto(LIST)
     look(page, "held, waiting and closed")
     page.goto(f"{LIST}/{types['scored'].type_id}")

@@ -14,10 +14,10 @@ from hits.domain.task_template.rows import parse_rows
 from hits.marketplace.models import HIT
 from hits.models import Draft, Project, Submission
 from hits.mturk.boto import marketplace
-from hits.selectors.listing import Listing
-from hits.selectors.results import results_of
+from hits.selectors.listing import TaskListing
+from hits.selectors.results import result_rows
 from hits.services.launching import template_launch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from tests.support import box_editor, market
 from tests.support.axe import check_page
@@ -55,7 +55,7 @@ document.getElementById("mturk_form").onsubmit = function () {
 </script>
 """
 ROWS = 'city,note\nPorto,"<b>On a river</b>, by the sea"\n'
-LISTING = Listing("Look at a city", "Say what you find there.", "city, form", 120)
+LISTING = TaskListing("Look at a city", "Say what you find there.", "city, form", 120)
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def accepted(site: str, project: Project) -> market.Accepted:
     """Return a task of the old page that a worker who agreed to everything took."""
     market.fund()
     template = template_launch.save_template(project=project, name="Cities", html=OLD_PAGE, by=None)
-    plan = template_launch.Plan(template, parse_rows(ROWS), LISTING)
+    plan = template_launch.TemplateLaunch(template, parse_rows(ROWS), LISTING)
     batch, _ = template_launch.launch_template(
-        project=project, plan=plan, name="Cities", terms=Terms(reward_cents=40), by=None
+        project=project, plan=plan, name="Cities", terms=LaunchTerms(reward_cents=40), by=None
     )
     publish.publish_batch(batch=batch, marketplace=marketplace())
     hit = batch.units.get().hits.get()
@@ -108,7 +108,7 @@ def test_an_old_page_is_filled_in_and_comes_back_as_results(
     ]
     (assignment,) = collected(accepted.hit.unit.batch)
     assert assignment.match == Match.MATCHED
-    heading, row = list(results_of(accepted.hit.unit.batch))
+    heading, row = list(result_rows(accepted.hit.unit.batch))
     cells = dict(zip(heading, row, strict=True))
     assert cells["WorkerId"] == accepted.worker.worker_id
     assert cells["Title"] == "Look at a city"
@@ -166,11 +166,11 @@ def test_a_researcher_checks_looks_and_launches(
     sign_in(page, "rosa")
     page.goto(f"/projects/{project.slug}/templates/")
     page.get_by_label("Name").fill("Cities")
-    page.get_by_label("Or paste its HTML").fill(OLD_PAGE.replace('for="why"', 'for="nothing"'))
+    page.get_by_label("Or pasted HTML").fill(OLD_PAGE.replace('for="why"', 'for="nothing"'))
     check_page(page, "adding a page")
     page.get_by_role("button", name="Check the page").click()
     page.get_by_text("and nothing has that id").wait_for()
-    page.get_by_label("Or paste it").fill(ROWS + "Graz,In the hills\n")
+    page.get_by_label("Or pasted CSV").fill(ROWS + "Graz,In the hills\n")
     page.get_by_role("button", name="Check the rows").click()
     shown = page.frame_locator(".page-preview")
     shown.get_by_role("heading", name="What is in Porto?").wait_for()  # the first row, before anybody asks

@@ -36,7 +36,7 @@ def attempt(site: str, project: Project, admin: User, make_image: Callable[..., 
         submission = market.work(Hit.objects.get(), worker, answer)
         collected(batch)
         if answered:
-            feedback.write(submission=submission, by=admin, **answered)
+            feedback.write_feedback(submission=submission, by=admin, **answered)
         later = published(project, [make_image(2, width=640, height=480)], kind=KIND)
         return box_editor.task_address(box_editor.agreed(market.accept(later.units.get().hits.get(), worker)))
 

@@ -16,7 +16,7 @@ from hits.marketplace.services import payouts
 from hits.models import Hit, Image, Project, Worker
 from hits.mturk.boto import marketplace
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Access, Condition, Terms
+from hits.services.launching.terms import Eligibility, LaunchTerms, PlannedRequirement
 from hits.services.publishing.publish import publish_batch
 from hits.services.reviewing import review
 from hits.services.workers import qualifications
@@ -55,8 +55,8 @@ def busy(site: str, project: Project, make_image: MakeImage) -> market.Accepted:
         (done, Verdict.APPROVE, ""),
         (bad, Verdict.REJECT, "Box each clue by itself."),
     ):
-        decision = review.decide(assignment=row, verdict=verdict, by=None, feedback=words)
-        review.settle(decision=decision, marketplace=marketplace())
+        decision = review.decide_assignment(assignment=row, verdict=verdict, by=None, feedback=words)
+        review.settle_decision(decision=decision, marketplace=marketplace())
     ours = Worker.objects.get(worker_id=worker.worker_id)
     history = (
         (WorkerAction.GRANT, Pool.QUALIFIED),
@@ -66,17 +66,19 @@ def busy(site: str, project: Project, make_image: MakeImage) -> market.Accepted:
         (WorkerAction.REVOKE, Pool.EXCLUDED),
     )
     for action, pool in history:
-        made = qualifications.decide_about(
+        made = qualifications.decide_on_worker(
             project=project, worker=ours, action=action, pool=pool, reason="Boxes were drawn late.", by=None
         )
-        qualifications.settle(decision=made, marketplace=marketplace())
+        qualifications.settle_decision(decision=made, marketplace=marketplace())
     closed, _ = launch_batch(
         project=project,
         kind_name="sherlock_observation",
         name="For the trained",
         units=[PlannedUnit("one", {"image": make_image(9).pk})],
         by=None,
-        terms=Terms(access=Access(conditions=(Condition(Pool.TRAINED, Comparator.EXISTS),))),
+        terms=LaunchTerms(
+            eligibility=Eligibility(requirements=(PlannedRequirement(Pool.TRAINED, Comparator.EXISTS),))
+        ),
     )
     publish_batch(batch=closed, marketplace=marketplace())
     return market.accept(third, worker)
@@ -106,7 +108,7 @@ def test_the_platform_admins_pages(busy: market.Accepted, open_page: OpenPage, s
     get_user_model().objects.create_superuser("root", password="a long pass phrase")
     owner = market.fund(123_456_789_00)
     slip = payouts.Transfer(busy.worker, 60, payouts.today(), "Bank transfer", "SEPA-2026-000001-of-the-bank")
-    payouts.record(transfer=slip, once="1", by=None)
+    payouts.record_payout(transfer=slip, idempotency_key="1", by=None)
     page = open_page()
     sign_in(page, "root")
     for name, *of in (
@@ -124,7 +126,7 @@ def test_what_stands_in_the_frame_when_nothing_can_be_done(
 ) -> None:
     page = open_page()
     address = task_address(busy)
-    Hit.objects.get(pk=busy.hit.pk).unit.images.update(withdrawn_at="2026-01-01T00:00Z")
+    Hit.objects.get(pk=busy.hit.pk).unit.images.update(taken_down_at="2026-01-01T00:00Z")
     _look(page, address, "a photo that was taken down")
 
 

@@ -14,10 +14,10 @@ from django.urls import reverse
 
 from annotation_site.env import EnvError, env_choices
 from hits.api import hints as endpoint
-from hits.hints.card import Pair, Rule
+from hits.hints.card import HintRule, TextPair
 from hits.kind import HitKind
 from hits.models import Attempt, Hit, Image, Project, Submission, Worker
-from hits.selectors.hints import rules_of
+from hits.selectors.hints import enabled_rules
 from hits.services.collecting.page_keys import PageKey, issue_token
 from tests.support.answers import observations
 from tests.support.loop import launched
@@ -49,14 +49,14 @@ class Asked:
 
     def __init__(self, score: float | None = None) -> None:
         self.score = score
-        self.similar_pairs: list[Pair] = []
-        self.contradict_pairs: list[Pair] = []
+        self.similar_pairs: list[TextPair] = []
+        self.contradict_pairs: list[TextPair] = []
 
-    def similar(self, pairs: Sequence[Pair], budget: float) -> list[float] | None:
+    def score_similarity(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
         self.similar_pairs += pairs
         return None if self.score is None else [self.score] * len(pairs)
 
-    def contradict(self, pairs: Sequence[Pair], budget: float) -> list[float] | None:
+    def score_contradiction(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
         self.contradict_pairs += pairs
         return None if self.score is None else [self.score] * len(pairs)
 
@@ -193,13 +193,13 @@ def test_the_rate_is_sixty_a_minute() -> None:
 def test_a_rule_that_is_switched_off_is_not_offered(frame: Client, hit: Hit, settings: Any) -> None:
     from hits import registry
 
-    kind = registry.get("sherlock_observation")
-    assert Rule.CONTRADICTS not in rules_of(kind)
+    kind = registry.get_kind("sherlock_observation")
+    assert HintRule.CONTRADICTS not in enabled_rules(kind)
     settings.HINTS_OFF = frozenset({"pronoun"})
-    assert set(rules_of(kind)) == set(Rule) - {Rule.PRONOUN}
+    assert set(enabled_rules(kind)) == set(HintRule) - {HintRule.PRONOUN}
     assert _hints(frame, hit, _draft()).json() == {"hints": []}
-    settings.HINTS_OFF = frozenset(Rule)
-    assert rules_of(kind) == ()
+    settings.HINTS_OFF = frozenset(HintRule)
+    assert enabled_rules(kind) == ()
 
 
 def test_a_model_for_contradictions_is_asked_only_when_it_is_set_and_the_rule_on(
@@ -219,14 +219,14 @@ def test_a_model_for_contradictions_is_asked_only_when_it_is_set_and_the_rule_on
 def test_a_name_that_is_no_rule_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HINTS_OFF", "pronoun, pronouns")
     with pytest.raises(EnvError, match="'pronouns' is not known"):
-        env_choices("HINTS_OFF", list(Rule))
+        env_choices("HINTS_OFF", list(HintRule))
     monkeypatch.setenv("HINTS_OFF", "")
-    assert env_choices("HINTS_OFF", list(Rule), default=("contradicts",)) == frozenset()
+    assert env_choices("HINTS_OFF", list(HintRule), default=("contradicts",)) == frozenset()
 
 
 def test_a_kind_without_rules_has_no_hints(frame: Client, hit: Hit, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = type("Plain", (HitKind,), {"hint_rules": ()})
-    assert rules_of(kind) == ()  # type: ignore[arg-type]
+    assert enabled_rules(kind) == ()  # type: ignore[arg-type]
 
 
 # --- What is kept
@@ -287,7 +287,7 @@ def test_the_page_is_told_where_to_ask_and_for_which_rules(frame: Client, hit: H
         html.split('<script id="hit-config" type="application/json">')[1].split("</script>")[0]
     )
     assert config["api"]["hints"] == reverse("hit-api-hints")
-    assert config["hints"] == [rule.value for rule in Rule if rule is not Rule.CONTRADICTS]
+    assert config["hints"] == [rule.value for rule in HintRule if rule is not HintRule.CONTRADICTS]
     assert html.count("data-hints") == 5
 
 

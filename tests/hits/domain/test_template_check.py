@@ -7,7 +7,7 @@ import pytest
 from hits.domain.task_template.check import PageError, check_template, read_page
 from hits.domain.task_template.findings import Severity
 from hits.domain.task_template.rows import MAX_ROWS, RowsError, parse_rows
-from hits.domain.task_template.variables import fill_in, pair, variables_in
+from hits.domain.task_template.variables import fill_in, find_variables, match_columns
 
 LABEL = '<label for="a">What?</label><input id="a" name="a">'
 BUTTON = "<button>Send</button>"
@@ -128,11 +128,11 @@ def test_matrix_of_questions_is_no_group_of_different_names() -> None:
 def test_columns_and_variables_that_do_not_fit_are_named_both_ways() -> None:
     report = check_template(f"<p>\n${{url}}</p>{SOUND}", parse_rows("image,more\na,b\n"))
     found = {(finding.code, finding.severity): finding for finding in report.findings}
-    missing = found["no-column", Severity.MEND]
+    missing = found["no-column", Severity.ERROR]
     assert missing.line == 2
     assert "${url}" in missing.what
     assert "image, more" in missing.what
-    assert not report.fillable
+    assert not report.has_all_columns
     assert sum(finding.code == "no-variable" for finding in report.findings) == 2
 
 
@@ -161,9 +161,9 @@ def test_what_only_the_rows_fetch_is_found_as_in_the_page() -> None:
     found = check_template(html, parse_rows(rows)).findings
     assert [(finding.line, finding.severity, finding.code, finding.what[:6]) for finding in found] == [
         (0, Severity.ADVICE, "outside-sound", "row 2:"),
-        (2, Severity.MEND, "outside-script", "row 1:"),
-        (2, Severity.MEND, "not-https", "row 3:"),
-        (2, Severity.MEND, "relative", "row 4:"),
+        (2, Severity.ERROR, "outside-script", "row 1:"),
+        (2, Severity.ERROR, "not-https", "row 3:"),
+        (2, Severity.ERROR, "relative", "row 4:"),
         (2, Severity.ADVICE, "outside-picture", "row 1:"),
     ]
     assert "https://pics.example.org/1.png comes from pics.example.org" in found[-1].what
@@ -190,8 +190,8 @@ def test_a_page_in_another_encoding_is_refused_by_line() -> None:
 )
 def test_variables_are_found_once_and_filled_in_as_they_stand() -> None:
     html = "${a}\n${b-2.c} ${a} ${no such}"
-    assert [(v.name, v.line) for v in variables_in(html)] == [("a", 1), ("b-2.c", 2)]
-    assert pair(variables_in(html), ["a", "x"]).without_variable == ("x",)
+    assert [(v.name, v.line) for v in find_variables(html)] == [("a", 1), ("b-2.c", 2)]
+    assert match_columns(find_variables(html), ["a", "x"]).without_variable == ("x",)
     assert fill_in(html, {"a": "<b>${b-2.c}</b>"}) == "<b>${b-2.c}</b>\n${b-2.c} <b>${b-2.c}</b> ${no such}"
 
 

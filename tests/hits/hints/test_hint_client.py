@@ -47,7 +47,7 @@ def says(raw: bytes) -> Callable[[socket.socket], None]:
     """Return a server that reads the question and sends these bytes."""
 
     def answer(line: socket.socket) -> None:
-        wire.read(line.recv)
+        wire.read_message(line.recv)
         line.sendall(raw)
 
     return answer
@@ -63,27 +63,27 @@ def test_a_good_answer_comes_through(path: Path) -> None:
     asked = []
 
     def answer(line: socket.socket) -> None:
-        asked.append(wire.read(line.recv))
-        line.sendall(wire.pack({"scores": [0.9, 0]}))
+        asked.append(wire.read_message(line.recv))
+        line.sendall(wire.pack_message({"scores": [0.9, 0]}))
 
     with server(path, answer):
-        assert EncoderClient(path).similar(PAIRS, 5.0) == [0.9, 0.0]
+        assert EncoderClient(path).score_similarity(PAIRS, 5.0) == [0.9, 0.0]
     assert asked == [{"do": "similar", "pairs": [list(pair) for pair in PAIRS]}]
 
 
 def test_no_socket_is_no_answer(path: Path, tmp_path: Path) -> None:
-    assert EncoderClient(path).similar(PAIRS, 5.0) is None
+    assert EncoderClient(path).score_similarity(PAIRS, 5.0) is None
     path.write_text("no socket")
-    assert EncoderClient(path).similar(PAIRS, 5.0) is None
-    assert EncoderClient(tmp_path / ("x" * 200)).similar(PAIRS, 5.0) is None
+    assert EncoderClient(path).score_similarity(PAIRS, 5.0) is None
+    assert EncoderClient(tmp_path / ("x" * 200)).score_similarity(PAIRS, 5.0) is None
 
 
 def test_a_server_that_never_answers_costs_one_budget(path: Path) -> None:
     over = threading.Event()
     with server(path, lambda line: over.wait(30) and None) as clients:
         client = EncoderClient(path)
-        assert client.similar(PAIRS, 0.2) is None
-        assert client.similar(PAIRS, 0.2) is None
+        assert client.score_similarity(PAIRS, 0.2) is None
+        assert client.score_similarity(PAIRS, 0.2) is None
         over.set()
         assert len(clients) == 1, "after a failure it asks nobody for a while"
 
@@ -101,7 +101,7 @@ def test_a_server_that_drips_is_not_waited_for_longer(path: Path) -> None:
             return
 
     with server(path, drip):
-        assert EncoderClient(path).similar(PAIRS, 0.3) is None
+        assert EncoderClient(path).score_similarity(PAIRS, 0.3) is None
         over.set()
 
 
@@ -117,12 +117,12 @@ def test_a_server_that_drips_is_not_waited_for_longer(path: Path) -> None:
         struct.pack(">I", 2) + b"[]",
         struct.pack(">I", 4) + b"\xff\xfe\xfd\xfc",
         struct.pack(">I", 20_000) + b"[" * 20_000,
-        wire.pack({}),
-        wire.pack({"error": "no"}),
-        wire.pack({"scores": [1]}),
-        wire.pack({"scores": [1, "x"]}),
-        wire.pack({"scores": [1, True]}),
-        wire.pack({"scores": {"0": 1, "1": 1}}),
+        wire.pack_message({}),
+        wire.pack_message({"error": "no"}),
+        wire.pack_message({"scores": [1]}),
+        wire.pack_message({"scores": [1, "x"]}),
+        wire.pack_message({"scores": [1, True]}),
+        wire.pack_message({"scores": {"0": 1, "1": 1}}),
         struct.pack(">I", 21) + b'{"scores": [NaN, NaN]}'[:21],
         struct.pack(">I", 22) + b'{"scores": [NaN, 1.0]}',
         struct.pack(">I", 24) + b'{"scores": [1e999, 1.0]}',
@@ -130,35 +130,35 @@ def test_a_server_that_drips_is_not_waited_for_longer(path: Path) -> None:
 )
 def test_garbage_is_no_answer_and_no_error(path: Path, raw: bytes) -> None:
     with server(path, says(raw)):
-        assert EncoderClient(path).similar(PAIRS, 5.0) is None
+        assert EncoderClient(path).score_similarity(PAIRS, 5.0) is None
 
 
 def test_it_asks_again_after_the_pause(path: Path) -> None:
     now = [0.0]
     client = EncoderClient(path, pause=5.0, clock=lambda: now[0])
-    assert client.similar(PAIRS, 1.0) is None
-    with server(path, says(wire.pack({"scores": [1, 1]}))) as clients:
+    assert client.score_similarity(PAIRS, 1.0) is None
+    with server(path, says(wire.pack_message({"scores": [1, 1]}))) as clients:
         now[0] = 4.9
-        assert client.similar(PAIRS, 1.0) is None
+        assert client.score_similarity(PAIRS, 1.0) is None
         assert clients == []
         now[0] = 5.0
-        assert client.similar(PAIRS, 1.0) == [1.0, 1.0]
+        assert client.score_similarity(PAIRS, 1.0) == [1.0, 1.0]
 
 
 def test_a_model_that_is_not_there_is_no_failure(path: Path) -> None:
-    with server(path, says(wire.pack({"scores": None}))) as clients:
+    with server(path, says(wire.pack_message({"scores": None}))) as clients:
         client = EncoderClient(path)
-        assert client.contradict(PAIRS, 5.0) is None
-        assert client.contradict(PAIRS, 5.0) is None
+        assert client.score_contradiction(PAIRS, 5.0) is None
+        assert client.score_contradiction(PAIRS, 5.0) is None
         assert len(clients) == 2
 
 
 def test_too_much_or_nothing_is_not_asked(path: Path) -> None:
-    with server(path, says(wire.pack({"scores": []}))) as clients:
+    with server(path, says(wire.pack_message({"scores": []}))) as clients:
         client = EncoderClient(path)
-        assert client.similar([], 5.0) is None
-        assert client.similar(PAIRS * 40, 5.0) is None
-        assert client.similar(PAIRS, 0.0) is None
+        assert client.score_similarity([], 5.0) is None
+        assert client.score_similarity(PAIRS * 40, 5.0) is None
+        assert client.score_similarity(PAIRS, 0.0) is None
         assert clients == []
 
 

@@ -12,14 +12,14 @@ from hits.domain.answers.pronouns import find_pronouns
 from hits.domain.images.geometry import Box
 from hits.domain.images.image_facts import ImageFacts
 from hits.hints import rules, shown, words
-from hits.hints.card import LONGEST_QUOTE, Card, Field, Hint, Pair, Rule, Size
-from hits.hints.checking import BUDGET, COSINES, check
+from hits.hints.card import MAX_QUOTE, Card, Hint, HintField, HintRule, ImageSize, TextPair
+from hits.hints.checking import BUDGET_SECONDS, MIN_COSINES, find_hints
 from hits.observing import checks
 from hits.observing.kind import hint_cards
 from hits.observing.pairs import Confidence, ObservationPair
 
-SIZE = Size(640, 480)
-ALL = tuple(Rule)
+SIZE = ImageSize(640, 480)
+ALL = tuple(HintRule)
 IMAGE = ImageFacts(1, "http://127.0.0.1:8000/media/1.jpg", 640, 480)
 FAMILY = "👩‍👩‍👧"
 ODD_TEXTS = [
@@ -38,12 +38,12 @@ ODD_TEXTS = [
 ]
 
 
-def of_rule(rule: Rule, card: Card, *others: Card) -> list[Hint]:
+def of_rule(rule: HintRule, card: Card, *others: Card) -> list[Hint]:
     """Return what one rule alone says."""
-    return check([card, *others], SIZE, [rule])
+    return find_hints([card, *others], SIZE, [rule])
 
 
-def on(text: str, rule: Rule) -> list[str]:
+def on(text: str, rule: HintRule) -> list[str]:
     """Return the quotes of a rule on an inference."""
     return [hint.quote for hint in of_rule(rule, Card(1, "", text))]
 
@@ -53,23 +53,23 @@ class Near:
 
     def __init__(self, score: float | None) -> None:
         self.score = score
-        self.asked: list[Pair] = []
+        self.asked: list[TextPair] = []
         self.budgets: list[float] = []
 
-    def similar(self, pairs: Sequence[Pair], budget: float) -> list[float] | None:
+    def score_similarity(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
         self.asked += pairs
         self.budgets.append(budget)
         return None if self.score is None else [self.score] * len(pairs)
 
-    contradict = similar
+    score_contradiction = score_similarity
 
 
 # --- Boxes
 
 
 def test_a_written_card_without_a_box_is_told_so() -> None:
-    (hint,) = of_rule(Rule.NO_BOX, Card(2, "a cup", "Somebody drinks tea", ()))
-    assert (hint.card, hint.field, hint.quote) == (2, Field.BOXES, "")
+    (hint,) = of_rule(HintRule.NO_BOX, Card(2, "a cup", "Somebody drinks tea", ()))
+    assert (hint.card, hint.field, hint.quote) == (2, HintField.BOXES, "")
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,18 @@ def test_a_written_card_without_a_box_is_told_so() -> None:
     ],
 )
 def test_an_unfinished_card_or_a_kind_without_boxes_is_not(card: Card) -> None:
-    assert of_rule(Rule.NO_BOX, card) == []
+    assert of_rule(HintRule.NO_BOX, card) == []
 
 
 def test_boxes_that_point_at_everything_or_nothing() -> None:
     boxes = (Box(10, 10, 60, 60), Box(0, 0, 640, 440), Box(3, 3, 5, 5))
     card = Card(1, boxes=boxes)
-    (large,), (small,) = of_rule(Rule.BOX_TOO_LARGE, card), of_rule(Rule.BOX_TOO_SMALL, card)
+    (large,), (small,) = of_rule(HintRule.BOX_TOO_LARGE, card), of_rule(HintRule.BOX_TOO_SMALL, card)
     assert large.params == {"box": 2, "boxes": 3, "share": round(440 / 480, 6)}
     assert small.params["box"] == 3
     usual = Card(1, boxes=(Box(0, 0, 640, 431), Box(0, 0, 8, 7)))
-    assert of_rule(Rule.BOX_TOO_LARGE, usual) == of_rule(Rule.BOX_TOO_SMALL, usual) == []
-    assert check([card], None, [Rule.BOX_TOO_LARGE, Rule.BOX_TOO_SMALL]) == []
+    assert of_rule(HintRule.BOX_TOO_LARGE, usual) == of_rule(HintRule.BOX_TOO_SMALL, usual) == []
+    assert find_hints([card], None, [HintRule.BOX_TOO_LARGE, HintRule.BOX_TOO_SMALL]) == []
 
 
 # --- Words
@@ -114,21 +114,21 @@ def test_boxes_that_point_at_everything_or_nothing() -> None:
     ],
 )
 def test_pronouns_are_found_as_they_are_written(text: str, found: list[str]) -> None:
-    assert on(text, Rule.PRONOUN) == found
+    assert on(text, HintRule.PRONOUN) == found
 
 
 @pytest.mark.parametrize(
     "text", ["they them theirs", "the theme here", "shed", "sheriff", "history", "a she-wolf", "hé", "cheher"]
 )
 def test_words_that_hold_a_pronoun_are_none(text: str) -> None:
-    assert on(text, Rule.PRONOUN) == []
+    assert on(text, HintRule.PRONOUN) == []
 
 
 def test_a_pronoun_says_its_form_and_place_in_clue_and_inference() -> None:
-    hints = of_rule(Rule.PRONOUN, Card(3, f"{FAMILY} her coat", "Her coat is new, so is her hat"))
+    hints = of_rule(HintRule.PRONOUN, Card(3, f"{FAMILY} her coat", "Her coat is new, so is her hat"))
     assert [(h.field, h.quote, h.params["form"]) for h in hints] == [
-        (Field.CLUE, "her", "her"),
-        (Field.INFERENCE, "Her", "her"),
+        (HintField.CLUE, "her", "her"),
+        (HintField.INFERENCE, "Her", "her"),
     ]
     assert f"{FAMILY} her coat"[hints[0].start : hints[0].end] == "her"
 
@@ -136,7 +136,9 @@ def test_a_pronoun_says_its_form_and_place_in_clue_and_inference() -> None:
 def test_reviewers_and_hints_find_the_same_pronouns() -> None:
     for text in ["she's late", "the theme", "HERS", "a she-wolf"]:
         pair = ObservationPair(1, "a coat", text, Confidence.LIKELY, (Box(1, 1, 9, 9),))
-        assert checks.pronouns([pair]).ok == (not find_pronouns(text)) == (not on(text, Rule.PRONOUN))
+        assert (
+            checks.check_pronouns([pair]).ok == (not find_pronouns(text)) == (not on(text, HintRule.PRONOUN))
+        )
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_reviewers_and_hints_find_the_same_pronouns() -> None:
     ],
 )
 def test_profanity_is_found(text: str, found: list[str]) -> None:
-    assert on(text, Rule.PROFANITY) == found
+    assert on(text, HintRule.PROFANITY) == found
 
 
 @pytest.mark.parametrize(
@@ -163,13 +165,13 @@ def test_profanity_is_found(text: str, found: list[str]) -> None:
     ],
 )
 def test_innocent_words_are_no_profanity(text: str) -> None:
-    assert on(text, Rule.PROFANITY) == []
+    assert on(text, HintRule.PROFANITY) == []
 
 
 def test_every_profane_word_is_found_alone_and_never_inside_another() -> None:
     for word in words.PROFANITY:
-        assert on(f"so {word.capitalize()}, then", Rule.PROFANITY) == [word.capitalize()]
-        assert on(f"x{word}x", Rule.PROFANITY) == []
+        assert on(f"so {word.capitalize()}, then", HintRule.PROFANITY) == [word.capitalize()]
+        assert on(f"x{word}x", HintRule.PROFANITY) == []
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_every_profane_word_is_found_alone_and_never_inside_another() -> None:
     ],
 )
 def test_what_a_camera_records_is_like_a_caption(text: str, quote: str) -> None:
-    assert on(text, Rule.CAPTION_LIKE) == [quote]
+    assert on(text, HintRule.CAPTION_LIKE) == [quote]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ def test_what_a_camera_records_is_like_a_caption(text: str, quote: str) -> None:
     ],
 )
 def test_what_is_worked_out_is_not(text: str) -> None:
-    assert on(text, Rule.CAPTION_LIKE) == []
+    assert on(text, HintRule.CAPTION_LIKE) == []
 
 
 # --- Repetition
@@ -216,31 +218,36 @@ def test_what_is_worked_out_is_not(text: str) -> None:
 
 def test_an_inference_that_says_its_clue_again() -> None:
     card = Card(1, "the wet umbrella by the door", "The wet umbrella, by the door!")
-    (hint,) = of_rule(Rule.REPEATS_CLUE, card)
+    (hint,) = of_rule(HintRule.REPEATS_CLUE, card)
     assert hint.quote == "The wet umbrella, by the door"
     assert hint.params == {"by": "words"}
-    assert of_rule(Rule.REPEATS_CLUE, Card(1, "a wet umbrella", "It rained not long ago")) == []
+    assert of_rule(HintRule.REPEATS_CLUE, Card(1, "a wet umbrella", "It rained not long ago")) == []
 
 
 def test_an_inference_that_says_another_ones_again_names_the_earlier_card() -> None:
     first, second = Card(2, "a", "Somebody left the cup there."), Card(4, "b", "somebody left the cup there")
-    (hint,) = of_rule(Rule.REPEATS_OTHER, first, second)
+    (hint,) = of_rule(HintRule.REPEATS_OTHER, first, second)
     assert (hint.card, hint.other) == (4, 2)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "😀", "…"])
 def test_texts_without_words_repeat_nothing(text: str) -> None:
     cards = [Card(1, text, text), Card(2, text, text)]
-    assert check(cards, SIZE, [Rule.REPEATS_CLUE, Rule.REPEATS_OTHER, Rule.CONTRADICTS], Near(None)) == []
+    assert (
+        find_hints(
+            cards, SIZE, [HintRule.REPEATS_CLUE, HintRule.REPEATS_OTHER, HintRule.CONTRADICTS], Near(None)
+        )
+        == []
+    )
 
 
 def test_a_long_text_is_quoted_by_its_first_words() -> None:
     text = " ".join(f"word{n}" for n in range(100))
-    (hint,) = of_rule(Rule.REPEATS_CLUE, Card(1, text, f"  {text}"))
+    (hint,) = of_rule(HintRule.REPEATS_CLUE, Card(1, text, f"  {text}"))
     assert hint.quote == " ".join(f"word{n}" for n in range(rules.QUOTED_WORDS))
     assert hint.start == 2
-    (endless,) = of_rule(Rule.REPEATS_CLUE, Card(1, "x" * 600, "x" * 600))
-    assert len(endless.quote) == LONGEST_QUOTE
+    (endless,) = of_rule(HintRule.REPEATS_CLUE, Card(1, "x" * 600, "x" * 600))
+    assert len(endless.quote) == MAX_QUOTE
 
 
 @pytest.mark.parametrize(
@@ -255,8 +262,8 @@ def test_a_long_text_is_quoted_by_its_first_words() -> None:
 def test_a_denied_inference_contradicts_and_repeats_nothing(a: str, b: str) -> None:
     cards = [Card(1, "x", a), Card(2, "y", b)]
     near = Near(1.0)
-    found = check(cards, SIZE, [Rule.REPEATS_OTHER, Rule.CONTRADICTS], near)
-    assert [(h.rule, h.card, h.other) for h in found] == [(Rule.CONTRADICTS, 2, 1)]
+    found = find_hints(cards, SIZE, [HintRule.REPEATS_OTHER, HintRule.CONTRADICTS], near)
+    assert [(h.rule, h.card, h.other) for h in found] == [(HintRule.CONTRADICTS, 2, 1)]
     assert near.asked == []
 
 
@@ -269,7 +276,7 @@ def test_a_denied_inference_contradicts_and_repeats_nothing(a: str, b: str) -> N
     ],
 )
 def test_other_texts_do_not_contradict(a: str, b: str) -> None:
-    assert check([Card(1, "", a), Card(2, "", b)], SIZE, [Rule.CONTRADICTS]) == []
+    assert find_hints([Card(1, "", a), Card(2, "", b)], SIZE, [HintRule.CONTRADICTS]) == []
 
 
 # --- Meaning
@@ -282,8 +289,8 @@ def test_the_encoder_is_asked_once_about_what_words_do_not_settle() -> None:
         Card(3, "an empty chair", ""),
         Card(4, "a cup", "It rained."),
     ]
-    near = Near(COSINES[Rule.REPEATS_OTHER])
-    found = check(cards, SIZE, ALL, near)
+    near = Near(MIN_COSINES[HintRule.REPEATS_OTHER])
+    found = find_hints(cards, SIZE, ALL, near)
     assert len(near.budgets) == 1
     assert near.asked == [
         ("It rained", "wet umbrella"),
@@ -292,32 +299,32 @@ def test_the_encoder_is_asked_once_about_what_words_do_not_settle() -> None:
         ("It rained.", "Same words"),
     ]
     by = {(h.rule, h.card, h.other): h.params["by"] for h in found if "by" in h.params}
-    assert by[Rule.REPEATS_CLUE, 2, None] == by[Rule.REPEATS_OTHER, 4, 1] == "words"
-    assert by[Rule.REPEATS_CLUE, 1, None] == by[Rule.REPEATS_OTHER, 2, 1] == "meaning"
+    assert by[HintRule.REPEATS_CLUE, 2, None] == by[HintRule.REPEATS_OTHER, 4, 1] == "words"
+    assert by[HintRule.REPEATS_CLUE, 1, None] == by[HintRule.REPEATS_OTHER, 2, 1] == "meaning"
 
 
-@pytest.mark.parametrize("score", [None, 0.0, COSINES[Rule.REPEATS_CLUE] - 0.01])
+@pytest.mark.parametrize("score", [None, 0.0, MIN_COSINES[HintRule.REPEATS_CLUE] - 0.01])
 def test_no_answer_and_a_low_one_are_no_hint(score: float | None) -> None:
     cards = [Card(1, "a cup", "Tea time", None), Card(2, "a coat", "It is cold", None)]
-    assert check(cards, SIZE, ALL, Near(score), Near(score)) == []
+    assert find_hints(cards, SIZE, ALL, Near(score), Near(score)) == []
 
 
 def test_the_budget_is_for_all_questions_together() -> None:
     times = iter([0.0, 0.1, 0.25])
     near, model = Near(0.0), Near(0.0)
-    check([Card(1, "a", "b c"), Card(2, "d", "e f")], SIZE, ALL, near, model, clock=lambda: next(times))
-    assert near.budgets == [pytest.approx(BUDGET - 0.1)]
-    assert model.budgets == [pytest.approx(BUDGET - 0.25)]
+    find_hints([Card(1, "a", "b c"), Card(2, "d", "e f")], SIZE, ALL, near, model, clock=lambda: next(times))
+    assert near.budgets == [pytest.approx(BUDGET_SECONDS - 0.1)]
+    assert model.budgets == [pytest.approx(BUDGET_SECONDS - 0.25)]
     late = Near(1.0)
-    assert check([Card(1, "a", "b c")], SIZE, ALL, late, budget=0.0) == []
+    assert find_hints([Card(1, "a", "b c")], SIZE, ALL, late, budget=0.0) == []
     assert late.asked == []
 
 
 def test_a_model_of_contradictions_is_asked_only_where_the_rule_is_on() -> None:
     cards = [Card(1, "a", "They are rich"), Card(2, "b", "They can hardly pay the rent")]
     model = Near(0.95)
-    assert check(cards, SIZE, [Rule.PRONOUN], None, model) == []
-    (hint,) = check(cards, SIZE, [Rule.CONTRADICTS], None, model)
+    assert find_hints(cards, SIZE, [HintRule.PRONOUN], None, model) == []
+    (hint,) = find_hints(cards, SIZE, [HintRule.CONTRADICTS], None, model)
     assert (hint.card, hint.other, hint.params["score"]) == (2, 1, 0.95)
 
 
@@ -326,27 +333,31 @@ def test_a_model_of_contradictions_is_asked_only_where_the_rule_is_on() -> None:
 
 def test_hints_come_card_by_card_the_surest_first() -> None:
     cards = [Card(2, "the bitch", "She is standing", ()), Card(1, "a cup", "he left", ())]
-    found = check(cards, SIZE, ALL)
+    found = find_hints(cards, SIZE, ALL)
     assert [hint.card for hint in found] == sorted(hint.card for hint in found)
-    assert [hint.rule for hint in found if hint.card == 2][:3] == [Rule.NO_BOX, Rule.PROFANITY, Rule.PRONOUN]
+    assert [hint.rule for hint in found if hint.card == 2][:3] == [
+        HintRule.NO_BOX,
+        HintRule.PROFANITY,
+        HintRule.PRONOUN,
+    ]
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
 def test_no_text_makes_a_rule_fail_and_every_quote_is_in_its_place(text: str) -> None:
     cards = [Card(n, text, text, (Box(0, 0, 640, 480),)) for n in (1, 2)]
-    for hint in check(cards, SIZE, ALL, Near(1.0), Near(1.0)):
-        quoted = {Field.CLUE: text, Field.INFERENCE: text, Field.BOXES: ""}[hint.field]
+    for hint in find_hints(cards, SIZE, ALL, Near(1.0), Near(1.0)):
+        quoted = {HintField.CLUE: text, HintField.INFERENCE: text, HintField.BOXES: ""}[hint.field]
         assert quoted[hint.start : hint.end] == hint.quote
-        assert len(hint.quote) <= LONGEST_QUOTE
+        assert len(hint.quote) <= MAX_QUOTE
         json.dumps(hint.as_dict(), allow_nan=False)
 
 
 def test_a_rule_that_is_off_says_nothing() -> None:
     cards = [Card(1, "her fucking cup", "her fucking cup", ()), Card(2, "x", "her fucking cup", ())]
-    for rule in Rule:
-        others = [other for other in Rule if other is not rule]
-        assert rule not in {hint.rule for hint in check(cards, SIZE, others, Near(1.0), Near(1.0))}
-    assert check(cards, SIZE, [], Near(1.0), Near(1.0)) == []
+    for rule in HintRule:
+        others = [other for other in HintRule if other is not rule]
+        assert rule not in {hint.rule for hint in find_hints(cards, SIZE, others, Near(1.0), Near(1.0))}
+    assert find_hints(cards, SIZE, [], Near(1.0), Near(1.0)) == []
 
 
 # --- Reading a draft
@@ -383,10 +394,10 @@ def test_what_can_be_read_of_a_draft_is_read() -> None:
 
 
 def test_the_observation_kind_offers_every_rule_and_other_kinds_none() -> None:
-    kind = registry.get("sherlock_observation")
-    assert set(kind.hint_rules) == set(Rule)
+    kind = registry.get_kind("sherlock_observation")
+    assert set(kind.hint_rules) == set(HintRule)
     assert kind.hint_cards({"image": 1}, {1: IMAGE}, {"observations": [{"index": 1, "clue": "x"}]})
-    judging = registry.get("observation_review")
+    judging = registry.get_kind("observation_review")
     assert (judging.hint_rules, judging.hint_cards({}, {}, {"observations": [{"index": 1}]})) == ((), [])
 
 
@@ -396,9 +407,9 @@ ROW = {"rule": "pronoun", "card": 1, "field": "clue", "quote": "she", "dismissed
 
 
 def test_a_report_is_kept_as_it_was_sent() -> None:
-    rows = [ROW] * shown.MOST_ROWS
-    assert shown.parse_shown(rows) == rows
-    assert shown.parse_shown([]) == []
+    rows = [ROW] * shown.MAX_ROWS
+    assert shown.parse_hint_report(rows) == rows
+    assert shown.parse_hint_report([]) == []
 
 
 @pytest.mark.parametrize(
@@ -422,6 +433,6 @@ def test_a_report_is_kept_as_it_was_sent() -> None:
     ],
 )
 def test_a_report_that_cannot_be_is_refused_by_field(raw: Any, said: str) -> None:
-    with pytest.raises(shown.BadReport) as caught:
-        shown.parse_shown(raw)
+    with pytest.raises(shown.HintReportError) as caught:
+        shown.parse_hint_report(raw)
     assert str(caught.value).startswith(said)

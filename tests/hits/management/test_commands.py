@@ -98,7 +98,7 @@ def test_a_member_gets_an_account_and_a_role(project: Project) -> None:
     made = _json("create_member", "rosa", "--project", project.slug)
     assert User.objects.get(username="rosa").check_password(made["password"])
     assert Membership.objects.get(user__username="rosa").role == Role.RESEARCHER
-    assert "has an account already" in _refused("create_member", "rosa", "--project", project.slug)
+    assert "exists already" in _refused("create_member", "rosa", "--project", project.slug)
 
 
 def test_a_project_s_admin_is_named_or_refused(admin: User) -> None:
@@ -114,7 +114,7 @@ def test_a_project_s_admin_is_named_or_refused(admin: User) -> None:
         (("deposit", "0"), "at least one cent"),
         (("deposit", "100", "--account", "Nobody"), "known: Deerstalker"),
         (("create_project", "  "), "letters or digits"),
-        (("import_images", "/nowhere", "--project", "none"), "create_project makes one"),
+        (("import_images", "/nowhere", "--project", "none"), "create_project creates one"),
         (("sync_batch", "7"), "there is no such batch"),
         (("resume_batch", "7"), "there is no such batch"),
     ],

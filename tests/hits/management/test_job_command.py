@@ -15,7 +15,7 @@ from hits.management.jobs import JobCommand, absolute_model, absolute_path
 from hits.models import Job
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
-from hits.services.jobs.subjobs import Part, Split
+from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,7 +45,7 @@ def trouble() -> Iterator[list[BaseException]]:
 
     @shared_task(name="hits.test_count")
     def count(job_id: int) -> None:
-        with jobs.claimed(job_id) as progress:
+        with jobs.claim_job(job_id) as progress:
             if progress is not None:
                 progress.log("Counting")
                 progress.advance(2, 3)
@@ -55,9 +55,11 @@ def trouble() -> Iterator[list[BaseException]]:
 
     @shared_task(name="hits.test_count_by_parts")
     def by_parts(job_id: int) -> None:
-        with jobs.claimed(job_id) as progress:
+        with jobs.claim_job(job_id) as progress:
             if progress is not None and progress.job.runs == 1:
-                raise Split(task="hits.test_count", parts=[Part("One", 3), Part("Two", 3)])
+                raise SplitIntoSubjobs(
+                    task="hits.test_count", subjobs=[PlannedSubjob("One", 3), PlannedSubjob("Two", 3)]
+                )
 
     current_app.finalize()
     yield found
@@ -91,7 +93,7 @@ def test_a_worker_is_woken_only_when_the_work_is_left_to_it(
     trouble: list[BaseException], monkeypatch: pytest.MonkeyPatch, background: bool
 ) -> None:
     woken: list[int] = []
-    monkeypatch.setattr(jobs, "wake", lambda job: woken.append(job.pk))
+    monkeypatch.setattr(jobs, "wake_job", lambda job: woken.append(job.pk))
     _call(Count(), background=background)
     job = Job.objects.get()
     assert woken == ([job.pk] if background else [])
@@ -105,7 +107,7 @@ def test_a_refusal_is_bad_input_and_says_how_to_go_on(trouble: list[BaseExceptio
     with pytest.raises(CommandError) as raised:
         _call(Count())
     job = Job.objects.get()
-    assert str(raised.value) == f"Count: photo 3 is broken; restore it; to go on: --resume {job.pk}"
+    assert str(raised.value) == f"Count: photo 3 is broken; restore it; to resume: --resume {job.pk}"
     assert raised.value.returncode == 2
     out, _ = _call(Count(), resume=job.pk, json=True)
     assert json.loads(out)["counted"] == 3
@@ -120,7 +122,7 @@ def test_a_fault_is_one_line_and_leaves_nothing_open(
     trouble: list[BaseException], command: JobCommand
 ) -> None:
     trouble.append(ZeroDivisionError("oops"))
-    with pytest.raises(CommandError, match="ZeroDivisionError: oops; to go on: --resume") as raised:
+    with pytest.raises(CommandError, match="ZeroDivisionError: oops; to resume: --resume") as raised:
         _call(command)
     assert raised.value.returncode == 2
     assert "\n" not in str(raised.value)
@@ -133,12 +135,12 @@ def test_a_command_resumes_jobs_of_its_own_kind_alone(trouble: list[BaseExceptio
     with pytest.raises(CommandError):
         _call(CountByParts())
     whole, part = Job.objects.get(parent=None), Job.objects.filter(state="failed").exclude(parent=None).get()
-    foreign = f"--resume {whole.pk}: that job is another command's (Count, hits.test_count_by_parts); "
+    foreign = f"--resume {whole.pk}: the job belongs to another command (Count, hits.test_count_by_parts); "
     with pytest.raises(CommandError) as raised:
         _call(Count(), resume=whole.pk)
-    assert str(raised.value) == f"{foreign}resume it by its own"
+    assert str(raised.value) == f"{foreign}resume it with that"
     assert raised.value.returncode == 2
-    with pytest.raises(CommandError, match=r"another command's \(One, hits.test_count\)"):
+    with pytest.raises(CommandError, match=r"another command \(One, hits.test_count\)"):
         _call(CountByParts(), resume=part.pk)
     whole.refresh_from_db()
     assert whole.state == JobState.FAILED
@@ -177,7 +179,7 @@ def test_ctrl_c_stops_everything_and_it_goes_on_later(
     trouble: list[BaseException], command: JobCommand
 ) -> None:
     trouble.append(KeyboardInterrupt())
-    with pytest.raises(CommandError, match="stopped; to go on: --resume"):
+    with pytest.raises(CommandError, match="stopped; to resume: --resume"):
         _call(command)
     assert not Job.objects.filter(state__in=["queued", "running", "waiting"]).exists()
     job = Job.objects.get(parent=None)

@@ -10,7 +10,7 @@ from botocore.config import Config
 from hits.domain.mturk_formats.external_question import build_external_question
 from hits.marketplace import transport
 from hits.marketplace.models import Assignment, Clock, HITType, Worker
-from hits.marketplace.selectors.worker import present_attempt
+from hits.marketplace.selectors.worker import find_latest_attempt
 from hits.marketplace.services import accounts, attempts
 from hits.marketplace.services.clock import advance_clock
 
@@ -64,7 +64,7 @@ def accept(person: Worker, hit: dict[str, Any]) -> Assignment:
 
 def secret_of(person: Worker, slot: Assignment) -> str:
     """Return the secret of the worker's latest attempt."""
-    attempt = present_attempt(person, slot.assignment_id)
+    attempt = find_latest_attempt(person, slot.assignment_id)
     assert attempt is not None
     return attempts.attempt_secret(attempt)
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import HIT, Assignment, Attempt, Clock, Worker
 from hits.marketplace.services import accounts, attempts
 from tests.hits.marketplace.support import Market, accept, hand_in, hit_params, later, secret_of, work
@@ -129,10 +129,10 @@ class TestGuards:
     @pytest.mark.rule("accept-checked", source="D", text="Requirements are checked when a task is accepted.")
     def test_both_ways_of_accepting_refuse(self, near: Any, worker: Worker) -> None:
         hit = publish(near, need(make_type(near)))
-        with pytest.raises(Refused, match="is closed to you"):
+        with pytest.raises(ActionRefused, match="is closed to you"):
             accept(worker, hit)
         row = HIT.objects.get(hit_id=hit["HITId"])
-        with pytest.raises(Refused, match="is closed to you"):
+        with pytest.raises(ActionRefused, match="is closed to you"):
             attempts.accept_hit(worker=worker, hit=row, now=Clock.now())
         assert not Attempt.objects.exists()
 
@@ -166,7 +166,7 @@ def test_borders_of_a_granted_value(
         if allowed:
             accept(person, hit)
         else:
-            with pytest.raises(Refused, match=f"You hold it at {value}"):
+            with pytest.raises(ActionRefused, match=f"You hold it at {value}"):
                 accept(person, hit)
 
 
@@ -177,7 +177,7 @@ def test_exclusion_takes_work_from_those_who_hold_it(near: Any, worker: Worker, 
     excluded = make_type(near, "Has seen the answers")
     hit = publish(near, need(excluded, "DoesNotExist"))
     grant(near, excluded, worker)
-    with pytest.raises(Refused, match="Not for people who hold “Has seen the answers”"):
+    with pytest.raises(ActionRefused, match="Not for people who hold “Has seen the answers”"):
         accept(worker, hit)
     assert accept(other, hit)
     revoke(near, excluded, worker)
@@ -200,7 +200,7 @@ def test_counted_work_over_all_requesters(
     assert "Closed to you" not in page(browser(worker))
     elsewhere.reject_assignment(AssignmentId=third.assignment_id, RequesterFeedback="r")
     # 2 of 3 are 66.67 per cent: rounded down, never up over a border
-    with pytest.raises(Refused, match="You have 66%, 2 of 3"):
+    with pytest.raises(ActionRefused, match="You have 66%, 2 of 3"):
         accept(worker, closed)
 
 
@@ -209,7 +209,7 @@ def test_counted_work_over_all_requesters(
 def test_work_that_is_due_for_approval_counts(near: Any, worker: Worker) -> None:
     hit = publish(near, need(APPROVED, "GreaterThanOrEqualTo", 1), LifetimeInSeconds=3 * 86_400)
     work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
-    with pytest.raises(Refused, match=r"Open after 1 approved submission\. You have 0"):
+    with pytest.raises(ActionRefused, match=r"Open after 1 approved submission\. You have 0"):
         accept(worker, hit)
     later(seconds=86_401)
     assert accept(worker, hit)
@@ -263,9 +263,9 @@ class TestRevoking:
         hit = publish(clients[0], need(trained), MaxAssignments=1)
         results = together([lambda: revoke(clients[1], trained, worker), lambda: accept(worker, hit)])
         assert results[0] is None
-        assert isinstance(results[1], Assignment | Refused)
+        assert isinstance(results[1], Assignment | ActionRefused)
         assert Attempt.objects.count() == isinstance(results[1], Assignment)
-        with pytest.raises(Refused):
+        with pytest.raises(ActionRefused):
             accept(worker, publish(clients[0], need(trained), Title="Another"))
 
 
@@ -277,7 +277,7 @@ def test_two_accepts_at_once_check_each(near: Any, worker: Worker, other: Worker
     taken = [row for row in results if isinstance(row, Assignment)]
     assert [row.worker for row in taken] == [worker, worker]
     assert len({row.pk for row in taken}) == 1
-    assert isinstance(results[1], Refused)
+    assert isinstance(results[1], ActionRefused)
 
 
 class TestBlocks:
@@ -309,7 +309,7 @@ class TestBlocks:
         handed = Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", form)
         assert handed.status_code == 200
         near.approve_assignment(AssignmentId=slot.assignment_id)
-        with pytest.raises(Refused, match="no new work"):
+        with pytest.raises(ActionRefused, match="no new work"):
             accept(worker, near.create_hit(**hit_params())["HIT"])
         near.delete_worker_block(WorkerId=worker.worker_id)
         assert accept(worker, near.create_hit(**hit_params())["HIT"])
@@ -368,6 +368,6 @@ def test_a_block_waits_for_the_accept_before_it(
         ]
     )
     assert taken.is_set()
-    assert isinstance(results[1], Assignment | Refused)
-    with pytest.raises(Refused):
+    assert isinstance(results[1], Assignment | ActionRefused)
+    with pytest.raises(ActionRefused):
         accept(worker, client.create_hit(**hit_params(Title="Another"))["HIT"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hits.domain.mturk_formats.answer_xml import FormAnswer
 from hits.domain.mturk_formats.external_question import QuestionError, QuestionInvalid, QuestionNotXml
-from hits.marketplace.formats.answer_key import check_fits, parse_answer_key, score
+from hits.marketplace.formats.answer_key import check_answer_key, parse_answer_key, score_answers
 from hits.marketplace.formats.question_form import parse_question_form
 from tests.support.question_forms import (
     TEST,
@@ -58,7 +58,7 @@ def answers(**chosen: str) -> list[FormAnswer]:
     ],
 )
 def test_selections_must_match_exactly(chosen: dict[str, str], value: int) -> None:
-    assert score(parse_answer_key(TEST_KEY), answers(**chosen)) == value
+    assert score_answers(parse_answer_key(TEST_KEY), answers(**chosen)) == value
 
 
 @pytest.mark.rule(
@@ -82,7 +82,7 @@ def test_selections_must_match_exactly(chosen: dict[str, str], value: int) -> No
 )
 def test_mappings(mapping: str, value: int) -> None:
     key = parse_answer_key(key_xml(key_question("a", {"x": 7}), mapping=mapping))
-    assert score(key, answers(a="x")) == value
+    assert score_answers(key, answers(a="x")) == value
 
 
 SELECTIONS = ["p", "q", "r"]
@@ -135,14 +135,14 @@ def test_scores_as_an_independent_model_does(
         }[kind]
     xml = key_xml(*(key_question(name, *row) for name, row in questions.items()), mapping=written)
     given_answers = [FormAnswer(name, None, tuple(rows)) for name, rows in chosen.items()]
-    assert score(parse_answer_key(xml), given_answers) == slow_score(questions, mapping, chosen)
+    assert score_answers(parse_answer_key(xml), given_answers) == slow_score(questions, mapping, chosen)
 
 
 def test_a_value_stays_within_thirty_two_bits() -> None:
     huge = key_xml(key_question("a", {"x": 2**31 - 1}), key_question("b", {"x": 2**31 - 1}))
-    assert score(parse_answer_key(huge), answers(a="x", b="x")) == 2**31 - 1
+    assert score_answers(parse_answer_key(huge), answers(a="x", b="x")) == 2**31 - 1
     tiny = key_xml(key_question("a", {"x": 1 - 2**31}), mapping=SCALE.format("1000"))
-    assert score(parse_answer_key(tiny), answers(a="x")) == -(2**31)
+    assert score_answers(parse_answer_key(tiny), answers(a="x")) == -(2**31)
 
 
 @pytest.mark.parametrize(
@@ -204,5 +204,5 @@ def test_a_bad_key_is_refused_by_name(xml: str, error: type[QuestionError], word
 )
 def test_a_key_fits_its_test(test: str, key: str, words: str) -> None:
     with pytest.raises(QuestionInvalid, match=words):
-        check_fits(parse_answer_key(key), parse_question_form(test))
-    check_fits(parse_answer_key(TEST_KEY), parse_question_form(TEST))
+        check_answer_key(parse_answer_key(key), parse_question_form(test))
+    check_answer_key(parse_answer_key(TEST_KEY), parse_question_form(TEST))

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Assignment, Attempt, LedgerEntry, Worker
-from hits.marketplace.selectors.accounts import unbalanced_requesters
+from hits.marketplace.selectors.accounts import find_unbalanced_requesters
 from hits.marketplace.services import accounts, attempts
 from tests.hits.marketplace.support import Market, accept, hit_params, work
 from tests.support.threads import together
@@ -22,7 +22,7 @@ def test_last_slot_goes_to_one(near: Any, workers: list[Worker]) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     results = together([lambda person=person: accept(person, hit) for person in workers])
     assert sum(isinstance(result, Assignment) for result in results) == 1
-    assert sum(isinstance(result, Refused) for result in results) == 2
+    assert sum(isinstance(result, ActionRefused) for result in results) == 2
     assert Attempt.objects.count() == 1
 
 
@@ -45,7 +45,7 @@ def test_who_waited_for_the_last_slot_gets_it_when_the_other_fails(
 ) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     holding = threading.Event()
-    opened = attempts._open_attempt
+    opened = attempts._create_attempt
 
     def break_down(slot: Assignment, person: Worker, *rest: Any) -> None:
         if person == workers[0]:
@@ -58,7 +58,7 @@ def test_who_waited_for_the_last_slot_gets_it_when_the_other_fails(
         assert holding.wait(60)
         return accept(workers[1], hit)
 
-    monkeypatch.setattr(attempts, "_open_attempt", break_down)
+    monkeypatch.setattr(attempts, "_create_attempt", break_down)
     broken, taken = together([lambda: accept(workers[0], hit), come_second])
     assert isinstance(broken, RuntimeError)
     assert isinstance(taken, Assignment), taken
@@ -102,7 +102,7 @@ def test_the_same_money_is_not_held_twice(near_market: Market) -> None:
     results = together([lambda client=client: client.create_hit(**params) for client in clients])
     assert sum(isinstance(result, dict) for result in results) == 2
     assert sum("InsufficientFunds" in str(getattr(result, "response", "")) for result in results) == 2
-    assert unbalanced_requesters() == []
+    assert find_unbalanced_requesters() == []
 
 
 @pytest.mark.rule(
@@ -123,4 +123,4 @@ def test_approve_reject_and_approve_at_once(
     results = together(decide)
     assert sum(isinstance(result, dict) for result in results) == 1
     assert LedgerEntry.objects.filter(kind__in=["reward", "release"]).count() == 1
-    assert unbalanced_requesters() == []
+    assert find_unbalanced_requesters() == []

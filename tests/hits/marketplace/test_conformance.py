@@ -200,8 +200,10 @@ def _three_of_each(client: Any, workers: list[Worker]) -> dict[str, tuple[str, d
     held = type_ids[0]
     requirement = {"QualificationTypeId": held, "Comparator": "Exists"}
     for person in workers:
-        qualification_requests.ask(
-            worker=person, kind=QualificationType.objects.get(type_id=type_ids[1]), now=Clock.now()
+        qualification_requests.request_qualification(
+            worker=person,
+            qualification_type=QualificationType.objects.get(type_id=type_ids[1]),
+            now=Clock.now(),
         )
         client.associate_qualification_with_worker(QualificationTypeId=held, WorkerId=person.worker_id)
     hit = client.create_hit(**hit_params(MaxAssignments=3, QualificationRequirements=[requirement]))["HIT"]
@@ -498,8 +500,8 @@ def test_review_policies_are_refused_and_no_hit_has_results_of_one(mturk: Any) -
     "all-operations", source="M", text="All 39 operations of the model of 2017-01-17 are answered."
 )
 def test_every_operation_of_the_model_is_served() -> None:
-    assert registry.served() == sorted(service_model().operation_names)
-    assert len(registry.served()) == 39
+    assert registry.list_served() == sorted(service_model().operation_names)
+    assert len(registry.list_served()) == 39
 
 
 @pytest.mark.rule(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Attempt, CountryDeclaration, Worker
 from hits.marketplace.services import accounts
 from tests.hits.marketplace.support import accept, hand_in, hit_params, later
@@ -98,7 +98,7 @@ class TestCountry:
             if code in open_to:
                 taken.append(accept(person, hit).worker)
                 continue
-            with pytest.raises(Refused, match="Your country is"):
+            with pytest.raises(ActionRefused, match="Your country is"):
                 accept(person, hit)
         assert len(taken) == len(open_to)
 

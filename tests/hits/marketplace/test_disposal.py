@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from hits.marketplace.models import HIT, Assignment, Clock, LedgerEntry, Worker
 from hits.marketplace.services import accounts, blocks, decisions
-from hits.marketplace.services.hits import dispose_stale
+from hits.marketplace.services.hits import dispose_stale_hits
 from tests.hits.marketplace.support import Market, accept, hit_params, later, work
 from tests.hits.marketplace.test_conformance import code_of
 from tests.hits.marketplace.test_lifecycle import counters
@@ -118,10 +118,10 @@ class TestDisposalByItself:
         later(days=2)
         near.get_hit(HITId=hit["HITId"])  # what is due for approval is approved
         later(days=117, hours=23)
-        assert dispose_stale(now=Clock.now()) == 0
+        assert dispose_stale_hits(now=Clock.now()) == 0
         later(hours=2)
-        assert dispose_stale(now=Clock.now()) == 1
-        assert dispose_stale(now=Clock.now()) == 0
+        assert dispose_stale_hits(now=Clock.now()) == 1
+        assert dispose_stale_hits(now=Clock.now()) == 0
         assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Disposed"
         assert near.list_hits()["HITs"] == []
         assert balance(near) == ("9998.90", "0.00")
@@ -132,9 +132,9 @@ class TestDisposalByItself:
         slot = work(worker, hit)
         near.approve_assignment(AssignmentId=slot.assignment_id)
         later(days=119)
-        assert dispose_stale(now=Clock.now()) == 0
+        assert dispose_stale_hits(now=Clock.now()) == 0
         later(days=2)
-        assert dispose_stale(now=Clock.now()) == 1
+        assert dispose_stale_hits(now=Clock.now()) == 1
 
     def test_what_is_on_offer_or_undecided_stays(self, near: Any, worker: Worker, other: Worker) -> None:
         near.create_hit(**hit_params(LifetimeInSeconds=300 * DAY))
@@ -150,14 +150,14 @@ class TestDisposalByItself:
         near.update_expiration_for_hit(HITId=prolonged["HITId"], ExpireAt=until)
         HIT.objects.filter(hit_id=undecided["HITId"]).update(expires_at=Clock.now() - timedelta(days=150))
         later(days=30)
-        assert dispose_stale(now=Clock.now()) == 0
+        assert dispose_stale_hits(now=Clock.now()) == 0
 
     def test_no_more_at_once_than_asked(self, near: Any) -> None:
         for _ in range(3):
             near.create_hit(**hit_params(MaxAssignments=1))
         later(days=121)
-        assert dispose_stale(now=Clock.now(), limit=2) == 2
-        assert dispose_stale(now=Clock.now(), limit=2) == 1
+        assert dispose_stale_hits(now=Clock.now(), limit=2) == 2
+        assert dispose_stale_hits(now=Clock.now(), limit=2) == 1
 
 
 @pytest.mark.rule(
@@ -184,7 +184,7 @@ def test_an_override_looks_at_its_task_anew(near: Any, worker: Worker) -> None:
     slot = Assignment.objects.select_related("hit__hit_type", "hit__requester", "worker").get(pk=given.pk)
     near.delete_hit(HITId=hit["HITId"])
     with pytest.raises(decisions.WrongState):
-        decisions.approve(slot=slot, now=Clock.now(), override_rejection=True)
+        decisions.approve_assignment(slot=slot, now=Clock.now(), override_rejection=True)
     assert not LedgerEntry.objects.filter(kind="reward").exists()
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.domain.mturk_formats.answer_xml import parse_answer
-from hits.marketplace.formats.html_question import in_a_form, parse_html_question, prepare_page
-from hits.marketplace.formats.layout import LayoutError, fill, variables
+from hits.marketplace.formats.html_question import parse_html_question, prepare_page, wrap_in_form
+from hits.marketplace.formats.layout import LayoutError, fill_layout, list_variables
 from hits.marketplace.models import Assignment, HITLayout, Worker
 from hits.marketplace.services import accounts
 from tests.hits.marketplace.support import Market, accept, hit_params, secret_of
@@ -154,7 +154,7 @@ def submit_to(worker: Worker, slot: Assignment) -> str:
     ],
 )
 def test_where_form_and_button_go(html: str, around: str) -> None:
-    assert in_a_form(html) == around
+    assert wrap_in_form(html) == around
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_where_form_and_button_go(html: str, around: str) -> None:
     ids=["form", "form without address", "crowd-form", "script"],
 )
 def test_a_page_that_hands_in_by_itself_stays_as_it_is(html: str) -> None:
-    assert in_a_form(html) == html
+    assert wrap_in_form(html) == html
 
 
 def test_a_page_has_to_have_room_for_its_form(near: Any, tmp_path: Path) -> None:
@@ -238,8 +238,8 @@ def test_a_name_is_used_once(near: Any, tmp_path: Path) -> None:
 @given(st.dictionaries(st.from_regex(r"[A-Za-z0-9_.-]{1,8}", fullmatch=True), st.text(), max_size=5))
 def test_filling_replaces_each_variable_once(values: dict[str, str]) -> None:
     html = "".join(f"<{name}>${{{name}}}" for name in values)
-    assert variables(html) == tuple(values)
+    assert list_variables(html) == tuple(values)
     # A value that looks like a variable is not filled in again.
-    assert fill(html, values) == "".join(f"<{name}>{value}" for name, value in values.items())
+    assert fill_layout(html, values) == "".join(f"<{name}>{value}" for name, value in values.items())
     with pytest.raises(LayoutError):
-        fill(html, values | {"another_name": "x"})
+        fill_layout(html, values | {"another_name": "x"})

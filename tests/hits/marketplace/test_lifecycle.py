@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Assignment, Attempt, Clock, LedgerEntry, Outcome, SlotState, Worker
 from hits.marketplace.services import accounts, attempts
 from hits.marketplace.services.lifecycle import sweep_due
@@ -57,7 +57,7 @@ def test_expired_with_work_pending(near: Any, worker: Worker) -> None:
     assert counters(near, hit)[0] == "Unassignable"
     hand_in(worker, slot)
     assert counters(near, hit) == ("Reviewable", 1, 0, 0)
-    with pytest.raises(Refused):
+    with pytest.raises(ActionRefused):
         accept(accounts.create_worker_account(username="late", password="p"), hit)
 
 
@@ -72,7 +72,7 @@ def test_abandoned_slot_goes_to_the_next_worker_under_the_same_id(
 ) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1, AssignmentDurationInSeconds=60))["HIT"]
     first = accept(worker, hit)
-    with pytest.raises(Refused):
+    with pytest.raises(ActionRefused):
         accept(other, hit)
     later(seconds=61)
     assert counters(near, hit) == ("Assignable", 1, 0, 0)
@@ -221,7 +221,7 @@ def test_137_assignments_over_pages(near: Any) -> None:
 def test_no_worker_gets_the_same_hit_twice(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
     work(worker, hit)
-    with pytest.raises(Refused):
+    with pytest.raises(ActionRefused):
         accept(worker, hit)
     another = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     assert accept(worker, another).hit.hit_id == another["HITId"]

@@ -8,8 +8,8 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.db.models import Sum
 
 from hits.marketplace.models import AppendOnlyError, Clock, LedgerEntry, Payout, Requester, Worker
-from hits.marketplace.selectors.accounts import unbalanced_requesters
-from hits.marketplace.selectors.worker import earnings
+from hits.marketplace.selectors.accounts import find_unbalanced_requesters
+from hits.marketplace.selectors.worker import compute_earnings
 from hits.marketplace.services import accounts, ledger
 from tests.hits.marketplace.support import FUNDS, Market, accept, hit_params, later, work
 
@@ -22,7 +22,7 @@ def balance(client: Any) -> tuple[str, str]:
 
 def books_balance() -> None:
     """Sum the ledger and compare it with every balance and with money paid in less money paid on."""
-    assert unbalanced_requesters() == []
+    assert find_unbalanced_requesters() == []
     sums = LedgerEntry.objects.aggregate(a=Sum("available_cents"), h=Sum("held_cents"), w=Sum("worker_cents"))
     paid_in = LedgerEntry.objects.filter(kind="deposit").aggregate(n=Sum("available_cents"))["n"]
     fees = LedgerEntry.objects.filter(kind="fee").aggregate(
@@ -56,7 +56,7 @@ def test_every_step_of_a_hits_money(near: Any, workers: list[Worker], amazon_fee
     near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
     near.delete_hit(HITId=hit["HITId"])
     assert balance(near) == ("9998.26", "0.00")
-    assert [earnings(person).earned for person in workers] == [55, 45, 45]
+    assert [compute_earnings(person).earned for person in workers] == [55, 45, 45]
     books_balance()
 
 
@@ -164,9 +164,9 @@ def test_balances_never_go_below_zero(requester: accounts.KeyPair) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         Requester.objects.filter(pk=requester.requester.pk).update(available_cents=-1)
     with pytest.raises(ledger.InsufficientFunds):
-        ledger.adjust(requester=requester.requester, cents=-FUNDS - 1, at=Clock.now(), note="typo")
-    ledger.adjust(requester=requester.requester, cents=-1, at=Clock.now(), note="typo")
-    assert unbalanced_requesters() == []
+        ledger.adjust_requester(requester=requester.requester, cents=-FUNDS - 1, at=Clock.now(), note="typo")
+    ledger.adjust_requester(requester=requester.requester, cents=-1, at=Clock.now(), note="typo")
+    assert find_unbalanced_requesters() == []
 
 
 def _payout(worker: Worker, cents: int) -> Payout:
@@ -185,12 +185,12 @@ def _payout(worker: Worker, cents: int) -> Payout:
 @pytest.mark.rule("payouts", source="ours", text="A worker is paid out at most what they are owed.")
 def test_payouts(near: Any, worker: Worker) -> None:
     slot = work(worker, near.create_hit(**hit_params())["HIT"])
-    assert (earnings(worker).in_review, earnings(worker).owed) == (110, 0)
+    assert (compute_earnings(worker).in_review, compute_earnings(worker).owed) == (110, 0)
     with pytest.raises(ValueError, match="owed"):
-        ledger.record_payout(payout=_payout(worker, 1), at=Clock.now())
+        ledger.post_payout(payout=_payout(worker, 1), at=Clock.now())
     near.approve_assignment(AssignmentId=slot.assignment_id)
-    ledger.record_payout(payout=_payout(worker, 60), at=Clock.now())
-    money = earnings(worker)
+    ledger.post_payout(payout=_payout(worker, 60), at=Clock.now())
+    money = compute_earnings(worker)
     assert (money.earned, money.paid_out, money.owed, money.in_review) == (110, 60, 50, 0)
     books_balance()
 

@@ -118,7 +118,7 @@ def subscribe(client: Any, box: Mailbox, *names: str, **more: Any) -> str:
 
 def deliver() -> int:
     """Send what is due by the marketplace's clock."""
-    return notifications.deliver_due(now=Clock.now())
+    return notifications.deliver_due_notifications(now=Clock.now())
 
 
 @pytest.mark.rule(
@@ -327,7 +327,7 @@ def test_a_test_event_is_sent_and_says_what_it_is(
     first = mailbox.documents()[0]["Events"][0]
     assert (first["HITId"], first["AssignmentId"]) == ("TESTHIT", "TESTASSIGNMENT")
     # Over HTTP the sender is woken in the server's thread, where the patch holds as well.
-    assert woken == [notifications.TASK] * 2
+    assert woken == [notifications.DELIVERY_TASK] * 2
 
 
 @pytest.mark.rule(
@@ -554,9 +554,9 @@ def test_what_was_sent_a_month_ago_is_forgotten_and_what_waits_is_not(near: Any,
     near.create_hit(**hit_params())
     deliver()
     near.create_hit(**hit_params())
-    assert notifications.forget_old(now=Clock.now() + timedelta(days=29)) == 0
+    assert notifications.delete_old_notifications(now=Clock.now() + timedelta(days=29)) == 0
     later(days=31)
-    tasks.forget_notifications()
+    tasks.delete_old_notifications()
     assert Notification.objects.get().state == NotificationState.QUEUED
 
 
@@ -612,4 +612,4 @@ def test_the_sweep_is_two_looks_when_nothing_is_due(
     with django_assert_num_queries(2):
         lifecycle.sweep_due(now=now)
     with django_assert_num_queries(1):
-        events.tell_expired(now=now)
+        events.record_expired(now=now)

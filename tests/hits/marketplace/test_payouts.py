@@ -14,10 +14,10 @@ from django.db import connection
 from django.test import Client
 
 from hits.marketplace.models import EntryKind, LedgerEntry, Payout, Worker
-from hits.marketplace.selectors.accounts import unbalanced_requesters
-from hits.marketplace.selectors.worker import earnings
+from hits.marketplace.selectors.accounts import find_unbalanced_requesters
+from hits.marketplace.selectors.worker import compute_earnings
 from hits.marketplace.services import payouts
-from hits.marketplace.services.payouts import FieldRefused, Transfer
+from hits.marketplace.services.payouts import PayoutFieldError, Transfer
 from tests.hits.marketplace.support import hit_params, work
 
 Browser = Callable[[Worker], Client]
@@ -59,9 +59,10 @@ def upload(desk: Client, text: str) -> Any:
 
 def record_shown(desk: Client, page: Any) -> Any:
     """Press the button of the import's confirming page."""
-    found = page.context["found"]
+    found = page.context["upload"]
     return desk.post(
-        "/marketplace/payouts/import", {"step": "record", "once": found["once"], "text": found["text"]}
+        "/marketplace/payouts/import",
+        {"step": "record", "idempotency_key": found["idempotency_key"], "text": found["text"]},
     )
 
 
@@ -80,9 +81,9 @@ def test_a_payout_is_confirmed_recorded_once_and_read_by_the_worker(
     look = desk.post(url, typed | {"step": "look"})
     assert "Record $0.60 as paid" in look.content.decode()
     assert not Payout.objects.exists()
-    once = {"once": look.context["once"], "step": "record"}
-    assert desk.post(url, typed | once).status_code == 302
-    assert desk.post(url, typed | once).status_code == 302, "a second press of the same button"
+    press = {"idempotency_key": look.context["idempotency_key"], "step": "record"}
+    assert desk.post(url, typed | press).status_code == 302
+    assert desk.post(url, typed | press).status_code == 302, "a second press of the same button"
     (row,) = Payout.objects.all()
     assert (row.amount_cents, row.means, row.reference, row.recorded_by) == (
         60,
@@ -90,12 +91,12 @@ def test_a_payout_is_confirmed_recorded_once_and_read_by_the_worker(
         "TX 17",
         root,
     )
-    money = earnings(worker)
+    money = compute_earnings(worker)
     assert (money.earned, money.paid_out, money.owed) == (110, 60, 50)
     page = browser(worker).get("/work/earnings").content.decode()
     assert "Bank transfer" in page
     assert "TX 17" in page
-    assert unbalanced_requesters() == []
+    assert find_unbalanced_requesters() == []
 
 
 def test_all_that_is_wrong_with_a_payout_is_told_at_once(near: Any, worker: Worker, desk: Client) -> None:
@@ -132,23 +133,27 @@ def test_what_cannot_be_a_payout(near: Any, worker: Worker, change: dict[str, An
     pay(near, worker)
     if "paid_on" in change:
         change = {"paid_on": payouts.today() + change["paid_on"]}
-    with pytest.raises(FieldRefused) as refusal:
-        payouts.record(transfer=transfer(worker, **({"cents": 60} | change)), once="1", by=None)
+    with pytest.raises(PayoutFieldError) as refusal:
+        payouts.record_payout(
+            transfer=transfer(worker, **({"cents": 60} | change)), idempotency_key="1", by=None
+        )
     assert refusal.value.field == field
     assert not Payout.objects.exists()
-    assert earnings(worker).owed == 110
+    assert compute_earnings(worker).owed == 110
 
 
 def test_two_admins_cannot_pay_the_same_cent(near: Any, worker: Worker) -> None:
     pay(near, worker)
     gate = threading.Barrier(4)
-    refused: list[FieldRefused] = []
+    refused: list[PayoutFieldError] = []
 
     def press(number: int) -> None:
         gate.wait(60)
         try:
-            payouts.record(transfer=transfer(worker, 110, reference=f"T-{number}"), once=str(number), by=None)
-        except FieldRefused as problem:
+            payouts.record_payout(
+                transfer=transfer(worker, 110, reference=f"T-{number}"), idempotency_key=str(number), by=None
+            )
+        except PayoutFieldError as problem:
             refused.append(problem)
         finally:
             connection.close()
@@ -160,7 +165,7 @@ def test_two_admins_cannot_pay_the_same_cent(near: Any, worker: Worker) -> None:
         thread.join(180)
     assert [problem.field for problem in refused] == ["amount"] * 3
     assert Payout.objects.count() == LedgerEntry.objects.filter(kind=EntryKind.PAYOUT).count() == 1
-    assert earnings(worker).owed == 0
+    assert compute_earnings(worker).owed == 0
 
 
 def test_what_is_owed_comes_down_as_a_file_that_goes_up_again(
@@ -181,7 +186,7 @@ def test_what_is_owed_comes_down_as_a_file_that_goes_up_again(
     record_shown(desk, page)
     record_shown(desk, page)
     assert Payout.objects.count() == 2
-    assert [earnings(person).owed for person in workers[:2]] == [0, 0]
+    assert [compute_earnings(person).owed for person in workers[:2]] == [0, 0]
     again = record_shown(desk, upload(desk, "\n".join(filled)))
     assert again.status_code == 400
     assert "Line 2, reference: A payout of" in again.content.decode()
@@ -200,7 +205,7 @@ def test_a_file_with_one_bad_row_records_nothing_and_says_which(
         f"{first},one,{day},bank,4\n{second},1.00,{tomorrow},bank,5\n",
     )
     assert slips.status_code == 400
-    assert [slip.split(":")[0] for slip in slips.context["problem"].slips] == [
+    assert [slip.split(":")[0] for slip in slips.context["error"].errors] == [
         "Line 3",
         "Line 4, worker_id",
         "Line 5, amount",
@@ -212,7 +217,7 @@ def test_a_file_with_one_bad_row_records_nothing_and_says_which(
     )
     refused = record_shown(desk, over)
     assert refused.status_code == 400
-    assert refused.context["problem"].slips == ["Line 4, amount: $0.10 is owed; pay that or less."]
+    assert refused.context["error"].errors == ["Line 4, amount: $0.10 is owed; pay that or less."]
     assert not Payout.objects.exists()
 
 
@@ -235,16 +240,16 @@ def test_a_slip_is_corrected_by_a_line_with_a_reason(
     near: Any, worker: Worker, desk: Client, browser: Browser
 ) -> None:
     pay(near, worker)
-    payout = payouts.record(transfer=transfer(worker, 110), once="1", by=None)
+    payout = payouts.record_payout(transfer=transfer(worker, 110), idempotency_key="1", by=None)
     url = f"/marketplace/payouts/workers/{worker.pk}/correct"
     more = {"sign": "more", "amount": "0.30", "reason": "Only 0.80 was sent", "payout": str(payout.pk)}
     assert desk.post(url, more).status_code == 302
-    assert earnings(worker).owed == 30
+    assert compute_earnings(worker).owed == 30
     assert (
         desk.post(url, more | {"sign": "less", "amount": "0.10", "reason": "0.90, in fact"}).status_code
         == 302
     )
-    assert earnings(worker).owed == 20
+    assert compute_earnings(worker).owed == 20
     refused = desk.post(url, more | {"sign": "less", "amount": "0.21"})
     assert refused.status_code == 400
     assert "$0.20 is owed" in refused.content.decode()
@@ -254,7 +259,7 @@ def test_a_slip_is_corrected_by_a_line_with_a_reason(
     page = browser(worker).get("/work/earnings").content.decode()
     assert "Only 0.80 was sent" in page
     assert "corrected by $0.20" in page
-    assert unbalanced_requesters() == []
+    assert find_unbalanced_requesters() == []
 
 
 def test_payouts_are_for_platform_admins(worker: Worker, browser: Browser, near: Any) -> None:
@@ -277,7 +282,7 @@ def test_payouts_are_for_platform_admins(worker: Worker, browser: Browser, near:
     ]
     for page, data in acts:
         assert browser(worker).post(page, data).status_code == 403, page
-    assert earnings(worker).owed == 110
+    assert compute_earnings(worker).owed == 110
 
 
 def test_payouts_take_a_post_with_a_token_only(worker: Worker, root: User) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hits.domain.workers.requirements import LOCALE, SYSTEM_HELD, Comparator, Guards
+from hits.domain.workers.requirements import LOCALE, SYSTEM_HELD, Comparator, GuardedActions
 from hits.marketplace.models import HITType, Qualification, QualificationType, Worker, WorkerBlock
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Failure, HitTypeSpec, MarketplaceError, QualificationRequirement
@@ -84,9 +84,11 @@ def test_blocks(port: BotoMarketplace, worker: Worker, other: Worker) -> None:
 def test_requirements_travel_whole(port: BotoMarketplace) -> None:
     trained = port.create_qualification_type("Trained", "d")
     asked = (
-        QualificationRequirement(trained, Comparator.GREATER_THAN_OR_EQUAL_TO, (2,), guards=Guards.DISCOVER),
+        QualificationRequirement(
+            trained, Comparator.GREATER_THAN_OR_EQUAL_TO, (2,), guards=GuardedActions.DISCOVER
+        ),
         QualificationRequirement(LOCALE, Comparator.IN, locales=("US", "CA")),
-        QualificationRequirement(trained, Comparator.NOT_EQUAL_TO, (0,), guards=Guards.PREVIEW),
+        QualificationRequirement(trained, Comparator.NOT_EQUAL_TO, (0,), guards=GuardedActions.PREVIEW),
     )
     spec = HitTypeSpec("Title", "Description", "", 55, 600, 3600, asked)
     kept = HITType.objects.get(hit_type_id=port.create_hit_type(spec))

@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from hits.domain.mturk_formats.answer_xml import FormAnswer
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import (
     Clock,
     GrantStatus,
@@ -16,8 +16,8 @@ from hits.marketplace.models import (
     RequestState,
     Worker,
 )
-from hits.marketplace.selectors.holdings import shown_holdings
-from hits.marketplace.selectors.requestable import Availability, requestable
+from hits.marketplace.selectors.qualification_overview import load_qualification_overview
+from hits.marketplace.selectors.requestable import Availability, get_requestable_type
 from hits.marketplace.services import accounts, qualification_requests
 from tests.hits.marketplace.support import Market, accept, hit_params, later, work
 from tests.hits.marketplace.test_conformance import code_of
@@ -45,17 +45,19 @@ def kind_of(type_id: str) -> QualificationType:
 
 
 def ask(worker: Worker, type_id: str) -> QualificationRequest:
-    return qualification_requests.ask(worker=worker, kind=kind_of(type_id), now=Clock.now())
+    return qualification_requests.request_qualification(
+        worker=worker, qualification_type=kind_of(type_id), now=Clock.now()
+    )
 
 
 def hand_in(request: QualificationRequest, answers: list[FormAnswer]) -> QualificationRequest:
-    return qualification_requests.hand_in(
+    return qualification_requests.submit_test(
         worker=request.worker, request_id=request.request_id, answers=answers, now=Clock.now()
     )
 
 
 def availability(worker: Worker, type_id: str) -> Availability:
-    return requestable(worker, kind_of(type_id), Clock.now()).availability
+    return get_requestable_type(worker, kind_of(type_id), Clock.now()).availability
 
 
 def held(worker: Worker, type_id: str) -> int | None:
@@ -155,7 +157,7 @@ class TestTypes:
         mturk.delete_qualification_type(QualificationTypeId=type_id)
         waiting.refresh_from_db()
         assert waiting.state == RequestState.REJECTED
-        assert shown_holdings(worker, Clock.now()).held == []
+        assert load_qualification_overview(worker, Clock.now()).held == []
         assert accept(worker, hit)
         same_type = {"HITTypeId": hit["HITTypeId"], "LifetimeInSeconds": 60, "Question": hit["Question"]}
         for call, params in (
@@ -169,7 +171,7 @@ class TestTypes:
             assert code_of(failure)[1] in {"QualificationTypeDoesNotExist", "InvalidQualificationTypeState"}
         assert make_type(mturk) != type_id
         assert mturk.list_qualification_types(MustBeRequestable=False)["NumResults"] == 1
-        with pytest.raises(Refused):
+        with pytest.raises(ActionRefused):
             ask(worker, type_id)
 
     @pytest.mark.rule(
@@ -184,7 +186,7 @@ class TestTypes:
             own.get_qualification_type(QualificationTypeId=pool)["QualificationType"]["IsRequestable"]
             is False
         )
-        with pytest.raises(Refused):
+        with pytest.raises(ActionRefused):
             ask(worker, pool)
         tested = make_type(own, "Tested", **SCORED)
         assert ask(worker, tested).state == RequestState.TAKING
@@ -310,12 +312,12 @@ class TestAsking:
         assert availability(worker, once) is Availability.CLOSED
         assert availability(worker, again) is Availability.LATER
         later(minutes=59)
-        with pytest.raises(Refused):
+        with pytest.raises(ActionRefused):
             ask(worker, again)
         later(minutes=2)
         assert ask(worker, again).state == RequestState.PENDING
         later(days=300)
-        with pytest.raises(Refused):
+        with pytest.raises(ActionRefused):
             ask(worker, once)
 
     @pytest.mark.clock
@@ -344,10 +346,10 @@ class TestAsking:
         type_id = make_type(near)
         near.create_worker_block(WorkerId=worker.worker_id, Reason="Copied.")
         assert availability(worker, type_id) is Availability.BLOCKED
-        with pytest.raises(Refused):
+        with pytest.raises(ActionRefused):
             ask(worker, type_id)
         near.update_qualification_type(QualificationTypeId=type_id, QualificationTypeStatus="Inactive")
-        with pytest.raises(Refused):
+        with pytest.raises(ActionRefused):
             ask(other, type_id)
 
     def test_a_double_click_asks_once(self, near: Any, worker: Worker) -> None:
@@ -388,7 +390,7 @@ class TestTests:
         assert hand_in(ask(other, type_id), WRONG).score == 10
         assert (held(worker, type_id), held(other, type_id)) == (100, 10)
         assert work(worker, hit)
-        with pytest.raises(Refused, match="You hold it at 10"):
+        with pytest.raises(ActionRefused, match="You hold it at 10"):
             accept(other, hit)
 
     @pytest.mark.rule(
@@ -463,7 +465,7 @@ class TestTests:
 
     def test_somebody_elses_test_cannot_be_handed_in(self, near: Any, worker: Worker, other: Worker) -> None:
         request = ask(worker, make_type(near, **SCORED))
-        with pytest.raises(Refused):
-            qualification_requests.hand_in(
+        with pytest.raises(ActionRefused):
+            qualification_requests.submit_test(
                 worker=other, request_id=request.request_id, answers=RIGHT, now=Clock.now()
             )

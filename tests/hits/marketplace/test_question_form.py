@@ -21,9 +21,9 @@ from hits.domain.mturk_formats.external_question import (
     QuestionNotXml,
     QuestionTooLong,
 )
-from hits.marketplace.formats.answer_key import check_fits, parse_answer_key, score
-from hits.marketplace.formats.content import sanitise
-from hits.marketplace.formats.form_answers import Fault, bind, read_answers
+from hits.marketplace.formats.answer_key import check_answer_key, parse_answer_key, score_answers
+from hits.marketplace.formats.content import sanitise_html
+from hits.marketplace.formats.form_answers import ProblemKind, bind_form, read_answers
 from hits.marketplace.formats.patterns import PatternError, compile_pattern
 from hits.marketplace.formats.question_form import Choice, FreeText, parse_question_form
 from tests.support.question_forms import (
@@ -57,13 +57,13 @@ def shown(xml: str, posted: Any = None) -> str:
     """Return the HTML of a form."""
     form = parse_question_form(xml)
     problems = read_answers(form, posted)[1] if posted else []
-    return render_to_string("marketplace/form/form.html", {"form": bind(form, posted, problems)})
+    return render_to_string("marketplace/form/form.html", {"form": bind_form(form, posted, problems)})
 
 
-def faults(form: Any, **posted: str | list[str]) -> list[tuple[Fault, int | None]]:
+def faults(form: Any, **posted: str | list[str]) -> list[tuple[ProblemKind, int | None]]:
     """Return what is wrong with the answers of a form's fields."""
     lists = {name: [value] if isinstance(value, str) else value for name, value in posted.items()}
-    return [(problem.fault, problem.bound) for problem in read_answers(form, lists)[1]]
+    return [(problem.kind, problem.bound) for problem in read_answers(form, lists)[1]]
 
 
 @pytest.mark.rule(
@@ -173,7 +173,7 @@ def test_what_is_no_form_at_all(xml: str, error: type[QuestionError]) -> None:
     text="FormattedContent is a subset of XHTML: no script, no style, no handler, addresses by https only.",
 )
 def test_formatted_content_is_sanitised() -> None:
-    html = sanitise(
+    html = sanitise_html(
         '<p style="x" onclick="a()" class="c">A <b>bold</b> <a href="javascript:a()">one</a> '
         '<a href="//evil.example">two</a> <a href="https://e.org/">three</a></p><div>kept</div><!-- gone -->'
         '<table bgcolor="red"><tr><td colspan="2">cell</td></tr></table>'
@@ -218,26 +218,26 @@ def test_plain_text_shows_its_markup_as_text() -> None:
     ("constraints", "text", "wrong"),
     [
         ("", "", []),
-        ('<IsNumeric minValue="100" maxValue="999"/>', "99", [(Fault.TOO_SMALL, 100)]),
-        ('<IsNumeric minValue="100" maxValue="999"/>', "999.5", [(Fault.TOO_LARGE, 999)]),
+        ('<IsNumeric minValue="100" maxValue="999"/>', "99", [(ProblemKind.TOO_SMALL, 100)]),
+        ('<IsNumeric minValue="100" maxValue="999"/>', "999.5", [(ProblemKind.TOO_LARGE, 999)]),
         ('<IsNumeric minValue="100" maxValue="999"/>', " 100 ", []),
-        ("<IsNumeric/>", "1e5", [(Fault.NOT_A_NUMBER, None)]),
-        ("<IsNumeric/>", "٣", [(Fault.NOT_A_NUMBER, None)]),
+        ("<IsNumeric/>", "1e5", [(ProblemKind.NOT_A_NUMBER, None)]),
+        ("<IsNumeric/>", "٣", [(ProblemKind.NOT_A_NUMBER, None)]),
         ("<IsNumeric/>", "-.5", []),
-        ('<Length minLength="2"/>', "", [(Fault.MISSING, None)]),
-        ('<Length minLength="2"/>', "x", [(Fault.TOO_SHORT, 2)]),
-        ('<Length maxLength="3"/>', "four", [(Fault.TOO_LONG, 3)]),
+        ('<Length minLength="2"/>', "", [(ProblemKind.MISSING, None)]),
+        ('<Length minLength="2"/>', "x", [(ProblemKind.TOO_SHORT, 2)]),
+        ('<Length maxLength="3"/>', "four", [(ProblemKind.TOO_LONG, 3)]),
         ('<Length maxLength="3"/>', "a\r\nb", []),
         (r'<AnswerFormatRegex regex="(^$|\S{2,})"/>', "", []),
-        (r'<AnswerFormatRegex regex="(^$|\S{2,})"/>', "x", [(Fault.FORMAT, None)]),
+        (r'<AnswerFormatRegex regex="(^$|\S{2,})"/>', "x", [(ProblemKind.FORMAT, None)]),
         (r'<AnswerFormatRegex regex="^[12][0-9]{3}-[01]?\d-[0-3]?\d$"/>', "2026-11-3", []),
         (
             r'<AnswerFormatRegex regex="^[12][0-9]{3}-[01]?\d-[0-3]?\d$"/>',
             "2026-11-3\n",
-            [(Fault.FORMAT, None)],
+            [(ProblemKind.FORMAT, None)],
         ),
         ('<AnswerFormatRegex regex="regex" flags="i"/>', "my RegExes", []),
-        ('<AnswerFormatRegex regex="a"/><AnswerFormatRegex regex="b"/>', "a", [(Fault.FORMAT, None)]),
+        ('<AnswerFormatRegex regex="a"/><AnswerFormatRegex regex="b"/>', "a", [(ProblemKind.FORMAT, None)]),
     ],
 )
 def test_free_text(constraints: str, text: str, wrong: list[Any]) -> None:
@@ -261,9 +261,9 @@ def test_a_requesters_own_words_are_shown() -> None:
 )
 def test_selections() -> None:
     several = one(choice("x", "y", "z", least=2, most=2), required=True)
-    assert faults(several) == [(Fault.UNCHOSEN, None)]
-    assert faults(several, q1=["x"]) == [(Fault.TOO_FEW, 2)]
-    assert faults(several, q1=["x", "y", "z"]) == [(Fault.TOO_MANY, 2)]
+    assert faults(several) == [(ProblemKind.UNCHOSEN, None)]
+    assert faults(several, q1=["x"]) == [(ProblemKind.TOO_FEW, 2)]
+    assert faults(several, q1=["x", "y", "z"]) == [(ProblemKind.TOO_MANY, 2)]
     assert read_answers(several, {"q1": ["z", "x", "made up"]})[0] == [FormAnswer("a", None, ("x", "z"))]
     optional = one(choice("x", "y", least=1))
     assert read_answers(optional, {}) == ([], [])
@@ -275,8 +275,8 @@ def test_selections() -> None:
         )
     )
     assert read_answers(other, {"q1": [""], "q1.other": ["else"]})[0] == [FormAnswer("a", None, (), "else")]
-    assert faults(other, **{"q1": ["x"], "q1.other": "else"}) == [(Fault.TOO_MANY, 1)]
-    assert faults(other, **{"q1.other": "longer"}) == [(Fault.TOO_LONG, 4)]
+    assert faults(other, **{"q1": ["x"], "q1.other": "else"}) == [(ProblemKind.TOO_MANY, 1)]
+    assert faults(other, **{"q1.other": "longer"}) == [(ProblemKind.TOO_LONG, 4)]
 
 
 @pytest.mark.parametrize(
@@ -292,8 +292,8 @@ def test_a_line_feed_in_an_identifier_comes_back_as_browsers_send_it(written: st
     page = shown(xml, {"q1": ["left\r\nright"]})
     assert re.search(r'value="left\nright"[^>]* (checked|selected)', page)
     key = parse_answer_key(key_xml(key_question("a", {written: 3})))
-    check_fits(key, form)
-    assert score(key, answers) == 3
+    check_answer_key(key, form)
+    assert score_answers(key, answers) == 3
 
 
 def test_identifiers_that_answers_could_not_tell_apart_are_refused() -> None:
@@ -375,7 +375,7 @@ class TestPatterns:
     def test_no_pattern_takes_for_ever(self, source: str) -> None:
         text = "a" * 3_000
         start = time.thread_time()
-        assert compile_pattern(source).found_in(text) in {True, False}
+        assert compile_pattern(source).search(text) in {True, False}
         assert time.thread_time() - start < 5
 
     @given(
@@ -390,7 +390,7 @@ class TestPatterns:
         pairs = zip(atoms, marks, strict=False)
         source = "".join(atom + ("" if atom in {"^", r"\b"} else mark) for atom, mark in pairs)
         expected = re.search(source, text, re.ASCII) is not None
-        assert compile_pattern(source).found_in(text) is expected
+        assert compile_pattern(source).search(text) is expected
 
     @pytest.mark.parametrize(
         ("source", "text", "found"),
@@ -405,12 +405,12 @@ class TestPatterns:
         ],
     )
     def test_javascripts_ways(self, source: str, text: str, found: bool) -> None:
-        assert compile_pattern(source).found_in(text) is found
+        assert compile_pattern(source).search(text) is found
 
     def test_case_is_ignored_within_classes_too(self) -> None:
         for source in ("[a-z]+$", "STRASSE|x", "^[^b]*$"):
-            assert compile_pattern(source, ignores_case=True).found_in("A" if "S" not in source else "X")
-        assert not compile_pattern("[^a]", ignores_case=True).found_in("A")
+            assert compile_pattern(source, ignores_case=True).search("A" if "S" not in source else "X")
+        assert not compile_pattern("[^a]", ignores_case=True).search("A")
 
     @pytest.mark.parametrize(
         "source",

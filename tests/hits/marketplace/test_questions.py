@@ -12,18 +12,18 @@ from django.test import Client
 
 from hits.domain.mturk_formats.answer_xml import parse_answer, parse_form_answer
 from hits.domain.mturk_formats.external_question import QuestionInvalid, QuestionNotXml, QuestionTooLong
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.formats.html_question import (
     build_html_question,
+    insert_first_script,
     parse_html_question,
     prepare_page,
-    with_first_script,
 )
 from hits.marketplace.formats.patterns import MAX_WORK
 from hits.marketplace.formats.question_form import parse_question_form
 from hits.marketplace.models import HIT, Assignment, Clock, Worker
 from hits.marketplace.selectors import questions
-from hits.marketplace.selectors.worker import present_attempt
+from hits.marketplace.selectors.worker import find_latest_attempt
 from hits.marketplace.services import attempts
 from tests.hits.marketplace.support import accept, hit_params, later, secret_of
 from tests.hits.marketplace.test_admission import Browser, need, page
@@ -106,7 +106,7 @@ class TestHTMLQuestionFormat:
         ],
     )
     def test_a_script_of_ours_comes_first(self, html: str, start: str) -> None:
-        shown = with_first_script(html, "http://site/first.js?a&b")
+        shown = insert_first_script(html, "http://site/first.js?a&b")
         assert shown.startswith(f'{start} src="http://site/first.js?a&amp;b"></script><p>')
 
     @pytest.mark.rule(
@@ -216,10 +216,10 @@ class TestHTMLQuestion:
     ) -> None:
         hit = html_hit(near)
         slot = accept(worker, hit)
-        attempt = present_attempt(worker, slot.assignment_id)
+        attempt = find_latest_attempt(worker, slot.assignment_id)
         assert attempt is not None
-        token = questions.task_token(attempt)
-        preview = questions.preview_token(HIT.objects.get(hit_id=hit["HITId"]))
+        token = questions.create_task_token(attempt)
+        preview = questions.create_preview_token(HIT.objects.get(hit_id=hit["HITId"]))
         assert questions.find_page(token, Clock.now()) is not None
         assert worker.worker_id not in token
         assert questions.find_page(token[:-1] + ("a" if token[-1] != "a" else "b"), Clock.now()) is None
@@ -232,9 +232,9 @@ class TestHTMLQuestion:
     def test_a_returned_task_shows_nothing_more(self, near: Any, worker: Worker, other: Worker) -> None:
         hit = html_hit(near, MaxAssignments=1)
         slot = accept(worker, hit)
-        attempt = present_attempt(worker, slot.assignment_id)
+        attempt = find_latest_attempt(worker, slot.assignment_id)
         assert attempt is not None
-        token = questions.task_token(attempt)
+        token = questions.create_task_token(attempt)
         attempts.return_task(worker=worker, assignment_id=slot.assignment_id, now=Clock.now())
         accept(other, hit)
         assert questions.find_page(token, Clock.now()) is None
@@ -316,14 +316,14 @@ class TestQuestionForm:
         hit = near.create_hit(**hit_params(Question=FORM))["HIT"]
         slot = accept(worker, hit)
         fields = [("mood", "made up")]
-        with pytest.raises(Refused, match="form of its own"):
+        with pytest.raises(ActionRefused, match="form of its own"):
             attempts.submit_with_secret(
                 secret=secret_of(worker, slot),
                 assignment_id=slot.assignment_id,
                 fields=fields,
                 now=Clock.now(),
             )
-        with pytest.raises(Refused, match="form of its own"):
+        with pytest.raises(ActionRefused, match="form of its own"):
             attempts.submit_signed_in(
                 worker=worker, assignment_id=slot.assignment_id, fields=fields, now=Clock.now()
             )
@@ -342,7 +342,7 @@ class TestQuestionForm:
         assert (
             browser(worker).post(f"/work/tasks/{slot.assignment_id}/answer", {"q1": "a"}).status_code == 404
         )
-        with pytest.raises(Refused):
+        with pytest.raises(ActionRefused):
             attempts.submit_form(worker=worker, assignment_id=slot.assignment_id, answers=[], now=Clock.now())
 
     def test_a_preview_is_read_only(self, near: Any, worker: Worker, browser: Browser) -> None:

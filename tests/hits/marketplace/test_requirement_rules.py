@@ -6,24 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.domain.workers.countries import COUNTRIES, by_name, country_name, is_country
+from hits.domain.workers.countries import COUNTRIES, country_name, is_country, sorted_by_name
 from hits.domain.workers.requirements import (
-    ABOUT_HOLDING,
-    FOR_COUNTRIES,
+    COUNTRY_COMPARATORS,
+    HOLDING_COMPARATORS,
+    LIST_COMPARATORS,
     LOCALE,
-    TAKES_SEVERAL,
     Comparator,
-    Guards,
+    GuardedActions,
     Holdings,
     Requirement,
     RequirementError,
     is_met,
-    unmet,
+    unmet_requirements,
 )
 
 NUMBERS = st.integers(-(2**31), 2**31 - 1)
 PLACES = st.sampled_from(sorted(COUNTRIES))
-SINGLE = sorted(set(Comparator) - ABOUT_HOLDING - TAKES_SEVERAL)
+SINGLE = sorted(set(Comparator) - HOLDING_COMPARATORS - LIST_COMPARATORS)
 OPPOSITES = [
     (Comparator.LESS_THAN, Comparator.GREATER_THAN_OR_EQUAL_TO),
     (Comparator.GREATER_THAN, Comparator.LESS_THAN_OR_EQUAL_TO),
@@ -34,14 +34,16 @@ OPPOSITES = [
 @st.composite
 def requirements(draw: st.DrawFn) -> Requirement:
     """Any condition about a type T or U, or about the country."""
-    guards = draw(st.sampled_from(Guards))
+    guards = draw(st.sampled_from(GuardedActions))
     if draw(st.booleans()):
-        comparator = draw(st.sampled_from(sorted(FOR_COUNTRIES)))
-        most = 30 if comparator in TAKES_SEVERAL else 1
+        comparator = draw(st.sampled_from(sorted(COUNTRY_COMPARATORS)))
+        most = 30 if comparator in LIST_COMPARATORS else 1
         places = draw(st.lists(PLACES, min_size=1, max_size=most, unique=True))
         return Requirement(LOCALE, comparator, locales=tuple(places), guards=guards)
     comparator = draw(st.sampled_from(Comparator))
-    low, high = (0, 0) if comparator in ABOUT_HOLDING else (1, 15 if comparator in TAKES_SEVERAL else 1)
+    low, high = (
+        (0, 0) if comparator in HOLDING_COMPARATORS else (1, 15 if comparator in LIST_COMPARATORS else 1)
+    )
     values = draw(st.lists(st.integers(-3, 3), min_size=low, max_size=high))
     return Requirement(draw(st.sampled_from("TU")), comparator, tuple(values), guards=guards)
 
@@ -96,23 +98,25 @@ def test_who_holds_nothing_meets_no_comparison_but_does_not_exist(comparator: Co
 
 @given(st.lists(requirements(), max_size=10), HOLDINGS)
 def test_unmet_is_a_partition_in_order(asked: list[Requirement], held: Holdings) -> None:
-    missing = unmet(asked, held)
+    missing = unmet_requirements(asked, held)
     assert missing == [one for one in asked if not is_met(one, held)]
-    assert unmet(missing, held) == missing
+    assert unmet_requirements(missing, held) == missing
     # What is guarded decides nothing about whether a condition is met.
-    assert len(unmet([replace(one, guards=Guards.DISCOVER) for one in asked], held)) == len(missing)
+    assert len(
+        unmet_requirements([replace(one, guards=GuardedActions.DISCOVER) for one in asked], held)
+    ) == len(missing)
 
 
 @given(st.lists(requirements(), max_size=10), HOLDINGS, st.sampled_from("VW"), NUMBERS)
 def test_other_holdings_change_nothing(asked: list[Requirement], held: Holdings, other: str, n: int) -> None:
     more = Holdings({**held.values, other: n}, held.country)
-    assert unmet(asked, more) == unmet(asked, held)
+    assert unmet_requirements(asked, more) == unmet_requirements(asked, held)
 
 
 @pytest.mark.rule(
     "locale-undeclared", source="ours", text="Who declared no country meets no requirement about countries."
 )
-@given(st.sampled_from(sorted(FOR_COUNTRIES)), PLACES)
+@given(st.sampled_from(sorted(COUNTRY_COMPARATORS)), PLACES)
 def test_an_undeclared_country_meets_nothing(comparator: Comparator, place: str) -> None:
     assert not is_met(Requirement(LOCALE, comparator, locales=(place,)), Holdings())
 
@@ -167,5 +171,5 @@ def test_countries_are_the_249_of_the_standard() -> None:
     assert not is_country("us")
     assert not is_country("XX")
     assert country_name("CI") == "Côte d’Ivoire"
-    names = [name for _, name in by_name()]
+    names = [name for _, name in sorted_by_name()]
     assert names.index("Åland Islands") < names.index("Albania") < names.index("Zimbabwe")

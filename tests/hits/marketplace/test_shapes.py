@@ -18,7 +18,7 @@ GOOD = {
 
 def check_input(operation: str, value: Any) -> None:
     """Check a request."""
-    shapes.check(shapes.operation_model(operation).input_shape, value, operation)
+    shapes.check_shape(shapes.operation_model(operation).input_shape, value, operation)
 
 
 def test_a_good_request_passes() -> None:
@@ -68,7 +68,7 @@ def test_each_rule_of_the_model(operation: str, value: Any, words: str) -> None:
 )
 def test_the_model_and_what_is_served() -> None:
     assert len(shapes.service_model().operation_names) == 39
-    assert registry.served() == sorted(shapes.service_model().operation_names)
+    assert registry.list_served() == sorted(shapes.service_model().operation_names)
 
 
 def test_registering_refuses_strangers_and_doubles() -> None:
@@ -80,7 +80,7 @@ def test_registering_refuses_strangers_and_doubles() -> None:
 
 @pytest.mark.rule("shapes-null", source="X", text="A member that is null on the wire counts as not given.")
 def test_nulls_mean_not_given() -> None:
-    assert shapes.without_nulls({"a": None, "b": [{"c": None, "d": 1}]}) == {"b": [{"d": 1}]}
+    assert shapes.drop_nulls({"a": None, "b": [{"c": None, "d": 1}]}) == {"b": [{"d": 1}]}
 
 
 @pytest.mark.rule(

@@ -12,7 +12,7 @@ from django.test import Client
 
 from hits.marketplace.models import Clock, EntryKind, LedgerEntry, Requester, Worker
 from hits.marketplace.selectors import statements
-from hits.marketplace.selectors.statements import Span
+from hits.marketplace.selectors.statements import DateRange
 from hits.marketplace.services import accounts, payouts
 from tests.hits.marketplace.support import FUNDS, hit_params, work
 
@@ -40,11 +40,11 @@ def test_each_month_begins_with_what_the_last_one_left(worker: Worker, browser: 
         (datetime(2026, 11, 1, tzinfo=UTC), 7),
     ):
         earned(worker, cents, moment)
-    found = [(month.first, month.corrected, month.lines) for month in statements.months(worker)]
+    found = [(month.first, month.corrected, month.lines) for month in statements.list_months(worker)]
     assert found == [(date(2026, 11, 1), 7, 1), (date(2026, 10, 1), 15, 2), (date(2026, 9, 1), 100, 1)]
-    opening, lines = statements.worker_lines(worker, Span.month(date(2026, 10, 1)))
+    opening, lines = statements.list_worker_rows(worker, DateRange.for_month(date(2026, 10, 1)))
     assert (opening, [line.owed for line in lines]) == (100, [120, 115])
-    opening, lines = statements.worker_lines(worker, Span.month(date(2026, 11, 1)))
+    opening, lines = statements.list_worker_rows(worker, DateRange.for_month(date(2026, 11, 1)))
     assert (opening, [line.owed for line in lines]) == (115, [122])
     client = browser(worker)
     page = client.get("/work/earnings/2026/10").content.decode()
@@ -108,8 +108,8 @@ def test_a_pages_balances_go_on_from_what_came_before(requester: accounts.KeyPai
             available_cents=10,
             created_at=first + timedelta(days=day),
         )
-    found = statements.requester_entries(owner, Span(date(2030, 1, 3), date(2030, 1, 4)))
+    found = statements.list_requester_entries(owner, DateRange(date(2030, 1, 3), date(2030, 1, 4)))
     assert [row.available_after for row in found] == [FUNDS + 40, FUNDS + 30]
     assert [row.available_after for row in found[1:2]] == [FUNDS + 30], "a later page alone"
-    _, lines = statements.requester_lines(owner, Span(date(2030, 1, 3), date(2030, 1, 4)))
+    _, lines = statements.list_requester_rows(owner, DateRange(date(2030, 1, 3), date(2030, 1, 4)))
     assert [line.available for line in lines] == [FUNDS + 30, FUNDS + 40]

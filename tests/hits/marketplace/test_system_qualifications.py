@@ -23,9 +23,9 @@ from hits.domain.workers.requirements import (
     is_met,
 )
 from hits.domain.workers.subdivisions import SUBDIVISIONS, is_place, place_name
-from hits.marketplace.errors import Refused
+from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Clock, CountryDeclaration, Qualification, Requester, Worker
-from hits.marketplace.selectors.standing import standing_of
+from hits.marketplace.selectors.worker_profile import load_worker_profile
 from hits.marketplace.services import accounts, attempts, countries
 from tests.hits.marketplace.support import accept, hit_params, later, work
 from tests.hits.marketplace.test_admission import Browser, need, page, publish
@@ -41,7 +41,7 @@ def in_place(comparator: str, *places: tuple[str, str]) -> dict[str, Any]:
 
 def values_of(person: Worker) -> dict[str, int]:
     """Return a worker's values now."""
-    return dict(standing_of(person, Clock.now()).holdings.values)
+    return dict(load_worker_profile(person, Clock.now()).holdings.values)
 
 
 class TestComputed:
@@ -108,7 +108,7 @@ class TestComputed:
         later(seconds=1801)
         wanted = 0 if type_id == PERCENT_ABANDONED else 100
         hit = publish(near, need(type_id, "EqualTo", wanted))
-        with pytest.raises(Refused) as refusal:
+        with pytest.raises(ActionRefused) as refusal:
             accept(worker, hit)
         assert sentence.replace(f"{wanted}%", f"exactly {wanted}%", 1) in str(refusal.value)
 
@@ -127,7 +127,7 @@ class TestAdult:
     def test_declared_once(self, near: Any, worker: Worker, browser: Browser) -> None:
         hit = publish(near, need(ADULT, "EqualTo", 1, guards="DiscoverPreviewAndAccept"))
         client = browser(worker)
-        with pytest.raises(Refused, match="Declared on the page Qualifications"):
+        with pytest.raises(ActionRefused, match="Declared on the page Qualifications"):
             accept(worker, hit)
         assert "I am 18 or older" in page(client, "/work/qualifications")
         client.post("/work/adult", {})
@@ -155,13 +155,13 @@ class TestMasters:
     @pytest.mark.parametrize("asked", MASTERS_IDS)
     def test_granted_under_both_ids(self, near: Any, worker: Worker, asked: str) -> None:
         hit = publish(near, need(asked))
-        with pytest.raises(Refused, match="Masters"):
+        with pytest.raises(ActionRefused, match="Masters"):
             accept(worker, hit)
         call_command("grant_masters", worker.worker_id)
         call_command("grant_masters", worker.worker_id)
         assert accept(worker, hit)
         call_command("grant_masters", worker.worker_id, revoke="Long absence.")
-        with pytest.raises(Refused, match="Long absence"):
+        with pytest.raises(ActionRefused, match="Long absence"):
             accept(worker, publish(near, need(asked), Title="Another"))
 
     def test_the_platforms_own_client_grants_one_and_both_are_held(
@@ -271,9 +271,9 @@ class TestPlaces:
         assert declare("CA")
         assert not declare("CA")
         assert not declare("")  # leaving it out takes nothing back
-        with pytest.raises(Refused, match="California, United States"):
+        with pytest.raises(ActionRefused, match="California, United States"):
             declare("NY")
-        with pytest.raises(Refused, match="Choose a state"):
+        with pytest.raises(ActionRefused, match="Choose a state"):
             declare("XX")
         later(days=31)
         assert declare("NY")

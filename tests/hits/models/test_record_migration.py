@@ -49,7 +49,7 @@ def _is_whole(found: dict[str, Any]) -> None:
     assert {name.split(" ")[0] for name in found["triggers_new"]} == NEW
     assert found["triggers"] > 30
     assert found["let_through"] == []
-    assert "not taken back while table hits_record has rows" in found["taken_back"]
+    assert "cannot be reversed while table hits_record has rows" in found["taken_back"]
     assert found["after_that"] == 0
 
 

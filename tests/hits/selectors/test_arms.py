@@ -22,15 +22,15 @@ from hits.domain.units.arms import next_arm, start_arm
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Clock, Outcome
 from hits.marketplace.services import attempts, lifecycle
-from hits.marketplace.services.attempts import Refused as MarketRefused
+from hits.marketplace.services.attempts import ActionRefused as MarketRefused
 from hits.models import Assignment, Attempt, Batch, Hit, Project, Submission, Unit
 from hits.mturk.boto import marketplace
 from hits.selectors.eligibility.arms import arm_counts
 from hits.services.collecting import notifications, submit
 from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.launch_estimate import estimate
-from hits.services.launching.terms import Terms
+from hits.services.launching.launch_estimate import estimate_cost
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from hits.services.reviewing import review
 from tests.support import market, paths
@@ -47,17 +47,17 @@ def words(number: int) -> PlannedUnit:
     return PlannedUnit(f"words-{number}", {"words": ["rain", "wind", f"snow {number}"]})
 
 
-def launched(project: Project, units: int, opinions: int, *, kind: str = "three_orders") -> Batch:
+def launched(project: Project, units: int, redundancy: int, *, kind: str = "three_orders") -> Batch:
     market.fund(10_000_000)
-    terms = Terms(opinions=opinions)
-    cost = estimate(kind=registry.get(kind), terms=terms, units=units)
+    terms = LaunchTerms(redundancy=redundancy)
+    cost = estimate_cost(kind=registry.get_kind(kind), terms=terms, units=units)
     batch, _ = launch_batch(
         project=project,
         kind_name=kind,
         name="Orders",
         units=[words(number) for number in range(units)],
         by=None,
-        terms=replace(terms, confirmed_cents=cost.most_cents),
+        terms=replace(terms, confirmed_cents=cost.max_cents),
     )
     publish.publish_batch(batch=batch, marketplace=marketplace())
     return batch
@@ -138,7 +138,7 @@ class Day:
                 except MarketRefused:
                     continue  # has this one already
                 key = page_key(hit, task.slot.assignment_id, worker.worker_id)
-                submit.agree(key=key, version=1, country="US")
+                submit.record_consent(key=key, version=1, country="US")
                 submit.open_attempt(key)
                 if self.rng.random() < 0.3:
                     submit.open_attempt(key)  # the page is loaded anew
@@ -178,7 +178,7 @@ class Day:
     def tell(self) -> None:
         for row in [row for row in self.notices if row[0] <= self.events]:
             self.notices.remove(row)
-            notifications.receive(environment="local", document=row[1])
+            notifications.store_notification(environment="local", document=row[1])
 
 
 def simulate(project: Project, units: int, seed: int) -> tuple[Day, Counter[tuple[int, ...]]]:
@@ -199,8 +199,8 @@ def simulate(project: Project, units: int, seed: int) -> tuple[Day, Counter[tupl
 @pytest.fixture
 def two_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the kind have two orders, and let people look twice."""
-    monkeypatch.setattr(type(registry.get("three_orders")), "arms", 2)
-    monkeypatch.setattr(type(registry.get("three_orders")), "once", False)
+    monkeypatch.setattr(type(registry.get_kind("three_orders")), "arms", 2)
+    monkeypatch.setattr(type(registry.get_kind("three_orders")), "once", False)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -227,8 +227,8 @@ def test_without_ending_older_tries_orders_come_out_unbalanced(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rule that the balance rests on: without it the simulation above shows what goes wrong."""
-    monkeypatch.setattr(submit, "_end_older", lambda attempt: None)
-    monkeypatch.setattr("hits.selectors.eligibility.arms.newest_of", lambda rows: list(rows))
+    monkeypatch.setattr(submit, "_release_older_attempts", lambda attempt: None)
+    monkeypatch.setattr("hits.selectors.eligibility.arms.newest_attempts", lambda rows: list(rows))
     _, ends = simulate(project, 20, 7)
     assert ends != {(2, 2): 20}
 
@@ -295,10 +295,10 @@ def test_rejected_work_frees_its_order(project: Project) -> None:
     first = submit.open_attempt(key).arm
     handed_in(task, key)
     (row,) = collected(batch)
-    decision = review.decide(
+    decision = review.decide_assignment(
         assignment=row, verdict=Verdict.REJECT, by=None, feedback="Not one of the words."
     )
-    review.settle(decision=decision, marketplace=marketplace())
+    review.settle_decision(decision=decision, marketplace=marketplace())
     collected(batch)
     _, other = taken(batch, "walter")
     assert submit.open_attempt(other).arm == first
@@ -316,7 +316,7 @@ def test_a_notice_of_the_same_second_does_not_end_the_next_try(project: Project)
         clock.shift(timedelta(milliseconds=500))
         _, other = taken(batch, "walter")
         opened = submit.open_attempt(other)
-        notifications.receive(environment="local", document=EventDocument("d", (event,)))
+        notifications.store_notification(environment="local", document=EventDocument("d", (event,)))
     opened.refresh_from_db()
     assert opened.released_at is None
     assert Attempt.objects.get(worker__worker_id=key.worker_id).released_at is not None
@@ -336,7 +336,7 @@ def test_whoever_looked_once_may_not_look_again(project: Project, settings: Any)
     again = market.accept(task.hit, task.worker)
     key = page_key(task.hit, again.slot.assignment_id, task.worker.worker_id)
     event = MarketEvent("AssignmentReturned", Clock.now(), key.hit_id, task.slot.assignment_id)
-    notifications.receive(environment="local", document=EventDocument("d", (event,)))
+    notifications.store_notification(environment="local", document=EventDocument("d", (event,)))
     with pytest.raises(submit.NotEligible, match="seen this task before"):
         submit.open_attempt(key)
 
@@ -384,7 +384,7 @@ def _token(client: Client, task: market.Accepted) -> str:
 def test_an_old_tab_cannot_answer_under_another_order(
     project: Project, client: Client, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(registry.get("three_orders")), "once", False)
+    monkeypatch.setattr(type(registry.get_kind("three_orders")), "once", False)
     batch = launched(project, 1, 3)
     other, other_key = taken(batch, "walter")
     submit.open_attempt(other_key)

@@ -13,18 +13,18 @@ from django.utils import timezone
 
 from hits.domain.states import Match, UnitScope, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
-from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import HIT, Clock
 from hits.marketplace.models import Worker as MarketWorker
 from hits.marketplace.services import attempts as market_attempts
 from hits.models import Assignment, Attempt, Batch, Draft, Hit, Image, Project, Submission, Worker
-from hits.selectors.eligibility.eligibility import why_not
-from hits.selectors.eligibility.limits import unit_taken
+from hits.selectors.eligibility.eligibility import batch_refusals
+from hits.selectors.eligibility.limits import unit_taken_refusals
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import PageKey
 from hits.services.collecting.submit import NotEligible
-from hits.services.launching.terms import Access, Terms
-from hits.services.workers.qualifications import decide_about
+from hits.services.launching.terms import Eligibility, LaunchTerms
+from hits.services.workers.qualifications import decide_on_worker
 from hits.tasks import sync_live_batches
 from tests.support import market
 from tests.support.answers import observations
@@ -33,7 +33,7 @@ from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]
-ONE_EACH = Terms(opinions=2, access=Access(worker_limit=1))
+ONE_EACH = LaunchTerms(redundancy=2, eligibility=Eligibility(worker_limit=1))
 
 
 def _key(task: market.Accepted) -> PageKey:
@@ -54,7 +54,7 @@ def _page(task: market.Accepted) -> Any:
     )
 
 
-def _both(project: Project, make_image: MakeImage, terms: Terms = ONE_EACH) -> tuple[Hit, Hit]:
+def _both(project: Project, make_image: MakeImage, terms: LaunchTerms = ONE_EACH) -> tuple[Hit, Hit]:
     market.fund()
     first, second = published(project, [make_image(1), make_image(2)], terms=terms).units.all()
     return first.hits.get(), second.hits.get()
@@ -75,8 +75,8 @@ def test_twelve_opinions_are_nine_and_three_and_nobody_gives_two(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
-    published(project, [make_image(1)], terms=Terms(opinions=12))
-    nine, three = Hit.objects.order_by("part")
+    published(project, [make_image(1)], terms=LaunchTerms(redundancy=12))
+    nine, three = Hit.objects.order_by("slice")
     assert (nine.max_assignments, three.max_assignments) == (9, 3)
     worker = market.market_worker()
     first = market.accept(nine, worker)
@@ -95,7 +95,7 @@ def test_another_slot_of_the_same_hit_proves_that_the_first_was_given_back(
 ) -> None:
     """No notification told us so, and somebody else has done the first slot meanwhile."""
     market.fund()
-    batch = published(project, [make_image(1)], terms=Terms(opinions=2))
+    batch = published(project, [make_image(1)], terms=LaunchTerms(redundancy=2))
     Batch.objects.filter(pk=batch.pk).update(worker_limit=1)
     hit, ann, bob = Hit.objects.get(), market.market_worker("ann"), market.market_worker("bob")
     first = market.accept(hit, ann)
@@ -121,7 +121,7 @@ def test_the_same_unit_in_another_batch(
     earlier = published(project, [image])
     market.work(Hit.objects.get(unit__batch=earlier), worker)
     collected(earlier)
-    again = published(project, [image, make_image(2)], terms=Terms(unit_scope=scope))
+    again = published(project, [image, make_image(2)], terms=LaunchTerms(unit_scope=scope))
     same, other = Hit.objects.filter(unit__batch=again).order_by("pk")
     submit.open_attempt(_key(market.accept(other, worker)))
     if open_again:
@@ -139,7 +139,7 @@ def test_a_training_task_may_be_done_again(project: Project, make_image: MakeIma
     hit, worker = Hit.objects.get(unit__batch=batch), market.market_worker()
     market.work(hit, worker)
     ours = Worker.objects.get(worker_id=worker.worker_id)
-    assert unit_taken(ours, hit) == []
+    assert unit_taken_refusals(ours, hit) == []
 
 
 def test_an_accepted_task_counts_though_its_page_was_never_opened(
@@ -169,7 +169,7 @@ def test_of_two_parts_of_a_unit_accepted_at_once_one_is_given(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
-    published(project, [make_image(1)], terms=Terms(opinions=12))
+    published(project, [make_image(1)], terms=LaunchTerms(redundancy=12))
     _one_of_two_is_given(tuple(Hit.objects.all()))
 
 
@@ -197,7 +197,7 @@ def test_an_accept_from_the_group_passes_over_what_the_worker_did(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
-    published(project, [make_image(1), make_image(2)], terms=Terms(opinions=12))
+    published(project, [make_image(1), make_image(2)], terms=LaunchTerms(redundancy=12))
     worker = market.market_worker()
     group = HIT.objects.first().hit_type  # type: ignore[union-attr]
     units = set()
@@ -307,7 +307,7 @@ def test_a_second_click_a_second_tab_and_a_reload_are_one_submission(
     batch = published(project, [make_image(1)])
     task = market.accept(Hit.objects.get(), market.market_worker())
     key, once = _key(task), uuid.uuid4()
-    submit.agree(key=key, version=1, country="US")
+    submit.record_consent(key=key, version=1, country="US")
     sent = {"key": key, "client_uuid": once, "answer": observations(), "active_seconds": 30.0}
     results = together([lambda: submit.store_submission(**sent)] * 3)
     assert len({stored.pk for stored, _ in results}) == 1
@@ -324,11 +324,11 @@ def test_a_second_click_a_second_tab_and_a_reload_are_one_submission(
     text="A soft block closes our page at once, and the marketplace within one poll.",
 )
 def test_a_soft_block_holds_within_one_poll(project: Project, make_image: MakeImage) -> None:
-    one, two = _both(project, make_image, Terms(opinions=2))
+    one, two = _both(project, make_image, LaunchTerms(redundancy=2))
     worker = market.market_worker()
     ours = Worker.objects.create(environment="local", worker_id=worker.worker_id)
     lagging = market.accept(one, worker)
-    decide_about(
+    decide_on_worker(
         project=project, worker=ours, action=WorkerAction.GRANT, pool=Pool.EXCLUDED, reason="Boxes.", by=None
     )
     assert _page(lagging).status_code == 403
@@ -351,4 +351,4 @@ def test_the_limits_take_as_many_queries_for_a_long_history(
     )
     assert isinstance(market.market_worker(), MarketWorker)
     with django_assert_max_num_queries(4):
-        assert why_not(worker, batch) == []
+        assert batch_refusals(worker, batch) == []

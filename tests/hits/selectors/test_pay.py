@@ -15,14 +15,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.domain.chart import Point, pay_chart, pay_histogram, range_plot
-from hits.domain.money.pay import HOUR, Spread, gap_cents, is_under, spread, top_up
-from hits.domain.quantiles import median_ranks, quantile, reaching
+from hits.domain.money.pay import HOUR_SECONDS, RateSpread, compute_top_up, gap_cents, is_under, rate_spread
+from hits.domain.quantiles import lower_quantile, median_ranks, quantile
 from hits.models import Batch, Hit, Image, Project, Worker
 from hits.mturk.boto import marketplace
 from hits.selectors.money import pay, pay_card
 from hits.services.batches import top_up as top_up_service
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
@@ -33,8 +32,8 @@ MakeImage = Callable[..., Image]
 
 def test_a_spread_worked_out_by_hand() -> None:
     """Rewards of $1 for 200, 240, 300, 360 and 400 seconds make $18, $15, $12, $10 and $9 an hour."""
-    found = spread([(100, 200), (100, 240), (100, 300), (100, 360), (100, 400), (100, 0)], 1500)
-    assert found == Spread(
+    found = rate_spread([(100, 200), (100, 240), (100, 300), (100, 360), (100, 400), (100, 0)], 1500)
+    assert found == RateSpread(
         n=5,
         median=1200,
         interval=None,
@@ -46,8 +45,8 @@ def test_a_spread_worked_out_by_hand() -> None:
         cents=500,
         seconds=1500,
     )
-    assert (found.short, found.under_percent, found.overall) == (300, 60, 1200)
-    assert spread([(100, 0)], 1500) is None
+    assert (found.shortfall_cents, found.under_percent, found.overall) == (300, 60, 1200)
+    assert rate_spread([(100, 0)], 1500) is None
 
 
 @pytest.mark.parametrize(
@@ -80,19 +79,19 @@ def test_the_interval_holds_the_median_19_times_in_20() -> None:
 def test_quantiles() -> None:
     assert [quantile([1, 2, 3, 4], share) for share in (0, 0.25, 0.5, 1)] == [1, 1.75, 2.5, 4]
     assert quantile([7], 0.75) == 7
-    assert [reaching([1, 2, 3, 4], share) for share in (0.5, 0.75, 1)] == [2, 3, 4]
+    assert [lower_quantile([1, 2, 3, 4], share) for share in (0.5, 0.75, 1)] == [2, 3, 4]
     with pytest.raises(ValueError, match="nothing"):
         quantile([], 0.5)
 
 
 def slow_spread(work: list[tuple[int, float]], target: int) -> dict[str, Any]:
     """Say the same in fractions, one submission after the other."""
-    rates = [Fraction(cents) * HOUR / Fraction(seconds) for cents, seconds in work]
+    rates = [Fraction(cents) * HOUR_SECONDS / Fraction(seconds) for cents, seconds in work]
     return {
         "median": float(plain_median(rates)),
         "mean": float(sum(rates) / len(rates)),
         "under": sum(rate < target for rate in rates),
-        "needed": [max(0, -(-(Fraction(s) * target) // HOUR) - c) for c, s in work],
+        "needed": [max(0, -(-(Fraction(s) * target) // HOUR_SECONDS) - c) for c, s in work],
     }
 
 
@@ -104,14 +103,14 @@ def test_random_work_against_a_slow_model() -> None:
             for _ in range(generator.randint(1, 40))
         ]
         target = generator.randint(100, 3_000)
-        found, slow = spread(work, target), slow_spread(work, target)
+        found, slow = rate_spread(work, target), slow_spread(work, target)
         assert found is not None
         assert abs(found.median - slow["median"]) <= 1
         assert abs(found.mean - slow["mean"]) <= 1
         assert found.under == slow["under"]
         gaps = [gap_cents(cents, seconds, target) for cents, seconds in work]
         assert gaps == slow["needed"]
-        lifted = top_up(work, target)
+        lifted = compute_top_up(work, target)
         assert (lifted.cents, lifted.submissions) == (sum(gaps), found.under)
         after = [(cents + gap, seconds) for (cents, seconds), gap in zip(work, gaps, strict=True)]
         assert not any(is_under(cents, seconds, target) for cents, seconds in after)
@@ -123,62 +122,12 @@ def test_random_work_against_a_slow_model() -> None:
         )
 
 
-def test_plots_share_an_axis_and_say_in_words_what_they_show() -> None:
-    rows = [spread([(100, 400)] * 3, 1500), spread([(100, 120), (100, 240), (100, 20)], 1500)]
-    plot = range_plot([row for row in rows if row], target=1500)
-    slow, quick = plot.rows
-    assert slow.low == slow.high == slow.at
-    assert float(slow.at) < float(plot.target_x) < float(quick.at)
-    assert quick.beyond, "a rate of $180 an hour would press all others against the edge"
-    assert "median $9.00, target $15.00" in slow.summary
-    assert [tick.text for tick in plot.ticks] == ["0", "target 15", "60"]
-    assert (slow.beyond, quick.beyond, quick.high) == ("", "105", plot.end_x), "an arrow, with where it ends"
-    histogram = pay_histogram([1499, 1500, 900, 9_000], target=1500)
-    assert histogram is not None
-    assert sum(bar.under for bar in histogram.bars) == 2, "1499 is left of the target and 1500 right of it"
-    assert histogram.summary == "2 of 4 submissions paid under $15.00 an hour."
-    assert pay_histogram([], target=1500) is None
-
-
-def test_one_very_quick_submission_does_not_flatten_the_others() -> None:
-    """A reward for two seconds of work makes thousands of dollars an hour."""
-    usual = [spread([(110, seconds)] * 3, 1500) for seconds in (200, 260, 330)]
-    quick = spread([(110, 2.0)], 1500)
-    plot = range_plot([row for row in (*usual, quick) if row], target=1500)
-    ends = [float(row.high) for row in plot.rows]
-    assert ends[0] - ends[2] > 20, "what is usual can be told apart"
-    assert [row.beyond for row in plot.rows] == ["", "", "", "1,980"]
-    assert ends[3] == float(plot.end_x) < float(plot.figures_x) < 240
-    mixed = spread([(110, 2.0), (110, 260.0), (110, 300.0)], 1500)
-    assert mixed is not None
-    alone = range_plot([mixed], target=1500)
-    assert alone.rows[0].beyond, "nor those of its own row, where there is only one"
-    assert alone.ticks[-1].text == "60"
-    above = range_plot([row for row in usual if row], target=100)
-    assert not any(row.beyond for row in above.rows), "where all is above the target, the others say how far"
-
-    chart = pay_chart(
-        [Point("1", 1_400), Point("2", 198_000), Point("3", 1_600), Point("4", 190_000)],
-        target=1500,
-        by="submission",
-    )
-    assert chart is not None
-    assert [line.text for line in chart.grid] == ["0", "5", "10", "15", "20"]
-    assert [far.text for far in chart.beyond] == ["$1,980", "$1,900"]
-    assert [far.on_the_left for far in chart.beyond] == [False, True]
-    assert {label.text for label in chart.ends} == {"Latest $1,900", "Target $15.00"}
-    crowded = [Point(str(n), 190_000 if 10 < n < 14 else 1_500) for n in range(100)]
-    chart = pay_chart(crowded, target=1500, by="submission")
-    assert chart is not None
-    assert [far.text for far in chart.beyond] == ["$1,900", "", ""], "figures do not lie upon one another"
-
-
 @pytest.fixture
 def measured(project: Project, make_image: MakeImage) -> Batch:
     """Return a batch whose work took 200, 300 and 600 seconds for $1.00, the last with two bonuses of 10 cents."""
     market.fund()
     batch = published(
-        project, [make_image(n) for n in range(3)], terms=Terms(reward_cents=100, bonus_cents=10)
+        project, [make_image(n) for n in range(3)], terms=LaunchTerms(reward_cents=100, bonus_cents=10)
     )
     works = [(200.0, 3, "wilma"), (300.0, 3, "wim"), (600.0, 5, "wanda")]
     for hit, (seconds, pairs, name) in zip(Hit.objects.order_by("pk"), works, strict=True):
@@ -191,24 +140,26 @@ def measured(project: Project, make_image: MakeImage) -> Batch:
 def test_the_same_rates_before_and_after_a_decision(measured: Batch, project: Project) -> None:
     """Before it the answer says which bonuses are earned, after it the planned calls do."""
     expected = [1800, 1200, 720]  # 100 in 200 s, 100 in 300 s, 120 in 600 s
-    assert pay.rates(pay.work_of(measured)) == expected
+    assert pay.hourly_rates(pay.measured_work(measured)) == expected
     for row in collected(measured):
         approve(row)
-    assert pay.rates(pay.work_of(project)) == expected
+    assert pay.hourly_rates(pay.measured_work(project)) == expected
     found = pay.project_pay(project)
     assert found.total is not None
     assert (found.total.median, found.total.under, found.total.n) == (1200, 2, 3)
     assert [line.spread.median for line in found.by_worker] == [720, 1200, 1800], "the lowest comes first"
-    assert [line.words for line in found.by_batch] == [measured.name]
+    assert [line.label for line in found.by_batch] == [measured.name]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_rejected_work_is_not_measured(measured: Batch) -> None:
     slowest = collected(measured)[-1]
-    decision = review.decide(assignment=slowest, verdict=review.Verdict.REJECT, by=None, feedback="Empty.")
-    assert len(pay.work_of(measured)) == 3, "decided, and not carried out yet"
-    review.settle(decision=decision, marketplace=marketplace())
-    assert pay.rates(pay.work_of(measured)) == [1800, 1200]
+    decision = review.decide_assignment(
+        assignment=slowest, verdict=review.Verdict.REJECT, by=None, feedback="Empty."
+    )
+    assert len(pay.measured_work(measured)) == 3, "decided, and not carried out yet"
+    review.settle_decision(decision=decision, marketplace=marketplace())
+    assert pay.hourly_rates(pay.measured_work(measured)) == [1800, 1200]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -216,12 +167,12 @@ def test_a_card_of_many_submissions_is_kept_until_something_changes(
     measured: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh = pay_card.pay_card(measured)
-    monkeypatch.setattr(pay_card, "MANY", 3)
+    monkeypatch.setattr(pay_card, "MIN_CACHED_SUBMISSIONS", 3)
 
     def asked() -> int:
         with CaptureQueriesContext(connection) as captured:
             found = pay_card.pay_card(measured)
-        assert found == pay_card._found(measured), "never an old one"
+        assert found == pay_card._compute(measured), "never an old one"
         return len(captured)
 
     assert fresh == pay_card.pay_card(measured)
@@ -230,8 +181,10 @@ def test_a_card_of_many_submissions_is_kept_until_something_changes(
     approve(first)
     assert asked() > 2, "one is paid"
     assert asked() == 2
-    decision = review.decide(assignment=second, verdict=review.Verdict.REJECT, by=None, feedback="Empty.")
-    review.settle(decision=decision, marketplace=marketplace())
+    decision = review.decide_assignment(
+        assignment=second, verdict=review.Verdict.REJECT, by=None, feedback="Empty."
+    )
+    review.settle_decision(decision=decision, marketplace=marketplace())
     assert asked() > 2, "one is rejected"
     approve(third)
     assert asked() > 2
@@ -254,7 +207,7 @@ def test_a_projects_pay_asks_as_much_of_one_batch_as_of_many(
         return len(captured)
 
     before = queries()
-    more = published(project, [make_image(9)], terms=Terms(reward_cents=100, bonus_cents=10))
+    more = published(project, [make_image(9)], terms=LaunchTerms(reward_cents=100, bonus_cents=10))
     market.work(
         Hit.objects.latest("pk"), market.market_worker("willow"), observations(4), active_seconds=90.0
     )

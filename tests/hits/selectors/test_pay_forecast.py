@@ -10,53 +10,53 @@ from django.test.utils import CaptureQueriesContext
 
 from hits import registry
 from hits.domain.money.pay import is_under
-from hits.domain.money.pay_forecast import Basis, Forecast, Plan, Sample, forecast
+from hits.domain.money.pay_forecast import Basis, PayForecast, PayPlan, PaySample, forecast_pay
 from hits.models import Assignment, Hit, Image, Project
-from hits.selectors.money.pay_forecast import forecast_for
+from hits.selectors.money.pay_forecast import forecast_launch_pay
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, published
 
 MakeImage = Callable[..., Image]
-PLAN = Plan(reward_cents=100, bonus_cents=0, assignments=40, target_cents_per_hour=1500)
+PLAN = PayPlan(reward_cents=100, bonus_cents=0, assignments=40, target_cents_per_hour=1500)
 
 
-def pilot(*seconds: float) -> list[Sample]:
-    return [Sample(value) for value in seconds]
+def pilot(*seconds: float) -> list[PaySample]:
+    return [PaySample(value) for value in seconds]
 
 
 def test_a_forecast_worked_out_by_hand() -> None:
     """At $15 an hour 200, 240, 300, 360 and 400 seconds ask for 84, 100, 125, 150 and 167 cents."""
-    found = forecast(samples=pilot(300, 200, 400, 240, 360), batches=2, usual_seconds=999, plan=PLAN)
-    assert found == Forecast(
+    found = forecast_pay(samples=pilot(300, 200, 400, 240, 360), batches=2, expected_seconds=999, plan=PLAN)
+    assert found == PayForecast(
         basis=Basis.MEASURED,
         n=5,
         batches=2,
         median_seconds=300,
         interval=None,
         rate_cents=1200,
-        under=3,
-        reach=125,
-        reach_most=150,
+        under_count=3,
+        reward_for_half=125,
+        reward_for_three_quarters=150,
         seconds=300 * 40,
         plan=PLAN,
     )
-    assert (found.under_cents, found.hours, found.reaches) == (300, 300 * 40 / 3600, False)
+    assert (found.shortfall_cents, found.hours, found.reaches_target) == (300, 300 * 40 / 3600, False)
 
 
 def test_four_submissions_are_too_few() -> None:
-    found = forecast(samples=pilot(1, 1, 1, 1, 0), batches=1, usual_seconds=301, plan=PLAN)
-    assert (found.basis, found.n, found.median_seconds) == (Basis.USUAL, 4, 301)
-    assert found.reach == 126, "125.4 cents, rounded up so that it reaches the target"
+    found = forecast_pay(samples=pilot(1, 1, 1, 1, 0), batches=1, expected_seconds=301, plan=PLAN)
+    assert (found.basis, found.n, found.median_seconds) == (Basis.EXPECTED, 4, 301)
+    assert found.reward_for_half == 126, "125.4 cents, rounded up so that it reaches the target"
     assert found.rate_cents == 1196
 
 
 def test_bonuses_that_people_earned_count() -> None:
-    plan = Plan(reward_cents=100, bonus_cents=15, assignments=1, target_cents_per_hour=1500)
-    samples = [Sample(300, bonus_items=items) for items in (0, 1, 2, 2, 2, 2)]
-    found = forecast(samples=samples, batches=1, usual_seconds=300, plan=plan)
+    plan = PayPlan(reward_cents=100, bonus_cents=15, assignments=1, target_cents_per_hour=1500)
+    samples = [PaySample(300, bonus_items=items) for items in (0, 1, 2, 2, 2, 2)]
+    found = forecast_pay(samples=samples, batches=1, expected_seconds=300, plan=plan)
     assert found.rate_cents == 1560, "130 cents in 300 seconds"
-    assert (found.reach, found.reach_most, found.under) == (95, 110, 2)
+    assert (found.reward_for_half, found.reward_for_three_quarters, found.under_count) == (95, 110, 2)
     assert found.interval == (300, 300)
 
 
@@ -64,20 +64,20 @@ def test_the_named_rewards_reach_what_they_promise() -> None:
     generator = random.Random(8)
     for _ in range(200):
         samples = [
-            Sample(generator.uniform(20, 900), generator.randint(0, 2))
+            PaySample(generator.uniform(20, 900), generator.randint(0, 2))
             for _ in range(generator.randint(5, 60))
         ]
-        plan = Plan(50, generator.randint(0, 20), 10, generator.randint(200, 2_500))
-        found = forecast(samples=samples, batches=1, usual_seconds=300, plan=plan)
+        plan = PayPlan(50, generator.randint(0, 20), 10, generator.randint(200, 2_500))
+        found = forecast_pay(samples=samples, batches=1, expected_seconds=300, plan=plan)
 
-        def reached(reward: int, samples: list[Sample] = samples, plan: Plan = plan) -> float:
+        def reached(reward: int, samples: list[PaySample] = samples, plan: PayPlan = plan) -> float:
             pays = [(reward + plan.bonus_cents * row.bonus_items, row.active_seconds) for row in samples]
             return sum(not is_under(*pay, plan.target_cents_per_hour) for pay in pays) / len(pays)
 
-        assert reached(found.reach) >= 0.5
-        assert reached(found.reach_most) >= 0.75
-        assert found.reach == 1 or reached(found.reach - 1) < 0.5
-        assert found.reach_most == 1 or reached(found.reach_most - 1) < 0.75
+        assert reached(found.reward_for_half) >= 0.5
+        assert reached(found.reward_for_three_quarters) >= 0.75
+        assert found.reward_for_half == 1 or reached(found.reward_for_half - 1) < 0.5
+        assert found.reward_for_three_quarters == 1 or reached(found.reward_for_three_quarters - 1) < 0.75
 
 
 @pytest.mark.django_db(transaction=True)
@@ -85,7 +85,7 @@ def test_it_rests_on_confirmed_work_of_the_kind_in_this_project(
     project: Project, rehearsal: Project, make_image: MakeImage
 ) -> None:
     market.fund()
-    kind = registry.get("sherlock_observation")
+    kind = registry.get_kind("sherlock_observation")
     for number in range(2):
         batch = published(project, [make_image(3 * number + n) for n in range(3)])
         for hit in Hit.objects.filter(unit__batch=batch):
@@ -93,7 +93,7 @@ def test_it_rests_on_confirmed_work_of_the_kind_in_this_project(
             market.work(hit, worker, observations(4), active_seconds=200.0 + hit.pk)
         collected(batch)
     with CaptureQueriesContext(connection) as captured:
-        found = forecast_for(project, kind, reward_cents=100, bonus_cents=15, opinions=3, units=20)
+        found = forecast_launch_pay(project, kind, reward_cents=100, bonus_cents=15, redundancy=3, units=20)
     assert len(captured) == 1
     assert (found.basis, found.n, found.batches) == (Basis.MEASURED, 6, 2)
     assert found.plan.assignments == 60
@@ -103,9 +103,9 @@ def test_it_rests_on_confirmed_work_of_the_kind_in_this_project(
     page = render_to_string("hits/batches/_forecast.html", {"forecast": found, "project": project})
     assert "from 6 submissions of 2 batches" in page
     Assignment.objects.filter(hit__unit__batch=batch).update(status="Rejected")
-    fewer = forecast_for(project, kind, reward_cents=100, bonus_cents=15, opinions=3, units=20)
-    assert (fewer.basis, fewer.n) == (Basis.USUAL, 3)
-    elsewhere = forecast_for(rehearsal, kind, reward_cents=100, bonus_cents=0, opinions=1, units=1)
-    assert (elsewhere.basis, elsewhere.n) == (Basis.USUAL, 0)
+    fewer = forecast_launch_pay(project, kind, reward_cents=100, bonus_cents=15, redundancy=3, units=20)
+    assert (fewer.basis, fewer.n) == (Basis.EXPECTED, 3)
+    elsewhere = forecast_launch_pay(rehearsal, kind, reward_cents=100, bonus_cents=0, redundancy=1, units=1)
+    assert (elsewhere.basis, elsewhere.n) == (Basis.EXPECTED, 0)
     page = render_to_string("hits/batches/_forecast.html", {"forecast": elsewhere, "project": rehearsal})
-    assert "from the usual time, as too few were measured (n = 0)" in page
+    assert "estimated; no measurements yet" in page

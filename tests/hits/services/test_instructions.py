@@ -19,14 +19,14 @@ from django.utils import timezone
 
 from hits import registry
 from hits.domain.images.geometry import Box
-from hits.domain.instructions import MAX_BODY, Example, Text, compare
+from hits.domain.instructions import MAX_BODY, Example, InstructionText, diff_lines
 from hits.domain.states import BatchState
 from hits.models import AuditEvent, Batch, Hit, Image, Instructions, Project, Submission
-from hits.selectors.instructions import own_text, shown_by
+from hits.selectors.instructions import built_in_text, render_batch_instructions
 from hits.services.collecting.page_keys import PageKey, issue_token
 from hits.services.errors import Conflict, Refused, TooLarge
-from hits.services.instructions import Overtaken, publish, show_on_batch
-from hits.services.launching.terms import Access, Terms
+from hits.services.instructions import NewerVersionPublished, publish_instructions, set_batch_instructions
+from hits.services.launching.terms import Eligibility, LaunchTerms
 from hits.services.projects import create_project
 from tests.support import market
 from tests.support.answers import observations
@@ -37,12 +37,16 @@ from tests.support.proof import SECRET
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("attempts_are_proven")]
 MakeImage = Callable[..., Image]
 KIND = "sherlock_observation"
-TEXT = Text("Find a clue and say what it tells you.", "Look twice.\n\nWrite once.")
+TEXT = InstructionText("Find a clue and say what it tells you.", "Look twice.\n\nWrite once.")
 
 
-def put(project: Project, text: Text = TEXT, *, based_on: int = 0, by: Any = None, kind: str = KIND) -> Any:
+def put(
+    project: Project, text: InstructionText = TEXT, *, based_on: int = 0, by: Any = None, kind: str = KIND
+) -> Any:
     """Publish a text."""
-    return publish(project=project, kind_name=kind, text=text, note="Shorter", based_on=based_on, by=by)
+    return publish_instructions(
+        project=project, kind_name=kind, text=text, note="Shorter", based_on=based_on, by=by
+    )
 
 
 @pytest.fixture
@@ -52,7 +56,7 @@ def desk(client: Client, researcher: User) -> Client:
     return client
 
 
-def form_of(text: Text, *, based_on: int = 0, **more: str) -> dict[str, str]:
+def form_of(text: InstructionText, *, based_on: int = 0, **more: str) -> dict[str, str]:
     """Return what the studio's form posts."""
     fields = {"summary": text.summary, "body": text.body, "note": "Clearer", "based_on": str(based_on)}
     fields |= {"examples-TOTAL_FORMS": str(len(text.examples)), "examples-INITIAL_FORMS": "0"}
@@ -98,7 +102,7 @@ def test_of_two_who_publish_at_once_one_is_told_of_the_other(project: Project) -
         start.wait()
         try:
             outcomes.append(put(project, replace(TEXT, body=words), based_on=1).body)
-        except Overtaken as conflict:
+        except NewerVersionPublished as conflict:
             outcomes.append(conflict)
         finally:
             connections.close_all()
@@ -108,7 +112,7 @@ def test_of_two_who_publish_at_once_one_is_told_of_the_other(project: Project) -
         thread.start()
     for thread in threads:
         thread.join(timeout=180)
-    (told,) = [one for one in outcomes if isinstance(one, Overtaken)]
+    (told,) = [one for one in outcomes if isinstance(one, NewerVersionPublished)]
     (won,) = [one for one in outcomes if isinstance(one, str)]
     assert told.other.version == 2
     assert told.other.body == won
@@ -139,22 +143,22 @@ def test_publishing_the_same_text_again_is_refused(project: Project) -> None:
 
 
 def test_the_kinds_own_text_is_where_editing_begins(desk: Client, project: Project) -> None:
-    kind = registry.get(KIND)
-    own = own_text(kind)
+    kind = registry.get_kind(KIND)
+    own = built_in_text(kind)
     assert own is not None
     page = squeezed(desk.get(studio(project)))
     assert "Spot a clue." in page
     assert kind.description in page
-    assert "The task’s own drawing" in page
+    assert "Built-in drawing" in page
     reply = desk.post(studio(project), form_of(own))
     assert reply.status_code == 400
     assert "word for word" in squeezed(reply)
 
 
 def test_a_kind_without_a_text_of_its_own_begins_empty(desk: Client, project: Project) -> None:
-    assert own_text(registry.get("likert_comparison")) is None
+    assert built_in_text(registry.get_kind("likert_comparison")) is None
     page = squeezed(desk.get(reverse("instructions-edit", args=[project.slug, "likert_comparison"])))
-    assert "what you publish takes its place" in page
+    assert "A published version replaces the built-in instructions" in page
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,7 @@ def test_another_projects_photo_a_withdrawn_one_and_a_box_outside_are_refused(
 ) -> None:
     mine, gone = make_image(1), make_image(2)
     theirs = make_image(3, into=create_project(name="Elsewhere", by=None))
-    Image.objects.filter(pk=gone.pk).update(withdrawn_at=timezone.now())
+    Image.objects.filter(pk=gone.pk).update(taken_down_at=timezone.now())
     for image in (theirs, gone):
         with pytest.raises(Refused, match=f"body: photo {image.pk} is not in this project"):
             put(project, replace(TEXT, body=f"![x](photo:{image.pk})"))
@@ -211,14 +215,14 @@ def test_another_projects_photo_a_withdrawn_one_and_a_box_outside_are_refused(
 
 
 def test_a_slip_in_the_form_is_named_and_what_was_typed_is_kept(desk: Client, project: Project) -> None:
-    broken = Text("One line", "Kept words", (Example(good="g", image=1, boxes=()),))
+    broken = InstructionText("One line", "Kept words", (Example(good="g", image=1, boxes=()),))
     fields = form_of(broken) | {"note": "", "examples-0-boxes": "1, 2, three", "examples-0-photo": ""}
     reply = desk.post(studio(project), fields)
     page = squeezed(reply)
     assert reply.status_code == 400
     assert "Kept words" in page
-    assert "“1, 2, three” is no box" in page
-    assert "Write the photo’s number" in page
+    assert "“1, 2, three” is not a box" in page
+    assert "Enter the photo’s number" in page
     assert "This field is required." in page
 
 
@@ -268,7 +272,7 @@ def test_the_preview_is_what_the_workers_page_shows(
     preview = squeezed(desk.post(studio(project, "instructions-preview"), form_of(text)))
     assert not Instructions.objects.exists()
     version = put(project, text)
-    launched(project, [image], terms=Terms(access=Access(instructions=version)))
+    launched(project, [image], terms=LaunchTerms(eligibility=Eligibility(instructions=version)))
     page = squeezed(_page(Hit.objects.get()))
     told = re.compile(r'<div class="how-b.*?</div></details>', re.DOTALL)
     assert _only(told, preview) == _only(told, page)
@@ -324,10 +328,10 @@ def test_a_photo_that_is_taken_down_later_is_no_longer_shown(project: Project, m
     shown, asked = make_image(1), make_image(2)
     row = Example(good="g", image=shown.pk, boxes=(Box(1, 1, 5, 5),))
     version = put(project, replace(TEXT, body=f"![a door](photo:{shown.pk})", examples=(row,)))
-    launched(project, [asked], terms=Terms(access=Access(instructions=version)))
+    launched(project, [asked], terms=LaunchTerms(eligibility=Eligibility(instructions=version)))
     address = shown.file.name
     assert _page(Hit.objects.get()).text.count(address) == 2
-    Image.objects.filter(pk=shown.pk).update(withdrawn_at=timezone.now())
+    Image.objects.filter(pk=shown.pk).update(taken_down_at=timezone.now())
     page = _page(Hit.objects.get()).text
     assert address not in page
     assert 'alt="a door"' in page
@@ -337,17 +341,17 @@ def test_the_difference_has_signs_and_words(desk: Client, project: Project) -> N
     put(project)
     put(project, replace(TEXT, body="Look twice.\n\nWrite twice."), based_on=1)
     page = squeezed(desk.get(studio(project, "instructions-version", 2)))
-    assert "What changed from version 1" in page
+    assert "Changes from version 1" in page
     assert '<b class="num">−</b> Removed</td><td><del>Write once.</del>' in page
     assert '<b class="num">+</b> Added</td><td><ins>Write twice.</ins>' in page
     assert "1 line added, 1 removed" in page
-    assert "What changed from the task’s own text" in squeezed(
+    assert "Changes from the built-in instructions" in squeezed(
         desk.get(studio(project, "instructions-version", 1))
     )
 
 
 def test_compare_keeps_order_and_every_line() -> None:
-    lines = compare(["a", "b", "c"], ["a", "x", "c", "d"])
+    lines = diff_lines(["a", "b", "c"], ["a", "x", "c", "d"])
     assert [(line.sign.value, line.text) for line in lines] == [
         (" ", "a"), ("−", "b"), ("+", "x"), (" ", "c"), ("+", "d"),
     ]  # fmt: skip
@@ -380,7 +384,7 @@ def test_a_batch_shows_its_version_or_the_kinds_own_text(project: Project, make_
     own = squeezed(_page(Hit.objects.get()))
     assert "Spot a clue." in own
     assert "sherlock_observation/example.svg" in own
-    show_on_batch(batch=batch, version=put(project), by=None, instead_of=None)
+    set_batch_instructions(batch=batch, version=put(project), by=None, replaces=None)
     page = squeezed(_page(Hit.objects.get()))
     assert "Look twice." in page
     assert TEXT.summary in page
@@ -391,9 +395,9 @@ def test_a_judging_kind_keeps_its_template_until_a_version_is_shown(project: Pro
     version = put(project, kind="observation_review")
     batch = Batch(project=project, kind="observation_review")
 
-    assert shown_by(batch) is None
+    assert render_batch_instructions(batch) is None
     batch.instructions = version
-    shown = shown_by(batch)
+    shown = render_batch_instructions(batch)
     assert shown is not None
     assert "Look twice." in shown.html
 
@@ -404,16 +408,16 @@ def test_each_answer_names_the_version_that_its_page_showed(
     batch = launched(project, [make_image(1)])
     Hit.objects.update(state="live", hit_id="3HIT")
     first = put(project)
-    show_on_batch(batch=batch, version=first, by=None, instead_of=None)
+    set_batch_instructions(batch=batch, version=first, by=None, replaces=None)
     opened = _config(_page(Hit.objects.get()))
     second = put(project, replace(TEXT, body="Newer."), based_on=1)
-    show_on_batch(batch=batch, version=second, by=None, instead_of=1)
+    set_batch_instructions(batch=batch, version=second, by=None, replaces=1)
     _send(Hit.objects.get(), opened["instructions"])
     assert Submission.objects.get().instructions == first
     page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
     assert "version 1: 1" in page
     rows = squeezed(desk.get(studio(project, "instructions-version", 1)))
-    assert "No batch shows this version" in rows
+    assert "No batch uses this version" in rows
 
 
 def _send(hit: Hit, instructions: int | None) -> None:
@@ -440,7 +444,7 @@ def test_the_review_desk_says_what_was_read(desk: Client, project: Project, make
         market.work(hit, worker, observations(salt=str(hit.pk)), instructions=seen)
     pages = [squeezed(desk.get(reverse("assignment-detail", args=[row.pk]))) for row in collected(batch)]
     assert studio(project, "instructions-version", 1) in pages[0]
-    assert "The task’s own" in pages[1]
+    assert "Built-in" in pages[1]
 
 
 def test_choosing_a_version_is_audited_and_another_choice_in_between_is_told(
@@ -448,14 +452,14 @@ def test_choosing_a_version_is_audited_and_another_choice_in_between_is_told(
 ) -> None:
     batch = launched(project, [make_image(1)])
     first = put(project)
-    show_on_batch(batch=batch, version=first, by=researcher, instead_of=None)
+    set_batch_instructions(batch=batch, version=first, by=researcher, replaces=None)
     event = AuditEvent.objects.get(action="batch.instructions")
     assert (event.actor, event.data) == (researcher, {"before": None, "after": 1})
     with pytest.raises(Conflict, match="somebody chose version 1"):
-        show_on_batch(batch=batch, version=None, by=researcher, instead_of=None)
+        set_batch_instructions(batch=batch, version=None, by=researcher, replaces=None)
     with pytest.raises(Refused, match="shows version 1 already"):
-        show_on_batch(batch=batch, version=first, by=researcher, instead_of=1)
-    show_on_batch(batch=batch, version=None, by=researcher, instead_of=1)
+        set_batch_instructions(batch=batch, version=first, by=researcher, replaces=1)
+    set_batch_instructions(batch=batch, version=None, by=researcher, replaces=1)
     batch.refresh_from_db()
     assert batch.instructions is None
 
@@ -467,10 +471,10 @@ def test_another_projects_version_another_kinds_and_a_closed_batch_are_refused(
     theirs = put(create_project(name="Elsewhere", by=None))
     for wrong in (theirs, put(project, kind="observation_review")):
         with pytest.raises(Refused, match="another project or another kind"):
-            show_on_batch(batch=batch, version=wrong, by=None, instead_of=None)
+            set_batch_instructions(batch=batch, version=wrong, by=None, replaces=None)
     Batch.objects.update(state=BatchState.CLOSED)
     with pytest.raises(Refused, match="closed"):
-        show_on_batch(batch=batch, version=put(project), by=None, instead_of=None)
+        set_batch_instructions(batch=batch, version=put(project), by=None, replaces=None)
 
 
 def test_the_batchs_page_offers_the_newer_version_and_changes_to_it(
@@ -481,8 +485,8 @@ def test_the_batchs_page_offers_the_newer_version_and_changes_to_it(
     assert "instead…" not in squeezed(desk.get(page))
     put(project)
     shown = squeezed(desk.get(page))
-    assert "Show version 1 instead…" in shown
-    assert "Workers who have the page open keep the text that they opened" in shown
+    assert "Switch to version 1…" in shown
+    assert "Open pages keep theirs" in shown
     url = reverse("batch-instructions", args=[batch.pk])
     for wrong in ({}, {"version": "9", "instead_of": "0"}, {"version": "x"}, {"version": "1" * 40}):
         assert "Not changed" in squeezed(desk.post(url, wrong, follow=True))
@@ -519,7 +523,9 @@ def test_pages_ask_the_same_number_of_questions_however_many_versions(
         nonlocal last
         version = put(project, replace(TEXT, body=f"Text {number}."), based_on=last)
         last = version.version
-        launched(project, [make_image(number)], terms=Terms(access=Access(instructions=version)))
+        launched(
+            project, [make_image(number)], terms=LaunchTerms(eligibility=Eligibility(instructions=version))
+        )
 
     def count() -> int:
         keys: dict[str, list[Any]] = {
@@ -542,7 +548,8 @@ def test_pages_ask_the_same_number_of_questions_however_many_versions(
 def test_the_workers_page_asks_once_for_all_photos(project: Project, make_image: MakeImage) -> None:
     images = [make_image(seed) for seed in range(5)]
     one, many = (
-        Text("s", " ".join(f"![p](photo:{image.pk})" for image in some)) for some in (images[:1], images[:4])
+        InstructionText("s", " ".join(f"![p](photo:{image.pk})" for image in some))
+        for some in (images[:1], images[:4])
     )
     batch = launched(project, images[4:])
 
@@ -551,7 +558,7 @@ def test_the_workers_page_asks_once_for_all_photos(project: Project, make_image:
             assert _page(Hit.objects.get()).status_code == 200
         return len(seen)
 
-    show_on_batch(batch=batch, version=put(project, one), by=None, instead_of=None)
+    set_batch_instructions(batch=batch, version=put(project, one), by=None, replaces=None)
     before = count()
-    show_on_batch(batch=batch, version=put(project, many, based_on=1), by=None, instead_of=1)
+    set_batch_instructions(batch=batch, version=put(project, many, based_on=1), by=None, replaces=1)
     assert count() == before

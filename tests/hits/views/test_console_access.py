@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import URLPattern, reverse
 
 from hits import urls
-from hits.domain.instructions import Text
+from hits.domain.instructions import InstructionText
 from hits.models import Assignment, Batch, Hit, Image, Job, Project, TaskTemplate
 from hits.services import instructions
 from hits.services.launching import template_launch
@@ -150,8 +150,13 @@ def world(project: Project, researcher: User, make_image: Callable[..., Image]) 
     batch = published(project, [make_image(1), make_image(2)])
     market.work(Hit.objects.order_by("pk")[0], market.market_worker())
     (assignment,) = collected(batch)
-    instructions.publish(
-        project=project, kind_name=batch.kind, text=Text("Look.", "Twice."), note="New", based_on=0, by=None
+    instructions.publish_instructions(
+        project=project,
+        kind_name=batch.kind,
+        text=InstructionText("Look.", "Twice."),
+        note="New",
+        based_on=0,
+        by=None,
     )
     template = template_launch.save_template(project=project, name="Old page", html="<p>${a}</p>", by=None)
     return World(project, batch, assignment, Job.objects.get(), researcher, template)

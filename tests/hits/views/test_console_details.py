@@ -10,7 +10,7 @@ from django.urls import reverse
 from hits.domain.states import JobState
 from hits.models import Job, Project
 from hits.services.errors import Refused
-from hits.services.projects import create_project, short_name_of
+from hits.services.projects import create_project, derive_short_name
 from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db
@@ -33,14 +33,14 @@ def superuser(client: Client) -> User:
     ],
 )
 def test_short_name_keeps_every_letter_of_a_name(name: str, short: str) -> None:
-    assert short_name_of(name).replace("-", "") == short.replace("-", "")
+    assert derive_short_name(name).replace("-", "") == short.replace("-", "")
 
 
 def test_short_name_of_a_long_name_ends_with_a_whole_word() -> None:
-    short = short_name_of("photographs of crowded streets " * 4)
+    short = derive_short_name("photographs of crowded streets " * 4)
     assert len(short) <= 60
     assert short.endswith(("photographs", "of", "crowded", "streets"))
-    assert short_name_of("x" * 120) == "x" * 60
+    assert derive_short_name("x" * 120) == "x" * 60
 
 
 def test_project_form_takes_a_short_name_and_says_at_its_field_when_it_is_taken(
@@ -67,7 +67,7 @@ def test_projects_page_says_to_a_researcher_who_makes_new_projects(client: Clien
     client.force_login(researcher)
     page = client.get(reverse("projects")).content.decode()
     assert reverse("project-new") not in page
-    assert "Whoever runs this server creates new projects" in page
+    assert "Only server administrators create projects" in page
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def _page(client: Client, job: Job, **changes: Any) -> str:
 
 def test_a_job_that_was_done_before_it_could_stop_does_not_say_done(client: Client, job: Job) -> None:
     page = _page(client, job, state=JobState.DONE, cancel_requested=True)
-    assert "Finished before it could stop" in page
-    assert "Finished before it could stop" not in _page(client, job, cancel_requested=False)
+    assert "Finished before the cancellation" in page
+    assert "Finished before the cancellation" not in _page(client, job, cancel_requested=False)
 
 
 def test_a_job_without_a_count_says_what_it_waits_for(client: Client, job: Job) -> None:
-    assert "Preparing: loading models and data" in _page(client, job)
-    assert "Waiting for a free worker" in _page(client, job, state=JobState.QUEUED)
+    assert "Loading models and data" in _page(client, job)
+    assert "Waiting for a worker process" in _page(client, job, state=JobState.QUEUED)
     assert "Preparing" not in _page(client, job, state=JobState.RUNNING, done=1, total=4)
 
 

@@ -13,15 +13,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits import tasks
-from hits.domain.money.pay import payout
+from hits.domain.money.pay import approval_cost
 from hits.domain.states import AssignmentStatus, BatchState, CallState, JobState, Match
 from hits.models import Assignment, Batch, Decision, Heartbeat, Hit, Image, Job, OutgoingCall, Project
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
-from hits.payments.summary import batch_money
+from hits.payments.summary import sum_batch_money
 from hits.selectors import console
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.views.batches import batches
 from tests.support import market
 from tests.support.answers import observations
@@ -76,7 +76,7 @@ def test_launching_takes_two_steps_and_the_first_spends_nothing(
     reply = desk.post(url, form | {"step": "launch"})
     batch = Batch.objects.get()
     assert reply.headers["Location"] == reverse("batch-detail", args=[batch.pk])
-    assert (batch.name, batch.units.count(), batch.opinions) == ("Kitchens", 2, 2)
+    assert (batch.name, batch.units.count(), batch.redundancy) == ("Kitchens", 2, 2)
     assert Job.objects.get().state == JobState.QUEUED
 
 
@@ -115,7 +115,7 @@ def test_too_little_money_is_said_before_launching(
     make_image(1)
     form = {"name": "K", "reward": "1.10", "bonus": "0", "assignments": "1", "which": "all", "first": "1"}
     page = squeezed(desk.post(reverse("batch-new", args=[project.slug]), form | {"step": "estimate"}))
-    assert "$0.10 too little" in page
+    assert "$0.10 less than needed" in page
 
 
 # --- the batch's page
@@ -126,7 +126,7 @@ def test_the_money_table_adds_up(desk: Client, waiting: Any) -> None:
     batch = rows[0].hit.unit.batch
     desk.post(reverse("decide", args=[rows[0].pk]), {"verdict": "approve"})
     desk.post(reverse("decide", args=[rows[1].pk]), {"verdict": "reject", "feedback": "No box fits."})
-    money = batch_money(batch)
+    money = sum_batch_money(batch)
     assert (money.reward, money.bonus, money.held, money.released) == (110, 30, 110, 110)
     assert money.spent + money.held + money.left == money.budget == batch.estimate_cents
     page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
@@ -139,7 +139,7 @@ def test_publishing_that_stopped_says_why_and_can_be_resumed(
     batch = launched(project, [make_image(1)])
     tasks.publish_batch(Job.objects.get().pk)
     page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
-    assert "Publishing stopped with 1 of 1 tasks missing" in page
+    assert "Publishing stopped: 1 of 1 tasks are not published" in page
     assert "Add funds to the account first" in page
     market.fund()
     desk.post(reverse("batch-publish", args=[batch.pk]))
@@ -187,7 +187,7 @@ def test_what_the_marketplace_shows_and_we_do_not_know_is_listed_and_cannot_be_a
 
 
 def test_closing_stops_the_offer_and_ends_when_all_is_decided(desk: Client, waiting: Any) -> None:
-    (row,) = waiting(1, terms=Terms(opinions=2))
+    (row,) = waiting(1, terms=LaunchTerms(redundancy=2))
     batch = row.hit.unit.batch
     desk.post(reverse("batch-close", args=[batch.pk]))
     job = Job.objects.order_by("-pk")[0]
@@ -211,14 +211,14 @@ def test_approving_pays_and_goes_on_to_the_next(desk: Client, waiting: Any) -> N
     assert reply.headers["Location"] == f"{reverse('batch-review', args=[batch.pk])}?at={second.pk}"
     first.refresh_from_db()
     assert first.status == AssignmentStatus.APPROVED
-    assert ledger.totals(batch=batch).spent == 125
+    assert ledger.sum_entries(batch=batch).spent == 125
     page = squeezed(desk.get(reply.headers["Location"]))
     assert f"Submission {first.pk} approved, $1.25 paid." in page
     assert "2 submissions wait for you" in page
     desk.post(reverse("decide", args=[third.pk]), {"verdict": "approve", "scope": "project"})
     reply = desk.post(reverse("decide", args=[second.pk]), {"verdict": "approve", "scope": "project"})
     assert reply.headers["Location"] == reverse("project-review", args=[batch.project.slug])
-    assert "Nothing waits for you" in squeezed(desk.get(reply.headers["Location"]))
+    assert "No submissions to review" in squeezed(desk.get(reply.headers["Location"]))
 
 
 def test_a_rejection_without_a_reason_decides_nothing(desk: Client, waiting: Any) -> None:
@@ -240,15 +240,13 @@ def test_a_payment_that_fails_stays_written_down_and_is_repeated(
     page = squeezed(
         desk.post(reverse("decide", args=[row.pk]), {"verdict": "approve", "scope": "batch"}, follow=True)
     )
-    assert "carrying it out is outstanding" in page
+    assert "the decision is not carried out yet" in page
     batch = row.hit.unit.batch
-    assert "Payments that the marketplace refused" in squeezed(
-        desk.get(reverse("batch-detail", args=[batch.pk]))
-    )
+    assert "Refused payments" in squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
     monkeypatch.undo()
     desk.post(reverse("pay-again", args=[row.pk]))
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
-    assert ledger.totals(batch=batch).bonus == 15
+    assert ledger.sum_entries(batch=batch).bonus == 15
 
 
 def test_approving_all_covers_what_was_seen_and_not_more(desk: Client, waiting: Any) -> None:
@@ -269,7 +267,7 @@ def test_the_batch_page_sums_what_waits_without_loading_assignments(
     Batch.objects.filter(pk=batch.pk).update(bonus_cents=bonus_cents)
     batch.refresh_from_db()
     wanted = [
-        payout(
+        approval_cost(
             reward_cents=batch.reward_cents,
             bonus_each_cents=bonus_cents,
             items=1,
@@ -283,7 +281,7 @@ def test_the_batch_page_sums_what_waits_without_loading_assignments(
     monkeypatch.setattr(
         Assignment, "from_db", classmethod(lambda cls, *args: (made.append(1), real(cls, *args))[1])
     )
-    found = batches._approve_all(batch, console.progress_of([batch])[batch.pk])
+    found = batches._approval_context(batch, console.progress_by_batch([batch])[batch.pk])
     assert found == {"waiting": 3, "waiting_cents": sum(wanted), "last": max(row.pk for row in rows)}
     assert made == []
 
@@ -291,7 +289,7 @@ def test_the_batch_page_sums_what_waits_without_loading_assignments(
 def test_many_approvals_go_to_a_worker_process(
     desk: Client, waiting: Any, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hits.views.batches.batches.AT_ONCE", 1)
+    monkeypatch.setattr("hits.views.batches.batches.MAX_APPROVALS_IN_REQUEST", 1)
     rows = waiting(2)
     batch = rows[0].hit.unit.batch
     desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})

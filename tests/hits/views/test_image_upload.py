@@ -13,7 +13,7 @@ from django.urls import reverse
 from hits.models import Image, Project
 from hits.services.errors import BadFile
 from hits.services.images import import_image
-from hits.services.images.manifests import import_path, read_manifest
+from hits.services.images.manifests import import_image_files, read_manifest
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def test_a_full_disk_is_no_fault_of_the_photo(add: Any, monkeypatch: pytest.Monk
     def full(*args: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(import_image, "keep_content", full)
+    monkeypatch.setattr(import_image, "save_content", full)
     reply = add("a.png", picture())
     assert reply.status_code == 507
     assert "the disk is full; make room" in reply.json()["error"]
@@ -132,7 +132,7 @@ def test_import_of_another_kind_of_file_names_the_kind(project: Project, tmp_pat
     with pytest.raises(
         BadFile, match=r"is a \.json; use a folder, .*CSV manifest that lies beside its photos"
     ):
-        import_path(project=project, path=corpus)
+        import_image_files(project=project, path=corpus)
 
 
 def test_the_page_keeps_credit_and_licence_when_a_file_cannot_be_used(

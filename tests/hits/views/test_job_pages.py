@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from hits.api.jobs import LINES
+from hits.api.jobs import MAX_LINES
 from hits.domain.states import JobState
 from hits.models import Job, JobLine, Project
 from hits.services.jobs import jobs
@@ -28,7 +28,7 @@ def whole(project: Project) -> Job:
     _part(job, "The left half", JobState.DONE, 5)
     _part(job, "The right half", JobState.RUNNING, 1)
     for text in ("The left half: done", "One <b>odd</b> photo"):
-        jobs.write_line(job, text)
+        jobs.write_log_line(job, text)
     job.refresh_from_db()
     return job
 
@@ -52,7 +52,7 @@ def _page(job: Job) -> str:
 
 def test_a_split_job_shows_its_parts_its_log_and_what_they_did_together(desk: Client, whole: Job) -> None:
     page = squeezed(desk.get(_page(whole)))
-    assert "Waiting for its parts" in page
+    assert "Waiting for its steps" in page
     assert '<progress max="12" value="8"' in page, "two of before, five and one of the parts"
     assert page.index("The right half</a>") < page.index("The left half</a>"), (
         "what is being done comes first"
@@ -65,7 +65,7 @@ def test_a_split_job_shows_its_parts_its_log_and_what_they_did_together(desk: Cl
 
 
 def test_a_part_leads_to_its_whole_and_cannot_be_resumed_alone(desk: Client, whole: Job) -> None:
-    part = whole.parts.get(title="The left half")
+    part = whole.subjobs.get(title="The left half")
     Job.objects.filter(pk=part.pk).update(state=JobState.FAILED, error="no disk", resumable=True)
     page = squeezed(desk.get(_page(part)))
     assert f'<a href="{_page(whole)}">Count the photos</a> / Part' in page
@@ -76,7 +76,7 @@ def test_a_part_leads_to_its_whole_and_cannot_be_resumed_alone(desk: Client, who
 def test_many_parts_come_by_pages_what_failed_first(
     desk: Client, whole: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "PARTS_PER_PAGE", 2)
+    monkeypatch.setattr(views, "SUBJOBS_PER_PAGE", 2)
     _part(whole, "The middle", JobState.FAILED, 0)
     first, second = (desk.get(_page(whole), {"page": n}).context["page"] for n in (1, 2))
     assert [part.title for part in first] == ["The middle", "The right half"]
@@ -86,12 +86,12 @@ def test_many_parts_come_by_pages_what_failed_first(
 def test_the_page_shows_the_newest_lines_and_the_file_all_of_them(
     desk: Client, whole: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "LINES_SHOWN", 3)
+    monkeypatch.setattr(views, "MAX_LINES_SHOWN", 3)
     for number in range(5):
-        jobs.write_line(whole, f"Line {number}")
+        jobs.write_log_line(whole, f"Line {number}")
     page = squeezed(desk.get(_page(whole)))
     assert [n for n in range(5) if f"Line {n}</li>" in page] == [2, 3, 4]
-    assert "The newest 3; 4 earlier lines" in page
+    assert "Newest 3 lines; 4 earlier lines" in page
     reply = desk.get(reverse("job-log", args=[whole.pk]))
     assert reply["Content-Type"] == "text/plain; charset=utf-8"
     lines = b"".join(reply.streaming_content).decode().splitlines()
@@ -114,34 +114,34 @@ def test_the_api_gives_what_came_after_a_line_and_every_part(desk: Client, whole
     ]
     newest = full["lines"][-1]["id"]
     assert desk.get(url, {"after": newest}).json()["lines"] == []
-    jobs.write_line(whole, "Late")
+    jobs.write_log_line(whole, "Late")
     assert [line["text"] for line in desk.get(url, {"after": newest}).json()["lines"]] == ["Late"]
 
 
 def test_the_api_gives_a_long_log_piece_by_piece(desk: Client, whole: Job) -> None:
-    JobLine.objects.bulk_create([JobLine(job=whole, text=str(n)) for n in range(LINES)])
+    JobLine.objects.bulk_create([JobLine(job=whole, text=str(n)) for n in range(MAX_LINES)])
     url, after, seen = reverse("api-job", args=[whole.pk]), 0, []
     for _ in range(2):
         lines = desk.get(url, {"after": after}).json()["lines"]
         after = lines[-1]["id"]
         seen += [line["text"] for line in lines]
-    assert len(seen) == LINES + 2
-    assert seen[-1] == str(LINES - 1)
+    assert len(seen) == MAX_LINES + 2
+    assert seen[-1] == str(MAX_LINES - 1)
 
 
 @pytest.mark.parametrize("after", ["", "x", "-1", "1.5"])
 def test_the_api_names_a_bad_cursor(desk: Client, whole: Job, after: str) -> None:
     reply = desk.get(reverse("api-job", args=[whole.pk]), {"after": after})
     assert reply.status_code == 400
-    assert "give the id of the last line you have, or 0" in str(reply.json())
+    assert "send the id of the last line, or 0" in str(reply.json())
 
 
 def test_cancelling_a_split_job_on_its_page_stops_its_parts(desk: Client, whole: Job) -> None:
     page = squeezed(desk.post(reverse("job-cancel", args=[whole.pk]), follow=True))
-    assert "asked to stop. What is done stays done." in page
+    assert "cancellation requested. Finished work is kept." in page
     whole.refresh_from_db()
     assert whole.state == JobState.CANCELLED
-    assert whole.parts.get(title="The right half").cancel_requested
+    assert whole.subjobs.get(title="The right half").cancel_requested
     assert f'action="{reverse("job-resume", args=[whole.pk])}"' in page, "it can be taken up again"
 
 
@@ -159,15 +159,15 @@ def test_a_stopped_job_is_resumed_once(desk: Client, project: Project, state: Jo
 
 
 def test_a_job_waits_for_another_of_its_kind_before_it_is_resumed(desk: Client, project: Project) -> None:
-    about: dict[str, Any] = {
+    description: dict[str, Any] = {
         "task": "hits.nothing",
         "project": project,
         "exclusive_key": "one",
         "resumable": True,
     }
-    first = jobs.enqueue(title="First", **about)
+    first = jobs.enqueue(title="First", **description)
     Job.objects.filter(pk=first.pk).update(state=JobState.FAILED)
-    jobs.enqueue(title="Second", **about)
+    jobs.enqueue(title="Second", **description)
     page = squeezed(desk.post(reverse("job-resume", args=[first.pk]), follow=True))
     assert "Not resumed: First: another one is under way; wait for it or cancel it." in page
     first.refresh_from_db()
@@ -203,7 +203,7 @@ def test_what_a_job_found_is_written_for_people(desk: Client, whole: Job) -> Non
         "solvable": 0.6156862745098,
         "splits": {"train": 7000, "val": 20},
         "rows": [{"image": "a.jpg", "why": "gone"}],
-        "left": [f"{number}.jpg" for number in range(views.LISTED + 2)],
+        "left": [f"{number}.jpg" for number in range(views.MAX_LIST_ITEMS + 2)],
         "warning": "",
     }
     Job.objects.filter(pk=whole.pk).update(state=JobState.DONE, result=result)
@@ -237,11 +237,11 @@ def test_what_a_job_found_is_written_for_people(desk: Client, whole: Job) -> Non
     ],
 )
 def test_figures_keep_four_digits(value: object, shown: str) -> None:
-    assert views._shown(value) == shown
+    assert views._format_value(value) == shown
 
 
 def test_what_went_wrong_with_a_part_has_a_line_of_its_own(desk: Client, whole: Job) -> None:
-    whole.parts.filter(title="The left half").update(state=JobState.FAILED, error="no <room> left")
+    whole.subjobs.filter(title="The left half").update(state=JobState.FAILED, error="no <room> left")
     page = squeezed(desk.get(_page(whole)))
     row = '<tr class="part-error"><td colspan="6"><small class="long">no &lt;room&gt; left</small></td></tr>'
     assert page.count(row) == 1

@@ -18,7 +18,7 @@ def _links(entry: str) -> list[str]:
     return re.findall(r'href="/static/([^"]+)"', Template(source).render(Context({"entry": entry})))
 
 
-@pytest.mark.parametrize("kind", sorted(registry.names()))
+@pytest.mark.parametrize("kind", sorted(registry.kind_names()))
 def test_every_kind_preloads_what_its_script_imports(kind: str) -> None:
     wanted, waiting = set(), [f"{kind}/task.js"]
     while waiting:

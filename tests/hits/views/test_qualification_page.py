@@ -54,7 +54,7 @@ def test_the_page_does_not_depend_on_which_choices_are_right(hit: Hit, assignmen
     payload["questions"][0]["right"], payload["questions"][1]["right"] = 0, 2
     Unit.objects.update(payload=payload)
     assert _page(hit, assignment) == page
-    unit = registry.get("sherlock_qualification").parse_unit(payload)
+    unit = registry.get_kind("sherlock_qualification").parse_unit(payload)
     assert unit == payload, "the other key would be a valid unit, too"
 
 
@@ -64,9 +64,9 @@ def test_an_answer_is_confirmed_graded_and_kept_out_of_the_dataset(hit: Hit) -> 
     submission = market.work(hit, market.market_worker("wilma"), answer)
     (assignment,) = collected(hit.unit.batch)
     assert assignment.match == Match.MATCHED
-    kind = registry.get(submission.kind)
-    pairs = kind.gradable(hit.unit.payload, submission.answer)
+    kind = registry.get_kind(submission.kind)
+    pairs = kind.gradable_items(hit.unit.payload, submission.answer)
     assert [pair.item for pair in pairs] == list(range(9))
-    assert kind.exam_score(hit.unit.payload, submission.answer) == ExamScore(right=1, asked=2)
+    assert kind.exam_score(hit.unit.payload, submission.answer) == ExamScore(right=1, total=2)
     assert len(submission.images) == 3, "the fingerprints of all three photos are kept"
     assert not Pair.objects.exists()

@@ -17,8 +17,8 @@ from hits.marketplace.services import accounts
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Job, Project, Resolution, Submission
 from hits.mturk.boto import marketplace
 from hits.services import projects
-from hits.services.collecting import collect
-from hits.services.launching.terms import Terms
+from hits.services.collecting import assignment_sync
+from hits.services.launching.terms import LaunchTerms
 from hits.services.reconciling.reconcile import reconcile_batch
 from hits.tasks import reconcile_batch as reconcile_task
 from hits.tasks import sync_batch as sync_task
@@ -41,7 +41,7 @@ def desk(client: Client, researcher: User) -> Client:
 def batch(project: Project, make_image: MakeImage) -> Batch:
     """Return a batch with one of each: matched, made up, somebody else's, never handed over."""
     market.fund()
-    live = published(project, [make_image(1)], terms=Terms(opinions=6))
+    live = published(project, [make_image(1)], terms=LaunchTerms(redundancy=6))
     Job.objects.update(state=JobState.DONE)
     hit = Hit.objects.get()
     mine = market.work(hit, market.market_worker("matched"))
@@ -66,10 +66,10 @@ def _url(name: str, batch: Batch, *more: Any) -> str:
 
 def test_the_page_shows_each_class_with_what_differs_and_no_worker_id(desk: Client, batch: Batch) -> None:
     page = _words(desk.get(_url("batch-reconcile", batch)))
-    assert "3 things do not match" in page
-    assert "only on the marketplace 1, does not match 1, only here 1" in page
+    assert "3 open" in page
+    assert "1 only on the marketplace, 1 with a different answer, 1 only stored here" in page
     assert "Worker, Assignment" in page
-    assert "It names no answer that we stored" in page
+    assert "No stored answer" in page
     assert "Equal" in page
     assert not any(row.worker.worker_id in page for row in Assignment.objects.select_related("worker"))
 
@@ -87,7 +87,7 @@ def test_an_approval_pays_and_leaves_the_list(desk: Client, batch: Batch) -> Non
     row.refresh_from_db()
     assert row.status == AssignmentStatus.APPROVED
     page = _words(reply)
-    assert "2 things do not match" in page
+    assert "2 open" in page
     assert "Described by mail." in page
     assert "rosa" in page
     assert "Nothing to decide" in _words(desk.get(url))
@@ -99,7 +99,7 @@ def test_an_approval_pays_and_leaves_the_list(desk: Client, batch: Batch) -> Non
 def test_what_the_marketplaces_clock_approved_can_only_be_left(desk: Client, batch: Batch) -> None:
     row = Assignment.objects.get(match="mismatch")
     marketplace().approve(row.assignment_id, "")
-    collect.sync_batch(batch=batch, marketplace=marketplace())
+    assignment_sync.sync_batch(batch=batch, marketplace=marketplace())
     url = _url("reconcile-assignment", batch, row.pk)
     page = _words(desk.get(url))
     assert 'value="approve"' not in page
@@ -130,7 +130,7 @@ def test_lost_work_is_kept_and_a_wrong_word_decides_nothing(desk: Client, batch:
         assert "Nothing was decided" in _words(
             desk.post(url, {"remedy": remedy, "note": "Why."}, follow=True)
         )
-    assert "Left as it is." in _words(desk.post(url, {"remedy": "keep", "note": "A test."}, follow=True))
+    assert "Left unchanged." in _words(desk.post(url, {"remedy": "keep", "note": "A test."}, follow=True))
     assert Resolution.objects.get().remedy == "keep"
 
 
@@ -182,7 +182,7 @@ def test_a_compensation_that_would_be_refused_is_not_offered(
     market.ledger_adjust(Requester.objects.get(name=accounts.PLATFORM_NAME), 124 - free)
     forget_balance()
     page = _words(desk.get(url))
-    assert "The account has $1.24: $0.01 too little" in page
+    assert "The account has $1.24, $0.01 less than needed" in page
     assert ('value="compensate"' in page, 'value="keep"' in page) == (False, True)
 
 
@@ -191,7 +191,7 @@ def test_a_refused_remedy_keeps_its_reason(desk: Client, batch: Batch) -> None:
     url = _url("reconcile-assignment", batch, row.pk)
     refused = desk.post(url, {"remedy": "nonsense", "note": "Another one’s answer."})
     assert refused.status_code == 400
-    assert "Nothing was decided: Choose what to do about it." in _words(refused)
+    assert "Nothing was decided: Choose an action about it." in _words(refused)
     assert ">Another one’s answer.</textarea>" in _words(refused)
 
 
@@ -216,10 +216,10 @@ def test_a_task_that_one_side_lost_is_mended_from_the_page(
     HIT.objects.filter(hit_id=hit.hit_id).update(hit_id="3ELSEWHERE", annotation="")
     Hit.objects.update(attempt_at=timezone.now() - timedelta(hours=1))
     reconcile_batch(batch=batch, marketplace=marketplace())
-    assert "Publish it again" in _words(desk.get(_url("batch-reconcile", batch)))
+    assert "Publish again" in _words(desk.get(_url("batch-reconcile", batch)))
     act = _url("reconcile-hit", batch)
-    assert "Choose what to do" in _words(desk.post(act, {"act": "x", "hit_id": hit.hit_id}, follow=True))
-    assert "was mended already" in _words(desk.post(act, {"act": "anew", "hit_id": "3NONE"}, follow=True))
+    assert "Choose an action" in _words(desk.post(act, {"act": "x", "hit_id": hit.hit_id}, follow=True))
+    assert "was repaired already" in _words(desk.post(act, {"act": "anew", "hit_id": "3NONE"}, follow=True))
     desk.post(act, {"act": "anew", "hit_id": hit.hit_id})
     hit.refresh_from_db()
     assert (hit.state, hit.generation) == (HitState.PLANNED, 2)
@@ -237,9 +237,9 @@ def test_a_closing_batch_takes_a_task_up_by_closing(
     Batch.objects.update(state=BatchState.CLOSING)
     batch.refresh_from_db()
     reconcile_batch(batch=batch, marketplace=marketplace())
-    assert "its publication was never finished" in _words(desk.get(_url("batch-reconcile", batch)))
+    assert "its publication never finished" in _words(desk.get(_url("batch-reconcile", batch)))
     said = desk.post(_url("reconcile-hit", batch), {"act": "adopt", "hit_id": hit_id}, follow=True)
-    assert "The task is being taken up, and will be offered no more." in _words(said)
+    assert "The HIT is added to the batch and will not be offered again." in _words(said)
     sync_task(Job.objects.get(task="hits.sync_batch", state=JobState.QUEUED).pk)
     assert (Hit.objects.get().state, Hit.objects.get().hit_id) == (HitState.LIVE, hit_id)
 
@@ -257,7 +257,7 @@ def test_queries_do_not_grow_with_rows(
     for number in range(2):
         task = market.accept(hit, market.market_worker(f"more{number}"))
         market.hand_over(task, _lost(), submission_id="made up")
-    collect.sync_batch(batch=batch, marketplace=marketplace())
+    assignment_sync.sync_batch(batch=batch, marketplace=marketplace())
     with django_assert_max_num_queries(len(few)):
         desk.get(url)
 

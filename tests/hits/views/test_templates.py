@@ -17,10 +17,10 @@ from hits.domain.task_template.rows import parse_rows
 from hits.models import AuditEvent, Batch, Hit, Project, TaskTemplate
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
-from hits.selectors.listing import Listing
+from hits.selectors.listing import TaskListing
 from hits.services.errors import Refused
 from hits.services.launching import template_launch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from tests.support import loop, market
 
@@ -32,7 +32,7 @@ PAGE = """<form action="https://www.mturk.com/mturk/externalSubmit">
 <label><input type="radio" name="size" value="l"> Large</label>
 <button>Send</button></form>"""
 ROWS = "city\nPorto\n<b>Graz</b>\n"
-LISTING = Listing("Look at a city", "Say how large it is.", "city", 90)
+LISTING = TaskListing("Look at a city", "Say how large it is.", "city", 90)
 
 
 def saved(project: Project, html: str = PAGE, name: str = "Cities") -> TaskTemplate:
@@ -41,10 +41,10 @@ def saved(project: Project, html: str = PAGE, name: str = "Cities") -> TaskTempl
 
 def launched(project: Project, *, rows: str = ROWS, hosts: tuple[str, ...] = (), **more: Any) -> Batch:
     market.fund()
-    plan = template_launch.Plan(
+    plan = template_launch.TemplateLaunch(
         saved(project, more.pop("html", PAGE)), parse_rows(rows), LISTING, hosts, **more
     )
-    terms = Terms(reward_cents=30)
+    terms = LaunchTerms(reward_cents=30)
     return template_launch.launch_template(project=project, plan=plan, name="Cities", terms=terms, by=None)[0]
 
 
@@ -93,14 +93,16 @@ class TestLaunching:
         assert not Batch.objects.exists()
 
     def test_findings_can_be_waved_through_but_no_variable_without_a_column(self, project: Project) -> None:
-        assert launched(project, html=PAGE.replace("<form", "<form><form", 1), in_spite=True).pk
+        assert launched(project, html=PAGE.replace("<form", "<form><form", 1), ignore_findings=True).pk
         with pytest.raises(Refused, match="no column"):
-            launched(project, rows="town\nPorto\n", in_spite=True)
+            launched(project, rows="town\nPorto\n", ignore_findings=True)
 
     def test_a_page_of_another_project_is_refused(self, project: Project, rehearsal: Project) -> None:
-        plan = template_launch.Plan(saved(rehearsal), parse_rows(ROWS), LISTING)
+        plan = template_launch.TemplateLaunch(saved(rehearsal), parse_rows(ROWS), LISTING)
         with pytest.raises(Refused, match="another project"):
-            template_launch.launch_template(project=project, plan=plan, name="x", terms=Terms(), by=None)
+            template_launch.launch_template(
+                project=project, plan=plan, name="x", terms=LaunchTerms(), by=None
+            )
 
 
 class TestFrame:
@@ -162,18 +164,18 @@ class TestConsole:
         reply = client.post(address, typed | {"step": "estimate"})
         assert reply.status_code == 200
         assert b"1.80" in reply.content
-        key = reply.context["launch_key"]
+        key = reply.context["idempotency_key"]
         for _ in range(2):  # a second press of the same button launches nothing twice
-            reply = client.post(address, typed | {"step": "launch", "launch_key": key})
+            reply = client.post(address, typed | {"step": "launch", "idempotency_key": key})
             assert reply.status_code == 302
         batch = Batch.objects.get()
-        assert (batch.opinions, batch.reward_cents, batch.duration_seconds) == (3, 30, 1200)
+        assert (batch.redundancy, batch.reward_cents, batch.duration_seconds) == (3, 30, 1200)
         assert batch.provenance["listing"]["usual_seconds"] == 90
 
     @pytest.mark.parametrize(
         ("data", "said"),
         [
-            ({}, "Choose a file, or paste the CSV"),
+            ({}, "Choose a file or paste the CSV"),
             ({"rows": "a\n1,2\n"}, "Line 2: has 2 cells"),
             ({"rows": "a,b,c\n1,2\n"}, "add what is missing, with a comma for each empty cell"),
         ],

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from tests.kinds.photo_verdict.kind import KIND
-from validation.domain.judging.quality_check_types import Attention, Own
+from validation.domain.judging.quality_check_types import AttentionCheck, RoundUnit
 from validation.domain.judging.spec import Dimension, ItemView, JudgingSpec, Scale
 
 
@@ -13,7 +13,7 @@ class PhotoVerdictSpec(JudgingSpec):
 
     title: ClassVar[str] = "Texts about photos"
     item_field: ClassVar[str] = "item"
-    has_attention: ClassVar[bool] = True
+    has_attention_checks: ClassVar[bool] = True
     dimensions: ClassVar[tuple[Dimension, ...]] = (
         Dimension(
             name="about",
@@ -34,16 +34,16 @@ class PhotoVerdictSpec(JudgingSpec):
         Dimension(name="why", title="Reason", question="Why?", scale=Scale.TEXT),
     )
 
-    def view(self, unit: Mapping[str, Any]) -> ItemView:
+    def item_view(self, unit: Mapping[str, Any]) -> ItemView:
         """Return photo and text."""
         return ItemView(unit["image"], texts={"": unit["text"]})
 
-    def attention(self, host: Own, others: Sequence[Own], rng: Any) -> Attention:
+    def build_attention_check(self, host: RoundUnit, others: Sequence[RoundUnit], rng: Any) -> AttentionCheck:
         """Return another photo's text on this photo: nobody who looks calls it about people."""
-        return Attention(
+        return AttentionCheck(
             {**host.payload, "text": others[0].payload["text"]},
             {"about": ["things", "place"]},
-            of=others[0],
+            donor=others[0],
             authors=others[0].authors,
         )
 

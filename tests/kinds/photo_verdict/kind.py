@@ -38,8 +38,8 @@ class PhotoVerdict(HitKind):
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 30
-    assignments_per_hit: ClassVar[int] = 2
-    usual_seconds: ClassVar[int] = 40
+    redundancy: ClassVar[int] = 2
+    expected_seconds: ClassVar[int] = 40
     unit_word: ClassVar[tuple[str, str]] = ("text", "texts")
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
@@ -52,7 +52,7 @@ class PhotoVerdict(HitKind):
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return photo and text."""
-        return {"images": [images[unit["image"]].as_page()], "text": unit["text"]}
+        return {"images": [images[unit["image"]].as_page_dict()], "text": unit["text"]}
 
 
 KIND = PhotoVerdict()

@@ -34,10 +34,10 @@ class ThreeOrders(HitKind):
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 20
-    assignments_per_hit: ClassVar[int] = 3
-    usual_seconds: ClassVar[int] = 20
+    redundancy: ClassVar[int] = 3
+    expected_seconds: ClassVar[int] = 20
     arms: ClassVar[int] = 3
-    once: ClassVar[bool] = True
+    is_single_attempt: ClassVar[bool] = True
     unit_word: ClassVar[tuple[str, str]] = ("triple of words", "triples of words")
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer

@@ -52,7 +52,7 @@ class TwoPhotos(HitKind):
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 50
-    usual_seconds: ClassVar[int] = 60
+    expected_seconds: ClassVar[int] = 60
     page_facts: ClassVar[frozenset[str]] = frozenset()  # nothing that is written about a photo
     unit_word: ClassVar[tuple[str, str]] = ("pair of photos", "pairs of photos")
     Unit: ClassVar[type[Schema]] = Unit
@@ -77,7 +77,7 @@ class TwoPhotos(HitKind):
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return both images."""
-        return {"images": [images[unit[side]].as_page() for side in ("left", "right")]}
+        return {"images": [images[unit[side]].as_page_dict() for side in ("left", "right")]}
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema

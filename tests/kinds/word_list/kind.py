@@ -43,7 +43,7 @@ class WordList(HitKind):
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 20
-    usual_seconds: ClassVar[int] = 40
+    expected_seconds: ClassVar[int] = 40
     unit_word: ClassVar[tuple[str, str]] = ("topic", "topics")
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer

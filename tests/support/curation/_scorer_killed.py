@@ -37,7 +37,7 @@ def main() -> None:
         checkpoint.sync = nth_call(checkpoint.sync, 2 * number - 1)  # of the file, before it takes its name
     if where == "best":
         components.save_scorer = nth_call(components.save_scorer, number)
-    train(run, tell=lambda done, _: die() if where == "step" and done == number else None)
+    train(run, report_progress=lambda done, _: die() if where == "step" and done == number else None)
 
 
 if __name__ == "__main__":

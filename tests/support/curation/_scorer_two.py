@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from curation.scorer.training.contrastive import Contrastive
-from curation.scorer.training.distributed import World, joined
+from curation.scorer.training.contrastive import ContrastiveObjective
+from curation.scorer.training.distributed import World, join_process_group
 
 PAIRS, UPDATES = 12, 6
 
@@ -49,32 +49,34 @@ def run(world: World, chunk_size: int) -> dict[str, Tensor]:
     with torch.no_grad():  # only the first process's weights count
         for parameter in model.parameters():
             parameter.add_(world.rank)
-    world.copy_from_first(model.state_dict().values())
+    world.broadcast_from_first(model.state_dict().values())
 
     def rows(update: int) -> Rows:
         generator = torch.Generator().manual_seed(update)
         images = torch.randn(PAIRS, 7, generator=generator, dtype=torch.float64)
         texts = torch.randn(PAIRS, 6, generator=generator, dtype=torch.float64)
-        return Rows(images[world.share(PAIRS)], texts[world.share(PAIRS)])
+        return Rows(images[world.own_slice(PAIRS)], texts[world.own_slice(PAIRS)])
 
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-    objective = Contrastive(model, model.embed, model.scale, rows, chunk_size=chunk_size, world=world)
+    objective = ContrastiveObjective(
+        model, model.embed, model.scale, rows, chunk_size=chunk_size, world=world
+    )
     losses = []
     for update in range(UPDATES):
         optimizer.zero_grad()
         losses.append(objective(update))
         optimizer.step()
-    everyones = world.everyones(float(model.logit_scale.detach()))
+    everyones = world.gather_objects(float(model.logit_scale.detach()))
     assert len(set(everyones)) == 1, everyones
     return {**model.state_dict(), "losses": torch.tensor(losses, dtype=torch.float64)}
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    with joined("cpu") as (world, _):
+    with join_process_group("cpu") as (world, _):
         for chunk_size in (0, 4):
             found = run(world, chunk_size)
-            if world.writes:
+            if world.is_writer:
                 save_file(found, Path(sys.argv[1]) / f"{world.size}-{chunk_size}.safetensors")
     threads = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
     assert not [name for name in threads if "gloo" in name], "one may abort the process as Python ends"

@@ -4,8 +4,8 @@ from typing import Any
 
 from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.pipelines import ablations
-from curation.services.ablations import AblationOptions, request_ablations, usual_splits
-from curation.services.scorers import keep_progress
+from curation.services.ablations import AblationOptions, default_splits, request_ablations
+from curation.services.scorers import update_training
 from hits.domain.states import JobState
 from hits.models import Job
 from hits.services.jobs import jobs
@@ -30,7 +30,7 @@ class Runner:
             Job.objects.filter(pk=job.pk).update(state=JobState.FAILED, error="no memory")
         else:
             for scorer in Scorer.objects.filter(job=job):
-                keep_progress(scorer=scorer, splits=COUNTS)  # as a training does when it begins
+                update_training(scorer=scorer, splits=COUNTS)  # as a training does when it begins
             Scorer.objects.filter(job=job).update(is_ready=True, weights_sha256="ab" * 32)
             Evaluation.objects.filter(job=job).update(figures=FIGURES, sha256="cd" * 32)
             Job.objects.filter(pk=job.pk).update(state=JobState.DONE)
@@ -42,7 +42,7 @@ def made(version: DatasetVersion, *names: str, **more: Any) -> dict[str, Any]:
     """Run a job of these recipes as a worker would; return its result."""
     options = AblationOptions(split="test", recipes=names, **(SMALL | more))
     job = request_ablations(version=version, options=options, by=None, queue=False)
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         jobs.set_result(job=job, **ablations.run_ablations(progress))
     job.refresh_from_db()
@@ -52,7 +52,7 @@ def made(version: DatasetVersion, *names: str, **more: Any) -> dict[str, Any]:
 
 def scorer_of(version: DatasetVersion, name: str, config: dict[str, Any], **more: Any) -> Scorer:
     """Return a ready scorer with a configuration, trained on what training takes by itself."""
-    facts: dict[str, Any] = {"splits": usual_splits(version, seed=config.get("seed", 0)).as_json()} | more
+    facts: dict[str, Any] = {"splits": default_splits(version, seed=config.get("seed", 0)).as_json()} | more
     return Scorer.objects.create(
         project=version.project,
         name=name,

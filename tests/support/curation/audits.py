@@ -5,8 +5,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from curation.audits.codebook import Codebook
-from curation.audits.parsing import parse, shipped
-from curation.audits.sampling import How, Recipe
+from curation.audits.parsing import parse_codebook, shipped_codebooks
+from curation.audits.sampling import SampleRecipe, SamplingMethod
 from curation.models import AnalysisKind, Audit, Pair, PairText, TextAnalysis, TextScore
 from curation.services import audits
 from tests.support.judging.work import Work
@@ -40,7 +40,7 @@ words = "36% of 150 clues"
 
 def small() -> Codebook:
     """Return a codebook of two questions, the second of which is asked now and then."""
-    return parse(SMALL, "small.toml")
+    return parse_codebook(SMALL, "small.toml")
 
 
 def pairs(work: Work, count: int = 6, *, split: str = "") -> list[Pair]:
@@ -62,7 +62,7 @@ def begun(work: Work, *, by: User | None = None, n: int = 6, readers: int = 2, *
         by=by,
         name=more.pop("name", "Close reading"),
         codebook=more.pop("codebook", None) or small(),
-        recipe=more.pop("recipe", None) or Recipe(How.RANDOM, n, seed=1),
+        recipe=more.pop("recipe", None) or SampleRecipe(SamplingMethod.RANDOM, n, seed=1),
         readers=readers,
     )
 
@@ -86,4 +86,4 @@ def yes(*which: str) -> dict[str, list[str]]:
     return {"person": ["yes"], "which": list(which or ("none",))}
 
 
-__all__ = ["NO", "SMALL", "begun", "pairs", "scored", "shipped", "small", "yes"]
+__all__ = ["NO", "SMALL", "begun", "pairs", "scored", "shipped_codebooks", "small", "yes"]

@@ -28,7 +28,7 @@ def corpus_of(work: Work, *, photos: int = 4, name: str = "v1") -> Corpus:
     pairs = [pair for image in images for pair in work.observed(image, worker=f"W{image.pk % 3}")]
     rate(work, pairs)
     run, boxes = propose(work, images, pairs)
-    version = services.make_sealed_version(project=work.project, name=name, by=None)
+    version = services.create_sealed_version(project=work.project, name=name, by=None)
     return Corpus(version, run, images, pairs, boxes)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.pipelines.encoders import MarkedPicture
+from curation.pipelines.encoders import MarkedImage
 
 
 class Colours:
@@ -34,7 +34,7 @@ class Letters:
     sentence_revision = "1"
     sentence_preprocessing: ClassVar = {"letters": 32}
 
-    def regions(self, items: Sequence[MarkedPicture]) -> NDArray[np.floating]:
+    def regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
         return np.stack([self._seeded(sum(b["left"] + b["top"] for b in boxes)) for _, boxes in items])
 
     def texts(self, texts: Sequence[str]) -> NDArray[np.floating]:

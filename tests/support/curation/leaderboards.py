@@ -121,14 +121,16 @@ def handed_in(
     team: LeaderboardTeam, data: bytes, *, model: str = "Model", file_name: str = "test_set_predictions.zip"
 ) -> LeaderboardEntry:
     """Hand in, and return the entry as it waits."""
-    about = entries.About(model)
-    return entries.submit(team=team, about=about, upload=entries.Upload([data], file_name), queue=False)[0]
+    about = entries.ModelDescription(model)
+    return entries.submit_entry(
+        team=team, description=about, upload=entries.Upload([data], file_name), queue=False
+    )[0]
 
 
 def scored(team: LeaderboardTeam, data: bytes, **more: Any) -> LeaderboardEntry:
     """Hand in, have it scored, and return what came of it."""
     entry = handed_in(team, data, **more)
     assert entry.job is not None
-    jobs.run_here(job=entry.job)
+    jobs.run_in_process(job=entry.job)
     entry.refresh_from_db()
     return entry

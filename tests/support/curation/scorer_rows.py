@@ -5,7 +5,7 @@ from typing import Any
 from curation.models import DatasetVersion, Scorer
 from curation.scorer.config import TINY, TrainingConfig
 from curation.selectors.scorers import scorer_folder, weights_folder
-from curation.services.scorers import keep_trained, request_training
+from curation.services.scorers import mark_trained, request_training
 from hits.domain.states import JobState
 from hits.models import Job
 
@@ -41,11 +41,11 @@ def ready(version: DatasetVersion, name: str = "first", *, weights: bool = False
     sha256 = "ab" * 32
     if weights:
         from curation.scorer.model.folder import save_scorer
-        from curation.scorer.training.starting_weights import starting_point
+        from curation.scorer.training.starting_weights import load_starting_model
 
-        sha256 = save_scorer(weights_folder(scorer), starting_point(TINY))
+        sha256 = save_scorer(weights_folder(scorer), load_starting_model(TINY))
     figures = {"steps": 120, "best_step": 110, "p_at_1": 31.25, "im2txt": 20.1, "txt2im": 21.5, "loss": 2.5}
-    keep_trained(scorer=scorer, figures=figures, weights_sha256=sha256)
+    mark_trained(scorer=scorer, figures=figures, weights_sha256=sha256)
     Job.objects.filter(scorer=scorer).update(state=JobState.DONE, done=120, total=120)
     scorer.refresh_from_db()
     return scorer

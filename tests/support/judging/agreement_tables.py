@@ -30,7 +30,7 @@ def random_tables(seed: int, tables: int = TABLES, *, complete: bool = False) ->
             if rng.random() >= missing
         ]
         order = rng.permutation(len(rows))
-        yield RatingTable.of([rows[at] for at in order], range(labels), values)
+        yield RatingTable.from_rows([rows[at] for at in order], range(labels), values)
 
 
 def as_matrix(table: RatingTable, *, values: bool = False) -> np.ndarray:
@@ -55,7 +55,7 @@ def of_matrix(rows: list[str], scale: str) -> RatingTable:
         for item, label in enumerate(row)
         if label != "."
     ]
-    return RatingTable.of(ratings, scale, range(1, len(scale) + 1))
+    return RatingTable.from_rows(ratings, scale, range(1, len(scale) + 1))
 
 
 def of_counts(counts: list[list[int]]) -> RatingTable:
@@ -64,4 +64,4 @@ def of_counts(counts: list[list[int]]) -> RatingTable:
     for item, row in enumerate(counts):
         labels = [label for label, count in enumerate(row) for _ in range(count)]
         rows += [(item, rater, label) for rater, label in enumerate(labels)]
-    return RatingTable.of(rows, range(len(counts[0])))
+    return RatingTable.from_rows(rows, range(len(counts[0])))

@@ -10,17 +10,17 @@ from django.utils import timezone
 
 from hits.domain.states import AssignmentStatus, HitState, Match
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Project, Submission, Worker
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from validation.domain.qualification.outcome import PassRule
 from validation.models import Grade, QualificationRound
-from validation.selectors.grading import Key
-from validation.services.grading import Given, record
-from validation.services.rounds import Admission, Question, launch_qualification_round
+from validation.selectors.grading import PairKey
+from validation.services.grading import GradeInput, save_grade
+from validation.services.rounds import Admission, ExamQuestion, launch_qualification_round
 
 THINGS = ["mug", "coat", "kite", "bus", "cake", "dog", "ladder", "piano", "canoe"]
 EXAM = (
-    Question("What does a clue name?", ("A thing in the photo", "A guess about people"), 0),
-    Question("Who may write “he”?", ("Everybody", "Nobody", "Only about a named person"), 1),
+    ExamQuestion("What does a clue name?", ("A thing in the photo", "A guess about people"), 0),
+    ExamQuestion("Who may write “he”?", ("Everybody", "Nobody", "Only about a named person"), 1),
 )
 
 
@@ -75,7 +75,7 @@ def qualification(
         by=None,
         name="Spring applicants",
         admission=Admission(rule, EXAM if exam else (), more.pop("countries", ())),
-        terms=Terms(),
+        terms=LaunchTerms(),
         **more,
     )[0]
 
@@ -92,9 +92,9 @@ def grade(
     """Let a grader go through a submission: the first ``reasonable`` pairs are, the others are not."""
     for item in items:
         said = item < reasonable
-        record(
-            found=found,
-            given=Given(Key(submission.pk, item), said, "" if said else note),
+        save_grade(
+            qualification_round=found,
+            grade=GradeInput(PairKey(submission.pk, item), said, "" if said else note),
             by=grader,
         )
 

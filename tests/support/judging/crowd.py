@@ -19,7 +19,7 @@ def crowd(
     """Return ``count`` new workers who agreed and handed in ``each`` submissions, the last ``rejected`` rejected."""
     batch = launched(project, [image])
     Batch.objects.filter(pk=batch.pk).update(
-        opinions=max(1, count * each), assignments_per_hit=max(1, count * each)
+        redundancy=max(1, count * each), max_assignments=max(1, count * each)
     )
     hit = Hit.objects.get(unit__batch=batch)
     Hit.objects.filter(pk=hit.pk).update(state=HitState.LIVE, hit_id=f"HIT{hit.pk:08d}")

@@ -36,10 +36,10 @@ Row = TypeVar("Row")
 
 @dataclass
 class Crowd:
-    """``judges`` of ``workers`` people judge each of ``items`` items; ``seed`` decides everything."""
+    """``redundancy`` of ``workers`` people judge each of ``items`` items; ``seed`` decides everything."""
 
     items: int
-    judges: int = 3
+    redundancy: int = 3
     workers: int = 20
     seed: int = 1
     kind: str = "observation_review"
@@ -64,8 +64,8 @@ def fill(project: Project, images: Sequence[Image], crowd: Crowd) -> Batch:
         reward_cents=12,
         bonus_cents=0,
         state=BatchState.CLOSED,
-        opinions=crowd.judges,
-        assignments_per_hit=crowd.judges,
+        redundancy=crowd.redundancy,
+        max_assignments=crowd.redundancy,
     )
     # No marketplace knows these HITs: a background worker must not go looking for them.
     Job.objects.filter(project=project, state=JobState.QUEUED).update(state=JobState.CANCELLED)
@@ -91,7 +91,7 @@ def _write(
             annotation="",
             state=HitState.LIVE,
             hit_id=f"MANY{crowd.seed}X{n:08d}",
-            max_assignments=crowd.judges,
+            max_assignments=crowd.redundancy,
         )
         for n, unit in zip(numbers, units, strict=True)
     )
@@ -99,7 +99,7 @@ def _write(
     attempts, answers = [], []
     for n, hit in zip(numbers, hits, strict=True):
         truth = _truth(crowd.kind, rng)
-        for judge in rng.choice(crowd.workers, size=crowd.judges, replace=False):
+        for judge in rng.choice(crowd.workers, size=crowd.redundancy, replace=False):
             attempts.append(
                 Attempt(hit=hit, assignment_id=f"{hit.hit_id}A{judge}", worker=crowd.people[judge])
             )
@@ -118,7 +118,7 @@ def _write(
         for attempt, (answer, seconds) in zip(attempts, answers, strict=True)
     )
     Assignment.objects.bulk_create(
-        _assignment(submission, numbers[0] * crowd.judges + n) for n, submission in enumerate(submissions)
+        _assignment(submission, numbers[0] * crowd.redundancy + n) for n, submission in enumerate(submissions)
     )
 
 

@@ -10,11 +10,11 @@ from hits.domain.mturk_formats.answer_xml import build_answer
 from hits.domain.states import AssignmentStatus, HitState
 from hits.models import Assignment, Batch, Hit, Image, Project, Submission
 from hits.mturk.port import RemoteAssignment
-from hits.services.collecting import collect, submit
+from hits.services.collecting import assignment_sync, submit
 from hits.services.collecting.page_keys import PageKey
-from hits.services.images.import_image import Description, import_image
+from hits.services.images.import_image import ImageDescription, import_image
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support.answers import observations
 from tests.support.pictures import picture
 
@@ -36,7 +36,7 @@ class Work:
             project=self.project,
             name=f"photo-{seed}.png",
             data=picture(seed=seed),
-            about=Description(**about),
+            description=ImageDescription(**about),
         )
         return image
 
@@ -58,7 +58,7 @@ class Work:
             name="Batch",
             units=[PlannedUnit(key=str(image.pk), payload={"image": image.pk})],
             by=None,
-            terms=Terms(),
+            terms=LaunchTerms(),
         )
         self.publish(batch)
         hit = Hit.objects.get(unit__batch=batch)
@@ -91,7 +91,7 @@ class Work:
         self.clock += timedelta(minutes=1)
         hit.refresh_from_db()
         key = PageKey(str(hit.unit.public_id), str(hit.hit_id), f"ASSIGNMENT{self.count:06d}", worker)
-        submit.agree(key=key, version=1, country="US")
+        submit.record_consent(key=key, version=1, country="US")
         submit.open_attempt(key)
         submission, _ = submit.store_submission(
             key=key, client_uuid=uuid.uuid4(), answer=answer, active_seconds=60.0, simulated=simulated
@@ -111,7 +111,7 @@ class Work:
             auto_approves_at=None,
             answer_xml=build_answer([("submission_id", str(submission.pk)), ("sha256", submission.sha256)]),
         )
-        return collect.record_assignment(hit=hit, remote=remote)[0]
+        return assignment_sync.record_assignment(hit=hit, remote=remote)[0]
 
 
 def review(

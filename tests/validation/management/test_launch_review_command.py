@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from curation.models import Pair
 from hits.models import Assignment, Batch, Image, Project
 from tests.support import loop, market
-from validation.models import ControlUnit, JudgingRound
+from validation.models import JudgingRound, QualityCheck
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,13 +58,13 @@ def test_pairs_of_a_worker(project: Project, pairs: list[Pair]) -> None:
 def test_strata_with_controls(project: Project, pairs: list[Pair]) -> None:
     said = launch(project, "--stratify", "worker", "--each", "2", "--seed", "1", "--repeat", "50")
     assert (said["pairs"], said["hits"]) == (4, 6)
-    assert ControlUnit.objects.filter(unit__batch=said["batch"]).count() == 2
+    assert QualityCheck.objects.filter(unit__batch=said["batch"]).count() == 2
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--sample", "0"], "n: take at least one pair"),
+        (["--sample", "0"], "n: use at least 1 pair"),
         (["--worker", "wilma"], "--worker wilma: write it as the pages do, such as W-12"),
         (["--worker", "W-999999"], "this finds none of 6 pairs"),
         (["--stratify", "worker"], "--stratify: give --each N"),

@@ -15,16 +15,16 @@ from tests.support.loop import launched
 from validation.domain.judging.answer_quality import (
     ALL_QUESTIONS,
     ALL_STATEMENTS,
-    CHANCE,
-    evidence,
-    in_runs,
-    long_runs,
-    pace_limit,
-    sequences,
+    MAX_EXPECTED_RUNS,
+    collect_evidence,
+    compute_pace_limit,
+    find_long_runs,
+    mark_runs,
+    run_labels,
 )
-from validation.domain.judging.quality_check_types import ControlRole, Rates
-from validation.domain.judging.ratings import Judged
-from validation.domain.qualification.worker_rules import Rule
+from validation.domain.judging.quality_check_types import CheckRates, CheckRole
+from validation.domain.judging.ratings import JudgmentRow
+from validation.domain.qualification.worker_rules import RuleSettings
 from validation.domain.qualification.worker_status import Measure
 from validation.registry import spec_of
 from validation.selectors import quality, worker_rules
@@ -54,22 +54,24 @@ def rated(*values: int) -> dict[str, Any]:
 def test_the_limit_is_three_scaled_deviations_under_the_median_of_the_logarithms() -> None:
     rng = np.random.default_rng(1)
     times = np.exp(rng.normal(np.log(60), 0.5, 20_000))
-    assert pace_limit(list(times), 1.0) == pytest.approx(60 * np.exp(-1.5), rel=0.05)
+    assert compute_pace_limit(list(times), 1.0) == pytest.approx(60 * np.exp(-1.5), rel=0.05)
 
 
 def test_a_few_wild_times_move_the_limit_little() -> None:
     rng = np.random.default_rng(1)
     times = np.exp(rng.normal(np.log(60), 0.5, 1_000))
     wild = [0.5] * 50 + [90_000.0] * 50
-    assert pace_limit([*times, *wild], 1.0) == pytest.approx(pace_limit(list(times), 1.0), rel=0.25)
+    assert compute_pace_limit([*times, *wild], 1.0) == pytest.approx(
+        compute_pace_limit(list(times), 1.0), rel=0.25
+    )
 
 
 def test_the_limit_is_between_the_floor_and_half_the_median() -> None:
-    assert pace_limit([60.0] * 100, 9.0) == pytest.approx(30)
-    assert pace_limit([2.0] * 100, 9.0) == 9.0
-    assert pace_limit([60.0] * 19, 9.0) == 9.0
-    assert pace_limit([60.0] * 20 + [0.0, 0.0], 9.0) == pytest.approx(30)
-    assert pace_limit([], 9.0) == 9.0
+    assert compute_pace_limit([60.0] * 100, 9.0) == pytest.approx(30)
+    assert compute_pace_limit([2.0] * 100, 9.0) == 9.0
+    assert compute_pace_limit([60.0] * 19, 9.0) == 9.0
+    assert compute_pace_limit([60.0] * 20 + [0.0, 0.0], 9.0) == pytest.approx(30)
+    assert compute_pace_limit([], 9.0) == 9.0
 
 
 # -- runs
@@ -77,7 +79,7 @@ def test_the_limit_is_between_the_floor_and_half_the_median() -> None:
 
 def test_careful_people_have_no_long_runs() -> None:
     rng = np.random.default_rng(7)
-    found = long_runs({worker: careful(rng, 400) for worker in range(60)}, spec_of(REVIEW))
+    found = find_long_runs({worker: careful(rng, 400) for worker in range(60)}, spec_of(REVIEW))
     # 60 people with four dimensions each: under a quarter of a run is expected in all.
     assert sum(len(runs) for runs in found.values()) <= 1
 
@@ -86,7 +88,7 @@ def test_a_run_is_found_with_its_numbers_and_place() -> None:
     rng = np.random.default_rng(7)
     answers = {worker: careful(rng, 300) for worker in range(20)}
     answers[3][100:140] = [review("highly", "appropriate", "interesting")] * 40
-    runs = long_runs(answers, spec_of(REVIEW))[3]
+    runs = find_long_runs(answers, spec_of(REVIEW))[3]
     assert {run.dimension for run in runs} == {"reasonable", "boxes", "interesting", ALL_QUESTIONS}
     (run,) = [run for run in runs if run.dimension == "reasonable"]
     assert run.label == "highly"
@@ -94,8 +96,8 @@ def test_a_run_is_found_with_its_numbers_and_place() -> None:
     assert 40 <= run.length < 60
     assert run.share == pytest.approx(0.6, abs=0.02)
     assert run.expected == pytest.approx(300 * run.share**run.length)
-    assert run.expected < CHANCE
-    marks = in_runs(runs, 300)
+    assert run.expected < MAX_EXPECTED_RUNS
+    marks = mark_runs(runs, 300)
     assert all(marks[100:140])
     assert sum(marks) < 80
 
@@ -103,38 +105,39 @@ def test_a_run_is_found_with_its_numbers_and_place() -> None:
 def test_what_everybody_answers_may_be_answered_long() -> None:
     others = {worker: [review()] * 97 + [review("un", "mostly", "interesting")] * 3 for worker in range(10)}
     others[99] = [review()] * 60
-    assert 99 not in {worker for worker, runs in long_runs(others, spec_of(REVIEW)).items() if runs}
+    assert 99 not in {worker for worker, runs in find_long_runs(others, spec_of(REVIEW)).items() if runs}
 
 
 def test_a_spammer_is_not_excused_by_how_much_they_did() -> None:
     rng = np.random.default_rng(5)
     answers = {worker: careful(rng, 30) for worker in range(4)}
     answers[9] = [review("relatively", "mostly", "caption_like")] * 1_000
-    assert sum(in_runs(long_runs(answers, spec_of(REVIEW))[9], 1_000)) == 1_000
+    assert sum(mark_runs(find_long_runs(answers, spec_of(REVIEW))[9], 1_000)) == 1_000
 
 
 def test_without_others_nothing_is_said() -> None:
-    assert not long_runs({1: [review()] * 500}, spec_of(REVIEW)).get(1)
-    assert long_runs({1: []}, spec_of(REVIEW)) == {}
+    assert not find_long_runs({1: [review()] * 500}, spec_of(REVIEW)).get(1)
+    assert find_long_runs({1: []}, spec_of(REVIEW)) == {}
     assert (
-        long_runs({1: [{"matches": []}] * 90, 2: [{"matches": []}] * 90}, spec_of("localization_match")) == {}
+        find_long_runs({1: [{"matches": []}] * 90, 2: [{"matches": []}] * 90}, spec_of("localization_match"))
+        == {}
     )
 
 
 def test_sets_run_only_where_all_statements_are_rated_alike() -> None:
-    assert sequences(rated(1, 1, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: "1"}
-    assert sequences(rated(1, 2, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: None}
+    assert run_labels(rated(1, 1, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: "1"}
+    assert run_labels(rated(1, 2, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: None}
     honest = {worker: [rated(1, 2, 3)] * 40 for worker in range(5)}
-    (run,) = long_runs(honest | {9: [rated(1, 2, 3), *[rated(3, 3, 3)] * 12]}, spec_of(LIKERT))[9]
+    (run,) = find_long_runs(honest | {9: [rated(1, 2, 3), *[rated(3, 3, 3)] * 12]}, spec_of(LIKERT))[9]
     assert (run.dimension, run.label, run.start, run.length) == (ALL_STATEMENTS, "3", 1, 12)
 
 
 # -- all of it
 
 
-def rows_of(worker: int, answers: Sequence[dict[str, Any]], seconds: float = 60.0) -> list[Judged]:
+def rows_of(worker: int, answers: Sequence[dict[str, Any]], seconds: float = 60.0) -> list[JudgmentRow]:
     return [
-        Judged(
+        JudgmentRow(
             spec_of(REVIEW),
             f"i{n}",
             f"w{worker}",
@@ -153,16 +156,18 @@ def test_evidence_counts_and_lists_what_shows_it() -> None:
     rows = [row for worker in range(1, 9) for row in rows_of(worker, careful(rng, 60))]
     rows += rows_of(10, [review("relatively", "mostly", "caption_like")] * 60, seconds=4.0)
     controls = [
-        Judged(REVIEW, "g", "w10", review("un"), worker=10, unit=900, assignment=1, role=ControlRole.GOLD),
-        Judged(REVIEW, "g", "w10", review(), worker=10, unit=901, assignment=2, role=ControlRole.ATTENTION),
-        Judged(REVIEW, "i0", "w10", review(), worker=10, unit=902, assignment=3, role=ControlRole.REPEAT),
-        Judged(REVIEW, "g", "w1", review(), worker=1, unit=900, assignment=4, role=ControlRole.GOLD),
-        Judged(REVIEW, "x", "iabc", review()),
+        JudgmentRow(REVIEW, "g", "w10", review("un"), worker=10, unit=900, assignment=1, role=CheckRole.GOLD),
+        JudgmentRow(
+            REVIEW, "g", "w10", review(), worker=10, unit=901, assignment=2, role=CheckRole.ATTENTION
+        ),
+        JudgmentRow(REVIEW, "i0", "w10", review(), worker=10, unit=902, assignment=3, role=CheckRole.REPEAT),
+        JudgmentRow(REVIEW, "g", "w1", review(), worker=1, unit=900, assignment=4, role=CheckRole.GOLD),
+        JudgmentRow(REVIEW, "x", "iabc", review()),
     ]
-    found = evidence(
+    found = collect_evidence(
         rows + controls,
         expected={900: {"reasonable": ["highly"]}, 901: {"boxes": ["mostly"], "reasonable": ["un"]}},
-        of={902: 0},
+        originals={902: 0},
         spec=spec_of(REVIEW),
         floor_seconds=9.0,
     )
@@ -188,7 +193,7 @@ def test_evidence_counts_and_lists_what_shows_it() -> None:
 
 
 def test_evidence_of_nothing_is_empty() -> None:
-    assert evidence([], expected={}, of={}, spec=spec_of(REVIEW), floor_seconds=1.0) == {}
+    assert collect_evidence([], expected={}, originals={}, spec=spec_of(REVIEW), floor_seconds=1.0) == {}
 
 
 # -- measures from rows
@@ -199,15 +204,18 @@ def judged_round(work: Work) -> Work:
     """Twenty-one pairs judged by two people; the second is fast and always says the same."""
     rows = [row for n in range(7) for row in work.observed(work.image(n), worker=f"A{n}")]
     batch, _ = launch_review(
-        project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(attention=20, repeat=20))
+        project=work.project,
+        observations=rows,
+        by=None,
+        plan=RoundPlan(rates=CheckRates(attention=20, repeat=20)),
     )
     work.publish(batch)
     for hit in Hit.objects.filter(unit__batch=batch).select_related("unit"):
-        control = getattr(hit.unit, "control", None)
+        control = getattr(hit.unit, "quality_check", None)
         # The same item gets the same answer, and no answer comes often.
         lot = np.random.default_rng(int(hit.unit.payload["observation"], 16) % 10**9)
         (truth,) = careful(lot, 1)
-        if control is not None and control.role == ControlRole.ATTENTION:
+        if control is not None and control.role == CheckRole.ATTENTION:
             truth |= review("un", "entirely_off", truth["interesting"])
         work.answered(hit, "CAREFUL", truth)
         work.answered(hit, "FAST", review("highly", "appropriate", "not_at_all"))
@@ -221,15 +229,15 @@ def number(worker: str) -> int:
 @pytest.mark.django_db
 def test_series_of_controls_and_runs(judged_round: Work) -> None:
     project = judged_round.project
-    attention = worker_rules.series(project, Measure.ATTENTION_SHARE)
+    attention = worker_rules.measure_series(project, Measure.ATTENTION_SHARE)
     assert attention[number("CAREFUL")] == [True] * 5
     assert attention[number("FAST")] == [False] * 5
-    repeats = worker_rules.series(project, Measure.REPEAT_SHARE)
+    repeats = worker_rules.measure_series(project, Measure.REPEAT_SHARE)
     assert repeats[number("CAREFUL")] == repeats[number("FAST")] == [True] * 15
-    assert worker_rules.series(project, Measure.GOLD_SHARE) == {}
-    pace = worker_rules.series(project, Measure.PACE_SHARE)
+    assert worker_rules.measure_series(project, Measure.GOLD_SHARE) == {}
+    pace = worker_rules.measure_series(project, Measure.PACE_SHARE)
     assert {len(values) for values in pace.values()} == {21}
-    varied = worker_rules.series(project, Measure.VARIED_SHARE)
+    varied = worker_rules.measure_series(project, Measure.VARIED_SHARE)
     assert varied[number("FAST")] == [False] * 21
     assert all(varied[number("CAREFUL")])
 
@@ -239,12 +247,12 @@ def test_what_is_kept_is_found_anew_once_answers_come_in(
     judged_round: Work, django_assert_num_queries: Callable[..., Any]
 ) -> None:
     project = judged_round.project
-    before = worker_rules.series(project, Measure.VARIED_SHARE)
+    before = worker_rules.measure_series(project, Measure.VARIED_SHARE)
     with django_assert_num_queries(4):
-        assert worker_rules.series(project, Measure.VARIED_SHARE) == before
-    hit = Hit.objects.filter(unit__batch__kind=REVIEW, unit__control=None)[0]
+        assert worker_rules.measure_series(project, Measure.VARIED_SHARE) == before
+    hit = Hit.objects.filter(unit__batch__kind=REVIEW, unit__quality_check=None)[0]
     judged_round.answered(hit, "THIRD", review())
-    after = worker_rules.series(project, Measure.VARIED_SHARE)
+    after = worker_rules.measure_series(project, Measure.VARIED_SHARE)
     assert number("THIRD") in after
     assert number("THIRD") not in before
 
@@ -257,16 +265,16 @@ def test_one_rejection_for_another_is_seen(judged_round: Work) -> None:
     assert first is not None
     assert last is not None
     rows.filter(pk=first.pk).update(status="Rejected")
-    before = quality.seen_in(judged_round.project)
+    before = quality.answers_fingerprint(judged_round.project)
     rows.filter(pk=first.pk).update(status="Approved")
     rows.filter(pk=last.pk).update(status="Rejected")
-    assert quality.seen_in(judged_round.project) != before
+    assert quality.answers_fingerprint(judged_round.project) != before
 
 
 @pytest.mark.django_db
 def test_a_rule_finds_who_misses_attention_checks(judged_round: Work) -> None:
-    rule = Rule(Measure.ATTENTION_SHARE, 70, 50, 5)
-    (finding,) = worker_rules.found_by(rule, judged_round.project).findings
+    rule = RuleSettings(Measure.ATTENTION_SHARE, 70, 50, 5)
+    (finding,) = worker_rules.apply_rule(rule, judged_round.project).findings
     assert (finding.worker, finding.figures["count"], finding.figures["n"]) == (number("FAST"), 0, 5)
 
 
@@ -292,7 +300,7 @@ def test_copied_texts_are_counted_for_who_came_later(work: Work) -> None:
     written(work, "LATER", 5, "It rained during the night before this was taken", clue="a boat")
     written(work, "LATER", 6, "A short one", clue="a road")
     written(work, "FIRST", 7, "A short one", clue="a tree")
-    found = worker_rules.series(work.project, Measure.ORIGINAL_SHARE)
+    found = worker_rules.measure_series(work.project, Measure.ORIGINAL_SHARE)
     assert found[number("FIRST")] == [True] * 9
     assert found[number("LATER")] == [False, True, True, False, *[True] * 8]
 
@@ -308,17 +316,17 @@ def test_a_page_finds_near_copies_of_others(
     written(work, "OTHER", 4, "A short one", clue="a boat")
     worker = Worker.objects.get(worker_id="LATER")
     with django_assert_num_queries(1):
-        found = quality.copies_of(worker, work.project)
+        found = quality.worker_copies(worker, work.project)
     (pair,) = found.pairs
-    assert (found.of, found.nearly, pair.is_own) == (6, True, False)
+    assert (found.total, found.near_copies_compared, pair.is_own) == (6, True, False)
     earlier = Assignment.objects.get(worker__worker_id="FIRST")
     later = Pair.objects.get(fields__inference=text.replace("breakfast", "lunch"))
     assert (pair.assignment, pair.earlier) == (later.submission.assignment.pk, earlier.pk)
     for name in ("FIRST", "OTHER"):
-        other = quality.copies_of(Worker.objects.get(worker_id=name), work.project)
-        assert (other.pairs, other.of) == ((), 3), name
+        other = quality.worker_copies(Worker.objects.get(worker_id=name), work.project)
+        assert (other.pairs, other.total) == ((), 3), name
     written(work, "LAST", 5, text.upper(), clue="a door")
-    last = quality.copies_of(Worker.objects.get(worker_id="LAST"), work.project)
+    last = quality.worker_copies(Worker.objects.get(worker_id="LAST"), work.project)
     assert len(last.pairs) == 1, "what was kept is not told of later work"
 
 
@@ -326,7 +334,7 @@ def test_a_page_finds_near_copies_of_others(
 def test_in_a_large_project_a_page_finds_own_copies_and_others_word_for_word(
     work: Work, django_assert_num_queries: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quality, "NEARLY_AMONG", 5)
+    monkeypatch.setattr(quality, "MAX_COMPARED_PAIRS", 5)
     text = "Somebody has had breakfast here not long ago at all"
     written(work, "FIRST", 1, text)
     written(work, "LATER", 2, text, clue="a lamp")
@@ -335,14 +343,14 @@ def test_in_a_large_project_a_page_finds_own_copies_and_others_word_for_word(
     written(work, "LAST", 5, text, clue="a door")
     worker = Worker.objects.get(worker_id="LATER")
     with django_assert_num_queries(3):
-        found = quality.copies_of(worker, work.project)
-    assert (found.of, found.nearly) == (9, False)
+        found = quality.worker_copies(worker, work.project)
+    assert (found.total, found.near_copies_compared) == (9, False)
     assert [(pair.is_own, pair.inference) for pair in found.pairs] == [
         (False, text),
         (False, text.replace("breakfast", "lunch")),
     ]
     first = Worker.objects.get(worker_id="FIRST")
-    assert quality.copies_of(first, work.project).pairs == ()
+    assert quality.worker_copies(first, work.project).pairs == ()
 
 
 @pytest.mark.django_db
@@ -352,5 +360,5 @@ def test_rejected_work_is_no_evidence(work: Work, project: Project) -> None:
     work.publish(batch)
     hit = Hit.objects.filter(unit__batch=batch)[0]
     work.answered(hit, "J", review(), status=AssignmentStatus.REJECTED)
-    assert worker_rules.series(project, Measure.PACE_SHARE) == {}
-    assert quality.live(project, REVIEW) == {}
+    assert worker_rules.measure_series(project, Measure.PACE_SHARE) == {}
+    assert quality.live_evidence(project, REVIEW) == {}

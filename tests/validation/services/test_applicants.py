@@ -8,18 +8,18 @@ from django.contrib.auth.models import User
 from hits.domain.states import AssignmentStatus, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.models import Batch, Decision, Hit, Image, Submission, Worker, WorkerDecision
-from hits.selectors.eligibility.eligibility import holders
+from hits.selectors.eligibility.eligibility import pool_worker_ids
 from hits.services.errors import Conflict, Refused
 from hits.services.workers import qualifications
 from tests.support.judging.applicants import application, grade, qualification
 from tests.support.judging.work import Work
 from validation.domain.qualification.outcome import PassRule
-from validation.domain.qualification.worker_status import Standing
-from validation.models import Grade, GradingOutcome, QualificationRound, StandingChange
-from validation.selectors.grading import WINDOW, Key, desk
-from validation.selectors.rounds import round_lines, round_page, unanswered_in
-from validation.services.answering import _decide, _ready
-from validation.services.grading import Given, record, record_many
+from validation.domain.qualification.worker_status import WorkerStatus
+from validation.models import Grade, GradingOutcome, QualificationRound, StatusChange
+from validation.selectors.grading import MAX_CARDS, PairKey, grading_queue
+from validation.selectors.rounds import count_unanswered, round_overview, round_rows
+from validation.services.answering import _decide_chunk, _ready_applicants
+from validation.services.grading import GradeInput, save_grade, save_grades
 from validation.services.rounds import Admission, launch_qualification_round, launch_training_round
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +46,7 @@ def applied(work: Work, found: QualificationRound, worker: str, *, hit: int = 0,
 
 def answered(found: QualificationRound, by: User | None = None) -> list[GradingOutcome]:
     """Everything of an answer but the marketplace's calls."""
-    return _decide(found, [a.first.submission for a in _ready(found)], by)
+    return _decide_chunk(found, [a.first_key.submission for a in _ready_applicants(found)], by)
 
 
 # --- starting a round
@@ -68,8 +68,8 @@ def test_a_round_spreads_its_sets_over_hits_of_nine_or_fewer(work: Work, six: li
 
 
 def test_a_repeated_wish_launches_one_round(work: Work, six: list[Image]) -> None:
-    first = qualification(work.project, six, 12, once="the same wish")
-    assert qualification(work.project, six, 12, once="the same wish") == first
+    first = qualification(work.project, six, 12, idempotency_key="the same wish")
+    assert qualification(work.project, six, 12, idempotency_key="the same wish") == first
     assert QualificationRound.objects.count() == 1
 
 
@@ -96,7 +96,7 @@ def test_what_nobody_could_pass_is_refused(
 
 def test_training_is_for_the_qualified_who_are_not_trained(work: Work, six: list[Image]) -> None:
     batch, _ = launch_training_round(
-        project=work.project, images=[i.pk for i in six], places=20, by=None, countries=["US", "CA"]
+        project=work.project, images=[i.pk for i in six], slots=20, by=None, countries=["US", "CA"]
     )
     rows = {(r.qualification.slug if r.qualification else "", r.comparator) for r in batch.requirements.all()}
     assert rows == {
@@ -107,7 +107,7 @@ def test_training_is_for_the_qualified_who_are_not_trained(work: Work, six: list
     }
     assert sum(Hit.objects.filter(unit__batch=batch).values_list("max_assignments", flat=True)) == 20
     with pytest.raises(Refused, match="there are 6 for 3 places"):
-        launch_training_round(project=work.project, images=[i.pk for i in six], places=3, by=None)
+        launch_training_round(project=work.project, images=[i.pk for i in six], slots=3, by=None)
 
 
 # --- who applied
@@ -120,22 +120,24 @@ def test_applicants_are_noted_once_by_several_processes(work: Work, found: Quali
     work.answered(chosen, "UNCONFIRMED", application(chosen.unit.payload), confirmed=False)
     from validation.services import applicants
 
-    written = applicants._note(work.project.pk, Worker.objects.values_list("pk", flat=True), "local")
-    again = applicants._note(work.project.pk, Worker.objects.values_list("pk", flat=True), "local")
+    written = applicants._record_workers(
+        work.project.pk, Worker.objects.values_list("pk", flat=True), "local"
+    )
+    again = applicants._record_workers(work.project.pk, Worker.objects.values_list("pk", flat=True), "local")
     assert (len(written), again) == (2, [])
-    names = Worker.objects.filter(pk__in=holders(work.project, Pool.APPLIED)).values_list(
+    names = Worker.objects.filter(pk__in=pool_worker_ids(work.project, Pool.APPLIED)).values_list(
         "worker_id", flat=True
     )
     assert set(names) == {"A", "B"}
-    assert set(WorkerDecision.objects.values_list("reason", flat=True)) == {applicants.REASON}
+    assert set(WorkerDecision.objects.values_list("reason", flat=True)) == {applicants.APPLIED_REASON}
 
 
 def test_who_was_let_apply_again_is_not_noted_again(work: Work, found: QualificationRound) -> None:
     from validation.services import applicants
 
     worker = applied(work, found, "A").attempt.worker
-    applicants._note(work.project.pk, [worker.pk], "local")
-    qualifications.decide_about(
+    applicants._record_workers(work.project.pk, [worker.pk], "local")
+    qualifications.decide_on_worker(
         project=work.project,
         worker=worker,
         action=WorkerAction.REVOKE,
@@ -143,8 +145,8 @@ def test_who_was_let_apply_again_is_not_noted_again(work: Work, found: Qualifica
         reason="Try again, please.",
         by=None,
     )
-    assert applicants._note(work.project.pk, [worker.pk], "local") == []
-    assert holders(work.project, Pool.APPLIED) == set()
+    assert applicants._record_workers(work.project.pk, [worker.pk], "local") == []
+    assert pool_worker_ids(work.project, Pool.APPLIED) == set()
 
 
 # --- grading
@@ -154,31 +156,31 @@ def test_pairs_wait_oldest_first_and_leave_when_graded(
     work: Work, found: QualificationRound, researcher: User
 ) -> None:
     first, second = applied(work, found, "A"), applied(work, found, "B")
-    look = desk(found, researcher)
-    assert (look.waiting, look.place) == (18, 1)
-    assert [card.key for card in look.cards] == [Key(s.pk, i) for s in (first, second) for i in range(9)]
+    look = grading_queue(found, researcher)
+    assert (look.waiting, look.position) == (18, 1)
+    assert [card.key for card in look.cards] == [PairKey(s.pk, i) for s in (first, second) for i in range(9)]
     card = look.cards[4]
     assert (card.photo, card.photos, card.pair.number) == (2, 3, 2)
     assert card.image.id == first.answer["images"][1]["image"]
     assert "A" in card.description
     assert str(first.attempt.worker.worker_id) not in {card.worker}
-    record(found=found, given=Given(look.cards[0].key, True), by=researcher)
-    look = desk(found, researcher, after=Key(first.pk, 3))
-    assert (look.waiting, look.cards[0].key) == (17, Key(first.pk, 4))
-    look = desk(found, researcher, at=Key(first.pk, 0))
-    assert (look.place, look.cards[0].mine is not None) == (0, True)
-    assert len(look.cards) <= WINDOW
+    save_grade(qualification_round=found, grade=GradeInput(look.cards[0].key, True), by=researcher)
+    look = grading_queue(found, researcher, after=PairKey(first.pk, 3))
+    assert (look.waiting, look.cards[0].key) == (17, PairKey(first.pk, 4))
+    look = grading_queue(found, researcher, start=PairKey(first.pk, 0))
+    assert (look.position, look.cards[0].own_grade is not None) == (0, True)
+    assert len(look.cards) <= MAX_CARDS
 
 
 def test_the_latest_grade_of_a_grader_counts_and_repeats_write_nothing(
     work: Work, found: QualificationRound, researcher: User
 ) -> None:
-    key = Key(applied(work, found, "A").pk, 0)
-    assert record(found=found, given=Given(key, True), by=researcher) is not None
-    assert record(found=found, given=Given(key, True), by=researcher) is None
-    record(found=found, given=Given(key, False, " Too  vague. "), by=researcher)
+    key = PairKey(applied(work, found, "A").pk, 0)
+    assert save_grade(qualification_round=found, grade=GradeInput(key, True), by=researcher) is not None
+    assert save_grade(qualification_round=found, grade=GradeInput(key, True), by=researcher) is None
+    save_grade(qualification_round=found, grade=GradeInput(key, False, " Too  vague. "), by=researcher)
     assert list(Grade.objects.values_list("reasonable", "note")) == [(True, ""), (False, "Too vague.")]
-    mine = desk(found, researcher, at=key).cards[0].mine
+    mine = grading_queue(found, researcher, start=key).cards[0].own_grade
     assert mine is not None
     assert (mine.reasonable, mine.note) == (False, "Too vague.")
 
@@ -188,14 +190,16 @@ def test_a_grade_that_was_taken_back_waits_again(
 ) -> None:
     submission = applied(work, found, "A")
     grade(found, submission, researcher)
-    key = Key(submission.pk, 4)
-    assert [a.state for a in round_page(found, researcher).applicants] == ["ready"]
+    key = PairKey(submission.pk, 4)
+    assert [a.state for a in round_overview(found, researcher).applicants] == ["ready"]
     for wrote in (True, False):
-        assert (record(found=found, given=Given(key, None), by=researcher) is not None) is wrote
-    assert [a.state for a in round_page(found, researcher).applicants] == ["waiting"]
-    look = desk(found, researcher)
+        assert (
+            save_grade(qualification_round=found, grade=GradeInput(key, None), by=researcher) is not None
+        ) is wrote
+    assert [a.state for a in round_overview(found, researcher).applicants] == ["waiting"]
+    look = grading_queue(found, researcher)
     assert [card.key for card in look.cards] == [key]
-    assert look.cards[0].mine is None
+    assert look.cards[0].own_grade is None
     assert Grade.objects.filter(item=4).count() == 2  # nothing is erased
 
 
@@ -206,26 +210,26 @@ def test_a_second_grader_sees_nothing_before_grading(
     work.publish(found.batch)
     submission = applied(work, found, "A")
     grade(found, submission, researcher, reasonable=0, note="The clue is not in the photo.")
-    look = desk(found, admin)
+    look = grading_queue(found, admin)
     assert look.waiting == 9
-    assert all(card.mine is None and card.others == () for card in look.cards)
+    assert all(card.own_grade is None and card.other_grades == () for card in look.cards)
     assert "not in the photo" not in str([card.as_page() for card in look.cards])
-    (row,) = round_page(found, admin).applicants
-    assert not row.score.complete
-    record(found=found, given=Given(Key(submission.pk, 0), True), by=admin)
-    seen = desk(found, admin, at=Key(submission.pk, 0)).cards[0]
-    assert [(said.name, said.reasonable) for said in seen.others] == [("rosa", False)]
-    assert all(card.others == () for card in desk(found, admin).cards)
+    (row,) = round_overview(found, admin).applicants
+    assert not row.score.is_complete
+    save_grade(qualification_round=found, grade=GradeInput(PairKey(submission.pk, 0), True), by=admin)
+    seen = grading_queue(found, admin, start=PairKey(submission.pk, 0)).cards[0]
+    assert [(said.name, said.reasonable) for said in seen.other_grades] == [("rosa", False)]
+    assert all(card.other_grades == () for card in grading_queue(found, admin).cards)
 
 
 def test_one_grader_is_sent_past_what_a_colleague_is_at(
     work: Work, found: QualificationRound, researcher: User, admin: User
 ) -> None:
     first, second = applied(work, found, "A"), applied(work, found, "B")
-    record(found=found, given=Given(Key(first.pk, 0), True), by=researcher)
-    assert desk(found, admin).cards[0].key == Key(second.pk, 0)
-    assert desk(found, researcher).cards[0].key == Key(first.pk, 1)
-    assert desk(found, admin).waiting == 17
+    save_grade(qualification_round=found, grade=GradeInput(PairKey(first.pk, 0), True), by=researcher)
+    assert grading_queue(found, admin).cards[0].key == PairKey(second.pk, 0)
+    assert grading_queue(found, researcher).cards[0].key == PairKey(first.pk, 1)
+    assert grading_queue(found, admin).waiting == 17
 
 
 def test_two_who_differ_count_as_not_reasonable_until_a_third_or_a_change(
@@ -238,22 +242,22 @@ def test_two_who_differ_count_as_not_reasonable_until_a_third_or_a_change(
     grade(found, submission, admin, reasonable=7, note="Could be anything.")
 
     def score() -> tuple[int, int, int]:
-        look = round_page(found, researcher)
+        look = round_overview(found, researcher)
         (row,) = look.applicants
-        return row.score.reasonable, len(look.disagreements), look.borderline
+        return row.score.reasonable, len(look.disagreements), look.borderline_count
 
     assert score() == (7, 1, 1)
     third = make_user("tess", is_superuser=True)
-    (open_one,) = round_page(found, third).disagreements
+    (open_one,) = round_overview(found, third).disagreements
     assert (open_one.reasonable, open_one.not_reasonable) == ([], [])
-    record(found=found, given=Given(Key(submission.pk, 7), True), by=third)
+    save_grade(qualification_round=found, grade=GradeInput(PairKey(submission.pk, 7), True), by=third)
     assert score() == (8, 1, 0)
-    record(found=found, given=Given(Key(submission.pk, 7), False), by=third)
-    record(found=found, given=Given(Key(submission.pk, 7), True), by=admin)
+    save_grade(qualification_round=found, grade=GradeInput(PairKey(submission.pk, 7), False), by=third)
+    save_grade(qualification_round=found, grade=GradeInput(PairKey(submission.pk, 7), True), by=admin)
     assert score() == (8, 1, 0)
     # The agreement stays what it was while both were blind: one of nine apart.
-    agreement = round_page(found, researcher).agreement
-    assert (agreement.same, agreement.of) == (8, 9)
+    agreement = round_overview(found, researcher).agreement
+    assert (agreement.same, agreement.total) == (8, 9)
 
 
 def test_one_bad_grade_does_not_cost_the_others(
@@ -262,14 +266,14 @@ def test_one_bad_grade_does_not_cost_the_others(
     submission = applied(work, found, "A")
     other = qualification(work.project, list(Image.objects.all()), 12)
     rows = [
-        Given(Key(submission.pk, 0), True),
-        Given(Key(submission.pk, 9), True),
-        Given(Key(submission.pk, 1), False),
+        GradeInput(PairKey(submission.pk, 0), True),
+        GradeInput(PairKey(submission.pk, 9), True),
+        GradeInput(PairKey(submission.pk, 1), False),
     ]
-    refused = record_many(found=found, grades=rows, by=researcher)
-    assert [row.given.key.item for row in refused] == [9]
+    refused = save_grades(qualification_round=found, grades=rows, by=researcher)
+    assert [row.grade.key.item for row in refused] == [9]
     assert Grade.objects.count() == 2
-    assert len(record_many(found=other, grades=rows, by=researcher)) == 3
+    assert len(save_grades(qualification_round=other, grades=rows, by=researcher)) == 3
 
 
 # --- answering
@@ -301,12 +305,12 @@ def test_who_passes(
         assert "Photo 3, pair 2: This says what is seen." in outcome.reason
     decision = Decision.objects.get()
     assert (decision.verdict, decision.feedback) == ("approve", outcome.reason)
-    change = StandingChange.objects.get()
-    assert (change.standing, change.reason) == (
-        Standing.QUALIFIED if passed else Standing.DECLINED,
+    change = StatusChange.objects.get()
+    assert (change.status, change.reason) == (
+        WorkerStatus.QUALIFIED if passed else WorkerStatus.DECLINED,
         outcome.reason,
     )
-    assert bool(holders(work.project, Pool.QUALIFIED)) is passed
+    assert bool(pool_worker_ids(work.project, Pool.QUALIFIED)) is passed
     granted = WorkerDecision.objects.filter(qualification__slug=Pool.QUALIFIED.value)
     assert list(granted.values_list("value", flat=True)) == ([reasonable] if passed else [])
 
@@ -316,9 +320,13 @@ def test_a_fail_without_a_reason_is_not_answered(
 ) -> None:
     submission = applied(work, found, "A")
     grade(found, submission, researcher, reasonable=7)
-    assert [a.state for a in round_page(found, researcher).applicants] == ["unexplained"]
+    assert [a.state for a in round_overview(found, researcher).applicants] == ["unexplained"]
     assert answered(found) == []
-    record(found=found, given=Given(Key(submission.pk, 8), False, "Nothing points there."), by=researcher)
+    save_grade(
+        qualification_round=found,
+        grade=GradeInput(PairKey(submission.pk, 8), False, "Nothing points there."),
+        by=researcher,
+    )
     (outcome,) = answered(found)
     assert "Photo 3, pair 3: Nothing points there." in outcome.reason
 
@@ -330,21 +338,23 @@ def test_after_the_answer_grades_no_longer_change(
     grade(found, submission, researcher)
     assert len(answered(found)) == 1
     with pytest.raises(Conflict, match="answered already"):
-        record(found=found, given=Given(Key(submission.pk, 0), False), by=researcher)
+        save_grade(
+            qualification_round=found, grade=GradeInput(PairKey(submission.pk, 0), False), by=researcher
+        )
     assert answered(found) == []
-    assert desk(found, researcher).cards == []
-    assert unanswered_in(work.project) == 0
+    assert grading_queue(found, researcher).cards == []
+    assert count_unanswered(work.project) == 0
 
 
 def test_rejected_work_is_neither_graded_nor_answered(
     work: Work, found: QualificationRound, researcher: User
 ) -> None:
     submission = applied(work, found, "A", status=AssignmentStatus.REJECTED)
-    assert desk(found, researcher).waiting == 0
+    assert grading_queue(found, researcher).waiting == 0
     with pytest.raises(Refused, match="no such pair"):
         grade(found, submission, researcher)
-    assert [a.state for a in round_page(found, researcher).applicants] == ["rejected"]
-    assert [(line.came_in, line.to_answer) for line in round_lines(work.project)] == [(0, 0)]
+    assert [a.state for a in round_overview(found, researcher).applicants] == ["rejected"]
+    assert [(line.submitted, line.unanswered) for line in round_rows(work.project)] == [(0, 0)]
 
 
 def test_what_the_clock_approved_is_answered_without_a_second_payment(
@@ -353,22 +363,22 @@ def test_what_the_clock_approved_is_answered_without_a_second_payment(
     grade(found, applied(work, found, "A", status=AssignmentStatus.APPROVED), researcher)
     assert [outcome.passed for outcome in answered(found)] == [True]
     assert not Decision.objects.exists()
-    assert holders(work.project, Pool.QUALIFIED)
+    assert pool_worker_ids(work.project, Pool.QUALIFIED)
 
 
 @pytest.mark.parametrize(
     ("standing", "granted"),
-    [(Standing.PAUSED, True), (Standing.DEQUALIFIED, False), (Standing.BLOCKED, False)],
+    [(WorkerStatus.PAUSED, True), (WorkerStatus.DEQUALIFIED, False), (WorkerStatus.BLOCKED, False)],
 )
 def test_an_answer_lifts_no_pause(
-    work: Work, found: QualificationRound, admin: User, standing: Standing, granted: bool
+    work: Work, found: QualificationRound, admin: User, standing: WorkerStatus, granted: bool
 ) -> None:
-    from validation.services.worker_status import change_standing
+    from validation.services.worker_status import change_worker_status
 
     submission = applied(work, found, "A")
     worker = submission.attempt.worker
-    change_standing(project=work.project, worker=worker, standing=standing, reason="Stopped.", by=admin)
+    change_worker_status(project=work.project, worker=worker, status=standing, reason="Stopped.", by=admin)
     grade(found, submission, admin)
     assert len(answered(found)) == 1
-    assert StandingChange.objects.get().standing == standing
-    assert (worker.pk in holders(work.project, Pool.QUALIFIED)) is granted
+    assert StatusChange.objects.get().status == standing
+    assert (worker.pk in pool_worker_ids(work.project, Pool.QUALIFIED)) is granted

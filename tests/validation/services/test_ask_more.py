@@ -9,18 +9,24 @@ from hits.models import Assignment, AuditEvent, Batch, Project
 from hits.mturk.boto import marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.launching.launch import launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support import market
 from tests.support.judging.asking import answer, unit
 from tests.support.judging.work import Work
-from validation.domain.judging.quality_check_types import ControlRole
-from validation.domain.reports.decisions import Method, Rule, default_rules
-from validation.models import ControlUnit, JudgingRound
+from validation.domain.judging.quality_check_types import CheckRole
+from validation.domain.reports.decisions import DecisionRule, Method, default_rules
+from validation.models import JudgingRound, QualityCheck
 from validation.registry import spec_of
 from validation.selectors import ask_more as selectors
 from validation.selectors.ask_more import is_complete, undecided_items
 from validation.services import ask_more as services
-from validation.services.ask_more import Ask, ask_everywhere, ask_one_more, plan_ask, set_limits
+from validation.services.ask_more import (
+    FollowUpPlan,
+    launch_due_follow_ups,
+    launch_follow_up,
+    plan_follow_up,
+    set_follow_up_limits,
+)
 from validation.services.decisions import decide_items
 from validation.services.judging import launch_review
 
@@ -44,16 +50,16 @@ def begin(
         name="First",
         units=units,
         by=None,
-        terms=Terms(opinions=judges, reward_cents=REWARD),
+        terms=LaunchTerms(redundancy=judges, reward_cents=REWARD),
     )
     rows = [row for row in batch.units.all() if row.key in controls]
-    ControlUnit.objects.bulk_create(
-        ControlUnit(unit=row, role=ControlRole.ATTENTION, expected={}) for row in rows
+    QualityCheck.objects.bulk_create(
+        QualityCheck(unit=row, role=CheckRole.ATTENTION, expected={}) for row in rows
     )
     first = JudgingRound.objects.create(
         batch=batch,
         rules={name: rule.as_row() for name, rule in DEFAULT_RULES.items()},
-        most_judges=most,
+        max_redundancy=most,
         ask_budget_cents=budget,
     )
     work.publish(batch)
@@ -74,11 +80,11 @@ def test_one_more_judge_is_asked_about_each_undecided_item(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=2)
-    assert ask_everywhere(marketplace=marketplace()) == 1
+    assert launch_due_follow_ups(marketplace=marketplace()) == 1
     [follower] = followers(first)
     batch = follower.batch
     assert [row.key for row in batch.units.all()] == [pair.instance_id for pair in pairs[:2]]
-    assert (batch.opinions, batch.reward_cents, batch.name) == (1, REWARD, "First, once more 1")
+    assert (batch.redundancy, batch.reward_cents, batch.name) == (1, REWARD, "First, once more 1")
     for row in batch.units.all():
         kept_from = {worker.worker_id for worker in row.excluded_workers.all()}
         assert kept_from == {"AUTHOR", "J1", "J2"}
@@ -89,13 +95,15 @@ def test_a_round_asks_about_what_the_newest_run_would_leave_undecided(work: Work
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=0)
-    strict = Rule("reasonable", Method.K_OF_N, ("highly",), k=3, of=3)
+    strict = DecisionRule("reasonable", Method.K_OF_N, ("highly",), k=3, of=3)
     decide_items(project=work.project, kind="observation_review", rules={"reasonable": strict}, by=None)
-    assert plan_ask(first).undecided == []
-    set_limits(first=first, most_judges=4, ask_budget_cents=first.ask_budget_cents, by=None)
+    assert plan_follow_up(first).undecided == []
+    set_follow_up_limits(
+        judging_round=first, max_redundancy=4, ask_budget_cents=first.ask_budget_cents, by=None
+    )
     first.refresh_from_db()
     assert first.rules["reasonable"] == strict.as_row()
-    assert len(plan_ask(first).undecided) == len(pairs)
+    assert len(plan_follow_up(first).undecided) == len(pairs)
     later, _ = launch_review(project=work.project, observations=pairs, by=None)
     assert later.judging_round.rules["reasonable"] == strict.as_row()
 
@@ -104,9 +112,9 @@ def test_repeating_the_task_launches_nothing_twice(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=1)
-    asked = plan_ask(first)
-    assert [ask_everywhere(marketplace=marketplace()) for _ in range(3)] == [1, 0, 0]
-    assert ask_one_more(asked=asked, by=None) == followers(first)[0].batch
+    asked = plan_follow_up(first)
+    assert [launch_due_follow_ups(marketplace=marketplace()) for _ in range(3)] == [1, 0, 0]
+    assert launch_follow_up(plan=asked, by=None) == followers(first)[0].batch
     assert len(followers(first)) == 1
 
 
@@ -115,26 +123,26 @@ def test_it_waits_until_all_judgments_are_in_and_stops_when_decided(work: Work) 
     first, pairs = begin(work)
     split(work, first, pairs[:2], undecided=1)
     assert not is_complete(first)
-    assert ask_everywhere(marketplace=marketplace()) == 0
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
     with pytest.raises(Conflict, match="still to come"):
-        plan_ask(first)
+        plan_follow_up(first)
     answer(work, first.batch, pairs[2].instance_id, J1="highly", J2="highly")
-    assert ask_everywhere(marketplace=marketplace()) == 1
+    assert launch_due_follow_ups(marketplace=marketplace()) == 1
     [follower] = followers(first)
-    assert ask_everywhere(marketplace=marketplace()) == 0
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
     work.publish(follower.batch)
     answer(work, follower.batch, pairs[0].instance_id, J3="un")
-    assert ask_everywhere(marketplace=marketplace()) == 0
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
     assert len(followers(first)) == 1
 
 
 def test_a_round_goes_on_up_to_the_most_judges(work: Work) -> None:
     market.fund()
     first, pairs = begin(work, most=3)
-    rule = Rule("reasonable", Method.K_OF_N, ("highly", "relatively"), k=2, of=4)
+    rule = DecisionRule("reasonable", Method.K_OF_N, ("highly", "relatively"), k=2, of=4)
     JudgingRound.objects.filter(pk=first.pk).update(rules=first.rules | {"reasonable": rule.as_row()})
     split(work, first, pairs, undecided=1)
-    assert ask_everywhere(marketplace=marketplace()) == 1
+    assert launch_due_follow_ups(marketplace=marketplace()) == 1
     follower = followers(first)[0]
     work.publish(follower.batch)
     answer(work, follower.batch, pairs[0].instance_id, J3="un")
@@ -142,39 +150,39 @@ def test_a_round_goes_on_up_to_the_most_judges(work: Work) -> None:
     first = JudgingRound.objects.select_related("batch__project").get(pk=first.pk)
     assert is_complete(first)
     assert undecided_items(first) == []
-    assert ask_everywhere(marketplace=marketplace()) == 0
-    first.most_judges = 4
-    assert [row.judges for row in undecided_items(first)] == [3]
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
+    first.max_redundancy = 4
+    assert [row.judge_count for row in undecided_items(first)] == [3]
 
 
 def test_the_budget_for_asking_holds_to_the_cent(work: Work) -> None:
     market.fund()
     first, pairs = begin(work, budget=2 * REWARD - 1)
     split(work, first, pairs, undecided=2)
-    asked = plan_ask(first)
+    asked = plan_follow_up(first)
     assert (len(asked.undecided), len(asked.items)) == (2, 1)
-    assert ask_everywhere(marketplace=marketplace()) == 1
+    assert launch_due_follow_ups(marketplace=marketplace()) == 1
     [follower] = followers(first)
     assert follower.batch.units.count() == 1
     work.publish(follower.batch)
     answer(work, follower.batch, pairs[0].instance_id, J3="highly")
-    assert ask_everywhere(marketplace=marketplace()) == 0
-    left = plan_ask(first)
-    assert (len(left.undecided), left.left_cents, left.items) == (1, REWARD - 1, [])
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
+    left = plan_follow_up(first)
+    assert (len(left.undecided), left.budget_left_cents, left.items) == (1, REWARD - 1, [])
     with pytest.raises(Refused, match="no undecided item"):
-        ask_one_more(asked=left, by=None)
+        launch_follow_up(plan=left, by=None)
 
 
 def test_a_budget_that_was_spent_meanwhile_is_seen(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=1)
-    asked = plan_ask(first)
+    asked = plan_follow_up(first)
     JudgingRound.objects.filter(pk=first.pk).update(ask_budget_cents=REWARD - 1)
     first.refresh_from_db()
     asked.round.refresh_from_db()
     with pytest.raises(Refused, match="budget for it is spent"):
-        ask_one_more(asked=asked, by=None)
+        launch_follow_up(plan=asked, by=None)
     assert not followers(first)
 
 
@@ -182,22 +190,22 @@ def test_two_who_planned_before_either_asked_ask_once(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=2)
-    early = plan_ask(first)
+    early = plan_follow_up(first)
     other, _ = launch_batch(
         project=work.project,
         kind_name="observation_review",
         name="Beside",
         units=[unit(pairs[0], pairs[0].instance_id, pairs[0].submission.attempt.worker)],
         by=None,
-        terms=Terms(opinions=1, reward_cents=REWARD),
+        terms=LaunchTerms(redundancy=1, reward_cents=REWARD),
     )
     work.publish(other)
     answer(work, other, pairs[0].instance_id, J8="highly")  # decides it: the second plan is another one
-    late = plan_ask(first)
-    assert early.once != late.once
-    ask_one_more(asked=late, by=None)
+    late = plan_follow_up(first)
+    assert early.idempotency_key != late.idempotency_key
+    launch_follow_up(plan=late, by=None)
     with pytest.raises(Conflict, match="somebody else asked meanwhile"):
-        ask_one_more(asked=early, by=None)
+        launch_follow_up(plan=early, by=None)
     assert len(followers(first)) == 1
 
 
@@ -207,10 +215,10 @@ def test_the_project_s_cap_holds_to_the_cent(work: Work) -> None:
     split(work, first, pairs, undecided=2)
     committed = sum(Batch.objects.values_list("estimate_cents", flat=True))
     Project.objects.update(budget_cap_cents=committed + REWARD - 1)
-    assert plan_ask(first).room_cents == REWARD - 1
-    assert ask_everywhere(marketplace=marketplace()) == 0
+    assert plan_follow_up(first).available_cents == REWARD - 1
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
     Project.objects.update(budget_cap_cents=committed + REWARD)
-    assert ask_everywhere(marketplace=marketplace()) == 1
+    assert launch_due_follow_ups(marketplace=marketplace()) == 1
     assert followers(first)[0].batch.units.count() == 1
 
 
@@ -220,34 +228,34 @@ def test_nobody_is_asked_by_itself_where_a_sum_has_to_be_typed(work: Work) -> No
     split(work, first, pairs, undecided=1)
     Project.objects.update(confirm_above_cents=REWARD - 1)
     first = JudgingRound.objects.select_related("batch__project").get(pk=first.pk)
-    assert ask_everywhere(marketplace=marketplace()) == 0
-    asked = plan_ask(first)
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
+    asked = plan_follow_up(first)
     assert asked.confirmation is not None
     assert asked.confirmation.cents == REWARD
-    with pytest.raises(Refused, match="type the most that this can cost"):
-        ask_one_more(asked=asked, by=None)
-    assert ask_one_more(asked=asked, by=None, confirmed_cents=REWARD).units.count() == 1
+    with pytest.raises(Refused, match="type the maximum cost"):
+        launch_follow_up(plan=asked, by=None)
+    assert launch_follow_up(plan=asked, by=None, confirmed_cents=REWARD).units.count() == 1
 
 
 def test_an_account_without_funds_is_not_asked_of(work: Work) -> None:
     first, pairs = begin(work)
     split(work, first, pairs, undecided=1)
-    assert ask_everywhere(marketplace=marketplace()) == 0
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
     assert not followers(first)
     market.fund(REWARD)
-    assert ask_everywhere(marketplace=marketplace()) == 1
+    assert launch_due_follow_ups(marketplace=marketplace()) == 1
 
 
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Note each time that the round's judgments are all read to find what is undecided."""
     seen: list[int] = []
-    real = selectors._undecided
+    real = selectors._find_undecided
 
-    def noted(first: JudgingRound) -> list[selectors.Undecided]:
+    def noted(first: JudgingRound) -> list[selectors.UndecidedItem]:
         seen.append(first.pk)
         return real(first)
 
-    monkeypatch.setattr(selectors, "_undecided", noted)
+    monkeypatch.setattr(selectors, "_find_undecided", noted)
     return seen
 
 
@@ -258,15 +266,15 @@ def test_a_refused_launch_is_worked_out_again_only_with_other_funds(
     split(work, first, pairs, undecided=1)
     tried: list[int] = []
 
-    def noted(one: JudgingRound) -> Ask:
+    def noted(one: JudgingRound) -> FollowUpPlan:
         tried.append(one.pk)
-        return plan_ask(one)
+        return plan_follow_up(one)
 
-    monkeypatch.setattr(services, "plan_ask", noted)
-    assert [ask_everywhere(marketplace=marketplace()) for _ in range(3)] == [0, 0, 0]
+    monkeypatch.setattr(services, "plan_follow_up", noted)
+    assert [launch_due_follow_ups(marketplace=marketplace()) for _ in range(3)] == [0, 0, 0]
     assert tried == [first.pk]
     market.fund(REWARD)
-    assert ask_everywhere(marketplace=marketplace()) == 1
+    assert launch_due_follow_ups(marketplace=marketplace()) == 1
     assert tried == [first.pk] * 2
 
 
@@ -275,12 +283,12 @@ def test_judgments_are_read_once_until_something_changes(work: Work, monkeypatch
     first, pairs = begin(work)
     split(work, first, pairs, undecided=0)
     seen = looks(monkeypatch)
-    assert [ask_everywhere(marketplace=marketplace()) for _ in range(3)] == [0, 0, 0]
-    assert plan_ask(first).undecided == []
+    assert [launch_due_follow_ups(marketplace=marketplace()) for _ in range(3)] == [0, 0, 0]
+    assert plan_follow_up(first).undecided == []
     assert len(seen) == 1
-    first.rules["reasonable"] = Rule("reasonable", Method.K_OF_N, ("highly",), k=3, of=3).as_row()
+    first.rules["reasonable"] = DecisionRule("reasonable", Method.K_OF_N, ("highly",), k=3, of=3).as_row()
     first.save()
-    assert len(plan_ask(first).undecided) == len(pairs)
+    assert len(plan_follow_up(first).undecided) == len(pairs)
     assert len(seen) == 2
 
 
@@ -290,16 +298,16 @@ def test_what_comes_in_during_a_look_is_seen_by_the_next(work: Work, monkeypatch
     split(work, first, pairs, undecided=0)
     late = Assignment.objects.filter(hit__unit__key=pairs[0].instance_id).latest("pk")
 
-    def overtaken(one: JudgingRound) -> Ask:
-        found = plan_ask(one)
+    def overtaken(one: JudgingRound) -> FollowUpPlan:
+        found = plan_follow_up(one)
         Assignment.objects.filter(pk=late.pk).update(status="Rejected")
         return found
 
-    monkeypatch.setattr(services, "plan_ask", overtaken)
-    assert ask_everywhere(marketplace=marketplace()) == 0
-    monkeypatch.setattr(services, "plan_ask", plan_ask)
+    monkeypatch.setattr(services, "plan_follow_up", overtaken)
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
+    monkeypatch.setattr(services, "plan_follow_up", plan_follow_up)
     seen = looks(monkeypatch)
-    ask_everywhere(marketplace=marketplace())
+    launch_due_follow_ups(marketplace=marketplace())
     assert seen == [first.pk]
 
 
@@ -309,12 +317,12 @@ def test_controls_are_never_asked_about_nor_waited_for(work: Work) -> None:
     split(work, first, pairs, undecided=0)
     answer(work, first.batch, "control-1", J1="highly", J2="un")
     assert undecided_items(first) == []
-    assert ask_everywhere(marketplace=marketplace()) == 0
+    assert launch_due_follow_ups(marketplace=marketplace()) == 0
 
     again, others = begin(work, controls=["control-2"])
     split(work, again, others, undecided=1)
     assert is_complete(again)
-    assert ask_everywhere(marketplace=marketplace()) == 1
+    assert launch_due_follow_ups(marketplace=marketplace()) == 1
     assert [row.key for row in followers(again)[0].batch.units.all()] == [others[0].instance_id]
 
 
@@ -330,13 +338,13 @@ def test_a_pair_that_is_no_longer_accepted_is_left_out(work: Work) -> None:
 def test_limits_are_changed_within_reason(work: Work) -> None:
     first, _ = begin(work, most=0, budget=0)
     with pytest.raises(Refused, match="asks nobody again"):
-        plan_ask(first)
+        plan_follow_up(first)
     with pytest.raises(Refused, match="use 3 to 100"):
-        set_limits(first=first, most_judges=2, ask_budget_cents=100, by=None)
+        set_follow_up_limits(judging_round=first, max_redundancy=2, ask_budget_cents=100, by=None)
     with pytest.raises(Refused, match="use a sum from 0"):
-        set_limits(first=first, most_judges=3, ask_budget_cents=-1, by=None)
+        set_follow_up_limits(judging_round=first, max_redundancy=3, ask_budget_cents=-1, by=None)
     for _ in range(2):
-        set_limits(first=first, most_judges=3, ask_budget_cents=100, by=None)
+        set_follow_up_limits(judging_round=first, max_redundancy=3, ask_budget_cents=100, by=None)
     first.refresh_from_db()
-    assert (first.most_judges, first.ask_budget_cents) == (3, 100)
+    assert (first.max_redundancy, first.ask_budget_cents) == (3, 100)
     assert AuditEvent.objects.filter(action="judging.ask_limits").count() == 1

@@ -19,13 +19,13 @@ from hits.models import Batch, Hit, Job
 from hits.services import projects
 from hits.services.errors import Refused
 from hits.services.launching.launch import launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support import market
 from tests.support.judging.asking import answer, unit
 from tests.support.judging.work import Work, ratings, review
 from validation import tasks
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
-from validation.domain.reports.decisions import Method, Rule
+from validation.domain.reports.decisions import DecisionRule, Method
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.selectors import decisions as selectors
 from validation.services import decisions as services
@@ -57,7 +57,7 @@ def launched(work: Work, found: list[Pair]) -> Batch:
         name="Review",
         units=[unit(pair, pair.instance_id, author) for pair in found],
         by=None,
-        terms=Terms(opinions=3),
+        terms=LaunchTerms(redundancy=3),
     )
     work.publish(batch)
     return batch
@@ -68,7 +68,7 @@ def outcomes(run: DecisionRun, dimension: str = "reasonable") -> dict[str, str]:
 
 
 def test_the_usual_rules_are_the_majority(work: Work, pairs: list[Pair]) -> None:
-    rules = selectors.usual_rules(KIND)
+    rules = selectors.default_rules_of_kind(KIND)
     made = services.decide_items(project=work.project, kind=KIND, rules=rules, by=None)
     assert list(outcomes(made.run).values()) == ["accept", "undecided", "reject"]
     assert list(outcomes(made.run)) == [pair.instance_id for pair in pairs]
@@ -78,7 +78,7 @@ def test_the_usual_rules_are_the_majority(work: Work, pairs: list[Pair]) -> None
 
 
 def test_the_same_rules_over_the_same_judgments_make_one_run(work: Work, pairs: list[Pair]) -> None:
-    rules = selectors.usual_rules(KIND)
+    rules = selectors.default_rules_of_kind(KIND)
     first, again = (
         services.decide_items(project=work.project, kind=KIND, rules=rules, by=None) for _ in range(2)
     )
@@ -93,27 +93,29 @@ def test_the_same_rules_over_the_same_judgments_make_one_run(work: Work, pairs: 
 
 
 def test_rules_as_data_change_what_is_decided(work: Work, pairs: list[Pair]) -> None:
-    two_of_three = Rule("reasonable", Method.K_OF_N, ("highly",), k=2, of=3)
+    two_of_three = DecisionRule("reasonable", Method.K_OF_N, ("highly",), k=2, of=3)
     made = services.decide_items(project=work.project, kind=KIND, rules={"reasonable": two_of_three}, by=None)
     assert list(outcomes(made.run).values()) == ["accept", "undecided", "reject"]
-    only = Rule("reasonable", Method.K_OF_N, ("highly",), k=3, of=3)
+    only = DecisionRule("reasonable", Method.K_OF_N, ("highly",), k=3, of=3)
     made = services.decide_items(project=work.project, kind=KIND, rules={"reasonable": only}, by=None)
     assert list(outcomes(made.run).values()) == ["reject", "reject", "reject"]
-    assert selectors.rules_now(work.project, KIND)["reasonable"] == only
+    assert selectors.current_rules(work.project, KIND)["reasonable"] == only
 
 
 def test_what_cannot_be_decided_is_refused(work: Work) -> None:
     with pytest.raises(Refused, match="nothing has been judged yet"):
-        services.decide_items(project=work.project, kind=KIND, rules=selectors.usual_rules(KIND), by=None)
+        services.decide_items(
+            project=work.project, kind=KIND, rules=selectors.default_rules_of_kind(KIND), by=None
+        )
     with pytest.raises(Refused, match="nothing is accepted or rejected in it"):
         services.decide_items(project=work.project, kind="localization_match", rules={}, by=None)
-    foreign = Rule("beauty", Method.MAJORITY, ("highly",))
+    foreign = DecisionRule("beauty", Method.MAJORITY, ("highly",))
     with pytest.raises(Refused, match="beauty is no dimension"):
         services.decide_items(project=work.project, kind=KIND, rules={"beauty": foreign}, by=None)
 
 
 def test_a_word_that_is_not_on_the_scale_is_refused_with_the_scale(work: Work, pairs: list[Pair]) -> None:
-    rules = {"reasonable": Rule("reasonable", Method.MAJORITY, ("high",))}
+    rules = {"reasonable": DecisionRule("reasonable", Method.MAJORITY, ("high",))}
     said = "reasonable, positive: high is not on the scale; use highly, relatively, un"
     for decide in (services.decide_items, services.request_decisions):
         with pytest.raises(Refused, match=said):
@@ -121,9 +123,9 @@ def test_a_word_that_is_not_on_the_scale_is_refused_with_the_scale(work: Work, p
 
 
 def test_each_method_is_counted_beside_the_others(work: Work, pairs: list[Pair]) -> None:
-    found = selectors.material(work.project, KIND)
-    rule = Rule("reasonable", Method.MAJORITY, ("highly", "relatively"), k=1, of=3)
-    counts = selectors.count_by_method(found.tables, {"reasonable": rule})["reasonable"]
+    found = selectors.judgment_tables(work.project, KIND)
+    rule = DecisionRule("reasonable", Method.MAJORITY, ("highly", "relatively"), k=1, of=3)
+    counts = selectors.count_outcomes_by_method(found.tables, {"reasonable": rule})["reasonable"]
     assert counts["majority"] == {"accept": 1, "reject": 1, "undecided": 1}
     assert counts["k_of_n"] == {"accept": 2, "reject": 0, "undecided": 1}
     assert sum(counts["weighted"].values()) == 3
@@ -134,7 +136,7 @@ def test_candidates_of_sets_are_decided_by_their_ratings(work: Work) -> None:
     others = work.observed(work.image(2), worker="OTHER")
     wanted = SetToJudge(
         id="7",
-        gold=mine[0].instance_id,
+        own_pair_id=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],
@@ -145,10 +147,12 @@ def test_candidates_of_sets_are_decided_by_their_ratings(work: Work) -> None:
     work.answered(hit, "J1", ratings(hit, 3, 2, 1))
     work.answered(hit, "J2", ratings(hit, 3, 1, 1))
     kind = "likert_comparison"
-    made = services.decide_items(project=work.project, kind=kind, rules=selectors.usual_rules(kind), by=None)
+    made = services.decide_items(
+        project=work.project, kind=kind, rules=selectors.default_rules_of_kind(kind), by=None
+    )
     assert list(outcomes(made.run, "rating").values()) == ["accept", "undecided", "reject"]
-    assert selectors.undecided(made.run) == ["7"]
-    [row] = selectors.decisions_of(made.run, ["7"])["7"]
+    assert selectors.undecided_items(made.run) == ["7"]
+    [row] = selectors.undecided_decisions(made.run, ["7"])["7"]
     assert row.item == f"7/{others[1].instance_id}"
 
 
@@ -222,7 +226,9 @@ def test_questions_to_the_database_do_not_grow_with_items(
     url = reverse("decisions", args=[work.project.slug])
 
     def count() -> int:
-        services.decide_items(project=work.project, kind=KIND, rules=selectors.usual_rules(KIND), by=None)
+        services.decide_items(
+            project=work.project, kind=KIND, rules=selectors.default_rules_of_kind(KIND), by=None
+        )
         client.get(url)
         with CaptureQueriesContext(connection) as seen:
             assert client.get(url).status_code == 200
@@ -242,7 +248,9 @@ def test_questions_to_the_database_do_not_grow_with_items(
 
 
 def test_a_run_comes_as_csv(client: Client, work: Work, researcher: User, pairs: list[Pair]) -> None:
-    made = services.decide_items(project=work.project, kind=KIND, rules=selectors.usual_rules(KIND), by=None)
+    made = services.decide_items(
+        project=work.project, kind=KIND, rules=selectors.default_rules_of_kind(KIND), by=None
+    )
     client.force_login(researcher)
     reply = client.get(reverse("decision-file", args=[work.project.slug, made.run.pk]))
     rows = list(csv.DictReader(io.StringIO(b"".join(reply.streaming_content).decode())))  # type: ignore[attr-defined]
@@ -259,7 +267,9 @@ def test_a_run_comes_as_csv(client: Client, work: Work, researcher: User, pairs:
 def test_another_project_s_run_and_strangers_get_nothing(
     client: Client, work: Work, researcher: User, outsider: User, pairs: list[Pair]
 ) -> None:
-    made = services.decide_items(project=work.project, kind=KIND, rules=selectors.usual_rules(KIND), by=None)
+    made = services.decide_items(
+        project=work.project, kind=KIND, rules=selectors.default_rules_of_kind(KIND), by=None
+    )
     address = reverse("decision-file", args=[work.project.slug, made.run.pk])
     assert client.get(address).status_code == 302
     client.force_login(outsider)
@@ -283,7 +293,7 @@ def large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> str:
     """Return the page's address in a project with more judgments than a page counts by itself."""
-    monkeypatch.setattr(services, "LARGE", 6)
+    monkeypatch.setattr(services, "MAX_PAGE_JUDGMENTS", 6)
     client.force_login(researcher)
     return reverse("decisions", args=[work.project.slug])
 
@@ -334,7 +344,7 @@ def test_a_further_judge_is_asked_in_two_steps(client: Client, work: Work, resea
     found = work.observed(work.image(), worker="AUTHOR", count=3)
     batch = launched(work, found)
     first = JudgingRound.objects.create(
-        batch=batch, rules={n: r.as_row() for n, r in selectors.usual_rules(KIND).items()}
+        batch=batch, rules={n: r.as_row() for n, r in selectors.default_rules_of_kind(KIND).items()}
     )
     for n, pair in enumerate(found):
         answer(work, batch, pair.instance_id, J1="highly", J2="highly", J3="highly")
@@ -346,15 +356,15 @@ def test_a_further_judge_is_asked_in_two_steps(client: Client, work: Work, resea
     client.force_login(researcher)
     url = reverse("ask-more", args=[work.project.slug, first.pk])
     assert client.get(url).status_code == 200
-    reply = client.post(url, {"most_judges": "2", "ask_budget": "5.00", "step": "limits"})
+    reply = client.post(url, {"max_redundancy": "2", "ask_budget": "5.00", "step": "limits"})
     assert reply.status_code == 400
     assert "Use 4 to 100" in reply.content.decode()
-    client.post(url, {"most_judges": "7", "ask_budget": "5.00", "step": "limits"})
+    client.post(url, {"max_redundancy": "7", "ask_budget": "5.00", "step": "limits"})
     page = client.get(url)
     shown = page.content.decode()
     assert "Launch 1 task, hold $0.40" in shown
     assert "Acceptable, majority; Box placement, majority" in shown
-    sent = {"step": "launch", "launch_key": page.context["launch_key"]}
+    sent = {"step": "launch", "idempotency_key": page.context["idempotency_key"]}
     assert [client.post(url, sent).status_code for _ in range(2)] == [302, 302], "as by a double click"
     follower = first.followers.get()
     assert follower.batch.units.get().key == found[0].instance_id
@@ -368,5 +378,7 @@ def test_imported_judgments_are_decided_too(work: Work, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("\n".join(lines))
     import_judgments(project=work.project, kind=KIND, path=path)
-    made = services.decide_items(project=work.project, kind=KIND, rules=selectors.usual_rules(KIND), by=None)
+    made = services.decide_items(
+        project=work.project, kind=KIND, rules=selectors.default_rules_of_kind(KIND), by=None
+    )
     assert outcomes(made.run) == {"a" * 32: "reject"}

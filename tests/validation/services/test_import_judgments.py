@@ -13,17 +13,17 @@ from hits.services.errors import BadFile
 from tests.support import paths
 from tests.support.judging.work import Work, ratings, review
 from validation.domain.agreement.agreement import pairwise_accuracy
-from validation.domain.judging.judgment_rows import FileError
-from validation.domain.judging.rating_tables import tables
+from validation.domain.judging.judgment_rows import JudgmentFileError
+from validation.domain.judging.rating_tables import build_tables
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
-from validation.domain.reports.judgment_files import from_rows
+from validation.domain.reports.judgment_files import parse_rows
 from validation.models import ImportedJudgment, JudgmentImport
 from validation.registry import spec_of
-from validation.selectors.ratings import judged
+from validation.selectors.ratings import read_judgments
 from validation.services.imports import import_judgments
 from validation.services.judging import launch_comparison, launch_review
-from validation.services.leaderboard import leaderboard_key
-from validation.services.rater_rows import make_rows
+from validation.services.leaderboard import build_leaderboard_key
+from validation.services.rater_rows import write_rater_rows
 
 pytestmark = pytest.mark.django_db
 CASES = paths.CASES / "leaderboard" / "comparison"
@@ -69,14 +69,14 @@ def test_a_case_imported_exported_and_evaluated_gives_its_figures(
     for theirs, ours in {"human": "human", "model": "model", "random": "random", "oracle": "oracle"}.items():
         assert found[ours] == pytest.approx(expected[theirs], abs=1e-9, rel=0)
     assert found["images"] == expected["n"]
-    table = tables(judged(project=project, kind=KIND), spec_of(KIND))["rating"]
+    table = build_tables(read_judgments(project=project, kind=KIND), spec_of(KIND))["rating"]
     assert pairwise_accuracy(table).value == pytest.approx(expected["human"], abs=1e-9, rel=0)
 
 
 def test_imported_ratings_are_judgments_of_two_raters_under_hashes(project: Project) -> None:
     path = folders()[0] / "answer_key.json"
     done = import_judgments(project=project, kind=KIND, path=path, name="Published")
-    rows = list(judged(project=project, kind=KIND))
+    rows = list(read_judgments(project=project, kind=KIND))
     assert done.is_new
     assert len(rows) == 2
     assert len({row.rater for row in rows}) == 2
@@ -129,7 +129,10 @@ def small_key(**changes: Any) -> dict[str, Any]:
         (small_key(candidate={"annot1": None}), "annot1: None is no rating"),
         (small_key(candidate={"source_iid": "c2"}), r"candidates\[0\]\.source_iid: 'c2' of 'i1' is not in"),
         (small_key(candidate={"source_iid": "c" * 65}), "has 65 characters"),
-        (small_key(candidate={"source_iid": "c/1"}), r"source_iid: 'c/1' is no id; use visible characters"),
+        (
+            small_key(candidate={"source_iid": "c/1"}),
+            r"source_iid: 'c/1' is not an id; use visible characters",
+        ),
         (small_key(annotations=[{"Input_iid": "\ud800"}]), r"Input_iid: '.ud800' is no id"),
         (small_key(annotations=[{"Input_iid": ".."}]), r"Input_iid: '\.\.' is no id"),
         (small_key(annotations=[{"Input_iid": " i1"}]), r"Input_iid: ' i1' is no id"),
@@ -145,7 +148,7 @@ def small_key(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_bad_key_is_named_with_its_place(raw: Any, message: str) -> None:
-    with pytest.raises(FileError, match=message):
+    with pytest.raises(JudgmentFileError, match=message):
         spec_of("likert_comparison").read_json(raw)
 
 
@@ -169,7 +172,7 @@ def test_rows_become_answers(project: Project, tmp_path: Path) -> None:
         for name, label in words
     ]
     import_judgments(project=project, kind="observation_review", path=table(tmp_path / "rows.csv", rows))
-    found = list(judged(project=project, kind="observation_review"))
+    found = list(read_judgments(project=project, kind="observation_review"))
     assert [dict(row.answer) for row in found] == [dict(words)] * 2
     assert [row.seconds for row in found] == [12.5, 12.5]
 
@@ -184,7 +187,7 @@ def test_rows_come_from_parquet_too(project: Project, tmp_path: Path) -> None:
     ]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
     import_judgments(project=project, kind=KIND, path=tmp_path / "rows.parquet")
-    key = leaderboard_key(project)
+    key = build_leaderboard_key(project)
     assert key.key["annotations"] == [
         {
             "Input_iid": "s1",
@@ -207,7 +210,7 @@ GOOD = {"item": "s/c", "dimension": "rating", "label": "3", "rater": "R"}
         ({"rater": None}, "row 2, rater: is empty"),
         ({"item": "s"}, "row 2, item: 's' names no part"),
         ({"item": "s/" + "c" * 65}, "row 2, item: has 65 characters; an id has at most 64"),
-        ({"item": "a/b/c"}, "row 2, item: 'a/b' is no id; use visible characters without a slash"),
+        ({"item": "a/b/c"}, "row 2, item: 'a/b' is not an id; use visible characters, no slash"),
         ({"item": "s/c\x00"}, "row 2, item: 'c.x00' is no id"),
         ({"item": ["s/c"]}, "row 2, item: is list, not text"),
         ({"item": b"s/c"}, "row 2, item: is bytes, not text"),
@@ -221,8 +224,8 @@ GOOD = {"item": "s/c", "dimension": "rating", "label": "3", "rater": "R"}
     ],
 )
 def test_a_bad_row_is_named(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(FileError, match=message):
-        from_rows([(2, GOOD | changes)], spec_of(KIND))
+    with pytest.raises(JudgmentFileError, match=message):
+        parse_rows([(2, GOOD | changes)], spec_of(KIND))
 
 
 def test_a_rehearsal_takes_what_a_script_made_up(rehearsal: Project, tmp_path: Path) -> None:
@@ -238,11 +241,11 @@ def test_ids_that_look_like_formulas_survive_export_and_import(project: Project,
     )
     (tmp_path / "key.json").write_text(json.dumps(key))
     import_judgments(project=project, kind=KIND, path=tmp_path / "key.json")
-    make_rows(project=project, kind=KIND, folder=tmp_path / "rows")
+    write_rater_rows(project=project, kind=KIND, folder=tmp_path / "rows")
     assert "'=1+1/c1" in (tmp_path / "rows" / "rows.csv").read_text()
     other = Project.objects.create(name="Other", slug="other")
     import_judgments(project=other, kind=KIND, path=tmp_path / "rows" / "rows.csv")
-    assert {row.item for row in judged(project=other, kind=KIND)} == {"=1+1"}
+    assert {row.item for row in read_judgments(project=other, kind=KIND)} == {"=1+1"}
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
@@ -254,25 +257,25 @@ def test_what_a_project_exported_does_not_come_back_as_other_people_s(
     batch, _ = launch_review(project=work.project, observations=[pair], by=None)
     work.publish(batch)
     work.answered(Hit.objects.get(unit__batch=batch), "J1", review())
-    make_rows(project=work.project, kind=kind, folder=tmp_path / "rows")
+    write_rater_rows(project=work.project, kind=kind, folder=tmp_path / "rows")
     with pytest.raises(BadFile, match=r"this project holds that judgment and exported it; take it out"):
         import_judgments(project=work.project, kind=kind, path=tmp_path / "rows" / name)
     other = Project.objects.create(name="Other", slug="other")
     import_judgments(project=other, kind=kind, path=tmp_path / "rows" / name)
-    make_rows(project=other, kind=kind, folder=tmp_path / "again")
+    write_rater_rows(project=other, kind=kind, folder=tmp_path / "again")
     with pytest.raises(BadFile, match="exported it"):
         import_judgments(project=other, kind=kind, path=tmp_path / "again" / name)
-    assert [row.item for row in judged(project=other, kind=kind)] == [pair.instance_id]
+    assert [row.item for row in read_judgments(project=other, kind=kind)] == [pair.instance_id]
 
 
 def test_a_rating_twice_and_half_an_answer_are_refused() -> None:
-    with pytest.raises(FileError, match="row 3, item: rater 'R' rated 's/c' twice"):
-        from_rows([(2, GOOD), (3, GOOD)], spec_of(KIND))
+    with pytest.raises(JudgmentFileError, match="row 3, item: rater 'R' rated 's/c' twice"):
+        parse_rows([(2, GOOD), (3, GOOD)], spec_of(KIND))
     row = {"item": "p", "dimension": "boxes", "label": "mostly", "rater": "R"}
-    with pytest.raises(FileError, match="row 2: the answer that begins here lacks reasonable"):
-        from_rows([(2, row)], spec_of("observation_review"))
-    with pytest.raises(FileError, match="label: 'fine' is not on the scale; use appropriate, mostly"):
-        from_rows([(2, row | {"label": "fine"})], spec_of("observation_review"))
+    with pytest.raises(JudgmentFileError, match="row 2: the answer that begins here lacks reasonable"):
+        parse_rows([(2, row)], spec_of("observation_review"))
+    with pytest.raises(JudgmentFileError, match="label: 'fine' is not on the scale; use appropriate, mostly"):
+        parse_rows([(2, row | {"label": "fine"})], spec_of("observation_review"))
 
 
 @pytest.mark.parametrize(
@@ -280,9 +283,9 @@ def test_a_rating_twice_and_half_an_answer_are_refused() -> None:
     [
         (None, "cannot be read"),
         (b"\xff\xfe", "neither UTF-8 text nor Parquet"),
-        (b"{", "no valid JSON"),
-        (b'{"a": 1, "a": 2}', "'a' stands twice"),
-        (b"[" + b"9" * 5000 + b"]", "no valid JSON"),
+        (b"{", "invalid JSON"),
+        (b'{"a": 1, "a": 2}', "'a' occurs twice"),
+        (b"[" + b"9" * 5000 + b"]", "invalid JSON"),
         (
             b"item,item,dimension,label,rater\na/b,c/d,rating,3,R\n",
             "row 1: column item stands twice; keep one",
@@ -311,7 +314,7 @@ def test_collected_ratings_are_exported_under_their_pair(work: Work, tmp_path: P
     others = work.observed(work.image(2), worker="OTHER")
     wanted = SetToJudge(
         id="1",
-        gold=mine[0].instance_id,
+        own_pair_id=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],
@@ -326,7 +329,7 @@ def test_collected_ratings_are_exported_under_their_pair(work: Work, tmp_path: P
         )
     assert error.value.returncode == 2
     work.answered(hit, "J2", ratings(hit, 1, 2, 3))
-    made = leaderboard_key(work.project)
+    made = build_leaderboard_key(work.project)
     same_region = [o for o in mine if o.boxes == mine[0].boxes]
     assert made.sets == 1
     [entry] = made.key["annotations"]
@@ -343,7 +346,7 @@ def test_collected_ratings_are_exported_under_their_pair(work: Work, tmp_path: P
     )
     (tmp_path / "key.json").write_text(json.dumps(key))
     import_judgments(project=work.project, kind=KIND, path=tmp_path / "key.json")
-    names = [entry["Input_iid"] for entry in leaderboard_key(work.project).key["annotations"]]
+    names = [entry["Input_iid"] for entry in build_leaderboard_key(work.project).key["annotations"]]
     assert sorted(names) == sorted([mine[0].instance_id, "1"])
 
 

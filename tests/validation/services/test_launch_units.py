@@ -19,14 +19,14 @@ from hits import registry
 from hits.domain.states import AssignmentStatus
 from hits.models import Batch, Image, Project, Unit, UnitFile
 from hits.services.errors import Refused
-from hits.services.launching.unit_files import BadUnits, example, kinds_from_units
+from hits.services.launching.unit_files import BadUnitFile, build_example_file, kinds_launched_from_files
 from tests.support import market
 from tests.support.judging.work import Work
-from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import RecordToJudge
-from validation.models import ControlUnit, JudgingRound
-from validation.selectors.judging import review
-from validation.services.units import kind_from_units, launch_from_file, read_file
+from validation.models import JudgingRound, QualityCheck
+from validation.selectors.judging import review_spec
+from validation.services.units import kind_from_units, launch_from_file, read_unit_file
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]
@@ -38,11 +38,13 @@ def lines(*units: Any) -> bytes:
 
 
 def read(project: Project, data: bytes, kind: str = WORDS) -> Any:
-    return read_file(project=project, kind=registry.get(kind), file=io.BytesIO(data), name="units.jsonl")
+    return read_unit_file(
+        project=project, kind=registry.get_kind(kind), file=io.BytesIO(data), name="units.jsonl"
+    )
 
 
 def refused(project: Project, data: bytes, kind: str = WORDS) -> list[str]:
-    with pytest.raises(BadUnits) as caught:
+    with pytest.raises(BadUnitFile) as caught:
         read(project, data, kind)
     assert str(caught.value).startswith("units.jsonl: ")
     return caught.value.problems
@@ -51,12 +53,12 @@ def refused(project: Project, data: bytes, kind: str = WORDS) -> list[str]:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "the file is empty; write one unit a line"),
+        (b"", "the file is empty; write one unit per line"),
         (b'{"topic": "rain"}\n\n{"topic": "snow"}\n', "line 2: is empty; delete it"),
         (b'{"topic": "rain"\n', "line 1: is not JSON at character 18"),
-        (b'["rain"]\n', "line 1: is no JSON object"),
-        (b'{"topic": "rain", "topic": "snow"}\n', "line 1: topic: stands twice; write it once"),
-        (b'{"topic": NaN}\n', "line 1: NaN is no JSON number"),
+        (b'["rain"]\n', "line 1: is not a JSON object"),
+        (b'{"topic": "rain", "topic": "snow"}\n', "line 1: topic: occurs twice; write it once"),
+        (b'{"topic": NaN}\n', "line 1: NaN is not a JSON number"),
         (b'{"topic": "\xff"}\n', "line 1: byte 12 is not UTF-8"),
         (b"[" * 100_000 + b"\n", "line 1: is nested too deeply"),
         (b'{"topic": 5}\n', "line 1: topic: Input should be a valid string"),
@@ -129,7 +131,7 @@ def test_a_name_that_two_photos_have_is_refused(project: Project, make_image: Ma
     assert read(project, lines({"left": f"photo:{left.sha256}", "right": right.pk}), "two_photos")
 
 
-@pytest.mark.parametrize("name", [kind.name for kind in kinds_from_units()])
+@pytest.mark.parametrize("name", [kind.name for kind in kinds_launched_from_files()])
 def test_each_kinds_example_can_be_launched_as_it_stands(
     name: str, project: Project, make_image: MakeImage, tmp_path: Path
 ) -> None:
@@ -161,17 +163,19 @@ def test_authors_never_judge_their_own_and_controls_come_on_top(project: Project
     market.fund()
     work = Work(project)
     pairs = [work.observed(work.image(seed), worker="AUTHOR")[0] for seed in range(1, 5)]
-    kind = registry.get("observation_review")
+    kind = registry.get_kind("observation_review")
     data = lines(
         *(
-            review().unit(RecordToJudge(pair.instance_id, pair.index, [pair.image_id], pair.fields))
+            review_spec().build_unit(
+                RecordToJudge(pair.instance_id, pair.index, [pair.image_id], pair.fields)
+            )
             for pair in pairs
         )
     )
-    found = read_file(project=project, kind=kind, file=io.BytesIO(data), name="u")
-    batch, _ = launch_from_file(project=project, kind=kind, units=found, by=None, rates=Rates(repeat=50))
+    found = read_unit_file(project=project, kind=kind, file=io.BytesIO(data), name="u")
+    batch, _ = launch_from_file(project=project, kind=kind, units=found, by=None, rates=CheckRates(repeat=50))
     assert batch.units.count() == 6
-    assert ControlUnit.objects.filter(unit__batch=batch).count() == 2
+    assert QualityCheck.objects.filter(unit__batch=batch).count() == 2
     assert JudgingRound.objects.get(batch=batch).repeat_percent == 50
     for unit in Unit.objects.filter(batch=batch):
         assert [worker.worker_id for worker in unit.excluded_workers.all()] == ["AUTHOR"]
@@ -182,7 +186,7 @@ def test_a_unit_under_a_records_id_shows_that_record_and_nothing_else(project: P
     approved, other = work.observed(work.image(1), worker="AUTHOR")[:2]
     waiting = work.observed(work.image(2), worker="SLOW", status=AssignmentStatus.SUBMITTED)[0]
     units = [
-        review().unit(RecordToJudge(pair.instance_id, pair.index, [pair.image_id], pair.fields))
+        review_spec().build_unit(RecordToJudge(pair.instance_id, pair.index, [pair.image_id], pair.fields))
         for pair in (approved, other, waiting)
     ]
     units[1]["inference"] = "something that nobody wrote"
@@ -203,7 +207,7 @@ def test_an_item_that_no_page_could_name_is_refused(
 
 def test_an_empty_or_endless_key_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {"rain": "", "snow": "b" * 5_000}
-    monkeypatch.setattr(registry.get(WORDS), "unit_key", lambda unit: keys[unit["topic"]])
+    monkeypatch.setattr(registry.get_kind(WORDS), "unit_key", lambda unit: keys[unit["topic"]])
     assert refused(project, lines(*({"topic": topic} for topic in keys))) == [
         "line 1: its key '' has 0 characters; use 1 to 80",
         f"line 2: its key {'b' * 20 + '…'!r} has 5000 characters; use 1 to 80",
@@ -235,7 +239,7 @@ def test_controls_are_refused_where_nothing_is_judged(project: Project) -> None:
     found = read(project, lines({"topic": "rain"}))
     with pytest.raises(Refused, match="controls: kind word_list is not judged"):
         launch_from_file(
-            project=project, kind=registry.get(WORDS), units=found, by=None, rates=Rates(repeat=50)
+            project=project, kind=registry.get_kind(WORDS), units=found, by=None, rates=CheckRates(repeat=50)
         )
 
 
@@ -267,23 +271,23 @@ def test_a_file_is_sent_confirmed_and_launched_once(desk: Client, project: Proje
     assert "topics.jsonl, 2 topics" in page.content.decode()
     kept = UnitFile.objects.get()
     again = {"kept": str(kept.pk), "name": "Topics", "reward": "0.20", "assignments": "2"}
-    key = page.context["launch_key"]
+    key = page.context["idempotency_key"]
     for _ in range(2):
-        reply = desk.post(address, again | {"step": "launch", "launch_key": key})
+        reply = desk.post(address, again | {"step": "launch", "idempotency_key": key})
         assert reply.status_code == 302
     batch = Batch.objects.get()
     assert batch.units.count() == 2
     assert batch.provenance["unit_file"] == {"name": "topics.jsonl", "sha256": kept.sha256, "units": 2}
 
 
-@pytest.mark.parametrize("name", [kind.name for kind in kinds_from_units() if kind.name != WORDS])
+@pytest.mark.parametrize("name", [kind.name for kind in kinds_launched_from_files() if kind.name != WORDS])
 def test_each_kinds_example_can_be_launched_on_the_page(
     name: str, desk: Client, project: Project, make_image: MakeImage
 ) -> None:
     for seed in (1, 2, 3):
         make_image(seed)
     address = reverse("units-new", args=[project.slug]) + f"?kind={name}"
-    data = example(project=project, kind=registry.get(name)).encode()
+    data = build_example_file(project=project, kind=registry.get_kind(name)).encode()
     page = desk.post(address, _sent(data) | {"reward": "0.90", "bonus": "0.10"})
     assert page.status_code == 200
     kept = {
@@ -293,7 +297,7 @@ def test_each_kinds_example_can_be_launched_on_the_page(
         "bonus": "0.10",
         "assignments": "2",
     }
-    reply = desk.post(address, kept | {"step": "launch", "launch_key": page.context["launch_key"]})
+    reply = desk.post(address, kept | {"step": "launch", "idempotency_key": page.context["idempotency_key"]})
     assert reply.status_code == 302
     assert Batch.objects.get().units.count() == len(data.splitlines())
 
@@ -332,4 +336,7 @@ def test_the_example_is_downloaded_with_the_projects_photos(
     image = make_image(1)
     reply = desk.get(reverse("units-example", args=[project.slug]) + "?kind=sherlock_observation")
     assert reply.content.decode() == json.dumps({"image": f"photo:{image.name}"}) + "\n"
-    assert example(project=project, kind=registry.get("sherlock_observation")) == reply.content.decode()
+    assert (
+        build_example_file(project=project, kind=registry.get_kind("sherlock_observation"))
+        == reply.content.decode()
+    )

@@ -13,22 +13,22 @@ from curation.models import Pair
 from hits import registry
 from hits.domain.states import AssignmentStatus
 from hits.models import Hit, Image, Unit
-from hits.selectors.images.images import facts_of
+from hits.selectors.images.images import image_facts_by_id
 from hits.services.errors import Refused
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support.answers import observations
 from tests.support.judging.work import Work
-from validation.domain.reports.localization import BaselineScore, Matching, score
+from validation.domain.reports.localization import BaselineScore, Matching, score_matchings
 from validation.models import JudgingRound
 from validation.selectors import localization as selectors
-from validation.services.localization import launch_localization, set_id
+from validation.services.localization import launch_localization, matching_set_id
 
 RNG = np.random.default_rng
 Sets = list[tuple[list[int], list[list[int]]]]
 
 
 def _score(answers: list[Matching], truths: dict[str, dict[str, str]]) -> BaselineScore:
-    return score(answers, truths, rng=RNG(7))
+    return score_matchings(answers, truths, rng=RNG(7))
 
 
 def _truth(size: int) -> dict[str, str]:
@@ -42,7 +42,10 @@ def test_the_mean_goes_over_raters_of_an_image_and_then_over_images() -> None:
     none = {"f0": "r1", "f1": "r2", "f2": "r0"}
     answers = [Matching("a", "w1", right), Matching("a", "w2", half), Matching("b", "w1", none)]
     found = _score(answers, truths)
-    assert [(row.item, row.of, row.right) for row in found.by_image] == [("a", 4, (4, 2)), ("b", 3, (0,))]
+    assert [(row.item, row.total, row.correct) for row in found.by_image] == [
+        ("a", 4, (4, 2)),
+        ("b", 3, (0,)),
+    ]
     assert found.accuracy == pytest.approx(100 * (0.75 + 0) / 2)
     assert (found.images, found.matchings, found.raters) == (2, 3, 2)
     assert found.chance == pytest.approx(100 * (1 / 4 + 1 / 3) / 2)
@@ -69,7 +72,7 @@ def test_the_interval_is_drawn_by_the_generator_and_covers_the_known_share() -> 
             Matching(key, "w", truth if rng.random() < 0.8 else {"f0": "r1", "f1": "r0", "f2": "r2"})
             for key, truth in truths.items()
         ]
-        return score(answers, truths, rng=rng)
+        return score_matchings(answers, truths, rng=rng)
 
     assert sample(RNG(3)) == sample(RNG(3))
     wanted = 100 * (0.8 + 0.2 / 3)
@@ -178,7 +181,9 @@ class TestMatchableImages:
     ) -> None:
         launch_localization(project=work.project, n=None, seed=1, by=None)
         assert selectors.matchable_images(work.project) == []
-        assert [row.image for row in selectors.matchable_images(work.project, again=True)] == [image.pk]
+        assert [row.image for row in selectors.matchable_images(work.project, include_sent=True)] == [
+            image.pk
+        ]
 
     def test_queries_do_not_grow(
         self, work: Work, image: Image, django_assert_num_queries: pytest.FixtureRequest
@@ -194,7 +199,7 @@ class TestLaunch:
         batch, _ = launch_localization(project=work.project, n=1, seed=5, by=None)
         unit = Unit.objects.get(batch=batch)
         pairs = list(Pair.objects.filter(image=image))
-        assert unit.key == unit.payload["set"] == set_id(pair.instance_id for pair in pairs)
+        assert unit.key == unit.payload["set"] == matching_set_id(pair.instance_id for pair in pairs)
         boxes = {row["id"]: row["boxes"] for row in unit.payload["regions"]}
         texts = {row["id"]: row["text"] for row in unit.payload["inferences"]}
         joined = {texts[one]: boxes[region] for one, region in unit.payload["truth"].items()}
@@ -202,13 +207,13 @@ class TestLaunch:
         assert [worker.worker_id for worker in unit.excluded_workers.all()] == ["AUTHOR"]
         row = JudgingRound.objects.get(batch=batch)
         assert (row.selection["how"], row.selection["n"], row.selection["seed"]) == ("sample", 1, 5)
-        assert batch.opinions == 2
+        assert batch.redundancy == 2
 
     def test_nothing_on_the_page_tells_the_truth(self, work: Work, image: Image) -> None:
         batch, _ = launch_localization(project=work.project, n=None, seed=5, by=None)
         unit = Unit.objects.get(batch=batch).payload
-        kind = registry.get("localization_match")
-        page = kind.page_unit(unit, facts_of([image.pk]), seed="ASSIGNMENT")
+        kind = registry.get_kind("localization_match")
+        page = kind.page_unit(unit, image_facts_by_id([image.pk]), seed="ASSIGNMENT")
         assert set(page) == {"image", "regions", "inferences"}
         said = json.dumps(page)
         for pair in Pair.objects.filter(image=image):
@@ -217,7 +222,7 @@ class TestLaunch:
         aligned = [
             unit["truth"][one["id"]] == region["id"]
             for seed in map(str, range(300))
-            for shown in [kind.page_unit(unit, facts_of([image.pk]), seed=seed)]
+            for shown in [kind.page_unit(unit, image_facts_by_id([image.pk]), seed=seed)]
             for one, region in zip(shown["inferences"], shown["regions"], strict=True)
         ]
         assert sum(aligned) / len(aligned) == pytest.approx(1 / 4, abs=0.06)
@@ -228,16 +233,16 @@ class TestLaunch:
             work.observed(image, worker=f"W{image.pk}")
 
         def drawn(seed: int) -> list[int]:
-            batch, _ = launch_localization(project=work.project, n=3, seed=seed, by=None, again=True)
+            batch, _ = launch_localization(project=work.project, n=3, seed=seed, by=None, include_judged=True)
             return [unit.payload["image"] for unit in batch.units.all()]
 
         assert drawn(1) == drawn(1)
         assert len({tuple(drawn(seed)) for seed in range(5)}) > 1
 
     def test_a_repeated_wish_launches_once(self, work: Work, image: Image) -> None:
-        first, _ = launch_localization(project=work.project, n=None, seed=1, by=None, once="wish")
+        first, _ = launch_localization(project=work.project, n=None, seed=1, by=None, idempotency_key="wish")
         second, _ = launch_localization(
-            project=work.project, n=None, seed=1, by=None, once="wish", again=True
+            project=work.project, n=None, seed=1, by=None, idempotency_key="wish", include_judged=True
         )
         assert first == second
 
@@ -253,7 +258,9 @@ class TestLaunch:
 
 @pytest.mark.django_db(transaction=True)
 def test_answers_are_collected_scored_and_kept_with_what_was_shown(work: Work, image: Image) -> None:
-    batch, _ = launch_localization(project=work.project, n=None, seed=1, by=None, terms=Terms(opinions=3))
+    batch, _ = launch_localization(
+        project=work.project, n=None, seed=1, by=None, terms=LaunchTerms(redundancy=3)
+    )
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)
     unit = hit.unit.payload
@@ -264,23 +271,23 @@ def test_answers_are_collected_scored_and_kept_with_what_was_shown(work: Work, i
     second = work.answered(hit, "J2", {"matches": swapped})
     work.answered(hit, "J3", {"matches": swapped}, status=AssignmentStatus.REJECTED)
     assert first.answer == {"matches": right}, "kept in the unit's own order"
-    kind = registry.get("localization_match")
+    kind = registry.get_kind("localization_match")
     for row in (first, second):
         arm = row.attempt.arm
         assert row.shown == {"arm": arm, **kind.shown(unit, row.attempt.assignment_id, arm)}
     assert {first.attempt.arm, second.attempt.arm} == {0, 1}
     assert first.shown["regions"] == second.shown["regions"][::-1]
-    found = selectors.baseline(work.project)
+    found = selectors.baseline_score(work.project)
     assert (found.accuracy, found.images, found.matchings) == (75.0, 1, 2)
-    rows, _ = selectors.baseline_rows(work.project)
+    rows, _ = selectors.load_baseline(work.project)
     told = selectors.inference_rows(unit, rows)
     assert [row.right for row in told].count(1) == 2
     assert [row.letter for row in told] == ["A", "B", "C", "D"]
-    wrong = {row.letter: [chosen.letter for chosen in row.wrong] for row in told if row.wrong}
+    wrong = {row.letter: [chosen.letter for chosen in row.wrong_choices] for row in told if row.wrong_choices}
     one, other = wrong
     assert wrong == {one: [other], other: [one]}
     (progress,) = selectors.matching_rounds(work.project)
-    assert (progress.images, progress.matchings, progress.wanted) == (1, 2, 3)
+    assert (progress.images, progress.matchings, progress.required) == (1, 2, 3)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -290,6 +297,6 @@ def test_photos_that_were_taken_down_count_no_more(work: Work, image: Image) -> 
     hit = Hit.objects.get(unit__batch=batch)
     rows = [{"inference": one, "region": region} for one, region in hit.unit.payload["truth"].items()]
     work.answered(hit, "J1", {"matches": rows})
-    assert selectors.baseline(work.project).images == 1
-    Image.objects.update(withdrawn_at="2026-01-01T00:00Z")
-    assert selectors.baseline(work.project).images == 0
+    assert selectors.baseline_score(work.project).images == 1
+    Image.objects.update(taken_down_at="2026-01-01T00:00Z")
+    assert selectors.baseline_score(work.project).images == 0

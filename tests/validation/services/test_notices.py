@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from hits.domain.states import CallState, WorkerAction
-from hits.domain.workers.notices import notice_of
+from hits.domain.workers.notices import decision_notice
 from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.models import Message, Qualification
 from hits.marketplace.models import Worker as MarketWorker
@@ -18,12 +18,12 @@ from hits.models import Image, Project, Worker, WorkerCall
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.services.workers import qualifications
-from hits.services.workers.qualifications import OVERTAKEN, decide_about, settle
+from hits.services.workers.qualifications import SUPERSEDED, decide_on_worker, settle_decision
 from tests.support.loop import published
 from tests.support.market import fund, market_worker
-from validation.domain.qualification.worker_status import Standing
-from validation.selectors.worker_history import history
-from validation.services.worker_status import carry_out, change_standing
+from validation.domain.qualification.worker_status import WorkerStatus
+from validation.selectors.worker_history import worker_history
+from validation.services.worker_status import change_worker_status, settle_worker_calls
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "Your last ten boxes cover the whole photo."
@@ -43,9 +43,9 @@ def worker(wilma: MarketWorker) -> Worker:
     return Worker.objects.create(environment="local", worker_id=wilma.worker_id)
 
 
-def put(project: Project, worker: Worker, standing: Standing, by: User, reason: str) -> list[str]:
-    change_standing(project=project, worker=worker, standing=standing, reason=reason, by=by)
-    return carry_out(project=project, worker=worker, marketplace=marketplace())
+def put(project: Project, worker: Worker, standing: WorkerStatus, by: User, reason: str) -> list[str]:
+    change_worker_status(project=project, worker=worker, status=standing, reason=reason, by=by)
+    return settle_worker_calls(project=project, worker=worker, marketplace=marketplace())
 
 
 def inbox(person: MarketWorker) -> str:
@@ -68,19 +68,19 @@ def excluded(worker: Worker) -> list[str]:
 def test_a_paused_worker_reads_the_reason_and_later_that_tasks_are_open_again(
     project: Project, wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
-    assert put(project, worker, Standing.PAUSED, researcher, WHY) == []
+    assert put(project, worker, WorkerStatus.PAUSED, researcher, WHY) == []
     page = inbox(wilma)
     assert f"You get no new tasks of {project.name} for now" in page
     assert f"<p>{WHY}</p>" in page
     assert "still paid" in page
     assert inbox(market_worker("carla")).count(WHY) == 0
-    assert put(project, worker, Standing.ACTIVE, researcher, BACK) == []
+    assert put(project, worker, WorkerStatus.ACTIVE, researcher, BACK) == []
     page = inbox(wilma)
     assert f"Tasks of {project.name} are open to you again" in page
     assert BACK in page
     assert Message.objects.count() == 2
-    assert carry_out(project=project, worker=worker, marketplace=marketplace()) == []
-    assert qualifications.settle_outstanding(marketplace=marketplace()) == 0
+    assert settle_worker_calls(project=project, worker=worker, marketplace=marketplace()) == []
+    assert qualifications.settle_outstanding_decisions(marketplace=marketplace()) == 0
     assert Message.objects.count() == 2  # nothing is told twice
 
 
@@ -88,13 +88,13 @@ def test_only_what_the_marketplace_does_not_show_is_told(
     project: Project, wilma: MarketWorker, worker: Worker, researcher: User, admin: User
 ) -> None:
     for action in (WorkerAction.GRANT, WorkerAction.REVOKE):
-        decision = decide_about(
+        decision = decide_on_worker(
             project=project, worker=worker, action=action, pool=Pool.TRAINED, reason="Ready.", by=researcher
         )
-        assert settle(decision=decision, marketplace=marketplace())
-    put(project, worker, Standing.BLOCKED, admin, WHY)
+        assert settle_decision(decision=decision, marketplace=marketplace())
+    put(project, worker, WorkerStatus.BLOCKED, admin, WHY)
     assert subjects() == []  # the page of qualifications says each of these with its reason
-    put(project, worker, Standing.PAUSED, admin, "A pause is enough.")
+    put(project, worker, WorkerStatus.PAUSED, admin, "A pause is enough.")
     assert subjects() == [
         f"You are no longer blocked from the tasks of {project.name}",
         f"You get no new tasks of {project.name} for now",
@@ -126,14 +126,14 @@ def test_a_message_that_fails_leaves_the_pause_done_and_noted(
     monkeypatch.setattr(BotoMarketplace, "grant", counted)
     monkeypatch.setattr(BotoMarketplace, "notify", fail)
     with caplog.at_level(logging.DEBUG, logger="hits"):
-        assert put(project, worker, Standing.PAUSED, researcher, WHY) == []
+        assert put(project, worker, WorkerStatus.PAUSED, researcher, WHY) == []
     call = WorkerCall.objects.get()
     assert (call.state, call.error) == (CallState.DONE, f"not told: {worker} is not known here")
     assert excluded(worker) == ["Granted"]
     assert worker.worker_id not in "".join(record.getMessage() for record in caplog.records)
     assert f"about worker {worker} is carried out, but not told" in caplog.text
-    assert "not told" in history(worker, project)[0].text + history(worker, project)[1].text
-    assert qualifications.settle_outstanding(marketplace=marketplace()) == 0
+    assert "not told" in worker_history(worker, project)[0].text + worker_history(worker, project)[1].text
+    assert qualifications.settle_outstanding_decisions(marketplace=marketplace()) == 0
     assert len(granted) == 1
 
 
@@ -142,7 +142,7 @@ def test_whom_the_requester_may_not_write_is_paused_all_the_same(
 ) -> None:
     # As on Mechanical Turk, where a qualification alone does not count as work.
     monkeypatch.setattr("hits.marketplace.operations.messages.known_workers", lambda *_: set())
-    assert put(project, worker, Standing.PAUSED, researcher, WHY) == []
+    assert put(project, worker, WorkerStatus.PAUSED, researcher, WHY) == []
     assert WorkerCall.objects.get().error.startswith("not told: You have not approved or rejected work")
     assert excluded(worker) == ["Granted"]
 
@@ -151,22 +151,24 @@ def test_a_message_never_follows_that_of_a_later_decision(
     project: Project, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = {"project": project, "worker": worker, "pool": Pool.EXCLUDED, "reason": WHY, "by": None}
-    pause = decide_about(action=WorkerAction.GRANT, **facts)
+    pause = decide_on_worker(action=WorkerAction.GRANT, **facts)
     grant = BotoMarketplace.grant
 
     def slow(self: BotoMarketplace, *arguments: object) -> None:
         """Take so long that the pause counts as dead, and somebody else ends it before it comes back."""
         grant(self, *arguments)  # type: ignore[arg-type]
-        WorkerCall.objects.filter(decision=pause).update(attempt_at=timezone.now() - qualifications.ONE_CALL)
-        later = decide_about(action=WorkerAction.REVOKE, **facts)
-        assert settle(decision=later, marketplace=self)
-        assert settle(decision=pause, marketplace=self)  # the beat finds it overtaken
+        WorkerCall.objects.filter(decision=pause).update(
+            attempt_at=timezone.now() - qualifications.CALL_TIMEOUT
+        )
+        later = decide_on_worker(action=WorkerAction.REVOKE, **facts)
+        assert settle_decision(decision=later, marketplace=self)
+        assert settle_decision(decision=pause, marketplace=self)  # the beat finds it overtaken
 
     monkeypatch.setattr(BotoMarketplace, "grant", slow)
-    assert settle(decision=pause, marketplace=marketplace())
+    assert settle_decision(decision=pause, marketplace=marketplace())
     assert subjects() == [f"Tasks of {project.name} are open to you again"]
     assert excluded(worker) == ["Revoked"]
-    assert WorkerCall.objects.get(decision=pause).error == OVERTAKEN
+    assert WorkerCall.objects.get(decision=pause).error == SUPERSEDED
 
 
 def test_the_longest_words_fit() -> None:
@@ -174,7 +176,7 @@ def test_the_longest_words_fit() -> None:
     assert longest
     for action in (WorkerAction.GRANT, WorkerAction.REVOKE, WorkerAction.UNBLOCK):
         pool = None if action is WorkerAction.UNBLOCK else Pool.EXCLUDED
-        notice = notice_of(action, pool, "n" * longest, "r" * qualifications.MAX_REASON)
+        notice = decision_notice(action, pool, "n" * longest, "r" * qualifications.MAX_REASON)
         assert notice is not None
         assert len(notice.subject) <= 200
         assert len(notice.text) <= 4096

@@ -23,8 +23,8 @@ from tests.support.judging.work import Work
 from tests.support.loop import collected, published
 from tests.support.market import fund, market_worker
 from validation.selectors.rounds import Applicant
-from validation.services.answering import _decide, _ready
-from validation.services.training import answer
+from validation.services.answering import _decide_chunk, _ready_applicants
+from validation.services.training import give_feedback
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REMARKS = [
@@ -52,37 +52,37 @@ def page(worker: MarketWorker, path: str) -> str:
     return unescape(browser.get(path).content.decode())
 
 
-def settle() -> outbox.Settled:
+def settle() -> outbox.SettleCounts:
     return outbox.settle_outstanding(
-        marketplace=marketplace(), calls=outbox.left_behind(marketplace().environment.name)
+        marketplace=marketplace(), calls=outbox.orphaned_calls(marketplace().environment.name)
     )
 
 
 def test_a_trainers_answer_is_a_message_with_its_remarks_until_it_was_read(
     attempt: Assignment, wilma: MarketWorker, project: Project, researcher: User
 ) -> None:
-    said = {"outcome": TrainingOutcome.AGAIN, "summary": "Good so far.", "remarks": REMARKS}
+    said = {"outcome": TrainingOutcome.RETRY, "summary": "Good so far.", "remarks": REMARKS}
     for _ in range(2):  # a repeated request plans nothing twice
-        answer(assignment=attempt, by=researcher, **said)
-    assert notices.TRAINER_AGAIN not in page(wilma, "/work/")
+        give_feedback(assignment=attempt, by=researcher, **said)
+    assert notices.TRAINER_RETRY not in page(wilma, "/work/")
     assert settle().outstanding == 0
     assert settle().done == 0
     message = Message.objects.get()
-    assert message.subject == notices.TRAINER_AGAIN
+    assert message.subject == notices.TRAINER_RETRY
     assert message.text == (
         f"{project.name}\n\nGood so far.\n\nRemarks:\n- Box 2: Draw it round the cup alone.\n"
         "- The whole attempt: Say more of what you cannot see.\n\n"
         "Your next training task shows the remarks beside your photo."
     )
-    assert page(wilma, "/work/").count(notices.TRAINER_AGAIN) == 1
+    assert page(wilma, "/work/").count(notices.TRAINER_RETRY) == 1
     assert f'id="message-{message.pk}"' in page(wilma, "/work/messages")
-    assert notices.TRAINER_AGAIN not in page(wilma, "/work/")
+    assert notices.TRAINER_RETRY not in page(wilma, "/work/")
 
 
 def test_a_message_waits_for_a_marketplace_that_does_not_answer(
     attempt: Assignment, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer(assignment=attempt, outcome=TrainingOutcome.COMPLETE, summary="", remarks=[], by=researcher)
+    give_feedback(assignment=attempt, outcome=TrainingOutcome.COMPLETE, summary="", remarks=[], by=researcher)
 
     def fail(self: BotoMarketplace, *arguments: Any) -> dict[str, str]:
         raise MarketplaceError(Failure.UNREACHABLE, "no answer")
@@ -100,7 +100,7 @@ def test_whom_the_requester_may_not_write_is_paid_all_the_same(
     attempt: Assignment, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hits.marketplace.operations.messages.known_workers", lambda *_: set())
-    answer(assignment=attempt, outcome=TrainingOutcome.COMPLETE, summary="", remarks=[], by=researcher)
+    give_feedback(assignment=attempt, outcome=TrainingOutcome.COMPLETE, summary="", remarks=[], by=researcher)
     settled = settle()
     assert (settled.refused, settled.outstanding) == (0, 0)
     assert not Message.objects.exists()
@@ -120,8 +120,8 @@ def test_the_result_of_a_qualification_task_is_planned_with_its_reason(
     for name, reasonable in (("one", 9), ("two", 3)):
         submission = work.answered(hit, name, application(hit.unit.payload, salt=name))
         grade(found, submission, researcher, reasonable=reasonable, note="It says what is seen.")
-    ready: list[Applicant] = _ready(found)
-    _decide(found, [applicant.first.submission for applicant in ready], researcher)
+    ready: list[Applicant] = _ready_applicants(found)
+    _decide_chunk(found, [applicant.first_key.submission for applicant in ready], researcher)
     calls = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.NOTIFY).order_by("pk")
     passed = notices.PASSED_TRAINING_OPEN if training else notices.PASSED
     assert [call.args["subject"] for call in calls] == [passed, notices.NOT_PASSED]
@@ -130,4 +130,4 @@ def test_the_result_of_a_qualification_task_is_planned_with_its_reason(
 
 def test_subjects_and_the_longest_text_are_within_mechanical_turks_limits() -> None:
     assert max(map(len, notices.FIXED_SUBJECTS)) <= 200
-    assert len(notices.text_of("n" * 120, "", "r" * 9000)) == notices.MAX_TEXT
+    assert len(notices.join_paragraphs("n" * 120, "", "r" * 9000)) == notices.MAX_TEXT

@@ -20,7 +20,7 @@ from curation.models import Pair
 from hits.domain.crashpoints import EXIT_STATUS
 from hits.domain.states import AssignmentStatus, BatchState, TrainingOutcome
 from hits.domain.workers.qualification_pools import Pool
-from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Assignment, Batch, Hit, Image, Job, Project, Qualification, Worker, WorkerDecision
@@ -38,9 +38,9 @@ from tests.support.judging.applicants import application, grade, qualification
 from tests.support.loop import collected
 from validation import tasks
 from validation.domain.qualification.outcome import PassRule
-from validation.domain.qualification.worker_status import Standing
-from validation.models import GradingOutcome, QualificationRound, StandingChange
-from validation.selectors.worker_status import standings
+from validation.domain.qualification.worker_status import WorkerStatus
+from validation.models import GradingOutcome, QualificationRound, StatusChange
+from validation.selectors.worker_status import current_statuses
 from validation.services import answering, training
 from validation.services.rounds import launch_training_round
 
@@ -98,23 +98,23 @@ class Road:
 
     def answer(self, found: QualificationRound) -> Job:
         """Answer everybody as the worker process does, and let it settle what is queued."""
-        job = answering.request_answers(found=found, by=self.grader)
+        job = answering.request_applicant_decisions(qualification_round=found, by=self.grader)
         tasks.answer_applicants(job.pk)
-        qualifications.settle_outstanding(marketplace=marketplace())
+        qualifications.settle_outstanding_decisions(marketplace=marketplace())
         job.refresh_from_db()
         return job
 
     def train(self, people: list[MarketWorker], places: int) -> Batch:
         """Launch training, let these people do it, and let the trainer call them ready."""
         ids = [image.pk for image in self.images]
-        batch, _ = launch_training_round(project=self.project, images=ids, places=places, by=None)
+        batch, _ = launch_training_round(project=self.project, images=ids, slots=places, by=None)
         publish.publish_batch(batch=batch, marketplace=marketplace())
         hits = list(Hit.objects.filter(unit__batch=batch).select_related("unit").order_by("pk"))
         for n, person in enumerate(people):
             market.work(hits[n // hits[0].max_assignments], person, observations(salt=f"no {n}"))
         collected(batch)
         for row in _assignments(batch):
-            training.answer(
+            training.give_feedback(
                 assignment=row,
                 outcome=TrainingOutcome.COMPLETE,
                 summary="Well done: each box holds its clue.",
@@ -127,7 +127,7 @@ class Road:
     def hold(self, pool: Pool) -> tuple[set[str], set[str]]:
         """Return the marketplace ids of who holds a pool with us, and at the marketplace."""
         row = Qualification.objects.get(project=self.project, slug=pool.value)
-        ours = Worker.objects.filter(pk__in=eligibility.holders(self.project, pool))
+        ours = Worker.objects.filter(pk__in=eligibility.pool_worker_ids(self.project, pool))
         theirs = {worker for worker, _ in marketplace().holders(row.type_id)}
         return set(ours.values_list("worker_id", flat=True)), theirs
 
@@ -139,7 +139,7 @@ def _assignments(batch: Batch) -> list[Assignment]:
 
 def tasks_settle() -> None:
     outbox.settle_outstanding(marketplace=marketplace())
-    qualifications.settle_outstanding(marketplace=marketplace())
+    qualifications.settle_outstanding_decisions(marketplace=marketplace())
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def walk(road: Road, *, apply: int, passing: Callable[[int], bool], stay_away: i
     comers = passed[: len(passed) - stay_away]
     batch = road.train(comers, places=len(passed))
     assert road.hold(Pool.TRAINED) == ({p.worker_id for p in comers},) * 2
-    untrained = eligibility.holders(road.project, Pool.QUALIFIED) - eligibility.holders(
+    untrained = eligibility.pool_worker_ids(road.project, Pool.QUALIFIED) - eligibility.pool_worker_ids(
         road.project, Pool.TRAINED
     )
     assert len(untrained) == stay_away
@@ -199,20 +199,20 @@ def _last(batch: Batch) -> Hit:
 
 def _standings_follow(road: Road, passed: list[MarketWorker], comers: list[MarketWorker]) -> None:
     names = dict(Worker.objects.values_list("worker_id", "pk"))
-    found = standings(road.project)
-    wanted = {p.worker_id: Standing.DECLINED for p in road.people}
-    wanted |= {p.worker_id: Standing.QUALIFIED for p in passed} | {
-        p.worker_id: Standing.TRAINED for p in comers
+    found = current_statuses(road.project)
+    wanted = {p.worker_id: WorkerStatus.DECLINED for p in road.people}
+    wanted |= {p.worker_id: WorkerStatus.QUALIFIED for p in passed} | {
+        p.worker_id: WorkerStatus.TRAINED for p in comers
     }
-    assert {name: found[names[name]].standing for name in wanted} == wanted
+    assert {name: found[names[name]].status for name in wanted} == wanted
 
 
 def _money_adds_up(road: Road, found: QualificationRound, batch: Batch, *, paid: int, trained: int) -> None:
-    assert ledger.totals(batch=found.batch).reward == 200 * paid
-    assert ledger.totals(batch=batch).reward == 190 * trained
+    assert ledger.sum_entries(batch=found.batch).reward == 200 * paid
+    assert ledger.sum_entries(batch=batch).reward == 190 * trained
     _close(found.batch)
     _close(batch)
-    spent = ledger.totals(project=road.project).spent
+    spent = ledger.sum_entries(project=road.project).spent
     assert spent == 200 * paid + 190 * trained
     balance = marketplace().balance()
     assert (balance.available_cents, balance.on_hold_cents) == (FUNDS - spent, 0)
@@ -223,7 +223,7 @@ def _close(batch: Batch) -> None:
     lifecycle.expire_hits(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
-    assert ledger.totals(batch=batch).held == 0
+    assert ledger.sum_entries(batch=batch).held == 0
 
 
 def test_the_whole_road(road: Road) -> None:
@@ -235,9 +235,9 @@ def test_the_whole_road(road: Road) -> None:
 def test_the_whole_road_with_the_papers_figures(road: Road) -> None:
     # 297 of 400, spread evenly: no block of applicants decides the figure.
     walk(road, apply=400, passing=lambda n: (n + 1) * 297 // 400 > n * 297 // 400, stay_away=31)
-    assert len(eligibility.holders(road.project, Pool.APPLIED)) == 400
-    assert len(eligibility.holders(road.project, Pool.QUALIFIED)) == 297
-    assert len(eligibility.holders(road.project, Pool.TRAINED)) == 266
+    assert len(eligibility.pool_worker_ids(road.project, Pool.APPLIED)) == 400
+    assert len(eligibility.pool_worker_ids(road.project, Pool.QUALIFIED)) == 297
+    assert len(eligibility.pool_worker_ids(road.project, Pool.TRAINED)) == 266
 
 
 def test_an_exam_counts_beside_the_pairs(road: Road) -> None:
@@ -259,15 +259,15 @@ def test_answering_twice_changes_nothing(road: Road) -> None:
     road.answer(found)
     before = (
         GradingOutcome.objects.count(),
-        StandingChange.objects.count(),
-        ledger.totals(batch=found.batch).spent,
+        StatusChange.objects.count(),
+        ledger.sum_entries(batch=found.batch).spent,
     )
-    done = answering.answer_applicants(found=found, by=road.grader, marketplace=marketplace())
+    done = answering.decide_applicants(qualification_round=found, by=road.grader, marketplace=marketplace())
     assert (done.passed, done.declined, done.outstanding) == (0, 0, 0)
     after = (
         GradingOutcome.objects.count(),
-        StandingChange.objects.count(),
-        ledger.totals(batch=found.batch).spent,
+        StatusChange.objects.count(),
+        ledger.sum_entries(batch=found.batch).spent,
     )
     assert after == before == (3, 3, 600)
 
@@ -275,25 +275,25 @@ def test_answering_twice_changes_nothing(road: Road) -> None:
 def test_a_cancelled_job_leaves_whole_answers_and_goes_on_later(
     road: Road, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answering, "TOGETHER", 2)
+    monkeypatch.setattr(answering, "APPLICANTS_BATCH_SIZE", 2)
     found = road.opened(6)
     road.apply(found, 6, right=lambda n: None)
     road.grade(found, reasonable=lambda n: 9)
-    job = answering.request_answers(found=found, by=road.grader)
-    real = answering._pay
+    job = answering.request_applicant_decisions(qualification_round=found, by=road.grader)
+    real = answering._settle_payment
 
     def pay(*args: Any) -> bool:
         Job.objects.filter(pk=job.pk).update(cancel_requested=True)
         return real(*args)
 
-    monkeypatch.setattr(answering, "_pay", pay)
+    monkeypatch.setattr(answering, "_settle_payment", pay)
     tasks.answer_applicants(job.pk)
     job.refresh_from_db()
     assert (job.state, GradingOutcome.objects.count()) == ("cancelled", 2)
-    monkeypatch.setattr(answering, "_pay", real)
+    monkeypatch.setattr(answering, "_settle_payment", real)
     road.answer(found)
     assert GradingOutcome.objects.filter(passed=True).count() == 6
-    assert ledger.totals(batch=found.batch).reward == 1200
+    assert ledger.sum_entries(batch=found.batch).reward == 1200
     assert len(road.hold(Pool.QUALIFIED)[1]) == 6
 
 
@@ -305,13 +305,13 @@ def test_a_killed_answer_is_made_whole_without_a_second_payment(road: Road, poin
     died = children.run(ANSWER, DEERSTALKER_CRASH_AT=point)
     assert died.returncode == EXIT_STATUS, died.stderr
     assert GradingOutcome.objects.count() == 3
-    assert ledger.totals(batch=found.batch).reward == 0
+    assert ledger.sum_entries(batch=found.batch).reward == 0
     leases_run_out()
     again = children.run(ANSWER)
     assert again.returncode == 0, again.stderr
-    qualifications.settle_outstanding(marketplace=marketplace())
-    assert GradingOutcome.objects.count() == StandingChange.objects.count() == 3
-    assert ledger.totals(batch=found.batch).reward == 600
+    qualifications.settle_outstanding_decisions(marketplace=marketplace())
+    assert GradingOutcome.objects.count() == StatusChange.objects.count() == 3
+    assert ledger.sum_entries(batch=found.batch).reward == 600
     assert marketplace().balance().available_cents == FUNDS - 600
     assert road.hold(Pool.QUALIFIED) == ({p.worker_id for p in road.people[1:]},) * 2
 
@@ -353,12 +353,12 @@ def test_several_processes_note_and_answer_once(road: Road) -> None:
     road.grade(found, reasonable=lambda n: 6 + n)
 
     def answer() -> None:
-        answering.answer_applicants(found=found, by=road.grader, marketplace=marketplace())
+        answering.decide_applicants(qualification_round=found, by=road.grader, marketplace=marketplace())
 
     assert at_once(*[answer] * 3) == []
     tasks_settle()
-    assert GradingOutcome.objects.count() == StandingChange.objects.count() == 4
-    assert ledger.totals(batch=found.batch).reward == 800
+    assert GradingOutcome.objects.count() == StatusChange.objects.count() == 4
+    assert ledger.sum_entries(batch=found.batch).reward == 800
     assert marketplace().balance().available_cents == FUNDS - 800
     assert len(road.hold(Pool.QUALIFIED)[1]) == 2
 
@@ -372,10 +372,10 @@ def test_two_graders_and_an_answer_at_once(road: Road, admin: User) -> None:
             lambda grader=grader: [grade(found, one, grader, reasonable=9) for one in submissions]
             for grader in (road.grader, admin)
         ),
-        lambda: answering.answer_applicants(found=found, by=None, marketplace=marketplace()),
+        lambda: answering.decide_applicants(qualification_round=found, by=None, marketplace=marketplace()),
     )
     assert raised == []
-    answering.answer_applicants(found=found, by=None, marketplace=marketplace())
+    answering.decide_applicants(qualification_round=found, by=None, marketplace=marketplace())
     outcomes = GradingOutcome.objects.values_list("reasonable", "graded", "passed")
     assert list(outcomes) == [(9, 9, True)] * 2  # never from a part of the grades
 

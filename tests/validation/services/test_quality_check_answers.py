@@ -7,20 +7,20 @@ from curation.models import ComparisonRound, Pair, Part
 from curation.selectors.rounds import is_judged
 from curation.services.versions import plan_version
 from hits.models import Batch, Hit
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work, ratings, review
-from validation.domain.judging.quality_check_types import ControlRole, Rates
+from validation.domain.judging.quality_check_types import CheckRates, CheckRole
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
-from validation.models import ControlUnit, JudgingRound
+from validation.models import JudgingRound, QualityCheck
 from validation.selectors.judging import (
-    judged_completely,
+    is_fully_judged,
+    item_units,
     likert_judgments,
-    own_units,
     review_tallies,
-    unreviewed,
+    unsent_pairs,
 )
-from validation.selectors.judging_overview import judged_pairs, round_lines
-from validation.selectors.ratings import judged
+from validation.selectors.judging_overview import judged_pair_ids, round_rows
+from validation.selectors.ratings import read_judgments
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
@@ -30,34 +30,34 @@ def hits_of(work: Work, batch: Batch) -> tuple[list[Hit], list[Hit]]:
     """Return the round's own HITs and those of its controls."""
     work.publish(batch)
     rows = list(Hit.objects.filter(unit__batch=batch).select_related("unit"))
-    controls = set(ControlUnit.objects.filter(unit__batch=batch).values_list("unit", flat=True))
+    controls = set(QualityCheck.objects.filter(unit__batch=batch).values_list("unit", flat=True))
     return [h for h in rows if h.unit_id not in controls], [h for h in rows if h.unit_id in controls]
 
 
 def test_repeats_and_attention_checks_count_nowhere(work: Work) -> None:
     pairs = [*work.observed(work.image(1), worker="A1"), *work.observed(work.image(2), worker="A2")]
     later = work.observed(work.image(3), worker="A3")
-    plan = RoundPlan(rates=Rates(attention=50, repeat=50))
+    plan = RoundPlan(rates=CheckRates(attention=50, repeat=50))
     batch, _ = launch_review(project=work.project, observations=pairs, by=None, plan=plan)
     own, controls = hits_of(work, batch)
-    roles = sorted(ControlUnit.objects.values_list("role", flat=True))
-    assert roles == [ControlRole.ATTENTION] * 3 + [ControlRole.REPEAT] * 3
+    roles = sorted(QualityCheck.objects.values_list("role", flat=True))
+    assert roles == [CheckRole.ATTENTION] * 3 + [CheckRole.REPEAT] * 3
     assert (len(own), len(controls)) == (6, 6)
 
     for hit in controls:
         work.answered(hit, "J1", review("un", "entirely_off", "not_at_all"))
     assert review_tallies(project=work.project).judgments == 0
     assert review_tallies(batch=batch).pairs == {}
-    assert judged_pairs(work.project) == []
-    (line,) = round_lines(work.project)
-    assert (line.judged, line.wanted, line.items, line.controls) == (0, 18, 6, 6)
+    assert judged_pair_ids(work.project) == []
+    (line,) = round_rows(work.project)
+    assert (line.received, line.required, line.items, line.quality_checks) == (0, 18, 6, 6)
 
     work.answered(own[0], "J1", review("highly"))
     tallies = review_tallies(project=work.project)
-    assert {key: pair.judges for key, pair in tallies.pairs.items()} == {own[0].unit.key: 1}
-    assert judged_pairs(work.project) == [own[0].unit.key]
-    assert {row.pk for row in unreviewed(work.project)} == {row.pk for row in later}
-    both = list(judged(project=work.project, kind=batch.kind, roles=None))
+    assert {key: pair.judge_count for key, pair in tallies.pairs.items()} == {own[0].unit.key: 1}
+    assert judged_pair_ids(work.project) == [own[0].unit.key]
+    assert {row.pk for row in unsent_pairs(work.project)} == {row.pk for row in later}
+    both = list(read_judgments(project=work.project, kind=batch.kind, roles=None))
     assert len(both) == 7, "whoever asks for controls gets them"
 
 
@@ -66,9 +66,9 @@ def test_a_pair_that_is_only_somebodys_control_is_still_unreviewed(work: Work) -
     first, second, *_ = work.observed(work.image(1), worker="A1")
     batch, _ = launch_review(project=work.project, observations=[first], by=None)
     unit = batch.units.get()
-    ControlUnit.objects.create(unit=unit, role=ControlRole.GOLD, expected={})
-    assert first.pk in set(unreviewed(work.project).values_list("pk", flat=True))
-    assert second.pk in set(unreviewed(work.project).values_list("pk", flat=True))
+    QualityCheck.objects.create(unit=unit, role=CheckRole.GOLD, expected={})
+    assert first.pk in set(unsent_pairs(work.project).values_list("pk", flat=True))
+    assert second.pk in set(unsent_pairs(work.project).values_list("pk", flat=True))
 
 
 def comparison_round(work: Work, pairs: list[Pair]) -> ComparisonRound:
@@ -97,15 +97,15 @@ def test_sealing_reads_no_control(work: Work) -> None:
         sets=[
             SetToJudge(
                 id=str(wanted.pk),
-                gold=pairs[0].instance_id,
+                own_pair_id=pairs[0].instance_id,
                 image_id=pairs[0].image_id,
                 boxes=pairs[0].boxes,
                 candidates=[CandidateToRate(key, texts[key]) for key in wanted.chosen],
             )
         ],
         by=None,
-        terms=Terms(opinions=2),
-        plan=RoundPlan(rates=Rates(repeat=50)),
+        terms=LaunchTerms(redundancy=2),
+        plan=RoundPlan(rates=CheckRates(repeat=50)),
     )
     ComparisonRound.objects.filter(pk=found.pk).update(batch=batch)
     (own,), (control,) = hits_of(work, batch)
@@ -113,13 +113,13 @@ def test_sealing_reads_no_control(work: Work) -> None:
     for judge in ("J1", "J2"):
         work.answered(control, judge, ratings(control, 1))
     assert likert_judgments(batch=batch) == {}
-    assert [unit.pk for unit in own_units(batch)] == [own.unit_id]
+    assert [unit.pk for unit in item_units(batch)] == [own.unit_id]
     found.refresh_from_db()
     assert not is_judged(found), "answers to a control complete nothing"
 
     for judge in ("J1", "J2"):
         work.answered(own, judge, ratings(own, 3))
-    assert judged_completely(batch=batch)
+    assert is_fully_judged(batch=batch)
     assert is_judged(found)
     version = curation.create_version(project=work.project, name="v1", by=None)
     rows = [row.row for row in plan_version(version).rows if row.part == Part.COMPARISON]

@@ -14,22 +14,29 @@ from hits.domain.states import UnitScope
 from hits.marketplace.models import HIT
 from hits.models import AuditEvent, Batch, Hit, Job, Unit
 from hits.mturk.boto import marketplace
-from hits.services.batches.extend import estimate_extension
+from hits.services.batches.extensions import estimate_extension
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import PageKey
 from hits.services.errors import Conflict, Refused
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing.publish import publish_batch
 from tests.support.judging.work import Work, ratings, review
 from tests.support.market import fund
 from tests.support.proof import SECRET
-from validation.domain.judging.quality_check_types import Control, ControlError, ControlRole, Gold, Own, Rates
-from validation.domain.judging.quality_checks import alike, check, plan
+from validation.domain.judging.quality_check_types import (
+    CheckRates,
+    CheckRole,
+    CheckUnit,
+    GoldUnit,
+    QualityCheckError,
+    RoundUnit,
+)
+from validation.domain.judging.quality_checks import compare_answers, compare_with_expected, plan_round_units
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.domain.judging.sampling import Selection
-from validation.models import ControlUnit, GoldItem, JudgingRound
+from validation.models import GoldItem, JudgingRound, QualityCheck
 from validation.registry import spec_of
-from validation.selectors.quality import control_answers
+from validation.selectors.quality import quality_check_answers
 from validation.services import quality_checks
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
 
@@ -37,7 +44,7 @@ REVIEW, LIKERT = "observation_review", "likert_comparison"
 HIT_HOST = settings.HIT_ORIGIN.removeprefix("http://")
 
 
-def pair(n: int, image: int = 0, clue: str = "", inference: str = "") -> Own:
+def pair(n: int, image: int = 0, clue: str = "", inference: str = "") -> RoundUnit:
     payload = {
         "image": image or n,
         "observation": f"{n:032x}",
@@ -47,10 +54,10 @@ def pair(n: int, image: int = 0, clue: str = "", inference: str = "") -> Own:
         "inference": inference or f"Somebody likes thing{n} a lot",
         "confidence": 1 + n % 3,
     }
-    return Own(f"{n:032x}", payload, frozenset([1000 + n]))
+    return RoundUnit(f"{n:032x}", payload, frozenset([1000 + n]))
 
 
-def a_set(n: int, *, size: int = 10, clue: str | None = None) -> Own:
+def a_set(n: int, *, size: int = 10, clue: str | None = None) -> RoundUnit:
     payload = {
         "image": n,
         "boxes": [{"left": 1, "top": 1, "width": 5, "height": 5}],
@@ -60,46 +67,46 @@ def a_set(n: int, *, size: int = 10, clue: str | None = None) -> Own:
         "set": str(n),
         "per_page": 5,
     }
-    return Own(str(n), payload, frozenset([1000 + n]))
+    return RoundUnit(str(n), payload, frozenset([1000 + n]))
 
 
-def gold(n: int, **changes: Any) -> Gold:
+def gold(n: int, **changes: Any) -> GoldUnit:
     unit = pair(500 + n)
-    return Gold(n, unit.payload | changes, {"reasonable": ["un"]}, frozenset([2000 + n]))
+    return GoldUnit(n, unit.payload | changes, {"reasonable": ["un"]}, frozenset([2000 + n]))
 
 
 def rng(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def added(units: list[Own | Control], role: ControlRole) -> list[Control]:
-    return [unit for unit in units if isinstance(unit, Control) and unit.role is role]
+def added(units: list[RoundUnit | CheckUnit], role: CheckRole) -> list[CheckUnit]:
+    return [unit for unit in units if isinstance(unit, CheckUnit) and unit.role is role]
 
 
 def test_rates_round_up_and_end_at_half() -> None:
-    assert Rates(gold=1, repeat=10).counts(20) == {
-        ControlRole.GOLD: 1,
-        ControlRole.ATTENTION: 0,
-        ControlRole.REPEAT: 2,
+    assert CheckRates(gold=1, repeat=10).counts(20) == {
+        CheckRole.GOLD: 1,
+        CheckRole.ATTENTION: 0,
+        CheckRole.REPEAT: 2,
     }
-    assert Rates(5, 5, 5).on_top(101) == 18
+    assert CheckRates(5, 5, 5).total(101) == 18
     for bad in (-1, 51):
-        with pytest.raises(ControlError, match="0 to 50 percent"):
-            Rates(attention=bad)
+        with pytest.raises(QualityCheckError, match="0 to 50 percent"):
+            CheckRates(attention=bad)
 
 
 def test_a_check_looks_at_what_is_expected_alone() -> None:
     expected = {"boxes": ["mostly", "entirely_off"], "reasonable": ["un"]}
-    assert check(review("un", "mostly"), expected, spec_of(REVIEW)).passed
-    half = check(review("highly", "mostly"), expected, spec_of(REVIEW))
-    assert ((half.right, half.of), half.passed) == ((1, 2), False)
+    assert compare_with_expected(review("un", "mostly"), expected, spec_of(REVIEW)).passed
+    half = compare_with_expected(review("highly", "mostly"), expected, spec_of(REVIEW))
+    assert ((half.correct, half.total), half.passed) == ((1, 2), False)
     rated = {"ratings": [{"candidate": "a", "rating": 1}, {"candidate": "b", "rating": 3}]}
-    assert check(rated, {"a": [1, 2]}, spec_of(LIKERT)).passed
-    assert not check(rated, {"a": [1, 2], "b": [1]}, spec_of(LIKERT)).passed
-    assert not check(rated, {"gone": [1]}, spec_of(LIKERT)).passed
+    assert compare_with_expected(rated, {"a": [1, 2]}, spec_of(LIKERT)).passed
+    assert not compare_with_expected(rated, {"a": [1, 2], "b": [1]}, spec_of(LIKERT)).passed
+    assert not compare_with_expected(rated, {"gone": [1]}, spec_of(LIKERT)).passed
     matched = {"matches": [{"inference": "i", "region": "r"}, {"inference": "j", "region": "s"}]}
-    assert check(matched, {"i": ["r"]}, spec_of("localization_match")).passed
-    assert alike(review("un"), review("highly"), spec_of(REVIEW)).right == 2
+    assert compare_with_expected(matched, {"i": ["r"]}, spec_of("localization_match")).passed
+    assert compare_answers(review("un"), review("highly"), spec_of(REVIEW)).correct == 2
 
 
 def test_every_order_is_drawn_by_lot_and_controls_stand_anywhere() -> None:
@@ -107,14 +114,16 @@ def test_every_order_is_drawn_by_lot_and_controls_stand_anywhere() -> None:
     at: list[int] = []
     firsts: list[int] = []
     for seed in range(30):
-        mixed = plan(own, [gold(n) for n in range(8)], Rates(5, 5, 5), rng(seed), spec_of(REVIEW))
-        kept = [unit for unit in mixed if isinstance(unit, Own)]
+        mixed = plan_round_units(
+            own, [gold(n) for n in range(8)], CheckRates(5, 5, 5), rng(seed), spec_of(REVIEW)
+        )
+        kept = [unit for unit in mixed if isinstance(unit, RoundUnit)]
         assert sorted(kept, key=own.index) == own
         assert len(mixed) == 230
         keys = [unit.key for unit in mixed]
         assert len(set(keys)) == 230
         assert all(re.fullmatch(r"[0-9a-f]{32}", key) for key in keys)
-        at.extend(n for n, unit in enumerate(mixed) if isinstance(unit, Control))
+        at.extend(n for n, unit in enumerate(mixed) if isinstance(unit, CheckUnit))
         firsts.append(own.index(kept[0]))
     # 900 places out of 30 * 230: uniform within four standard deviations in each of ten parts.
     parts = np.histogram(at, bins=10, range=(0, 230))[0]
@@ -127,10 +136,12 @@ def test_a_control_is_no_break_between_the_pairs_of_one_photo() -> None:
     own = [pair(n, image=1 + n // 5) for n in range(200)]
     breaks: dict[bool, list[bool]] = {True: [], False: []}
     for seed in range(30):
-        mixed = plan(own, [gold(n) for n in range(8)], Rates(5, 5, 5), rng(seed), spec_of(REVIEW))
+        mixed = plan_round_units(
+            own, [gold(n) for n in range(8)], CheckRates(5, 5, 5), rng(seed), spec_of(REVIEW)
+        )
         images = [unit.payload["image"] for unit in mixed]
         for n, unit in enumerate(mixed[1:], start=1):
-            breaks[isinstance(unit, Control)].append(images[n] != images[n - 1])
+            breaks[isinstance(unit, CheckUnit)].append(images[n] != images[n - 1])
     shares = {control: np.mean(found) for control, found in breaks.items()}
     assert shares[False] > 0.9
     assert abs(shares[True] - shares[False]) < 0.05
@@ -138,13 +149,14 @@ def test_a_control_is_no_break_between_the_pairs_of_one_photo() -> None:
 
 def test_without_controls_the_order_stays() -> None:
     own = [pair(n) for n in range(1, 41)]
-    assert plan(own, [], Rates(), rng(), spec_of(REVIEW)) == own
+    assert plan_round_units(own, [], CheckRates(), rng(), spec_of(REVIEW)) == own
 
 
 def test_the_same_seed_plans_the_same_and_another_does_not() -> None:
     own = [pair(n) for n in range(1, 41)]
     one, again, other = (
-        plan(own, [gold(1), gold(2)], Rates(10, 10, 10), rng(s), spec_of(REVIEW)) for s in (3, 3, 4)
+        plan_round_units(own, [gold(1), gold(2)], CheckRates(10, 10, 10), rng(s), spec_of(REVIEW))
+        for s in (3, 3, 4)
     )
     assert one == again
     assert one != other
@@ -153,60 +165,81 @@ def test_the_same_seed_plans_the_same_and_another_does_not() -> None:
 def test_gold_is_used_once_before_twice_and_never_beside_its_own_item() -> None:
     own = [pair(n) for n in range(1, 21)]
     items = [gold(n) for n in range(7)]
-    mixed = added(plan(own, items, Rates(gold=50), rng(), spec_of(REVIEW)), ControlRole.GOLD)
-    counts = [sum(unit.gold == item.pk for unit in mixed) for item in items]
+    mixed = added(plan_round_units(own, items, CheckRates(gold=50), rng(), spec_of(REVIEW)), CheckRole.GOLD)
+    counts = [sum(unit.gold_pk == item.pk for unit in mixed) for item in items]
     assert sorted(counts) == [1, 1, 1, 1, 2, 2, 2]
     assert len({unit.key for unit in mixed}) == 10
-    assert all(unit.authors == {2000 + unit.gold} for unit in mixed if unit.gold is not None)
-    asked = Gold(9, own[0].payload, {"reasonable": ["un"]})
-    mixed = added(plan(own, [asked, items[0]], Rates(gold=10), rng(), spec_of(REVIEW)), ControlRole.GOLD)
-    assert {unit.gold for unit in mixed} == {0}
+    assert all(unit.authors == {2000 + unit.gold_pk} for unit in mixed if unit.gold_pk is not None)
+    asked = GoldUnit(9, own[0].payload, {"reasonable": ["un"]})
+    mixed = added(
+        plan_round_units(own, [asked, items[0]], CheckRates(gold=10), rng(), spec_of(REVIEW)), CheckRole.GOLD
+    )
+    assert {unit.gold_pk for unit in mixed} == {0}
 
 
 def test_gold_that_would_come_a_third_time_is_refused() -> None:
     own = [pair(n) for n in range(1, 21)]
-    assert len(added(plan(own, [gold(1)], Rates(gold=10), rng(), spec_of(REVIEW)), ControlRole.GOLD)) == 2
-    with pytest.raises(ControlError, match="3 are asked for and 1 can be shown, each twice at most"):
-        plan(own, [gold(1)], Rates(gold=15), rng(), spec_of(REVIEW))
+    assert (
+        len(
+            added(
+                plan_round_units(own, [gold(1)], CheckRates(gold=10), rng(), spec_of(REVIEW)), CheckRole.GOLD
+            )
+        )
+        == 2
+    )
+    with pytest.raises(
+        QualityCheckError, match="3 are needed, and each of the 1 usable gold items is used at most twice"
+    ):
+        plan_round_units(own, [gold(1)], CheckRates(gold=15), rng(), spec_of(REVIEW))
 
 
 def test_gold_without_items_says_what_to_do() -> None:
-    with pytest.raises(ControlError, match="gold desk"):
-        plan([pair(1)], [], Rates(gold=5), rng(), spec_of(REVIEW))
+    with pytest.raises(QualityCheckError, match="add gold items"):
+        plan_round_units([pair(1)], [], CheckRates(gold=5), rng(), spec_of(REVIEW))
 
 
 def test_gold_shows_what_the_round_shows_or_is_left_out() -> None:
     shown = a_set(9, clue="a cup").payload | {"reference": "tea"}
-    item = Gold(1, shown, {"9-0": [3]})
-    (hidden,) = added(plan([a_set(1)], [item], Rates(gold=1), rng(), spec_of(LIKERT)), ControlRole.GOLD)
+    item = GoldUnit(1, shown, {"9-0": [3]})
+    (hidden,) = added(
+        plan_round_units([a_set(1)], [item], CheckRates(gold=1), rng(), spec_of(LIKERT)), CheckRole.GOLD
+    )
     assert (hidden.payload["clue"], hidden.payload["reference"], hidden.payload["per_page"]) == (
         None,
         None,
         5,
     )
-    bare = Gold(2, a_set(8).payload, {"8-0": [3]})
+    bare = GoldUnit(2, a_set(8).payload, {"8-0": [3]})
     for own, fitting in ((a_set(1, clue="a hat"), 1), (a_set(1), 2)):
-        mixed = added(plan([own], [item, bare], Rates(gold=50), rng(), spec_of(LIKERT)), ControlRole.GOLD)
-        assert fitting in {unit.gold for unit in mixed} or len(mixed) == 1
-    with pytest.raises(ControlError, match="no active gold unit"):
-        plan([a_set(1, clue="a hat")], [bare], Rates(gold=1), rng(), spec_of(LIKERT))
-    with pytest.raises(ControlError, match="no active gold unit"):
-        plan([a_set(1, size=6)], [bare], Rates(gold=1), rng(), spec_of(LIKERT))
+        mixed = added(
+            plan_round_units([own], [item, bare], CheckRates(gold=50), rng(), spec_of(LIKERT)), CheckRole.GOLD
+        )
+        assert fitting in {unit.gold_pk for unit in mixed} or len(mixed) == 1
+    with pytest.raises(QualityCheckError, match="no active gold item"):
+        plan_round_units([a_set(1, clue="a hat")], [bare], CheckRates(gold=1), rng(), spec_of(LIKERT))
+    with pytest.raises(QualityCheckError, match="no active gold item"):
+        plan_round_units([a_set(1, size=6)], [bare], CheckRates(gold=1), rng(), spec_of(LIKERT))
 
 
 def test_an_attention_check_is_another_photos_text_over_these_boxes() -> None:
     own = [pair(n) for n in range(1, 31)]
     by_key = {unit.key: unit for unit in own}
-    for control in added(plan(own, [], Rates(attention=50), rng(), spec_of(REVIEW)), ControlRole.ATTENTION):
-        donor = by_key[control.of or ""]
+    for control in added(
+        plan_round_units(own, [], CheckRates(attention=50), rng(), spec_of(REVIEW)), CheckRole.ATTENTION
+    ):
+        donor = by_key[control.original_key or ""]
         host = next(unit for unit in own if unit.payload["boxes"] == control.payload["boxes"])
         assert donor.payload["image"] != host.payload["image"] == control.payload["image"]
         assert control.payload["clue"] == donor.payload["clue"]
         assert control.payload["observation"] == control.key
         assert control.authors == host.authors | donor.authors
         assert control.payload.keys() == host.payload.keys()
-        assert not check(review("highly", "appropriate"), control.expected, spec_of(REVIEW)).passed
-        assert check(review("relatively", "entirely_off"), control.expected, spec_of(REVIEW)).passed
+        assert not compare_with_expected(
+            review("highly", "appropriate"), control.expected, spec_of(REVIEW)
+        ).passed
+        assert compare_with_expected(
+            review("relatively", "entirely_off"), control.expected, spec_of(REVIEW)
+        ).passed
 
 
 def test_an_attention_check_takes_the_text_with_least_in_common() -> None:
@@ -214,14 +247,17 @@ def test_an_attention_check_takes_the_text_with_least_in_common() -> None:
     far = pair(99, clue="a parked lorry", inference="Goods were delivered")
     for seed in range(10):
         mixed = added(
-            plan([*near, far], [], Rates(attention=50), rng(seed), spec_of(REVIEW)), ControlRole.ATTENTION
+            plan_round_units([*near, far], [], CheckRates(attention=50), rng(seed), spec_of(REVIEW)),
+            CheckRole.ATTENTION,
         )
-        assert all(unit.of == far.key for unit in mixed if unit.payload["image"] != 99)
+        assert all(unit.original_key == far.key for unit in mixed if unit.payload["image"] != 99)
 
 
 def test_an_attention_check_of_a_set_has_two_foreign_statements() -> None:
     own = [a_set(n) for n in range(1, 9)]
-    for control in added(plan(own, [], Rates(attention=50), rng(), spec_of(LIKERT)), ControlRole.ATTENTION):
+    for control in added(
+        plan_round_units(own, [], CheckRates(attention=50), rng(), spec_of(LIKERT)), CheckRole.ATTENTION
+    ):
         ids = [candidate["id"] for candidate in control.payload["candidates"]]
         foreign = [key for key in ids if not key.startswith(f"{control.payload['image']}-")]
         assert len(ids) == len(set(ids)) == 10
@@ -238,22 +274,22 @@ def test_an_attention_check_of_a_set_has_two_foreign_statements() -> None:
         ([pair(1)], "localization_match", "there are none for localization_match"),
     ],
 )
-def test_attention_checks_that_cannot_be_made_say_so(own: list[Own], kind: str, words: str) -> None:
-    with pytest.raises(ControlError, match=words):
-        plan(own, [], Rates(attention=5), rng(), spec_of(kind))
+def test_attention_checks_that_cannot_be_made_say_so(own: list[RoundUnit], kind: str, words: str) -> None:
+    with pytest.raises(QualityCheckError, match=words):
+        plan_round_units(own, [], CheckRates(attention=5), rng(), spec_of(kind))
 
 
 def test_a_repeat_has_the_same_payload_and_stands_apart() -> None:
     own = [pair(n) for n in range(1, 201)]
     by_key = {unit.key: unit for unit in own}
     for seed in range(20):
-        mixed = plan(own, [], Rates(repeat=30), rng(seed), spec_of(REVIEW))
+        mixed = plan_round_units(own, [], CheckRates(repeat=30), rng(seed), spec_of(REVIEW))
         at = {unit.key: n for n, unit in enumerate(mixed)}
         assert len(at) == 260
-        repeats = added(mixed, ControlRole.REPEAT)
-        assert len({unit.of for unit in repeats}) == len(repeats) == 60
+        repeats = added(mixed, CheckRole.REPEAT)
+        assert len({unit.original_key for unit in repeats}) == len(repeats) == 60
         for unit in repeats:
-            original = by_key[unit.of or ""]
+            original = by_key[unit.original_key or ""]
             assert (unit.payload, unit.authors) == (original.payload, original.authors)
             assert abs(at[unit.key] - at[original.key]) > 20
 
@@ -264,24 +300,28 @@ def test_a_repeat_has_the_same_payload_and_stands_apart() -> None:
 def make_gold(work: Work, worker: str = "GOLDAUTHOR") -> GoldItem:
     row = work.observed(work.image(50), worker=worker)[0]
     batch, _ = launch_review(project=work.project, observations=[row], by=None)
-    return quality_checks.add_gold(unit=batch.units.get(), expected={"reasonable": ["highly"]}, by=None)
+    return quality_checks.add_gold_item(unit=batch.units.get(), expected={"reasonable": ["highly"]}, by=None)
 
 
 @pytest.mark.django_db
 def test_a_launch_writes_its_controls_with_it_and_only_once(work: Work) -> None:
     item = make_gold(work)
     rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
-    rates = RoundPlan(rates=Rates(gold=10, attention=10, repeat=10))
-    batch, _ = launch_review(project=work.project, observations=rows, by=None, plan=rates, once="x")
-    again, _ = launch_review(project=work.project, observations=rows, by=None, plan=rates, once="x")
+    rates = RoundPlan(rates=CheckRates(gold=10, attention=10, repeat=10))
+    batch, _ = launch_review(
+        project=work.project, observations=rows, by=None, plan=rates, idempotency_key="x"
+    )
+    again, _ = launch_review(
+        project=work.project, observations=rows, by=None, plan=rates, idempotency_key="x"
+    )
     assert again == batch
-    found = {row.role: row for row in ControlUnit.objects.filter(unit__batch=batch).select_related("unit")}
-    assert ControlUnit.objects.count() == 6  # two of each, and the roles are three
+    found = {row.role: row for row in QualityCheck.objects.filter(unit__batch=batch).select_related("unit")}
+    assert QualityCheck.objects.count() == 6  # two of each, and the roles are three
     assert set(found) == {"gold", "attention", "repeat"}
-    assert (found["gold"].gold, found["gold"].expected) == (item, {"reasonable": ["highly"]})
-    assert found["repeat"].of is not None
-    assert found["repeat"].unit.payload == found["repeat"].of.payload
-    assert (found["attention"].gold, found["repeat"].expected) == (None, {})
+    assert (found["gold"].gold_item, found["gold"].expected) == (item, {"reasonable": ["highly"]})
+    assert found["repeat"].original is not None
+    assert found["repeat"].unit.payload == found["repeat"].original.payload
+    assert (found["attention"].gold_item, found["repeat"].expected) == (None, {})
     keys = set(batch.units.values_list("key", flat=True))
     assert len(keys) == 18
     assert item.key not in keys
@@ -293,10 +333,14 @@ def test_a_launch_writes_its_controls_with_it_and_only_once(work: Work) -> None:
 def test_a_repeated_wish_gets_its_batch_whatever_became_of_the_gold(work: Work) -> None:
     item = make_gold(work)
     rows = work.observed(work.image(1), worker="A")
-    wish: dict[str, Any] = {"observations": rows, "plan": RoundPlan(rates=Rates(gold=5)), "once": "one wish"}
+    wish: dict[str, Any] = {
+        "observations": rows,
+        "plan": RoundPlan(rates=CheckRates(gold=5)),
+        "idempotency_key": "one request",
+    }
     batch, job = launch_review(project=work.project, by=None, **wish)
-    quality_checks.switch_gold(gold=item, on=False, by=None)
-    type(work.image(1)).objects.filter(pk=rows[0].image_id).update(withdrawn_at="2026-11-20T10:00Z")
+    quality_checks.set_gold_active(gold=item, is_active=False, by=None)
+    type(work.image(1)).objects.filter(pk=rows[0].image_id).update(taken_down_at="2026-11-20T10:00Z")
     assert launch_review(project=work.project, by=None, **wish) == (batch, job)
 
 
@@ -308,7 +352,7 @@ def test_a_launch_that_fails_midway_leaves_nothing(
     rows = [row for n in range(2) for row in work.observed(work.image(n), worker=f"W{n}")]
 
     def counts() -> list[int]:
-        tables = (Batch, Unit, Hit, ControlUnit, JudgingRound, Job, AuditEvent)
+        tables = (Batch, Unit, Hit, QualityCheck, JudgingRound, Job, AuditEvent)
         return [table.objects.count() for table in tables]
 
     before = counts()
@@ -317,12 +361,12 @@ def test_a_launch_that_fails_midway_leaves_nothing(
         raise RuntimeError("the machine stopped")
 
     if step == "record":
-        monkeypatch.setattr(quality_checks, "record", fail)
+        monkeypatch.setattr(quality_checks, "record_quality_checks", fail)
     else:
         monkeypatch.setattr(JudgingRound.objects, "get_or_create", fail)
     with pytest.raises(RuntimeError, match="stopped"):
         launch_review(
-            project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(repeat=20))
+            project=work.project, observations=rows, by=None, plan=RoundPlan(rates=CheckRates(repeat=20))
         )
     assert counts() == before
 
@@ -331,11 +375,11 @@ def test_a_launch_that_fails_midway_leaves_nothing(
 def test_two_rounds_of_one_seed_have_no_control_in_common(work: Work) -> None:
     """A worker does a key once in a project: of two rounds with the same keys the second one's would be refused."""
     rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
-    plan = RoundPlan(Selection(seed=7), rates=Rates(attention=50, repeat=50))
+    plan = RoundPlan(Selection(seed=7), rates=CheckRates(attention=50, repeat=50))
     keys = []
     for half in (rows[:6], rows[6:]):
         batch, _ = launch_review(project=work.project, observations=half, by=None, plan=plan)
-        keys.append(set(batch.units.exclude(control=None).values_list("key", flat=True)))
+        keys.append(set(batch.units.exclude(quality_check=None).values_list("key", flat=True)))
     assert [len(found) for found in keys] == [6, 6]
     assert not keys[0] & keys[1]
 
@@ -351,7 +395,7 @@ def test_a_set_as_gold_is_kept_from_its_own_author_and_from_all_candidates(work:
         return launch_comparison(project=work.project, sets=[wanted], by=None, plan=plan)[0]
 
     candidate = writers[0].instance_id
-    quality_checks.add_gold(
+    quality_checks.add_gold_item(
         unit=a_round("first", RoundPlan()).units.get(), expected={candidate: [1]}, by=None
     )
     other = work.observed(work.image(9), worker="W9")[0]
@@ -363,9 +407,9 @@ def test_a_set_as_gold_is_kept_from_its_own_author_and_from_all_candidates(work:
         [CandidateToRate("x", "Somebody left."), CandidateToRate("y", "It rained.")],
     )
     batch, _ = launch_comparison(
-        project=work.project, sets=[later], by=None, plan=RoundPlan(rates=Rates(gold=1))
+        project=work.project, sets=[later], by=None, plan=RoundPlan(rates=CheckRates(gold=1))
     )
-    unit = batch.units.exclude(control=None).get()
+    unit = batch.units.exclude(quality_check=None).get()
     barred = set(unit.excluded_workers.values_list("pk", flat=True))
     assert barred == {row.submission.attempt.worker_id for row in writers}
 
@@ -375,27 +419,29 @@ def test_no_control_reaches_the_author_of_what_it_shows(work: Work) -> None:
     item = make_gold(work)
     rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
     batch, _ = launch_review(
-        project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(10, 50, 50))
+        project=work.project, observations=rows, by=None, plan=RoundPlan(rates=CheckRates(10, 50, 50))
     )
     by_id = {row.instance_id: row.submission.attempt.worker_id for row in rows}
-    for row in ControlUnit.objects.filter(unit__batch=batch).select_related("unit", "of"):
+    for row in QualityCheck.objects.filter(unit__batch=batch).select_related("unit", "of"):
         barred = set(row.unit.excluded_workers.values_list("pk", flat=True))
-        if row.role == ControlRole.GOLD:
+        if row.role == CheckRole.GOLD:
             assert barred == {item.author_id}
-        elif row.role == ControlRole.REPEAT:
-            assert barred == {by_id[row.of.key]}
+        elif row.role == CheckRole.REPEAT:
+            assert barred == {by_id[row.original.key]}
         else:
             hosts = {by_id[r.instance_id] for r in rows if r.image_id == row.unit.payload["image"]}
-            assert barred == {by_id[row.of.key]} | hosts
+            assert barred == {by_id[row.original.key]} | hosts
 
 
 @pytest.mark.django_db
 def test_gold_on_a_photo_that_was_taken_down_is_left_out(work: Work) -> None:
     item = make_gold(work)
     rows = work.observed(work.image(1), worker="A")
-    type(work.image(1)).objects.filter(pk=item.payload["image"]).update(withdrawn_at="2026-11-20T10:00Z")
-    with pytest.raises(Refused, match="no active gold unit"):
-        launch_review(project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(gold=5)))
+    type(work.image(1)).objects.filter(pk=item.payload["image"]).update(taken_down_at="2026-11-20T10:00Z")
+    with pytest.raises(Refused, match="no active gold item"):
+        launch_review(
+            project=work.project, observations=rows, by=None, plan=RoundPlan(rates=CheckRates(gold=5))
+        )
     assert Batch.objects.filter(kind=REVIEW).count() == 1
 
 
@@ -417,19 +463,21 @@ def test_gold_is_added_once_and_only_with_an_answer(work: Work) -> None:
         ({"colour": ["red"]}, "colour is nothing that this task asks about"),
     ):
         with pytest.raises(Refused, match=words):
-            quality_checks.add_gold(unit=unit, expected=expected, by=None)
+            quality_checks.add_gold_item(unit=unit, expected=expected, by=None)
     with pytest.raises(Conflict, match="already"):
-        quality_checks.add_gold(unit=unit, expected={"boxes": ["mostly"]}, by=None)
+        quality_checks.add_gold_item(unit=unit, expected={"boxes": ["mostly"]}, by=None)
     with pytest.raises(Refused, match="401 characters"):
-        quality_checks.change_gold(gold=item, expected={"boxes": ["mostly"]}, note="x" * 401, by=None)
-    quality_checks.change_gold(gold=item, expected={"boxes": ["mostly"]}, note=" sure ", by=None)
+        quality_checks.change_gold_item(gold=item, expected={"boxes": ["mostly"]}, note="x" * 401, by=None)
+    quality_checks.change_gold_item(gold=item, expected={"boxes": ["mostly"]}, note=" sure ", by=None)
     item.refresh_from_db()
     assert (item.expected, item.note) == ({"boxes": ["mostly"]}, "sure")
-    assert quality_checks.switch_gold(gold=item, on=False, by=None)
-    assert not quality_checks.switch_gold(gold=item, on=False, by=None)
+    assert quality_checks.set_gold_active(gold=item, is_active=False, by=None)
+    assert not quality_checks.set_gold_active(gold=item, is_active=False, by=None)
     rows = work.observed(work.image(1), worker="A")
-    with pytest.raises(Refused, match="no active gold unit"):
-        launch_review(project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(gold=5)))
+    with pytest.raises(Refused, match="no active gold item"):
+        launch_review(
+            project=work.project, observations=rows, by=None, plan=RoundPlan(rates=CheckRates(gold=5))
+        )
 
 
 @pytest.mark.django_db
@@ -437,35 +485,35 @@ def test_answers_to_controls_are_checked_and_repeats_compared_with_the_first(wor
     make_gold(work)
     rows = [row for n in range(2) for row in work.observed(work.image(n), worker=f"W{n}")]
     batch, _ = launch_review(
-        project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(20, 20, 20))
+        project=work.project, observations=rows, by=None, plan=RoundPlan(rates=CheckRates(20, 20, 20))
     )
     work.publish(batch)
-    for hit in Hit.objects.filter(unit__batch=batch, unit__control=None):
+    for hit in Hit.objects.filter(unit__batch=batch, unit__quality_check=None):
         work.answered(hit, "JUDGE", review("highly", "appropriate", "very"))
-    for hit in Hit.objects.filter(unit__control__isnull=False).select_related("unit__control"):
-        said = "relatively" if hit.unit.control.role == ControlRole.REPEAT else "highly"
+    for hit in Hit.objects.filter(unit__quality_check__isnull=False).select_related("unit__quality_check"):
+        said = "relatively" if hit.unit.quality_check.role == CheckRole.REPEAT else "highly"
         work.answered(hit, "JUDGE", review(said, "appropriate", "very"))
         work.answered(hit, "OTHER", review("un", "entirely_off", "very"))
-    found = control_answers(work.project, REVIEW)
+    found = quality_check_answers(work.project, REVIEW)
     got = {
         worker: {
-            role: [(a.checked.right, a.checked.of) for a in answers if a.role is role] for role in ControlRole
+            role: [(a.match.correct, a.match.total) for a in answers if a.role is role] for role in CheckRole
         }
         for worker, answers in found.items()
     }
     judge, other = sorted(got)
     assert got[judge] == {
-        ControlRole.GOLD: [(1, 1)] * 2,
-        ControlRole.ATTENTION: [(0, 2)] * 2,
-        ControlRole.REPEAT: [(2, 3)] * 2,
+        CheckRole.GOLD: [(1, 1)] * 2,
+        CheckRole.ATTENTION: [(0, 2)] * 2,
+        CheckRole.REPEAT: [(2, 3)] * 2,
     }
     # OTHER did none of the originals, so their repeats have nothing to be compared with.
     assert got[other] == {
-        ControlRole.GOLD: [(0, 1)] * 2,
-        ControlRole.ATTENTION: [(2, 2)] * 2,
-        ControlRole.REPEAT: [],
+        CheckRole.GOLD: [(0, 1)] * 2,
+        CheckRole.ATTENTION: [(2, 2)] * 2,
+        CheckRole.REPEAT: [],
     }
-    assert control_answers(work.project, REVIEW, workers=[other]) == {other: found[other]}
+    assert quality_check_answers(work.project, REVIEW, workers=[other]) == {other: found[other]}
 
 
 @pytest.mark.django_db
@@ -475,8 +523,8 @@ def test_whole_projects_meet_a_repeat_once_and_an_extension_covers_controls(work
         project=work.project,
         observations=rows,
         by=None,
-        plan=RoundPlan(rates=Rates(attention=20, repeat=20)),
-        terms=Terms(opinions=1),
+        plan=RoundPlan(rates=CheckRates(attention=20, repeat=20)),
+        terms=LaunchTerms(redundancy=1),
     )
     assert batch.unit_scope == UnitScope.PROJECT
     work.publish(batch)
@@ -497,7 +545,7 @@ def comparison(work: Work, plan: RoundPlan) -> Batch:
     sets = [
         SetToJudge(
             id=f"set-{n}",
-            gold=rows[0].instance_id,
+            own_pair_id=rows[0].instance_id,
             image_id=rows[0].image_id,
             boxes=rows[0].boxes,
             candidates=[CandidateToRate(row.instance_id, row.inference) for row in texts[3 * n : 3 * n + 6]],
@@ -531,14 +579,14 @@ def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> Non
     else:
         unit = comparison(work, RoundPlan()).units.order_by("pk")[0]
         first = unit.payload["candidates"][0]["id"]
-        quality_checks.add_gold(unit=unit, expected={first: [1]}, by=None)
-    batch = launch(work, RoundPlan(rates=Rates(gold=10, attention=25, repeat=25)))
-    assert {row.role for row in ControlUnit.objects.filter(unit__batch=batch)} == set(ControlRole)
+        quality_checks.add_gold_item(unit=unit, expected={first: [1]}, by=None)
+    batch = launch(work, RoundPlan(rates=CheckRates(gold=10, attention=25, repeat=25)))
+    assert {row.role for row in QualityCheck.objects.filter(unit__batch=batch)} == set(CheckRole)
     publish_batch(batch=batch, marketplace=marketplace())
     frame = Client(HTTP_HOST=HIT_HOST)
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for hit in Hit.objects.filter(unit__batch=batch).select_related("unit"):
-        control = ControlUnit.objects.filter(unit=hit.unit).exists()
+        control = QualityCheck.objects.filter(unit=hit.unit).exists()
         key = PageKey(str(hit.unit.public_id), str(hit.hit_id), "3ASG", "AWILMA")
         address = reverse("hit-page", args=[hit.unit.public_id])
         query = {
@@ -572,12 +620,12 @@ def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> Non
 
 @pytest.mark.django_db
 def test_ratings_of_a_set_repeated_are_compared_statement_by_statement(work: Work) -> None:
-    batch = comparison(work, RoundPlan(rates=Rates(repeat=25)))
+    batch = comparison(work, RoundPlan(rates=CheckRates(repeat=25)))
     work.publish(batch)
-    repeat = ControlUnit.objects.get()
-    first, second = (Hit.objects.get(unit=unit) for unit in (repeat.of, repeat.unit))
+    repeat = QualityCheck.objects.get()
+    first, second = (Hit.objects.get(unit=unit) for unit in (repeat.original, repeat.unit))
     work.answered(first, "J", ratings(first, 1, 2, 3))
     work.answered(second, "J", ratings(second, 1, 2, 1))
-    ((answer,),) = control_answers(work.project, LIKERT).values()
-    assert (answer.checked.right, answer.checked.of) == (4, 6)
-    assert answer.first is not None
+    ((answer,),) = quality_check_answers(work.project, LIKERT).values()
+    assert (answer.match.correct, answer.match.total) == (4, 6)
+    assert answer.original_assignment is not None

@@ -21,10 +21,10 @@ from hits.services.errors import Refused
 from tests.support.judging.many_judgments import Crowd, fill
 from tests.support.judging.work import Work, ratings, review
 from validation import tasks
-from validation.domain.judging.quality_check_types import ControlRole
+from validation.domain.judging.quality_check_types import CheckRole
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.domain.reports.rater_rows import COLUMNS
-from validation.models import ControlUnit, ImportedJudgment, JudgmentImport
+from validation.models import ImportedJudgment, JudgmentImport, QualityCheck
 from validation.services import rater_rows
 from validation.services.judging import launch_comparison, launch_review
 
@@ -42,7 +42,7 @@ def judged(work: Work, make_image: Callable[..., Image]) -> list[Hit]:
     for hit in hits:
         work.answered(hit, "JUDGEONE", review())
         work.answered(hit, "JUDGETWO", review("un", "mostly"))
-    ControlUnit.objects.create(unit=hits[2].unit, role=ControlRole.ATTENTION, expected={})
+    QualityCheck.objects.create(unit=hits[2].unit, role=CheckRole.ATTENTION, expected={})
     return hits
 
 
@@ -53,7 +53,7 @@ def rows_in(folder: Path) -> list[dict[str, str]]:
 def test_a_row_for_each_label_and_equal_in_both_files(
     project: Project, judged: list[Hit], tmp_path: Path
 ) -> None:
-    made = rater_rows.make_rows(project=project, kind=REVIEW, folder=tmp_path / "out")
+    made = rater_rows.write_rater_rows(project=project, kind=REVIEW, folder=tmp_path / "out")
     rows = rows_in(tmp_path / "out")
     assert (made.rows, made.judgments, len(rows)) == (12, 4, 12)
     assert tuple(rows[0]) == COLUMNS
@@ -75,7 +75,7 @@ def test_a_row_for_each_label_and_equal_in_both_files(
 
 
 def test_nobody_s_id_is_in_any_file(project: Project, judged: list[Hit], tmp_path: Path) -> None:
-    rater_rows.make_rows(project=project, kind=REVIEW, folder=tmp_path / "out")
+    rater_rows.write_rater_rows(project=project, kind=REVIEW, folder=tmp_path / "out")
     table = pq.read_table(tmp_path / "out" / "rows.parquet")
     texts = [path.read_bytes() for path in (tmp_path / "out").iterdir()]
     texts.append(str(table.to_pylist()).encode())  # Parquet's own bytes are compressed
@@ -101,7 +101,7 @@ def test_ratings_name_set_and_candidate(work: Work, make_image: Callable[..., Im
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)
     work.answered(hit, "J1", ratings(hit, 3, 1))
-    rater_rows.make_rows(project=work.project, kind=LIKERT, folder=tmp_path / "out")
+    rater_rows.write_rater_rows(project=work.project, kind=LIKERT, folder=tmp_path / "out")
     rows = rows_in(tmp_path / "out")
     assert [(row["item"], row["label"], float(row["value"])) for row in rows] == [
         (f"7/{gold.instance_id}", "3", 3.0),
@@ -114,7 +114,7 @@ def test_imported_raters_keep_their_hash(project: Project, tmp_path: Path) -> No
         project=project, kind=REVIEW, name="Old", sha256="0" * 64, judgments=1
     )
     ImportedJudgment.objects.create(source=source, item="=1+1", rater="ab" * 16, answer=review())
-    rater_rows.make_rows(project=project, kind=REVIEW, folder=tmp_path / "out")
+    rater_rows.write_rater_rows(project=project, kind=REVIEW, folder=tmp_path / "out")
     first = rows_in(tmp_path / "out")[0]
     assert (first["rater"], first["batch"], first["imported"]) == ("ab" * 16, "", "1")
     assert first["item"] == "'=1+1"  # a spreadsheet must not compute it
@@ -124,23 +124,23 @@ def test_imported_raters_keep_their_hash(project: Project, tmp_path: Path) -> No
 def test_many_rows_come_in_chunks(
     project: Project, make_image: Callable[..., Image], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rater_rows, "CHUNK", 50)
+    monkeypatch.setattr(rater_rows, "ROWS_CHUNK_SIZE", 50)
     fill(project, [make_image(1)], Crowd(items=40, workers=5))
-    made = rater_rows.make_rows(project=project, kind=REVIEW, folder=tmp_path / "out")
+    made = rater_rows.write_rater_rows(project=project, kind=REVIEW, folder=tmp_path / "out")
     rows = rows_in(tmp_path / "out")
     assert made.rows == len(rows) == 360
     assert len({(row["item"], row["rater"], row["dimension"]) for row in rows}) == 360
 
 
 def test_an_answer_off_its_scale_leaves_the_earlier_files(project: Project, judged: list[Hit]) -> None:
-    before = rater_rows.make_rows(project=project, kind=REVIEW)
+    before = rater_rows.write_rater_rows(project=project, kind=REVIEW)
     source = JudgmentImport.objects.create(
         project=project, kind=REVIEW, name="Bad", sha256="1" * 64, judgments=1
     )
     ImportedJudgment.objects.create(source=source, item="x", rater="a" * 32, answer=review("nonsense"))
     with pytest.raises(Refused, match="nonsense"):
-        rater_rows.make_rows(project=project, kind=REVIEW)
-    assert rater_rows.made_rows(project, REVIEW) == before
+        rater_rows.write_rater_rows(project=project, kind=REVIEW)
+    assert rater_rows.find_rater_row_files(project, REVIEW) == before
     folder = rater_rows.rows_folder(project, REVIEW)
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
@@ -171,7 +171,7 @@ def test_from_the_button_to_the_download(
 
 
 def test_the_media_folder_does_not_serve_them(client: Client, project: Project, judged: list[Hit]) -> None:
-    rater_rows.make_rows(project=project, kind=REVIEW)
+    rater_rows.write_rater_rows(project=project, kind=REVIEW)
     folder = rater_rows.rows_folder(project, REVIEW)
     address = f"/media/{folder.relative_to(settings.MEDIA_ROOT)}/rows.csv"
     assert client.get(address).status_code == 404

@@ -126,7 +126,7 @@ def test_what_has_no_region_is_not_found(frame: Client, work: Work, unit: Unit, 
 
 
 def test_a_photo_that_was_taken_down_is_not_found(frame: Client, unit: Unit, photo: Image) -> None:
-    Image.objects.filter(pk=photo.pk).update(withdrawn_at=timezone.now())
+    Image.objects.filter(pk=photo.pk).update(taken_down_at=timezone.now())
     assert frame.get(_address(unit)).status_code == 404
 
 

@@ -17,7 +17,7 @@ from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Assignment, Hit, Image, Job, Project, Worker
 from hits.services.errors import Conflict, Refused
 from hits.services.launching.launch import launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.projects import create_project
 from tests.support import children
 from tests.support.judging.asking import unit
@@ -28,7 +28,7 @@ from validation.models import ImportedJudgment, JudgingReport, JudgmentImport, W
 from validation.selectors import report as selectors
 from validation.services.judging import launch_review
 from validation.services.localization import launch_localization
-from validation.services.report import HEAVY, compute, refresh_reports, request_report
+from validation.services.report import HEAVY_JUDGMENTS, compute_report, refresh_reports, request_report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REVIEW = "observation_review"
@@ -59,14 +59,14 @@ def test_the_report_says_what_the_votes_say(work: Work, image: Image) -> None:
         [review("un"), review("un", "entirely_off"), review("relatively", "entirely_off", "not_at_all")],
         [review(), review("un")],
     )
-    report = compute(project=work.project, kind=REVIEW)
+    report = compute_report(project=work.project, kind=REVIEW)
     found = report.figures["dimensions"]["reasonable"]
     assert dict(found["labels"]) == {"un": 4, "relatively": 1, "highly": 3}
     assert (found["share"]["count"], found["share"]["of"], found["share"]["undecided"]) == (1, 3, 1)
     assert found["share"]["low"] < 100 / 3 < found["share"]["high"]
     assert (report.judgments, report.ratings) == (8, 24)
     assert report.figures["sentence"].startswith("33.3% of the observation pairs are acceptable with 66.7%")
-    assert report.until == Assignment.objects.latest("submitted_at").submitted_at
+    assert report.last_judgment_at == Assignment.objects.latest("submitted_at").submitted_at
     # Pairs with unequal labels, by hand: 2 of 3, 2 of 3 and 1 of 1 disagree.
     assert found["coefficients"]["percent"]["value"] == pytest.approx((1 / 3 + 1 / 3 + 0) / 3)
     hardest = found["hardest"][0]
@@ -76,7 +76,7 @@ def test_the_report_says_what_the_votes_say(work: Work, image: Image) -> None:
 
 def test_workers_are_ranked_with_what_they_did(work: Work, image: Image) -> None:
     reviewed(work, image, *[[review(), review(), review("un", "entirely_off", "not_at_all")]] * 3)
-    report = compute(project=work.project, kind=REVIEW)
+    report = compute_report(project=work.project, kind=REVIEW)
     rows = list(report.workers.select_related("worker"))
     assert [row.rank for row in rows] == [1, 2, 3]
     assert rows[-1].worker.worker_id == "JUDGE2"
@@ -89,14 +89,14 @@ def test_workers_are_ranked_with_what_they_did(work: Work, image: Image) -> None
 
 def test_the_same_judgments_give_no_new_report(work: Work, image: Image) -> None:
     hits = reviewed(work, image, [review(), review("un")])
-    first = compute(project=work.project, kind=REVIEW)
-    again = compute(project=work.project, kind=REVIEW)
+    first = compute_report(project=work.project, kind=REVIEW)
+    again = compute_report(project=work.project, kind=REVIEW)
     assert again.pk == first.pk
     assert again.figures["unchanged"]
     assert JudgingReport.objects.count() == 1
     work.answered(hits[0], "JUDGE9", review())
-    assert selectors.since(first) == 1
-    third = compute(project=work.project, kind=REVIEW)
+    assert selectors.count_since(first) == 1
+    third = compute_report(project=work.project, kind=REVIEW)
     assert third.pk != first.pk
     assert third.data_sha256 != first.data_sha256
     assert "unchanged" not in third.figures
@@ -104,34 +104,34 @@ def test_the_same_judgments_give_no_new_report(work: Work, image: Image) -> None
 
 def test_the_same_judgments_give_the_same_figures(work: Work, image: Image) -> None:
     reviewed(work, image, [review(), review("un")], [review(), review()], [review("un"), review("un")])
-    first = compute(project=work.project, kind=REVIEW).figures
+    first = compute_report(project=work.project, kind=REVIEW).figures
     JudgingReport.objects.all().delete()
-    second = compute(project=work.project, kind=REVIEW).figures
+    second = compute_report(project=work.project, kind=REVIEW).figures
     first.pop("checked_at"), second.pop("checked_at")
     assert first == second
 
 
 def test_a_rejection_and_another_target_make_new_figures(work: Work, image: Image) -> None:
     reviewed(work, image, [review(), review("un")])
-    first = compute(project=work.project, kind=REVIEW)
+    first = compute_report(project=work.project, kind=REVIEW)
     Assignment.objects.filter(worker__worker_id="JUDGE1").update(status=AssignmentStatus.REJECTED)
-    assert selectors.since(first) == -1
-    second = compute(project=work.project, kind=REVIEW)
+    assert selectors.count_since(first) == -1
+    second = compute_report(project=work.project, kind=REVIEW)
     assert (second.judgments, second.pk != first.pk) == (1, True)
     work.project.target_cents_per_hour += 100
     work.project.save()
-    assert compute(project=work.project, kind=REVIEW).pk != second.pk
+    assert compute_report(project=work.project, kind=REVIEW).pk != second.pk
 
 
 def test_controls_are_no_judgments(work: Work, image: Image) -> None:
-    from validation.domain.judging.quality_check_types import ControlRole
-    from validation.models import ControlUnit
+    from validation.domain.judging.quality_check_types import CheckRole
+    from validation.models import QualityCheck
 
     hits = reviewed(work, image, [review(), review()], [review("un"), review("un")])
-    ControlUnit.objects.create(
-        unit=hits[1].unit, role=ControlRole.ATTENTION, expected={"reasonable": ["highly"]}
+    QualityCheck.objects.create(
+        unit=hits[1].unit, role=CheckRole.ATTENTION, expected={"reasonable": ["highly"]}
     )
-    report = compute(project=work.project, kind=REVIEW)
+    report = compute_report(project=work.project, kind=REVIEW)
     assert (report.judgments, report.figures["controls"]) == (2, 2)
     assert report.figures["dimensions"]["reasonable"]["share"]["of"] == 1
     assert report.workers.first().figures["attention"] == [0, 1]
@@ -143,14 +143,14 @@ def test_imported_judgments_count_and_have_no_worker(work: Work, image: Image) -
     )
     for rater in ("a" * 32, "b" * 32):
         ImportedJudgment.objects.create(source=source, item="f" * 32, rater=rater, answer=review())
-    report = compute(project=work.project, kind=REVIEW)
+    report = compute_report(project=work.project, kind=REVIEW)
     assert (report.judgments, report.figures["imported"], report.workers.count()) == (2, 2, 0)
     assert report.figures["time"] is None
 
 
 def test_without_judgments_there_is_no_report(work: Work) -> None:
     with pytest.raises(Refused, match="nothing has been judged"):
-        compute(project=work.project, kind=REVIEW)
+        compute_report(project=work.project, kind=REVIEW)
     with pytest.raises(Refused, match="is not judged; use one of"):
         request_report(project=work.project, kind="sherlock_observation", by=None)
 
@@ -182,7 +182,7 @@ def test_the_hourly_look_queues_what_is_behind(work: Work, image: Image) -> None
     hits = reviewed(work, image, [review(), review("un")])
     assert refresh_reports() == 1
     assert refresh_reports() == 0  # one is under way
-    tasks.compute_report(Job.objects.get(task=selectors.COMPUTE).pk)
+    tasks.compute_report(Job.objects.get(task=selectors.COMPUTE_TASK).pk)
     assert refresh_reports() == 0
     work.answered(hits[0], "JUDGE7", review())
     assert refresh_reports() == 1
@@ -192,13 +192,13 @@ def test_one_rejected_and_another_come_in_is_seen(
     client: Client, work: Work, image: Image, researcher: User
 ) -> None:
     hits = reviewed(work, image, [review(), review("un")], [review(), review()])
-    report = compute(project=work.project, kind=REVIEW)
+    report = compute_report(project=work.project, kind=REVIEW)
     client.force_login(researcher)
     address = reverse("judging-report", args=[work.project.slug])
     assert "are behind" not in client.get(address).content.decode()
     hits[0].assignments.filter(worker__worker_id="JUDGE1").update(status=AssignmentStatus.REJECTED)
     work.answered(hits[1], "JUDGE7", review())
-    assert selectors.since(report) == 0
+    assert selectors.count_since(report) == 0
     assert selectors.is_behind(report)
     page = client.get(address).content.decode()
     assert "are behind" in page
@@ -208,7 +208,7 @@ def test_one_rejected_and_another_come_in_is_seen(
 
 def test_a_second_answer_of_one_person_is_not_looked_at_for_ever(work: Work, image: Image) -> None:
     [hit] = reviewed(work, image, [review(), review("un")])
-    compute(project=work.project, kind=REVIEW)
+    compute_report(project=work.project, kind=REVIEW)
     pair = Pair.objects.get(instance_id=hit.unit.key)
     batch, _ = launch_batch(
         project=work.project,
@@ -216,24 +216,24 @@ def test_a_second_answer_of_one_person_is_not_looked_at_for_ever(work: Work, ima
         name="Under another key",
         units=[unit(pair, "other", pair.submission.attempt.worker)],
         by=None,
-        terms=Terms(),
+        terms=LaunchTerms(),
     )
     work.publish(batch)
     work.answered(Hit.objects.get(unit__batch=batch), "JUDGE0", review("un"))
     assert refresh_reports() == 1
-    tasks.compute_report(Job.objects.get(task=selectors.COMPUTE).pk)
+    tasks.compute_report(Job.objects.get(task=selectors.COMPUTE_TASK).pk)
     assert JudgingReport.objects.get().judgments == 2
     assert refresh_reports() == 0
 
 
 def test_where_nothing_stands_any_more_the_look_goes_on(work: Work, image: Image) -> None:
     reviewed(work, image, [review(), review("un")])
-    compute(project=work.project, kind=REVIEW)
+    compute_report(project=work.project, kind=REVIEW)
     Assignment.objects.filter(hit__unit__batch__kind=REVIEW).update(status=AssignmentStatus.REJECTED)
     other = Work(create_project(name="Another", by=None))
     reviewed(other, other.image(2), [review()])
     assert refresh_reports() == 1
-    assert Job.objects.get(task=selectors.COMPUTE).project == other.project
+    assert Job.objects.get(task=selectors.COMPUTE_TASK).project == other.project
 
 
 def test_two_who_compute_the_same_at_once_make_one_report(
@@ -242,15 +242,15 @@ def test_two_who_compute_the_same_at_once_make_one_report(
     reviewed(work, image, [review(), review("un")])
     from validation.services import report as services
 
-    real, inner = services._boxes, []
+    real, inner = services._box_figures, []
 
     def meanwhile(regions: Any) -> Any:
-        monkeypatch.setattr(services, "_boxes", real)
-        inner.append(compute(project=work.project, kind=REVIEW))
+        monkeypatch.setattr(services, "_box_figures", real)
+        inner.append(compute_report(project=work.project, kind=REVIEW))
         return real(regions)
 
-    monkeypatch.setattr(services, "_boxes", meanwhile)
-    outer = compute(project=work.project, kind=REVIEW)
+    monkeypatch.setattr(services, "_box_figures", meanwhile)
+    outer = compute_report(project=work.project, kind=REVIEW)
     assert outer == inner[0]
     assert JudgingReport.objects.count() == 1
 
@@ -278,7 +278,7 @@ def test_a_label_off_its_scale_is_refused_by_name(work: Work, image: Image) -> N
     )
     ImportedJudgment.objects.create(source=source, item="f" * 32, rater="a" * 32, answer=review("fine"))
     with pytest.raises(Refused, match="'fine' is not on the scale; use un, relatively, highly"):
-        compute(project=work.project, kind=REVIEW)
+        compute_report(project=work.project, kind=REVIEW)
 
 
 def test_a_photo_that_is_taken_down_leaves_the_baseline(
@@ -291,11 +291,11 @@ def test_a_photo_that_is_taken_down_leaves_the_baseline(
     for hit in Hit.objects.filter(unit__batch=batch):
         truth = hit.unit.payload["truth"]
         work.answered(hit, "JUDGE1", {"matches": [{"inference": i, "region": r} for i, r in truth.items()]})
-    first = compute(project=work.project, kind="localization_match")
+    first = compute_report(project=work.project, kind="localization_match")
     assert first.figures["baseline"]["images"] == 2
-    Image.objects.filter(pk=batch.units.first().payload["image"]).update(withdrawn_at=timezone.now())
+    Image.objects.filter(pk=batch.units.first().payload["image"]).update(taken_down_at=timezone.now())
     assert selectors.is_behind(first)
-    assert compute(project=work.project, kind="localization_match").figures["baseline"]["images"] == 1
+    assert compute_report(project=work.project, kind="localization_match").figures["baseline"]["images"] == 1
     call_command("judging_report", project=work.project.slug, kind="localization_match")
     told = capsys.readouterr().out
     assert "match: " in told
@@ -304,9 +304,9 @@ def test_a_photo_that_is_taken_down_leaves_the_baseline(
 
 @pytest.mark.parametrize("kind", [REVIEW, "likert_comparison"])
 def test_a_crowd_of_known_quality_is_told_apart(project: Project, image: Image, kind: str) -> None:
-    crowd = Crowd(items=150, judges=3, workers=20, kind=kind)
+    crowd = Crowd(items=150, redundancy=3, workers=20, kind=kind)
     fill(project, [image], crowd)
-    report = compute(project=project, kind=kind)
+    report = compute_report(project=project, kind=kind)
     quality = {worker.pk: q for worker, q in zip(crowd.people, crowd.quality, strict=True)}
     order = [quality[pk] for pk in report.workers.order_by("rank").values_list("worker_id", flat=True)]
     assert order[-2:] == [SPAMMING, SPAMMING]
@@ -347,10 +347,10 @@ def test_the_command_refuses_in_one_line(work: Work, tmp_path: Any) -> None:
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("judgments", "queue"), [(100, Queue.DEFAULT), (HEAVY + 1, Queue.CPU)])
+@pytest.mark.parametrize(("judgments", "queue"), [(100, Queue.DEFAULT), (HEAVY_JUDGMENTS + 1, Queue.CPU)])
 def test_a_report_over_many_judgments_waits_with_the_heavy_jobs(
     project: Project, monkeypatch: pytest.MonkeyPatch, judgments: int, queue: Queue
 ) -> None:
-    monkeypatch.setattr(selectors, "counted", lambda *_: judgments)
+    monkeypatch.setattr(selectors, "count_judgments", lambda *_: judgments)
     job = request_report(project=project, kind=REVIEW, by=None)
     assert job.queue == queue

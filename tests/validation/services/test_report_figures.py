@@ -25,7 +25,7 @@ from tests.support.pages import squeezed
 from tests.validation.domain.agreement.test_box_agreement import Boxes, direct_alpha
 from validation.models import JudgingReport
 from validation.services.judging import launch_review
-from validation.services.report import compute
+from validation.services.report import compute_report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REVIEW, LIKERT = "observation_review", "likert_comparison"
@@ -45,12 +45,12 @@ def standing(kind: str) -> list[Assignment]:
 @pytest.fixture
 def reviewed(project: Project, make_image: Callable[..., Image]) -> JudgingReport:
     """Return the report on 40 pairs of one to four judges, every third answer rejected at random."""
-    fill(project, [make_image(1)], Crowd(items=40, judges=4, workers=9, seed=3))
+    fill(project, [make_image(1)], Crowd(items=40, redundancy=4, workers=9, seed=3))
     rng = np.random.default_rng(3)
     ids = list(Assignment.objects.filter(hit__unit__batch__kind=REVIEW).values_list("pk", flat=True))
     gone = rng.choice(ids, len(ids) // 3, replace=False).tolist()
     Assignment.objects.filter(pk__in=gone).update(status=AssignmentStatus.REJECTED)
-    return compute(project=project, kind=REVIEW)
+    return compute_report(project=project, kind=REVIEW)
 
 
 def codes(name: str, batch: Batch | None = None) -> dict[str, list[int]]:
@@ -157,9 +157,12 @@ def test_time_and_pay(reviewed: JudgingReport) -> None:
 
 
 def test_each_round_has_figures_of_its_own(project: Project, make_image: Callable[..., Image]) -> None:
-    crowds = [Crowd(items=30, judges=3, workers=7, seed=5), Crowd(items=22, judges=4, workers=9, seed=6)]
+    crowds = [
+        Crowd(items=30, redundancy=3, workers=7, seed=5),
+        Crowd(items=22, redundancy=4, workers=9, seed=6),
+    ]
     batches = [fill(project, [make_image(1)], crowd) for crowd in crowds]
-    rows = compute(project=project, kind=REVIEW).figures["batches"]
+    rows = compute_report(project=project, kind=REVIEW).figures["batches"]
     assert [row["batch"] for row in rows] == [batch.pk for batch in batches]
     assert [(row["judgments"], row["items"]) for row in rows] == [(90, 30), (88, 22)]
     for name, (scale, positive) in SCALES.items():
@@ -206,7 +209,7 @@ def test_the_areas_of_two_authors(
     batch, _ = launch_review(project=work.project, observations=pairs[:1], by=None)
     work.publish(batch)
     work.answered(Hit.objects.get(unit__batch=batch), "JUDGE", review())
-    found = compute(project=work.project, kind=REVIEW).figures["boxes"]
+    found = compute_report(project=work.project, kind=REVIEW).figures["boxes"]
     expected = direct_alpha(rows)
     assert expected is not None
     assert found["alpha"] == pytest.approx(expected, abs=1e-9, rel=0)
@@ -237,8 +240,8 @@ def test_each_worker(reviewed: JudgingReport) -> None:
 
 
 def test_pairwise_accuracy(project: Project, make_image: Callable[..., Image]) -> None:
-    fill(project, [make_image(1)], Crowd(items=25, judges=2, workers=6, seed=4, kind=LIKERT))
-    report = compute(project=project, kind=LIKERT)
+    fill(project, [make_image(1)], Crowd(items=25, redundancy=2, workers=6, seed=4, kind=LIKERT))
+    report = compute_report(project=project, kind=LIKERT)
     sets: dict[str, list[dict[str, int]]] = defaultdict(list)
     for row in standing(LIKERT):
         sets[row.hit.unit.key].append(

@@ -5,14 +5,14 @@ import pytest
 from curation.models import Pair
 from hits.domain.states import AssignmentStatus, BatchState
 from hits.models import Batch, Hit, Unit, Worker
-from hits.selectors.eligibility.acceptance import why_not_accept
+from hits.selectors.eligibility.acceptance import acceptance_refusals
 from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Refused
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work, ratings, review
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.kinds.observation_review.scales import Dimension
-from validation.selectors.judging import judged_completely, likert_judgments, review_tallies, unreviewed
+from validation.selectors.judging import is_fully_judged, likert_judgments, review_tallies, unsent_pairs
 from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def a_set(pairs: list[Pair], others: list[Pair], set_id: str = "1") -> SetToJudg
     gold = pairs[0]
     return SetToJudge(
         id=set_id,
-        gold=gold.instance_id,
+        own_pair_id=gold.instance_id,
         image_id=gold.image_id,
         boxes=gold.boxes,
         candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],
@@ -81,7 +81,7 @@ def test_unconfirmed_and_rejected_judgments_do_not_count(work: Work) -> None:
     assert tallies.judgments == 2
     assert list(tallies.pairs) == [pairs[0].instance_id]
     pair = tallies.pairs[pairs[0].instance_id]
-    assert pair.judges == 2
+    assert pair.judge_count == 2
     assert dict(pair.tallies[Dimension.REASONABLE].counts) == {"highly": 1, "relatively": 0, "un": 1}
     assert tallies.shares[Dimension.REASONABLE].undecided == 1
     assert tallies.shares[Dimension.BOXES].percent == 100
@@ -90,7 +90,7 @@ def test_unconfirmed_and_rejected_judgments_do_not_count(work: Work) -> None:
 def test_unreviewed_leaves_out_what_was_launched(work: Work) -> None:
     pairs = work.observed(work.image(), worker="AUTHOR")
     launch_review(project=work.project, observations=[pairs[1].instance_id], by=None)
-    assert [row.pk for row in unreviewed(work.project)] == [pairs[0].pk, pairs[2].pk]
+    assert [row.pk for row in unsent_pairs(work.project)] == [pairs[0].pk, pairs[2].pk]
 
 
 def test_comparison_excludes_the_authors_of_the_region_and_of_its_candidates(work: Work) -> None:
@@ -115,11 +115,11 @@ def test_a_pair_in_two_rounds_is_judged_once_by_a_worker(work: Work) -> None:
     work.answered(first, "J1", review())
     _, (again, *_) = launched_review(work, pairs)
     assert again.unit.key == first.unit.key
-    (reason,), _ = why_not_accept(worker_id="J1", hit_id=str(again.hit_id), held=[])
+    (reason,), _ = acceptance_refusals(worker_id="J1", hit_id=str(again.hit_id), taken_hit_ids=[])
     assert "You did this one already" in reason
-    assert why_not_accept(worker_id="J2", hit_id=str(again.hit_id), held=[]) == ([], False)
+    assert acceptance_refusals(worker_id="J2", hit_id=str(again.hit_id), taken_hit_ids=[]) == ([], False)
     work.answered(again, "J2", review())
-    assert review_tallies(project=work.project).pairs[first.unit.key].judges == 2
+    assert review_tallies(project=work.project).pairs[first.unit.key].judge_count == 2
 
 
 def test_likert_judgments_in_the_order_of_submission(work: Work) -> None:
@@ -131,34 +131,34 @@ def test_likert_judgments_in_the_order_of_submission(work: Work) -> None:
     work.answered(hit, "J0", ratings(hit, 2), confirmed=False)
     assert likert_judgments(batch=batch) == {}
     work.answered(hit, "J1", ratings(hit, 1, 2, 3))
-    assert not judged_completely(batch=batch)
+    assert not is_fully_judged(batch=batch)
     work.answered(hit, "J2", ratings(hit, 3), status=AssignmentStatus.SUBMITTED)
     found = likert_judgments(batch=batch)["1"]
     assert [c.candidate for c in found.candidates] == [o.instance_id for o in others]
     assert [c.ratings for c in found.candidates] == [(1, 3), (2, 3), (3, 3)]
     assert found.candidates[1].summary.mean == 2.5
-    assert judged_completely(batch=batch)
+    assert is_fully_judged(batch=batch)
     approved = (AssignmentStatus.APPROVED,)
-    assert likert_judgments(batch=batch, statuses=approved)["1"].judges == 1
-    assert not judged_completely(batch=batch, statuses=approved)
+    assert likert_judgments(batch=batch, statuses=approved)["1"].judge_count == 1
+    assert not is_fully_judged(batch=batch, statuses=approved)
 
 
 def test_judges_over_several_tasks_of_a_unit_count_together_and_nobody_twice(work: Work) -> None:
     mine = work.observed(work.image(1), worker="AUTHOR")
     others = work.observed(work.image(2), worker="OTHER")
     batch, _ = launch_comparison(
-        project=work.project, sets=[a_set(mine, others)], by=None, terms=Terms(opinions=12)
+        project=work.project, sets=[a_set(mine, others)], by=None, terms=LaunchTerms(redundancy=12)
     )
     work.publish(batch)
     nine, three = Hit.objects.filter(unit__batch=batch).order_by("part")
     for number in range(9):
         work.answered(nine, f"J{number}", ratings(nine, 2))
-    assert not judged_completely(batch=batch)
-    (reason,), _ = why_not_accept(worker_id="J0", hit_id=str(three.hit_id), held=[])
+    assert not is_fully_judged(batch=batch)
+    (reason,), _ = acceptance_refusals(worker_id="J0", hit_id=str(three.hit_id), taken_hit_ids=[])
     assert "You did this one already, in another task" in reason
     for number in range(9, 12):
         work.answered(three, f"J{number}", ratings(three, 3))
     found = likert_judgments(batch=batch)["1"]
-    assert (found.judges, len(set(found.workers))) == (12, 12)
+    assert (found.judge_count, len(set(found.workers))) == (12, 12)
     assert found.candidates[0].ratings == (2,) * 9 + (3,) * 3
-    assert judged_completely(batch=batch)
+    assert is_fully_judged(batch=batch)

@@ -14,13 +14,13 @@ from hits.models import Image, Project, Worker, WorkerDecision
 from hits.services.errors import Conflict, Refused
 from tests.support.judging.crowd import crowd
 from validation import tasks
-from validation.domain.qualification.worker_rules import Rule
-from validation.domain.qualification.worker_status import Measure, ProposalState, Standing
-from validation.models import StandingChange, StandingProposal, StandingRule
-from validation.selectors.worker_rules import outlook
-from validation.selectors.worker_status import standing_of
+from validation.domain.qualification.worker_rules import RuleSettings
+from validation.domain.qualification.worker_status import Measure, ProposalState, WorkerStatus
+from validation.models import RuleProposal, StatusChange, WorkerRule
+from validation.selectors.worker_rules import preview_rule
+from validation.selectors.worker_status import current_status
 from validation.services import worker_rules
-from validation.services.worker_status import change_standing
+from validation.services.worker_status import change_worker_status
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -38,119 +38,133 @@ def careless(project: Project, image: Image) -> Worker:
 
 
 @pytest.fixture
-def rule(project: Project) -> StandingRule:
+def rule(project: Project) -> WorkerRule:
     return save(project)
 
 
-def save(project: Project, **changes: Any) -> StandingRule:
+def save(project: Project, **changes: Any) -> WorkerRule:
     values = {"measure": Measure.APPROVED_SHARE, "below": 80, "window": 50, "at_least": 5} | changes
-    proposes = values.pop("proposes", Standing.PAUSED)
+    proposes = values.pop("proposes", WorkerStatus.PAUSED)
     return worker_rules.save_rule(
-        project=project, name="Approved, last 50", rule=Rule(**values), proposes=proposes, by=None
+        project=project, name="Approved, last 50", rule=RuleSettings(**values), proposes=proposes, by=None
     )
 
 
 def test_a_rule_proposes_once_and_changes_nothing(
-    project: Project, careless: Worker, rule: StandingRule
+    project: Project, careless: Worker, rule: WorkerRule
 ) -> None:
     tasks.evaluate_rules()
     tasks.evaluate_rules()
-    proposal = StandingProposal.objects.get()
+    proposal = RuleProposal.objects.get()
     assert (proposal.worker, proposal.figures["count"], proposal.figures["n"]) == (careless, 1, 5)
-    assert standing_of(careless, project).standing is Standing.ACTIVE
+    assert current_status(careless, project).status is WorkerStatus.ACTIVE
     assert not WorkerDecision.objects.exists()
 
 
 def test_accepting_carries_out_what_it_proposed_with_the_persons_reason(
-    project: Project, careless: Worker, rule: StandingRule, researcher: User
+    project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
-    worker_rules.evaluate_all()
-    proposal = StandingProposal.objects.select_related("rule__project", "worker").get()
-    change = worker_rules.accept(proposal=proposal, reason="Your boxes are too large.", by=researcher)
-    assert (change.proposal, change.standing) == (proposal, Standing.PAUSED)
-    again = worker_rules.accept(proposal=proposal, reason="Your boxes are too large.", by=researcher)
+    worker_rules.evaluate_rules()
+    proposal = RuleProposal.objects.select_related("rule__project", "worker").get()
+    change = worker_rules.accept_proposal(
+        proposal=proposal, reason="Your boxes are too large.", by=researcher
+    )
+    assert (change.proposal, change.status) == (proposal, WorkerStatus.PAUSED)
+    again = worker_rules.accept_proposal(proposal=proposal, reason="Your boxes are too large.", by=researcher)
     assert again.pk == change.pk
-    place = standing_of(careless, project)
-    assert (place.standing, place.reason, place.by) == (Standing.PAUSED, "Your boxes are too large.", "rosa")
+    place = current_status(careless, project)
+    assert (place.status, place.reason, place.by) == (
+        WorkerStatus.PAUSED,
+        "Your boxes are too large.",
+        "rosa",
+    )
     assert WorkerDecision.objects.get().qualification.slug == "excluded"
-    worker_rules.evaluate_all()
-    assert StandingProposal.objects.count() == 1
+    worker_rules.evaluate_rules()
+    assert RuleProposal.objects.count() == 1
 
 
 def test_what_was_dismissed_is_proposed_again_only_after_newer_items(
-    project: Project, image: Image, careless: Worker, rule: StandingRule, researcher: User
+    project: Project, image: Image, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
-    worker_rules.evaluate_all()
-    proposal = StandingProposal.objects.get()
+    worker_rules.evaluate_rules()
+    proposal = RuleProposal.objects.get()
     with pytest.raises(Refused, match="say why"):
-        worker_rules.dismiss(proposal=proposal, reason=" ", by=researcher)
+        worker_rules.dismiss_proposal(proposal=proposal, reason=" ", by=researcher)
     for _ in range(2):  # a lost request that is sent again
-        worker_rules.dismiss(proposal=proposal, reason="A bad photo.", by=researcher)
-    worker_rules.evaluate_all()
-    assert StandingProposal.objects.get().state == ProposalState.DISMISSED
+        worker_rules.dismiss_proposal(proposal=proposal, reason="A bad photo.", by=researcher)
+    worker_rules.evaluate_rules()
+    assert RuleProposal.objects.get().state == ProposalState.DISMISSED
     newer = crowd(project, image, 1, each=1, rejected=1)[0]
     newest = newer.assignments.get()
     type(newest).objects.filter(pk=newest.pk).update(worker=careless)
-    assert worker_rules.evaluate_all() == 1
-    open_one = StandingProposal.objects.get(state=ProposalState.OPEN)
+    assert worker_rules.evaluate_rules() == 1
+    open_one = RuleProposal.objects.get(state=ProposalState.OPEN)
     assert open_one.figures["items"] == 6
 
 
 def test_the_same_finding_after_a_reinstatement_needs_newer_items_too(
-    project: Project, careless: Worker, rule: StandingRule, researcher: User
+    project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
-    worker_rules.evaluate_all()
-    worker_rules.accept(proposal=StandingProposal.objects.get(), reason="Too large.", by=researcher)
-    change_standing(
-        project=project, worker=careless, standing=Standing.ACTIVE, reason="Talked it over.", by=researcher
+    worker_rules.evaluate_rules()
+    worker_rules.accept_proposal(proposal=RuleProposal.objects.get(), reason="Too large.", by=researcher)
+    change_worker_status(
+        project=project,
+        worker=careless,
+        status=WorkerStatus.ACTIVE,
+        reason="Talked it over.",
+        by=researcher,
     )
-    assert worker_rules.evaluate_all() == 0
+    assert worker_rules.evaluate_rules() == 0
 
 
 def test_who_gets_no_tasks_already_is_not_proposed_for_a_pause(
-    project: Project, careless: Worker, rule: StandingRule, researcher: User
+    project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
-    change_standing(project=project, worker=careless, standing=Standing.PAUSED, reason="Why", by=researcher)
-    assert worker_rules.evaluate_all() == 0
-    stricter = save(project, proposes=Standing.DEQUALIFIED)
-    assert worker_rules.propose(rule=stricter) == 1
-    proposal = StandingProposal.objects.get()
-    worker_rules.accept(proposal=proposal, reason="It went on.", by=researcher)
-    assert standing_of(careless, project).standing is Standing.DEQUALIFIED
+    change_worker_status(
+        project=project, worker=careless, status=WorkerStatus.PAUSED, reason="Why", by=researcher
+    )
+    assert worker_rules.evaluate_rules() == 0
+    stricter = save(project, proposes=WorkerStatus.DEQUALIFIED)
+    assert worker_rules.create_proposals(rule=stricter) == 1
+    proposal = RuleProposal.objects.get()
+    worker_rules.accept_proposal(proposal=proposal, reason="It went on.", by=researcher)
+    assert current_status(careless, project).status is WorkerStatus.DEQUALIFIED
 
 
 def test_a_proposal_that_a_change_by_hand_overtook_is_closed_with_it(
-    project: Project, careless: Worker, rule: StandingRule, researcher: User
+    project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
-    stricter = save(project, proposes=Standing.DEQUALIFIED)
-    worker_rules.evaluate_all()
-    change_standing(project=project, worker=careless, standing=Standing.PAUSED, reason="Why", by=researcher)
-    closed = StandingProposal.objects.get(rule=rule)
+    stricter = save(project, proposes=WorkerStatus.DEQUALIFIED)
+    worker_rules.evaluate_rules()
+    change_worker_status(
+        project=project, worker=careless, status=WorkerStatus.PAUSED, reason="Why", by=researcher
+    )
+    closed = RuleProposal.objects.get(rule=rule)
     assert (closed.state, closed.decided_by) == (ProposalState.DISMISSED, researcher)
     assert closed.reason == f"{careless} is paused: Why"
     with pytest.raises(Conflict):
-        worker_rules.accept(proposal=closed, reason="Why", by=researcher)
-    assert StandingProposal.objects.get(rule=stricter).state == ProposalState.OPEN
-    change_standing(
-        project=project, worker=careless, standing=Standing.DEQUALIFIED, reason="More", by=researcher
+        worker_rules.accept_proposal(proposal=closed, reason="Why", by=researcher)
+    assert RuleProposal.objects.get(rule=stricter).state == ProposalState.OPEN
+    change_worker_status(
+        project=project, worker=careless, status=WorkerStatus.DEQUALIFIED, reason="More", by=researcher
     )
-    assert StandingProposal.objects.get(rule=stricter).state == ProposalState.DISMISSED
+    assert RuleProposal.objects.get(rule=stricter).state == ProposalState.DISMISSED
 
 
 def test_a_proposal_that_events_overtook_is_dismissed_not_accepted(
-    project: Project, careless: Worker, rule: StandingRule, researcher: User
+    project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
-    worker_rules.evaluate_all()
-    proposal = StandingProposal.objects.get()
-    change_standing(
-        project=project, worker=careless, standing=Standing.DEQUALIFIED, reason="Why", by=researcher
+    worker_rules.evaluate_rules()
+    proposal = RuleProposal.objects.get()
+    change_worker_status(
+        project=project, worker=careless, status=WorkerStatus.DEQUALIFIED, reason="Why", by=researcher
     )
-    StandingProposal.objects.update(state=ProposalState.OPEN)  # as if a rule had found it a moment later
+    RuleProposal.objects.update(state=ProposalState.OPEN)  # as if a rule had found it a moment later
     with pytest.raises(Conflict, match="dequalified already; dismiss"):
-        worker_rules.accept(proposal=proposal, reason="Why", by=researcher)
+        worker_rules.accept_proposal(proposal=proposal, reason="Why", by=researcher)
     proposal.refresh_from_db()
     assert proposal.state == ProposalState.OPEN
-    worker_rules.dismiss(proposal=proposal, reason="Done otherwise.", by=researcher)
+    worker_rules.dismiss_proposal(proposal=proposal, reason="Done otherwise.", by=researcher)
 
 
 def test_rules_leave_the_answers_alone_until_something_changes(
@@ -161,40 +175,40 @@ def test_rules_leave_the_answers_alone_until_something_changes(
 
     def noted(*args: Any, **more: Any) -> Any:
         seen.append(1)
-        return outlook(*args, **more)
+        return preview_rule(*args, **more)
 
-    monkeypatch.setattr(worker_rules, "outlook", noted)
-    assert [worker_rules.evaluate_all() for _ in range(3)] == [0, 0, 0]
+    monkeypatch.setattr(worker_rules, "preview_rule", noted)
+    assert [worker_rules.evaluate_rules() for _ in range(3)] == [0, 0, 0]
     assert len(seen) == 1
-    worker_rules.evaluate_all(project=project)  # a person who asks is always answered
+    worker_rules.evaluate_rules(project=project)  # a person who asks is always answered
     assert len(seen) == 2
     crowd(project, image, 1, each=5, rejected=5)
-    assert [worker_rules.evaluate_all() for _ in range(3)] == [1, 0, 0]
+    assert [worker_rules.evaluate_rules() for _ in range(3)] == [1, 0, 0]
     assert len(seen) == 4  # what the rule proposed is a change too
     save(project, below=90)
-    assert worker_rules.evaluate_all() == 2
-    assert worker_rules.evaluate_all() == 0
+    assert worker_rules.evaluate_rules() == 2
+    assert worker_rules.evaluate_rules() == 0
 
 
 def test_a_rule_that_is_off_looks_no_more(
-    project: Project, careless: Worker, rule: StandingRule, researcher: User
+    project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
-    worker_rules.switch_rule(rule=rule, on=False, by=researcher)
-    assert worker_rules.evaluate_all(project=project) == 0
-    worker_rules.switch_rule(rule=rule, on=True, by=researcher)
-    assert worker_rules.evaluate_all(project=project) == 1
+    worker_rules.set_rule_active(rule=rule, is_active=False, by=researcher)
+    assert worker_rules.evaluate_rules(project=project) == 0
+    worker_rules.set_rule_active(rule=rule, is_active=True, by=researcher)
+    assert worker_rules.evaluate_rules(project=project) == 1
 
 
 def test_of_two_people_one_decides_and_the_other_is_told(
-    project: Project, careless: Worker, rule: StandingRule, researcher: User, admin: User
+    project: Project, careless: Worker, rule: WorkerRule, researcher: User, admin: User
 ) -> None:
-    worker_rules.evaluate_all()
-    pk = StandingProposal.objects.get().pk
+    worker_rules.evaluate_rules()
+    pk = RuleProposal.objects.get().pk
     start = threading.Barrier(2)
     ends: dict[str, str] = {}
 
     def decide(who: User, act: Callable[..., object]) -> None:
-        proposal = StandingProposal.objects.select_related("rule__project", "worker").get(pk=pk)
+        proposal = RuleProposal.objects.select_related("rule__project", "worker").get(pk=pk)
         start.wait()
         try:
             act(proposal=proposal, reason=f"says {who.username}", by=who)
@@ -204,7 +218,7 @@ def test_of_two_people_one_decides_and_the_other_is_told(
         finally:
             connections.close_all()
 
-    pair = [(researcher, worker_rules.accept), (admin, worker_rules.dismiss)]
+    pair = [(researcher, worker_rules.accept_proposal), (admin, worker_rules.dismiss_proposal)]
     threads = [threading.Thread(target=decide, args=each) for each in pair]
     for thread in threads:
         thread.start()
@@ -212,18 +226,18 @@ def test_of_two_people_one_decides_and_the_other_is_told(
         thread.join()
     assert sorted(end == "done" for end in ends.values()) == [False, True]
     assert "this proposal just now" in next(end for end in ends.values() if end != "done")
-    state = StandingProposal.objects.get().state
-    assert StandingChange.objects.count() == (1 if state == ProposalState.ACCEPTED else 0)
+    state = RuleProposal.objects.get().state
+    assert StatusChange.objects.count() == (1 if state == ProposalState.ACCEPTED else 0)
 
 
 def test_two_processes_that_look_at_once_keep_one_open_proposal(
-    project: Project, careless: Worker, rule: StandingRule
+    project: Project, careless: Worker, rule: WorkerRule
 ) -> None:
     start = threading.Barrier(2)
 
     def look() -> None:
         start.wait()
-        worker_rules.evaluate_all()
+        worker_rules.evaluate_rules()
         connections.close_all()
 
     threads = [threading.Thread(target=look) for _ in range(2)]
@@ -231,7 +245,7 @@ def test_two_processes_that_look_at_once_keep_one_open_proposal(
         thread.start()
     for thread in threads:
         thread.join()
-    assert StandingProposal.objects.count() == 1
+    assert RuleProposal.objects.count() == 1
 
 
 def test_a_rule_is_previewed_before_it_is_saved(
@@ -251,9 +265,9 @@ def test_a_rule_is_previewed_before_it_is_saved(
     assert "It would now propose 1 of 4 workers." in page
     assert "4 of them have enough items" in page
     assert "1 of the last 5 (20%)" in page
-    assert not StandingRule.objects.exists()
+    assert not WorkerRule.objects.exists()
     assert client.post(url, values | {"step": "save"}).status_code == 302
-    rule = StandingRule.objects.get()
+    rule = WorkerRule.objects.get()
     assert (rule.measure, rule.below, rule.proposes) == ("approved_share", 80, "paused")
     again = reverse("rule-edit", args=[project.slug, rule.pk])
     assert client.post(again, values | {"step": "save", "below": "10"}).status_code == 302
@@ -288,25 +302,25 @@ def test_a_bad_rule_is_named_at_its_field(
     reply = client.post(reverse("rule-new", args=[project.slug]), values | changes)
     assert reply.status_code == 400
     assert words in reply.content.decode()
-    assert not StandingRule.objects.exists()
+    assert not WorkerRule.objects.exists()
 
 
 def test_proposals_wait_in_the_navigation_and_are_decided_on_their_page(
-    client: Client, project: Project, careless: Worker, rule: StandingRule, researcher: User
+    client: Client, project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
     client.force_login(researcher)
-    listed = reverse("standing-rules", args=[project.slug])
-    client.post(reverse("rules-look", args=[project.slug]))
+    listed = reverse("worker-rules", args=[project.slug])
+    client.post(reverse("rules-apply", args=[project.slug]))
     page = client.get(listed).content.decode()
     assert "1 proposal waits for you" in page
     assert page.count('<span class="sr"> waiting</span>') == 2  # at People, and at the tab
-    proposal = StandingProposal.objects.get()
+    proposal = RuleProposal.objects.get()
     url = reverse("proposal-decide", args=[project.slug, proposal.pk])
     reply = client.post(
         url, {"answer": "accept", "reason": "Too large.", "next": "https://elsewhere.example/"}
     )
     assert reply.headers["Location"] == listed
-    assert standing_of(careless, project).standing is Standing.PAUSED
+    assert current_status(careless, project).status is WorkerStatus.PAUSED
     assert (
         "Not done: " in client.post(url, {"answer": "dismiss", "reason": "No."}, follow=True).content.decode()
     )

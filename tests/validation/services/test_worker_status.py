@@ -10,26 +10,26 @@ from django.utils import timezone
 from hits.domain.states import AssignmentStatus, Verdict, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator
-from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Assignment, Batch, Hit, Image, Project, Worker, WorkerCall, WorkerDecision
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.selectors.eligibility.eligibility import holders, why_not
+from hits.selectors.eligibility.eligibility import batch_refusals, pool_worker_ids
 from hits.services.collecting import submit
 from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Conflict, Refused
-from hits.services.launching.terms import Access, Condition, Terms
+from hits.services.launching.terms import Eligibility, LaunchTerms, PlannedRequirement
 from hits.services.reviewing import review
-from hits.services.workers.qualifications import ONE_CALL, decide_about, settle_outstanding
+from hits.services.workers.qualifications import CALL_TIMEOUT, decide_on_worker, settle_outstanding_decisions
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, page_key, published
 from tests.support.market import accept, fund, hand_over, market_worker, work
-from validation.domain.qualification.worker_status import Standing
-from validation.models import StandingChange
-from validation.selectors.worker_status import standing_of, standings
-from validation.services.worker_status import carry_out, change_standing
+from validation.domain.qualification.worker_status import WorkerStatus
+from validation.models import StatusChange
+from validation.selectors.worker_status import current_status, current_statuses
+from validation.services.worker_status import change_worker_status, settle_worker_calls
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "Your last ten boxes cover the whole photo."
@@ -38,7 +38,7 @@ WHY = "Your last ten boxes cover the whole photo."
 @pytest.fixture
 def batch(project: Project, make_image: Callable[..., Image]) -> Batch:
     fund()
-    return published(project, [make_image(seed) for seed in range(3)], terms=Terms(opinions=3))
+    return published(project, [make_image(seed) for seed in range(3)], terms=LaunchTerms(redundancy=3))
 
 
 @pytest.fixture
@@ -56,16 +56,16 @@ def hits_of(batch: Batch) -> list[Hit]:
 
 
 def put(
-    project: Project, worker: Worker, standing: Standing, by: User | None, reason: str = WHY
-) -> StandingChange:
-    change = change_standing(project=project, worker=worker, standing=standing, reason=reason, by=by)
-    assert carry_out(project=project, worker=worker, marketplace=marketplace()) == []
+    project: Project, worker: Worker, standing: WorkerStatus, by: User | None, reason: str = WHY
+) -> StatusChange:
+    change = change_worker_status(project=project, worker=worker, status=standing, reason=reason, by=by)
+    assert settle_worker_calls(project=project, worker=worker, marketplace=marketplace()) == []
     return change
 
 
 def hold(project: Project, worker: Worker, *pools: Pool, value: int | None = None) -> None:
     for pool in pools:
-        decide_about(
+        decide_on_worker(
             project=project,
             worker=worker,
             action=WorkerAction.GRANT,
@@ -74,7 +74,7 @@ def hold(project: Project, worker: Worker, *pools: Pool, value: int | None = Non
             by=None,
             value=value,
         )
-    settle_outstanding(marketplace=marketplace())
+    settle_outstanding_decisions(marketplace=marketplace())
 
 
 def worth_there(project: Project, pool: Pool) -> dict[str, int]:
@@ -93,12 +93,14 @@ def test_a_pause_shuts_both_doors_within_one_sync_and_work_in_hand_is_paid(
     first, second, third = hits_of(batch)
     task = accept(first, wilma)
     key = page_key(first, task.slot.assignment_id, wilma.worker_id)
-    submit.agree(key=key, version=1, country="US")
-    change_standing(project=project, worker=worker, standing=Standing.PAUSED, reason=WHY, by=researcher)
+    submit.record_consent(key=key, version=1, country="US")
+    change_worker_status(
+        project=project, worker=worker, status=WorkerStatus.PAUSED, reason=WHY, by=researcher
+    )
     # Before anything is settled our own pages refuse what is new already.
     with pytest.raises(NotEligible, match="cover the whole photo"):
         submit.open_attempt(page_key(second, "ASECOND", wilma.worker_id))
-    settle_outstanding(marketplace=marketplace())
+    settle_outstanding_decisions(marketplace=marketplace())
     with pytest.raises(MarketRefused):
         accept(third, wilma)
     stored, _ = submit.store_submission(
@@ -109,22 +111,22 @@ def test_a_pause_shuts_both_doors_within_one_sync_and_work_in_hand_is_paid(
     approve(assignment)
     assignment.refresh_from_db()
     assert assignment.status == AssignmentStatus.APPROVED
-    place = standing_of(worker, project)
-    assert (place.standing, place.reason, place.by) == (Standing.PAUSED, WHY, "rosa")
+    place = current_status(worker, project)
+    assert (place.status, place.reason, place.by) == (WorkerStatus.PAUSED, WHY, "rosa")
 
 
 def test_reinstating_opens_the_tasks_again(
     project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
-    put(project, worker, Standing.PAUSED, researcher)
+    put(project, worker, WorkerStatus.PAUSED, researcher)
     assert held_there(project, Pool.EXCLUDED) == {wilma.worker_id}
-    put(project, worker, Standing.ACTIVE, researcher, "We talked it over.")
+    put(project, worker, WorkerStatus.ACTIVE, researcher, "We talked it over.")
     assert held_there(project, Pool.EXCLUDED) == set()
-    assert why_not(worker, batch) == []
+    assert batch_refusals(worker, batch) == []
     work(hits_of(batch)[0], wilma)
     collected(batch)
-    place = standing_of(worker, project)
-    assert (place.standing, place.reason) == (Standing.ACTIVE, "Handed in a first task of the dataset.")
+    place = current_status(worker, project)
+    assert (place.status, place.reason) == (WorkerStatus.ACTIVE, "Handed in a first task of the dataset.")
 
 
 def test_dequalifying_takes_what_is_held_with_the_reason_and_reinstating_gives_it_back(
@@ -132,15 +134,15 @@ def test_dequalifying_takes_what_is_held_with_the_reason_and_reinstating_gives_i
 ) -> None:
     hold(project, worker, Pool.QUALIFIED, value=9)
     hold(project, worker, Pool.TRAINED)
-    put(project, worker, Standing.TRAINED, researcher, "Ready.")
-    put(project, worker, Standing.DEQUALIFIED, researcher)
-    assert holders(project, Pool.EXCLUDED) == {worker.pk}
+    put(project, worker, WorkerStatus.TRAINED, researcher, "Ready.")
+    put(project, worker, WorkerStatus.DEQUALIFIED, researcher)
+    assert pool_worker_ids(project, Pool.EXCLUDED) == {worker.pk}
     for pool in (Pool.QUALIFIED, Pool.TRAINED):
-        assert holders(project, pool) == set()
+        assert pool_worker_ids(project, pool) == set()
         assert held_there(project, pool) == set()
     taken = WorkerDecision.objects.filter(worker=worker, action=WorkerAction.REVOKE)
     assert {row.reason for row in taken} == {WHY}
-    put(project, worker, Standing.TRAINED, researcher, "Talked it over.")
+    put(project, worker, WorkerStatus.TRAINED, researcher, "Talked it over.")
     assert worth_there(project, Pool.QUALIFIED) == {wilma.worker_id: 9}
     assert worth_there(project, Pool.TRAINED) == {wilma.worker_id: 1}
     assert held_there(project, Pool.EXCLUDED) == set()
@@ -150,11 +152,11 @@ def test_dequalifying_takes_nothing_that_was_never_held_and_gives_none_of_it_bac
     project: Project, batch: Batch, worker: Worker, researcher: User
 ) -> None:
     hold(project, worker, Pool.QUALIFIED)
-    put(project, worker, Standing.DEQUALIFIED, researcher)
+    put(project, worker, WorkerStatus.DEQUALIFIED, researcher)
     assert not WorkerDecision.objects.filter(qualification__slug=Pool.TRAINED).exists()
-    put(project, worker, Standing.TRAINED, researcher, "Talked it over.")
-    assert holders(project, Pool.QUALIFIED) == {worker.pk}
-    assert holders(project, Pool.TRAINED) == set()
+    put(project, worker, WorkerStatus.TRAINED, researcher, "Talked it over.")
+    assert pool_worker_ids(project, Pool.QUALIFIED) == {worker.pk}
+    assert pool_worker_ids(project, Pool.TRAINED) == set()
 
 
 def test_an_admin_alone_blocks_and_lifts_the_block(
@@ -162,17 +164,17 @@ def test_an_admin_alone_blocks_and_lifts_the_block(
 ) -> None:
     for nobody in (researcher, None):
         with pytest.raises(Refused, match="Only an admin"):
-            put(project, worker, Standing.BLOCKED, nobody)
-    assert not StandingChange.objects.exists()
+            put(project, worker, WorkerStatus.BLOCKED, nobody)
+    assert not StatusChange.objects.exists()
     assert not WorkerDecision.objects.exists()
-    put(project, worker, Standing.BLOCKED, admin)
+    put(project, worker, WorkerStatus.BLOCKED, admin)
     assert [block.worker_id for block in marketplace().list_blocks()] == [wilma.worker_id]
     with pytest.raises(MarketRefused):
         accept(hits_of(batch)[0], wilma)
-    for back in (Standing.ACTIVE, Standing.PAUSED):
+    for back in (WorkerStatus.ACTIVE, WorkerStatus.PAUSED):
         with pytest.raises(Refused, match="Only an admin"):
             put(project, worker, back, researcher, "Back.")
-    put(project, worker, Standing.PAUSED, admin, "A pause is enough.")
+    put(project, worker, WorkerStatus.PAUSED, admin, "A pause is enough.")
     assert list(marketplace().list_blocks()) == []
     assert held_there(project, Pool.EXCLUDED) == {wilma.worker_id}
 
@@ -181,10 +183,10 @@ def test_a_reason_is_required_and_some_standings_are_nobodys_to_decide(
     project: Project, worker: Worker, researcher: User
 ) -> None:
     with pytest.raises(Refused, match="the worker reads it"):
-        put(project, worker, Standing.PAUSED, researcher, "  ")
+        put(project, worker, WorkerStatus.PAUSED, researcher, "  ")
     with pytest.raises(Refused, match="1000 or fewer"):
-        put(project, worker, Standing.PAUSED, researcher, "a" * 1001)
-    for derived in (Standing.NONE, Standing.APPLIED):
+        put(project, worker, WorkerStatus.PAUSED, researcher, "a" * 1001)
+    for derived in (WorkerStatus.NONE, WorkerStatus.APPLIED):
         with pytest.raises(Refused, match="nobody decides it"):
             put(project, worker, derived, researcher)
     assert not WorkerDecision.objects.exists()
@@ -193,38 +195,38 @@ def test_a_reason_is_required_and_some_standings_are_nobodys_to_decide(
 def test_repeating_a_lost_request_writes_nothing_twice(
     project: Project, worker: Worker, researcher: User, admin: User
 ) -> None:
-    first = put(project, worker, Standing.PAUSED, researcher)
-    assert put(project, worker, Standing.PAUSED, admin).pk == first.pk
+    first = put(project, worker, WorkerStatus.PAUSED, researcher)
+    assert put(project, worker, WorkerStatus.PAUSED, admin).pk == first.pk
     with pytest.raises(Conflict, match="is paused already"):
-        put(project, worker, Standing.PAUSED, admin, "Another reason.")
+        put(project, worker, WorkerStatus.PAUSED, admin, "Another reason.")
     assert WorkerDecision.objects.count() == WorkerCall.objects.count() == 1
 
 
 def test_changes_are_never_changed(project: Project, worker: Worker, researcher: User) -> None:
-    change = put(project, worker, Standing.PAUSED, researcher)
+    change = put(project, worker, WorkerStatus.PAUSED, researcher)
     change.reason = "Kinder words."
     with pytest.raises(AppendOnlyError):
         change.save()
     with pytest.raises(AppendOnlyError):
         change.delete()
     with pytest.raises(AppendOnlyError):
-        StandingChange.objects.update(reason="")
+        StatusChange.objects.update(reason="")
 
 
 def test_what_came_in_says_where_a_worker_stands_until_somebody_decides(
     project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
-    assert standing_of(worker, project).standing is Standing.NONE
+    assert current_status(worker, project).status is WorkerStatus.NONE
     work(hits_of(batch)[0], wilma)
-    assert standing_of(worker, project).standing is Standing.NONE  # not confirmed by the marketplace yet
+    assert current_status(worker, project).status is WorkerStatus.NONE  # not confirmed by the marketplace yet
     (assignment,) = collected(batch)
-    place = standing_of(worker, project)
-    assert (place.standing, place.since) == (Standing.ACTIVE, assignment.submitted_at)
-    put(project, worker, Standing.DEQUALIFIED, researcher)
-    assert standings(project)[worker.pk].standing is Standing.DEQUALIFIED
-    put(project, worker, Standing.TRAINED, researcher, "Talked it over.")
-    place = standing_of(worker, project)
-    assert (place.standing, place.reason, place.by) == (Standing.ACTIVE, "Talked it over.", "rosa")
+    place = current_status(worker, project)
+    assert (place.status, place.since) == (WorkerStatus.ACTIVE, assignment.submitted_at)
+    put(project, worker, WorkerStatus.DEQUALIFIED, researcher)
+    assert current_statuses(project)[worker.pk].status is WorkerStatus.DEQUALIFIED
+    put(project, worker, WorkerStatus.TRAINED, researcher, "Talked it over.")
+    place = current_status(worker, project)
+    assert (place.status, place.reason, place.by) == (WorkerStatus.ACTIVE, "Talked it over.", "rosa")
 
 
 def test_rejected_work_shuts_nobody_out(
@@ -232,17 +234,19 @@ def test_rejected_work_shuts_nobody_out(
 ) -> None:
     work(hits_of(batch)[0], wilma)
     (assignment,) = collected(batch)
-    decision = review.decide(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits.")
-    review.settle(decision=decision, marketplace=marketplace())
-    assert standing_of(worker, project).standing is Standing.ACTIVE
+    decision = review.decide_assignment(
+        assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits."
+    )
+    review.settle_decision(decision=decision, marketplace=marketplace())
+    assert current_status(worker, project).status is WorkerStatus.ACTIVE
     assert Assignment.objects.get().status == AssignmentStatus.REJECTED
 
 
 def test_a_pause_in_one_project_is_none_in_another(
     project: Project, rehearsal: Project, worker: Worker, researcher: User
 ) -> None:
-    put(project, worker, Standing.PAUSED, researcher)
-    assert standing_of(worker, rehearsal).standing is Standing.NONE
+    put(project, worker, WorkerStatus.PAUSED, researcher)
+    assert current_status(worker, rehearsal).status is WorkerStatus.NONE
 
 
 def test_what_the_marketplace_refuses_is_said_and_stays_outstanding(
@@ -253,15 +257,17 @@ def test_what_the_marketplace_refuses_is_said_and_stays_outstanding(
     def down(*args: object) -> None:
         raise MarketplaceError(Failure.UNREACHABLE, "no answer")
 
-    change_standing(project=project, worker=worker, standing=Standing.PAUSED, reason=WHY, by=researcher)
+    change_worker_status(
+        project=project, worker=worker, status=WorkerStatus.PAUSED, reason=WHY, by=researcher
+    )
     with monkeypatch.context() as patch:
         patch.setattr(port, "grant", down)
-        (said,) = carry_out(project=project, worker=worker, marketplace=port)
+        (said,) = settle_worker_calls(project=project, worker=worker, marketplace=port)
     assert "no answer" in said
-    (said,) = carry_out(project=project, worker=worker, marketplace=port)
+    (said,) = settle_worker_calls(project=project, worker=worker, marketplace=port)
     assert "on its way" in said  # the lost call may still arrive
-    WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)
-    assert carry_out(project=project, worker=worker, marketplace=port) == []
+    WorkerCall.objects.update(attempt_at=timezone.now() - CALL_TIMEOUT)
+    assert settle_worker_calls(project=project, worker=worker, marketplace=port) == []
     assert held_there(project, Pool.EXCLUDED) == {worker.worker_id}
 
 
@@ -269,11 +275,11 @@ def test_the_trained_alone_find_the_pools_tasks(
     project: Project, make_image: Callable[..., Image], wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
     fund()
-    access = Access(conditions=(Condition(Pool.TRAINED, Comparator.EXISTS),))
-    closed = published(project, [make_image(9)], terms=Terms(access=access))
+    eligibility = Eligibility(requirements=(PlannedRequirement(Pool.TRAINED, Comparator.EXISTS),))
+    closed = published(project, [make_image(9)], terms=LaunchTerms(eligibility=eligibility))
     hold(project, worker, Pool.TRAINED)
-    assert why_not(worker, closed) == []
-    put(project, worker, Standing.DEQUALIFIED, researcher)
-    reasons = " ".join(why_not(worker, closed))
+    assert batch_refusals(worker, closed) == []
+    put(project, worker, WorkerStatus.DEQUALIFIED, researcher)
+    reasons = " ".join(batch_refusals(worker, closed))
     assert "was taken back on" in reasons
     assert reasons.count(WHY) == 2  # why no new tasks, and why the qualification is gone

@@ -21,8 +21,8 @@ from tests.support.judging.work import Work
 from tests.support.pages import squeezed
 from validation.domain.qualification.outcome import PassRule
 from validation.models import Grade, QualificationRound
-from validation.selectors.grading import Key
-from validation.services.answering import _decide, _ready
+from validation.selectors.grading import PairKey
+from validation.services.answering import _decide_chunk, _ready_applicants
 
 pytestmark = pytest.mark.django_db
 
@@ -145,7 +145,7 @@ def test_a_qualification_round_is_launched_in_two_steps(
     # The confirming page sends what it was given once more, and nothing else.
     carried = dict.fromkeys(name for name, _ in asked.context["carried"])
     again = {name: [v for n, v in asked.context["carried"] if n == name] for name in carried}
-    again |= {"step": ["launch"], "launch_key": [asked.context["launch_key"]]}
+    again |= {"step": ["launch"], "idempotency_key": [asked.context["idempotency_key"]]}
     for _ in range(2):
         assert client.post(url, again).status_code == 302
     found = QualificationRound.objects.get()
@@ -166,7 +166,7 @@ def test_a_qualification_round_is_launched_in_two_steps(
         ({"photos": []}, "tick 3, 6, 9"),
         ({"applicants": "1"}, "more sets of three than applicants"),
         ({"reward": "free"}, "Use whole cents"),
-        ({"countries": "US, Narnia"}, "“Narnia” is no country"),
+        ({"countries": "US, Narnia"}, "“Narnia” is not a country"),
         ({"exam_needed": "2"}, "The exam has 1 question;"),
         ({"q1_right": "3"}, "say which choice is right"),
         ({"q1_choices": "Only one"}, "2 to 6 choices"),
@@ -214,7 +214,7 @@ def test_a_training_round_is_launched(
     }
     asked = client.post(url, values | {"step": "estimate"})
     assert "Launch 12 places, hold $22.80" in asked.content.decode()
-    reply = client.post(url, values | {"step": "launch", "launch_key": asked.context["launch_key"]})
+    reply = client.post(url, values | {"step": "launch", "idempotency_key": asked.context["idempotency_key"]})
     batch = Batch.objects.get()
     assert reply.headers["Location"] == reverse("batch-detail", args=[batch.pk])
     assert (batch.kind, batch.name) == ("sherlock_training", "Training, 12 places")
@@ -273,7 +273,7 @@ def test_grading_without_a_script(
     assert "Pair 1 of 9 waiting" in page
     assert f"{submission.attempt.worker}, photo 1 of 3, pair 1" in page
     assert "WORKER" not in page
-    first = Key(submission.pk, 0)
+    first = PairKey(submission.pk, 0)
     reply = client.post(url, {"key": str(first), "grade": "no", "note": "Not in the photo."}, follow=True)
     page = squeezed(reply)
     assert "Pair 1 of 8 waiting" in page or "pair 2" in page
@@ -292,14 +292,14 @@ def test_several_grades_go_in_one_request(
     applied(work, found, "B")
     client.force_login(researcher)
     url = reverse("grades", args=[work.project.slug, found.pk])
-    sent = [{"key": str(Key(submission.pk, n)), "grade": "yes", "note": ""} for n in range(5)]
-    sent.append({"key": str(Key(submission.pk, 12)), "grade": "yes", "note": ""})
-    body = json.dumps({"grades": sent, "after": str(Key(submission.pk, 6))})
+    sent = [{"key": str(PairKey(submission.pk, n)), "grade": "yes", "note": ""} for n in range(5)]
+    sent.append({"key": str(PairKey(submission.pk, 12)), "grade": "yes", "note": ""})
+    body = json.dumps({"grades": sent, "after": str(PairKey(submission.pk, 6))})
     reply = client.post(url, body, content_type="application/json").json()
     assert Grade.objects.count() == 5
-    assert [row["key"] for row in reply["refused"]] == [str(Key(submission.pk, 12))]
+    assert [row["key"] for row in reply["refused"]] == [str(PairKey(submission.pk, 12))]
     assert reply["waiting"] == 13
-    assert reply["cards"][0]["key"] == str(Key(submission.pk, 7))
+    assert reply["cards"][0]["key"] == str(PairKey(submission.pk, 7))
     client.post(url, body, content_type="application/json")
     assert Grade.objects.count() == 5
     for bad in ("[]", "{", '{"grades": [{"key": "x", "grade": "yes"}]}', '{"grades": [{"key": 1}]}'):
@@ -313,7 +313,7 @@ def test_the_second_grader_s_page_holds_no_grade_of_the_first(
     grade(found, submission, researcher, reasonable=3, note="Secret of the first grader")
     client.force_login(admin)
     url = reverse("grading", args=[work.project.slug, found.pk])
-    for page in (client.get(url), client.get(url, {"at": str(Key(submission.pk, 5))})):
+    for page in (client.get(url), client.get(url, {"at": str(PairKey(submission.pk, 5))})):
         text = page.content.decode()
         assert "Secret" not in text
         assert "rosa" not in text
@@ -354,7 +354,7 @@ def test_a_round_says_how_it_stands(
     assert f'data-job-url="/api/jobs/{job.pk}/"' in reply.content.decode()
     again = client.post(reverse("answer-applicants", args=[work.project.slug, found.pk]), follow=True)
     assert "is under way already" in again.content.decode()
-    _decide(found, [a.first.submission for a in _ready(found)], researcher)
+    _decide_chunk(found, [a.first_key.submission for a in _ready_applicants(found)], researcher)
     page = squeezed(client.get(url, {"show": "declined"}))
     assert "You did not pass the qualification: 6 of 9" in page
     assert "Nothing points there." in page
@@ -398,7 +398,7 @@ def test_as_many_queries_for_200_as_for_20(
 ) -> None:
     workers = bulk_applicants(found, 20, graders=[researcher, admin])
     bulk_applicants(found, 5, graders=[admin], start=20)
-    _decide(found, [a.first.submission for a in _ready(found)][:10], admin)
+    _decide_chunk(found, [a.first_key.submission for a in _ready_applicants(found)][:10], admin)
     slug = work.project.slug
     pages = {
         "round": reverse("qualification-round", args=[slug, found.pk]),
@@ -423,7 +423,7 @@ def test_as_many_queries_for_200_as_for_20(
     before = dict(counted())
     bulk_applicants(found, 160, graders=[researcher, admin], start=25)
     bulk_applicants(found, 15, graders=[admin], start=185)
-    _decide(found, [a.first.submission for a in _ready(found)][:100], admin)
+    _decide_chunk(found, [a.first_key.submission for a in _ready_applicants(found)][:100], admin)
     assert dict(counted()) == before
     assert max(before.values()) < 40
 

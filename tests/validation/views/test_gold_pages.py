@@ -12,17 +12,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from hits.models import Assignment, AuditEvent, Hit, Image, Project, Worker
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work, ratings, review
 from tests.support.pages import squeezed
-from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.models import GoldItem
 from validation.selectors import quality_checks as selectors
-from validation.selectors.quality_checks import GoldLine, usable_golds
+from validation.selectors.quality_checks import GoldRow, usable_gold_items
 from validation.services import report
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
-from validation.services.quality_checks import add_gold
+from validation.services.quality_checks import add_gold_item
 
 pytestmark = pytest.mark.django_db
 OK, MOVED, BAD, ABSENT = 200, 302, 400, 404
@@ -33,7 +33,9 @@ REVIEW, LIKERT = "observation_review", "likert_comparison"
 def judged(work: Work, client: Client, researcher: User) -> Work:
     """Three pairs with two judges each; a researcher is signed in."""
     rows = work.observed(work.image(1), worker="AUTHOR", salt="old")
-    batch, _ = launch_review(project=work.project, observations=rows, by=None, terms=Terms(opinions=9))
+    batch, _ = launch_review(
+        project=work.project, observations=rows, by=None, terms=LaunchTerms(redundancy=9)
+    )
     work.publish(batch)
     for hit in Hit.objects.filter(unit__batch=batch):
         work.answered(hit, "J1", review("un", "mostly", "very"))
@@ -107,10 +109,10 @@ def test_nothing_ticked_is_refused_and_nothing_is_lost(client: Client, judged: W
 def test_a_control_or_a_unit_nobody_judged_cannot_become_gold(client: Client, judged: Work) -> None:
     rows = judged.observed(judged.image(2), worker="LATER")
     batch, _ = launch_review(
-        project=judged.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(repeat=10))
+        project=judged.project, observations=rows, by=None, plan=RoundPlan(rates=CheckRates(repeat=10))
     )
     judged.publish(batch)
-    repeat = Hit.objects.get(unit__batch=batch, unit__control__isnull=False)
+    repeat = Hit.objects.get(unit__batch=batch, unit__quality_check__isnull=False)
     judged.answered(repeat, "J1", review())
     for unit in batch.units.all():
         form = f"{address(judged.project, 'gold-new')}?kind={REVIEW}&unit={unit.pk}"
@@ -119,7 +121,7 @@ def test_a_control_or_a_unit_nobody_judged_cannot_become_gold(client: Client, ju
 
 def test_gold_is_changed_retired_and_used_again(client: Client, judged: Work) -> None:
     project = judged.project
-    row = add_gold(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
+    row = add_gold_item(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
     edit = address(project, "gold-edit", row.pk)
     assert ticked(client.get(edit).content.decode()) == [("reasonable", "un")]
     assert client.post(edit, {"right-boxes": ["mostly"], "note": "Now"}).status_code == MOVED
@@ -136,10 +138,10 @@ def test_gold_is_changed_retired_and_used_again(client: Client, judged: Work) ->
 
 
 def test_gold_whose_photo_was_taken_down_says_so_and_is_not_counted(client: Client, judged: Work) -> None:
-    row = add_gold(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
-    assert usable_golds(judged.project, REVIEW) == [row]
-    Image.objects.filter(pk=row.payload["image"]).update(withdrawn_at="2026-01-01T00:00Z")
-    assert usable_golds(judged.project, REVIEW) == []
+    row = add_gold_item(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
+    assert usable_gold_items(judged.project, REVIEW) == [row]
+    Image.objects.filter(pk=row.payload["image"]).update(taken_down_at="2026-01-01T00:00Z")
+    assert usable_gold_items(judged.project, REVIEW) == []
     page = client.get(reverse("gold-edit", args=[judged.project.slug, row.pk])).content.decode()
     assert "The photo was taken down" in page
 
@@ -147,7 +149,7 @@ def test_gold_whose_photo_was_taken_down_says_so_and_is_not_counted(client: Clie
 def test_another_projects_gold_is_absent(
     client: Client, judged: Work, rehearsal: Project, admin: User
 ) -> None:
-    row = add_gold(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
+    row = add_gold_item(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
     client.force_login(admin)
     assert client.get(address(rehearsal, "gold-edit", row.pk)).status_code == ABSENT
     assert client.post(address(rehearsal, "gold-switch", row.pk), {"on": "no"}).status_code == ABSENT
@@ -158,17 +160,17 @@ def test_another_projects_gold_is_absent(
 
 def with_gold(work: Work) -> GoldItem:
     """Return a gold item that eleven people met, of whom five answered as expected."""
-    row = add_gold(unit=units(work)[0], expected={"reasonable": ["un"]}, by=None)
+    row = add_gold_item(unit=units(work)[0], expected={"reasonable": ["un"]}, by=None)
     rows = work.observed(work.image(2), worker="LATER")
     batch, _ = launch_review(
         project=work.project,
         observations=rows,
         by=None,
-        terms=Terms(opinions=11),
-        plan=RoundPlan(rates=Rates(gold=10)),
+        terms=LaunchTerms(redundancy=11),
+        plan=RoundPlan(rates=CheckRates(gold=10)),
     )
     work.publish(batch)
-    hits = list(Hit.objects.filter(unit__batch=batch, unit__control__gold=row).order_by("part"))
+    hits = list(Hit.objects.filter(unit__batch=batch, unit__quality_check__gold=row).order_by("part"))
     for n in range(11):
         work.answered(hits[0 if n < 9 else -1], f"P{n}", review("un" if n < 5 else "highly"))
     return row
@@ -185,7 +187,7 @@ def test_doubt_begins_at_ten_answers_and_under_sixty_percent() -> None:
     row = GoldItem()
     cases = {(10, 5): True, (10, 6): False, (9, 0): False, (0, 0): False, (100, 59): True}
     for (answered, right), doubtful in cases.items():
-        assert GoldLine(row, None, answered, right).doubtful is doubtful, (answered, right)
+        assert GoldRow(row, None, answered, right).is_doubtful is doubtful, (answered, right)
 
 
 def test_a_set_becomes_gold_statement_by_statement(client: Client, work: Work, researcher: User) -> None:
@@ -193,7 +195,7 @@ def test_a_set_becomes_gold_statement_by_statement(client: Client, work: Work, r
     texts = work.observed(work.image(2), worker="A2", count=5)
     wanted = SetToJudge(
         id="s1",
-        gold=mine[0].instance_id,
+        own_pair_id=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(row.instance_id, row.inference) for row in texts],
@@ -226,20 +228,20 @@ def test_queries_do_not_grow_with_gold(client: Client, judged: Work) -> None:
             assert client.get(address(project, name)).status_code == OK
         return len(found)
 
-    add_gold(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
+    add_gold_item(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
     asked("gold")
     few = {name: asked(name) for name in ("gold", "gold-choose")}
     for unit in units(judged)[1:]:
-        add_gold(unit=unit, expected={"reasonable": ["un"]}, by=None)
+        add_gold_item(unit=unit, expected={"reasonable": ["un"]}, by=None)
     assert {name: asked(name) for name in few} == few
 
 
 def test_pages_of_the_desk(judged: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     for unit in units(judged):
-        add_gold(unit=unit, expected={"reasonable": ["un"]}, by=None)
+        add_gold_item(unit=unit, expected={"reasonable": ["un"]}, by=None)
     monkeypatch.setattr(selectors, "PER_PAGE", 2)
     pages = [selectors.gold_page(judged.project, REVIEW, page=number) for number in ("1", "2", "9")]
-    assert [len(page.lines) for page in pages] == [2, 1, 1]
+    assert [len(page.rows) for page in pages] == [2, 1, 1]
     assert (pages[0].active, pages[0].retired) == (3, 0)
 
 
@@ -254,8 +256,8 @@ def fast_one(judged: Work) -> Worker:
         project=judged.project,
         observations=rows,
         by=None,
-        terms=Terms(opinions=4, reward_cents=5),
-        plan=RoundPlan(rates=Rates(attention=10, repeat=10)),
+        terms=LaunchTerms(redundancy=4, reward_cents=5),
+        plan=RoundPlan(rates=CheckRates(attention=10, repeat=10)),
     )
     judged.publish(batch)
     words = ["highly", "relatively", "un"]
@@ -265,7 +267,7 @@ def fast_one(judged: Work) -> Worker:
             judged.answered(
                 hit, f"S{k}", review(words[(n + k) % 3], ["mostly", "entirely_off"][n % 2], "interesting")
             )
-    report.compute(project=judged.project, kind=REVIEW)
+    report.compute_report(project=judged.project, kind=REVIEW)
     return Worker.objects.get(worker_id="FAST")
 
 

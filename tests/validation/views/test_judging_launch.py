@@ -15,7 +15,7 @@ from tests.support.judging.work import Work
 from tests.support.pages import squeezed
 from validation.models import JudgingRound
 from validation.services.judging import launch_review
-from validation.services.quality_checks import add_gold
+from validation.services.quality_checks import add_gold_item
 
 pytestmark = pytest.mark.django_db
 VALUES = {
@@ -56,7 +56,7 @@ def test_a_sample_is_launched_in_two_steps_and_its_seed_kept(client: Client, wor
     assert not Batch.objects.filter(kind="observation_review").exists()
     assert client.post(url, VALUES | {"step": "launch", "found": "2"}).status_code == 302
     batch = Batch.objects.get(kind="observation_review")
-    assert (batch.name, batch.units.count(), batch.opinions) == ("First look", 2, 3)
+    assert (batch.name, batch.units.count(), batch.redundancy) == ("First look", 2, 3)
     kept = JudgingRound.objects.get(batch=batch)
     assert kept.selection["how"] == "sample"
     assert (kept.selection["n"], kept.selection["seed"]) == (2, 7)
@@ -137,9 +137,9 @@ def test_judges_are_qualified_workers_once_the_project_has_qualification(
 def test_pressing_launch_twice_launches_once(client: Client, work: Work, url: str) -> None:
     market.fund()
     work.observed(work.image(), count=4)
-    key = client.post(url, VALUES | {"step": "estimate"}).context["launch_key"]
+    key = client.post(url, VALUES | {"step": "estimate"}).context["idempotency_key"]
     for _ in range(2):
-        assert client.post(url, VALUES | {"step": "launch", "launch_key": key}).status_code == 302
+        assert client.post(url, VALUES | {"step": "launch", "idempotency_key": key}).status_code == 302
     assert len(units()) == 2
 
 
@@ -180,7 +180,7 @@ def test_a_refused_round_says_why_and_keeps_what_was_typed(client: Client, work:
 def test_too_little_gold_is_said_before_the_cost(client: Client, work: Work, url: str) -> None:
     rows = work.observed(work.image(), count=5)
     batch, _ = launch_review(project=work.project, observations=rows[:1], by=None)
-    add_gold(unit=batch.units.get(), expected={"reasonable": ["un"]}, by=None)
+    add_gold_item(unit=batch.units.get(), expected={"reasonable": ["un"]}, by=None)
     wish = VALUES | {"how": "all", "step": "estimate"}
     reply = client.post(url, wish | {"again": "on", "gold": "50"})
     assert reply.status_code == 400
@@ -210,13 +210,13 @@ def test_asking_one_more_needs_a_cap_above_the_first_and_a_budget(
 ) -> None:
     market.fund()
     work.observed(work.image())
-    page = plain(client.post(url, VALUES | {"most_judges": "3", "step": "estimate"}))
+    page = plain(client.post(url, VALUES | {"max_redundancy": "3", "step": "estimate"}))
     assert "Each pair gets 3 anyway" in page
     assert "Say what further judgments may cost." in page
-    reply = client.post(url, VALUES | {"most_judges": "5", "ask_budget": "12.50", "step": "launch"})
+    reply = client.post(url, VALUES | {"max_redundancy": "5", "ask_budget": "12.50", "step": "launch"})
     assert reply.status_code == 302
     kept = JudgingRound.objects.get()
-    assert (kept.most_judges, kept.ask_budget_cents) == (5, 1250)
+    assert (kept.max_redundancy, kept.ask_budget_cents) == (5, 1250)
 
 
 def test_a_link_may_fill_the_form_in(client: Client, work: Work, url: str) -> None:

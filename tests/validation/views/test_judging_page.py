@@ -16,7 +16,7 @@ from hits.models import Batch, Hit
 from tests.support.judging.work import Work, ratings, review
 from tests.support.pages import squeezed
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
-from validation.domain.judging.sampling import How, Selection
+from validation.domain.judging.sampling import Selection, SelectionMethod
 from validation.models import JudgingReport
 from validation.services.imports import import_judgments
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
@@ -105,7 +105,7 @@ def test_rounds_say_how_far_they_are_and_how_they_were_chosen(
     client: Client, work: Work, researcher: User
 ) -> None:
     pairs = work.observed(work.image(), worker="AUTHOR")
-    plan = RoundPlan(selection=Selection(How.SAMPLE, n=2, seed=77))
+    plan = RoundPlan(selection=Selection(SelectionMethod.SAMPLE, n=2, seed=77))
     _, hits = launched(work, pairs[:2], name="First look", plan=plan)
     work.answered(hits[0], "J1", review())
     page = plain(page_of(client, work, researcher))
@@ -170,7 +170,7 @@ def a_set(work: Work, seed: int) -> SetToJudge:
     others = work.observed(work.image(seed + 1), worker="OTHER")
     return SetToJudge(
         id=str(seed),
-        gold=mine[0].instance_id,
+        own_pair_id=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],

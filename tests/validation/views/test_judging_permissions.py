@@ -15,7 +15,7 @@ from tests.support.judging.work import Work
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.models import JudgingRound
 from validation.services.judging import launch_comparison
-from validation.services.quality_checks import add_gold
+from validation.services.quality_checks import add_gold_item
 from validation.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +83,7 @@ def rows(work: Work) -> dict[str, Any]:
     others = work.observed(work.image(2), worker="OTHER")
     wanted = SetToJudge(
         id="1",
-        gold=mine[0].instance_id,
+        own_pair_id=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],
@@ -93,7 +93,7 @@ def rows(work: Work) -> dict[str, Any]:
         "comparison": batch.pk,
         "round": JudgingRound.objects.get(batch=batch).pk,
         "pair": mine[0].instance_id,
-        "gold": add_gold(unit=batch.units.get(), expected={others[0].instance_id: [1]}, by=None).pk,
+        "gold": add_gold_item(unit=batch.units.get(), expected={others[0].instance_id: [1]}, by=None).pk,
     }
 
 

@@ -8,9 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from hits.models import Project
-from validation.domain.reports.plots import decimals, outcomes
 from validation.registry import spec_of
-from validation.services.decisions import usual_rules
+from validation.selectors.decisions import default_rules_of_kind
 
 PAGES = {
     "judging": "Rounds",
@@ -68,18 +67,4 @@ def test_decisions_and_gold_call_the_kinds_as_the_report_does(
 
 def test_every_question_that_is_decided_has_one_title() -> None:
     for kind in ("observation_review", "likert_comparison"):
-        assert set(usual_rules(kind)) <= set(spec_of(kind).by_name)
-
-
-def test_outcomes_fill_the_bar_in_the_order_accepted_undecided_rejected() -> None:
-    assert outcomes(3, 0, 1) == [
-        {"outcome": "accept", "x": "0.00%", "width": "75.00%"},
-        {"outcome": "reject", "x": "75.00%", "width": "25.00%"},
-    ]
-    assert [part["x"] for part in outcomes(1, 1, 2)] == ["0.00%", "25.00%", "50.00%"]
-    assert outcomes(0, 0, 0) == []
-
-
-def test_a_number_below_zero_has_a_minus_sign_and_no_hyphen() -> None:
-    assert decimals(-0.0876, 2) == "−0.09"
-    assert decimals(0.5, 3) == "0.500"
+        assert set(default_rules_of_kind(kind)) <= set(spec_of(kind).dimensions_by_name)

@@ -80,11 +80,11 @@ def test_a_round_is_launched_in_two_steps_and_once(
     asked = client.post(url, VALUES | {"step": "estimate"})
     assert "Launch 2 tasks, hold $3.00" in squeezed(asked)
     assert not Batch.objects.filter(kind="localization_match").exists()
-    sent = VALUES | {"step": "launch", "launch_key": asked.context["launch_key"]}
+    sent = VALUES | {"step": "launch", "idempotency_key": asked.context["idempotency_key"]}
     for _ in range(2):
         assert client.post(url, sent).status_code == 302
     batch = Batch.objects.get(kind="localization_match")
-    assert (batch.name, batch.units.count(), batch.opinions, batch.reward_cents) == ("Baseline", 2, 3, 50)
+    assert (batch.name, batch.units.count(), batch.redundancy, batch.reward_cents) == ("Baseline", 2, 3, 50)
     assert JudgingRound.objects.get(batch=batch).selection["seed"] == 7
     page = squeezed(client.get(url))
     assert "1 photo not sent out yet, 3 in all" in page

@@ -7,13 +7,13 @@ from django.urls import reverse
 
 from hits.models import Assignment, Batch, Hit, Project, Unit
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work
 from validation.domain.judging.spec import ItemView, Scale
 from validation.registry import spec_of
-from validation.selectors.report import first_judged
-from validation.services.quality_checks import add_gold
-from validation.services.report import compute
+from validation.selectors.report import first_judged_kind
+from validation.services.quality_checks import add_gold_item
+from validation.services.report import compute_report
 
 VERDICT = "photo_verdict"
 
@@ -24,7 +24,7 @@ def launched(project: Project, kind: str, *payloads: dict[str, object]) -> Batch
     """Return a batch of a kind with a unit for each payload."""
     units = [PlannedUnit(f"unit-{number}", payload) for number, payload in enumerate(payloads)]
     batch, _ = launch_batch(
-        project=project, kind_name=kind, name="Batch", units=units, by=None, terms=Terms()
+        project=project, kind_name=kind, name="Batch", units=units, by=None, terms=LaunchTerms()
     )
     Work(project).publish(batch)
     return batch
@@ -61,7 +61,7 @@ def judged(project: Project, work: Work, monkeypatch: pytest.MonkeyPatch) -> Bat
         Unit.objects.filter(pk=hit.unit_id).update(key=hit.unit.payload["item"])
         for worker, about in (("W1", "people"), ("W2", "place")):
             work.answered(hit, worker, {"about": about, "faults": [], "why": f"as {worker} sees"})
-    monkeypatch.setattr(type(spec_of(VERDICT)), "view", lambda self, unit: ItemView(images=images))
+    monkeypatch.setattr(type(spec_of(VERDICT)), "item_view", lambda self, unit: ItemView(images=images))
     return batch
 
 
@@ -74,7 +74,7 @@ def test_item_view_gives_first_image_and_all_images() -> None:
 def test_view_of_a_spec_without_its_own_has_all_images_of_the_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = spec_of("observation_review")
     monkeypatch.setattr(type(spec.kind), "image_ids", lambda self, unit: [7, 8, 9])
-    view = super(type(spec), spec).view({"image": 7, "boxes": []})
+    view = super(type(spec), spec).item_view({"image": 7, "boxes": []})
     assert view.images == (7, 8, 9)
 
 
@@ -88,7 +88,7 @@ def test_pages_about_items_show_all_their_images(
     if page == "gold-new":
         text = text_of(client, page, project.slug, query=f"?kind={VERDICT}&unit={unit.pk}")
     elif page in {"gold", "gold-edit"}:
-        gold = add_gold(unit=unit, expected={"about": ["people"]}, by=researcher, note="")
+        gold = add_gold_item(unit=unit, expected={"about": ["people"]}, by=researcher, note="")
         given = [project.slug, gold.pk] if page == "gold-edit" else [project.slug]
         text = text_of(client, page, *given, query=f"?kind={VERDICT}")
     elif page == "item":
@@ -97,7 +97,7 @@ def test_pages_about_items_show_all_their_images(
         text = text_of(client, "judging-texts", project.slug, VERDICT, "why")
     else:
         if page == "report":
-            compute(project=project, kind=VERDICT)
+            compute_report(project=project, kind=VERDICT)
         name = "judging-report" if page == "report" else page
         text = text_of(client, name, project.slug, query=f"?kind={VERDICT}")
     assert text.count("image 3</figcaption>") >= 1
@@ -106,7 +106,7 @@ def test_pages_about_items_show_all_their_images(
 
 
 def test_best_first_turns_only_scales_with_an_order() -> None:
-    about = spec_of(VERDICT).by_name["about"]
+    about = spec_of(VERDICT).dimensions_by_name["about"]
     assert about.scale is Scale.NOMINAL
     assert about.best_first == ("people", "things", "place")
     ordered = spec_of("observation_review").dimensions[0]
@@ -116,14 +116,14 @@ def test_best_first_turns_only_scales_with_an_order() -> None:
 def test_report_and_decisions_open_on_the_first_kind_that_has_judgments(
     client: Client, project: Project, researcher: User, judged: Batch
 ) -> None:
-    assert first_judged(project, ("observation_review", VERDICT)) == VERDICT
+    assert first_judged_kind(project, ("observation_review", VERDICT)) == VERDICT
     client.force_login(researcher)
     for name in ("judging-report", "decisions"):
         assert client.get(reverse(name, args=[project.slug])).context["kind"] == VERDICT
 
 
 def test_first_judged_without_judgments_is_the_first(project: Project) -> None:
-    assert first_judged(project, ("observation_review", VERDICT)) == "observation_review"
+    assert first_judged_kind(project, ("observation_review", VERDICT)) == "observation_review"
 
 
 def test_judging_page_of_a_project_without_pairs_does_not_speak_of_pairs(

@@ -14,12 +14,12 @@ from django.urls import reverse
 from hits.models import AuditEvent, Demographics, Hit, Image, Project, Worker
 from tests.support.judging.crowd import crowd, pair_of
 from tests.support.judging.work import Work, review
-from validation.domain.qualification.worker_rules import Rule
-from validation.domain.qualification.worker_status import Measure, Standing
-from validation.models import StandingChange, StandingProposal
+from validation.domain.qualification.worker_rules import RuleSettings
+from validation.domain.qualification.worker_status import Measure, WorkerStatus
+from validation.models import RuleProposal, StatusChange
 from validation.services import worker_rules
 from validation.services.judging import launch_review
-from validation.services.worker_status import change_standing
+from validation.services.worker_status import change_worker_status
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OK, MOVED, BAD, FORBIDDEN, ABSENT = 200, 302, 400, 403, 404
@@ -39,13 +39,13 @@ class Page:
 PAGES = [
     Page("workers"),
     Page("worker-detail", "worker"),
-    Page("worker-standing", "worker", {"standing": "paused", "reason": "Why"}, MOVED, MOVED),
+    Page("worker-status", "worker", {"status": "paused", "reason": "Why"}, MOVED, MOVED),
     Page("worker-forget", "worker", {}, FORBIDDEN, MOVED),
-    Page("training-desk"),
+    Page("training-queue"),
     Page("training-answer", "nothing", {"outcome": "again"}, ABSENT, ABSENT),
-    Page("standing-rules"),
+    Page("worker-rules"),
     Page("rule-new"),
-    Page("rules-look", "", {}, MOVED, MOVED),
+    Page("rules-apply", "", {}, MOVED, MOVED),
     Page("rule-edit", "rule"),
     Page("rule-switch", "rule", {"on": "no"}, MOVED, MOVED),
     Page("proposal-decide", "proposal", {"answer": "dismiss", "reason": "Why"}, MOVED, MOVED),
@@ -63,14 +63,14 @@ def worker(project: Project, image: Image) -> Worker:
 
 
 @pytest.fixture
-def proposal(project: Project, worker: Worker) -> StandingProposal:
-    rule = Rule(Measure.APPROVED_SHARE, 90, 50, 2)
-    worker_rules.save_rule(project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None)
-    worker_rules.evaluate_all()
-    return StandingProposal.objects.get()
+def proposal(project: Project, worker: Worker) -> RuleProposal:
+    rule = RuleSettings(Measure.APPROVED_SHARE, 90, 50, 2)
+    worker_rules.save_rule(project=project, name="Approved", rule=rule, proposes=WorkerStatus.PAUSED, by=None)
+    worker_rules.evaluate_rules()
+    return RuleProposal.objects.get()
 
 
-def url(page: Page, project: Project, proposal: StandingProposal) -> str:
+def url(page: Page, project: Project, proposal: RuleProposal) -> str:
     keys = {
         "worker": [proposal.worker_id],
         "rule": [proposal.rule_id],
@@ -85,7 +85,7 @@ def test_who_may_open_it(
     page: Page,
     client: Client,
     project: Project,
-    proposal: StandingProposal,
+    proposal: RuleProposal,
     annotator: User,
     outsider: User,
     researcher: User,
@@ -99,11 +99,11 @@ def test_who_may_open_it(
         )
 
     assert call() == MOVED  # to the sign-in
-    before = (StandingChange.objects.count(), AuditEvent.objects.count())
+    before = (StatusChange.objects.count(), AuditEvent.objects.count())
     for stranger in (annotator, outsider):
         client.force_login(stranger)
         assert call() == ABSENT
-    assert (StandingChange.objects.count(), AuditEvent.objects.count()) == before
+    assert (StatusChange.objects.count(), AuditEvent.objects.count()) == before
     for member, status in ((researcher, page.researcher), (admin, page.admin)):
         client.force_login(member)
         assert call() == status, member
@@ -112,7 +112,7 @@ def test_who_may_open_it(
 
 
 def test_another_projects_worker_rule_and_proposal_are_absent(
-    client: Client, rehearsal: Project, proposal: StandingProposal, admin: User
+    client: Client, rehearsal: Project, proposal: RuleProposal, admin: User
 ) -> None:
     client.force_login(admin)
     for page in PAGES:
@@ -120,14 +120,16 @@ def test_another_projects_worker_rule_and_proposal_are_absent(
             address = url(page, rehearsal, proposal)
             reply = client.get(address) if page.post is None else client.post(address, page.post)
             assert reply.status_code == ABSENT, page.name
-    assert not StandingChange.objects.exists()
+    assert not StatusChange.objects.exists()
 
 
 def test_the_list_filters_searches_and_pages(
     client: Client, project: Project, image: Image, researcher: User
 ) -> None:
     workers = crowd(project, image, 60)
-    change_standing(project=project, worker=workers[3], standing=Standing.PAUSED, reason="Why", by=researcher)
+    change_worker_status(
+        project=project, worker=workers[3], status=WorkerStatus.PAUSED, reason="Why", by=researcher
+    )
     client.force_login(researcher)
     address = reverse("workers", args=[project.slug])
 
@@ -159,8 +161,8 @@ def test_a_workers_page_shows_figures_with_their_wholes_and_the_history(
         Hit.objects.filter(unit__batch=batch).order_by("pk"), ("highly", "un", "highly"), strict=True
     ):
         work.answered(hit, "JUDGE", review(word))
-    change_standing(
-        project=project, worker=worker, standing=Standing.PAUSED, reason="Too large.", by=researcher
+    change_worker_status(
+        project=project, worker=worker, status=WorkerStatus.PAUSED, reason="Too large.", by=researcher
     )
     client.force_login(researcher)
     page = " ".join(
@@ -179,7 +181,7 @@ def test_a_workers_page_shows_figures_with_their_wholes_and_the_history(
         "Agreed to consent text v1",
         "4 submissions in Batch",
         "3 approved, 1 rejected",
-        "Standing: paused",
+        "Status: paused",
         "Granted “excluded”",
         "“Too large.”",
         f"Reinstate {worker}…",
@@ -210,16 +212,16 @@ def test_a_researcher_who_forges_a_block_is_told_and_nothing_is_written(
     client: Client, project: Project, worker: Worker, researcher: User
 ) -> None:
     client.force_login(researcher)
-    address = reverse("worker-standing", args=[project.slug, worker.pk])
+    address = reverse("worker-status", args=[project.slug, worker.pk])
     for standing, words in (
         ("blocked", "Only an admin"),
         ("applied", "cannot become applied here"),
         ("trained", "cannot become trained here"),
         ("x", "Choose where"),
     ):
-        page = client.post(address, {"standing": standing, "reason": "Why"}, follow=True).content.decode()
+        page = client.post(address, {"status": standing, "reason": "Why"}, follow=True).content.decode()
         assert words in page
-    assert not StandingChange.objects.exists()
+    assert not StatusChange.objects.exists()
 
 
 def test_a_worker_comes_back_as_what_they_were_or_to_train_again(
@@ -227,24 +229,26 @@ def test_a_worker_comes_back_as_what_they_were_or_to_train_again(
 ) -> None:
     client.force_login(researcher)
     address = reverse("worker-detail", args=[project.slug, worker.pk])
-    act = reverse("worker-standing", args=[project.slug, worker.pk])
-    change_standing(project=project, worker=worker, standing=Standing.TRAINED, reason="Ready.", by=researcher)
-    client.post(act, {"standing": "dequalified", "reason": "Too large."})
+    act = reverse("worker-status", args=[project.slug, worker.pk])
+    change_worker_status(
+        project=project, worker=worker, status=WorkerStatus.TRAINED, reason="Ready.", by=researcher
+    )
+    client.post(act, {"status": "dequalified", "reason": "Too large."})
     page = client.get(address).content.decode()
     assert re.findall(r'<option value="(\w+)">', page) == ["trained", "qualified"]
     for _ in range(2):  # a lost request that is sent again
-        client.post(act, {"standing": "qualified", "reason": "Train once more."})
-    words = [change.standing for change in StandingChange.objects.order_by("pk")]
+        client.post(act, {"status": "qualified", "reason": "Train once more."})
+    words = [change.status for change in StatusChange.objects.order_by("pk")]
     assert words == ["trained", "dequalified", "qualified"]
 
 
-@pytest.mark.parametrize("name", ["workers", "worker-detail", "standing-rules", "rule-new", "training-desk"])
+@pytest.mark.parametrize("name", ["workers", "worker-detail", "worker-rules", "rule-new", "training-queue"])
 def test_queries_do_not_grow_with_workers(
     client: Client, project: Project, image: Image, researcher: User, name: str
 ) -> None:
     client.force_login(researcher)
-    rule = Rule(Measure.APPROVED_SHARE, 90, 50, 1)
-    worker_rules.save_rule(project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None)
+    rule = RuleSettings(Measure.APPROVED_SHARE, 90, 50, 1)
+    worker_rules.save_rule(project=project, name="Approved", rule=rule, proposes=WorkerStatus.PAUSED, by=None)
     body = {
         "name": "R",
         "measure": "acceptable_share",
@@ -258,8 +262,10 @@ def test_queries_do_not_grow_with_workers(
     def more(count: int) -> Worker:
         workers = crowd(project, image, count, each=2, rejected=1)
         pair_of(workers[0], image, 1)
-        change_standing(project=project, worker=workers[1], standing=Standing.PAUSED, reason="Why", by=None)
-        worker_rules.evaluate_all()
+        change_worker_status(
+            project=project, worker=workers[1], status=WorkerStatus.PAUSED, reason="Why", by=None
+        )
+        worker_rules.evaluate_rules()
         return workers[0]
 
     def count(worker: Worker) -> int:

@@ -17,14 +17,15 @@ from tests.support.judging.work import Work
 from tests.support.pages import squeezed
 from validation.domain.reports.planner import (
     PlanError,
-    Wish,
+    PrecisionTarget,
     coefficient_items,
     coefficient_width,
-    curve,
-    items_for,
+    find_sample_size,
     score_interval,
+    width_curve,
 )
 from validation.models import JudgingReport
+from validation.views.planner import width_chart
 
 Z = 1.959963984540054
 
@@ -56,8 +57,8 @@ def test_the_interval_of_a_worked_example() -> None:
 def test_the_plan_is_the_first_number_that_is_narrow_enough(
     width: float, rate: float, population: int | None
 ) -> None:
-    wish = Wish(width, rate, population)
-    planned = items_for(wish)
+    wish = PrecisionTarget(width, rate, population)
+    planned = find_sample_size(wish)
     first = next(n for n in range(1, 5_000) if score_interval(n, rate, population=population).width <= width)
     assert planned.items == first
     assert planned.interval.width <= width
@@ -95,13 +96,13 @@ def test_a_correction_by_hand() -> None:
 )
 def test_a_wish_beyond_reason_names_its_field(wish: dict[str, float], field: str) -> None:
     with pytest.raises(PlanError) as error:
-        Wish(**({"width": 0.05, "rate": 0.9} | wish))  # type: ignore[arg-type]
+        PrecisionTarget(**({"width": 0.05, "rate": 0.9} | wish))  # type: ignore[arg-type]
     assert error.value.field == field
 
 
 def test_a_width_that_no_number_reaches_says_so() -> None:
     with pytest.raises(PlanError, match="Even 10,000,000 items"):
-        items_for(Wish(1e-5, 0.5))
+        find_sample_size(PrecisionTarget(1e-5, 0.5))
 
 
 @given(pilot=st.integers(1, 5_000), items=st.integers(1, 5_000), width=st.floats(0.01, 1))
@@ -113,15 +114,21 @@ def test_a_coefficient_s_width_falls_with_the_root(pilot: int, items: int, width
 
 
 @given(width=st.floats(0.02, 0.9), rate=st.floats(0, 1), population=st.none() | st.integers(1, 3_000))
-def test_the_curve_stays_in_its_frame(width: float, rate: float, population: int | None) -> None:
-    wish = Wish(width, rate, population)
-    planned = items_for(wish)
-    found = curve(wish, planned)
-    points = [tuple(map(float, point.split(","))) for point in found.line.split()]
-    assert all(44 <= x <= 488 and 14 <= y <= 164.05 for x, y in points)
-    assert all(a[1] <= b[1] for a, b in pairwise(points))
-    assert f"{planned.items:,} pairs" in found.label
-    assert 44 <= float(found.x) <= 488
+def test_width_curve_falls_and_the_chart_marks_the_planned_number(
+    width: float, rate: float, population: int | None
+) -> None:
+    wish = PrecisionTarget(width, rate, population)
+    planned = find_sample_size(wish)
+    points = width_curve(wish, planned)
+    assert all(later <= earlier + 1e-9 for (_, earlier), (_, later) in pairwise(points))
+    assert points[0][0] <= planned.items <= points[-1][0]
+    chart = width_chart(wish, planned)
+    corners = [tuple(map(float, corner.split())) for corner in chart.curves[0].shape[1:].split("L")]
+    assert all(0 <= x <= 1001 and 0 <= y <= chart.height for x, y in corners)
+    assert chart.dots[0].name is not None
+    assert f"{planned.items:,} pairs" in chart.dots[0].name.text
+    assert chart.table is not None
+    assert len(chart.table.rows) >= 1
 
 
 def address(project: Project, **asked: object) -> str:
@@ -134,7 +141,7 @@ def address(project: Project, **asked: object) -> str:
 def test_the_page_plans_and_leads_to_the_launch(client: Client, project: Project, researcher: User) -> None:
     client.force_login(researcher)
     page = squeezed(client.get(address(project)))
-    items = items_for(Wish(0.05, 0.975)).items
+    items = find_sample_size(PrecisionTarget(0.05, 0.975)).items
     assert items == 176
     for words in ("176", "94.0 to 99.0%", "528", "$211.20", "13.2", "$16.00/h; target"):
         assert words in page, words
@@ -179,7 +186,7 @@ def test_the_page_adds_the_marketplace_s_fees(
     assert lines == [
         (f"Rewards, 176 × {judges} judges", rewards),
         ("Fees on rewards", fees),
-        ("Held at once, the most it can cost", total),
+        ("Put on hold, the most it can cost", total),
     ]
 
 

@@ -21,7 +21,7 @@ from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.models import DecisionRun, ItemDecision, JudgingReport
 from validation.services.judging import launch_comparison
 from validation.services.localization import launch_localization
-from validation.services.report import compute, request_report
+from validation.services.report import compute_report, request_report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REVIEW, LIKERT = "observation_review", "likert_comparison"
@@ -48,7 +48,7 @@ def test_who_may_open_them(
 ) -> None:
     project = work.project
     key = reviewed(work, image, [review(), review("un")])[0].unit.key
-    compute(project=project, kind=REVIEW)
+    compute_report(project=project, kind=REVIEW)
     pages = [
         ("get", reverse("judging-report", args=[project.slug]), 200),
         ("get", reverse("judging-item", args=[project.slug, REVIEW, key]), 200),
@@ -108,7 +108,7 @@ def test_the_page_in_each_state(client: Client, work: Work, image: Image, resear
     assert "Compute now" not in page
     Job.objects.filter(pk=job.pk).update(state=JobState.FAILED, error="the disk is full")
     assert "could not be computed.</b> the disk is full" in shown(client, project)
-    compute(project=project, kind=REVIEW)
+    compute_report(project=project, kind=REVIEW)
     page = shown(client, project)
     assert "could not be computed" not in page
     assert re.search(r"Computed \d{1,2} s ago from 2 judgments", page)
@@ -136,7 +136,7 @@ def test_the_button_queues_one_report(client: Client, work: Work, image: Image, 
 
 def test_what_the_page_says(client: Client, work: Work, image: Image, researcher: User) -> None:
     hits = reviewed(work, image, [review(), review(), review("un")], [review("un", "mostly"), review()])
-    compute(project=work.project, kind=REVIEW)
+    compute_report(project=work.project, kind=REVIEW)
     client.force_login(researcher)
     page = shown(client, work.project)
     assert "50.0% of the observation pairs are acceptable with 100.0% accurate box placement" in page
@@ -153,7 +153,7 @@ def test_an_item_shows_every_judgment_and_its_submission(
     hit = reviewed(work, image, [review(), review("un")])[0]
     run = DecisionRun.objects.create(project=work.project, kind=REVIEW, rules={}, data_sha256="0" * 64)
     ItemDecision.objects.create(
-        run=run, item=hit.unit.key, dimension="reasonable", outcome="undecided", judges=2, support=0.5
+        run=run, item=hit.unit.key, dimension="reasonable", outcome="undecided", judge_count=2, support=0.5
     )
     client.force_login(researcher)
     page = client.get(reverse("judging-item", args=[work.project.slug, REVIEW, hit.unit.key]))
@@ -179,7 +179,7 @@ def test_an_item_of_a_comparison_shows_candidates(
     hit = Hit.objects.get(unit__batch=batch)
     for worker, values in (("JUDGE1", (3, 1)), ("JUDGE2", (2, 1))):
         work.answered(hit, worker, ratings(hit, *values))
-    compute(project=work.project, kind=LIKERT)
+    compute_report(project=work.project, kind=LIKERT)
     client.force_login(researcher)
     text = client.get(reverse("judging-item", args=[work.project.slug, LIKERT, "5"])).content.decode()
     assert "3 good" in text
@@ -190,7 +190,7 @@ def test_an_item_of_a_comparison_shows_candidates(
 
 def test_the_api_tells_the_same(client: Client, work: Work, image: Image, researcher: User) -> None:
     hits = reviewed(work, image, [review(), review("un")])
-    report = compute(project=work.project, kind=REVIEW)
+    report = compute_report(project=work.project, kind=REVIEW)
     work.answered(hits[0], "JUDGE5", review())
     client.force_login(researcher)
     found = client.get(reverse("api-judging-report", args=[work.project.slug, REVIEW])).json()
@@ -211,7 +211,7 @@ def test_as_many_queries_for_many_as_for_few(
     def counted(crowd: Crowd) -> tuple[int, int]:
         JudgingReport.objects.all().delete()
         fill(project, [image], crowd)
-        compute(project=project, kind=REVIEW)
+        compute_report(project=project, kind=REVIEW)
         key = Hit.objects.filter(unit__batch__kind=REVIEW).latest("pk").unit.key
         found = []
         for address in (
@@ -225,8 +225,8 @@ def test_as_many_queries_for_many_as_for_few(
             found.append(len(queries))
         return found[0], found[1]
 
-    few = counted(Crowd(items=12, judges=2, workers=4, seed=1))
-    many = counted(Crowd(items=160, judges=5, workers=40, seed=2))
+    few = counted(Crowd(items=12, redundancy=2, workers=4, seed=1))
+    many = counted(Crowd(items=160, redundancy=5, workers=40, seed=2))
     assert few == many
     assert max(many) < 30
 
@@ -244,7 +244,7 @@ def test_localization_tells_people_s_accuracy(
     for worker, chosen in (("M1", truth), ("M2", swapped)):
         rows = [{"inference": inference, "region": region} for inference, region in chosen.items()]
         work.answered(hit, worker, {"matches": rows})
-    report = compute(project=work.project, kind="localization_match")
+    report = compute_report(project=work.project, kind="localization_match")
     assert report.figures["baseline"]["accuracy"] == pytest.approx(100 * (1 + 1 / 3) / 2)
     assert report.figures["dimensions"]["match"]["coefficients"]["percent"]["value"] == pytest.approx(1 / 3)
     assert [row.figures["accuracy"] for row in report.workers.all()] == [[3, 3], [1, 3]]
@@ -270,7 +270,7 @@ def test_the_localization_page_and_the_report_show_the_same_interval(
         turned = regions[1:] + regions[:1] if number % 3 == 2 else turned
         rows = [{"inference": a, "region": b} for a, b in zip(inferences, turned, strict=True)]
         work.answered(hit, "M1", {"matches": rows})
-    found = compute(project=work.project, kind="localization_match").figures["baseline"]
+    found = compute_report(project=work.project, kind="localization_match").figures["baseline"]
     client.force_login(researcher)
     text = client.get(reverse("localization", args=[work.project.slug])).content.decode()
     assert 0 < found["low"] < found["high"] < 100

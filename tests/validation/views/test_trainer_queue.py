@@ -14,18 +14,18 @@ from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Assignment, Batch, Decision, Feedback, Hit, Image, Project, Worker, WorkerDecision
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.selectors.eligibility.eligibility import holders
+from hits.selectors.eligibility.eligibility import pool_worker_ids
 from hits.services.errors import Conflict, Refused
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, published
 from tests.support.market import fund, market_worker, work
-from validation.domain.qualification.remarks import Place, place_named, remarks_from
-from validation.domain.qualification.worker_status import Standing
-from validation.models import StandingChange
+from validation.domain.qualification.remarks import RemarkTarget, parse_remarks, target_from_field
+from validation.domain.qualification.worker_status import WorkerStatus
+from validation.models import StatusChange
 from validation.selectors import training
-from validation.selectors.worker_status import standing_of
-from validation.services.training import answer
-from validation.services.worker_status import change_standing
+from validation.selectors.worker_status import current_status
+from validation.services.training import give_feedback
+from validation.services.worker_status import change_worker_status
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REMARK = {"observation": 2, "part": "boxes", "box": 1, "text": "Draw it round the cup alone."}
@@ -58,10 +58,10 @@ def attempt(batch: Batch, wilma: MarketWorker) -> Callable[[int], Assignment]:
 
 
 def say(
-    assignment: Assignment, by: User, outcome: TrainingOutcome = TrainingOutcome.AGAIN, **more: Any
+    assignment: Assignment, by: User, outcome: TrainingOutcome = TrainingOutcome.RETRY, **more: Any
 ) -> Feedback:
     values = {"summary": "Say more of what you cannot see.", "remarks": [REMARK]} | more
-    return answer(assignment=assignment, outcome=outcome, by=by, **values)
+    return give_feedback(assignment=assignment, outcome=outcome, by=by, **values)
 
 
 def test_try_once_more_pays_and_grants_nothing(
@@ -69,7 +69,7 @@ def test_try_once_more_pays_and_grants_nothing(
 ) -> None:
     row = attempt()
     client.force_login(researcher)
-    desk = reverse("training-desk", args=[project.slug])
+    desk = reverse("training-queue", args=[project.slug])
     page = client.get(desk).content.decode()
     assert "1 attempt waits for an answer" in page
     assert 'name="remark-2-boxes-1"' in page
@@ -84,12 +84,12 @@ def test_try_once_more_pays_and_grants_nothing(
     assert f"{row.worker} tries once more. The attempt is answered and paid." in reply.content.decode()
     row.refresh_from_db()
     assert row.status == AssignmentStatus.APPROVED
-    assert ledger.totals(batch=batch).reward == 190
+    assert ledger.sum_entries(batch=batch).reward == 190
     written = Feedback.objects.get()
     assert (written.outcome, written.remarks, written.written_by) == ("again", [REMARK], researcher)
     assert Decision.objects.get().feedback == "Say more of what you cannot see."
-    assert holders(project, Pool.TRAINED) == set()
-    assert not training.unanswered(project).exists()
+    assert pool_worker_ids(project, Pool.TRAINED) == set()
+    assert not training.unanswered_attempts(project).exists()
 
 
 def test_ready_grants_and_changes_the_standing_on_both_sides(
@@ -102,12 +102,12 @@ def test_ready_grants_and_changes_the_standing_on_both_sides(
     row = attempt()
     client.force_login(researcher)
     client.post(reverse("training-answer", args=[project.slug, row.pk]), {"outcome": "complete"})
-    assert holders(project, Pool.TRAINED) == {row.worker_id}
+    assert pool_worker_ids(project, Pool.TRAINED) == {row.worker_id}
     port = marketplace()
     type_id = port.find_qualification_type("street-scenes: trained")
     assert [worker_id for worker_id, _ in port.holders(str(type_id))] == [wilma.worker_id]
-    place = standing_of(row.worker, project)
-    assert (place.standing, place.by) == (Standing.TRAINED, "rosa")
+    place = current_status(row.worker, project)
+    assert (place.status, place.by) == (WorkerStatus.TRAINED, "rosa")
     assert "ready for this project" in place.reason
     row.refresh_from_db()
     assert row.status == AssignmentStatus.APPROVED
@@ -122,9 +122,9 @@ def test_repeating_a_lost_request_writes_nothing_twice(
     for _ in range(2):
         values = {"outcome": "complete", "summary": "Well done.\r\nGo on so.", "remark-1": "Sharp."}
         assert client.post(url, values).status_code == 302
-    counts = [m.objects.count() for m in (Feedback, Decision, WorkerDecision, StandingChange)]
+    counts = [m.objects.count() for m in (Feedback, Decision, WorkerDecision, StatusChange)]
     assert counts == [1, 1, 1, 1]
-    assert ledger.totals(batch=batch).reward == 190
+    assert ledger.sum_entries(batch=batch).reward == 190
 
 
 def test_the_second_of_two_trainers_is_told(
@@ -160,14 +160,16 @@ def test_a_paused_worker_is_paid_but_not_called_ready(
     project: Project, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
     row = attempt()
-    change_standing(project=project, worker=row.worker, standing=Standing.PAUSED, reason="Why", by=researcher)
+    change_worker_status(
+        project=project, worker=row.worker, status=WorkerStatus.PAUSED, reason="Why", by=researcher
+    )
     with pytest.raises(Refused, match="reinstate the worker first"):
         say(row, researcher, TrainingOutcome.COMPLETE)
     assert not Feedback.objects.exists()
     assert not Decision.objects.exists()
     say(row, researcher)
     assert Decision.objects.count() == 1
-    assert standing_of(row.worker, project).standing is Standing.PAUSED
+    assert current_status(row.worker, project).status is WorkerStatus.PAUSED
 
 
 def test_what_was_approved_elsewhere_is_still_answered(
@@ -175,11 +177,11 @@ def test_what_was_approved_elsewhere_is_still_answered(
 ) -> None:
     row = attempt()
     approve(row)
-    assert training.unanswered(project).count() == 1
+    assert training.unanswered_attempts(project).count() == 1
     row.refresh_from_db()
     say(row, researcher, TrainingOutcome.COMPLETE)
     assert Decision.objects.count() == 1
-    assert holders(project, Pool.TRAINED) == {row.worker_id}
+    assert pool_worker_ids(project, Pool.TRAINED) == {row.worker_id}
 
 
 def test_earlier_attempts_stand_beside_the_next_and_phrases_come_back(
@@ -188,7 +190,7 @@ def test_earlier_attempts_stand_beside_the_next_and_phrases_come_back(
     say(attempt(0), researcher)
     second = attempt(1)
     client.force_login(researcher)
-    page = client.get(reverse("training-desk", args=[project.slug])).content.decode()
+    page = client.get(reverse("training-queue", args=[project.slug])).content.decode()
     assert f"Attempt 2 of {second.worker}" in page
     assert "Attempt 1</b>" in page
     assert "<dt>Box 2</dt><dd>Draw it round the cup alone.</dd>" in page
@@ -201,10 +203,10 @@ def test_earlier_attempts_stand_beside_the_next_and_phrases_come_back(
 @pytest.mark.parametrize(
     ("name", "place"),
     [
-        ("remark-whole", Place()),
-        ("remark-3", Place(3)),
-        ("remark-2-inference", Place(2, "inference")),
-        ("remark-2-boxes-12", Place(2, "boxes", 12)),
+        ("remark-whole", RemarkTarget()),
+        ("remark-3", RemarkTarget(3)),
+        ("remark-2-inference", RemarkTarget(2, "inference")),
+        ("remark-2-boxes-12", RemarkTarget(2, "boxes", 12)),
         ("remark-6", None),
         ("remark-2-colour", None),
         ("remark-2-clue-1", None),
@@ -212,8 +214,8 @@ def test_earlier_attempts_stand_beside_the_next_and_phrases_come_back(
         ("summary", None),
     ],
 )
-def test_a_field_names_its_place_and_a_place_its_field(name: str, place: Place | None) -> None:
-    assert place_named(name) == place
+def test_a_field_names_its_place_and_a_place_its_field(name: str, place: RemarkTarget | None) -> None:
+    assert target_from_field(name) == place
     assert place is None or place.field == name
 
 
@@ -225,4 +227,4 @@ def test_remarks_come_in_the_order_of_the_page() -> None:
         ("remark-whole", "a"),
         ("remark-2", ""),
     ]
-    assert [row["text"] for row in remarks_from(fields)] == ["a", "b", "c"]
+    assert [row["text"] for row in parse_remarks(fields)] == ["a", "b", "c"]

@@ -20,8 +20,8 @@ from validation.domain.agreement import label_profiles
 from validation.domain.agreement.box_agreement import (
     BoxAgreement,
     BoxError,
+    BoxMatch,
     BoxRating,
-    Matched,
     Region,
     box_agreement,
     iou_alpha,
@@ -29,10 +29,16 @@ from validation.domain.agreement.box_agreement import (
     region,
     region_iou,
 )
-from validation.domain.agreement.cohen import Agreement, Weights, cohen, cohen_kappa, confusion
+from validation.domain.agreement.cohen import (
+    GraderAgreement,
+    Weights,
+    cohen_kappa,
+    confusion_matrix,
+    grader_agreement,
+)
 from validation.domain.agreement.label_profiles import FloatArray, Metric, Profiles, profiles_of
 from validation.domain.agreement.pairwise import (
-    FEWEST,
+    MIN_VALUES,
     PUBLISHED_CANDIDATES,
     TIE_BREAK_SCALE,
     TIE_BREAK_SEED,
@@ -41,7 +47,7 @@ from validation.domain.agreement.pairwise import (
     pairwise_accuracy,
     pairwise_agreement,
     published_generator,
-    tie_break,
+    tie_break_noise,
 )
 from validation.domain.judging.ratings import IntArray, RatingTable
 
@@ -49,12 +55,12 @@ __all__ = [
     "PUBLISHED_CANDIDATES",
     "TIE_BREAK_SCALE",
     "TIE_BREAK_SEED",
-    "Agreement",
     "BoxAgreement",
     "BoxError",
+    "BoxMatch",
     "BoxRating",
     "Coefficient",
-    "Matched",
+    "GraderAgreement",
     "Metric",
     "PairwiseAccuracy",
     "Region",
@@ -63,12 +69,13 @@ __all__ = [
     "agreement_by_item",
     "agreement_by_rater",
     "box_agreement",
+    "coefficient_with_interval",
     "coefficients",
-    "cohen",
     "cohen_kappa",
-    "coincidences",
-    "confusion",
+    "coincidence_matrix",
+    "confusion_matrix",
     "fleiss_kappa",
+    "grader_agreement",
     "hardest_items",
     "iou_alpha",
     "krippendorff_alpha",
@@ -80,11 +87,10 @@ __all__ = [
     "published_generator",
     "region",
     "region_iou",
-    "tie_break",
-    "with_interval",
+    "tie_break_noise",
 ]
 
-_CELLS_AT_ONCE = 2_000_000
+_CELLS_CHUNK_SIZE = 2_000_000
 
 
 class Statistic(StrEnum):
@@ -97,14 +103,14 @@ class Statistic(StrEnum):
     PERCENT = "percent"
 
 
-_OF_STATISTIC: dict[Statistic, Callable[[Profiles, FloatArray], FloatArray]] = {
+_STATISTIC_FUNCTIONS: dict[Statistic, Callable[[Profiles, FloatArray], FloatArray]] = {
     Statistic.ALPHA_NOMINAL: label_profiles.alpha_nominal,
     Statistic.ALPHA_ORDINAL: label_profiles.alpha_ordinal,
     Statistic.ALPHA_INTERVAL: label_profiles.alpha_interval,
     Statistic.FLEISS: label_profiles.fleiss,
     Statistic.PERCENT: label_profiles.percent,
 }
-_ALPHA = {
+_ALPHA_STATISTICS = {
     Metric.NOMINAL: Statistic.ALPHA_NOMINAL,
     Metric.ORDINAL: Statistic.ALPHA_ORDINAL,
     Metric.INTERVAL: Statistic.ALPHA_INTERVAL,
@@ -135,7 +141,7 @@ def krippendorff_alpha(table: RatingTable, metric: Metric) -> float | None:
     ``INTERVAL``: one value): then nothing could disagree. ``ORDINAL`` follows the order of ``table.scale``,
     ``INTERVAL`` takes ``table.values``.
     """
-    return _value(table, _ALPHA[metric])
+    return _compute_value(table, _ALPHA_STATISTICS[metric])
 
 
 def fleiss_kappa(table: RatingTable) -> float | None:
@@ -145,15 +151,15 @@ def fleiss_kappa(table: RatingTable) -> float | None:
     squares of the labels' mean shares over all rated items. ``None`` where no item has two ratings, or chance
     agrees always: all gave one label.
     """
-    return _value(table, Statistic.FLEISS)
+    return _compute_value(table, Statistic.FLEISS)
 
 
 def percent_agreement(table: RatingTable) -> float | None:
     """Return the mean over items of the share of their pairs that agree, 0 to 1; ``None`` without a pair."""
-    return _value(table, Statistic.PERCENT)
+    return _compute_value(table, Statistic.PERCENT)
 
 
-def coincidences(table: RatingTable) -> FloatArray:
+def coincidence_matrix(table: RatingTable) -> FloatArray:
     """Return Krippendorff's coincidence matrix (2011): (labels, labels), symmetric, its sum the pairable ratings.
 
     Each ordered pair of ratings of an item with m ratings counts 1 / (m - 1).
@@ -161,10 +167,10 @@ def coincidences(table: RatingTable) -> FloatArray:
     scale = len(table.scale)
     if not table.size:
         return np.zeros((scale, scale))
-    of = profiles_of(table)
-    counts = np.zeros((of.sizes.size, scale))
-    counts[of.cell_profile, of.cell_label] = of.cell_count
-    weights = np.where(of.pairable, of.times / np.maximum(1, of.sizes - 1), 0.0)[:, None]
+    profiles = profiles_of(table)
+    counts = np.zeros((profiles.sizes.size, scale))
+    counts[profiles.cell_profile, profiles.cell_label] = profiles.cell_count
+    weights = np.where(profiles.pairable, profiles.times / np.maximum(1, profiles.sizes - 1), 0.0)[:, None]
     return counts.T @ (weights * counts) - np.diag((weights * counts).sum(axis=0))
 
 
@@ -172,10 +178,14 @@ def agreement_by_item(table: RatingTable) -> FloatArray:
     """Return for each item the share, 0 to 1, of its pairs of ratings that agree: (items,), NaN without a pair."""
     shares = np.full(len(table.item_ids), np.nan)
     if table.size:
-        of = profiles_of(table)
-        each = np.where(of.pairable, of.alike / np.maximum(1, of.sizes * (of.sizes - 1)), np.nan)
-        rated = of.of_item >= 0
-        shares[rated] = each[of.of_item[rated]]
+        profiles = profiles_of(table)
+        by_profile = np.where(
+            profiles.pairable,
+            profiles.agreeing_pairs / np.maximum(1, profiles.sizes * (profiles.sizes - 1)),
+            np.nan,
+        )
+        rated = profiles.profile_of_item >= 0
+        shares[rated] = by_profile[profiles.profile_of_item[rated]]
     return shares
 
 
@@ -185,10 +195,12 @@ def agreement_by_rater(table: RatingTable) -> FloatArray:
     NaN for somebody whose items nobody else rated.
     """
     labels = max(1, len(table.scale))
-    _, cell_of, same = np.unique(table.items * labels + table.labels, return_inverse=True, return_counts=True)
+    _, cell_of, cell_counts = np.unique(
+        table.items * labels + table.labels, return_inverse=True, return_counts=True
+    )
     others = np.bincount(table.items, minlength=len(table.item_ids))[table.items] - 1
     shared = others > 0
-    share = (same[cell_of] - 1)[shared] / others[shared]
+    share = (cell_counts[cell_of] - 1)[shared] / others[shared]
     size = len(table.rater_ids)
     count = np.bincount(table.raters[shared], minlength=size)
     total = np.bincount(table.raters[shared], weights=share, minlength=size)
@@ -204,14 +216,14 @@ def hardest_items(table: RatingTable, metric: Metric, n: int) -> list[tuple[Hash
     """
     if not table.size:
         return []
-    of = profiles_of(table)
-    relative = label_profiles.relative_disagreement(of, metric)
-    each = np.where(of.of_item >= 0, relative[of.of_item], 0.0)
-    order = np.argsort(-each, kind="stable")[:n]
-    return [(table.item_ids[at], float(each[at])) for at in order if each[at] > 0]
+    profiles = profiles_of(table)
+    relative = label_profiles.relative_disagreement(profiles, metric)
+    disagreement = np.where(profiles.profile_of_item >= 0, relative[profiles.profile_of_item], 0.0)
+    order = np.argsort(-disagreement, kind="stable")[:n]
+    return [(table.item_ids[index], float(disagreement[index])) for index in order if disagreement[index] > 0]
 
 
-def with_interval(
+def coefficient_with_interval(
     table: RatingTable,
     name: Statistic,
     *,
@@ -242,73 +254,83 @@ def coefficients(
     Args:
         names: which ones. rng: draws the items. replicates: number of draws. level: of the interval, 0 to 1.
     """
-    wanted = list(names)
+    statistics = list(names)
     if not table.size:
-        return {name: Coefficient(None, None, None, 0, 0, 0) for name in wanted}
-    of = profiles_of(table)
-    weights = of.times.astype(np.float64)
-    seen = int(weights[of.pairable].sum())
-    drawn: dict[Statistic, list[FloatArray]] = {name: [] for name in wanted}
-    for draws in _draws(of, table.sets(), rng, replicates):
-        for name in wanted:
-            drawn[name].append(_OF_STATISTIC[name](of, draws))
-    rests_on = (seen, int((weights * of.sizes)[of.pairable].sum()), _raters(table, of))
-    found = {}
-    for name in wanted:
-        value = _defined(_OF_STATISTIC[name](of, weights[None, :])[0])
-        low, high = _bounds(drawn[name], level) if value is not None else (None, None)
-        if name is Statistic.PERCENT and (low == high or _pairable_sets(table, of) < FEWEST):
+        return {name: Coefficient(None, None, None, 0, 0, 0) for name in statistics}
+    profiles = profiles_of(table)
+    weights = profiles.times.astype(np.float64)
+    pairable_items = int(weights[profiles.pairable].sum())
+    replicate_values: dict[Statistic, list[FloatArray]] = {name: [] for name in statistics}
+    for draws in _bootstrap_draws(profiles, table.sets(), rng, replicates):
+        for name in statistics:
+            replicate_values[name].append(_STATISTIC_FUNCTIONS[name](profiles, draws))
+    base_counts = (
+        pairable_items,
+        int((weights * profiles.sizes)[profiles.pairable].sum()),
+        _count_pairable_raters(table, profiles),
+    )
+    results = {}
+    for name in statistics:
+        value = _none_if_nan(_STATISTIC_FUNCTIONS[name](profiles, weights[None, :])[0])
+        low, high = _percentile_interval(replicate_values[name], level) if value is not None else (None, None)
+        if name is Statistic.PERCENT and (low == high or _count_pairable_sets(table, profiles) < MIN_VALUES):
             low = high = None  # a share: see ``pairwise.says_enough``
-        found[name] = Coefficient(value, low, high, *rests_on)
-    return found
+        results[name] = Coefficient(value, low, high, *base_counts)
+    return results
 
 
-def _value(table: RatingTable, name: Statistic) -> float | None:
+def _compute_value(table: RatingTable, name: Statistic) -> float | None:
     if not table.size:
         return None
-    of = profiles_of(table)
-    return _defined(_OF_STATISTIC[name](of, of.times.astype(np.float64)[None, :])[0])
+    profiles = profiles_of(table)
+    return _none_if_nan(_STATISTIC_FUNCTIONS[name](profiles, profiles.times.astype(np.float64)[None, :])[0])
 
 
-def _defined(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if isnan(value) else float(value)
 
 
-def _draws(of: Profiles, sets: IntArray, rng: np.random.Generator, replicates: int) -> Iterator[FloatArray]:
+def _bootstrap_draws(
+    profiles: Profiles, sets: IntArray, rng: np.random.Generator, replicates: int
+) -> Iterator[FloatArray]:
     """Yield draws as how often each profile occurs, (b, P) at a time; nothing where there is one set alone."""
-    rated = of.of_item >= 0
-    alone = sets.size == int(sets.max()) + 1
-    pairable = rated & of.pairable[of.of_item]
+    rated = profiles.profile_of_item >= 0
+    is_ungrouped = sets.size == int(sets.max()) + 1
+    pairable = rated & profiles.pairable[profiles.profile_of_item]
     if not pairable.any() or (sets[pairable] == sets[pairable][0]).all():
         return
-    cells = of.cell_count.size if alone else sets.size
-    rows = max(1, _CELLS_AT_ONCE // cells)
-    for done in range(0, replicates, rows):
-        size = min(rows, replicates - done)
-        yield _drawn_items(of, rng, size) if alone else _drawn_sets(of, sets[rated], rng, size)
+    cells = profiles.cell_count.size if is_ungrouped else sets.size
+    rows = max(1, _CELLS_CHUNK_SIZE // cells)
+    for start in range(0, replicates, rows):
+        size = min(rows, replicates - start)
+        yield (
+            _draw_items(profiles, rng, size) if is_ungrouped else _draw_sets(profiles, sets[rated], rng, size)
+        )
 
 
-def _drawn_items(of: Profiles, rng: np.random.Generator, size: int) -> FloatArray:
-    draws = np.zeros((size, of.sizes.size))
-    for part in (of.pairable, ~of.pairable):
-        times = of.times[part]
+def _draw_items(profiles: Profiles, rng: np.random.Generator, size: int) -> FloatArray:
+    draws = np.zeros((size, profiles.sizes.size))
+    for mask in (profiles.pairable, ~profiles.pairable):
+        times = profiles.times[mask]
         if times.size:
-            draws[:, part] = rng.multinomial(times.sum(), times / times.sum(), size=size)
+            draws[:, mask] = rng.multinomial(times.sum(), times / times.sum(), size=size)
     return draws
 
 
-def _drawn_sets(of: Profiles, sets: IntArray, rng: np.random.Generator, size: int) -> FloatArray:
+def _draw_sets(profiles: Profiles, sets: IntArray, rng: np.random.Generator, size: int) -> FloatArray:
     """Draw sets, ``sets`` being that of each rated item, and sum their items' profiles: (size, P)."""
     codes = np.unique(sets, return_inverse=True)[1]
     count = int(codes.max()) + 1
-    cells, times = np.unique(of.of_item[of.of_item >= 0] * count + codes, return_counts=True)
-    starts = np.searchsorted(cells // count, np.arange(of.sizes.size))
+    cells, times = np.unique(
+        profiles.profile_of_item[profiles.profile_of_item >= 0] * count + codes, return_counts=True
+    )
+    starts = np.searchsorted(cells // count, np.arange(profiles.sizes.size))
     draws = rng.multinomial(count, np.full(count, 1 / count), size=size)
     return np.add.reduceat((draws[:, cells % count] * times).astype(np.float64), starts, axis=1)
 
 
-def _bounds(drawn: Sequence[FloatArray], level: float) -> tuple[float | None, float | None]:
-    values = np.concatenate(drawn) if drawn else np.zeros(0)
+def _percentile_interval(draws: Sequence[FloatArray], level: float) -> tuple[float | None, float | None]:
+    values = np.concatenate(draws) if draws else np.zeros(0)
     values = values[~np.isnan(values)]
     if not values.size:
         return None, None
@@ -317,13 +339,13 @@ def _bounds(drawn: Sequence[FloatArray], level: float) -> tuple[float | None, fl
     return float(low), float(high)
 
 
-def _pairable_sets(table: RatingTable, of: Profiles) -> int:
+def _count_pairable_sets(table: RatingTable, profiles: Profiles) -> int:
     """Count the sets, or items of their own, with a pairable item."""
-    rated = of.of_item >= 0
-    return int(np.unique(table.sets()[rated & of.pairable[of.of_item]]).size)
+    rated = profiles.profile_of_item >= 0
+    return int(np.unique(table.sets()[rated & profiles.pairable[profiles.profile_of_item]]).size)
 
 
-def _raters(table: RatingTable, of: Profiles) -> int:
+def _count_pairable_raters(table: RatingTable, profiles: Profiles) -> int:
     """Count the raters with a rating of a pairable item."""
-    pairable = of.pairable[of.of_item[table.items]]
+    pairable = profiles.pairable[profiles.profile_of_item[table.items]]
     return int(np.unique(table.raters[pairable]).size)

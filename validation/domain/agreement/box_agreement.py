@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-MATCH_OVER = 0.5
-EXACT_REGIONS = 3_000  # up to here every pair of regions is measured: nine million
+IOU_THRESHOLD = 0.5
+MAX_EXACT_REGIONS = 3_000  # up to here every pair of regions is measured: nine million
 SAMPLED_PAIRS = 1_000_000
-_AT_ONCE = 500_000  # rectangles, or drawn units, in memory
-PAIR = 2
+_CHUNK_SIZE = 500_000  # rectangles, or drawn units, in memory
+MIN_RATERS = 2
 _ROUNDING = 1e-12  # far below one pixel of any photograph
 
 
@@ -44,7 +44,7 @@ class BoxRating:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class BoxMatch:
     """Two people's boxes, matched one to one so that the sum of IoU is largest.
 
     ``mean_iou`` is over all matched boxes, those that do not touch included: ``None`` if either has no box. ``over``
@@ -53,7 +53,7 @@ class Matched:
 
     mean_iou: float | None
     f1: float | None
-    over: int
+    accepted: int
     matched: int
 
 
@@ -93,40 +93,40 @@ def region(boxes: Iterable[tuple[float, float, float, float]], *, width: float, 
 
 def iou_matrix(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the IoU of each of (m, 4) with each of (k, 4) boxes, left, top, right, bottom: (m, k)."""
-    shared = _shared(first[:, None, :], second[None, :, :])
+    shared = _intersection_areas(first[:, None, :], second[None, :, :])
     total = _areas(first)[:, None] + _areas(second)[None, :]
     return shared / (total - shared)
 
 
-def match_boxes(first: Region, second: Region) -> Matched:
+def match_boxes(first: Region, second: Region) -> BoxMatch:
     """Match two people's boxes one to one by the largest sum of IoU."""
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - the web process never loads scipy
 
     overlap = iou_matrix(first.boxes, second.boxes)
-    found = overlap[linear_sum_assignment(overlap, maximize=True)]
-    over, boxes = int((found - MATCH_OVER > _ROUNDING).sum()), sum(overlap.shape)
-    return Matched(
-        mean_iou=float(found.mean()) if found.size else None,
-        f1=2 * over / boxes if boxes else None,
-        over=over,
-        matched=int(found.size),
+    matched_iou = overlap[linear_sum_assignment(overlap, maximize=True)]
+    accepted, boxes = int((matched_iou - IOU_THRESHOLD > _ROUNDING).sum()), sum(overlap.shape)
+    return BoxMatch(
+        mean_iou=float(matched_iou.mean()) if matched_iou.size else None,
+        f1=2 * accepted / boxes if boxes else None,
+        accepted=accepted,
+        matched=int(matched_iou.size),
     )
 
 
 def region_iou(first: Region, second: Region) -> float:
     """Return the IoU of two areas; two empty regions are alike (1)."""
-    return float(1 - _Areas([first, second]).differences(np.array([0]), np.array([1]))[0])
+    return float(1 - _DisjointRegions([first, second]).distances(np.array([0]), np.array([1]))[0])
 
 
 def iou_alpha(
-    ratings: Sequence[BoxRating], *, rng: np.random.Generator, exact_up_to: int = EXACT_REGIONS
+    ratings: Sequence[BoxRating], *, rng: np.random.Generator, max_exact_regions: int = MAX_EXACT_REGIONS
 ) -> float | None:
     """Return Krippendorff's alpha with the difference 1 - IoU of areas.
 
     Units with one region are left out. ``None`` where no unit has two, or all regions are one and the same. Above
     ``exact_up_to`` regions ``rng`` draws a million pairs for the difference expected by chance.
     """
-    return _alpha(_Measured(ratings, rng, exact_up_to))
+    return _alpha(_RegionDistances(ratings, rng, max_exact_regions))
 
 
 def box_agreement(
@@ -135,7 +135,7 @@ def box_agreement(
     rng: np.random.Generator,
     replicates: int = 1000,
     level: float = 0.95,
-    exact_up_to: int = EXACT_REGIONS,
+    max_exact_regions: int = MAX_EXACT_REGIONS,
 ) -> BoxAgreement:
     """Return alpha over areas and the matched measures, with a percentile bootstrap interval of alpha over units.
 
@@ -145,132 +145,138 @@ def box_agreement(
     Args:
         ratings: one per person and unit. rng: draws pairs and units. replicates: draws of units. level: 0 to 1.
     """
-    measured = _Measured(ratings, rng, exact_up_to)
-    matches = [_unit_match([ratings[at].region for at in rows]) for rows in measured.units]
-    alpha = _alpha(measured)
+    distances = _RegionDistances(ratings, rng, max_exact_regions)
+    matches = [_match_unit([ratings[index].region for index in rows]) for rows in distances.units]
+    alpha = _alpha(distances)
     low = high = None
-    if alpha is not None and len(measured.units) > 1:
-        low, high = _interval(measured, rng, replicates, level)
+    if alpha is not None and len(distances.units) > 1:
+        low, high = _interval(distances, rng, replicates, level)
     return BoxAgreement(
         alpha=alpha,
         low=low,
         high=high,
         mean_iou=_mean([iou for iou, _ in matches]),
         f1=_mean([f1 for _, f1 in matches]),
-        units=len(measured.units),
-        regions=measured.sizes.sum().item(),
-        raters=len({ratings[at].rater for rows in measured.units for at in rows}),
-        estimated=measured.estimated,
+        units=len(distances.units),
+        regions=distances.sizes.sum().item(),
+        raters=len({ratings[index].rater for rows in distances.units for index in rows}),
+        estimated=distances.estimated,
     )
 
 
-class _Areas:
+class _DisjointRegions:
     """Regions as disjoint rectangles, so that areas in common are plain sums."""
 
     def __init__(self, regions: Sequence[Region]) -> None:
-        parts = [_disjoint(region.boxes) if len(region.boxes) else np.zeros((1, 4)) for region in regions]
+        parts = [
+            _split_disjoint(region.boxes) if len(region.boxes) else np.zeros((1, 4)) for region in regions
+        ]
         self.counts = np.array([len(part) for part in parts], dtype=np.int64)
         self.starts = np.cumsum(self.counts) - self.counts
         self.rectangles = np.concatenate([*parts, np.zeros((0, 4))])
         owners = np.repeat(np.arange(len(parts)), self.counts)
-        self.areas = _summed(owners, _areas(self.rectangles), len(parts))
+        self.areas = _sum_by_group(owners, _areas(self.rectangles), len(parts))
 
     def rows(self, start: int, stop: int) -> FloatArray:
         """Return 1 - IoU of the regions from ``start`` to ``stop`` with all: (stop - start, regions)."""
         first, last = self.starts[start], self.starts[stop - 1] + self.counts[stop - 1]
-        shared = _shared(self.rectangles[first:last, None, :], self.rectangles[None, :, :])
+        shared = _intersection_areas(self.rectangles[first:last, None, :], self.rectangles[None, :, :])
         shared = np.add.reduceat(shared, self.starts, axis=1)
         shared = np.add.reduceat(shared, self.starts[start:stop] - first, axis=0)
-        return _apart(shared, self.areas[start:stop, None] + self.areas[None, :])
+        return _distance(shared, self.areas[start:stop, None] + self.areas[None, :])
 
-    def differences(self, first: IntArray, second: IntArray) -> FloatArray:
+    def distances(self, first: IntArray, second: IntArray) -> FloatArray:
         """Return 1 - IoU of each pair of regions, by their places: (n,) of two (n,)."""
-        found = np.empty(first.size)
-        most = max(1, int(self.counts.max(initial=1))) ** 2
-        rows = max(1, _AT_ONCE // most)
+        distances = np.empty(first.size)
+        max_products = max(1, int(self.counts.max(initial=1))) ** 2
+        rows = max(1, _CHUNK_SIZE // max_products)
         for start in range(0, first.size, rows):
-            part = slice(start, start + rows)
-            found[part] = self._differences(first[part], second[part])
-        return found
+            chunk = slice(start, start + rows)
+            distances[chunk] = self._distances(first[chunk], second[chunk])
+        return distances
 
-    def _differences(self, first: IntArray, second: IntArray) -> FloatArray:
-        here, there = self.counts[first], self.counts[second]
-        each = here * there
-        pair = np.repeat(np.arange(first.size), each)
-        step = np.arange(pair.size) - np.repeat(np.cumsum(each) - each, each)
-        left = self.rectangles[self.starts[first][pair] + step // there[pair]]
-        right = self.rectangles[self.starts[second][pair] + step % there[pair]]
-        shared = _summed(pair, _shared(left, right), first.size)
-        return _apart(shared, self.areas[first] + self.areas[second])
+    def _distances(self, first: IntArray, second: IntArray) -> FloatArray:
+        first_counts, second_counts = self.counts[first], self.counts[second]
+        pair_counts = first_counts * second_counts
+        pair = np.repeat(np.arange(first.size), pair_counts)
+        step = np.arange(pair.size) - np.repeat(np.cumsum(pair_counts) - pair_counts, pair_counts)
+        left = self.rectangles[self.starts[first][pair] + step // second_counts[pair]]
+        right = self.rectangles[self.starts[second][pair] + step % second_counts[pair]]
+        shared = _sum_by_group(pair, _intersection_areas(left, right), first.size)
+        return _distance(shared, self.areas[first] + self.areas[second])
 
 
-class _Measured:
+class _RegionDistances:
     """What alpha is made of: per unit the differences within, and the mean difference of any two regions."""
 
-    def __init__(self, ratings: Sequence[BoxRating], rng: np.random.Generator, exact_up_to: int) -> None:
+    def __init__(
+        self, ratings: Sequence[BoxRating], rng: np.random.Generator, max_exact_regions: int
+    ) -> None:
         by_unit: dict[Hashable, list[int]] = {}
-        for at, rating in enumerate(ratings):
-            by_unit.setdefault(rating.unit, []).append(at)
-        self.units = [rows for rows in by_unit.values() if len(rows) >= PAIR]
+        for index, rating in enumerate(ratings):
+            by_unit.setdefault(rating.unit, []).append(index)
+        self.units = [rows for rows in by_unit.values() if len(rows) >= MIN_RATERS]
         self.sizes = np.array([len(rows) for rows in self.units], dtype=np.int64)
-        self.owner = np.repeat(np.arange(self.sizes.size), self.sizes)
-        areas = _Areas([ratings[at].region for rows in self.units for at in rows])
-        self.estimated = self.owner.size > exact_up_to
-        self.within = self._within(areas)
+        self.unit_of_region = np.repeat(np.arange(self.sizes.size), self.sizes)
+        disjoint = _DisjointRegions([ratings[index].region for rows in self.units for index in rows])
+        self.estimated = self.unit_of_region.size > max_exact_regions
+        self.within = self._sum_within(disjoint)
         self.between: FloatArray | None = None  # (units, units) summed differences of ordered pairs
         if self.estimated:
-            self.by_chance = self._sampled(areas, rng)
-        elif self.owner.size:
-            self.between = self._between(areas)
-            regions = self.owner.size
-            self.by_chance = float(self.between.sum() / (regions * (regions - 1)))
+            self.expected = self._estimate_expected(disjoint, rng)
+        elif self.unit_of_region.size:
+            self.between = self._sum_between(disjoint)
+            regions = self.unit_of_region.size
+            self.expected = float(self.between.sum() / (regions * (regions - 1)))
         else:
-            self.by_chance = 0.0
+            self.expected = 0.0
 
-    def _within(self, areas: _Areas) -> FloatArray:
+    def _sum_within(self, regions: _DisjointRegions) -> FloatArray:
         """Sum the differences of ordered pairs of a unit, each over the unit's regions less one: (units,)."""
         starts = np.cumsum(self.sizes) - self.sizes
-        each = self.sizes**2
-        unit = np.repeat(np.arange(self.sizes.size), each)
-        step = np.arange(unit.size) - np.repeat(np.cumsum(each) - each, each)
+        pair_counts = self.sizes**2
+        unit = np.repeat(np.arange(self.sizes.size), pair_counts)
+        step = np.arange(unit.size) - np.repeat(np.cumsum(pair_counts) - pair_counts, pair_counts)
         first = starts[unit] + step // self.sizes[unit]
         second = starts[unit] + step % self.sizes[unit]
         upper = first < second
-        apart = areas.differences(first[upper], second[upper])
-        return 2 * _summed(unit[upper], apart, self.sizes.size) / (self.sizes - 1)
+        distances = regions.distances(first[upper], second[upper])
+        return 2 * _sum_by_group(unit[upper], distances, self.sizes.size) / (self.sizes - 1)
 
-    def _between(self, areas: _Areas) -> FloatArray:
+    def _sum_between(self, regions: _DisjointRegions) -> FloatArray:
         starts = np.cumsum(self.sizes) - self.sizes
         summed = np.zeros((self.sizes.size, self.sizes.size))
-        rows = max(1, _AT_ONCE // areas.rectangles.shape[0] // int(areas.counts.max()))
-        for start in range(0, self.owner.size, rows):
-            apart = areas.rows(start, min(start + rows, self.owner.size))
-            np.add.at(summed, self.owner[start : start + rows], np.add.reduceat(apart, starts, axis=1))
+        rows = max(1, _CHUNK_SIZE // regions.rectangles.shape[0] // int(regions.counts.max()))
+        for start in range(0, self.unit_of_region.size, rows):
+            distances = regions.rows(start, min(start + rows, self.unit_of_region.size))
+            np.add.at(
+                summed, self.unit_of_region[start : start + rows], np.add.reduceat(distances, starts, axis=1)
+            )
         return summed
 
-    def _sampled(self, areas: _Areas, rng: np.random.Generator) -> float:
-        regions = self.owner.size
+    def _estimate_expected(self, disjoint: _DisjointRegions, rng: np.random.Generator) -> float:
+        regions = self.unit_of_region.size
         first = rng.integers(regions, size=SAMPLED_PAIRS)
         second = (first + rng.integers(1, regions, size=SAMPLED_PAIRS)) % regions
-        return float(areas.differences(first, second).mean())
+        return float(disjoint.distances(first, second).mean())
 
 
-def _alpha(measured: _Measured) -> float | None:
-    if not measured.by_chance > 0:
+def _alpha(distances: _RegionDistances) -> float | None:
+    if not distances.expected > 0:
         return None
-    return float(1 - measured.within.sum() / measured.sizes.sum() / measured.by_chance)
+    return float(1 - distances.within.sum() / distances.sizes.sum() / distances.expected)
 
 
 def _interval(
-    measured: _Measured, rng: np.random.Generator, replicates: int, level: float
+    distances: _RegionDistances, rng: np.random.Generator, replicates: int, level: float
 ) -> tuple[float | None, float | None]:
-    units = measured.sizes.size
-    rows = max(1, _AT_ONCE // units)
+    units = distances.sizes.size
+    rows = max(1, _CHUNK_SIZE // units)
     alphas = [
-        _drawn_alphas(
-            measured, rng.multinomial(units, np.full(units, 1 / units), size=min(rows, replicates - at))
+        _bootstrap_alphas(
+            distances, rng.multinomial(units, np.full(units, 1 / units), size=min(rows, replicates - start))
         )
-        for at in range(0, replicates, rows)
+        for start in range(0, replicates, rows)
     ]
     values = np.concatenate([*alphas, np.zeros(0)])
     if not values.size:
@@ -280,21 +286,21 @@ def _interval(
     return float(low), float(high)
 
 
-def _drawn_alphas(measured: _Measured, draws: IntArray) -> FloatArray:
+def _bootstrap_alphas(distances: _RegionDistances, draws: IntArray) -> FloatArray:
     """Return alpha of each draw (b, units) in which it is defined."""
     weights = draws.astype(np.float64)
-    regions = weights @ measured.sizes
-    by_chance = np.full(len(weights), measured.by_chance)
-    if measured.between is not None:
-        by_chance = ((weights @ measured.between) * weights).sum(axis=1) / (regions * (regions - 1))
-    defined = by_chance > 0
-    within = (weights @ measured.within)[defined]
-    return 1 - within / regions[defined] / by_chance[defined]
+    regions = weights @ distances.sizes
+    expected = np.full(len(weights), distances.expected)
+    if distances.between is not None:
+        expected = ((weights @ distances.between) * weights).sum(axis=1) / (regions * (regions - 1))
+    defined = expected > 0
+    within = (weights @ distances.within)[defined]
+    return 1 - within / regions[defined] / expected[defined]
 
 
-def _unit_match(regions: Sequence[Region]) -> tuple[float | None, float | None]:
+def _match_unit(regions: Sequence[Region]) -> tuple[float | None, float | None]:
     """Return mean IoU and F1 over the pairs of people of one unit."""
-    pairs = [match_boxes(a, b) for at, a in enumerate(regions) for b in regions[at + 1 :]]
+    pairs = [match_boxes(a, b) for index, a in enumerate(regions) for b in regions[index + 1 :]]
     return _mean([pair.mean_iou for pair in pairs]), _mean([pair.f1 for pair in pairs])
 
 
@@ -303,23 +309,23 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _summed(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
+def _sum_by_group(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
     """Sum ``values`` (n,) by their ``groups`` (n,): (size,)."""
     return np.bincount(groups, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
-def _disjoint(boxes: FloatArray) -> FloatArray:
+def _split_disjoint(boxes: FloatArray) -> FloatArray:
     """Cut overlapping boxes into rectangles that share no area: (r, 4) of (k, 4)."""
     parts: list[FloatArray] = []
     for box in boxes:
-        left = [box]
+        pieces = [box]
         for other in parts:
-            left = [piece for rest in left for piece in _minus(rest, other)]
-        parts.extend(left)
+            pieces = [remainder for piece in pieces for remainder in _subtract_box(piece, other)]
+        parts.extend(pieces)
     return np.array(parts, dtype=np.float64).reshape(-1, 4)
 
 
-def _minus(box: FloatArray, other: FloatArray) -> list[FloatArray]:
+def _subtract_box(box: FloatArray, other: FloatArray) -> list[FloatArray]:
     """Return up to four rectangles that make up ``box`` without ``other``."""
     left, top, right, bottom = box
     if other[0] >= right or other[2] <= left or other[1] >= bottom or other[3] <= top:
@@ -334,18 +340,18 @@ def _minus(box: FloatArray, other: FloatArray) -> list[FloatArray]:
     return [np.array(piece) for piece in pieces if piece[0] < piece[2] and piece[1] < piece[3]]
 
 
-def _apart(shared: FloatArray, total: FloatArray) -> FloatArray:
+def _distance(shared: FloatArray, total: FloatArray) -> FloatArray:
     """Return 1 - IoU from areas in common and sums of areas; two regions without area are alike."""
     union = total - shared
-    apart = np.where(union > 0, 1 - shared / np.where(union > 0, union, 1.0), 0.0)
-    return np.where(apart < _ROUNDING, 0.0, apart)  # one area, drawn as other boxes, is alike
+    distance = np.where(union > 0, 1 - shared / np.where(union > 0, union, 1.0), 0.0)
+    return np.where(distance < _ROUNDING, 0.0, distance)  # one area, drawn as other boxes, is alike
 
 
 def _areas(boxes: FloatArray) -> FloatArray:
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
-def _shared(first: FloatArray, second: FloatArray) -> FloatArray:
+def _intersection_areas(first: FloatArray, second: FloatArray) -> FloatArray:
     """Areas in common of boxes (…, 4) that broadcast: (…)."""
     width = np.minimum(first[..., 2], second[..., 2]) - np.maximum(first[..., 0], second[..., 0])
     height = np.minimum(first[..., 3], second[..., 3]) - np.maximum(first[..., 1], second[..., 1])

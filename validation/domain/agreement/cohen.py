@@ -15,7 +15,7 @@ import numpy as np
 
 from validation.domain.judging.ratings import IntArray, RatingError, RatingTable
 
-NORMAL_95 = 1.959964
+Z_95 = 1.959964
 
 
 class Weights(StrEnum):
@@ -27,14 +27,14 @@ class Weights(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class GraderAgreement:
     """Two graders over the same ``of`` items.
 
     ``kappa`` is ``None`` where chance alone would agree always: both used one word throughout. ``low`` and ``high``
     bound its 95 % interval, cut off at −1 and 1.
     """
 
-    of: int
+    total: int
     same: int
     kappa: float | None = None
     low: float | None = None
@@ -43,28 +43,28 @@ class Agreement:
     @property
     def percent(self) -> float | None:
         """The share graded alike, or ``None`` of nothing."""
-        return 100 * self.same / self.of if self.of else None
+        return 100 * self.same / self.total if self.total else None
 
 
-def cohen(pairs: Sequence[tuple[Hashable, Hashable]]) -> Agreement:
+def grader_agreement(pairs: Sequence[tuple[Hashable, Hashable]]) -> GraderAgreement:
     """Return the agreement of two graders; each pair is (what the first said, what the second said) of one item."""
-    of = len(pairs)
+    total = len(pairs)
     same = sum(first == second for first, second in pairs)
-    if not of:
-        return Agreement(0, 0)
-    firsts, seconds = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    words = firsts.keys() | seconds.keys()
-    observed = same / of
-    expected = sum(firsts[word] * seconds[word] for word in words) / of**2
+    if not total:
+        return GraderAgreement(0, 0)
+    first_counts, second_counts = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    labels = first_counts.keys() | second_counts.keys()
+    observed = same / total
+    expected = sum(first_counts[label] * second_counts[label] for label in labels) / total**2
     if expected == 1:
-        return Agreement(of, same)
+        return GraderAgreement(total, same)
     kappa = (observed - expected) / (1 - expected)
-    error = _standard_error(pairs, firsts, seconds, kappa, expected)
-    low, high = kappa - NORMAL_95 * error, kappa + NORMAL_95 * error
-    return Agreement(of, same, kappa, max(-1.0, low), min(1.0, high))
+    error = _standard_error(pairs, first_counts, second_counts, kappa, expected)
+    low, high = kappa - Z_95 * error, kappa + Z_95 * error
+    return GraderAgreement(total, same, kappa, max(-1.0, low), min(1.0, high))
 
 
-def confusion(table: RatingTable, first: Hashable, second: Hashable) -> IntArray:
+def confusion_matrix(table: RatingTable, first: Hashable, second: Hashable) -> IntArray:
     """Count the items by what two raters said, by their ids: (labels, labels), the first one's labels in rows.
 
     Raises:
@@ -74,8 +74,8 @@ def confusion(table: RatingTable, first: Hashable, second: Hashable) -> IntArray
     for row, rater in enumerate((first, second)):
         if rater not in table.rater_ids:
             raise RatingError(f"rater {rater} is not in this table; use one of its rater_ids")
-        mine = table.raters == table.rater_ids.index(rater)
-        labels[row, table.items[mine]] = table.labels[mine]
+        is_own = table.raters == table.rater_ids.index(rater)
+        labels[row, table.items[is_own]] = table.labels[is_own]
     both = labels[:, (labels >= 0).all(axis=0)]
     scale = len(table.scale)
     return np.bincount(both[0] * scale + both[1], minlength=scale**2).reshape(scale, scale)
@@ -92,30 +92,34 @@ def cohen_kappa(
     Raises:
         RatingError: an unknown rater.
     """
-    counts = confusion(table, first, second).astype(np.float64)
-    of = counts.sum()
+    counts = confusion_matrix(table, first, second).astype(np.float64)
+    total = counts.sum()
     steps = np.abs(np.subtract.outer(np.arange(len(counts)), np.arange(len(counts)))).astype(np.float64)
     cost = {Weights.NONE: np.sign(steps), Weights.LINEAR: steps, Weights.QUADRATIC: steps**2}[weights]
     expected = (cost * np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum()
     if not expected > 0:
         return None
-    return float(1 - of * (cost * counts).sum() / expected)
+    return float(1 - total * (cost * counts).sum() / expected)
 
 
 def _standard_error(
     pairs: Sequence[tuple[Hashable, Hashable]],
-    firsts: Counter[Hashable],
-    seconds: Counter[Hashable],
+    first_counts: Counter[Hashable],
+    second_counts: Counter[Hashable],
     kappa: float,
     expected: float,
 ) -> float:
-    of = len(pairs)
-    rest = 1 - kappa
-    alike = apart = 0.0
+    total = len(pairs)
+    disagreement = 1 - kappa
+    agreeing = differing = 0.0
     for (first, second), count in Counter(pairs).items():
         if first == second:
-            alike += count / of * (1 - (firsts[first] + seconds[second]) / of * rest) ** 2
+            agreeing += (
+                count
+                / total
+                * (1 - (first_counts[first] + second_counts[second]) / total * disagreement) ** 2
+            )
         else:
-            apart += count / of * (seconds[first] + firsts[second]) ** 2 / of**2
-    variance = alike + rest**2 * apart - (kappa - expected * rest) ** 2
-    return sqrt(max(0.0, variance) / of) / (1 - expected)
+            differing += count / total * (second_counts[first] + first_counts[second]) ** 2 / total**2
+    variance = agreeing + disagreement**2 * differing - (kappa - expected * disagreement) ** 2
+    return sqrt(max(0.0, variance) / total) / (1 - expected)

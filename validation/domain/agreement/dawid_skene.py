@@ -31,7 +31,7 @@ Example:
     >>> right = ["yes" if item % 3 else "no" for item in range(30)]
     >>> rows = [(item, rater, right[item]) for item in range(30) for rater in "ab"]
     >>> rows += [(item, "c", "no" if right[item] == "yes" else "yes") for item in range(30)]
-    >>> table = RatingTable.of(rows, ("no", "yes"))
+    >>> table = RatingTable.from_rows(rows, ("no", "yes"))
     >>> found = fit(table)
     >>> found.posteriors[:2].round(3).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -51,8 +51,10 @@ SMOOTHING = (
     0.3  # for decisions and rankings: plain maximum likelihood is too sure of few ratings (docs/decisions.md)
 )
 FLOOR = 1e-10  # least expected count and least prior, so that logarithms exist; crowd-kit's
-LAYERS = 50  # more ratings of one item than anybody pays for; only speed depends on it
-PEERS = 10.0  # ratings with the crowd's proportions that a rater's own are mixed with; see reliability
+MAX_LAYERS = 50  # more ratings of one item than anybody pays for; only speed depends on it
+PRIOR_RATINGS = (
+    10.0  # ratings with the crowd's proportions that a rater's own are mixed with; see reliability
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,43 +133,43 @@ def fit(
     if iterations < 1 or smoothing < 0:
         raise ValueError(f"iterations {iterations}, smoothing {smoothing}: use at least 1 and at least 0")
     if not table.size:
-        return _nothing_rated(table)
-    seen, rated, ratings = _narrowed(table)
+        return _empty_fit(table)
+    seen, rated, ratings = _compact(table)
     q = ratings.by_item(_one_hot(ratings)) / ratings.per_item  # (labels, items)
     priors, counts = q.mean(axis=1), ratings.by_cell(q)
-    errors = _errors(counts, ratings, smoothing)
-    bound, rounds = -np.inf, 0
-    while rounds < iterations:
-        rounds += 1
-        q, entropy, _ = _expected(ratings, errors, priors)
+    errors = _maximisation_step(counts, ratings, smoothing)
+    bound, completed = -np.inf, 0
+    while completed < iterations:
+        completed += 1
+        q, entropy, _ = _expectation_step(ratings, errors, priors)
         priors, counts = q.mean(axis=1), ratings.by_cell(q)
-        errors = _errors(counts, ratings, smoothing)
-        about_labels = float(np.einsum("kc,kc->", counts, _logs(errors)))
-        about_priors = float(_logs(priors, FLOOR) @ (q @ ratings.per_item))
-        new = (about_labels + about_priors + entropy) / table.size
-        if new - bound < tolerance:
+        errors = _maximisation_step(counts, ratings, smoothing)
+        label_term = float(np.einsum("kc,kc->", counts, _logs(errors)))
+        prior_term = float(_logs(priors, FLOOR) @ (q @ ratings.per_item))
+        new_bound = (label_term + prior_term + entropy) / table.size
+        if new_bound - bound < tolerance:
             break
-        bound = new
-    likelihood = _expected(ratings, errors, priors)[2]
-    return _widened(table, (q, errors, priors), (seen, rated), rounds, likelihood)
+        bound = new_bound
+    likelihood = _expectation_step(ratings, errors, priors)[2]
+    return _expand(table, (q, errors, priors), (seen, rated), completed, likelihood)
 
 
-def _narrowed(table: RatingTable) -> tuple[IntArray, IntArray, _Ratings]:
+def _compact(table: RatingTable) -> tuple[IntArray, IntArray, _Ratings]:
     """Return the labels and items that occur, and the ratings renumbered among them."""
     seen, labels = np.unique(table.labels, return_inverse=True)
     rated, items, per_item = np.unique(table.items, return_inverse=True, return_counts=True)
-    falling = np.argsort(-per_item, kind="stable")
-    place = np.empty_like(falling)
-    place[falling] = np.arange(falling.size)
-    rated, items, per_item = rated[falling], place[items], per_item[falling]
+    by_count = np.argsort(-per_item, kind="stable")
+    rank = np.empty_like(by_count)
+    rank[by_count] = np.arange(by_count.size)
+    rated, items, per_item = rated[by_count], rank[items], per_item[by_count]
     order = np.argsort(items, kind="stable")
     items, cells = items[order], (table.raters * len(seen) + labels)[order]
     starts = np.cumsum(per_item) - per_item
     layers = [
-        cells[starts[: np.count_nonzero(per_item > turn)] + turn]
-        for turn in range(min(LAYERS, int(per_item[0])))
+        cells[starts[: np.count_nonzero(per_item > layer)] + layer]
+        for layer in range(min(MAX_LAYERS, int(per_item[0])))
     ]
-    rest = np.arange(cells.size) - starts[items] >= LAYERS
+    rest = np.arange(cells.size) - starts[items] >= MAX_LAYERS
     used = np.bincount(cells, minlength=len(table.rater_ids) * len(seen)) > 0
     ratings = _Ratings(layers, items[rest], cells[rest], per_item, used, len(table.rater_ids), len(seen))
     return seen, rated, ratings
@@ -177,7 +179,7 @@ def _one_hot(ratings: _Ratings) -> FloatArray:
     return np.tile(np.eye(ratings.labels), ratings.raters)
 
 
-def _errors(counts: FloatArray, ratings: _Ratings, smoothing: float) -> FloatArray:
+def _maximisation_step(counts: FloatArray, ratings: _Ratings, smoothing: float) -> FloatArray:
     """Turn expected counts (true, cells) into probabilities: 1 in sum for each rater and true label.
 
     Without smoothing, a label that a rater never gave has 0: the floor is for true labels that came to nothing.
@@ -190,24 +192,26 @@ def _errors(counts: FloatArray, ratings: _Ratings, smoothing: float) -> FloatArr
     return np.divide(by_rater, sums, out=np.zeros_like(by_rater), where=sums > 0).reshape(counts.shape)
 
 
-def _logs(probabilities: FloatArray, least: float = 1e-300) -> FloatArray:
-    return np.log(np.maximum(probabilities, least))
+def _logs(probabilities: FloatArray, floor: float = 1e-300) -> FloatArray:
+    return np.log(np.maximum(probabilities, floor))
 
 
-def _expected(ratings: _Ratings, errors: FloatArray, priors: FloatArray) -> tuple[FloatArray, float, float]:
+def _expectation_step(
+    ratings: _Ratings, errors: FloatArray, priors: FloatArray
+) -> tuple[FloatArray, float, float]:
     """Return the posteriors (labels, items), their entropy in nats, and the log-likelihood of all labels."""
     logs = ratings.by_item(_logs(errors))
     logs += _logs(priors, FLOOR)[:, None]
-    top = logs.max(axis=0)
-    logs -= top  # the greatest term becomes 1, so that products of many small numbers do not vanish
+    max_log = logs.max(axis=0)
+    logs -= max_log  # the greatest term becomes 1, so that products of many small numbers do not vanish
     q = np.exp(logs)
-    whole = q.sum(axis=0)
-    q /= whole
-    logs -= np.log(whole)
-    return q, -float(np.einsum("ki,ki->", q, logs)), float(top.sum() + np.log(whole).sum())
+    total = q.sum(axis=0)
+    q /= total
+    logs -= np.log(total)
+    return q, -float(np.einsum("ki,ki->", q, logs)), float(max_log.sum() + np.log(total).sum())
 
 
-def _nothing_rated(table: RatingTable) -> DawidSkene:
+def _empty_fit(table: RatingTable) -> DawidSkene:
     n, m, labels = len(table.item_ids), len(table.rater_ids), len(table.scale)
     even = 1 / max(1, labels)
     return DawidSkene(
@@ -215,26 +219,26 @@ def _nothing_rated(table: RatingTable) -> DawidSkene:
     )
 
 
-def _widened(
+def _expand(
     table: RatingTable,
     fitted: tuple[FloatArray, FloatArray, FloatArray],
-    where: tuple[IntArray, IntArray],
-    rounds: int,
+    occurring: tuple[IntArray, IntArray],
+    iterations: int,
     likelihood: float,
 ) -> DawidSkene:
     """Put what was fitted to the labels and items that occur back into the table's own numbering."""
-    (q, errors, priors), (seen, rated) = fitted, where
-    blank = _nothing_rated(table)
+    (q, errors, priors), (seen, rated) = fitted, occurring
+    empty = _empty_fit(table)
     full_priors = np.zeros(len(table.scale))
     full_priors[seen] = priors
     posteriors = np.tile(full_priors, (len(table.item_ids), 1))
     posteriors[np.ix_(rated, seen)] = q.T
     judging = np.unique(table.raters)
     rows = errors.reshape(len(seen), -1, len(seen)).transpose(1, 0, 2)  # (raters, true, given)
-    full = blank.errors
+    full = empty.errors
     full[np.ix_(judging, seen)] = 0.0
     full[np.ix_(judging, seen, seen)] = rows[judging]
-    return DawidSkene(posteriors, full, full_priors, rounds, likelihood)
+    return DawidSkene(posteriors, full, full_priors, iterations, likelihood)
 
 
 def reliability(fit: DawidSkene, table: RatingTable) -> FloatArray:
@@ -264,10 +268,10 @@ def reliability(fit: DawidSkene, table: RatingTable) -> FloatArray:
         return np.full(m, np.nan)
     by_truth = [np.bincount(cells, column[items], m * labels) for column in fit.posteriors.T]
     counts = np.array(by_truth).reshape(labels, m, labels).transpose(1, 0, 2)  # (raters, true, given)
-    own = counts.sum(axis=(1, 2))
-    shares = counts + PEERS * counts.sum(axis=0) / items.size
-    shares /= (own + PEERS)[:, None, None]
-    right = np.trace(shares, axis1=1, axis2=2)
+    own_counts = counts.sum(axis=(1, 2))
+    shares = counts + PRIOR_RATINGS * counts.sum(axis=0) / items.size
+    shares /= (own_counts + PRIOR_RATINGS)[:, None, None]
+    agreement = np.trace(shares, axis1=1, axis2=2)
     chance = (shares.sum(axis=1) * shares.sum(axis=2)).sum(axis=1)
-    known = (own > 0) & (1 - chance > FLOOR)
-    return np.divide(right - chance, 1 - chance, out=np.full(m, np.nan), where=known)
+    known = (own_counts > 0) & (1 - chance > FLOOR)
+    return np.divide(agreement - chance, 1 - chance, out=np.full(m, np.nan), where=known)

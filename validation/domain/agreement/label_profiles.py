@@ -39,7 +39,7 @@ class Profiles:
 
     sizes: IntArray
     times: IntArray
-    of_item: IntArray
+    profile_of_item: IntArray
     cell_profile: IntArray
     cell_label: IntArray
     cell_count: IntArray
@@ -56,7 +56,7 @@ class Profiles:
         return np.searchsorted(self.cell_profile, np.arange(self.sizes.size))
 
     @cached_property
-    def alike(self) -> FloatArray:
+    def agreeing_pairs(self) -> FloatArray:
         """(P,) ordered pairs of ratings of an item that are equal."""
         return np.add.reduceat(self.cell_count**2, self.starts) - self.sizes.astype(np.float64)
 
@@ -71,21 +71,21 @@ class Profiles:
         """(K,) codes of the labels that were given, ascending."""
         return self._by_label[1]
 
-    def totals(self, weights: FloatArray, *, of: FloatArray | None = None) -> FloatArray:
+    def totals(self, weights: FloatArray, *, cell_values: FloatArray | None = None) -> FloatArray:
         """Sum cells over profiles: (B, K) for ``weights`` (B, P) and the labels in ``present``.
 
         ``of`` (C,) is what a cell counts for; by default its ratings.
         """
         order, _, starts = self._by_label
-        counted = self.cell_count.astype(np.float64) if of is None else of
+        counted = self.cell_count.astype(np.float64) if cell_values is None else cell_values
         return np.add.reduceat(weights[:, self.cell_profile[order]] * counted[order], starts, axis=1)
 
-    def squares(self, values: FloatArray) -> FloatArray:
+    def squared_deviations(self, values: FloatArray) -> FloatArray:
         """Sum squared deviations from the mean within each profile: (B, P) for ``values`` (B, K) of the labels."""
-        seen = values[:, np.searchsorted(self.present, self.cell_label)]
-        means = np.add.reduceat(seen * self.cell_count, self.starts, axis=1) / self.sizes
-        away = (seen - means[:, self.cell_profile]) ** 2
-        return np.add.reduceat(away * self.cell_count, self.starts, axis=1)
+        cell_values = values[:, np.searchsorted(self.present, self.cell_label)]
+        means = np.add.reduceat(cell_values * self.cell_count, self.starts, axis=1) / self.sizes
+        deviations = (cell_values - means[:, self.cell_profile]) ** 2
+        return np.add.reduceat(deviations * self.cell_count, self.starts, axis=1)
 
 
 def profiles_of(table: RatingTable) -> Profiles:
@@ -95,7 +95,7 @@ def profiles_of(table: RatingTable) -> Profiles:
     items, codes = np.divmod(ordered, labels)
     sizes = np.bincount(items, minlength=len(table.item_ids))
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes.size else sizes
-    keys = _equal_runs(codes, first, sizes, labels)
+    keys = _number_equal_items(codes, first, sizes, labels)
     rated = np.flatnonzero(sizes)
     _, example, inverse, times = np.unique(
         keys[rated], return_index=True, return_inverse=True, return_counts=True
@@ -104,13 +104,13 @@ def profiles_of(table: RatingTable) -> Profiles:
     of_item[rated] = inverse
     chosen = rated[example]
     lengths = sizes[chosen]
-    at = np.repeat(first[chosen], lengths) + _within(lengths)
+    positions = np.repeat(first[chosen], lengths) + _ranges(lengths)
     profile = np.repeat(np.arange(chosen.size), lengths)
-    cells, counts = np.unique(profile * labels + codes[at], return_counts=True)
+    cells, counts = np.unique(profile * labels + codes[positions], return_counts=True)
     return Profiles(
         sizes=lengths,
         times=times,
-        of_item=of_item,
+        profile_of_item=of_item,
         cell_profile=cells // labels,
         cell_label=cells % labels,
         cell_count=counts,
@@ -118,47 +118,53 @@ def profiles_of(table: RatingTable) -> Profiles:
     )
 
 
-def _equal_runs(codes: IntArray, first: IntArray, sizes: IntArray, labels: int) -> IntArray:
+def _number_equal_items(codes: IntArray, first: IntArray, sizes: IntArray, labels: int) -> IntArray:
     """Number items (n,) so that two have one number exactly when their sorted labels are the same."""
     keys = np.zeros(sizes.size, dtype=np.int64)
     used = 1
-    for place in range(int(sizes.max(initial=0))):
-        active = np.flatnonzero(sizes > place)
-        longer, inverse = np.unique(keys[active] * labels + codes[first[active] + place], return_inverse=True)
+    for position in range(int(sizes.max(initial=0))):
+        active = np.flatnonzero(sizes > position)
+        longer, inverse = np.unique(
+            keys[active] * labels + codes[first[active] + position], return_inverse=True
+        )
         keys[active] = used + inverse  # never a number that a shorter item keeps
         used += longer.size
     return keys
 
 
-def _within(lengths: IntArray) -> IntArray:
+def _ranges(lengths: IntArray) -> IntArray:
     """Count 0, 1, 2 … anew for each of ``lengths``."""
     ends = np.cumsum(lengths)
     return np.arange(int(ends[-1]) if ends.size else 0) - np.repeat(ends - lengths, lengths)
 
 
-def alpha_nominal(of: Profiles, weights: FloatArray) -> FloatArray:
+def alpha_nominal(profiles: Profiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha for unordered labels: (B,) for weights (B, P), NaN where nothing could disagree."""
-    apart = (of.sizes**2 - of.alike - of.sizes) / np.maximum(1, of.sizes - 1)
-    weights = weights * of.pairable
-    totals, ratings = of.totals(weights), weights @ of.sizes
-    return _one_minus((ratings - 1) * (weights @ apart), ratings**2 - (totals**2).sum(axis=1))
+    disagreeing = (profiles.sizes**2 - profiles.agreeing_pairs - profiles.sizes) / np.maximum(
+        1, profiles.sizes - 1
+    )
+    weights = weights * profiles.pairable
+    totals, ratings = profiles.totals(weights), weights @ profiles.sizes
+    return _one_minus_ratio((ratings - 1) * (weights @ disagreeing), ratings**2 - (totals**2).sum(axis=1))
 
 
-def alpha_interval(of: Profiles, weights: FloatArray) -> FloatArray:
+def alpha_interval(profiles: Profiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha with squared differences of the labels' values: (B,) for weights (B, P)."""
-    weights = weights * of.pairable
-    return _alpha_of_values(of, weights, of.totals(weights), of.values[of.present][None, :])
+    weights = weights * profiles.pairable
+    return _alpha_of_values(
+        profiles, weights, profiles.totals(weights), profiles.values[profiles.present][None, :]
+    )
 
 
-def alpha_ordinal(of: Profiles, weights: FloatArray) -> FloatArray:
+def alpha_ordinal(profiles: Profiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha for ordered labels: (B,) for weights (B, P).
 
     His ordinal difference, the ratings between two labels with half of those at the ends, is the difference of the
     labels' mean ranks among all pairable ratings; so this is the interval form over ranks.
     """
-    weights = weights * of.pairable
-    totals = of.totals(weights)
-    return _alpha_of_values(of, weights, totals, midranks(totals))
+    weights = weights * profiles.pairable
+    totals = profiles.totals(weights)
+    return _alpha_of_values(profiles, weights, totals, midranks(totals))
 
 
 def midranks(totals: FloatArray) -> FloatArray:
@@ -166,58 +172,63 @@ def midranks(totals: FloatArray) -> FloatArray:
     return np.cumsum(totals, axis=1) - totals / 2
 
 
-def _alpha_of_values(of: Profiles, weights: FloatArray, totals: FloatArray, values: FloatArray) -> FloatArray:
-    scaled = of.squares(values) * (of.sizes / np.maximum(1, of.sizes - 1))
+def _alpha_of_values(
+    profiles: Profiles, weights: FloatArray, totals: FloatArray, values: FloatArray
+) -> FloatArray:
+    scaled = profiles.squared_deviations(values) * (profiles.sizes / np.maximum(1, profiles.sizes - 1))
     within = (weights * scaled).sum(axis=1)
-    return _one_minus((totals.sum(axis=1) - 1) * within, _spread(totals, values))
+    return _one_minus_ratio((totals.sum(axis=1) - 1) * within, _squared_differences(totals, values))
 
 
-def _spread(totals: FloatArray, values: FloatArray) -> FloatArray:
+def _squared_differences(totals: FloatArray, values: FloatArray) -> FloatArray:
     """Sum squared differences over unordered pairs of ratings: (B,), exactly 0 where all have one value."""
     ratings = totals.sum(axis=1)
     means = (totals * values).sum(axis=1) / np.maximum(1, ratings)
     given = np.where(totals > 0, values, np.nan)
-    several = (np.fmax.reduce(given, axis=1) - np.fmin.reduce(given, axis=1)) > 0
-    return np.where(several, ratings * (totals * (values - means[:, None]) ** 2).sum(axis=1), 0.0)
+    has_several = (np.fmax.reduce(given, axis=1) - np.fmin.reduce(given, axis=1)) > 0
+    return np.where(has_several, ratings * (totals * (values - means[:, None]) ** 2).sum(axis=1), 0.0)
 
 
-def relative_disagreement(of: Profiles, metric: Metric) -> FloatArray:
+def relative_disagreement(profiles: Profiles, metric: Metric) -> FloatArray:
     """Return the mean difference of a profile's pairs of ratings over that of any two ratings: (P,).
 
     0 where all agree, where there is one rating alone, and where nothing in the table could disagree.
     """
-    weights = (of.times * of.pairable).astype(np.float64)[None, :]
-    totals = of.totals(weights)
+    weights = (profiles.times * profiles.pairable).astype(np.float64)[None, :]
+    totals = profiles.totals(weights)
     ratings = totals.sum()
-    pairs = np.maximum(1, of.sizes * (of.sizes - 1))
+    pairs = np.maximum(1, profiles.sizes * (profiles.sizes - 1))
     if metric is Metric.NOMINAL:
-        within, expected = 1 - of.alike / pairs, ratings**2 - (totals**2).sum()
+        within, expected = 1 - profiles.agreeing_pairs / pairs, ratings**2 - (totals**2).sum()
     else:
-        values = midranks(totals) if metric is Metric.ORDINAL else of.values[of.present][None, :]
-        within = 2 * of.sizes * of.squares(values)[0] / pairs
-        expected = 2 * _spread(totals, values)[0]
+        values = midranks(totals) if metric is Metric.ORDINAL else profiles.values[profiles.present][None, :]
+        within = 2 * profiles.sizes * profiles.squared_deviations(values)[0] / pairs
+        expected = 2 * _squared_differences(totals, values)[0]
     if not expected > 0:
-        return np.zeros(of.sizes.size)
-    return np.where(of.pairable, within, 0.0) * ratings * (ratings - 1) / expected
+        return np.zeros(profiles.sizes.size)
+    return np.where(profiles.pairable, within, 0.0) * ratings * (ratings - 1) / expected
 
 
-def fleiss(of: Profiles, weights: FloatArray) -> FloatArray:
+def fleiss(profiles: Profiles, weights: FloatArray) -> FloatArray:
     """Fleiss' kappa, in Gwet's form where ratings are missing: (B,) for weights (B, P)."""
     items = weights.sum(axis=1)
-    shares = of.totals(weights, of=of.cell_count / of.sizes[of.cell_profile]) / np.maximum(1, items)[:, None]
+    shares = (
+        profiles.totals(weights, cell_values=profiles.cell_count / profiles.sizes[profiles.cell_profile])
+        / np.maximum(1, items)[:, None]
+    )
     by_chance = np.where((shares > 0).sum(axis=1) > 1, (shares**2).sum(axis=1), 1.0)
-    return _one_minus(1 - percent(of, weights), 1 - by_chance)
+    return _one_minus_ratio(1 - percent(profiles, weights), 1 - by_chance)
 
 
-def percent(of: Profiles, weights: FloatArray) -> FloatArray:
+def percent(profiles: Profiles, weights: FloatArray) -> FloatArray:
     """Mean over pairable items of the share, 0 to 1, of an item's pairs that agree: (B,) for weights (B, P)."""
-    weights = weights * of.pairable
-    share = of.alike / np.maximum(1, of.sizes * (of.sizes - 1))
+    weights = weights * profiles.pairable
+    share = profiles.agreeing_pairs / np.maximum(1, profiles.sizes * (profiles.sizes - 1))
     items = weights.sum(axis=1)
     return np.where(items > 0, (weights @ share) / np.maximum(1, items), np.nan)
 
 
-def _one_minus(observed: FloatArray, expected: FloatArray) -> FloatArray:
+def _one_minus_ratio(observed: FloatArray, expected: FloatArray) -> FloatArray:
     """1 - observed / expected, NaN where nothing is expected."""
     defined = expected > 0
     return np.where(defined, 1 - observed / np.where(defined, expected, 1.0), np.nan)

@@ -19,8 +19,8 @@ TIE_BREAK_SEED = 1
 TIE_BREAK_SCALE = 1e-9
 PUBLISHED_CANDIDATES = 10  # the published draw has this length even where fewer candidates are rated
 CHANCE = 0.5
-FEWEST = 10  # values that a bootstrap of a mean needs
-_AT_ONCE = 1_000_000  # comparisons in memory
+MIN_VALUES = 10  # values that a bootstrap of a mean needs
+_CHUNK_SIZE = 1_000_000  # comparisons in memory
 
 FloatArray = NDArray[np.float64]
 GeneratorFactory = Callable[[], np.random.RandomState]
@@ -49,12 +49,12 @@ def published_generator() -> np.random.RandomState:
     return np.random.RandomState(TIE_BREAK_SEED)
 
 
-def tie_break(generator: np.random.RandomState, n: int) -> FloatArray:
+def tie_break_noise(generator: np.random.RandomState, n: int) -> FloatArray:
     """Draw the published noise for ``n`` candidates: (n,), far below any difference of ratings."""
-    return draw(generator, n) * TIE_BREAK_SCALE
+    return draw_published(generator, n) * TIE_BREAK_SCALE
 
 
-def draw(generator: np.random.RandomState, n: int) -> FloatArray:
+def draw_published(generator: np.random.RandomState, n: int) -> FloatArray:
     """Draw ``n`` numbers from 0 to 1 as the published scorer does, which always draws ten: (n,)."""
     return generator.random_sample(max(PUBLISHED_CANDIDATES, n))[:n]
 
@@ -88,25 +88,25 @@ def pairwise_accuracy(
             nor where ``says_enough`` denies it.
         replicates: bootstrap samples. level: of the interval, 0 to 1.
     """
-    found = _by_set(table, generator)
-    values = np.array(list(found.values()), dtype=np.float64).reshape(-1, 2)
-    by_set = {key: 100 * value for key, (value, _) in found.items()}
+    agreements = _by_set(table, generator)
+    values = np.array(list(agreements.values()), dtype=np.float64).reshape(-1, 2)
+    by_set = {key: 100 * value for key, (value, _) in agreements.items()}
     pairs = int(values[:, 1].sum())
-    if not found:
+    if not agreements:
         return PairwiseAccuracy(None, None, None, None, 0, 0, {})
     mean = float(100 * values[:, 0].mean())
     low = high = None
-    if rng is not None and says_enough(values[:, 0]):
+    if rng is not None and can_bootstrap(values[:, 0]):
         low, high = mean_interval(100 * values[:, 0], rng=rng, replicates=replicates, level=level)
-    return PairwiseAccuracy(mean, 50 + mean / 2, low, high, len(found), pairs, by_set)
+    return PairwiseAccuracy(mean, 50 + mean / 2, low, high, len(agreements), pairs, by_set)
 
 
-def says_enough(values: FloatArray) -> bool:
+def can_bootstrap(values: FloatArray) -> bool:
     """Tell whether a bootstrap of n ``values`` (n,) says how far their mean may be off.
 
     Of fewer than ten, or where all are equal, it draws the same few again and seems surer than it can be.
     """
-    return len(values) >= FEWEST and float(np.min(values)) < float(np.max(values))
+    return len(values) >= MIN_VALUES and float(np.min(values)) < float(np.max(values))
 
 
 def mean_interval(
@@ -114,17 +114,17 @@ def mean_interval(
 ) -> tuple[float, float]:
     """Return the percentile bootstrap interval of the mean of independent ``values`` (n,), at least one."""
     tail = (1 - level) / 2
-    low, high = np.quantile(drawn_means(values, rng=rng, replicates=replicates), [tail, 1 - tail])
+    low, high = np.quantile(bootstrap_means(values, rng=rng, replicates=replicates), [tail, 1 - tail])
     return float(low), float(high)
 
 
-def drawn_means(values: FloatArray, *, rng: np.random.Generator, replicates: int) -> FloatArray:
+def bootstrap_means(values: FloatArray, *, rng: np.random.Generator, replicates: int) -> FloatArray:
     """Return the means of bootstrap samples of ``values`` (n,), at least one: (replicates,)."""
     distinct, times = np.unique(values, return_counts=True)
-    rows = max(1, _AT_ONCE // distinct.size)
+    rows = max(1, _CHUNK_SIZE // distinct.size)
     sums = [
-        rng.multinomial(values.size, times / values.size, size=min(rows, replicates - done)) @ distinct
-        for done in range(0, replicates, rows)
+        rng.multinomial(values.size, times / values.size, size=min(rows, replicates - start)) @ distinct
+        for start in range(0, replicates, rows)
     ]
     return np.concatenate(sums) / values.size
 
@@ -135,7 +135,7 @@ def _by_set(table: RatingTable, generator: GeneratorFactory) -> dict[Hashable, t
         return {}
     set_ids = list(dict.fromkeys(item[0] if isinstance(item, tuple) else item for item in table.item_ids))
     set_of = table.sets()
-    place, sizes = _places(set_of), np.bincount(set_of)
+    rank, sizes = _ranks_in_set(set_of), np.bincount(set_of)
     block_keys, block_of = np.unique(
         set_of[table.items] * max(1, len(table.rater_ids)) + table.raters, return_inverse=True
     )
@@ -145,20 +145,23 @@ def _by_set(table: RatingTable, generator: GeneratorFactory) -> dict[Hashable, t
         chosen = np.flatnonzero(sizes[block_set] == size)
         row_of = np.full(block_set.size, -1)
         row_of[chosen] = np.arange(chosen.size)
-        mine = row_of[block_of] >= 0
+        selected = row_of[block_of] >= 0
         dense = np.full((chosen.size, int(size)), np.nan)
-        dense[row_of[block_of[mine]], place[table.items[mine]]] = table.values[table.labels[mine]]
-        _add_pairs(dense, block_set[chosen], tie_break(generator(), int(size)), total, pairs)
-    return {set_ids[at]: (float(total[at] / pairs[at]), int(pairs[at])) for at in np.flatnonzero(pairs)}
+        dense[row_of[block_of[selected]], rank[table.items[selected]]] = table.values[table.labels[selected]]
+        _add_pairs(dense, block_set[chosen], tie_break_noise(generator(), int(size)), total, pairs)
+    return {
+        set_ids[index]: (float(total[index] / pairs[index]), int(pairs[index]))
+        for index in np.flatnonzero(pairs)
+    }
 
 
-def _places(sets: IntArray) -> IntArray:
+def _ranks_in_set(sets: IntArray) -> IntArray:
     """Return each item's place among those of its set: (items,) of (items,)."""
     order = np.argsort(sets, kind="stable")
     sizes = np.bincount(sets)
-    places = np.empty(sets.size, dtype=np.int64)
-    places[order] = np.arange(sets.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return places
+    ranks = np.empty(sets.size, dtype=np.int64)
+    ranks[order] = np.arange(sets.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return ranks
 
 
 def _add_pairs(
@@ -166,7 +169,7 @@ def _add_pairs(
 ) -> None:
     """Add up the agreements of all ordered pairs of rows of ``dense`` (blocks, n) that belong to one set."""
     first, second = _ordered_pairs(sets)
-    rows = max(1, _AT_ONCE // max(1, noise.size**2))
+    rows = max(1, _CHUNK_SIZE // max(1, noise.size**2))
     for start in range(0, first.size, rows):
         a, b = first[start : start + rows], second[start : start + rows]
         shared = ~(np.isnan(dense[a]) | np.isnan(dense[b])).all(axis=1)

@@ -31,13 +31,13 @@ class Share:
     """So many of so many; ``undecided`` are among ``of`` but not among ``count``."""
 
     count: int
-    of: int
+    total: int
     undecided: int = 0
 
     @property
     def percent(self) -> float | None:
         """0 to 100, or ``None`` when there is nothing to measure."""
-        return None if self.of == 0 else 100 * self.count / self.of
+        return None if self.total == 0 else 100 * self.count / self.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +56,18 @@ def tally(labels: Iterable[str], scale: Sequence[str]) -> Tally:
         ValueError: a label is not on the scale.
     """
     counted = Counter(str(label) for label in labels)
-    words = [str(word) for word in scale]
-    foreign = sorted(set(counted) - set(words))
+    scale_labels = [str(label) for label in scale]
+    foreign = sorted(set(counted) - set(scale_labels))
     if foreign:
-        raise ValueError(f"label {foreign[0]!r} is not on the scale {', '.join(words)}")
-    counts = {word: counted[word] for word in words}
+        raise ValueError(f"label {foreign[0]!r} is not on the scale {', '.join(scale_labels)}")
+    counts = {label: counted[label] for label in scale_labels}
     votes = sum(counts.values())
     best = max(counts.values(), default=0)
-    leaders = [word for word, count in counts.items() if count == best]
+    leaders = [label for label, count in counts.items() if count == best]
     return Tally(counts, votes, leaders[0] if votes and len(leaders) == 1 else None)
 
 
-def speaks_for(counts: Mapping[str, int], positive: Iterable[str]) -> bool | None:
+def is_favoured(counts: Mapping[str, int], positive: Iterable[str]) -> bool | None:
     """Tell whether more than half of the votes are positive; ``None`` at exactly half or without votes."""
     votes = sum(counts.values())
     if votes == 0:
@@ -76,10 +76,12 @@ def speaks_for(counts: Mapping[str, int], positive: Iterable[str]) -> bool | Non
     return None if share == HALF else share > HALF
 
 
-def share_of(verdicts: Iterable[bool | None]) -> Share:
+def verdict_share(verdicts: Iterable[bool | None]) -> Share:
     """Return how many verdicts are positive; the undecided stay in the whole."""
-    seen = list(verdicts)
-    return Share(count=sum(v is True for v in seen), of=len(seen), undecided=sum(v is None for v in seen))
+    results = list(verdicts)
+    return Share(
+        count=sum(v is True for v in results), total=len(results), undecided=sum(v is None for v in results)
+    )
 
 
 def summarise_ratings(ratings: Iterable[int], scale: Sequence[int]) -> RatingSummary:
@@ -88,9 +90,9 @@ def summarise_ratings(ratings: Iterable[int], scale: Sequence[int]) -> RatingSum
     Raises:
         ValueError: a rating is not on the scale.
     """
-    seen = list(ratings)
-    foreign = sorted(set(seen) - {int(value) for value in scale})
+    values = list(ratings)
+    foreign = sorted(set(values) - {int(value) for value in scale})
     if foreign:
         raise ValueError(f"rating {foreign[0]} is not on the scale {', '.join(str(int(v)) for v in scale)}")
-    counts = {int(value): seen.count(value) for value in scale}
-    return RatingSummary(counts, len(seen), sum(seen) / len(seen) if seen else None)
+    counts = {int(value): values.count(value) for value in scale}
+    return RatingSummary(counts, len(values), sum(values) / len(values) if values else None)

@@ -1,9 +1,9 @@
-"""Evidence about how answers were given: haste, long runs of one answer, controls. Numbers for people, no verdicts.
+"""Evidence about a worker's answers: haste, long runs of one answer, quality checks. Numbers for people, no verdicts.
 
-*Haste* is measured on the logarithm of active seconds against everybody's of the same kind, by median and median
-absolute deviation, since neither minds a few odd times (Leys et al. 2013, doi:10.1016/j.jesp.2013.03.013; three
-scaled deviations, their conservative choice). *Straight-lining* is a run of one answer that is too long for how
-often everybody else gives it (Johnson 2005, doi:10.1016/j.jrp.2004.09.009, counts such runs by their length alone).
+*Haste* compares the logarithm of active seconds with all answers of the kind, by median and median absolute
+deviation, which are robust to outliers (Leys et al. 2013, doi:10.1016/j.jesp.2013.03.013; three scaled deviations are
+their conservative choice). *Straight-lining* is a run of one answer that is too long for how often all others give
+that answer (Johnson 2005, doi:10.1016/j.jrp.2004.09.009, counts such runs by their length only).
 """
 
 from collections import Counter, defaultdict
@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from validation.domain.judging.quality_check_types import Checked, ControlRole, Expected
-from validation.domain.judging.quality_checks import alike, check
-from validation.domain.judging.ratings import Judged
+from validation.domain.judging.quality_check_types import CheckRole, ExpectedLabels, LabelMatch
+from validation.domain.judging.quality_checks import compare_answers, compare_with_expected
+from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
 
-SCALED = 1.4826  # makes the median absolute deviation a standard deviation where times are log-normal
-DEVIATIONS = 3.0
-AT_MOST = 0.5  # of the median: who is only a little faster than even a very steady crowd is not hasty
-TIMES_NEEDED = 20  # fewer say nothing about what is usual
-OTHERS_NEEDED = 20  # answers of others, to know how often a label is given
-CHANCE = 0.001  # expected number of such runs in as many answers
-SHOWN = 20  # assignments listed for each sort of evidence, the newest
+MAD_SCALE = 1.4826  # makes the median absolute deviation a standard deviation if times are log-normal
+MAX_DEVIATIONS = 3.0
+MAX_MEDIAN_SHARE = 0.5  # of the median: in a very steady crowd, a little faster is not hasty
+MIN_TIMES = 20  # to estimate the usual time
+MIN_OTHER_ANSWERS = 20  # by other workers, to estimate how often a label is given
+MAX_EXPECTED_RUNS = 0.001  # runs of that length expected by chance among as many answers
+MAX_SHOWN = 20  # newest assignments listed for each sort of evidence
 ALL_QUESTIONS = "all questions"
 ALL_STATEMENTS = "all statements"
 
@@ -35,8 +35,7 @@ ALL_STATEMENTS = "all statements"
 class Run:
     """``length`` answers in a row with one label, from position ``start`` of a worker's answers.
 
-    ``share`` is how often the label is given, ``expected`` how many such runs so many answers would have by
-    chance.
+    ``share`` is how often the label is given; ``expected`` is the number of such runs expected by chance.
     """
 
     dimension: str
@@ -48,62 +47,65 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class ControlAnswer:
-    """What one worker's answer to a control came to. ``first`` is the assignment that a repeat is compared with."""
+class CheckResult:
+    """The result of one quality check. ``original_assignment`` is the one that a repeat is compared with."""
 
-    role: ControlRole
+    role: CheckRole
     assignment: int | None
-    checked: Checked
-    first: int | None = None
+    match: LabelMatch
+    original_assignment: int | None = None
     at: datetime | None = None
 
 
-def pace_limit(seconds: Sequence[float], floor: float) -> float:
-    """Return the active seconds under which an answer is far faster than everybody's.
+def compute_pace_limit(seconds: Sequence[float], floor: float) -> float:
+    """Return the active seconds under which an answer is far faster than those of all workers.
 
     Args:
-        seconds: of all answers of one kind; those that are not above 0 are no times. floor: seconds under which
-            nobody can have read the task, whatever is usual.
+        seconds: of all answers of one kind; only values above 0 count. floor: seconds in which nobody can read the
+            task, a lower bound of the result.
     """
     times = np.asarray(seconds, np.float64)
     logs = np.log(times[times > 0])
-    if logs.size < TIMES_NEEDED:
+    if logs.size < MIN_TIMES:
         return floor
     median = float(np.median(logs))
-    deviation = SCALED * float(np.median(np.abs(logs - median)))
-    return max(floor, min(exp(median - DEVIATIONS * deviation), AT_MOST * exp(median)))
+    deviation = MAD_SCALE * float(np.median(np.abs(logs - median)))
+    return max(floor, min(exp(median - MAX_DEVIATIONS * deviation), MAX_MEDIAN_SHARE * exp(median)))
 
 
-def sequences(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str, str | None]:
-    """Return an answer's labels in which a run would show, by dimension; ``None`` continues no run.
+def run_labels(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str, str | None]:
+    """Return the labels of an answer that can form a run, by dimension; ``None`` ends a run.
 
-    One judgment may answer several questions, so all of them together are a dimension too. Where an answer judges
-    several parts, it is one label if all parts got the same one, and none otherwise. Labels that come with each unit
-    differ from unit to unit, and free text repeats by copying: neither has anything to run on.
+    A judgment with several questions has one more dimension: all its labels together. An answer that judges several
+    parts has one label if all parts got the same one, else ``None``. Labels that come with each unit differ from unit
+    to unit, and repeated free text is a copy: neither forms a run.
     """
-    countable = [one for one in spec.dimensions if one.is_fixed]
-    if not countable:
+    dimensions = [dimension for dimension in spec.dimensions if dimension.is_fixed]
+    if not dimensions:
         return {}
-    given: dict[str, list[Any]] = {one.name: [] for one in countable}
+    labels: dict[str, list[Any]] = {dimension.name: [] for dimension in dimensions}
     for name, _, label in spec.labels(answer):
-        if name in given:
-            given[name].append(label)
+        if name in labels:
+            labels[name].append(label)
     if spec.has_parts:
-        return {_of_all_parts(one, countable): _same(given[one.name]) for one in countable}
-    single = {one.name: _run_label(one, given[one.name]) for one in countable}
+        return {
+            _all_parts_name(dimension, dimensions): _unanimous_label(labels[dimension.name])
+            for dimension in dimensions
+        }
+    single = {dimension.name: _run_label(dimension, labels[dimension.name]) for dimension in dimensions}
     if len(single) == 1:
         return single
-    together = [label for label in single.values() if label is not None]
-    return single | {ALL_QUESTIONS: ", ".join(together) if len(together) == len(single) else None}
+    joined = [label for label in single.values() if label is not None]
+    return single | {ALL_QUESTIONS: ", ".join(joined) if len(joined) == len(single) else None}
 
 
-def _of_all_parts(dimension: Dimension, countable: Sequence[Dimension]) -> str:
-    return ALL_STATEMENTS if len(countable) == 1 else f"{ALL_STATEMENTS}: {dimension.name}"
+def _all_parts_name(dimension: Dimension, dimensions: Sequence[Dimension]) -> str:
+    return ALL_STATEMENTS if len(dimensions) == 1 else f"{ALL_STATEMENTS}: {dimension.name}"
 
 
-def _same(labels: Sequence[Any]) -> str | None:
-    found = {str(label) for label in labels}
-    return found.pop() if len(found) == 1 else None
+def _unanimous_label(labels: Sequence[Any]) -> str | None:
+    distinct = {str(label) for label in labels}
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _run_label(dimension: Dimension, labels: Sequence[Any]) -> str | None:
@@ -114,56 +116,62 @@ def _run_label(dimension: Dimension, labels: Sequence[Any]) -> str | None:
     return str(labels[0])
 
 
-def long_runs(answers: Mapping[int, Sequence[Mapping[str, Any]]], spec: JudgingSpec) -> dict[int, list[Run]]:
-    """Return each worker's runs that are too long for chance: fewer than ``CHANCE`` expected.
+def find_long_runs(
+    answers: Mapping[int, Sequence[Mapping[str, Any]]], spec: JudgingSpec
+) -> dict[int, list[Run]]:
+    """Return each worker's runs that are too long for chance: fewer than ``MAX_EXPECTED_RUNS`` are expected.
 
     Args:
-        answers: each worker's, in the order in which they were given.
+        answers: each worker's answers in the order of submission.
 
-    With ``n`` answers and a label that is given with probability ``p``, a run of ``L`` starts at ``n * p**L`` places
-    on average, or fewer. ``p`` is the others' share, smoothed by one answer for each label seen, or everybody's where
-    that is larger: the few others of a small round do not know what is usual.
+    With ``n`` answers and a label of probability ``p``, at most ``n * p**L`` runs of ``L`` are expected. ``p`` is the
+    share of the label among the other workers' answers, smoothed by one answer for each label seen, or its share
+    among all answers if that is larger: a small round has too few other workers for a good estimate.
     """
-    labels = {worker: [sequences(answer, spec) for answer in given] for worker, given in answers.items()}
+    labels = {
+        worker: [run_labels(answer, spec) for answer in sequence] for worker, sequence in answers.items()
+    }
     counts: dict[str, dict[int, Counter[str | None]]] = defaultdict(dict)
-    for worker, given in labels.items():
-        for dimension in given[0] if given else ():
-            counts[dimension][worker] = Counter(row[dimension] for row in given)
-    found: dict[int, list[Run]] = defaultdict(list)
+    for worker, sequence in labels.items():
+        for dimension in sequence[0] if sequence else ():
+            counts[dimension][worker] = Counter(answer[dimension] for answer in sequence)
+    runs: dict[int, list[Run]] = defaultdict(list)
     for dimension, by_worker in counts.items():
-        everybody: Counter[str | None] = Counter()
-        for own in by_worker.values():
-            everybody.update(own)
-        for worker, own in by_worker.items():
-            others = everybody.total() - own.total()
-            if others < OTHERS_NEEDED:
+        all_counts: Counter[str | None] = Counter()
+        for own_counts in by_worker.values():
+            all_counts.update(own_counts)
+        for worker, own_counts in by_worker.items():
+            other_count = all_counts.total() - own_counts.total()
+            if other_count < MIN_OTHER_ANSWERS:
                 continue
             shares = {
                 label: max(
-                    (everybody[label] - own[label] + 1) / (others + len(everybody)),
-                    everybody[label] / everybody.total(),
+                    (all_counts[label] - own_counts[label] + 1) / (other_count + len(all_counts)),
+                    all_counts[label] / all_counts.total(),
                 )
-                for label in own
+                for label in own_counts
             }
-            row = [answer[dimension] for answer in labels[worker]]
-            found[worker].extend(_too_long(row, shares, dimension))
-    return dict(found)
+            own_labels = [answer[dimension] for answer in labels[worker]]
+            runs[worker].extend(_find_runs(own_labels, shares, dimension))
+    return dict(runs)
 
 
-def _too_long(row: Sequence[str | None], shares: Mapping[str | None, float], dimension: str) -> Iterator[Run]:
+def _find_runs(
+    sequence: Sequence[str | None], shares: Mapping[str | None, float], dimension: str
+) -> Iterator[Run]:
     start = 0
-    for at in range(1, len(row) + 1):
-        if at < len(row) and row[at] == row[start]:
+    for position in range(1, len(sequence) + 1):
+        if position < len(sequence) and sequence[position] == sequence[start]:
             continue
-        label, length = row[start], at - start
+        label, length = sequence[start], position - start
         if label is not None:
-            expected = len(row) * shares[label] ** length
-            if expected < CHANCE:
+            expected = len(sequence) * shares[label] ** length
+            if expected < MAX_EXPECTED_RUNS:
                 yield Run(dimension, label, start, length, shares[label], expected)
-        start = at
+        start = position
 
 
-def in_runs(runs: Iterable[Run], size: int) -> list[bool]:
+def mark_runs(runs: Iterable[Run], size: int) -> list[bool]:
     """Return for each of ``size`` answers whether it is part of one of the runs."""
     marks = [False] * size
     for run in runs:
@@ -171,120 +179,129 @@ def in_runs(runs: Iterable[Run], size: int) -> list[bool]:
     return marks
 
 
-def checked(
-    rows: Iterable[Judged], *, expected: Mapping[int, Expected], of: Mapping[int, int], spec: JudgingSpec
-) -> dict[int, list[ControlAnswer]]:
-    """Return what each worker's answers to controls came to, in the order in which they were handed in.
+def compare_checks(
+    rows: Iterable[JudgmentRow],
+    *,
+    expected: Mapping[int, ExpectedLabels],
+    originals: Mapping[int, int],
+    spec: JudgingSpec,
+) -> dict[int, list[CheckResult]]:
+    """Return the results of each worker's quality checks in the order of submission.
 
     Args:
-        rows: answers to controls and to the units that repeats repeat. expected: by unit. of: the original's unit by
-            the repeat's. A repeat whose original the same worker did not answer says nothing.
+        rows: answers to quality checks and to the originals of repeats. expected: by unit. originals: the original's
+            unit by the repeat's. A repeat whose original the same worker did not answer is left out.
     """
-    found: dict[int, list[ControlAnswer]] = defaultdict(list)
+    results: dict[int, list[CheckResult]] = defaultdict(list)
     rows = [row for row in rows if row.worker is not None and row.unit is not None]
-    originals = set(of.values())
-    first: dict[tuple[int | None, int | None], Judged] = {
-        (row.worker, row.unit): row for row in rows if row.unit in originals
+    original_units = set(originals.values())
+    first_answers: dict[tuple[int | None, int | None], JudgmentRow] = {
+        (row.worker, row.unit): row for row in rows if row.unit in original_units
     }
     for row in rows:
         if row.role is None or row.worker is None or row.unit is None:
             continue
-        if row.role is ControlRole.REPEAT:
-            earlier = first.get((row.worker, of.get(row.unit)))
+        if row.role is CheckRole.REPEAT:
+            earlier = first_answers.get((row.worker, originals.get(row.unit)))
             if earlier is not None:
-                same = alike(earlier.answer, row.answer, spec)
-                found[row.worker].append(
-                    ControlAnswer(row.role, row.assignment, same, earlier.assignment, row.at)
+                match = compare_answers(earlier.answer, row.answer, spec)
+                results[row.worker].append(
+                    CheckResult(row.role, row.assignment, match, earlier.assignment, row.at)
                 )
         elif expected.get(row.unit):
-            right = check(row.answer, expected[row.unit], spec)
-            found[row.worker].append(ControlAnswer(row.role, row.assignment, right, at=row.at))
-    return dict(found)
+            match = compare_with_expected(row.answer, expected[row.unit], spec)
+            results[row.worker].append(CheckResult(row.role, row.assignment, match, at=row.at))
+    return dict(results)
 
 
-def evidence(
-    rows: Iterable[Judged],
+def collect_evidence(
+    rows: Iterable[JudgmentRow],
     *,
-    expected: Mapping[int, Expected],
-    of: Mapping[int, int],
+    expected: Mapping[int, ExpectedLabels],
+    originals: Mapping[int, int],
     spec: JudgingSpec,
     floor_seconds: float,
 ) -> dict[int, dict[str, Any]]:
-    """Return what answers of one kind show about each worker (by row key), as plain data.
+    """Return the evidence about each worker (by row key) from answers of one kind, as plain data.
 
     Args:
-        rows: judgments and answers to controls, in the order in which they were handed in; imported ones are left
-            out. expected, of: as for ``checked``. floor_seconds: as for ``pace_limit``.
+        rows: judgments and answers to quality checks in the order of submission; imported ones are left out.
+            expected, originals: as for ``compare_checks``. floor_seconds: ``floor`` of ``compute_pace_limit``.
 
-    Each of ``gold``, ``attention``, ``repeat``, ``pace`` and ``varied`` is ``[so many, of so many]``: units, units,
-    labels, judgments, judgments. ``shown`` lists the assignments behind what is missing, ``limits`` what was compared
-    with.
+    Each of ``gold``, ``attention``, ``repeat``, ``pace`` and ``varied`` is ``[count, total]``: of units, units,
+    labels, judgments, judgments. ``shown`` lists the assignments that lack in the count, ``limits`` the limits used.
     """
-    kept = [row for row in rows if row.worker is not None]
-    mine: dict[int, list[Judged]] = defaultdict(list)
-    for row in kept:
+    own_rows = [row for row in rows if row.worker is not None]
+    judgments: dict[int, list[JudgmentRow]] = defaultdict(list)
+    for row in own_rows:
         if row.role is None and row.worker is not None:
-            mine[row.worker].append(row)
-    limit = pace_limit([row.seconds for row in kept if row.role is None and row.seconds], floor_seconds)
-    runs = long_runs({worker: [row.answer for row in given] for worker, given in mine.items()}, spec)
-    controls = checked(kept, expected=expected, of=of, spec=spec)
+            judgments[row.worker].append(row)
+    limit = compute_pace_limit(
+        [row.seconds for row in own_rows if row.role is None and row.seconds], floor_seconds
+    )
+    runs = find_long_runs(
+        {worker: [row.answer for row in worker_rows] for worker, worker_rows in judgments.items()}, spec
+    )
+    checks = compare_checks(own_rows, expected=expected, originals=originals, spec=spec)
     return {
-        worker: _controls(controls.get(worker, ()))
-        | _pace(mine[worker], limit)
-        | _varied(mine[worker], runs.get(worker, ()))
+        worker: _check_counts(checks.get(worker, ()))
+        | _pace_counts(judgments[worker], limit)
+        | _varied_counts(judgments[worker], runs.get(worker, ()))
         | {
-            "shown": _controls_shown(controls.get(worker, ()))
-            | {"pace": _pace_shown(mine[worker], limit)}
-            | {"varied": _runs_shown(mine[worker], runs.get(worker, ()))},
+            "shown": _missed_checks(checks.get(worker, ()))
+            | {"pace": _fast_assignments(judgments[worker], limit)}
+            | {"varied": _longest_runs(judgments[worker], runs.get(worker, ()))},
             "limits": {"pace_seconds": round(limit, 1)},
         }
-        for worker in sorted({*mine, *controls})
+        for worker in sorted({*judgments, *checks})
     }
 
 
-def _controls(answers: Sequence[ControlAnswer]) -> dict[str, list[int]]:
+def _check_counts(answers: Sequence[CheckResult]) -> dict[str, list[int]]:
     gold, attention = (
-        [row.checked.passed for row in answers if row.role is role]
-        for role in (ControlRole.GOLD, ControlRole.ATTENTION)
+        [row.match.passed for row in answers if row.role is role]
+        for role in (CheckRole.GOLD, CheckRole.ATTENTION)
     )
-    repeats = [row.checked for row in answers if row.role is ControlRole.REPEAT]
+    repeats = [row.match for row in answers if row.role is CheckRole.REPEAT]
     return {
         "gold": [sum(gold), len(gold)],
         "attention": [sum(attention), len(attention)],
-        "repeat": [sum(row.right for row in repeats), sum(row.of for row in repeats)],
+        "repeat": [sum(row.correct for row in repeats), sum(row.total for row in repeats)],
     }
 
 
-def _controls_shown(answers: Sequence[ControlAnswer]) -> dict[str, list[Any]]:
-    missed = [row for row in answers if not row.checked.passed]
+def _missed_checks(answers: Sequence[CheckResult]) -> dict[str, list[Any]]:
+    missed = [row for row in answers if not row.match.passed]
     return {
-        "gold": [row.assignment for row in missed if row.role is ControlRole.GOLD][-SHOWN:],
-        "attention": [row.assignment for row in missed if row.role is ControlRole.ATTENTION][-SHOWN:],
-        "repeat": [[row.first, row.assignment] for row in missed if row.role is ControlRole.REPEAT][-SHOWN:],
+        "gold": [row.assignment for row in missed if row.role is CheckRole.GOLD][-MAX_SHOWN:],
+        "attention": [row.assignment for row in missed if row.role is CheckRole.ATTENTION][-MAX_SHOWN:],
+        "repeat": [
+            [row.original_assignment, row.assignment] for row in missed if row.role is CheckRole.REPEAT
+        ][-MAX_SHOWN:],
     }
 
 
-def _timed(rows: Iterable[Judged]) -> list[tuple[int | None, float]]:
+def _timed_rows(rows: Iterable[JudgmentRow]) -> list[tuple[int | None, float]]:
     return [(row.assignment, row.seconds) for row in rows if row.seconds]
 
 
-def _pace(rows: Sequence[Judged], limit: float) -> dict[str, list[int]]:
-    timed = _timed(rows)
+def _pace_counts(rows: Sequence[JudgmentRow], limit: float) -> dict[str, list[int]]:
+    timed = _timed_rows(rows)
     return {"pace": [sum(seconds >= limit for _, seconds in timed), len(timed)]}
 
 
-def _pace_shown(rows: Sequence[Judged], limit: float) -> list[list[Any]]:
-    fast = [[assignment, round(seconds, 1)] for assignment, seconds in _timed(rows) if seconds < limit]
-    return fast[-SHOWN:]
+def _fast_assignments(rows: Sequence[JudgmentRow], limit: float) -> list[list[Any]]:
+    fast = [[assignment, round(seconds, 1)] for assignment, seconds in _timed_rows(rows) if seconds < limit]
+    return fast[-MAX_SHOWN:]
 
 
-def _varied(rows: Sequence[Judged], runs: Iterable[Run]) -> dict[str, list[int]]:
-    marks = in_runs(runs, len(rows))
+def _varied_counts(rows: Sequence[JudgmentRow], runs: Iterable[Run]) -> dict[str, list[int]]:
+    marks = mark_runs(runs, len(rows))
     return {"varied": [len(marks) - sum(marks), len(marks)]}
 
 
-def _runs_shown(rows: Sequence[Judged], runs: Iterable[Run]) -> list[dict[str, Any]]:
-    longest = sorted(runs, key=lambda run: (-run.length, run.start, run.dimension))[:SHOWN]
+def _longest_runs(rows: Sequence[JudgmentRow], runs: Iterable[Run]) -> list[dict[str, Any]]:
+    longest = sorted(runs, key=lambda run: (-run.length, run.start, run.dimension))[:MAX_SHOWN]
     return [
         {
             "dimension": run.dimension,
@@ -292,7 +309,7 @@ def _runs_shown(rows: Sequence[Judged], runs: Iterable[Run]) -> list[dict[str, A
             "length": run.length,
             "share": round(run.share, 4),
             "expected": run.expected,
-            "assignments": [row.assignment for row in rows[run.start : run.start + run.length]][:SHOWN],
+            "assignments": [row.assignment for row in rows[run.start : run.start + run.length]][:MAX_SHOWN],
         }
         for run in longest
     ]

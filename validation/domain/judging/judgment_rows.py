@@ -1,4 +1,4 @@
-"""What files of judgments are read into, and the checks that all of them share."""
+"""The judgments read from files, and the checks that all file formats share."""
 
 import json
 from collections import Counter
@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-MAX_ID = 64
+MAX_ID_LENGTH = 64
 
 
-class FileError(ValueError):
-    """A file that cannot be read as judgments; the message names row and field, and the mend."""
+class JudgmentFileError(ValueError):
+    """A file cannot be read as judgments; the message names row and field, and how to correct it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """One rater's answer to one item, as the kind tidies it. ``rater`` is the file's own word, not a hash yet."""
+class ParsedJudgment:
+    """One rater's answer to one item in the kind's format. ``rater`` is the name in the file, not yet a hash."""
 
     item: str
     rater: str
@@ -27,42 +27,46 @@ def parse_json(text: str) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        FileError: no JSON, nested too deeply, a number of thousands of digits, or an object that names a key twice.
+        JudgmentFileError: invalid JSON, nested too deeply, a number of thousands of digits, or a repeated key.
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-            raise FileError(f"{twice[0]!r} stands twice in one object; keep one")
-        return found
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            repeated = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+            raise JudgmentFileError(f"{repeated[0]!r} occurs twice in one object; keep one")
+        return value
 
     try:
         return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
-        raise FileError(f"line {error.lineno}: no valid JSON ({error.msg}); write it again") from error
-    except FileError:
+        raise JudgmentFileError(
+            f"line {error.lineno}: invalid JSON ({error.msg}); correct the file"
+        ) from error
+    except JudgmentFileError:
         raise
     except ValueError as error:
-        raise FileError(f"no valid JSON ({error}); write it again") from error
+        raise JudgmentFileError(f"invalid JSON ({error}); correct the file") from error
     except RecursionError as error:
-        raise FileError("nested too deeply; write an answer key as the leaderboard has it") from error
+        raise JudgmentFileError("nested too deeply; use the leaderboard's format of an answer key") from error
 
 
-def text_of(entry: Any, name: str, where: str) -> str:
+def read_id(entry: Any, name: str, where: str) -> str:
     """Return an entry's id under ``name``; ``where`` names the entry in the message."""
     value = entry.get(name) if isinstance(entry, dict) else None
     if not isinstance(value, str) or not value:
-        raise FileError(f"{where}.{name}: is missing, or no text; add it")
-    return checked_id(value, f"{where}.{name}")
+        raise JudgmentFileError(f"{where}.{name}: is missing or not text; add it")
+    return validate_id(value, f"{where}.{name}")
 
 
-def checked_id(value: str, where: str) -> str:
-    """Return an id that pages, addresses and files can name; a slash would part a set from its candidate."""
-    if len(value) > MAX_ID:
-        raise FileError(f"{where}: has {len(value)} characters; an id has at most {MAX_ID}, shorten it")
+def validate_id(value: str, where: str) -> str:
+    """Return a valid id, or raise: pages, addresses and files contain it, and a slash separates set and candidate."""
+    if len(value) > MAX_ID_LENGTH:
+        raise JudgmentFileError(
+            f"{where}: has {len(value)} characters; an id has at most {MAX_ID_LENGTH}, shorten it"
+        )
     if not value.isprintable() or value != value.strip() or "/" in value or value in {".", ".."}:
-        raise FileError(
-            f"{where}: {value!r} is no id; use visible characters without a slash, and no spaces around them"
+        raise JudgmentFileError(
+            f"{where}: {value!r} is not an id; use visible characters, no slash, and no spaces around them"
         )
     return value

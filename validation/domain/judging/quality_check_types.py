@@ -1,4 +1,4 @@
-"""What controls are, as plain data: roles, rates, units of a round, gold items, and how answers compare."""
+"""Quality checks as plain data: roles, rates, units of a round, gold items, and how answers compare."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,68 +7,68 @@ from enum import StrEnum
 from typing import Any
 
 Labels = Mapping[str, str | int]
-Expected = Mapping[str, Sequence[str | int]]
+ExpectedLabels = Mapping[str, Sequence[str | int]]
 
-MOST_PERCENT = 50
-_WORD = re.compile(r"\w{4,}")
-
-
-class ControlRole(StrEnum):
-    """Why a unit is in a round although nothing is to be learned about its item."""
-
-    GOLD = "gold"  # people of the project agreed on its answer
-    ATTENTION = "attention"  # whoever looks cannot get it wrong
-    REPEAT = "repeat"  # the same item once more: do a worker's two answers agree?
+MAX_PERCENT = 50
+_CONTENT_WORD = re.compile(r"\w{4,}")
 
 
-class ControlError(ValueError):
-    """Controls that cannot be made as asked; the message says why and what to do."""
+class CheckRole(StrEnum):
+    """What a quality check compares an answer with."""
+
+    GOLD = "gold"  # an answer that people of the project agreed on
+    ATTENTION = "attention"  # an answer that is obvious to anybody who looks
+    REPEAT = "repeat"  # the same worker's earlier answer to the same item
+
+
+class QualityCheckError(ValueError):
+    """The requested quality checks cannot be made; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
-    """How many controls are mixed in, in percent of the round's own units, 0 to 50 each."""
+class CheckRates:
+    """How many quality checks a round has, in percent of its own units, 0 to 50 for each role."""
 
     gold: int = 0
     attention: int = 0
     repeat: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no round may have."""
+        """Refuse rates that no round may have."""
         for name, percent in (("gold", self.gold), ("attention", self.attention), ("repeat", self.repeat)):
-            if not 0 <= percent <= MOST_PERCENT:
-                raise ControlError(f"{name}: use 0 to {MOST_PERCENT} percent of the round")
+            if not 0 <= percent <= MAX_PERCENT:
+                raise QualityCheckError(f"{name}: use 0 to {MAX_PERCENT} percent of the round")
 
-    def counts(self, units: int) -> dict[ControlRole, int]:
-        """Return how many controls of each role join ``units`` own units, rounded up: a rate above 0 has one."""
+    def counts(self, units: int) -> dict[CheckRole, int]:
+        """Return the number of checks of each role for ``units`` own units, rounded up: a rate above 0 gives one."""
         rates = {
-            ControlRole.GOLD: self.gold,
-            ControlRole.ATTENTION: self.attention,
-            ControlRole.REPEAT: self.repeat,
+            CheckRole.GOLD: self.gold,
+            CheckRole.ATTENTION: self.attention,
+            CheckRole.REPEAT: self.repeat,
         }
         return {role: -(-units * percent // 100) for role, percent in rates.items()}
 
-    def on_top(self, units: int) -> int:
-        """Return how many controls join ``units`` own units in all."""
+    def total(self, units: int) -> int:
+        """Return the number of checks of all roles for ``units`` own units."""
         return sum(self.counts(units).values())
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """So many of so many labels are as expected, or as the first time."""
+class LabelMatch:
+    """``correct`` of ``total`` labels match the expected ones, or those of the earlier answer."""
 
-    right: int
-    of: int
+    correct: int
+    total: int
 
     @property
     def passed(self) -> bool:
-        """Whether all of them are."""
-        return self.right == self.of
+        """Whether all labels match."""
+        return self.correct == self.total
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """A unit of the round itself. ``authors`` are row keys of workers who may not get it."""
+class RoundUnit:
+    """A unit of the round that is no quality check. ``authors`` are row keys of workers who may not get it."""
 
     key: str
     payload: Mapping[str, Any]
@@ -76,38 +76,38 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """A gold item that may be mixed in; ``pk`` is its row key."""
+class GoldUnit:
+    """A gold item that a round may use; ``pk`` is its row key."""
 
     pk: int
     payload: Mapping[str, Any]
-    expected: Expected
+    expected: ExpectedLabels
     authors: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
-    """A unit that is mixed in. ``of`` is the key of the own unit that it repeats or borrows from."""
+class CheckUnit:
+    """A unit that is a quality check. ``original_key`` is the key of the unit that it repeats or borrows from."""
 
     key: str
-    role: ControlRole
+    role: CheckRole
     payload: Mapping[str, Any]
-    expected: Expected = field(default_factory=dict)
-    of: str | None = None
-    gold: int | None = None
+    expected: ExpectedLabels = field(default_factory=dict)
+    original_key: str | None = None
+    gold_pk: int | None = None
     authors: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Attention:
-    """An attention check as its kind makes it. ``of`` is the own unit that it borrows from."""
+class AttentionCheck:
+    """An attention check as its kind makes it. ``donor`` is the unit that it borrows from."""
 
     payload: dict[str, Any]
-    expected: Expected
-    of: Own
+    expected: ExpectedLabels
+    donor: RoundUnit
     authors: frozenset[int] = frozenset()
 
 
 def content_words(*texts: str | None) -> set[str]:
-    """Return the words of four letters and more, in lower case: what two texts have in common beyond grammar."""
-    return set(_WORD.findall(" ".join(text for text in texts if text).lower()))
+    """Return the words of at least four letters, in lower case: the shared content of two texts without grammar."""
+    return set(_CONTENT_WORD.findall(" ".join(text for text in texts if text).lower()))

@@ -1,7 +1,7 @@
-"""Units that are mixed into a round to be compared with something known.
+"""Mix quality checks into a round: units whose answers are compared with a known answer.
 
-*Gold* units have an answer that people of the project agreed on. *Attention checks* are made here from the round's
-own units, so that whoever looks cannot get them wrong. *Repeats* are met twice: do the two answers agree?
+*Gold* units have an answer that people of the project agreed on. *Attention checks* are made from the round's own
+units; their answer is obvious to anybody who looks. *Repeats* compare two answers of one worker to the same unit.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,175 +10,198 @@ from typing import Any
 import numpy as np
 
 from validation.domain.judging.quality_check_types import (
-    Checked,
-    Control,
-    ControlError,
-    ControlRole,
-    Expected,
-    Gold,
-    Own,
-    Rates,
+    CheckRates,
+    CheckRole,
+    CheckUnit,
+    ExpectedLabels,
+    GoldUnit,
+    LabelMatch,
+    QualityCheckError,
+    RoundUnit,
 )
 from validation.domain.judging.spec import JudgingSpec, Scale
 
-DRAWS = 12  # units looked at for one attention check; the one that has least in common is taken
-MOST_USES = 2  # of one gold item in a round: as often as a repeated unit; who meets it more often knows it
-GAP = 20  # units between a repeat and its original, where the round is long enough
+MAX_DONORS = 12  # units compared for one attention check; the kind takes the one with the least in common
+MAX_GOLD_USES = 2  # of one gold item in a round, as often as a repeated unit: more uses would reveal it
+MIN_REPEAT_GAP = 20  # units between a repeat and its original, if the round is long enough
 
 
-def labels_of(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str, Any]:
+def labels_by_name(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str, Any]:
     """Return an answer's labels by what they are about: a dimension, or a part of the item."""
     return {spec.label_name(row.dimension, row.part): row.label for row in spec.labels(answer)}
 
 
-def check(answer: Mapping[str, Any], expected: Expected, spec: JudgingSpec) -> Checked:
-    """Return how many of the expected labels an answer gives; what is not expected may be anything."""
-    given = labels_of(answer, spec)
-    return Checked(sum(given.get(name) in allowed for name, allowed in expected.items()), len(expected))
+def compare_with_expected(
+    answer: Mapping[str, Any], expected: ExpectedLabels, spec: JudgingSpec
+) -> LabelMatch:
+    """Count the expected labels that an answer gives; labels that are not expected do not count."""
+    labels = labels_by_name(answer, spec)
+    return LabelMatch(sum(labels.get(name) in allowed for name, allowed in expected.items()), len(expected))
 
 
-def alike(first: Mapping[str, Any], second: Mapping[str, Any], spec: JudgingSpec) -> Checked:
-    """Return how many labels two answers to the same thing share; free text is no label."""
-    texts = {one.name for one in spec.dimensions if one.scale is Scale.TEXT}
-    one, other = (
-        {key: label for key, label in labels_of(answer, spec).items() if key not in texts}
+def compare_answers(first: Mapping[str, Any], second: Mapping[str, Any], spec: JudgingSpec) -> LabelMatch:
+    """Count the labels that two answers to the same unit share; free text does not count."""
+    texts = {dimension.name for dimension in spec.dimensions if dimension.scale is Scale.TEXT}
+    first_labels, second_labels = (
+        {key: label for key, label in labels_by_name(answer, spec).items() if key not in texts}
         for answer in (first, second)
     )
-    return Checked(sum(other.get(name) == label for name, label in one.items()), len(one))
+    return LabelMatch(
+        sum(second_labels.get(name) == label for name, label in first_labels.items()), len(first_labels)
+    )
 
 
-def plan(
-    own: Sequence[Own], gold: Sequence[Gold], rates: Rates, rng: np.random.Generator, spec: JudgingSpec
-) -> list[Own | Control]:
-    """Return the round's own units with controls at random places between them, or ``own`` where there are none.
+def plan_round_units(
+    units: Sequence[RoundUnit],
+    gold: Sequence[GoldUnit],
+    rates: CheckRates,
+    rng: np.random.Generator,
+    spec: JudgingSpec,
+) -> list[RoundUnit | CheckUnit]:
+    """Return ``units`` shuffled with quality checks between them; unchanged if no check is requested.
 
-    A marketplace hands tasks out in the order of their making, and the pairs of one photo come one after the other:
-    a control between them would stand out. So own units are shuffled, too.
+    A marketplace offers tasks in the order of their creation, and the pairs of one photo follow one another: a check
+    between them would stand out. So the round's own units are shuffled too.
 
     Args:
-        own: the round's units; their keys differ. gold: those that may be used, each taken once before any is taken
-            twice, none more often. rates: how many. rng: decides everything that chance decides, keys included, so
-            that two rounds must not have the same one.
+        units: the round's units, with distinct keys. gold: usable gold items; each is used once before any is used
+            twice, none more often. rates: how many checks. rng: draws everything random, keys included, so two
+            rounds must not share its seed.
         spec: decides what gold items and attention checks look like.
 
     Raises:
-        ControlError: gold is asked for and there is none or too little, or attention checks and all units are about
-            one image.
+        QualityCheckError: there are too few gold items, or all units of a round with attention checks show one image.
     """
-    counts = rates.counts(len(own))
+    counts = rates.counts(len(units))
     if not sum(counts.values()):
-        return list(own)
-    controls = [
-        *_golds(own, gold, counts[ControlRole.GOLD], rng, spec),
-        *_attention(own, counts[ControlRole.ATTENTION], rng, spec),
-        *_repeats(own, counts[ControlRole.REPEAT], rng),
+        return list(units)
+    checks = [
+        *_gold_checks(units, gold, counts[CheckRole.GOLD], rng, spec),
+        *_attention_checks(units, counts[CheckRole.ATTENTION], rng, spec),
+        *_repeat_checks(units, counts[CheckRole.REPEAT], rng),
     ]
-    return _placed(own, controls, rng)
+    return _shuffle_units(units, checks, rng)
 
 
-def _key(rng: np.random.Generator) -> str:
+def _random_key(rng: np.random.Generator) -> str:
     """Return a key that looks like any other unit's."""
     return rng.bytes(16).hex()
 
 
-def _drawn(available: int, wanted: int, rng: np.random.Generator) -> list[int]:
-    """Return ``wanted`` positions, each once before any twice."""
-    rounds = -(-wanted // available) if wanted else 0
-    return [int(at) for _ in range(rounds) for at in rng.permutation(available)][:wanted]
+def _draw_positions(available: int, target: int, rng: np.random.Generator) -> list[int]:
+    """Return ``target`` positions in random order, each once before any twice."""
+    rounds = -(-target // available) if target else 0
+    return [int(position) for _ in range(rounds) for position in rng.permutation(available)][:target]
 
 
-def _golds(
-    own: Sequence[Own], gold: Sequence[Gold], wanted: int, rng: np.random.Generator, spec: JudgingSpec
-) -> Iterable[Control]:
-    if not wanted:
+def _gold_checks(
+    units: Sequence[RoundUnit],
+    gold: Sequence[GoldUnit],
+    target: int,
+    rng: np.random.Generator,
+    spec: JudgingSpec,
+) -> Iterable[CheckUnit]:
+    if not target:
         return
-    disguise = spec.disguise([unit.payload for unit in own])
-    shown = [(item, disguise(item.payload)) for item in gold]
-    fits = [(item, payload) for item, payload in shown if payload is not None]
-    if not fits:
-        raise ControlError(
-            "gold: no active gold unit is shown like the units of this round; add some on the gold desk, or use 0"
+    adapt = spec.gold_adapter([unit.payload for unit in units])
+    adapted = [(item, adapt(item.payload)) for item in gold]
+    usable = [(item, payload) for item, payload in adapted if payload is not None]
+    if not usable:
+        raise QualityCheckError(
+            "gold: no active gold item looks like the units of this round; add gold items, or use 0"
         )
-    # What the round asks about anyway would be met twice.
-    asked = {spec.item(unit.payload) for unit in own}
-    fits = [row for row in fits if spec.item(row[0].payload) not in asked] or fits
-    if wanted > MOST_USES * len(fits):
-        raise ControlError(
-            f"gold: {wanted} are asked for and {len(fits)} can be shown, each twice at most: add some on the gold "
-            "desk, or use fewer percent"
+    # An item that the round asks about anyway would be shown twice.
+    round_items = {spec.item(unit.payload) for unit in units}
+    usable = [row for row in usable if spec.item(row[0].payload) not in round_items] or usable
+    if target > MAX_GOLD_USES * len(usable):
+        raise QualityCheckError(
+            f"gold: {target} are needed, and each of the {len(usable)} usable gold items is used at most twice: add "
+            "gold items, or lower the percentage"
         )
-    for at in _drawn(len(fits), wanted, rng):
-        item, payload = fits[at]
-        # A key of its own each time: in a project where everybody does a key once, a small pool would use it up.
-        yield Control(_key(rng), ControlRole.GOLD, payload, item.expected, gold=item.pk, authors=item.authors)
+    for position in _draw_positions(len(usable), target, rng):
+        item, payload = usable[position]
+        # A new key for each use: a worker does a key once in a project, so a small pool would be used up.
+        yield CheckUnit(
+            _random_key(rng), CheckRole.GOLD, payload, item.expected, gold_pk=item.pk, authors=item.authors
+        )
 
 
-def _attention(
-    own: Sequence[Own], wanted: int, rng: np.random.Generator, spec: JudgingSpec
-) -> Iterable[Control]:
-    if not wanted:
+def _attention_checks(
+    units: Sequence[RoundUnit], target: int, rng: np.random.Generator, spec: JudgingSpec
+) -> Iterable[CheckUnit]:
+    if not target:
         return
-    if not spec.has_attention:
-        raise ControlError(f"attention checks: there are none for {spec.name}; use 0")
-    subjects = {unit.key: spec.subject(unit.payload) for unit in own}
+    if not spec.has_attention_checks:
+        raise QualityCheckError(f"attention checks: there are none for {spec.name}; use 0")
+    subjects = {unit.key: spec.subject(unit.payload) for unit in units}
     if len(set(subjects.values())) < 2:  # noqa: PLR2004 - another one
-        raise ControlError("attention checks: the round has to be about two different photos at least; use 0")
-    for at in _drawn(len(own), wanted, rng):
-        made = spec.attention(own[at], _others(own[at], own, subjects, rng), rng)
-        key = _key(rng)
-        yield Control(
+        raise QualityCheckError(
+            "attention checks: they need units about at least two different photos; use 0"
+        )
+    for position in _draw_positions(len(units), target, rng):
+        check = spec.build_attention_check(
+            units[position], _donor_candidates(units[position], units, subjects, rng), rng
+        )
+        key = _random_key(rng)
+        yield CheckUnit(
             key,
-            ControlRole.ATTENTION,
-            made.payload | {spec.item_field: key},
-            made.expected,
-            of=made.of.key,
-            authors=own[at].authors | made.authors,
+            CheckRole.ATTENTION,
+            check.payload | {spec.item_field: key},
+            check.expected,
+            original_key=check.donor.key,
+            authors=units[position].authors | check.authors,
         )
 
 
-def _others(
-    host: Own, own: Sequence[Own], subjects: Mapping[str, str], rng: np.random.Generator
-) -> list[Own]:
-    """Return a few units about other subjects, drawn at random."""
-    found: dict[str, Own] = {}
-    for at in rng.integers(0, len(own), 4 * DRAWS):
-        unit = own[int(at)]
+def _donor_candidates(
+    host: RoundUnit, units: Sequence[RoundUnit], subjects: Mapping[str, str], rng: np.random.Generator
+) -> list[RoundUnit]:
+    """Return a few random units about other subjects."""
+    donors: dict[str, RoundUnit] = {}
+    for position in rng.integers(0, len(units), 4 * MAX_DONORS):
+        unit = units[int(position)]
         if subjects[unit.key] != subjects[host.key]:
-            found[unit.key] = unit
-    if not found:  # nearly all units are about the host's subject
-        found = {unit.key: unit for unit in own if subjects[unit.key] != subjects[host.key]}
-    return list(found.values())[:DRAWS]
+            donors[unit.key] = unit
+    if not donors:  # nearly all units are about the host's subject
+        donors = {unit.key: unit for unit in units if subjects[unit.key] != subjects[host.key]}
+    return list(donors.values())[:MAX_DONORS]
 
 
-def _repeats(own: Sequence[Own], wanted: int, rng: np.random.Generator) -> Iterable[Control]:
-    for at in _drawn(len(own), wanted, rng) if wanted else ():
-        unit = own[at]
-        yield Control(_key(rng), ControlRole.REPEAT, unit.payload, of=unit.key, authors=unit.authors)
+def _repeat_checks(units: Sequence[RoundUnit], target: int, rng: np.random.Generator) -> Iterable[CheckUnit]:
+    for position in _draw_positions(len(units), target, rng) if target else ():
+        unit = units[position]
+        yield CheckUnit(
+            _random_key(rng), CheckRole.REPEAT, unit.payload, original_key=unit.key, authors=unit.authors
+        )
 
 
-def _placed(own: Sequence[Own], controls: Sequence[Control], rng: np.random.Generator) -> list[Own | Control]:
-    """Return all units in an order drawn by lot, each repeat apart from its original."""
-    units: list[Own | Control] = [*own, *controls]
-    result = [units[int(at)] for at in rng.permutation(len(units))]
-    place = {unit.key: at for at, unit in enumerate(result)}
+def _shuffle_units(
+    round_units: Sequence[RoundUnit], checks: Sequence[CheckUnit], rng: np.random.Generator
+) -> list[RoundUnit | CheckUnit]:
+    """Return all units in random order, each repeat away from its original."""
+    units: list[RoundUnit | CheckUnit] = [*round_units, *checks]
+    result = [units[int(position)] for position in rng.permutation(len(units))]
+    positions = {unit.key: position for position, unit in enumerate(result)}
     repeats = {
-        unit.key: unit.of for unit in controls if unit.role is ControlRole.REPEAT and unit.of is not None
+        unit.key: unit.original_key
+        for unit in checks
+        if unit.role is CheckRole.REPEAT and unit.original_key is not None
     }
     partner = repeats | {of: key for key, of in repeats.items()}
-    gap = min(GAP, len(units) // 4)
+    gap = min(MIN_REPEAT_GAP, len(units) // 4)
 
-    def is_apart(key: str, at: int) -> bool:
-        return key not in partner or abs(at - place[partner[key]]) > gap
+    def is_apart(key: str, position: int) -> bool:
+        return key not in partner or abs(position - positions[partner[key]]) > gap
 
-    # Who has just seen the original would know it again, so what stands too near changes places with something else.
+    # A worker recognises a unit that they have just seen, so a repeat too near its original swaps positions.
     for key in repeats:
-        here = place[key]
-        if is_apart(key, here):
+        current = positions[key]
+        if is_apart(key, current):
             continue
-        for there in rng.permutation(len(units)).tolist():
-            other = result[there]
-            if is_apart(key, there) and is_apart(other.key, here):
-                result[here], result[there] = other, result[here]
-                place[key], place[other.key] = there, here
+        for candidate in rng.permutation(len(units)).tolist():
+            other = result[candidate]
+            if is_apart(key, candidate) and is_apart(other.key, current):
+                result[current], result[candidate] = other, result[current]
+                positions[key], positions[other.key] = candidate, current
                 break
     return result

@@ -1,67 +1,72 @@
-"""Turn answers of a judging kind into rating tables, one per dimension.
+"""Turn answers of a judging kind into rating tables, one per dimension except free text.
 
-Scales run from low to high, as the kind's ``JudgingSpec`` has them. Free text makes no table.
+Scales run from low to high, in the order of the kind's ``JudgingSpec``.
 """
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from validation.domain.judging.ratings import Columns, Judged, RatingError, RatingTable
+from validation.domain.judging.ratings import JudgmentRow, RatingError, RatingTable, RatingTableBuilder
 from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
 
-TICKED = ("no", "yes")  # whether a label of a multiple choice was ticked
+TICK_LABELS = ("no", "yes")  # whether a label of a multiple choice was ticked
 
 
-def tables(rows: Iterable[Judged], spec: JudgingSpec) -> dict[str, RatingTable]:
-    """Return a table per dimension of ``spec`` but free text; a dimension that nobody judged has an empty one.
+def build_tables(rows: Iterable[JudgmentRow], spec: JudgingSpec) -> dict[str, RatingTable]:
+    """Return a table per dimension of ``spec`` except free text; a dimension without ratings has an empty table.
 
-    An item is what was judged, or (item, part) where an answer judges several parts. Values are the labels where
-    they are numbers, else 0, 1, 2 …; a dimension whose labels come with the units has the sorted labels that were
-    chosen. Of several labels at once each label is an item, (item, label) or (item, part, label), that is "no" or
-    "yes".
+    An item is the judged item, or (item, part) if an answer judges several parts. Values are the labels if they are
+    numbers, else 0, 1, 2 …; the scale of a dimension without fixed labels is the sorted list of chosen labels. In a
+    multiple choice each label is an item, (item, label) or (item, part, label), with the label "no" or "yes".
 
-    A rater who judged an item twice (in two imported files, or as a repeated unit) is read once: the first row
-    stands. A field that an answer leaves out is a missing rating.
+    If a rater judged an item twice (in two imported files, or as a repeated unit), only the first row counts. A field
+    that an answer leaves out is a missing rating.
 
     Raises:
         RatingError: a label that is not on its scale.
     """
-    wanted = [one for one in spec.dimensions if one.scale is not Scale.TEXT]
-    kept = list(rows) if any(not one.is_fixed for one in wanted) else rows
-    found = {one.name: Columns(_scale(one, kept, spec)) for one in wanted}
-    for row in kept:
-        for name, item, label in labels_of(row, spec):
-            if name in found:
-                found[name].add(item, row.rater, label)
-    return {one.name: found[one.name].table(_values(one)).first_of_each() for one in wanted}
+    dimensions = [dimension for dimension in spec.dimensions if dimension.scale is not Scale.TEXT]
+    materialised = list(rows) if any(not dimension.is_fixed for dimension in dimensions) else rows
+    columns = {
+        dimension.name: RatingTableBuilder(_scale(dimension, materialised, spec)) for dimension in dimensions
+    }
+    for row in materialised:
+        for name, item, label in item_labels(row, spec):
+            if name in columns:
+                columns[name].add(item, row.rater, label)
+    return {
+        dimension.name: columns[dimension.name].table(_values(dimension)).without_duplicates()
+        for dimension in dimensions
+    }
 
 
-def labels_of(row: Judged, spec: JudgingSpec) -> Iterator[tuple[str, Hashable, Hashable]]:
-    """Yield ``(dimension, item, label)`` of one answer, as ``tables`` reads it; fields left out yield nothing."""
+def item_labels(row: JudgmentRow, spec: JudgingSpec) -> Iterator[tuple[str, Hashable, Hashable]]:
+    """Yield ``(dimension, item, label)`` of one answer, as in ``build_tables``; missing fields yield nothing."""
     for name, part, label in spec.labels(row.answer):
         item: Hashable = (row.item, part) if part else row.item
-        dimension = spec.by_name.get(name)
+        dimension = spec.dimensions_by_name.get(name)
         if dimension is not None and dimension.scale is Scale.MULTIPLE:
-            yield from _ticked(dimension, row.item, part, label)
+            yield from _ticked_labels(dimension, row.item, part, label)
         else:
             yield name, item, label
 
 
-def _ticked(
+def _ticked_labels(
     dimension: Dimension, item: str, part: str, chosen: object
 ) -> Iterator[tuple[str, Hashable, Hashable]]:
-    given = list(chosen) if isinstance(chosen, list | tuple) else []
-    foreign = [label for label in given if label not in dimension.labels]
+    chosen_labels = list(chosen) if isinstance(chosen, list | tuple) else []
+    foreign = [label for label in chosen_labels if label not in dimension.labels]
     if foreign:
         known = ", ".join(str(label) for label in dimension.labels)
-        raise RatingError(f"item {item}: {foreign[0]!r} is no label of {dimension.name}; use {known}")
+        raise RatingError(f"item {item}: {foreign[0]!r} is not a label of {dimension.name}; use {known}")
+
     for label in dimension.labels:
-        place = (item, part, str(label)) if part else (item, str(label))
-        yield dimension.name, place, TICKED[label in given]
+        item_id = (item, part, str(label)) if part else (item, str(label))
+        yield dimension.name, item_id, TICK_LABELS[label in chosen_labels]
 
 
-def _scale(dimension: Dimension, rows: Iterable[Judged], spec: JudgingSpec) -> list[Hashable]:
+def _scale(dimension: Dimension, rows: Iterable[JudgmentRow], spec: JudgingSpec) -> list[Hashable]:
     if dimension.scale is Scale.MULTIPLE:
-        return list(TICKED)
+        return list(TICK_LABELS)
     if dimension.is_fixed:
         return list(dimension.labels)
     chosen = {label for row in rows for name, _, label in spec.labels(row.answer) if name == dimension.name}

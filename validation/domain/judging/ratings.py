@@ -1,7 +1,7 @@
-"""One table for all crowd answers: who gave which label to which item; and how answers become such tables.
+"""Rating tables: which rater gave which label to which item, and how answers become such tables.
 
-The schema is the field's usual one, (task, worker, label), see for instance crowd-kit. A missing rating is an
-absent row, so nothing here needs a mark for it.
+The schema is the standard one, (task, worker, label), as in crowd-kit. A missing rating is an absent row, so no value
+marks it.
 """
 
 from array import array
@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.domain.judging.quality_check_types import ControlRole
+from validation.domain.judging.quality_check_types import CheckRole
 
 IntArray = NDArray[np.int64]
 
 
 class RatingError(ValueError):
-    """Ratings that make no table; the message names item, rater and label, and the mend."""
+    """Ratings that make no table; the message names item, rater and label, and how to correct them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatingTable:
     """Labels on one scale: ``items``, ``raters`` and ``labels`` are (n,) int64, one row per rating.
 
-    ``items[k]`` points into ``item_ids``, ``raters[k]`` into ``rater_ids``, ``labels[k]`` into ``scale``, which is in
-    its order from low to high. ``values`` (len(scale),) float64 are the labels as numbers, for interval measures.
+    ``items[k]`` indexes ``item_ids``, ``raters[k]`` indexes ``rater_ids``, ``labels[k]`` indexes ``scale``, which runs
+    from low to high. ``values`` (len(scale),) float64 are the labels as numbers, for interval measures.
     A rater labels an item at most once.
     """
 
@@ -40,7 +40,7 @@ class RatingTable:
     values: NDArray[np.float64]
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         rows: Iterable[tuple[Hashable, Hashable, Hashable]],
         scale: Sequence[Hashable],
@@ -54,26 +54,26 @@ class RatingTable:
         Raises:
             RatingError: a label that is not on the scale, or two ratings of one item by one rater.
         """
-        found = Columns(scale)
+        builder = RatingTableBuilder(scale)
         for item, rater, label in rows:
-            found.add(item, rater, label)
-        table = found.table(values)
-        table._check_once()
+            builder.add(item, rater, label)
+        table = builder.table(values)
+        table._check_duplicates()
         return table
 
-    def _check_once(self) -> None:
+    def _check_duplicates(self) -> None:
         pairs = self.items * max(1, len(self.rater_ids)) + self.raters
         order = np.sort(pairs)
-        twice = order[1:][order[1:] == order[:-1]]
-        if twice.size:
-            item, rater = divmod(int(twice[0]), max(1, len(self.rater_ids)))
+        repeated = order[1:][order[1:] == order[:-1]]
+        if repeated.size:
+            item, rater = divmod(int(repeated[0]), max(1, len(self.rater_ids)))
             raise RatingError(
                 f"item {self.item_ids[item]}: rater {self.rater_ids[rater]} rated it twice; keep one rating"
             )
 
     @property
     def size(self) -> int:
-        """How many ratings there are."""
+        """The number of ratings."""
         return int(self.items.size)
 
     def counts(self) -> IntArray:
@@ -85,8 +85,8 @@ class RatingTable:
     def sets(self) -> IntArray:
         """Return which items belong together, as codes (items,) in the order in which sets first occur.
 
-        An item that is a tuple, such as (set, candidate), belongs to what stands first in it; any other item is a
-        set of its own.
+        An item that is a tuple, such as (set, candidate), belongs to its first element; any other item is a set of
+        its own.
         """
         if not any(isinstance(item, tuple) for item in self.item_ids):
             return np.arange(len(self.item_ids))
@@ -94,8 +94,8 @@ class RatingTable:
         names = (item[0] if isinstance(item, tuple) else item for item in self.item_ids)
         return np.array([code.setdefault(name, len(code)) for name in names], dtype=np.int64)
 
-    def first_of_each(self) -> "RatingTable":
-        """Return the table with the first rating alone where a rater rated an item again."""
+    def without_duplicates(self) -> "RatingTable":
+        """Return the table with only the first rating of each item by each rater."""
         pairs = self.items * max(1, len(self.rater_ids)) + self.raters
         first = np.unique(pairs, return_index=True)[1]
         if first.size == self.size:
@@ -105,7 +105,7 @@ class RatingTable:
         return self.where(mask)
 
     def where(self, mask: NDArray[np.bool_]) -> "RatingTable":
-        """Return the ratings under ``mask`` (n,); ids stay as they are, so that codes still mean the same."""
+        """Return the ratings under ``mask`` (n,); ids stay, so codes keep their meaning."""
         return RatingTable(
             self.items[mask],
             self.raters[mask],
@@ -118,56 +118,56 @@ class RatingTable:
 
 
 class _Codes(dict[Hashable, int]):
-    """Numbers ids from 0 in the order in which they are first asked for."""
+    """Numbers ids from 0 in the order of their first lookup."""
 
     def __missing__(self, key: Hashable) -> int:
         code = self[key] = len(self)
         return code
 
 
-class Columns:
-    """Ratings that are being read one by one, kept as numbers: 24 bytes each and the ids once."""
+class RatingTableBuilder:
+    """Collects ratings one by one as numbers: 24 bytes per rating, and each id once."""
 
     def __init__(self, scale: Sequence[Hashable]) -> None:
         self.scale = tuple(scale)
-        self._label_at = {label: at for at, label in enumerate(self.scale)}
-        self._item_at, self._rater_at = _Codes(), _Codes()
+        self._label_codes = {label: code for code, label in enumerate(self.scale)}
+        self._item_codes, self._rater_codes = _Codes(), _Codes()
         self._items, self._raters, self._labels = array("q"), array("q"), array("q")
 
     def add(self, item: Hashable, rater: Hashable, label: Hashable) -> None:
-        """Take one rating.
+        """Add one rating.
 
         Raises:
             RatingError: a label that is not on the scale.
         """
-        at = self._label_at.get(label)
-        if at is None:
+        code = self._label_codes.get(label)
+        if code is None:
             known = ", ".join(str(word) for word in self.scale)
             raise RatingError(f"item {item}, rater {rater}: {label!r} is not on the scale; use {known}")
-        self._items.append(self._item_at[item])
-        self._raters.append(self._rater_at[rater])
-        self._labels.append(at)
+        self._items.append(self._item_codes[item])
+        self._raters.append(self._rater_codes[rater])
+        self._labels.append(code)
 
     def table(self, values: Sequence[float] | None = None) -> RatingTable:
-        """Return what was read, in that order; ``values`` are the labels as numbers, 0, 1, 2 … by default."""
+        """Return the added ratings in order; ``values`` are the labels as numbers, 0, 1, 2 … by default."""
         numbers = range(len(self.scale)) if values is None else values
         return RatingTable(
             items=np.array(self._items, dtype=np.int64),
             raters=np.array(self._raters, dtype=np.int64),
             labels=np.array(self._labels, dtype=np.int64),
-            item_ids=tuple(self._item_at),
-            rater_ids=tuple(self._rater_at),
+            item_ids=tuple(self._item_codes),
+            rater_ids=tuple(self._rater_codes),
             scale=self.scale,
             values=np.array(numbers, dtype=np.float64),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One person's answer to one unit of a judging kind, free of any framework.
+class JudgmentRow:
+    """One person's answer to one unit of a judging kind, independent of Django.
 
-    ``rater`` is ``w<row key>`` of a marketplace worker, or ``i<keyed hash>`` of somebody whose answers were imported;
-    only the former has a ``worker`` (row key). ``item`` names what was judged, whatever batch asked. ``unit``,
+    ``rater`` is ``w<row key>`` of a marketplace worker, or ``i<keyed hash>`` of a rater of imported judgments; only
+    the former has a ``worker`` (row key). ``item`` is the id of the judged item, the same in every batch. ``unit``,
     ``batch``, ``assignment`` are row keys; ``cents`` is the reward; ``at`` is aware UTC.
     """
 
@@ -182,5 +182,5 @@ class Judged:
     seconds: float | None = None
     cents: int | None = None
     at: datetime | None = None
-    role: ControlRole | None = None
+    role: CheckRole | None = None
     simulated: bool = False

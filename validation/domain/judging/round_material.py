@@ -1,4 +1,4 @@
-"""What judging rounds are made of, as plain data handed down by whoever chose it."""
+"""The records, sets and regions of which judging rounds are made, as plain data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RecordToJudge:
-    """A collected record. ``images`` are row keys in their order, ``fields`` typed by the record's type."""
+    """A collected record. ``images`` are row keys in order; the record's type defines ``fields``."""
 
     instance_id: str
     index: int
@@ -25,15 +25,15 @@ class CandidateToRate:
 
 @dataclass(frozen=True, slots=True)
 class SetToJudge:
-    """A comparison set ready for people.
+    """A comparison set for judges.
 
-    ``gold`` is the instance id of the region's own pair, whose author must not judge it; boxes are image
-    pixels; ``clue`` is ``None`` where judges see the region alone, as in the paper. ``reference`` is the region's own
-    inference where judges shall see it; ``per_page`` candidates, 5 or 10, stand on a page.
+    ``own_pair_id`` is the instance id of the region's own pair, whose author must not judge it; boxes are image
+    pixels; ``clue`` is ``None`` if judges see only the region, as in Hessel et al. 2022. ``reference`` is the
+    region's own inference if judges see it; a page shows ``per_page`` candidates, 5 or 10.
     """
 
     id: str
-    gold: str
+    own_pair_id: str
     image_id: int
     boxes: Sequence[dict[str, int]]
     candidates: Sequence[CandidateToRate]
@@ -44,7 +44,7 @@ class SetToJudge:
 
 @dataclass(frozen=True, slots=True)
 class RegionsToMatch:
-    """An image's regions and inferences, both by opaque id; ``truth`` is each inference's own region."""
+    """An image's regions and inferences by opaque id; ``truth`` maps each inference to its own region."""
 
     id: str
     image_id: int

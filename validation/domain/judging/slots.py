@@ -1,35 +1,38 @@
-"""Spread the places of a round over HITs."""
+"""Spread the assignment slots of a round over HITs of one size."""
 
 from dataclasses import dataclass
 
-MOST_EACH = 9  # ten and more assignments cost double fees on Amazon
+MAX_PER_HIT = 9  # MTurk doubles its fee from ten assignments per HIT
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """``hits`` HITs with ``each`` places. Never fewer places than were asked for, and as few more as may be."""
+class SlotPlan:
+    """``hits`` HITs with ``redundancy`` slots each: at least the requested slots, and as few more as possible."""
 
     hits: int
-    each: int
+    redundancy: int
 
     @property
-    def places(self) -> int:
-        """How many workers find a place."""
-        return self.hits * self.each
+    def slots(self) -> int:
+        """The total number of slots."""
+        return self.hits * self.redundancy
 
 
-def spread(places: int, *, over: int = 1) -> Spread:
-    """Return HITs of one size for ``places`` workers, at least one HIT for each of ``over`` things to show.
+def plan_slots(slots: int, *, variants: int = 1) -> SlotPlan:
+    """Return HITs of one size for ``slots`` workers, at least one HIT for each of ``variants`` (image sets).
 
-    All HITs of a batch are of one size, so the size is chosen that leaves the fewest places over, then the larger.
+    All HITs of a batch have one size: the one with the fewest unused slots, then the larger one.
 
     Raises:
-        ValueError: nobody, nothing to show, or more things to show than workers.
+        ValueError: fewer than one slot or variant, or more variants than slots.
     """
-    if places < 1 or over < 1:
-        raise ValueError("there has to be at least one place, and something to show")
-    if over > places:
-        raise ValueError(f"{over} to show and {places} places: each is shown to one worker at least")
-    largest = min(MOST_EACH, places // over)
+    if slots < 1 or variants < 1:
+        raise ValueError(f"{slots} slots, {variants} variants: use at least one of each")
+    if variants > slots:
+        raise ValueError(f"{variants} variants and {slots} slots: each variant needs at least one slot")
+    largest = min(MAX_PER_HIT, slots // variants)
     sizes = range(largest, max(1, largest // 2) - 1, -1)
-    return min((Spread(-(-places // each), each) for each in sizes), key=lambda found: found.places)
+    return min(
+        (SlotPlan(-(-slots // redundancy), redundancy) for redundancy in sizes),
+        key=lambda slot_plan: slot_plan.slots,
+    )

@@ -6,8 +6,8 @@ from typing import Any
 
 from hits.domain.answers.exam import ExamScore
 
-LONGEST = 1000  # as much as a marketplace lets a requester write about an assignment
-DISAGREEMENT = "A pair counts as reasonable when more than half of its graders say so."
+MAX_REASON_LENGTH = 1000  # as much as a marketplace lets a requester write about an assignment
+DISAGREEMENT_RULE = "A pair counts as reasonable when more than half of its graders say so."
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class PassRule:
 
     def as_row(self) -> dict[str, Any]:
         """Return the rule as it is kept beside an outcome, disagreement included."""
-        return asdict(self) | {"disagreement": DISAGREEMENT}
+        return asdict(self) | {"disagreement": DISAGREEMENT_RULE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,55 +42,59 @@ class Score:
     exam: ExamScore
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Tell whether every pair has all its grades."""
         return self.pairs > 0 and self.graded == self.pairs
 
 
-def counts_as_reasonable(grades: Iterable[bool]) -> bool:
+def is_reasonable(grades: Iterable[bool]) -> bool:
     """Return what a pair counts as: reasonable when more than half of its graders say so.
 
     Two who differ therefore count as not reasonable, until one of them changes their grade or a third person grades.
     """
-    said = list(grades)
-    return 2 * sum(said) > len(said)
+    votes = list(grades)
+    return 2 * sum(votes) > len(votes)
 
 
-def passes(score: Score, rule: PassRule) -> bool:
+def has_passed(score: Score, rule: PassRule) -> bool:
     """Return whether a completely graded submission passes."""
     return score.reasonable >= rule.needed and score.exam.right >= rule.exam_needed
 
 
 def needs_remark(score: Score, rule: PassRule, remarks: Sequence[Remark]) -> bool:
     """Return whether no grader has said yet what was wrong with pairs that keep the worker from passing."""
-    return score.complete and score.reasonable < rule.needed and not remarks
+    return score.is_complete and score.reasonable < rule.needed and not remarks
 
 
-def reason(score: Score, rule: PassRule, remarks: Sequence[Remark]) -> str:
+def describe_outcome(score: Score, rule: PassRule, remarks: Sequence[Remark]) -> str:
     """Return what the worker reads: the figures, then what graders wrote, as far as it fits."""
-    passed = passes(score, rule)
-    parts = [
+    passed = has_passed(score, rule)
+    sentences = [
         f"You {'passed' if passed else 'did not pass'} the qualification: {score.reasonable} of {score.pairs} "
-        f"pairs were found reasonable, and {_needed(rule.needed)}."
+        f"pairs were found reasonable, and {_describe_requirement(rule.needed)}."
     ]
-    if score.exam.asked:
-        needed = f", and {_needed(rule.exam_needed)}" if rule.exam_needed else ""
-        parts.append(f"You answered {score.exam.right} of {score.exam.asked} questions correctly{needed}.")
-    parts.append("You are paid in full either way." if not passed else "You can be invited to training now.")
-    return _with_remarks(" ".join(parts), remarks)
+    if score.exam.total:
+        requirement = f", and {_describe_requirement(rule.exam_needed)}" if rule.exam_needed else ""
+        sentences.append(
+            f"You answered {score.exam.right} of {score.exam.total} questions correctly{requirement}."
+        )
+    sentences.append(
+        "You are paid in full either way." if not passed else "You can be invited to training now."
+    )
+    return _append_remarks(" ".join(sentences), remarks)
 
 
-def _needed(count: int) -> str:
+def _describe_requirement(count: int) -> str:
     return f"{count} {'is' if count == 1 else 'are'} needed"
 
 
-def _with_remarks(text: str, remarks: Sequence[Remark]) -> str:
+def _append_remarks(text: str, remarks: Sequence[Remark]) -> str:
     for number, remark in enumerate(remarks):
         line = f" Photo {remark.photo}, pair {remark.pair}: {remark.text}"
         left = len(remarks) - number - 1
         more = f" ({left} more remark{'s' if left > 1 else ''} left out.)" if left else ""
-        if len(text) + len(line) + len(more) > LONGEST:
+        if len(text) + len(line) + len(more) > MAX_REASON_LENGTH:
             count = len(remarks) - number
-            return f"{text} ({count} more remark{'s' if count > 1 else ''} left out.)"[:LONGEST]
+            return f"{text} ({count} more remark{'s' if count > 1 else ''} left out.)"[:MAX_REASON_LENGTH]
         text += line
     return text

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hits.observing.remarks import PARTS
+from hits.observing.remarks import CARD_FIELDS
 
 PREFIX = "remark-"
-_NAME = re.compile(rf"{PREFIX}(?:whole|([1-5])(?:-({'|'.join(PARTS)})(?:-([1-9]\d?))?)?)")
+_NAME = re.compile(rf"{PREFIX}(?:whole|([1-5])(?:-({'|'.join(CARD_FIELDS)})(?:-([1-9]\d?))?)?)")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RemarkTarget:
     """A place of a remark; ``box`` counts from 1. Nothing but ``None`` means the whole."""
 
     observation: int | None = None
@@ -31,52 +31,54 @@ class Place:
         return {"observation": self.observation, "part": self.part, "box": self.box, "text": text}
 
 
-def place_of(row: Mapping[str, Any]) -> Place:
+def target_from_row(row: Mapping[str, Any]) -> RemarkTarget:
     """Return the place of a stored remark."""
-    return Place(row.get("observation"), row.get("part"), row.get("box"))
+    return RemarkTarget(row.get("observation"), row.get("part"), row.get("box"))
 
 
-def place_named(field: str) -> Place | None:
+def target_from_field(field: str) -> RemarkTarget | None:
     """Return the place that a form's field stands for, or ``None`` of any other name."""
-    found = _NAME.fullmatch(field)
-    if found is None:
+    match = _NAME.fullmatch(field)
+    if match is None:
         return None
-    index, part, box = found.groups()
+    index, part, box = match.groups()
     if box is not None and part != "boxes":
         return None
-    return Place(int(index) if index else None, part, int(box) if box else None)
+    return RemarkTarget(int(index) if index else None, part, int(box) if box else None)
 
 
-def remarks_from(fields: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+def parse_remarks(fields: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     """Return the remarks of a form's fields in the order of their places; empty ones are left out."""
-    found = [(place_named(name), text.strip()) for name, text in fields]
-    kept = [(place, text) for place, text in found if place is not None and text]
-    kept.sort(key=lambda pair: _order(pair[0]))
-    return [place.row(text) for place, text in kept]
+    pairs = [(target_from_field(name), text.strip()) for name, text in fields]
+    targeted = [(target, text) for target, text in pairs if target is not None and text]
+    targeted.sort(key=lambda pair: _order(pair[0]))
+    return [target.row(text) for target, text in targeted]
 
 
-def words(place: Place, letters: str = "") -> str:
+def describe_target(target: RemarkTarget, letters: str = "") -> str:
     """Return a place as people read it: “The whole attempt”, “Observation 2”, “Clue of 2”, “Box 2b”."""
-    if place.observation is None:
+    if target.observation is None:
         return "The whole attempt"
-    if place.part is None:
-        return f"Observation {place.observation}"
-    if place.box is not None:
-        return f"Box {letters or f'{place.box} of observation {place.observation}'}"
-    return f"{place.part.capitalize()} of {place.observation}"
+    if target.part is None:
+        return f"Observation {target.observation}"
+    if target.box is not None:
+        return f"Box {letters or f'{target.box} of observation {target.observation}'}"
+    return f"{target.part.capitalize()} of {target.observation}"
 
 
-def lines_of(remarks: Iterable[Mapping[str, Any]], boxes: Mapping[int, list[str]]) -> list[tuple[str, str]]:
+def remark_rows(
+    remarks: Iterable[Mapping[str, Any]], boxes: Mapping[int, list[str]]
+) -> list[tuple[str, str]]:
     """Return stored remarks as (where, what); ``boxes`` are the labels of each observation's boxes."""
-    lines = []
+    rows = []
     for remark in remarks:
-        place = place_of(remark)
-        tabs = boxes.get(place.observation or 0, [])
-        label = tabs[place.box - 1] if place.box and place.box <= len(tabs) else ""
-        lines.append((words(place, label), remark["text"]))
-    return lines
+        target = target_from_row(remark)
+        box_labels = boxes.get(target.observation or 0, [])
+        label = box_labels[target.box - 1] if target.box and target.box <= len(box_labels) else ""
+        rows.append((describe_target(target, label), remark["text"]))
+    return rows
 
 
-def _order(place: Place) -> tuple[int, int, int]:
-    part = -1 if place.part is None else PARTS.index(place.part)
-    return (place.observation or 0, part, place.box or 0)
+def _order(target: RemarkTarget) -> tuple[int, int, int]:
+    part = -1 if target.part is None else CARD_FIELDS.index(target.part)
+    return (target.observation or 0, part, target.box or 0)

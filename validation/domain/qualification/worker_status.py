@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Standing(StrEnum):
+class WorkerStatus(StrEnum):
     """A worker's place in a project. Applied and active follow from what was submitted; the rest is decided."""
 
     NONE = "none"
@@ -17,8 +17,12 @@ class Standing(StrEnum):
     BLOCKED = "blocked"  # the marketplace's own block: admins only
 
 
-DERIVED = frozenset({Standing.NONE, Standing.APPLIED})  # never decided: they follow from what came in
-SHUT = frozenset({Standing.PAUSED, Standing.DEQUALIFIED, Standing.BLOCKED})  # no new tasks
+DERIVED_STATUSES = frozenset(
+    {WorkerStatus.NONE, WorkerStatus.APPLIED}
+)  # never decided: they follow from what came in
+EXCLUDED_STATUSES = frozenset(
+    {WorkerStatus.PAUSED, WorkerStatus.DEQUALIFIED, WorkerStatus.BLOCKED}
+)  # no new tasks
 
 
 class Measure(StrEnum):

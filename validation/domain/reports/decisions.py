@@ -21,7 +21,7 @@ from validation.domain.judging.ratings import IntArray, RatingTable
 from validation.domain.judging.spec import JudgingSpec
 
 HALF = 0.5
-MOST_JUDGES = 100
+MAX_REDUNDANCY = 100
 ROUNDING = 1e-12  # 1 - 0.9 is a hair under 0.1; both thresholds are meant to include themselves
 
 
@@ -62,7 +62,7 @@ class RuleError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DecisionRule:
     """How one dimension is decided. Raises RuleError for values that contradict each other.
 
     ``positive`` are the labels that speak for an item. ``at_least`` judges are needed before anything is decided.
@@ -97,15 +97,15 @@ class Rule:
             raise RuleError("threshold", "Use a probability from 0.5 to 1.")
 
     def _check_count(self, field: str, count: int | None) -> None:
-        if count is not None and not 1 <= count <= MOST_JUDGES:
-            raise RuleError(field, f"Use a whole number from 1 to {MOST_JUDGES}.")
+        if count is not None and not 1 <= count <= MAX_REDUNDANCY:
+            raise RuleError(field, f"Use a whole number from 1 to {MAX_REDUNDANCY}.")
 
     def as_row(self) -> dict[str, Any]:
         """Return the rule as plain data that JSON can hold; ``from_row`` reads it."""
         return asdict(self) | {"method": self.method.value, "positive": [str(word) for word in self.positive]}
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> "Rule":
+    def from_row(cls, row: Mapping[str, Any]) -> "DecisionRule":
         """Return the rule that ``as_row`` wrote; fields left out have their defaults.
 
         Raises:
@@ -130,7 +130,7 @@ class Rule:
             raise RuleError("method", f"Use one of {', '.join(Method)}.") from error
 
 
-class Decided(NamedTuple):
+class DecidedItem(NamedTuple):
     """What one item came to. ``support`` is the positive share of its judges, or the probability; 0 to 1.
 
     ``item`` is the table's item id, ``judges`` how many labelled it; ``support`` is ``None`` of nobody.
@@ -138,7 +138,7 @@ class Decided(NamedTuple):
 
     item: Hashable
     outcome: Outcome
-    judges: int
+    judge_count: int
     support: float | None
 
 
@@ -146,29 +146,29 @@ class Decided(NamedTuple):
 class Votes:
     """Of each item of a table, (n,) each: how many labels it has and how many of them are positive."""
 
-    judges: IntArray
+    judge_count: IntArray
     positive: IntArray
 
 
 OUTCOMES = (Outcome.REJECT, Outcome.UNDECIDED, Outcome.ACCEPT)  # by sign, see outcomes()
 
 
-def default_rules(spec: JudgingSpec) -> dict[str, Rule]:
+def default_rules(spec: JudgingSpec) -> dict[str, DecisionRule]:
     """Return a rule for each dimension that decides: more than half of those who judged so far.
 
     An item with one judge counts. The dimension's favourable labels speak for an item.
     """
     return {
-        one.name: Rule(
-            dimension=one.name,
+        dimension.name: DecisionRule(
+            dimension=dimension.name,
             method=Method.MAJORITY,
-            positive=tuple(str(label) for label in one.page_labels if label in one.favourable),
+            positive=tuple(str(label) for label in dimension.page_labels if label in dimension.favourable),
         )
-        for one in spec.decided
+        for dimension in spec.decided_dimensions
     }
 
 
-def decide(table: RatingTable, rule: Rule, *, fit: DawidSkene | None = None) -> list[Decided]:
+def decide(table: RatingTable, rule: DecisionRule, *, fit: DawidSkene | None = None) -> list[DecidedItem]:
     """Return what each item of ``table`` comes to by ``rule``, in the table's order of items.
 
     Args:
@@ -178,83 +178,88 @@ def decide(table: RatingTable, rule: Rule, *, fit: DawidSkene | None = None) -> 
         RuleError: a positive label that is not on the table's scale.
         ValueError: a fit of another table.
     """
-    signs, votes, support = outcomes(table, rule, fit=fit)
-    words = [OUTCOMES[sign + 1] for sign in signs.tolist()]
+    signs, votes, support = decide_arrays(table, rule, fit=fit)
+    outcome_names = [OUTCOMES[sign + 1] for sign in signs.tolist()]
     shares = [None if isnan(share) else share for share in support.tolist()]
-    return list(map(Decided, table.item_ids, words, votes.judges.tolist(), shares))
+    return list(map(DecidedItem, table.item_ids, outcome_names, votes.judge_count.tolist(), shares))
 
 
-def outcomes(
-    table: RatingTable, rule: Rule, *, fit: DawidSkene | None = None
+def decide_arrays(
+    table: RatingTable, rule: DecisionRule, *, fit: DawidSkene | None = None
 ) -> tuple[NDArray[np.int8], Votes, NDArray[np.float64]]:
     """Return the same as arrays over the table's items: signs (n,), votes, and support (n,), nan of nobody.
 
     A sign is 1 for accept, 0 for undecided, -1 for reject. Arguments and errors as for ``decide``.
     """
-    positive = _positive(table, rule)
+    positive = _positive_mask(table, rule)
     votes = count_votes(table, positive)
     if rule.method is Method.WEIGHTED:
-        support = _probability(table, positive, fit)
+        support = _positive_probability(table, positive, fit)
         signs = _signs(
             support >= rule.threshold - ROUNDING,
             support <= 1 - rule.threshold + ROUNDING,
         )
-        support = np.where(votes.judges > 0, support, nan)
+        support = np.where(votes.judge_count > 0, support, nan)
     else:
         support = np.divide(
-            votes.positive, votes.judges, out=np.full(len(table.item_ids), nan), where=votes.judges > 0
+            votes.positive,
+            votes.judge_count,
+            out=np.full(len(table.item_ids), nan),
+            where=votes.judge_count > 0,
         )
-        signs = _by_count(votes, rule)
-    signs[votes.judges < rule.at_least] = 0
+        signs = _signs_by_count(votes, rule)
+    signs[votes.judge_count < rule.at_least] = 0
     return signs, votes, support
 
 
 def count_votes(table: RatingTable, positive: NDArray[np.bool_]) -> Votes:
     """Count the labels of each item; ``positive`` (len(scale),) marks those that speak for it."""
     n = len(table.item_ids)
-    speaks_for = table.items[positive[table.labels]]
-    return Votes(np.bincount(table.items, minlength=n), np.bincount(speaks_for, minlength=n))
+    positive_items = table.items[positive[table.labels]]
+    return Votes(np.bincount(table.items, minlength=n), np.bincount(positive_items, minlength=n))
 
 
-def needs_more(decided: Iterable[Decided], judges_wanted_cap: int) -> list[Hashable]:
+def items_needing_judges(items: Iterable[DecidedItem], max_redundancy: int) -> list[Hashable]:
     """Return the items to ask one more judge about: undecided, with fewer judges than the cap; in their order."""
     return [
-        row.item for row in decided if row.outcome is Outcome.UNDECIDED and row.judges < judges_wanted_cap
+        row.item for row in items if row.outcome is Outcome.UNDECIDED and row.judge_count < max_redundancy
     ]
 
 
-def _positive(table: RatingTable, rule: Rule) -> NDArray[np.bool_]:
-    words = [str(label) for label in table.scale]
-    foreign = [word for word in rule.positive if str(word) not in words]
+def _positive_mask(table: RatingTable, rule: DecisionRule) -> NDArray[np.bool_]:
+    scale_labels = [str(label) for label in table.scale]
+    foreign = [label for label in rule.positive if str(label) not in scale_labels]
     if foreign:
-        raise RuleError("positive", f"{foreign[0]} is not on the scale; use {', '.join(words)}.")
-    wanted = {str(word) for word in rule.positive}
-    return np.array([word in wanted for word in words], dtype=np.bool_)
+        raise RuleError("positive", f"{foreign[0]} is not on the scale; use {', '.join(scale_labels)}.")
+    positive_labels = {str(label) for label in rule.positive}
+    return np.array([label in positive_labels for label in scale_labels], dtype=np.bool_)
 
 
-def _probability(
+def _positive_probability(
     table: RatingTable, positive: NDArray[np.bool_], fit: DawidSkene | None
 ) -> NDArray[np.float64]:
-    fitted = fit or dawid_skene.fit(table, smoothing=dawid_skene.SMOOTHING)
+    model = fit or dawid_skene.fit(table, smoothing=dawid_skene.SMOOTHING)
     shape = (len(table.item_ids), len(table.scale))
-    if fitted.posteriors.shape != shape:
-        raise ValueError(f"the fit is of {fitted.posteriors.shape} items and labels, the table of {shape}")
-    found: NDArray[np.float64] = fitted.posteriors[:, positive].sum(axis=1)
-    return found
+    if model.posteriors.shape != shape:
+        raise ValueError(f"the fit is of {model.posteriors.shape} items and labels, the table of {shape}")
+    probabilities: NDArray[np.float64] = model.posteriors[:, positive].sum(axis=1)
+    return probabilities
 
 
-def _by_count(votes: Votes, rule: Rule) -> NDArray[np.int8]:
+def _signs_by_count(votes: Votes, rule: DecisionRule) -> NDArray[np.int8]:
     """Signs by whole numbers alone. ``of`` is the number of judges once all are in."""
-    of = votes.judges if rule.of is None else np.maximum(votes.judges, rule.of)
-    missing = of - votes.judges
+    expected_count = votes.judge_count if rule.of is None else np.maximum(votes.judge_count, rule.of)
+    missing = expected_count - votes.judge_count
     if rule.method is Method.MAJORITY:
         # The worst and the best that the missing judges can make of it, in half votes.
-        return _signs(2 * votes.positive > of, 2 * (votes.positive + missing) < of)
+        return _signs(2 * votes.positive > expected_count, 2 * (votes.positive + missing) < expected_count)
     k = rule.k or 1
     if rule.of is None:
         return _signs(votes.positive >= k, votes.positive < k)
-    needed = -(-k * of // rule.of)  # the same share of more judges, rounded up; k itself of ``rule.of``
-    return _signs(votes.positive >= needed, votes.positive + missing < needed)
+    required = -(
+        -k * expected_count // rule.of
+    )  # the same share of more judges, rounded up; k itself of ``rule.of``
+    return _signs(votes.positive >= required, votes.positive + missing < required)
 
 
 def _signs(accept: NDArray[np.bool_], reject: NDArray[np.bool_]) -> NDArray[np.int8]:

@@ -12,14 +12,14 @@ import numpy as np
 from hits.domain.quantiles import quantile
 from validation.domain.agreement import agreement
 from validation.domain.agreement.agreement import Metric, Statistic
-from validation.domain.judging.ratings import IntArray, Judged, RatingTable
+from validation.domain.judging.ratings import IntArray, JudgmentRow, RatingTable
 from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
 from validation.domain.reports.planner import score_interval
 
 SEED = 20221023  # of all bootstrap intervals
 REPLICATES = 1_000
-HARDEST = 6
-MOST_CELLS = 20_000_000  # items × labels that are tabulated; above it only the shares are told
+HARDEST_COUNT = 6
+MAX_CELLS = 20_000_000  # items × labels that are tabulated; above it only the shares are told
 HALF = 0.5
 # Which coefficients mean something on which scale. Labels that come with each unit have no common chance agreement.
 STATISTICS: Mapping[Scale, tuple[Statistic, ...]] = {
@@ -49,7 +49,7 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
     """
     per_label = np.bincount(table.labels, minlength=len(table.scale))
     figures: dict[str, Any] = {
-        "labels": [[str(word), int(count)] for word, count in zip(table.scale, per_label, strict=True)],
+        "labels": [[str(label), int(count)] for label, count in zip(table.scale, per_label, strict=True)],
         "items": int(np.unique(table.items).size),
         "ratings": table.size,
         "raters": int(np.unique(table.raters).size),
@@ -62,57 +62,61 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
     }
     if not dimension.is_fixed:
         figures["labels"] = []
-    if not table.size or len(table.item_ids) * len(table.scale) > MOST_CELLS:
+    if not table.size or len(table.item_ids) * len(table.scale) > MAX_CELLS:
         return figures
     if dimension.scale is Scale.MULTIPLE:
-        return figures | {"by_label": _by_label(dimension, table, stream)}
+        return figures | {"by_label": _label_rows(dimension, table, stream)}
     counts = table.counts()
     if dimension.favourable and dimension.share:
-        figures["share"] = share(counts, [word in dimension.favourable for word in table.scale])
+        figures["share"] = positive_share(counts, [label in dimension.favourable for label in table.scale])
     if dimension.is_numeric:
         figures["mean"] = float(table.values[table.labels].mean())
     rng = np.random.default_rng([SEED, stream])
-    wanted = STATISTICS[dimension.scale] if dimension.is_fixed else (Statistic.PERCENT,)
-    found = agreement.coefficients(table, wanted, rng=rng, replicates=REPLICATES)
-    figures["coefficients"] = {str(key.value): _coefficient(value) for key, value in found.items()}
+    statistics = STATISTICS[dimension.scale] if dimension.is_fixed else (Statistic.PERCENT,)
+    results = agreement.coefficients(table, statistics, rng=rng, replicates=REPLICATES)
+    figures["coefficients"] = {str(key.value): _coefficient_figures(value) for key, value in results.items()}
     if dimension.is_fixed:
-        figures["confusion"] = agreement.coincidences(table).tolist()
-        figures["examples"] = _examples(counts, table)
+        figures["confusion"] = agreement.coincidence_matrix(table).tolist()
+        figures["examples"] = _example_items(counts, table)
     if dimension.scale is Scale.NOMINAL and dimension.is_fixed:
         figures["unanimity"] = unanimity(counts)
-    figures["hardest"] = hardest(table, counts, metric_of(dimension))
+    figures["hardest"] = hardest_item_rows(table, counts, metric_of(dimension))
     return figures
 
 
 def unanimity(counts: IntArray) -> dict[str, Any]:
     """Return on how many items with two judges or more all of them gave one label; counts are (items, labels)."""
     votes = counts.sum(axis=1)
-    several = votes > 1
-    same = int((counts[several].max(axis=1, initial=0) == votes[several]).sum())
-    of = int(several.sum())
-    return {"count": same, "of": of, "percent": 100 * same / of if of else None}
+    is_shared = votes > 1
+    unanimous = int((counts[is_shared].max(axis=1, initial=0) == votes[is_shared]).sum())
+    total = int(is_shared.sum())
+    return {"count": unanimous, "of": total, "percent": 100 * unanimous / total if total else None}
 
 
-def _by_label(dimension: Dimension, table: RatingTable, stream: int) -> list[dict[str, Any]]:
+def _label_rows(dimension: Dimension, table: RatingTable, stream: int) -> list[dict[str, Any]]:
     """Return a row for each label of a multiple choice: how often it was ticked, and how far judges agree on it."""
-    of_item = np.array([str(item[-1]) for item in table.item_ids if isinstance(item, tuple)])
+    item_labels = np.array([str(item[-1]) for item in table.item_ids if isinstance(item, tuple)])
     rows = []
     for number, label in enumerate(dimension.labels):
-        part = table.where((of_item == str(label))[table.items])
+        label_table = table.where((item_labels == str(label))[table.items])
         rng = np.random.default_rng([SEED, stream, number])
-        found = agreement.coefficients(part, STATISTICS[Scale.MULTIPLE], rng=rng, replicates=REPLICATES)
+        results = agreement.coefficients(
+            label_table, STATISTICS[Scale.MULTIPLE], rng=rng, replicates=REPLICATES
+        )
         rows.append(
             {
                 "label": str(label),
-                "ticked": int(part.labels.sum()),
-                "ratings": part.size,
-                "coefficients": {str(key.value): _coefficient(value) for key, value in found.items()},
+                "ticked": int(label_table.labels.sum()),
+                "ratings": label_table.size,
+                "coefficients": {
+                    str(key.value): _coefficient_figures(value) for key, value in results.items()
+                },
             }
         )
     return rows
 
 
-def text_figures(dimension: Dimension, rows: Iterable[Judged], spec: JudgingSpec) -> dict[str, Any]:
+def text_figures(dimension: Dimension, rows: Iterable[JudgmentRow], spec: JudgingSpec) -> dict[str, Any]:
     """Return what a report tells about free text: how many texts there are, how long, and by how many people."""
     texts = [
         (row, str(label))
@@ -136,8 +140,8 @@ def text_figures(dimension: Dimension, rows: Iterable[Judged], spec: JudgingSpec
     }
 
 
-def _coefficient(found: agreement.Coefficient) -> dict[str, Any]:
-    return {key: plain_number(value) for key, value in asdict(found).items()}
+def _coefficient_figures(coefficient: agreement.Coefficient) -> dict[str, Any]:
+    return {key: plain_number(value) for key, value in asdict(coefficient).items()}
 
 
 def plain_number(value: Any) -> Any:
@@ -150,7 +154,7 @@ def plain_number(value: Any) -> Any:
     return int(value) if isinstance(value, int | np.integer) else number
 
 
-def share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]:
+def positive_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]:
     """Return how many items most judges are positive about; ties are undecided and stay in the whole.
 
     Args:
@@ -162,47 +166,53 @@ def share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]:
     """
     votes = counts.sum(axis=1)
     judged = votes > 0
-    part = counts[judged][:, np.array(positive, dtype=bool)].sum(axis=1) / votes[judged]
-    of, count, even = int(judged.sum()), int((part > HALF).sum()), int((part == HALF).sum())
-    if not of:
+    positive_part = counts[judged][:, np.array(positive, dtype=bool)].sum(axis=1) / votes[judged]
+    total, count, even = (
+        int(judged.sum()),
+        int((positive_part > HALF).sum()),
+        int((positive_part == HALF).sum()),
+    )
+    if not total:
         return {"count": 0, "of": 0, "undecided": 0, "percent": None, "low": None, "high": None}
-    interval = score_interval(of, count / of)
+    interval = score_interval(total, count / total)
     return {
         "count": count,
-        "of": of,
+        "of": total,
         "undecided": even,
-        "percent": 100 * count / of,
+        "percent": 100 * count / total,
         "low": 100 * interval.low,
         "high": 100 * interval.high,
     }
 
 
-def item_name(item: Hashable) -> tuple[str, str]:
+def split_item(item: Hashable) -> tuple[str, str]:
     """Return an item's key and the part of it that was rated; the part is empty where the whole was."""
     return (str(item[0]), str(item[1])) if isinstance(item, tuple) else (str(item), "")
 
 
-def hardest(table: RatingTable, counts: IntArray, metric: Metric) -> list[dict[str, Any]]:
+def hardest_item_rows(table: RatingTable, counts: IntArray, metric: Metric) -> list[dict[str, Any]]:
     """Return the items whose raters differ most, with their labels from low to high; counts are (items, labels)."""
-    at = {item: number for number, item in enumerate(table.item_ids)}
+    index_of = {item: number for number, item in enumerate(table.item_ids)}
     rows = []
-    for item, disagreement in agreement.hardest_items(table, metric, HARDEST):
+    for item, disagreement in agreement.hardest_items(table, metric, HARDEST_COUNT):
         if disagreement <= 0:
             continue
-        key, part = item_name(item)
-        labels = [[str(w), int(n)] for w, n in zip(table.scale, counts[at[item]], strict=True) if n]
+        key, part = split_item(item)
+        labels = [
+            [str(label), int(n)] for label, n in zip(table.scale, counts[index_of[item]], strict=True) if n
+        ]
         rows.append({"item": key, "part": part, "disagreement": float(disagreement), "labels": labels})
     return rows
 
 
-def _examples(counts: IntArray, table: RatingTable) -> dict[str, str]:
+def _example_items(counts: IntArray, table: RatingTable) -> dict[str, str]:
     """Return for each pair of labels, as ``"low,high"``, an item that got both, the one that most people judged."""
-    found = {}
+    examples = {}
     votes = counts.sum(axis=1)
     for low in range(len(table.scale)):
         for high in range(low, len(table.scale)):
             both = np.minimum(counts[:, low], counts[:, high] if high > low else counts[:, low] - 1)
             if both.max(initial=0) > 0:
                 best = int(np.argmax(np.where(both > 0, votes, -1)))
-                found[f"{low},{high}"] = item_name(table.item_ids[best])[0]
-    return found
+                examples[f"{low},{high}"] = split_item(table.item_ids[best])[0]
+    return examples

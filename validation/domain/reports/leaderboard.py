@@ -11,12 +11,12 @@ from hits.domain.hashing import content_sha256
 TASK = "comparison"
 
 
-def test_id(gold: str, candidate: str) -> str:
+def make_test_id(gold: str, candidate: str) -> str:
     """Return the 32-hex id under which a candidate of an instance is scored."""
     return content_sha256([TASK, gold, candidate])[:32]
 
 
-def answer_key(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def build_answer_key(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return ``{"test_id_map", "annotations"}`` as the comparison scorer reads it.
 
     Each row has ``Input_iid`` and ``candidates``, each of them with ``source_iid``, ``annot1`` and ``annot2``; one
@@ -28,7 +28,7 @@ def answer_key(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         gold = row["Input_iid"]
         for candidate in row["candidates"]:
             source = candidate["source_iid"]
-            names[candidate.get("test_id") or test_id(gold, source)] = {
+            names[candidate.get("test_id") or make_test_id(gold, source)] = {
                 "Input_iid": gold,
                 "candidate": source,
             }

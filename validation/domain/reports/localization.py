@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from validation.domain.agreement.pairwise import says_enough
+from validation.domain.agreement.pairwise import can_bootstrap
 from validation.domain.judging.spec import JudgedLabel, Label
 
-LEAST_PAIRS = 3  # as in the paper: with fewer, guessing is too often right
-MOST_PAIRS = 10  # letters A to J; more regions can hardly be told apart on one photo
+MIN_PAIRS = 3  # as in the paper: with fewer, guessing is too often right
+MAX_PAIRS = 10  # letters A to J; more regions can hardly be told apart on one photo
 REPLICATES = 1000
 LEVEL = 0.95
 
@@ -29,7 +29,7 @@ class Matching:
     chosen: Mapping[str, Label]
 
     @classmethod
-    def of(cls, item: str, rater: str, labels: Iterable[JudgedLabel]) -> "Matching":
+    def from_labels(cls, item: str, rater: str, labels: Iterable[JudgedLabel]) -> "Matching":
         """Return the assignment in the labels of an answer."""
         return cls(item, rater, {row.part: row.label for row in labels})
 
@@ -39,18 +39,18 @@ class ImageScore:
     """One image: ``right`` of ``of`` inferences for each rater, in the order of the answers; ``share`` 0 to 1."""
 
     item: str
-    of: int
-    right: tuple[int, ...]
+    total: int
+    correct: tuple[int, ...]
 
     @property
     def share(self) -> float:
         """Mean share over the raters, 0 to 1."""
-        return sum(self.right) / (self.of * len(self.right))
+        return sum(self.correct) / (self.total * len(self.correct))
 
     @property
-    def perfect(self) -> bool:
+    def is_perfect(self) -> bool:
         """Whether every rater had every inference right."""
-        return all(count == self.of for count in self.right)
+        return all(count == self.total for count in self.correct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ class BaselineScore:
     by_image: tuple[ImageScore, ...]
 
 
-def right_of(chosen: Mapping[str, Label], truth: Mapping[str, Label]) -> int:
+def count_correct(chosen: Mapping[str, Label], truth: Mapping[str, Label]) -> int:
     """Return how many inferences of ``truth`` (inference id -> region id) got their own region."""
     return sum(chosen.get(inference) == region for inference, region in truth.items())
 
 
-def score(
+def score_matchings(
     answers: Iterable[Matching],
     truths: Mapping[str, Mapping[str, Label]],
     *,
@@ -90,15 +90,15 @@ def score(
         truths: by item, inference id -> region id. Answers about other items are left out.
         rng: draws the bootstrap's images. replicates: how many times. level: coverage of the interval, 0 to 1.
     """
-    right: dict[str, list[int]] = {}
+    correct: dict[str, list[int]] = {}
     raters = set()
     for row in answers:
         truth = truths.get(row.item)
         if not truth:
             continue
-        right.setdefault(row.item, []).append(right_of(row.chosen, truth))
+        correct.setdefault(row.item, []).append(count_correct(row.chosen, truth))
         raters.add(row.rater)
-    images = tuple(ImageScore(item, len(truths[item]), tuple(counts)) for item, counts in right.items())
+    images = tuple(ImageScore(item, len(truths[item]), tuple(counts)) for item, counts in correct.items())
     shares = np.array([image.share for image in images])
     low, high = _interval(shares, rng, replicates, level)
     return BaselineScore(
@@ -106,10 +106,10 @@ def score(
         low=low,
         high=high,
         images=len(images),
-        matchings=sum(len(image.right) for image in images),
+        matchings=sum(len(image.correct) for image in images),
         raters=len(raters),
         # In a random one-to-one assignment one inference is right on the average, whatever their number.
-        chance=float(100 * np.mean([1 / image.of for image in images])) if images else None,
+        chance=float(100 * np.mean([1 / image.total for image in images])) if images else None,
         by_image=images,
     )
 
@@ -119,7 +119,7 @@ def _interval(
 ) -> tuple[float | None, float | None]:
     """Return the percentile interval of the mean of ``shares`` (n,), in percent; None where they say too little."""
     count = len(shares)
-    if not says_enough(shares):
+    if not can_bootstrap(shares):
         return None, None
     # All that the mean needs is how often each share is drawn, and few shares are different.
     values, counts = np.unique(shares, return_counts=True)

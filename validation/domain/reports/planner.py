@@ -9,17 +9,13 @@ One item counts once, however many people judged it: more judges make the verdic
 narrow the interval of the share over items.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, inf, isfinite, log10, sqrt
+from math import ceil, inf, isfinite, sqrt
 from statistics import NormalDist
 
 LEVEL = 0.95
-MOST_ITEMS = 10_000_000
-LEFT, RIGHT, TOP, BOTTOM = 44.0, 488.0, 14.0, 164.0
+MAX_ITEMS = 10_000_000
 _POINTS = 60
-_LINES = 4
-_TINY = 1e-12
 
 
 class PlanError(ValueError):
@@ -31,7 +27,7 @@ class PlanError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PrecisionTarget:
     """What is wished for.
 
     ``width`` is the full width of the interval and ``rate`` the expected share, both from 0 to 1; ``population`` is
@@ -68,7 +64,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class SampleSize:
     """The fewest items whose interval is no wider than wished. ``is_census``: all that there are."""
 
     items: int
@@ -83,17 +79,17 @@ def score_interval(n: int, rate: float, *, population: int | None = None, level:
     """
     if n <= 0:
         return Interval(0.0, 1.0)
-    counted = _counted(n, population)
-    if counted == inf:
+    effective = _effective_count(n, population)
+    if effective == inf:
         return Interval(rate, rate)
     z = NormalDist().inv_cdf((1 + level) / 2)
-    chance = z * z / counted
+    chance = z * z / effective
     middle = (rate + chance / 2) / (1 + chance)
-    half = z * sqrt(rate * (1 - rate) / counted + chance / (4 * counted)) / (1 + chance)
+    half = z * sqrt(rate * (1 - rate) / effective + chance / (4 * effective)) / (1 + chance)
     return Interval(max(0.0, middle - half), min(1.0, middle + half))
 
 
-def items_for(wish: Wish) -> Planned:
+def find_sample_size(target: PrecisionTarget) -> SampleSize:
     """Return the fewest items whose interval is at most as wide as wished.
 
     The width falls with every further item (its square is ``(4p(1-p)c + c²)/(1 + c)²`` with ``c = z²/n``, which grows
@@ -102,18 +98,18 @@ def items_for(wish: Wish) -> Planned:
     Raises:
         PlanError: more than ten million items would be needed.
     """
-    most = MOST_ITEMS if wish.population is None else min(wish.population, MOST_ITEMS)
-    if _width(most, wish) > wish.width:
-        raise PlanError("width", f"Even {most:,} items give a wider interval; wish for a wider one.")
-    low, high = 0, most  # too wide at low, narrow enough at high
+    max_items = MAX_ITEMS if target.population is None else min(target.population, MAX_ITEMS)
+    if _width(max_items, target) > target.width:
+        raise PlanError("width", f"Even {max_items:,} items give a wider interval; wish for a wider one.")
+    low, high = 0, max_items  # too wide at low, narrow enough at high
     while high - low > 1:
         middle = (low + high) // 2
-        if _width(middle, wish) <= wish.width:
+        if _width(middle, target) <= target.width:
             high = middle
         else:
             low = middle
-    interval = score_interval(high, wish.rate, population=wish.population, level=wish.level)
-    return Planned(high, interval, is_census=high == wish.population)
+    interval = score_interval(high, target.rate, population=target.population, level=target.level)
+    return SampleSize(high, interval, is_census=high == target.population)
 
 
 def coefficient_width(*, pilot_width: float, pilot_items: int, items: int) -> float:
@@ -141,91 +137,25 @@ def coefficient_items(*, pilot_width: float, pilot_items: int, width: float) -> 
     return max(1, ceil(pilot_items * (pilot_width / width) ** 2))
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Words at a place along an axis, in the drawing's units."""
-
-    at: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Width against items as a template draws it in a view of 504 × 204; ``x`` and ``y`` are the chosen point.
-
-    ``on_the_left`` says on which side of the point its label has room.
-    """
-
-    grid: Sequence[Mark]
-    ticks: Sequence[Mark]
-    line: str
-    x: str
-    y: str
-    label: str
-    on_the_left: bool
-    summary: str
-
-
-def curve(wish: Wish, planned: Planned) -> Curve:
-    """Return the interval's width in points against the number of items, with the planned number marked."""
-    last = _last(wish, planned)
+def width_curve(wish: PrecisionTarget, planned: SampleSize) -> list[tuple[int, float]]:
+    """Return the interval's width in percentage points for about 60 numbers of items around the planned one."""
+    last = _last_count(wish, planned)
     first = max(1, planned.items // 5)
     counts = sorted({round(first + (last - first) * step / _POINTS) for step in range(_POINTS + 1)})
-    widths = [100 * _width(n, wish) for n in counts]
-    step = _round_up(max(widths) / _LINES)
-    top = step * _LINES
-
-    def x(n: float) -> float:
-        return LEFT + (RIGHT - LEFT) * (n - first) / max(1, last - first)
-
-    def y(width: float) -> float:
-        return BOTTOM - (BOTTOM - TOP) * width / top
-
-    shown = 100 * planned.interval.width
-    return Curve(
-        grid=[Mark(_n(y(step * line)), f"{step * line:g}") for line in range(_LINES + 1)],
-        ticks=[Mark(_n(x(n)), f"{n:,}") for n in _ticks(first, last)],
-        line=" ".join(f"{_n(x(n))},{_n(y(width))}" for n, width in zip(counts, widths, strict=True)),
-        x=_n(x(planned.items)),
-        y=_n(y(shown)),
-        label=f"{planned.items:,} pairs, {shown:.1f} points",
-        on_the_left=x(planned.items) > (LEFT + RIGHT) / 2,
-        summary=(
-            f"Width of the interval by number of pairs: {widths[0]:.1f} points with {counts[0]:,}, "
-            f"{shown:.1f} with {planned.items:,}, {widths[-1]:.1f} with {counts[-1]:,}."
-        ),
-    )
+    return [(n, 100 * _width(n, wish)) for n in counts]
 
 
-def _width(n: int, wish: Wish) -> float:
-    return score_interval(n, wish.rate, population=wish.population, level=wish.level).width
+def _width(n: int, target: PrecisionTarget) -> float:
+    return score_interval(n, target.rate, population=target.population, level=target.level).width
 
 
-def _counted(n: int, population: int | None) -> float:
+def _effective_count(n: int, population: int | None) -> float:
     """Return how many items of an endless population tell as much as ``n`` of ``population``."""
     if population is None:
         return float(n)
     return inf if n >= population else n * (population - 1) / (population - n)
 
 
-def _last(wish: Wish, planned: Planned) -> int:
-    wanted = max(planned.items * 5 // 2, planned.items + 4)
-    return wanted if wish.population is None else max(planned.items, min(wanted, wish.population))
-
-
-def _ticks(first: int, last: int) -> list[int]:
-    if last <= first:
-        return [last]
-    step = max(1, int(_round_up((last - first) / _LINES)))
-    inside = range(step * ceil(first / step), last + 1, step)
-    return list(inside) or [first, last]
-
-
-def _round_up(value: float) -> float:
-    """Return the next 1, 2, 2.5 or 5 times a power of ten."""
-    scale = 10.0 ** floor(log10(max(value, _TINY)))
-    return next(scale * nice for nice in (1, 2, 2.5, 5, 10) if scale * nice >= value - _TINY)
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}"
+def _last_count(target: PrecisionTarget, sample: SampleSize) -> int:
+    last_count = max(sample.items * 5 // 2, sample.items + 4)
+    return last_count if target.population is None else max(sample.items, min(last_count, target.population))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from validation.domain.judging.ratings import Judged, RatingError
+from validation.domain.judging.ratings import JudgmentRow, RatingError
 from validation.domain.judging.spec import SEPARATOR, Dimension, JudgingSpec, Scale
 
 COLUMNS = (
@@ -43,22 +43,22 @@ class RaterRow(NamedTuple):
     imported: bool
 
 
-def rater_rows(judgment: Judged, rater: str, spec: JudgingSpec) -> Iterator[RaterRow]:
+def rater_rows(judgment: JudgmentRow, rater: str, spec: JudgingSpec) -> Iterator[RaterRow]:
     """Yield a row for each rating of one judgment; ``rater`` is the keyed hash of who made it. Empty texts have none.
 
     Raises:
         RatingError: a label that is not on its scale; the message names item and label.
     """
     for name, part, label in spec.labels(judgment.answer):
-        written, value = _written(judgment, spec.dimension(name), label)
-        if not written:
+        text, value = _format_label(judgment, spec.dimension(name), label)
+        if not text:
             continue
         yield RaterRow(
             judgment.kind,
             judgment.batch,
             f"{judgment.item}/{part}" if part else judgment.item,
             name,
-            written,
+            text,
             value,
             rater,
             judgment.seconds,
@@ -68,10 +68,10 @@ def rater_rows(judgment: Judged, rater: str, spec: JudgingSpec) -> Iterator[Rate
         )
 
 
-def _written(judgment: Judged, dimension: Dimension, label: Any) -> tuple[str, float | None]:
+def _format_label(judgment: JudgmentRow, dimension: Dimension, label: Any) -> tuple[str, float | None]:
     """Return a label as a cell holds it, and its value."""
     if dimension.scale is Scale.MULTIPLE:
-        return SEPARATOR.join(str(one) for one in label) or SEPARATOR, None
+        return SEPARATOR.join(str(each) for each in label) or SEPARATOR, None
     if dimension.scale is Scale.TEXT or not dimension.is_fixed:
         return str(label), None
     try:

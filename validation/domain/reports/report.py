@@ -13,26 +13,32 @@ from typing import Any
 
 import numpy as np
 
+from hits.domain.binning import bin_counts
 from hits.domain.hashing import canonical_json
-from hits.domain.money.pay import HOUR, spread
+from hits.domain.money.pay import HOUR_SECONDS, rate_spread
 from hits.domain.quantiles import quantile
 from validation.domain.agreement import agreement, dawid_skene
-from validation.domain.judging.rating_tables import tables
-from validation.domain.judging.ratings import Judged, RatingTable
+from validation.domain.judging.rating_tables import build_tables
+from validation.domain.judging.ratings import JudgmentRow, RatingTable
 from validation.domain.judging.spec import Dimension, JudgingSpec, Label, Scale
-from validation.domain.reports.dimension_report import ALPHA_KEYS, MOST_CELLS, metric_of, plain_number, share
-from validation.domain.reports.localization import Matching, right_of
-from validation.domain.reports.plots import counted
+from validation.domain.reports.dimension_report import (
+    ALPHA_KEYS,
+    MAX_CELLS,
+    metric_of,
+    plain_number,
+    positive_share,
+)
+from validation.domain.reports.localization import Matching, count_correct
 
 FORMAT = 1  # of the figures; a new one makes the same judgments count as changed
 
 
-def fingerprint(rows: Iterable[Judged], *about: object) -> str:
+def fingerprint(rows: Iterable[JudgmentRow], *context: object) -> str:
     """Return the sha256 of the judgments, whatever order they come in, and of what else decides the figures.
 
     Each row counts with its item, rater, answer, batch, seconds, reward, time, role and whether it was simulated.
     """
-    lines = sorted(
+    row_hashes = sorted(
         hashlib.sha256(
             canonical_json(
                 [
@@ -51,33 +57,35 @@ def fingerprint(rows: Iterable[Judged], *about: object) -> str:
         ).digest()
         for row in rows
     )
-    whole = hashlib.sha256(canonical_json([FORMAT, *about]))
-    for line in lines:
-        whole.update(line)
-    return whole.hexdigest()
+    digest = hashlib.sha256(canonical_json([FORMAT, *context]))
+    for row_hash in row_hashes:
+        digest.update(row_hash)
+    return digest.hexdigest()
 
 
-def alike_by_rater(table: RatingTable) -> dict[str, tuple[int, int]]:
+def agreement_counts_by_rater(table: RatingTable) -> dict[str, tuple[int, int]]:
     """Return by rater: how many ratings by others of the same items are the same, and of how many."""
     if not table.size:
         return {}
     pair = table.items * len(table.scale) + table.labels
-    _, place, same = np.unique(pair, return_inverse=True, return_counts=True)
+    _, cell_index, cell_counts = np.unique(pair, return_inverse=True, return_counts=True)
     votes = np.bincount(table.items)
     raters = len(table.rater_ids)
-    alike = np.bincount(table.raters, same[place] - 1, raters)
-    of = np.bincount(table.raters, votes[table.items] - 1, raters)
-    return {str(r): (int(alike[n]), int(of[n])) for n, r in enumerate(table.rater_ids)}
+    agreeing = np.bincount(table.raters, cell_counts[cell_index] - 1, raters)
+    total = np.bincount(table.raters, votes[table.items] - 1, raters)
+    return {str(r): (int(agreeing[n]), int(total[n])) for n, r in enumerate(table.rater_ids)}
 
 
-def reliability_by_rater(found: Mapping[str, RatingTable], spec: JudgingSpec) -> dict[str, dict[str, float]]:
+def reliability_by_rater(
+    rating_tables: Mapping[str, RatingTable], spec: JudgingSpec
+) -> dict[str, dict[str, float]]:
     """Return by rater and dimension how far labels follow the fitted truth beyond chance, -1 to 1; see dawid_skene.
 
     Whoever shares no item with others has none. Labels that come with each unit mean something else on each item and
     tell the model nothing, so such dimensions have none either; nor do several labels at once.
     """
-    result: dict[str, dict[str, float]] = defaultdict(dict)
-    for name, table in found.items():
+    by_rater: dict[str, dict[str, float]] = defaultdict(dict)
+    for name, table in rating_tables.items():
         dimension = spec.dimension(name)
         if not dimension.is_fixed or dimension.scale is Scale.MULTIPLE or not table.size:
             continue
@@ -85,11 +93,11 @@ def reliability_by_rater(found: Mapping[str, RatingTable], spec: JudgingSpec) ->
         values = dawid_skene.reliability(fitted, table)
         for rater, value in zip(table.rater_ids, values.tolist(), strict=True):
             if isfinite(value):
-                result[str(rater)][name] = value
-    return dict(result)
+                by_rater[str(rater)][name] = value
+    return dict(by_rater)
 
 
-def time_figures(rows: Iterable[Judged], target_cents_per_hour: int) -> dict[str, Any] | None:
+def time_figures(rows: Iterable[JudgmentRow], target_cents_per_hour: int) -> dict[str, Any] | None:
     """Return how active seconds and pay per hour are spread over judgments; ``None`` when none has a time.
 
     Seconds are active ones. Dollars per hour count the reward alone.
@@ -104,13 +112,13 @@ def time_figures(rows: Iterable[Judged], target_cents_per_hour: int) -> dict[str
         "mean": fmean(seconds),
         "lower": quantile(seconds, 0.25),
         "upper": quantile(seconds, 0.75),
-        "bins": counted(seconds),
+        "bins": bin_counts(seconds),
         "pay": None,
     }
     paid = [(cents, took) for cents, took in timed if cents is not None]
-    pay = spread(paid, target_cents_per_hour)
+    pay = rate_spread(paid, target_cents_per_hour)
     if pay is not None:
-        rates = sorted(cents * HOUR / took / 100 for cents, took in paid)
+        rates = sorted(cents * HOUR_SECONDS / took / 100 for cents, took in paid)
         figures["pay"] = {
             "n": pay.n,
             "median": pay.median,
@@ -119,18 +127,18 @@ def time_figures(rows: Iterable[Judged], target_cents_per_hour: int) -> dict[str
             "overall": pay.overall,
             "under": pay.under,
             "target": target_cents_per_hour,
-            "bins": counted(rates),
+            "bins": bin_counts(rates),
         }
     return figures
 
 
-def batch_figures(batch: int, rows: Sequence[Judged], spec: JudgingSpec, target: int) -> dict[str, Any]:
+def batch_figures(batch: int, rows: Sequence[JudgmentRow], spec: JudgingSpec, target: int) -> dict[str, Any]:
     """Return one round's line: how much was judged by how many, shares, agreement without interval, time and pay."""
-    found = tables(rows, spec)
+    rating_tables = build_tables(rows, spec)
     time = time_figures(rows, target)
     dimensions = {}
-    for name, table in found.items():
-        if not table.size or len(table.item_ids) * len(table.scale) > MOST_CELLS:
+    for name, table in rating_tables.items():
+        if not table.size or len(table.item_ids) * len(table.scale) > MAX_CELLS:
             continue
         dimensions[name] = _batch_dimension(spec.dimension(name), table)
     return {
@@ -148,7 +156,7 @@ def batch_figures(batch: int, rows: Sequence[Judged], spec: JudgingSpec, target:
 def _batch_dimension(dimension: Dimension, table: RatingTable) -> dict[str, Any]:
     favourable = dimension.favourable if dimension.share else frozenset()
     counted_share = (
-        share(table.counts(), [word in favourable for word in table.scale]) if favourable else None
+        positive_share(table.counts(), [word in favourable for word in table.scale]) if favourable else None
     )
     metric = metric_of(dimension)
     alpha = agreement.krippendorff_alpha(table, metric) if dimension.is_fixed else None
@@ -163,23 +171,23 @@ def _batch_dimension(dimension: Dimension, table: RatingTable) -> dict[str, Any]
 
 
 def rater_figures(
-    rows: Sequence[Judged], found: Mapping[str, RatingTable], spec: JudgingSpec, target: int
+    rows: Sequence[JudgmentRow], rating_tables: Mapping[str, RatingTable], spec: JudgingSpec, target: int
 ) -> dict[str, dict[str, Any]]:
     """Return by rater what their judgments come to: how many, agreement with others, reliability, time and pay."""
-    by_rater: dict[str, list[Judged]] = defaultdict(list)
+    by_rater: dict[str, list[JudgmentRow]] = defaultdict(list)
     for row in rows:
         by_rater[row.rater].append(row)
-    alike = {name: alike_by_rater(table) for name, table in found.items()}
-    reliable = reliability_by_rater(found, spec)
+    agreements = {name: agreement_counts_by_rater(table) for name, table in rating_tables.items()}
+    reliabilities = reliability_by_rater(rating_tables, spec)
     result = {}
-    for rater, own in by_rater.items():
-        same = sum(alike[name].get(rater, (0, 0))[0] for name in alike)
-        of = sum(alike[name].get(rater, (0, 0))[1] for name in alike)
-        time = time_figures(own, target)
-        values = reliable.get(rater, {})
+    for rater, own_rows in by_rater.items():
+        agreeing = sum(agreements[name].get(rater, (0, 0))[0] for name in agreements)
+        total = sum(agreements[name].get(rater, (0, 0))[1] for name in agreements)
+        time = time_figures(own_rows, target)
+        values = reliabilities.get(rater, {})
         result[rater] = {
-            "judgments": len(own),
-            "agreement": [same, of],
+            "judgments": len(own_rows),
+            "agreement": [agreeing, total],
             "reliability": fmean(values.values()) if values else None,
             "reliabilities": values,
             "median_seconds": time["median"] if time else None,
@@ -190,7 +198,7 @@ def rater_figures(
 
 def add_accuracy(
     people: Mapping[str, dict[str, Any]],
-    rows: Iterable[Judged],
+    rows: Iterable[JudgmentRow],
     truths: Mapping[str, Mapping[str, Label]],
     spec: JudgingSpec,
 ) -> None:
@@ -202,24 +210,24 @@ def add_accuracy(
     """
     for row in rows:
         truth = truths.get(row.item, {})
-        right, of = people[row.rater].get("accuracy", (0, 0))
-        chosen = Matching.of(row.item, row.rater, spec.labels(row.answer)).chosen
-        people[row.rater]["accuracy"] = [right + right_of(chosen, truth), of + len(truth)]
+        correct, total = people[row.rater].get("accuracy", (0, 0))
+        chosen = Matching.from_labels(row.item, row.rater, spec.labels(row.answer)).chosen
+        people[row.rater]["accuracy"] = [correct + count_correct(chosen, truth), total + len(truth)]
     for figures in people.values():
-        right, of = figures.get("accuracy", (0, 0))
-        figures["reliability"] = right / of if of else None
+        correct, total = figures.get("accuracy", (0, 0))
+        figures["reliability"] = correct / total if total else None
 
 
-def ranked(figures: Mapping[int, Mapping[str, Any]]) -> list[int]:
+def rank_workers(figures: Mapping[int, Mapping[str, Any]]) -> list[int]:
     """Return workers from the most to the least reliable; equal ones by agreement, then by their number.
 
     Whoever has no reliability stands last: nobody else judged what they judged.
     """
 
-    def place(worker: int) -> tuple[bool, float, float, int]:
+    def sort_key(worker: int) -> tuple[bool, float, float, int]:
         row = figures[worker]
-        same, of = row["agreement"]
+        agreeing, total = row["agreement"]
         reliability = row["reliability"]
-        return (reliability is None, -(reliability or 0.0), -(same / of if of else 0.0), worker)
+        return (reliability is None, -(reliability or 0.0), -(agreeing / total if total else 0.0), worker)
 
-    return sorted(figures, key=place)
+    return sorted(figures, key=sort_key)

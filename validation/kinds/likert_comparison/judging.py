@@ -3,8 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from validation.domain.judging.judgment_rows import Given
-from validation.domain.judging.quality_check_types import Attention, ControlError, Own, content_words
+from validation.domain.judging.judgment_rows import ParsedJudgment
+from validation.domain.judging.quality_check_types import (
+    AttentionCheck,
+    QualityCheckError,
+    RoundUnit,
+    content_words,
+)
 from validation.domain.judging.round_material import SetToJudge
 from validation.domain.judging.spec import (
     Dimension,
@@ -15,18 +20,18 @@ from validation.domain.judging.spec import (
     Material,
     Scale,
 )
-from validation.kinds.likert_comparison.answer_key import from_key
+from validation.kinds.likert_comparison.answer_key import parse_answer_key
 from validation.kinds.likert_comparison.kind import KIND
 from validation.kinds.likert_comparison.ratings import Rating
 
-MANY_CANDIDATES = 4  # from so many on, two of a set's candidates are foreign
+MIN_CANDIDATES_FOR_TWO = 4  # from so many on, two of a set's candidates are foreign
 RATING = Dimension(
     name="rating",
     title="Rating",
     question="How well does the inference fit the photo and the region?",
     scale=Scale.ORDINAL,
     labels=tuple(int(rating) for rating in Rating),
-    words={int(rating): rating.name.lower() for rating in Rating},
+    label_texts={int(rating): rating.name.lower() for rating in Rating},
     favourable=frozenset({int(Rating.OKAY), int(Rating.GOOD)}),
     round_note="mean rating from 1 to 3, α ordinal",
 )
@@ -41,12 +46,12 @@ class LikertComparisonSpec(JudgingSpec):
     material: ClassVar[Material] = Material.CANDIDATE_SETS
     record_type: ClassVar[str | None] = "observation"
     has_parts: ClassVar[bool] = True
-    part_words: ClassVar[tuple[str, str]] = ("Candidate", "Candidates")
-    item_word: ClassVar[str] = "Set"
-    has_attention: ClassVar[bool] = True
+    part_labels: ClassVar[tuple[str, str]] = ("Candidate", "Candidates")
+    item_label: ClassVar[str] = "Set"
+    has_attention_checks: ClassVar[bool] = True
     order: ClassVar[int] = 20
 
-    def unit(self, source: SetToJudge) -> dict[str, Any]:
+    def build_unit(self, source: SetToJudge) -> dict[str, Any]:
         """Return the unit of one comparison set."""
         return {
             "image": source.image_id,
@@ -62,7 +67,7 @@ class LikertComparisonSpec(JudgingSpec):
         """Return the pairs whose inferences are the candidates."""
         return [candidate["id"] for candidate in unit["candidates"]]
 
-    def view(self, unit: Mapping[str, Any]) -> ItemView:
+    def item_view(self, unit: Mapping[str, Any]) -> ItemView:
         """Return the region with its candidates."""
         group = {"index": 1, "boxes": unit["boxes"], "label": "Region"}
         texts = {candidate["id"]: candidate["inference"] for candidate in unit["candidates"]}
@@ -78,19 +83,19 @@ class LikertComparisonSpec(JudgingSpec):
         for row in answer.get("ratings", ()):
             yield JudgedLabel(RATING.name, row["candidate"], row["rating"])
 
-    def answer(self, given: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+    def build_answer(self, labels: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
         """Return the answer with these ratings."""
-        return {"ratings": [{"candidate": part, "rating": label} for (_, part), label in given.items()]}
+        return {"ratings": [{"candidate": part, "rating": label} for (_, part), label in labels.items()]}
 
-    def allowed(self, unit: Mapping[str, Any]) -> dict[str, list[Label]]:
+    def allowed_labels(self, unit: Mapping[str, Any]) -> dict[str, list[Label]]:
         """Return the three ratings for each candidate."""
         return {candidate["id"]: list(RATING.page_labels) for candidate in unit["candidates"]}
 
-    def read_json(self, raw: Any, *, made_up: bool = False) -> list[Given]:
+    def read_json(self, raw: Any, *, allow_simulated: bool = False) -> list[ParsedJudgment]:
         """Return the ratings in an answer key of the leaderboard."""
-        return from_key(raw, RATING, made_up=made_up)
+        return parse_answer_key(raw, RATING, allow_simulated=allow_simulated)
 
-    def disguise(
+    def gold_adapter(
         self, units: Sequence[Mapping[str, Any]]
     ) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
         """Show gold sets as the round shows its own: a set that lacks what the round shows cannot be used.
@@ -99,30 +104,30 @@ class LikertComparisonSpec(JudgingSpec):
         a gold unit that did otherwise would be told apart.
         """
         like, lengths = units[0], {len(unit["candidates"]) for unit in units}
-        return lambda unit: _shown_like(unit, like) if len(unit["candidates"]) in lengths else None
+        return lambda unit: _adapt_gold_set(unit, like) if len(unit["candidates"]) in lengths else None
 
-    def attention(self, host: Own, others: Sequence[Own], rng: Any) -> Attention:
+    def build_attention_check(self, host: RoundUnit, others: Sequence[RoundUnit], rng: Any) -> AttentionCheck:
         """Return the host's set with one or two candidates from sets about other photos.
 
         A general statement may fit any photo a little. So two are foreign where there is room, with few words in
         common with the host's own candidates, and 2 is let pass: only who calls one of them good has not looked.
         """
         candidates = list(host.payload["candidates"])
-        wanted = 2 if len(candidates) >= MANY_CANDIDATES else 1
-        order = _foreign(candidates, others)[:wanted]
+        wanted = 2 if len(candidates) >= MIN_CANDIDATES_FOR_TWO else 1
+        order = _foreign_candidates(candidates, others)[:wanted]
         if not order:
-            raise ControlError("attention checks: all sets of the round have the same statements; use 0")
+            raise QualityCheckError("attention checks: all sets of the round have the same statements; use 0")
         places = rng.choice(len(candidates), len(order), replace=False)
         for at, (candidate, _) in zip(places, order, strict=True):
             candidates[int(at)] = dict(candidate)
-        return Attention(
+        return AttentionCheck(
             {**host.payload, "candidates": candidates},
             {candidate["id"]: [int(Rating.BAD), int(Rating.OKAY)] for candidate, _ in order},
-            of=order[0][1],
+            donor=order[0][1],
             authors=frozenset[int]().union(*(donor.authors for _, donor in order)),
         )
 
-    def sentence(self, figures: Mapping[str, Any]) -> str:
+    def summary(self, figures: Mapping[str, Any]) -> str:
         """Return the mean rating, and how well people agree on the candidates' order."""
         row = figures["dimensions"].get(RATING.name, {})
         if not row.get("ratings"):
@@ -132,32 +137,32 @@ class LikertComparisonSpec(JudgingSpec):
         return f"The {row['ratings']:,} ratings average {row['mean']:.2f} on the scale from 1 to 3{about}."
 
 
-def _shown_like(unit: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any] | None:
+def _adapt_gold_set(unit: Mapping[str, Any], template: Mapping[str, Any]) -> dict[str, Any] | None:
     result = dict(unit)
     for name in ("clue", "reference"):
-        if name not in like:
+        if name not in template:
             result.pop(name, None)
-        elif like[name] is None:
+        elif template[name] is None:
             result[name] = None
         elif result.get(name) is None:
             return None
     result.pop("per_page", None)
-    return result | ({"per_page": like["per_page"]} if "per_page" in like else {})
+    return result | ({"per_page": template["per_page"]} if "per_page" in template else {})
 
 
-def _foreign(
-    candidates: Sequence[Mapping[str, Any]], others: Sequence[Own]
-) -> list[tuple[Mapping[str, Any], Own]]:
+def _foreign_candidates(
+    candidates: Sequence[Mapping[str, Any]], others: Sequence[RoundUnit]
+) -> list[tuple[Mapping[str, Any], RoundUnit]]:
     """Return candidates of other sets with the unit that each is from, the one with least in common first."""
     known = {candidate["id"] for candidate in candidates}
-    about = content_words(*(candidate["inference"] for candidate in candidates))
-    found: dict[str, tuple[int, Mapping[str, Any], Own]] = {}
+    own_words = content_words(*(candidate["inference"] for candidate in candidates))
+    ranked: dict[str, tuple[int, Mapping[str, Any], RoundUnit]] = {}
     for donor in others:
         for candidate in donor.payload["candidates"]:
             if candidate["id"] not in known:
-                common = len(about & content_words(candidate["inference"]))
-                found.setdefault(candidate["id"], (common, candidate, donor))
-    return [(candidate, donor) for _, candidate, donor in sorted(found.values(), key=lambda row: row[0])]
+                common = len(own_words & content_words(candidate["inference"]))
+                ranked.setdefault(candidate["id"], (common, candidate, donor))
+    return [(candidate, donor) for _, candidate, donor in sorted(ranked.values(), key=lambda row: row[0])]
 
 
 SPEC = LikertComparisonSpec(KIND)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, field_validator
 
-from hits.domain.answers.evidence import Row
+from hits.domain.answers.evidence import EvidenceRow
 from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
@@ -75,9 +75,9 @@ class LikertComparison(HitKind):
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 55
-    assignments_per_hit: ClassVar[int] = 2
+    redundancy: ClassVar[int] = 2
     arms: ClassVar[int] = 2
-    usual_seconds: ClassVar[int] = 120
+    expected_seconds: ClassVar[int] = 120
     duration_seconds: ClassVar[int] = 20 * 60
     unit_word: ClassVar[tuple[str, str]] = ("comparison set", "comparison sets")
     Unit: ClassVar[type[Schema]] = Unit
@@ -92,13 +92,13 @@ class LikertComparison(HitKind):
     ) -> dict[str, Any]:
         """Return image, region and the candidates, shuffled by ``seed``: equal for equal seeds."""
         return {
-            "image": images[unit["image"]].as_page(),
+            "image": images[unit["image"]].as_page_dict(),
             "boxes": unit["boxes"],
             "clue": unit["clue"],
             # Units that were launched before these options have neither.
             "reference": unit.get("reference"),
             "per_page": unit.get("per_page", PER_PAGE),
-            "candidates": _ordered(unit, seed, arm),
+            "candidates": _arrange_candidates(unit, seed, arm),
         }
 
     def region(self, unit: Mapping[str, Any]) -> list[UnitBox]:
@@ -107,13 +107,13 @@ class LikertComparison(HitKind):
 
     def shown(self, unit: Mapping[str, Any], seed: str, arm: int | None = None) -> dict[str, Any]:
         """Return ``{"order": [...]}``: the candidates' ids from top to bottom, as the page of this seed has them."""
-        return {"order": [candidate["id"] for candidate in _ordered(unit, seed, arm)]}
+        return {"order": [candidate["id"] for candidate in _arrange_candidates(unit, seed, arm)]}
 
-    def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
+    def answer_rows(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[EvidenceRow]:
         """Return each candidate's text with its rating."""
         texts = {candidate["id"]: candidate["inference"] for candidate in unit["candidates"]}
         return [
-            Row(texts.get(row["candidate"], row["candidate"]), str(row["rating"]))
+            EvidenceRow(texts.get(row["candidate"], row["candidate"]), str(row["rating"]))
             for row in answer["ratings"]
         ]
 
@@ -130,7 +130,7 @@ class LikertComparison(HitKind):
         return {"ratings": tidy}, errors
 
 
-def _ordered(unit: Mapping[str, Any], seed: str, arm: int | None) -> list[dict[str, Any]]:
+def _arrange_candidates(unit: Mapping[str, Any], seed: str, arm: int | None) -> list[dict[str, Any]]:
     """Return the candidates in the order of an arm: one drawn from the set itself, or its reverse.
 
     Two judges see each candidate at mirrored places, so that every mean place is the same. Attempts from before there
@@ -141,20 +141,20 @@ def _ordered(unit: Mapping[str, Any], seed: str, arm: int | None) -> list[dict[s
     return candidates[::-1] if arm else candidates
 
 
-def _check_ids(wanted: list[str], given: list[str]) -> list[FieldError]:
+def _check_ids(required: list[str], rated: list[str]) -> list[FieldError]:
     errors = []
-    known = set(wanted)
-    counts = Counter(given)
-    for position, key in enumerate(given):
+    known = set(required)
+    counts = Counter(rated)
+    for position, key in enumerate(rated):
         if key not in known:
             errors.append(
                 FieldError(f"ratings[{position}].candidate", f"{key!r} is not one of this task's statements")
             )
-    missing = [key for key in wanted if key not in counts]
+    missing = [key for key in required if key not in counts]
     if missing:
         errors.append(
             FieldError(
-                "ratings", f"{len(missing)} of {len(wanted)} statements have no rating: rate every one"
+                "ratings", f"{len(missing)} of {len(required)} statements have no rating: rate every one"
             )
         )
     for key in sorted(key for key, count in counts.items() if count > 1 and key in known):

@@ -32,12 +32,12 @@ class LocalizationMatchSpec(JudgingSpec):
     dimensions: ClassVar[tuple[Dimension, ...]] = (MATCH,)
     material: ClassVar[Material] = Material.REGION_SETS
     has_parts: ClassVar[bool] = True
-    part_words: ClassVar[tuple[str, str]] = ("Inference", "Inferences")
+    part_labels: ClassVar[tuple[str, str]] = ("Inference", "Inferences")
     has_truth: ClassVar[bool] = True
-    takes_gold: ClassVar[bool] = False
+    can_be_gold: ClassVar[bool] = False
     order: ClassVar[int] = 30
 
-    def unit(self, source: RegionsToMatch) -> dict[str, Any]:
+    def build_unit(self, source: RegionsToMatch) -> dict[str, Any]:
         """Return the unit of one image's regions and inferences."""
         return {
             "set": source.id,
@@ -47,7 +47,7 @@ class LocalizationMatchSpec(JudgingSpec):
             "truth": dict(source.truth),
         }
 
-    def view(self, unit: Mapping[str, Any]) -> ItemView:
+    def item_view(self, unit: Mapping[str, Any]) -> ItemView:
         """Return the regions by number, and the inferences."""
         groups = [
             {"index": number, "boxes": region["boxes"], "label": "Region"}
@@ -67,16 +67,16 @@ class LocalizationMatchSpec(JudgingSpec):
         for row in answer.get("matches", ()):
             yield JudgedLabel(MATCH.name, row["inference"], row["region"])
 
-    def answer(self, given: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+    def build_answer(self, labels: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
         """Return the answer with these matches."""
-        return {"matches": [{"inference": part, "region": label} for (_, part), label in given.items()]}
+        return {"matches": [{"inference": part, "region": label} for (_, part), label in labels.items()]}
 
-    def allowed(self, unit: Mapping[str, Any]) -> dict[str, list[Label]]:
+    def allowed_labels(self, unit: Mapping[str, Any]) -> dict[str, list[Label]]:
         """Return all of the unit's regions for each inference."""
         regions: list[Label] = [region["id"] for region in unit["regions"]]
         return {inference["id"]: regions for inference in unit["inferences"]}
 
-    def sentence(self, figures: Mapping[str, Any]) -> str:
+    def summary(self, figures: Mapping[str, Any]) -> str:
         """Return the human baseline (Hessel et al. 2022, §4.2)."""
         found = figures.get("baseline")
         if not found or found.get("accuracy") is None:

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from hits.domain.answers.evidence import Row
+from hits.domain.answers.evidence import EvidenceRow
 from hits.domain.answers.text import MAX_INFERENCE
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.kind import FieldError, HitKind, Schema, UnitBox
-from validation.domain.reports.localization import LEAST_PAIRS, MOST_PAIRS
+from validation.domain.reports.localization import MAX_PAIRS, MIN_PAIRS
 
-COLOURS = 5  # observation colours; from the sixth region on they come again, with another letter
+COLOUR_COUNT = 5  # observation colours; from the sixth region on they come again, with another letter
 _ID = r"^[0-9a-f]{16}$"
 
 
@@ -38,8 +38,8 @@ class Unit(Schema):
 
     set: str = Field(min_length=1, max_length=64)
     image: int
-    regions: list[Region] = Field(min_length=LEAST_PAIRS, max_length=MOST_PAIRS)
-    inferences: list[Inference] = Field(min_length=LEAST_PAIRS, max_length=MOST_PAIRS)
+    regions: list[Region] = Field(min_length=MIN_PAIRS, max_length=MAX_PAIRS)
+    inferences: list[Inference] = Field(min_length=MIN_PAIRS, max_length=MAX_PAIRS)
     truth: dict[str, str]
 
     @field_validator("regions", "inferences")
@@ -71,7 +71,7 @@ class Match(Schema):
 class Answer(Schema):
     """A complete one-to-one assignment."""
 
-    matches: list[Match] = Field(max_length=10 * MOST_PAIRS)
+    matches: list[Match] = Field(max_length=10 * MAX_PAIRS)
 
 
 class LocalizationMatch(HitKind):
@@ -88,9 +88,9 @@ class LocalizationMatch(HitKind):
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 50
-    assignments_per_hit: ClassVar[int] = 2
+    redundancy: ClassVar[int] = 2
     arms: ClassVar[int] = 2
-    usual_seconds: ClassVar[int] = 120
+    expected_seconds: ClassVar[int] = 120
     duration_seconds: ClassVar[int] = 20 * 60
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
@@ -107,9 +107,14 @@ class LocalizationMatch(HitKind):
         boxes = {row["id"]: row["boxes"] for row in unit["regions"]}
         texts = {row["id"]: row["text"] for row in unit["inferences"]}
         return {
-            "image": images[unit["image"]].as_page(),
+            "image": images[unit["image"]].as_page_dict(),
             "regions": [
-                {"id": key, "letter": ascii_uppercase[at], "colour": at % COLOURS + 1, "boxes": boxes[key]}
+                {
+                    "id": key,
+                    "letter": ascii_uppercase[at],
+                    "colour": at % COLOUR_COUNT + 1,
+                    "boxes": boxes[key],
+                }
                 for at, key in enumerate(order["regions"])
             ],
             "inferences": [{"id": key, "text": texts[key]} for key in order["inferences"]],
@@ -129,12 +134,14 @@ class LocalizationMatch(HitKind):
             for number, region in enumerate(unit["regions"], start=1)
         ]
 
-    def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
+    def answer_rows(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[EvidenceRow]:
         """Return each inference with the region that was chosen for it."""
         texts = {row["id"]: row["text"] for row in unit["inferences"]}
         regions = {region["id"]: f"Region {number}" for number, region in enumerate(unit["regions"], start=1)}
         return [
-            Row(texts.get(row["inference"], row["inference"]), regions.get(row["region"], row["region"]))
+            EvidenceRow(
+                texts.get(row["inference"], row["inference"]), regions.get(row["region"], row["region"])
+            )
             for row in answer["matches"]
         ]
 
@@ -146,10 +153,10 @@ class LocalizationMatch(HitKind):
         inferences = [row["id"] for row in unit["inferences"]]
         regions = [row["id"] for row in unit["regions"]]
         errors = [
-            *_unknown("inference", set(inferences), answer.matches),
-            *_unknown("region", set(regions), answer.matches),
-            *_repeated("statement", (row.inference for row in answer.matches), set(inferences)),
-            *_repeated("marked part", (row.region for row in answer.matches), set(regions)),
+            *_unknown_id_errors("inference", set(inferences), answer.matches),
+            *_unknown_id_errors("region", set(regions), answer.matches),
+            *_repeated_id_errors("statement", (row.inference for row in answer.matches), set(inferences)),
+            *_repeated_id_errors("marked part", (row.region for row in answer.matches), set(regions)),
         ]
         chosen = {row.inference: row.region for row in answer.matches}
         missing = sum(key not in chosen for key in inferences)
@@ -171,18 +178,18 @@ def _shuffled(rows: Sequence[Mapping[str, Any]], seed: str) -> list[str]:
     return keys
 
 
-def _unknown(field: str, known: set[str], matches: Sequence[Match]) -> list[FieldError]:
+def _unknown_id_errors(field: str, known: set[str], matches: Sequence[Match]) -> list[FieldError]:
     return [
-        FieldError(f"matches[{at}].{field}", f"{key!r} is not part of this task")
-        for at, row in enumerate(matches)
+        FieldError(f"matches[{index}].{field}", f"{key!r} is not part of this task")
+        for index, row in enumerate(matches)
         if (key := getattr(row, field)) not in known
     ]
 
 
-def _repeated(word: str, given: Iterable[str], known: set[str]) -> list[FieldError]:
-    counts = Counter(given)
+def _repeated_id_errors(noun: str, ids: Iterable[str], known: set[str]) -> list[FieldError]:
+    counts = Counter(ids)
     return [
-        FieldError("matches", f"{word} {key} is used {counts[key]} times: use it once")
+        FieldError("matches", f"{noun} {key} is used {counts[key]} times: use it once")
         for key in sorted(counts)
         if counts[key] > 1 and key in known
     ]

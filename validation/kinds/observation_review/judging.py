@@ -3,30 +3,30 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from validation.domain.judging.quality_check_types import Attention, Own, content_words
+from validation.domain.judging.quality_check_types import AttentionCheck, RoundUnit, content_words
 from validation.domain.judging.round_material import RecordToJudge
 from validation.domain.judging.spec import Dimension, ItemView, JudgingSpec, Material, Scale
 from validation.kinds.observation_review import scales
 from validation.kinds.observation_review.kind import KIND
-from validation.kinds.observation_review.scales import POSITIVE, SCALES, WORDS
+from validation.kinds.observation_review.scales import LABEL_TEXTS, POSITIVE, SCALES
 
 
 def _dimension(
-    of: scales.Dimension, title: str, question: str, share: tuple[str, str], **more: Any
+    scale_name: scales.Dimension, title: str, question: str, share: tuple[str, str], **options: Any
 ) -> Dimension:
     # The paper reports one share per dimension without saying where it draws the line; POSITIVE is our reading.
-    best_first = tuple(str(word) for word in SCALES[of])
+    best_first = tuple(str(word) for word in SCALES[scale_name])
     return Dimension(
-        name=of.value,
+        name=scale_name.value,
         title=title,
         question=question,
         scale=Scale.ORDINAL,
         labels=tuple(reversed(best_first)),
-        on_page=best_first,
-        words={str(word): words for word, words in WORDS[of].items()},
-        favourable=frozenset(str(word) for word in POSITIVE[of]),
+        page_order=best_first,
+        label_texts={str(word): words for word, words in LABEL_TEXTS[scale_name].items()},
+        favourable=frozenset(str(word) for word in POSITIVE[scale_name]),
         share=share,
-        **more,
+        **options,
     )
 
 
@@ -53,7 +53,7 @@ INTERESTING = _dimension(
     "How interesting is the inference?",
     ("Interesting inferences", "Interesting or very interesting to most judges"),
     gold_question="Is it interesting?",
-    is_taste=True,
+    is_subjective=True,
 )
 
 
@@ -66,10 +66,10 @@ class ObservationReviewSpec(JudgingSpec):
     page_order: ClassVar[tuple[str, ...]] = (BOXES.name, REASONABLE.name, INTERESTING.name)
     material: ClassVar[Material] = Material.RECORDS
     record_type: ClassVar[str | None] = "observation"
-    has_attention: ClassVar[bool] = True
+    has_attention_checks: ClassVar[bool] = True
     order: ClassVar[int] = 10
 
-    def unit(self, source: RecordToJudge) -> dict[str, Any]:
+    def build_unit(self, source: RecordToJudge) -> dict[str, Any]:
         """Return the unit of one pair."""
         return {
             "image": source.images[0],
@@ -81,7 +81,7 @@ class ObservationReviewSpec(JudgingSpec):
             "confidence": source.fields["confidence"],
         }
 
-    def view(self, unit: Mapping[str, Any]) -> ItemView:
+    def item_view(self, unit: Mapping[str, Any]) -> ItemView:
         """Return the pair with its boxes under its own number."""
         group = {"index": unit["obs_index"], "boxes": unit["boxes"], "label": "Region"}
         return ItemView(unit["image"], [group], {"": unit["inference"]}, unit["clue"])
@@ -96,7 +96,7 @@ class ObservationReviewSpec(JudgingSpec):
         boxes: Sequence[Mapping[str, int]] = fields["boxes"]
         return boxes
 
-    def attention(self, host: Own, others: Sequence[Own], rng: Any) -> Attention:
+    def build_attention_check(self, host: RoundUnit, others: Sequence[RoundUnit], rng: Any) -> AttentionCheck:
         """Return the host's photo and boxes under a clue and an inference from another photo.
 
         Two photos may show the same sort of thing, and an unfounded thought may still be possible. So the text with
@@ -109,14 +109,14 @@ class ObservationReviewSpec(JudgingSpec):
             key=lambda unit: len(about & content_words(unit.payload["clue"], unit.payload["inference"])),
         )
         text = {name: donor.payload[name] for name in ("clue", "inference", "confidence")}
-        return Attention(
+        return AttentionCheck(
             {**host.payload, **text},
             {"boxes": ["mostly", "entirely_off"], "reasonable": ["relatively", "un"]},
-            of=donor,
+            donor=donor,
             authors=donor.authors,
         )
 
-    def sentence(self, figures: Mapping[str, Any]) -> str:
+    def summary(self, figures: Mapping[str, Any]) -> str:
         """Return the shares as the published corpus reports them (Hessel et al. 2022, §3)."""
         shares = {one.name: figures["dimensions"].get(one.name, {}).get("share") for one in self.dimensions}
         if any(part is None or part["percent"] is None for part in shares.values()):

@@ -46,8 +46,8 @@ class ObservationReview(HitKind):
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 40
-    assignments_per_hit: ClassVar[int] = 3
-    usual_seconds: ClassVar[int] = 90
+    redundancy: ClassVar[int] = 3
+    expected_seconds: ClassVar[int] = 90
     duration_seconds: ClassVar[int] = 15 * 60
     unit_word: ClassVar[tuple[str, str]] = ("pair", "pairs")
     Unit: ClassVar[type[Schema]] = Unit
@@ -62,7 +62,7 @@ class ObservationReview(HitKind):
     ) -> dict[str, Any]:
         """Return the image and the pair; nothing about its author."""
         return {
-            "image": images[unit["image"]].as_page(),
+            "image": images[unit["image"]].as_page_dict(),
             "obs_index": unit["obs_index"],
             "boxes": unit["boxes"],
             "clue": unit["clue"],

@@ -52,7 +52,7 @@ POSITIVE: dict[Dimension, frozenset[StrEnum]] = {
     Dimension.INTERESTING: frozenset({Interest.VERY, Interest.INTERESTING}),
 }
 
-WORDS: dict[Dimension, dict[str, str]] = {
+LABEL_TEXTS: dict[Dimension, dict[str, str]] = {
     Dimension.REASONABLE: {
         Reasonable.HIGHLY: "highly reasonable",
         Reasonable.RELATIVELY: "relatively reasonable",

@@ -5,11 +5,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
-from hits.management.rows import project_called
-from validation.domain.reports.decisions import Rule, RuleError
-from validation.registry import decided
-from validation.selectors.decisions import rules_now
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.rows import find_project
+from validation.domain.reports.decisions import DecisionRule, RuleError
+from validation.registry import decidable_kinds
+from validation.selectors.decisions import current_rules
 from validation.services.decisions import decide_items
 
 
@@ -22,16 +22,16 @@ class Command(DeerstalkerCommand):
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
-        parser.add_argument("--kind", required=True, help=" or ".join(decided()))
+        parser.add_argument("--kind", required=True, help=" or ".join(decidable_kinds()))
         parser.add_argument(
             "--rules", type=Path, help="JSON file {dimension: rule}; the rules of the last run if absent"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Decide and say how many items came to what."""
-        project = project_called(options["project"])
+        project = find_project(options["project"])
         kind = options["kind"]
-        rules = _rules(options["rules"]) if options["rules"] else rules_now(project, kind)
+        rules = _read_rules(options["rules"]) if options["rules"] else current_rules(project, kind)
         made = decide_items(project=project, kind=kind, rules=rules, by=None)
         run = made.run
         result = {
@@ -52,17 +52,17 @@ class Command(DeerstalkerCommand):
         self.stdout.write(f"run {run.pk}{'' if made.is_new else ', made before: nothing changed'}")
 
 
-def _rules(path: Path) -> dict[str, Rule]:
+def _read_rules(path: Path) -> dict[str, DecisionRule]:
     try:
         raw = json.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise bad_input(f"--rules {path}: {error}") from error
+        raise input_error(f"--rules {path}: {error}") from error
     if not isinstance(raw, dict) or not all(isinstance(row, dict) for row in raw.values()):
-        raise bad_input(f"--rules {path}: give an object of rules by dimension")
+        raise input_error(f"--rules {path}: give an object of rules by dimension")
     found = {}
     for name, row in raw.items():
         try:
-            found[name] = Rule.from_row({"dimension": name} | row)
+            found[name] = DecisionRule.from_row({"dimension": name} | row)
         except RuleError as error:
-            raise bad_input(f"--rules {path}: {name}, {error.field}: {error}") from error
+            raise input_error(f"--rules {path}: {name}, {error.field}: {error}") from error
     return found

@@ -4,10 +4,10 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
-from hits.management.rows import project_called
-from validation.selectors.judging import comparison
-from validation.services.leaderboard import leaderboard_key, write_json
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.rows import find_project
+from validation.selectors.judging import comparison_spec
+from validation.services.leaderboard import build_leaderboard_key, write_json
 
 FORMATS = ("leaderboard",)
 
@@ -22,7 +22,9 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
         parser.add_argument(
-            "--kind", required=True, help=f"{comparison().name}; rows of every kind: judging_report --rows"
+            "--kind",
+            required=True,
+            help=f"{comparison_spec().name}; rows of every kind: judging_report --rows",
         )
         parser.add_argument("--format", default="leaderboard", help=f"one of: {', '.join(FORMATS)}")
         parser.add_argument("--out", required=True, type=Path, help="the answer key to write")
@@ -30,12 +32,12 @@ class Command(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the key."""
         if options["format"] not in FORMATS:
-            raise bad_input(f"--format {options['format']}: is not known; use {', '.join(FORMATS)}")
-        rated = comparison().name
+            raise input_error(f"--format {options['format']}: is not known; use {', '.join(FORMATS)}")
+        rated = comparison_spec().name
         if options["kind"] != rated:
-            raise bad_input(f"--kind {options['kind']}: the leaderboard’s key holds {rated} only")
-        project = project_called(options["project"])
-        made = leaderboard_key(project)
+            raise input_error(f"--kind {options['kind']}: the leaderboard’s key holds {rated} only")
+        project = find_project(options["project"])
+        made = build_leaderboard_key(project)
         write_json(options["out"], made.key)
         if options["json"]:
             result = {

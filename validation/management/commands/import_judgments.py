@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import project_called
-from validation.registry import names
+from hits.management.rows import find_project
+from validation.registry import kind_names
 from validation.services.imports import import_judgments
 
 
@@ -20,12 +20,12 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("file", type=Path, help="an answer key (.json), or rows (.csv, .parquet)")
         parser.add_argument("--project", required=True)
-        parser.add_argument("--kind", required=True, help=f"one of: {', '.join(names())}")
+        parser.add_argument("--kind", required=True, help=f"one of: {', '.join(kind_names())}")
         parser.add_argument("--name", default="", help="what the import is called; the file's name if absent")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import and say what came in."""
-        project = project_called(options["project"])
+        project = find_project(options["project"])
         done = import_judgments(
             project=project, kind=options["kind"], path=options["file"], name=options["name"]
         )

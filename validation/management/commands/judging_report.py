@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from validation.domain.judging.spec import JudgingSpec
 from validation.models import JudgingReport
-from validation.registry import names, spec_of
-from validation.services.rater_rows import MadeRows, make_rows
-from validation.services.report import compute
+from validation.registry import kind_names, spec_of
+from validation.services.rater_rows import RaterRowFiles, write_rater_rows
+from validation.services.report import compute_report
 
-ALPHAS = (
+ALPHA_KEYS = (
     "alpha_ordinal",
     "alpha_interval",
     "alpha_nominal",
@@ -32,25 +32,25 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
         parser.add_argument(
-            "--kind", default=names()[0], help=f"one of: {', '.join(names())}; the first if absent"
+            "--kind", default=kind_names()[0], help=f"one of: {', '.join(kind_names())}; the first if absent"
         )
         parser.add_argument("--rows", type=Path, metavar="DIR", help="folder for rows.csv and rows.parquet")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Compute, write the rows where they are wanted, and print."""
-        project = project_called(options["project"])
-        report = compute(project=project, kind=options["kind"])
+        project = find_project(options["project"])
+        report = compute_report(project=project, kind=options["kind"])
         rows = None
         if options["rows"]:
-            rows = make_rows(project=project, kind=options["kind"], folder=options["rows"])
+            rows = write_rater_rows(project=project, kind=options["kind"], folder=options["rows"])
         if options["json"]:
-            emit_json(self, _facts(report, rows))
+            emit_json(self, _json_result(report, rows))
         else:
-            self._say(report, rows, options["rows"])
+            self._print_summary(report, rows, options["rows"])
 
-    def _say(self, report: JudgingReport, rows: MadeRows | None, folder: Path | None) -> None:
+    def _print_summary(self, report: JudgingReport, rows: RaterRowFiles | None, folder: Path | None) -> None:
         figures = report.figures
-        if type(spec_of(report.kind)).sentence is not JudgingSpec.sentence:
+        if type(spec_of(report.kind)).summary is not JudgingSpec.summary:
             self.stdout.write(figures["sentence"] or "No sentence: too little was judged.")
         state = "unchanged since it was computed" if figures.get("unchanged") else "computed now"
         self.stdout.write(
@@ -59,7 +59,7 @@ class Command(DeerstalkerCommand):
         )
         for name, found in figures["dimensions"].items():
             told = f"{found['ratings']} ratings"
-            name_of_alpha = next((one for one in ALPHAS if one in found["coefficients"]), None)
+            name_of_alpha = next((one for one in ALPHA_KEYS if one in found["coefficients"]), None)
             if name_of_alpha is not None:  # regions and texts are no scale
                 alpha = (found["coefficients"][name_of_alpha] or {}).get("value")
                 scale = name_of_alpha.removeprefix("alpha_")
@@ -69,7 +69,7 @@ class Command(DeerstalkerCommand):
             self.stdout.write(f"{rows.rows} rows in {folder}")
 
 
-def _facts(report: JudgingReport, rows: MadeRows | None) -> dict[str, Any]:
+def _json_result(report: JudgingReport, rows: RaterRowFiles | None) -> dict[str, Any]:
     return {
         "project": report.project.slug,
         "kind": report.kind,

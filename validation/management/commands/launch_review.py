@@ -5,19 +5,19 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.domain.workers.qualification_pools import Pool
-from hits.management.base import DeerstalkerCommand, bad_input
-from hits.management.publishing import account_cents, emit_published, publish_launched
-from hits.management.rows import project_called
+from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
+from hits.management.rows import find_project
 from hits.models import Project
-from hits.services.launching.eligibility import ASKED_FOR, access_for
-from hits.services.launching.terms import Terms
-from validation.domain.judging.quality_check_types import ControlError, Rates
-from validation.domain.judging.sampling import Allotment, How, Selection, SelectionError, Stratum
-from validation.selectors.judging import found_by
-from validation.services.judging import RoundPlan, launch_review, usual_pool
+from hits.services.launching.eligibility import SELECTABLE_POOLS, build_eligibility
+from hits.services.launching.terms import LaunchTerms
+from validation.domain.judging.quality_check_types import CheckRates, QualityCheckError
+from validation.domain.judging.sampling import Allocation, Selection, SelectionError, SelectionMethod, Stratum
+from validation.selectors.judging import find_pairs
+from validation.services.judging import RoundPlan, default_pool, launch_review
 
 ANYONE = "anyone"
-SEEDS = 1_000_000  # a seed that nobody gave is below
+SEED_RANGE = 1_000_000  # a seed that nobody gave is below
 
 
 class Command(DeerstalkerCommand):
@@ -48,7 +48,7 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--judges", type=int, help="different workers for each pair; 3 by default")
         parser.add_argument(
             "--pool",
-            choices=[*(pool.value for pool in ASKED_FOR), ANYONE],
+            choices=[*(pool.value for pool in SELECTABLE_POOLS), ANYONE],
             help="who may judge: qualified workers where the project has asked anybody to qualify, else anyone",
         )
         for role, words in (
@@ -87,15 +87,15 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Choose, launch and publish."""
-        project = project_called(options["project"])
+        project = find_project(options["project"])
         if bool(options["most_judges"]) != bool(options["ask_budget_cents"]):
-            raise bad_input(
+            raise input_error(
                 "--most-judges and --ask-budget-cents go together: how many judges, and for how much"
             )
         selection = _selection(options)
-        found = found_by(project, selection)
+        found = find_pairs(project, selection)
         if not found.pairs:
-            raise bad_input(f"{selection.words}: this finds none of {found.of} pairs")
+            raise input_error(f"{selection.description}: this finds none of {found.total} pairs")
         batch, _ = launch_review(
             project=project,
             observations=[pair.id for pair in found.pairs],
@@ -105,66 +105,66 @@ class Command(DeerstalkerCommand):
             plan=RoundPlan(
                 selection=selection,
                 rates=_rates(options),
-                most_judges=options["most_judges"],
+                max_redundancy=options["most_judges"],
                 ask_budget_cents=options["ask_budget_cents"],
             ),
         )
-        more = {"pairs": len(found.pairs), "of": found.of, "selection": selection.as_row()}
+        more = {"pairs": len(found.pairs), "of": found.total, "selection": selection.as_row()}
         if not options["json"]:
-            self.stdout.write(f"{len(found.pairs)} of {found.of} pairs: {selection.words}")
-        emit_published(self, options, publish_launched(batch), **more)
+            self.stdout.write(f"{len(found.pairs)} of {found.total} pairs: {selection.description}")
+        print_published(self, options, publish_launched_batch(batch), **more)
 
 
-def _terms(project: Project, options: dict[str, Any]) -> Terms:
+def _terms(project: Project, options: dict[str, Any]) -> LaunchTerms:
     asked = options["pool"]
-    pool = usual_pool(project) if asked is None else None if asked == ANYONE else Pool(asked)
-    return Terms(
+    pool = default_pool(project) if asked is None else None if asked == ANYONE else Pool(asked)
+    return LaunchTerms(
         reward_cents=options["reward_cents"],
-        opinions=options["judges"],
+        redundancy=options["judges"],
         confirmed_cents=options["confirm_cents"],
-        available_cents=account_cents(),
-        access=access_for(pool=pool),
+        available_cents=free_balance_cents(),
+        eligibility=build_eligibility(pool=pool),
     )
 
 
-def _rates(options: dict[str, Any]) -> Rates:
+def _rates(options: dict[str, Any]) -> CheckRates:
     try:
-        return Rates(options["gold"], options["attention"], options["repeat"])
-    except ControlError as error:
-        raise bad_input(f"--{error}") from error
+        return CheckRates(options["gold"], options["attention"], options["repeat"])
+    except QualityCheckError as error:
+        raise input_error(f"--{error}") from error
 
 
 def _selection(options: dict[str, Any]) -> Selection:
-    how, n, allotment = How.ALL, None, Allotment.PROPORTIONAL
+    how, n, allotment = SelectionMethod.ALL, None, Allocation.PROPORTIONAL
     if options["sample"] is not None:
-        how, n = How.SAMPLE, options["sample"]
+        how, n = SelectionMethod.SAMPLE, options["sample"]
     elif options["worker"]:
-        how = How.WORKERS
+        how = SelectionMethod.WORKERS
     elif options["stratify"]:
-        how = How.STRATIFIED
+        how = SelectionMethod.STRATIFIED
         if (options["each"] is None) == (options["total"] is None):
-            raise bad_input("--stratify: give --each N (from each) or --total N (in proportion)")
+            raise input_error("--stratify: give --each N (from each) or --total N (in proportion)")
         n = options["each"] if options["total"] is None else options["total"]
-        allotment = Allotment.EQUAL if options["total"] is None else Allotment.PROPORTIONAL
-    if how is not How.STRATIFIED and not (options["each"] is None and options["total"] is None):
-        raise bad_input("--each and --total go with --stratify")
+        allotment = Allocation.EQUAL if options["total"] is None else Allocation.PROPORTIONAL
+    if how is not SelectionMethod.STRATIFIED and not (options["each"] is None and options["total"] is None):
+        raise input_error("--each and --total go with --stratify")
     try:
         return Selection(
-            how=how,
+            method=how,
             n=n,
-            seed=secrets.randbelow(SEEDS) if options["seed"] is None else options["seed"],
-            workers=tuple(_worker(text) for text in options["worker"]),
-            strata=Stratum(options["stratify"]) if options["stratify"] else None,
-            allotment=allotment,
-            again=options["again"],
+            seed=secrets.randbelow(SEED_RANGE) if options["seed"] is None else options["seed"],
+            workers=tuple(_worker_number(text) for text in options["worker"]),
+            stratify_by=Stratum(options["stratify"]) if options["stratify"] else None,
+            allocation=allotment,
+            include_judged=options["again"],
         )
     except SelectionError as error:
-        raise bad_input(str(error)) from error
+        raise input_error(str(error)) from error
 
 
-def _worker(text: str) -> int:
+def _worker_number(text: str) -> int:
     """Return the row key in ``W-12``."""
     number = text.removeprefix("W-")
     if not number.isdecimal():
-        raise bad_input(f"--worker {text}: write it as the pages do, such as W-12")
+        raise input_error(f"--worker {text}: write it as the pages do, such as W-12")
     return int(number)

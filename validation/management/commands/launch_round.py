@@ -5,22 +5,22 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, bad_input
-from hits.management.publishing import account_cents, emit_published, publish_launched
-from hits.management.rows import project_called
+from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
+from hits.management.rows import find_project
 from hits.models import Batch, Project
-from hits.selectors.images.images import usable
-from hits.services.launching.terms import Terms
+from hits.selectors.images.images import list_usable_images
+from hits.services.launching.terms import LaunchTerms
 from validation.domain.qualification.outcome import PassRule
 from validation.services.rounds import (
     Admission,
-    Question,
-    in_sets,
+    ExamQuestion,
+    group_into_sets,
     launch_qualification_round,
     launch_training_round,
 )
 
-_FIELDS = {"text", "choices", "right"}
+_QUESTION_FIELDS = {"text", "choices", "right"}
 
 
 class Command(DeerstalkerCommand):
@@ -56,27 +56,31 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Launch and publish."""
-        project = project_called(options["project"])
-        terms = Terms(
+        project = find_project(options["project"])
+        terms = LaunchTerms(
             reward_cents=options["reward_cents"],
             confirmed_cents=options["confirm_cents"],
-            available_cents=account_cents(),
+            available_cents=free_balance_cents(),
         )
         countries = options["countries"].upper().replace(",", " ").split()
         if options["round"] == "qualification":
-            batch = _qualification(project, terms, countries, options)
+            batch = _launch_qualification(project, terms, countries, options)
         else:
-            batch = _training(project, terms, countries, options)
-        emit_published(self, options, publish_launched(batch))
+            batch = _launch_training(project, terms, countries, options)
+        print_published(self, options, publish_launched_batch(batch))
 
 
-def _qualification(project: Project, terms: Terms, countries: list[str], options: dict[str, Any]) -> Batch:
-    ids = _numbers(options["images"])
+def _launch_qualification(
+    project: Project, terms: LaunchTerms, countries: list[str], options: dict[str, Any]
+) -> Batch:
+    ids = _image_numbers(options["images"])
     if len(ids) % 3:
-        raise bad_input(f"--images: sets are of three images, and there are {len(ids)}")
-    sets = [ids[n : n + 3] for n in range(0, len(ids), 3)] or in_sets(usable(project), options["sets"])
+        raise input_error(f"--images: sets are of three images, and there are {len(ids)}")
+    sets = [ids[n : n + 3] for n in range(0, len(ids), 3)] or group_into_sets(
+        list_usable_images(project), options["sets"]
+    )
     rule = PassRule(options["needed"], options["exam_needed"], options["graders"])
-    questions = _questions(options["exam"]) if options["exam"] else []
+    questions = _read_questions(options["exam"]) if options["exam"] else []
     found, _ = launch_qualification_round(
         project=project,
         image_sets=sets,
@@ -90,13 +94,17 @@ def _qualification(project: Project, terms: Terms, countries: list[str], options
     return batch
 
 
-def _training(project: Project, terms: Terms, countries: list[str], options: dict[str, Any]) -> Batch:
+def _launch_training(
+    project: Project, terms: LaunchTerms, countries: list[str], options: dict[str, Any]
+) -> Batch:
     most = min(options["limit"], options["places"])
-    ids = _numbers(options["images"]) or [image.pk for image in usable(project)[: max(0, most)]]
+    ids = _image_numbers(options["images"]) or [
+        image.pk for image in list_usable_images(project)[: max(0, most)]
+    ]
     return launch_training_round(
         project=project,
         images=ids,
-        places=options["places"],
+        slots=options["places"],
         by=None,
         name=options["name"],
         countries=countries,
@@ -104,28 +112,28 @@ def _training(project: Project, terms: Terms, countries: list[str], options: dic
     )[0]
 
 
-def _numbers(text: str) -> list[int]:
+def _image_numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.replace(",", " ").split()]
     except ValueError as error:
-        raise bad_input(f"--images {text}: give numbers by comma, such as 4,8,15") from error
+        raise input_error(f"--images {text}: give numbers by comma, such as 4,8,15") from error
 
 
-def _questions(path: Path) -> list[Question]:
+def _read_questions(path: Path) -> list[ExamQuestion]:
     try:
         rows = json.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise bad_input(f"--exam {path}: {error}") from error
+        raise input_error(f"--exam {path}: {error}") from error
     if not isinstance(rows, list):
-        raise bad_input(f"--exam {path}: give a list of questions")
-    return [_question(path, number, row) for number, row in enumerate(rows, start=1)]
+        raise input_error(f"--exam {path}: give a list of questions")
+    return [_read_question(path, number, row) for number, row in enumerate(rows, start=1)]
 
 
-def _question(path: Path, number: int, row: Any) -> Question:
+def _read_question(path: Path, number: int, row: Any) -> ExamQuestion:
     where = f"--exam {path}: question {number}"
-    if not isinstance(row, dict) or set(row) != _FIELDS or not isinstance(row["choices"], list):
-        raise bad_input(f"{where}: give text, choices (a list) and right (a number from 1)")
+    if not isinstance(row, dict) or set(row) != _QUESTION_FIELDS or not isinstance(row["choices"], list):
+        raise input_error(f"{where}: give text, choices (a list) and right (a number from 1)")
     choices = tuple(str(choice) for choice in row["choices"])
     if type(row["right"]) is not int or not 1 <= row["right"] <= len(choices):
-        raise bad_input(f"{where}: right is {row['right']!r}; use 1 to {len(choices)}")
-    return Question(str(row["text"]), choices, row["right"] - 1)
+        raise input_error(f"{where}: right is {row['right']!r}; use 1 to {len(choices)}")
+    return ExamQuestion(str(row["text"]), choices, row["right"] - 1)

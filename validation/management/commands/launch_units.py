@@ -6,16 +6,16 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from hits.domain.answers.storable_json import readable
-from hits.domain.units.unit_files import MAX_BYTES, MOST_PROBLEMS
-from hits.management.base import DeerstalkerCommand, bad_input
-from hits.management.launching import add_terms, terms_of
-from hits.management.publishing import emit_published, publish_launched
-from hits.management.rows import project_called
+from hits.domain.answers.storable_json import replace_unstorable
+from hits.domain.units.unit_files import MAX_BYTES, MAX_PROBLEMS
+from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.launching import add_terms_options, read_terms
+from hits.management.publishing import print_published, publish_launched_batch
+from hits.management.rows import find_project
 from hits.services.errors import Refused
-from hits.services.launching.unit_files import BadUnits, example
-from validation.domain.judging.quality_check_types import ControlError, Rates
-from validation.services.units import kind_from_units, launch_from_file, read_file
+from hits.services.launching.unit_files import BadUnitFile, build_example_file
+from validation.domain.judging.quality_check_types import CheckRates, QualityCheckError
+from validation.services.units import kind_from_units, launch_from_file, read_unit_file
 
 
 class Command(DeerstalkerCommand):
@@ -34,7 +34,7 @@ class Command(DeerstalkerCommand):
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--units", type=Path, metavar="FILE.jsonl", help="one unit a line")
         what.add_argument("--example", action="store_true", help="write an example of such a file, and stop")
-        add_terms(parser, reward_needed=False)
+        add_terms_options(parser, reward_needed=False)
         for role in ("gold", "attention", "repeat"):
             parser.add_argument(
                 f"--{role}",
@@ -47,37 +47,37 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, launch and publish; or write the example."""
-        project = project_called(options["project"])
+        project = find_project(options["project"])
         try:
             kind = kind_from_units(options["kind"])
         except Refused as error:
-            raise bad_input(str(error)) from error
+            raise input_error(str(error)) from error
         if options["example"]:
-            self.stdout.write(example(project=project, kind=kind), ending="")
+            self.stdout.write(build_example_file(project=project, kind=kind), ending="")
             return
         path: Path = options["units"]
         try:
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)  # a pipe can be read once
-            units = read_file(project=project, kind=kind, file=BytesIO(data), name=str(path))
+            units = read_unit_file(project=project, kind=kind, file=BytesIO(data), name=str(path))
         except OSError as error:
-            raise bad_input(f"--units {path}: cannot be read: {error.strerror}") from error
-        except BadUnits as error:
-            for problem in error.problems[1:MOST_PROBLEMS]:
+            raise input_error(f"--units {path}: cannot be read: {error.strerror}") from error
+        except BadUnitFile as error:
+            for problem in error.problems[1:MAX_PROBLEMS]:
                 self.stderr.write(problem)
-            raise bad_input(f"--units {error}") from error
+            raise input_error(f"--units {error}") from error
         try:
-            rates = Rates(options["gold"], options["attention"], options["repeat"])
-        except ControlError as error:
-            raise bad_input(f"--{error}") from error
+            rates = CheckRates(options["gold"], options["attention"], options["repeat"])
+        except QualityCheckError as error:
+            raise input_error(f"--{error}") from error
         batch, _ = launch_from_file(
             project=project,
             kind=kind,
             units=units,
             by=None,
             name=options["name"],
-            terms=terms_of(project, kind, options),
+            terms=read_terms(project, kind, options),
             rates=rates,
-            source={"name": readable(path.name), "sha256": hashlib.sha256(data).hexdigest()},
+            source={"name": replace_unstorable(path.name), "sha256": hashlib.sha256(data).hexdigest()},
         )
-        emit_published(self, options, publish_launched(batch), units=len(units))
+        print_published(self, options, publish_launched_batch(batch), units=len(units))

@@ -3,15 +3,15 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from curation.families.sherlock.evaluation_plan import ALL, chosen_proposals
+from curation.families.sherlock.evaluation_plan import ALL, resolve_proposals
 from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD
-from curation.leaderboard.services.boards import Data, Limits, Wording, create_leaderboard
-from curation.management.rows import split_called, version_called
+from curation.leaderboard.services.boards import LeaderboardData, Limits, Wording, create_leaderboard
+from curation.management.lookups import get_version, resolve_split
 from curation.records import InvalidInput
 from curation.versions import photos
-from hits.management.base import bad_input, emit_json
+from hits.management.base import emit_json, input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import project_called
+from hits.management.rows import find_project
 from hits.models import Job
 
 
@@ -20,7 +20,7 @@ class Command(JobCommand):
 
     help = "Make a leaderboard of one split of a sealed version and build its files."
     tasks = (BUILD_LEADERBOARD,)
-    names_version = True
+    has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -44,8 +44,8 @@ class Command(JobCommand):
 
         parser.add_argument(
             "--photos",
-            default=photos.LICENSED,
-            choices=photos.CHOICES,
+            default=photos.LICENSED_PHOTOS,
+            choices=photos.PHOTO_CHOICES,
             help="which photos teams get as files: those whose licence allows it, all, or none",
         )
 
@@ -61,23 +61,23 @@ class Command(JobCommand):
         """Make the row and return the job that builds its files."""
         names = set(filter(None, (options["name"], options["version"])))
         if not names or not options["title"]:
-            raise bad_input("name the version and --title, or a job to --resume")
+            raise input_error("name the version and --title, or a job to --resume")
         if len(names) > 1:
-            raise bad_input(
+            raise input_error(
                 f"--version {options['version']}: {options['name']} is named too; name one version"
             )
-        version = version_called(names.pop(), project_called(options["project"]))
+        version = get_version(names.pop(), find_project(options["project"]))
         try:
-            proposals = chosen_proposals(version, options["proposals"])
+            proposals = resolve_proposals(version, options["proposals"])
         except InvalidInput as error:
-            raise bad_input(str(error)) from error
+            raise input_error(str(error)) from error
         board = create_leaderboard(
             version=version,
-            split=split_called(version, options["split"]),
+            split=resolve_split(version, options["split"]),
             wording=Wording(options["title"], options["note"]),
             limits=Limits(options["daily"], options["total"]),
             proposals=proposals,
-            data=Data(options["photos"], options["private_share"]),
+            data=LeaderboardData(options["photos"], options["private_share"]),
             by=None,
             queue=queue,
         )

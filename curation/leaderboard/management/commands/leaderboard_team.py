@@ -5,14 +5,14 @@ from typing import Any
 
 from curation.leaderboard.models import Leaderboard, LeaderboardTeam
 from curation.leaderboard.services.boards import add_team, renew_key, set_active
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.base import DeerstalkerCommand, emit_json, input_error
 
 
 class Command(DeerstalkerCommand):
     """Add a team to a leaderboard and print its key, which is kept nowhere; or change a team."""
 
     help = "Add a team to a leaderboard and print its key, this once; or give it a new key, or stop it."
-    names_version = True
+    has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -50,9 +50,9 @@ def _board(slug: str, version: str | None) -> Leaderboard:
     found = Leaderboard.objects.select_related("project", "version").filter(slug=slug).first()
     if found is None:
         known = ", ".join(Leaderboard.objects.values_list("slug", flat=True)[:10]) or "none yet"
-        raise bad_input(f"leaderboard {slug}: there is no such leaderboard; known: {known}")
+        raise input_error(f"leaderboard {slug}: there is no such leaderboard; known: {known}")
     if version is not None and version != found.version.name:
-        raise bad_input(
+        raise input_error(
             f"--version {version}: leaderboard {slug} is of {found.version.name}; name another leaderboard"
         )
     return found
@@ -63,5 +63,5 @@ def _team(board: Leaderboard, name: str) -> LeaderboardTeam:
     found = teams.filter(name=name).first()
     if found is None:
         known = ", ".join(teams.values_list("name", flat=True)[:10]) or "none yet"
-        raise bad_input(f"team {name}: there is no such team; known: {known}")
+        raise input_error(f"team {name}: there is no such team; known: {known}")
     return found

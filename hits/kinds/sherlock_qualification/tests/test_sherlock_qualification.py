@@ -10,9 +10,9 @@ import pytest
 from hits.domain.answers.exam import ExamScore
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
-from hits.hints.card import Rule
+from hits.hints.card import HintRule
 from hits.kind import InvalidAnswer, InvalidUnit
-from hits.kinds.sherlock_qualification.kind import KIND, sentences
+from hits.kinds.sherlock_qualification.kind import KIND, count_sentences
 
 QUESTIONS = [
     {
@@ -227,11 +227,11 @@ def test_everything_wrong_is_said_at_once() -> None:
     ],
 )
 def test_sentences_are_counted_in_the_workers_favour(text: str, count: int) -> None:
-    assert sentences(text) == count
+    assert count_sentences(text) == count
 
 
 def test_nine_pairs_are_graded_in_the_order_of_the_page() -> None:
-    pairs = KIND.gradable(UNIT, answer())
+    pairs = KIND.gradable_items(UNIT, answer())
     assert [row.item for row in pairs] == list(range(9))
     assert [(row.image, row.number) for row in pairs] == [
         (image, n) for image in (7, 9, 8) for n in (1, 2, 3)
@@ -242,14 +242,14 @@ def test_nine_pairs_are_graded_in_the_order_of_the_page() -> None:
 
 
 def test_the_exam_is_scored_by_the_unit() -> None:
-    assert KIND.exam_score(UNIT, answer()) == ExamScore(right=1, asked=2)
-    assert KIND.exam_score(UNIT, answer() | {"exam": []}) == ExamScore(right=0, asked=2)
+    assert KIND.exam_score(UNIT, answer()) == ExamScore(right=1, total=2)
+    assert KIND.exam_score(UNIT, answer() | {"exam": []}) == ExamScore(right=0, total=2)
 
 
 def test_terms() -> None:
     assert KIND.purpose is Purpose.QUALIFYING
-    assert (KIND.reward_cents, KIND.usual_seconds, KIND.duration_seconds) == (200, 480, 2700)
-    assert KIND.assignments_per_hit == 9
+    assert (KIND.reward_cents, KIND.expected_seconds, KIND.duration_seconds) == (200, 480, 2700)
+    assert KIND.redundancy == 9
     assert KIND.bonus_items(answer()) == 0
 
 
@@ -261,8 +261,8 @@ def test_hint_cards_are_numbered_over_the_photos_and_have_no_boxes() -> None:
     assert [card.index for card in cards] == [1, 2, 3, 4, 5, 6]
     assert all(card.boxes is None for card in cards)
     assert (cards[3].clue, cards[3].inference) == ("a cup", "")
-    assert Rule.NO_BOX not in KIND.hint_rules
-    assert Rule.CONTRADICTS not in KIND.hint_rules
+    assert HintRule.NO_BOX not in KIND.hint_rules
+    assert HintRule.CONTRADICTS not in KIND.hint_rules
 
 
 @pytest.mark.parametrize("draft", [{}, {"images": 3}, {"images": [None, 4, {"image": 99}, {}]}])

@@ -23,7 +23,7 @@ def fields(raw: Any) -> list[str]:
 def test_terms() -> None:
     assert KIND.purpose is Purpose.TRAINING
     assert (KIND.reward_cents, KIND.bonus_cents, KIND.max_bonus_items) == (190, 0, 0)
-    assert (KIND.usual_seconds, KIND.duration_seconds) == (450, 2700)
+    assert (KIND.expected_seconds, KIND.duration_seconds) == (450, 2700)
 
 
 def test_the_page_has_three_cards_and_no_bonus() -> None:

@@ -1,4 +1,4 @@
-"""Make a key pair for a requester's scripts."""
+"""Create a key pair for a requester's scripts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hits.domain.money.usd import format_dollars
 from hits.marketplace.management.base import MarketplaceCommand
 from hits.marketplace.services.accounts import KeyPair, create_requester
 
-FIRST_FUNDS_CENTS = 1_000_000
+INITIAL_FUNDS_CENTS = 1_000_000
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Command(MarketplaceCommand):
-    """``create_requester NAME [--funds-cents N] [--json]``: a new key pair each time, one account a name."""
+    """``create_requester NAME [--funds-cents N] [--json]``: a new key pair each time, one account per name."""
 
-    help = "Make a key pair for the MTurk-compatible API. The same NAME is the same account."
+    help = "Create a key pair for the MTurk-compatible API. The same NAME is the same account."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the command line."""
@@ -28,7 +28,7 @@ class Command(MarketplaceCommand):
         parser.add_argument(
             "--funds-cents",
             type=int,
-            help=f"deposit this many cents (a new account gets {FIRST_FUNDS_CENTS} unless told otherwise)",
+            help=f"cents to deposit (default: {INITIAL_FUNDS_CENTS} for a new account, otherwise none)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,25 +36,25 @@ class Command(MarketplaceCommand):
         pair = create_requester(
             name=options["name"],
             funds_cents=options["funds_cents"],
-            first_funds_cents=FIRST_FUNDS_CENTS,
+            initial_funds_cents=INITIAL_FUNDS_CENTS,
         )
-        self.emit(options, _as_dict(pair), *_explain(pair))
+        self.print_result(options, _result(pair), *_result_lines(pair))
 
 
-def _explain(pair: KeyPair) -> list[str]:
-    facts = _as_dict(pair)
+def _result_lines(pair: KeyPair) -> list[str]:
+    result = _result(pair)
     return [
-        f"Requester {facts['requester']}, {format_dollars(facts['available_cents'])} available.",
-        "Set these for any boto3 script:",
-        f"  AWS_ENDPOINT_URL_MTURK={facts['endpoint_url']}",
-        f"  AWS_ACCESS_KEY_ID={facts['access_key_id']}",
-        f"  AWS_SECRET_ACCESS_KEY={facts['secret_access_key']}",
+        f"Requester {result['requester']}, {format_dollars(result['available_cents'])} available.",
+        "Set these variables for your boto3 script:",
+        f"  AWS_ENDPOINT_URL_MTURK={result['endpoint_url']}",
+        f"  AWS_ACCESS_KEY_ID={result['access_key_id']}",
+        f"  AWS_SECRET_ACCESS_KEY={result['secret_access_key']}",
         "  AWS_DEFAULT_REGION=us-east-1",
     ]
 
 
 def endpoint_url() -> str:
-    """Return PUBLIC_URL + ``/mturk/`` with its port spelt out."""
+    """Return PUBLIC_URL + ``/mturk/`` with an explicit port."""
     parts = urlsplit(settings.PUBLIC_URL)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return (
@@ -62,7 +62,7 @@ def endpoint_url() -> str:
     )
 
 
-def _as_dict(pair: KeyPair) -> dict[str, Any]:
+def _result(pair: KeyPair) -> dict[str, Any]:
     return {
         "requester": pair.requester.name,
         "access_key_id": pair.access_key_id,

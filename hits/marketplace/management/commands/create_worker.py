@@ -1,4 +1,4 @@
-"""``manage.py create_worker NAME [--country DE] [--json]``: an annotator's account on the built-in marketplace."""
+"""``manage.py create_worker NAME [--country DE] [--json]``: create a worker account on the built-in marketplace."""
 
 import argparse
 import secrets
@@ -9,9 +9,9 @@ from hits.marketplace.services.accounts import create_worker_account
 
 
 class Command(MarketplaceCommand):
-    """Make an account for somebody who works on tasks, and print its password once."""
+    """Create a worker account and print its password once."""
 
-    help = "Make an annotator's account. Its password is printed once."
+    help = "Create a worker account. Its password is printed once."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the command line."""
@@ -21,7 +21,7 @@ class Command(MarketplaceCommand):
             "--country",
             default="",
             metavar="CODE",
-            help="where they work from, such as DE; without it they say so before their first task",
+            help="country code, such as DE; without it the worker enters the country before the first task",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,4 +34,4 @@ class Command(MarketplaceCommand):
             "worker_id": worker.worker_id,
             "country": worker.country,
         }
-        self.emit(options, result, f"{name} can sign in and work. Password: {password}")
+        self.print_result(options, result, f"{name} can sign in and work. Password: {password}")

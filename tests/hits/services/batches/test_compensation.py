@@ -14,7 +14,7 @@ from django.utils import timezone
 from curation.models import Pair
 from hits.domain.states import AssignmentStatus, Match, Remedy, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
-from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import Message
 from hits.models import (
     Assignment,
@@ -31,13 +31,13 @@ from hits.models import (
 )
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.selectors.console import waiting_in
+from hits.selectors.console import count_waiting_assignments
 from hits.services.batches import compensation
-from hits.services.collecting import collect
+from hits.services.collecting import assignment_sync
 from hits.services.errors import Conflict, Refused
 from hits.services.publishing import publish
 from hits.services.reconciling import remedies
-from hits.services.workers.qualifications import decide_about, settle_outstanding
+from hits.services.workers.qualifications import decide_on_worker, settle_outstanding_decisions
 from hits.tasks import sync_live_batches
 from tests.support import market
 from tests.support.answers import observations
@@ -71,7 +71,7 @@ class Case:
     def look(self) -> None:
         """Ask the marketplace, and forget what was read before."""
         for batch in Batch.objects.filter(state="live"):
-            collect.sync_batch(batch=batch, marketplace=marketplace())
+            assignment_sync.sync_batch(batch=batch, marketplace=marketplace())
         self.submission = Submission.objects.get(pk=self.submission.pk)
 
 
@@ -82,8 +82,10 @@ def case(project: Project, make_image: MakeImage) -> Case:
 
 def _compensated(case: Case, by: Any = None) -> Hit:
     """Compensate and carry it to the marketplace; return the task that pays."""
-    resolution = compensation.compensate(submission=case.submission, note="The network broke.", by=by)
-    settle_outstanding(marketplace=marketplace())
+    resolution = compensation.compensate_submission(
+        submission=case.submission, note="The network broke.", by=by
+    )
+    settle_outstanding_decisions(marketplace=marketplace())
     publish.publish_batch(batch=resolution.compensation, marketplace=marketplace())
     return Hit.objects.get(unit__batch=resolution.compensation)
 
@@ -103,12 +105,12 @@ def test_the_worker_alone_is_told_and_paid_what_the_work_would_have_paid(
     case.look()
     paid = Assignment.objects.get(hit=hit)
     assert paid.match == Match.MATCHED
-    assert waiting_in(project) == 0  # nobody has to review it
+    assert count_waiting_assignments(project) == 0  # nobody has to review it
     sync_live_batches()
     paid.refresh_from_db()
     assert paid.status == AssignmentStatus.APPROVED
-    assert ledger.totals(batch=hit.unit.batch).spent == 140
-    assert compensation.approve_handed_in(marketplace=marketplace()) == 0
+    assert ledger.sum_entries(batch=hit.unit.batch).spent == 140
+    assert compensation.approve_submitted_compensations(marketplace=marketplace()) == 0
     assert not Pair.objects.exists()
     (resolution,) = Resolution.objects.all()
     assert (resolution.remedy, resolution.decided_by, resolution.note) == (
@@ -119,9 +121,9 @@ def test_the_worker_alone_is_told_and_paid_what_the_work_would_have_paid(
 
 
 def test_a_second_press_compensates_nothing_twice(case: Case, researcher: User, admin: User) -> None:
-    compensation.compensate(submission=case.submission, note="Lost.", by=researcher)
+    compensation.compensate_submission(submission=case.submission, note="Lost.", by=researcher)
     with pytest.raises(Conflict, match="decided on already"):
-        compensation.compensate(submission=case.submission, note="Lost.", by=admin)
+        compensation.compensate_submission(submission=case.submission, note="Lost.", by=admin)
     with pytest.raises(Conflict):
         remedies.keep_submission(submission=case.submission, note="No.", by=admin)
     assert Batch.objects.filter(kind="compensation").count() == 1
@@ -130,10 +132,10 @@ def test_a_second_press_compensates_nothing_twice(case: Case, researcher: User, 
 
 def test_two_presses_at_once_compensate_once(case: Case, monkeypatch: Any) -> None:
     # Both have looked before either wrote.
-    monkeypatch.setattr(compensation, "_check", lambda submission, note: None)
-    compensation.compensate(submission=case.submission, note="Lost.", by=None)
+    monkeypatch.setattr(compensation, "_check_submission", lambda submission, note: None)
+    compensation.compensate_submission(submission=case.submission, note="Lost.", by=None)
     with pytest.raises(Conflict, match="Somebody else"):
-        compensation.compensate(submission=case.submission, note="Lost.", by=None)
+        compensation.compensate_submission(submission=case.submission, note="Lost.", by=None)
     assert Batch.objects.filter(kind="compensation").count() == 1
     assert WorkerDecision.objects.count() == Resolution.objects.count() == 1
 
@@ -153,7 +155,7 @@ def test_two_cases_of_one_worker_stay_open_beside_each_other(
     for hit in (later, first):
         market.work(hit, case.worker, {"mine": True})
     case.look()
-    assert compensation.approve_handed_in(marketplace=marketplace()) == 2
+    assert compensation.approve_submitted_compensations(marketplace=marketplace()) == 2
 
 
 def test_what_may_still_come_in_and_what_came_in_is_not_compensated(
@@ -165,8 +167,8 @@ def test_what_may_still_come_in_and_what_came_in_is_not_compensated(
     for _ in range(2):
         fresh = Submission.objects.get(pk=stored.pk)
         with pytest.raises(Refused, match="may still show this submission"):
-            compensation.compensate(submission=fresh, note="Lost.", by=None)
-        collect.sync_batch(batch=batch, marketplace=marketplace())
+            compensation.compensate_submission(submission=fresh, note="Lost.", by=None)
+        assignment_sync.sync_batch(batch=batch, marketplace=marketplace())
         Attempt.objects.update(opened_at=timezone.now() - timedelta(days=1))
     assert not Batch.objects.filter(kind="compensation").exists()
 
@@ -175,11 +177,11 @@ def test_who_gets_no_other_tasks_is_still_paid_and_who_is_blocked_is_not_asked(
     case: Case, project: Project
 ) -> None:
     facts = {"project": project, "worker": case.ours, "reason": "Why", "by": None}
-    decide_about(action=WorkerAction.GRANT, pool=Pool.EXCLUDED, **facts)
-    decide_about(action=WorkerAction.BLOCK, **facts)
+    decide_on_worker(action=WorkerAction.GRANT, pool=Pool.EXCLUDED, **facts)
+    decide_on_worker(action=WorkerAction.BLOCK, **facts)
     with pytest.raises(Refused, match="lift the block first"):
-        compensation.compensate(submission=case.submission, note="Lost.", by=None)
-    decide_about(action=WorkerAction.UNBLOCK, **facts)
+        compensation.compensate_submission(submission=case.submission, note="Lost.", by=None)
+    decide_on_worker(action=WorkerAction.UNBLOCK, **facts)
     hit = _compensated(case)
     market.work(hit, case.worker, {"mine": True})
     assert not Qualification.objects.get(slug=Pool.COMPENSATION).name.endswith(case.worker.worker_id)

@@ -25,14 +25,14 @@ from hits.models import Assignment, AuditEvent, Batch, Hit, Image, Job, Outgoing
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Balance, Failure, MarketplaceError
 from hits.payments import ledger
-from hits.payments.summary import batch_money
+from hits.payments.summary import sum_batch_money
 from hits.selectors import review
 from hits.selectors.money import pay, top_ups
 from hits.selectors.money.budget import committed_cents
 from hits.services.batches import top_up
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.outbox import outbox
 from hits.tasks import settle_top_up
 from tests.support import children, market
@@ -50,7 +50,7 @@ def batch(project: Project, make_image: MakeImage) -> Batch:
     """Return a batch with four submissions, three of them approved and two of those under $15 an hour."""
     market.fund()
     batch = published(
-        project, [make_image(n) for n in range(4)], terms=Terms(reward_cents=100, bonus_cents=10)
+        project, [make_image(n) for n in range(4)], terms=LaunchTerms(reward_cents=100, bonus_cents=10)
     )
     for hit, (seconds, pairs) in zip(Hit.objects.order_by("pk"), WORKS, strict=True):
         market.work(hit, market.market_worker(f"w{hit.pk}"), observations(pairs), active_seconds=seconds)
@@ -64,7 +64,7 @@ def decide(batch: Batch, **more: Any) -> tuple[TopUp, Job]:
 
 
 def pay_all(row: TopUp) -> None:
-    with jobs.claimed(Job.objects.get(args__top_up=row.pk).pk) as progress:
+    with jobs.claim_job(Job.objects.get(args__top_up=row.pk).pk) as progress:
         top_up.settle_top_up(top_up=row, marketplace=marketplace(), progress=progress)
 
 
@@ -77,7 +77,7 @@ def check_ledgers(batch: Batch) -> None:
         "assignment__assignment_id", "amount_cents"
     )
     assert Counter(ours) == Counter(theirs)
-    ours_now, theirs_now = ledger.totals(batch=batch), marketplace().balance()
+    ours_now, theirs_now = ledger.sum_entries(batch=batch), marketplace().balance()
     assert ours_now.held == theirs_now.on_hold_cents
     assert sum(
         MarketEntry.objects.filter(kind=EntryKind.DEPOSIT).values_list("available_cents", flat=True)
@@ -85,7 +85,7 @@ def check_ledgers(batch: Batch) -> None:
 
 
 def test_only_approved_work_under_the_target_is_proposed(batch: Batch) -> None:
-    found = top_ups.proposal_for(batch)
+    found = top_ups.propose_top_up(batch)
     assert [(gap.active_seconds, gap.earned_cents, gap.cents) for gap in found.gaps] == [
         (300.1, 100, 26),  # 125.0416… is 126 in whole cents, so that nobody stays under
         (600.0, 120, 130),
@@ -95,13 +95,13 @@ def test_only_approved_work_under_the_target_is_proposed(batch: Batch) -> None:
 
 
 def test_everybody_ends_at_the_target_and_the_ledgers_agree(batch: Batch) -> None:
-    row, _ = decide(batch, seen_cents=156, once="wish")
+    row, _ = decide(batch, seen_cents=156, idempotency_key="wish")
     assert BonusPayment.objects.filter(reason__startswith="Top-up").count() == 0, (
         "nothing leaves before the job"
     )
     assert (row.cents, row.fee_cents, row.submissions, row.target_cents_per_hour) == (156, 0, 2, 1500)
     pay_all(row)
-    approved = pay.work_of(batch)[:3]
+    approved = pay.measured_work(batch)[:3]
     assert not any(is_under(work.cents, work.active_seconds, 1500) for work in approved)
     check_ledgers(batch)
     reasons = sorted(BonusPayment.objects.values_list("reason", flat=True))
@@ -133,21 +133,23 @@ def test_the_worker_sees_it_as_a_line_of_its_own(batch: Batch, client: Client) -
 
 
 def test_the_batch_page_counts_paid_top_ups_as_the_chart_does(batch: Batch) -> None:
-    before = {row.assignment.pk: row.rate_cents for row in review.latest(batch)}
+    before = {row.assignment.pk: row.rate_cents for row in review.latest_reviews(batch)}
     row, _ = decide(batch)
-    assert {row.assignment.pk: row.rate_cents for row in review.latest(batch)} == before, "not paid yet"
+    assert {row.assignment.pk: row.rate_cents for row in review.latest_reviews(batch)} == before, (
+        "not paid yet"
+    )
     pay_all(row)
-    after = [row.rate_cents for row in review.latest(batch)]
-    assert sorted(after) == sorted(work.rate_cents for work in pay.work_of(batch))
+    after = [row.rate_cents for row in review.latest_reviews(batch)]
+    assert sorted(after) == sorted(work.rate_cents for work in pay.measured_work(batch))
     assert sorted(after) != sorted(before.values())
 
 
 def test_a_second_press_tops_up_nothing_twice(batch: Batch) -> None:
-    first, job = decide(batch, once="wish")
-    again, same = decide(batch, once="wish")
+    first, job = decide(batch, idempotency_key="wish")
+    again, same = decide(batch, idempotency_key="wish")
     assert (again.pk, same.pk) == (first.pk, job.pk)
     with pytest.raises(Refused, match="Nothing to top up"):
-        decide(batch, once="another wish")  # what is on its way counts as given
+        decide(batch, idempotency_key="another wish")  # what is on its way counts as given
     assert OutgoingCall.objects.filter(top_up__isnull=False).count() == 2
 
 
@@ -157,7 +159,7 @@ def test_presses_at_once_make_one_top_up(batch: Batch) -> None:
 
     def press() -> None:
         gate.wait(60)
-        made.append(decide(batch, once="wish")[0].pk)
+        made.append(decide(batch, idempotency_key="wish")[0].pk)
         connection.close()
 
     threads = [threading.Thread(target=press) for _ in range(4)]
@@ -172,11 +174,11 @@ def test_presses_at_once_make_one_top_up(batch: Batch) -> None:
 def test_a_second_proposal_counts_what_was_given(batch: Batch) -> None:
     pay_all(decide(batch)[0])
     approve(collected(batch)[3])
-    found = top_ups.proposal_for(batch)
+    found = top_ups.propose_top_up(batch)
     assert [(gap.active_seconds, gap.cents) for gap in found.gaps] == [(301.0, 26)]
     pay_all(decide(batch)[0])
     pay_all(decide(batch, target_cents_per_hour=1800)[0])
-    assert not any(is_under(work.cents, work.active_seconds, 1800) for work in pay.work_of(batch))
+    assert not any(is_under(work.cents, work.active_seconds, 1800) for work in pay.measured_work(batch))
     check_ledgers(batch)
 
 
@@ -241,7 +243,7 @@ def test_stopping_gives_up_what_was_not_tried(
 
     def stop_after_one(**args: Any) -> bool:
         done = real(**args)
-        jobs.cancel(job=Job.objects.get(args__top_up=second.pk))
+        jobs.cancel_job(job=Job.objects.get(args__top_up=second.pk))
         return done
 
     monkeypatch.setattr(outbox, "settle_call", stop_after_one)
@@ -267,7 +269,7 @@ def test_the_page_names_who_and_how_much_and_takes_the_typed_sum(
     assert "Top up 2 submissions for $1.56" in page
     for row in Assignment.objects.filter(hit__unit__batch=batch):
         assert row.worker.worker_id not in page
-    form = {"launch_key": reply.context["once"], "seen": "156"}
+    form = {"idempotency_key": reply.context["idempotency_key"], "seen": "156"}
     missed = client.post(url, form | {"typed_cost": "1.55"})
     assert missed.status_code == 400
     assert "$1.55 is another sum; type the most that this can cost, 1.56." in missed.content.decode()
@@ -289,7 +291,7 @@ def test_the_page_shows_a_cap_that_would_refuse(batch: Batch, client: Client, re
     page = client.get(url).content.decode()
     assert "Over the budget: the batch" in page
     assert "Top up 2 submissions" not in page
-    refused = client.post(url, {"launch_key": "wish", "seen": "156"})
+    refused = client.post(url, {"idempotency_key": "wish", "seen": "156"})
     assert refused.status_code == 400
     assert "Nothing was topped up: budget: the batch" in refused.content.decode()
     assert not TopUp.objects.exists()
@@ -298,7 +300,9 @@ def test_the_page_shows_a_cap_that_would_refuse(batch: Batch, client: Client, re
 def test_fees_of_a_top_up_are_the_batchs_own(project: Project, make_image: MakeImage, settings: Any) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     market.fund()
-    batch = published(project, [make_image(1), make_image(2)], terms=Terms(reward_cents=100, bonus_cents=0))
+    batch = published(
+        project, [make_image(1), make_image(2)], terms=LaunchTerms(reward_cents=100, bonus_cents=0)
+    )
     for hit, seconds in zip(Hit.objects.order_by("pk"), (240.2, 290.0), strict=True):
         market.work(hit, market.market_worker(f"w{hit.pk}"), active_seconds=seconds)
     for row in collected(batch):
@@ -330,13 +334,13 @@ def test_what_was_refused_for_want_of_funds_is_offered_again(
     assert (again.cents, again.submissions) == (130, 1)
     pay_all(again)
     check_ledgers(batch)
-    money = batch_money(batch)
+    money = sum_batch_money(batch)
     assert (money.top_ups, money.top_up, money.earned_bonus) == (2, 156, 20)
 
 
 def test_strangers_top_up_nothing(batch: Batch, admin: User, outsider: User, annotator: User) -> None:
     url = reverse("batch-top-up", args=[batch.pk])
-    form = {"launch_key": "wish", "seen": "156"}
+    form = {"idempotency_key": "wish", "seen": "156"}
     for user in (outsider, annotator):
         client = Client()
         client.force_login(user)

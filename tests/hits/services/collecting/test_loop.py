@@ -14,9 +14,9 @@ from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
 from hits.payments.models import LedgerEntry, LedgerError
-from hits.services.collecting import collect
+from hits.services.collecting import assignment_sync
 from hits.services.errors import Conflict, Refused
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.outbox import outbox
 from hits.services.publishing import publish
 from hits.services.reviewing import review
@@ -32,7 +32,7 @@ def test_a_whole_loop_balances_to_the_cent(project: Project, make_image: MakeIma
     market.fund(10_000)
     batch = published(project, [make_image(1), make_image(2)])
     assert batch.state == BatchState.LIVE
-    assert marketplace().balance().on_hold_cents == ledger.totals(batch=batch).held == 220
+    assert marketplace().balance().on_hold_cents == ledger.sum_entries(batch=batch).held == 220
     worker = market.market_worker()
     for hit, count in zip(Hit.objects.all(), (3, 5), strict=True):
         market.work(hit, worker, observations(count, salt=str(hit.pk)))
@@ -40,7 +40,7 @@ def test_a_whole_loop_balances_to_the_cent(project: Project, make_image: MakeIma
     assert {first.match, second.match} == {Match.MATCHED}
     for assignment in (first, second):
         approve(assignment)
-    sums = ledger.totals(batch=batch)
+    sums = ledger.sum_entries(batch=batch)
     balance = marketplace().balance()
     assert (sums.reward, sums.bonus, sums.fee, sums.held) == (220, 30, 0, 0)
     assert balance.available_cents == 10_000 - sums.spent
@@ -54,11 +54,11 @@ def test_amazons_fees_are_held_and_paid_alike_on_both_sides(
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     market.fund(10_000)
     batch = published(project, [make_image(1)])
-    assert marketplace().balance().on_hold_cents == ledger.totals(batch=batch).held == 132
+    assert marketplace().balance().on_hold_cents == ledger.sum_entries(batch=batch).held == 132
     market.work(Hit.objects.get(), market.market_worker(), observations(4))
     (assignment,) = collected(batch)
     approve(assignment)
-    sums = ledger.totals(batch=batch)
+    sums = ledger.sum_entries(batch=batch)
     assert (sums.reward, sums.bonus, sums.fee, sums.held) == (110, 15, 25, 0)
     assert marketplace().balance().available_cents == 10_000 - sums.spent
 
@@ -68,11 +68,13 @@ def test_a_rejection_releases_what_was_held(project: Project, make_image: MakeIm
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker())
     (assignment,) = collected(batch)
-    decision = review.decide(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits.")
-    review.settle(decision=decision, marketplace=marketplace())
+    decision = review.decide_assignment(
+        assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits."
+    )
+    review.settle_decision(decision=decision, marketplace=marketplace())
     assignment.refresh_from_db()
     assert assignment.status == AssignmentStatus.REJECTED
-    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
     assert marketplace().balance().available_cents == 1_000
 
 
@@ -82,7 +84,7 @@ def test_a_rejection_needs_a_reason(project: Project, make_image: MakeImage) -> 
     market.work(Hit.objects.get(), market.market_worker())
     (assignment,) = collected(batch)
     with pytest.raises(Refused, match="say why"):
-        review.decide(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="  ")
+        review.decide_assignment(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="  ")
 
 
 def test_two_reviewers_make_one_decision(project: Project, make_image: MakeImage) -> None:
@@ -90,9 +92,9 @@ def test_two_reviewers_make_one_decision(project: Project, make_image: MakeImage
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker())
     (assignment,) = collected(batch)
-    review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
     with pytest.raises(Conflict):
-        review.decide(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="Too late.")
+        review.decide_assignment(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="Too late.")
 
 
 def test_publishing_again_creates_nothing(project: Project, make_image: MakeImage) -> None:
@@ -151,13 +153,13 @@ def test_what_does_not_match_is_told_apart_and_cannot_be_approved(
     (assignment,) = collected(batch)
     assert assignment.match == match
     assert not Pair.objects.exists()
-    with pytest.raises(Refused, match="cannot be approved"):
-        review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    with pytest.raises(Refused, match="You cannot approve it here"):
+        review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
 
 
 def test_somebody_elses_submission_does_not_match(project: Project, make_image: MakeImage) -> None:
     market.fund()
-    batch = published(project, [make_image(1)], terms=Terms(opinions=2))
+    batch = published(project, [make_image(1)], terms=LaunchTerms(redundancy=2))
     hit = Hit.objects.get()
     mine = market.work(hit, market.market_worker("one"))
     thief = market.accept(hit, market.market_worker("two"))
@@ -183,9 +185,9 @@ def test_auto_approval_by_the_clock_reaches_our_ledger_once(project: Project, ma
     finally:
         reset_clock()
     assert assignment.status == AssignmentStatus.APPROVED
-    assert ledger.totals(batch=batch).reward == 110
+    assert ledger.sum_entries(batch=batch).reward == 110
     with pytest.raises(Conflict, match="approved already"):
-        review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
 
 
 def test_an_approval_whose_reply_was_lost_is_recognised(project: Project, make_image: MakeImage) -> None:
@@ -193,10 +195,10 @@ def test_an_approval_whose_reply_was_lost_is_recognised(project: Project, make_i
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker(), observations(4))
     (assignment,) = collected(batch)
-    decision = review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
     marketplace().approve(assignment.assignment_id, "")  # the call went through; its record did not
-    assert review.settle(decision=decision, marketplace=marketplace())
-    assert ledger.totals(batch=batch).spent == 110 + 15
+    assert review.settle_decision(decision=decision, marketplace=marketplace())
+    assert ledger.sum_entries(batch=batch).spent == 110 + 15
 
 
 def test_a_bonus_is_not_repeated_after_its_token_died(project: Project, make_image: MakeImage) -> None:
@@ -216,7 +218,7 @@ def test_a_bonus_is_not_repeated_after_its_token_died(project: Project, make_ima
     )
     outbox.settle_outstanding(marketplace=marketplace())
     assert len(list(marketplace().list_bonuses(assignment.assignment_id))) == 1
-    assert ledger.totals(batch=batch).bonus == 30
+    assert ledger.sum_entries(batch=batch).bonus == 30
 
 
 def test_the_ledger_cannot_be_changed(project: Project, make_image: MakeImage) -> None:
@@ -263,17 +265,17 @@ def test_137_assignments_are_all_collected(project: Project, make_image: MakeIma
         def list_assignments(self, hit_id: str, statuses: Any = ()) -> list[RemoteAssignment]:
             return rows
 
-    found = collect.sync_batch(batch=batch, marketplace=Many())  # type: ignore[arg-type]
+    found = assignment_sync.sync_batch(batch=batch, marketplace=Many())  # type: ignore[arg-type]
     assert (found.new, found.unmatched, Assignment.objects.count()) == (137, 137, 137)
 
 
 def test_wrong_keys_are_one_clear_refusal(settings: Any) -> None:
     from hits.mturk.boto import BotoMarketplace
-    from hits.mturk.environments import current
+    from hits.mturk.environments import current_environment
 
     settings.MTURK_PLATFORM_ACCESS_KEY_ID = "AKNOBODY"
     with pytest.raises(MarketplaceError) as caught:
-        BotoMarketplace(current()).balance()
+        BotoMarketplace(current_environment()).balance()
     assert caught.value.failure is Failure.REFUSED
 
 
@@ -281,19 +283,19 @@ def test_closing_releases_what_nobody_took(project: Project, make_image: MakeIma
     from hits.services.batches.lifecycle import expire_hits, finish_closing, request_close
 
     market.fund(1_000)
-    batch = published(project, [make_image(1), make_image(2)], terms=Terms(opinions=2))
+    batch = published(project, [make_image(1), make_image(2)], terms=LaunchTerms(redundancy=2))
     market.work(Hit.objects.order_by("pk")[0], market.market_worker())
     (assignment,) = collected(batch)
     request_close(batch=batch, by=None)
     expire_hits(batch=batch, marketplace=marketplace())
     # The first HIT's submission still waits, so only the second is disposed of.
-    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 220
+    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 220
     approve(assignment)
     assert finish_closing(batch=batch, marketplace=marketplace())
     assert not finish_closing(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
-    sums = ledger.totals(batch=batch)
+    sums = ledger.sum_entries(batch=batch)
     assert (sums.held, marketplace().balance().on_hold_cents, sums.spent) == (0, 0, 110)
     assert marketplace().balance().available_cents == 1_000 - 110
 
@@ -306,7 +308,7 @@ def test_a_live_marketplace_takes_no_batch_without_the_typed_cost(
     with pytest.raises(Refused, match=r"type the most that this can cost, 1\.68"):
         launched(project, images)
     with pytest.raises(Refused, match="cost"):
-        launched(project, images, terms=Terms(confirmed_cents=167))
+        launched(project, images, terms=LaunchTerms(confirmed_cents=167))
     assert not Hit.objects.exists()
     # 110 and 22 fee, two bonuses of 15 and 6 fee: what was typed is what is shown.
-    assert launched(project, images, terms=Terms(confirmed_cents=168)).estimate_cents == 168
+    assert launched(project, images, terms=LaunchTerms(confirmed_cents=168)).estimate_cents == 168

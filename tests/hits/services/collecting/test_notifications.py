@@ -11,20 +11,20 @@ from django.test import Client
 from django.utils import timezone
 
 from curation.models import Pair
-from hits.domain.mturk_formats.notification_events import read_event
+from hits.domain.mturk_formats.notification_events import parse_event
 from hits.domain.states import Match
 from hits.marketplace import delivery
 from hits.marketplace.models import Clock, Notification, NotificationSetting
 from hits.marketplace.models import Worker as MarketWorker
 from hits.marketplace.services import attempts as market_attempts
 from hits.marketplace.services.clock import reset_clock
-from hits.marketplace.services.notifications import deliver_due
+from hits.marketplace.services.notifications import deliver_due_notifications
 from hits.models import Assignment, Attempt, Batch, Hit, Image, MarketplaceEvent, Project, Worker
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
 from hits.services.collecting import notifications
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.failing import Later
@@ -37,7 +37,7 @@ HIT_ID, SLOT_ID = "3HIT", "3SLOT"
 
 def address() -> str:
     """Return the path that notifications go to."""
-    return urlsplit(notifications.destination(marketplace().environment)).path
+    return urlsplit(notifications.notification_url(marketplace().environment)).path
 
 
 def document(kind: str = "AssignmentReturned", doc_id: str = "doc-1", **changes: Any) -> dict[str, Any]:
@@ -64,20 +64,20 @@ def post(body: dict[str, Any], path: str = "") -> int:
 
 def process() -> int:
     """Act on what came in."""
-    return notifications.process_waiting(marketplace=marketplace())
+    return notifications.process_notifications(marketplace=marketplace())
 
 
 @pytest.fixture
 def batch(project: Project, make_image: MakeImage) -> Batch:
     """A live batch of two HITs with two assignments each, about which we are told."""
     market.fund()
-    made = published(project, [make_image(1), make_image(2)], terms=Terms(opinions=2))
-    assert notifications.subscribe(batch=made, marketplace=marketplace())
+    made = published(project, [make_image(1), make_image(2)], terms=LaunchTerms(redundancy=2))
+    assert notifications.subscribe_batch(batch=made, marketplace=marketplace())
     return made
 
 
 def test_subscribing_names_our_address_and_what_we_act_on(batch: Batch) -> None:
-    notifications.subscribe(batch=batch, marketplace=marketplace())
+    notifications.subscribe_batch(batch=batch, marketplace=marketplace())
     setting = NotificationSetting.objects.get(hit_type__hit_type_id=batch.hit_type_id)
     assert urlsplit(setting.destination).path == address()
     assert set(setting.events) == {"AssignmentSubmitted", "AssignmentReturned", "AssignmentAbandoned"}
@@ -89,7 +89,7 @@ def test_a_refused_subscription_fails_no_launch(
     settings.MARKETPLACE_NOTIFICATION_HOSTS = []
     market.fund()
     made = published(project, [make_image(1)])
-    assert not notifications.subscribe(batch=made, marketplace=marketplace())
+    assert not notifications.subscribe_batch(batch=made, marketplace=marketplace())
     assert "polled instead" in caplog.text
     assert not NotificationSetting.objects.exists()
 
@@ -148,7 +148,7 @@ def test_what_is_no_notification_is_refused_and_not_kept(body: bytes, kind: str,
 
 
 def test_only_the_address_with_the_key_is_there() -> None:
-    other = f"/notifications/{notifications.key_of('aws-sandbox')}"
+    other = f"/notifications/{notifications.notification_key('aws-sandbox')}"
     for path in ("/notifications/x", "/notifications/ß", other):
         assert post(document(), path) == 404
     assert Client().get(address()).status_code == 405
@@ -219,7 +219,7 @@ def test_what_was_acted_on_a_month_ago_is_forgotten() -> None:
         if days:
             acted = timezone.now() - timedelta(days=days)
             MarketplaceEvent.objects.filter(doc_id=f"doc-{number}").update(processed_at=acted)
-    assert notifications.forget_old() == 1
+    assert notifications.delete_old_notifications() == 1
     assert set(MarketplaceEvent.objects.values_list("doc_id", flat=True)) == {"doc-0", "doc-2"}
 
 
@@ -274,7 +274,7 @@ def final_rows(batch: Batch, people: list[MarketWorker]) -> Any:
         for row in Assignment.objects.select_related("hit", "worker")
     ]
     kept = Pair.objects.values_list("submission__attempt__worker__worker_id", "index")
-    sums = ledger.totals(batch=batch)
+    sums = ledger.sum_entries(batch=batch)
     balance = marketplace().balance()
     return {
         "assignments": sorted(shown),
@@ -329,7 +329,7 @@ def test_the_final_rows_are_the_same_when_our_address_was_down_for_an_hour(
     """The marketplace's own delivery, by both clocks: nothing arrives until everything is decided and paid."""
     line = {"is_up": False, "tries": 0}
 
-    def carry(parcel: delivery.Parcel) -> None:
+    def carry(parcel: delivery.OutgoingRequest) -> None:
         line["tries"] += 1
         if not line["is_up"]:
             raise delivery.DeliveryError("the connection was refused")
@@ -338,13 +338,13 @@ def test_the_final_rows_are_the_same_when_our_address_was_down_for_an_hour(
         )
         assert reply.status_code == 200
 
-    monkeypatch.setattr(delivery, "post", carry)
+    monkeypatch.setattr(delivery, "send_request", carry)
     later = Later(monkeypatch)
     people = [market.market_worker(name) for name in ("ann", "bob", "cleo")]
 
     def told_in_vain() -> None:
         later.by(timedelta(minutes=2))
-        assert deliver_due(now=Clock.now()) == 0
+        assert deliver_due_notifications(now=Clock.now()) == 0
 
     try:
         play(list(Hit.objects.order_by("pk")), people, told_in_vain)
@@ -353,10 +353,10 @@ def test_the_final_rows_are_the_same_when_our_address_was_down_for_an_hour(
         assert (line["tries"] > 0, MarketplaceEvent.objects.count(), process()) == (True, 0, 0)
         later.by(timedelta(hours=1))
         line["is_up"] = True
-        assert deliver_due(now=Clock.now()) == process() == 6
+        assert deliver_due_notifications(now=Clock.now()) == process() == 6
         for event in MarketplaceEvent.objects.all():
             (told,) = event.payload
-            assert event.received_at - read_event(told).at > timedelta(hours=1)
+            assert event.received_at - parse_event(told).at > timedelta(hours=1)
         collected(batch)
         assert final_rows(batch, people) == EXPECTED
     finally:

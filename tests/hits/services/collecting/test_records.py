@@ -19,9 +19,9 @@ from hits.kinds.sherlock_observation.kind import SherlockObservation
 from hits.models import Assignment, AuditEvent, Batch, Hit, Project, Record, RecordImage
 from hits.models.base import AppendOnlyError
 from hits.selectors import records as selectors
-from hits.services.collecting.records import read_records_again
+from hits.services.collecting.records import reread_records
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support.answers import observations
 from tests.support.judging.work import Work
 
@@ -58,8 +58,8 @@ def work(project: Project) -> Work:
 def kind(monkeypatch: pytest.MonkeyPatch) -> TwoTypes:
     """Let ``sherlock_observation`` give records of two types."""
     made = TwoTypes()
-    real = registry.get
-    monkeypatch.setattr(registry, "get", lambda name: made if name == made.name else real(name))
+    real = registry.get_kind
+    monkeypatch.setattr(registry, "get_kind", lambda name: made if name == made.name else real(name))
     return made
 
 
@@ -67,7 +67,12 @@ def batch_of(work: Work, photos: int) -> Batch:
     images = [work.image(number) for number in range(1, photos + 1)]
     units = [PlannedUnit(f"image-{image.pk}", {"image": image.pk}) for image in images]
     batch, _ = launch_batch(
-        project=work.project, kind_name="sherlock_observation", name="B", units=units, by=None, terms=Terms()
+        project=work.project,
+        kind_name="sherlock_observation",
+        name="B",
+        units=units,
+        by=None,
+        terms=LaunchTerms(),
     )
     work.publish(batch)
     return batch
@@ -87,7 +92,7 @@ def test_records_have_types_images_and_one_count_of_indices(work: Work, kind: Tw
     )
     assert (thought.type, thought.index, thought.image_id) == ("thought", 2, None)
     assert seen.instance_id == instance_id(str(submission.pk), 1)
-    assert selectors.images_of([seen, thought]) == {
+    assert selectors.image_ids_by_record([seen, thought]) == {
         seen.pk: (hit.unit.payload["image"], kind.other_image),
         thought.pk: (),
     }
@@ -111,11 +116,11 @@ def test_one_image_taken_down_leaves_the_record_out(work: Work, kind: TwoTypes) 
     second = work.image(9)
     kind.other_image = second.pk
     work.answered(Hit.objects.get(unit__batch=batch), "W1", observations(3))
-    assert selectors.accepted(work.project, "seen").count() == 1
-    type(second).objects.filter(pk=second.pk).update(withdrawn_at=timezone.now())
-    assert selectors.accepted(work.project, "seen").count() == 0
-    assert selectors.confirmed_on_withdrawn_images(work.project, "seen").count() == 1
-    assert selectors.accepted(work.project, "thought").count() == 1
+    assert selectors.approved_records(work.project, "seen").count() == 1
+    type(second).objects.filter(pk=second.pk).update(taken_down_at=timezone.now())
+    assert selectors.approved_records(work.project, "seen").count() == 0
+    assert selectors.approved_records_on_taken_down_images(work.project, "seen").count() == 1
+    assert selectors.approved_records(work.project, "thought").count() == 1
 
 
 @pytest.mark.parametrize(
@@ -159,7 +164,7 @@ def test_an_answer_that_cannot_be_read_is_marked_and_stops_nothing(
     assert words in str(marked.record_error)
     assert fine.record_error is None
     assert Record.objects.filter(submission=fine.submission).count() == 2
-    assert list(selectors.unreadable(batch)) == [marked]
+    assert list(selectors.unreadable_assignments(batch)) == [marked]
 
 
 def test_a_researcher_reads_them_again_once_the_kind_is_mended(
@@ -169,7 +174,7 @@ def test_a_researcher_reads_them_again_once_the_kind_is_mended(
     with monkeypatch.context() as broken:
         broken.setattr(TwoTypes, "records", lambda self, unit, answer: 1 / 0)
         work.answered(Hit.objects.get(unit__batch=batch), "W1", observations(3))
-        assert read_records_again(batch=batch, by=None).unreadable == 1
+        assert reread_records(batch=batch, by=None).unreadable == 1
     client.force_login(researcher)
     page = client.get(reverse("batch-detail", args=[batch.pk])).content.decode()
     assert "Records of 1 submission cannot be read" in page
@@ -179,9 +184,9 @@ def test_a_researcher_reads_them_again_once_the_kind_is_mended(
     assert "cannot be read" not in said
     assert Record.objects.count() == 2
     assert AuditEvent.objects.filter(action="batch.read_records").count() == 2
-    assert read_records_again(batch=batch, by=researcher) == type(
-        read_records_again(batch=batch, by=researcher)
-    )(0, 0)
+    assert reread_records(batch=batch, by=researcher) == type(reread_records(batch=batch, by=researcher))(
+        0, 0
+    )
 
 
 def test_records_are_never_changed(work: Work) -> None:

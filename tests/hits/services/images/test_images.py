@@ -9,8 +9,8 @@ from PIL import ImageCms
 
 from hits.models import Image, Project
 from hits.services.errors import BadFile
-from hits.services.images.import_image import decode, import_image
-from hits.services.images.manifests import import_path
+from hits.services.images.import_image import decode_image, import_image
+from hits.services.images.manifests import import_image_files
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
@@ -72,16 +72,16 @@ def test_what_would_surprise_later_is_refused_by_name(
 def test_huge_pictures_are_refused_before_they_are_decoded(project: Project, settings) -> None:
     settings.MAX_IMAGE_PIXELS = 64 * 48 - 1
     with pytest.raises(BadFile, match="64 × 48 is too large"):
-        decode("a.png", picture(64, 48))
+        decode_image("a.png", picture(64, 48))
     settings.MAX_IMAGE_BYTES = 10
     with pytest.raises(BadFile, match="is too large; use"):
-        decode("a.png", picture())
+        decode_image("a.png", picture())
 
 
 def test_transparency_lies_on_white() -> None:
     buffer = io.BytesIO()
     Pillow.new("RGBA", (4, 4), (0, 0, 0, 0)).save(buffer, "PNG")
-    decoded = decode("clear.png", buffer.getvalue())
+    decoded = decode_image("clear.png", buffer.getvalue())
     with Pillow.open(io.BytesIO(decoded.data)) as served:
         assert served.getpixel((0, 0)) == (255, 255, 255)
 
@@ -92,7 +92,7 @@ def test_of_a_phone_s_jpeg_with_a_preview_behind_the_photo_is_kept() -> None:
         Pillow.new("RGB", size, colour) for size, colour in (((64, 48), "red"), ((8, 6), "blue"))
     )
     photo.save(buffer, "MPO", save_all=True, append_images=[preview], quality=95)
-    decoded = decode("phone.jpg", buffer.getvalue())
+    decoded = decode_image("phone.jpg", buffer.getvalue())
     assert (decoded.width, decoded.height, decoded.suffix) == (64, 48, ".jpg")
     assert _colour(decoded.data)[0] > 250
 
@@ -101,7 +101,7 @@ def test_colours_of_a_profile_are_brought_to_srgb() -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     buffer = io.BytesIO()
     Pillow.new("RGB", (8, 8), (250, 10, 10)).save(buffer, "PNG", icc_profile=_red_is_green(profile))
-    red, green, _ = _colour(decode("a.png", buffer.getvalue()).data)
+    red, green, _ = _colour(decode_image("a.png", buffer.getvalue()).data)
     assert green > 240
     assert red < 30
 
@@ -109,7 +109,7 @@ def test_colours_of_a_profile_are_brought_to_srgb() -> None:
 def test_a_broken_profile_changes_nothing() -> None:
     buffer = io.BytesIO()
     Pillow.new("RGB", (8, 8), (250, 10, 10)).save(buffer, "PNG", icc_profile=b"no profile")
-    assert _colour(decode("a.png", buffer.getvalue()).data) == (250, 10, 10)
+    assert _colour(decode_image("a.png", buffer.getvalue()).data) == (250, 10, 10)
 
 
 def _colour(data: bytes) -> tuple[int, int, int]:
@@ -137,7 +137,7 @@ def test_a_manifest_describes_its_pictures(project: Project, tmp_path: Path) -> 
     path = _manifest(
         tmp_path, "file,url,split,width,height\na.png,https://example.org/a,val,64,48\nb.png,,,,\n"
     )
-    done = import_path(project=project, path=path)
+    done = import_image_files(project=project, path=path)
     assert (done.new, done.known) == (2, 0)
     assert done.images[0].source_url == "https://example.org/a"
     assert done.images[0].split == "val"
@@ -163,23 +163,27 @@ def test_a_bad_manifest_names_row_and_column_and_writes_nothing(
 ) -> None:
     path = _manifest(tmp_path, text)
     with pytest.raises(BadFile, match=where):
-        import_path(project=project, path=path)
+        import_image_files(project=project, path=path)
     assert not Image.objects.exists()
 
 
 def test_an_empty_folder_says_so(project: Project, tmp_path: Path) -> None:
     with pytest.raises(BadFile, match="holds no pictures"):
-        import_path(project=project, path=tmp_path)
+        import_image_files(project=project, path=tmp_path)
 
 
 def test_two_pictures_of_one_address_are_refused_by_row(project: Project, tmp_path: Path) -> None:
     """A released row names its image by its address."""
     rows = "file,url\na.png,https://example.org/1\nb.png,https://example.org/1\n"
     with pytest.raises(BadFile, match=r"row 3, column url: is that of row 2 too"):
-        import_path(project=project, path=_manifest(tmp_path, rows))
+        import_image_files(project=project, path=_manifest(tmp_path, rows))
     assert not Image.objects.exists()
-    import_path(project=project, path=_manifest(tmp_path, "file,url\na.png,https://example.org/1\n"))
+    import_image_files(project=project, path=_manifest(tmp_path, "file,url\na.png,https://example.org/1\n"))
     with pytest.raises(BadFile, match=r"row 2, column url: is that of the image a\.png too"):
-        import_path(project=project, path=_manifest(tmp_path, "file,url\nb.png,https://example.org/1\n"))
-    again = import_path(project=project, path=_manifest(tmp_path, "file,url\na.png,https://example.org/1\n"))
+        import_image_files(
+            project=project, path=_manifest(tmp_path, "file,url\nb.png,https://example.org/1\n")
+        )
+    again = import_image_files(
+        project=project, path=_manifest(tmp_path, "file,url\na.png,https://example.org/1\n")
+    )
     assert (again.new, again.known) == (0, 1)

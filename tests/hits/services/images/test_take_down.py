@@ -19,13 +19,13 @@ from hits.domain.states import HitState
 from hits.marketplace.models import Message
 from hits.models import Assignment, AuditEvent, Draft, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
-from hits.selectors.images.images import image_url, unused, usable
-from hits.selectors.take_down import consequences
+from hits.selectors.images.images import image_url, list_unused_images, list_usable_images
+from hits.selectors.take_down import count_take_down
 from hits.services.collecting import submit
 from hits.services.errors import Conflict, Refused
 from hits.services.images import take_down
 from hits.services.images.import_image import import_image
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from hits.tasks import sync_live_batches
 from tests.support import market
@@ -54,11 +54,11 @@ def served(image: Image) -> int:
 
 def test_file_of_a_photo_that_is_taken_down_is_sent_to_nobody_until_it_is_back(image: Image) -> None:
     assert served(image) == 200
-    take_down.take_down(image=image, reason="its owner asked", by=None)
+    take_down.take_down_image(image=image, reason="its owner asked", by=None)
     assert served(image) == 410
     public = Client(HTTP_HOST=settings.PUBLIC_URL.removeprefix("http://"))
     assert public.get(f"/media/{image.file.name}").status_code == 404
-    take_down.put_back(image=image, reason="a mistake", by=None)
+    take_down.put_back_image(image=image, reason="a mistake", by=None)
     assert served(image) == 200
 
 
@@ -74,9 +74,9 @@ def test_file_that_another_project_shows_too_is_still_sent(image: Image) -> None
     data = Path(settings.MEDIA_ROOT, image.file.name).read_bytes()
     twin, _ = import_image(project=other, name="twin.png", data=data)
     assert twin.file.name == image.file.name
-    take_down.take_down(image=image, reason="not here", by=None)
+    take_down.take_down_image(image=image, reason="not here", by=None)
     assert served(twin) == 200
-    take_down.take_down(image=twin, reason="nor there", by=None)
+    take_down.take_down_image(image=twin, reason="nor there", by=None)
     assert served(twin) == 410
 
 
@@ -86,7 +86,7 @@ def test_open_hits_end_and_planned_ones_are_cancelled(
     live = published(project, [image, make_image(2)])
     planned = launched(project, [make_image(3)])
     planned.units.get().images.set([image])
-    assert take_down.take_down(image=image, reason="asked", by=None) == 1
+    assert take_down.take_down_image(image=image, reason="asked", by=None) == 1
     sync_live_batches()
     ours = Hit.objects.get(unit__batch=live, unit__images=image)
     assert market_state(ours) == "Unassignable or reviewable"
@@ -104,7 +104,7 @@ def test_hit_that_goes_live_after_the_take_down_is_ended_by_the_next_sweep(
     project: Project, image: Image
 ) -> None:
     batch = launched(project, [image])
-    take_down.take_down(image=image, reason="asked", by=None)
+    take_down.take_down_image(image=image, reason="asked", by=None)
     Hit.objects.update(state=HitState.PLANNED)  # as if its creation had been under way
     publish.publish_batch(batch=batch, marketplace=marketplace())
     assert market_state(Hit.objects.get()) == "Assignable"
@@ -120,7 +120,7 @@ def test_workers_keep_and_are_paid_what_they_submitted_and_are_told_what_they_ha
 ) -> None:
     market.fund()
     image = make_image(1)
-    batch = published(project, [image, make_image(2)], terms=Terms(opinions=2))
+    batch = published(project, [image, make_image(2)], terms=LaunchTerms(redundancy=2))
     hit, before = (Hit.objects.get(unit__images__name=f"photo-{n}.png") for n in (1, 2))
     wilma, walter = market.market_worker("wilma"), market.market_worker("walter")
     market.work(hit, wilma)
@@ -129,13 +129,13 @@ def test_workers_keep_and_are_paid_what_they_submitted_and_are_told_what_they_ha
         approve(row)  # a requester may write only to those whose work was decided about
     task = market.accept(hit, walter)
     key = page_key(hit, task.slot.assignment_id, walter.worker_id)
-    submit.agree(key=key, version=1, country="US")
+    submit.record_consent(key=key, version=1, country="US")
     submit.open_attempt(key=key)
     submit.save_draft(key=key, content={"half": "written"}, revision=1)
-    assert (consequences(image).in_hand, consequences(image).open_hits) == (1, 1)
+    assert (count_take_down(image).workers_with_task, count_take_down(image).open_hits) == (1, 1)
 
-    take_down.take_down(image=image, reason="asked", by=None)
-    assert take_down.tell_workers(image=image, marketplace=marketplace()) == 1
+    take_down.take_down_image(image=image, reason="asked", by=None)
+    assert take_down.notify_workers(image=image, marketplace=marketplace()) == 1
     assert Message.objects.get().worker == walter
     page = frame.get(
         reverse("hit-page", args=[hit.unit.public_id]),
@@ -159,17 +159,19 @@ def test_workers_keep_and_are_paid_what_they_submitted_and_are_told_what_they_ha
 
 def test_new_work_leaves_the_photo_out_until_it_is_back(project: Project, image: Image) -> None:
     launched(project, [image])
-    take_down.take_down(image=image, reason="asked", by=None)
-    assert usable(project) == []
-    take_down.put_back(image=image, reason="mistake", by=None)
-    assert usable(project) == [image]
-    assert unused(project, "sherlock_observation") == [image], "its planned task was shown to nobody"
+    take_down.take_down_image(image=image, reason="asked", by=None)
+    assert list_usable_images(project) == []
+    take_down.put_back_image(image=image, reason="mistake", by=None)
+    assert list_usable_images(project) == [image]
+    assert list_unused_images(project, "sherlock_observation") == [image], (
+        "its planned task was shown to nobody"
+    )
 
 
 def test_take_down_twice_is_a_conflict_and_leaves_one_event(image: Image, researcher: User) -> None:
-    take_down.take_down(image=image, reason="  its\nowner   asked ", by=researcher)
+    take_down.take_down_image(image=image, reason="  its\nowner   asked ", by=researcher)
     with pytest.raises(Conflict, match="is taken down already"):
-        take_down.take_down(image=image, reason="again", by=researcher)
+        take_down.take_down_image(image=image, reason="again", by=researcher)
     event = AuditEvent.objects.get(action="image.take_down")
     assert (event.actor, event.data["reason"], event.subject) == (
         researcher,
@@ -177,7 +179,7 @@ def test_take_down_twice_is_a_conflict_and_leaves_one_event(image: Image, resear
         str(image.pk),
     )
     with pytest.raises(Conflict, match="is not taken down"):
-        take_down.put_back(image=type(image).objects.create(**fields(image)), reason="x", by=None)
+        take_down.put_back_image(image=type(image).objects.create(**fields(image)), reason="x", by=None)
 
 
 def fields(image: Image) -> dict[str, Any]:
@@ -196,9 +198,9 @@ def fields(image: Image) -> dict[str, Any]:
 @pytest.mark.parametrize("reason", ["", "  \n ", "x" * 401])
 def test_take_down_without_a_usable_reason_is_refused_and_changes_nothing(image: Image, reason: str) -> None:
     with pytest.raises(Refused, match=r"^reason: "):
-        take_down.take_down(image=image, reason=reason, by=None)
+        take_down.take_down_image(image=image, reason=reason, by=None)
     image.refresh_from_db()
-    assert image.withdrawn_at is None
+    assert image.taken_down_at is None
 
 
 def test_page_shows_the_consequences_and_takes_the_photo_down_and_back(
@@ -213,7 +215,7 @@ def test_page_shows_the_consequences_and_takes_the_photo_down_and_back(
     )
     text = down.content.decode()
     assert "is taken down. 1 open task will end within a minute" in text
-    assert "This photo is not shown to anybody" in text
+    assert "Nobody sees this photo" in text
     assert image_url(image) not in text
     assert image_url(image) not in client.get(reverse("project-images", args=[project.slug])).content.decode()
     back = client.post(
@@ -247,7 +249,7 @@ def test_command_takes_a_photo_down_by_number_name_or_hash(project: Project, ima
         assert json.loads(out.getvalue())["withdrawn"] is True
         call_command("take_down", name, "--project", project.slug, "--reason", "oops", "--undo", stdout=out)
     image.refresh_from_db()
-    assert image.withdrawn_at is None
+    assert image.taken_down_at is None
 
 
 @pytest.mark.parametrize("name", ["99999999", "nothing.png", "0" * 64, "9" * 40])

@@ -19,9 +19,9 @@ from PIL import Image as Pillow
 
 from hits.domain.files import atomic_files
 from hits.models import Image, Project
-from hits.services.errors import BadFile, NoRoom
+from hits.services.errors import BadFile, StorageFull
 from hits.services.images.import_image import import_image
-from hits.services.images.media_check import LEFT_OVER_AFTER, Fault, faulty_files
+from hits.services.images.media_check import LEFTOVER_AGE_SECONDS, Fault, find_faulty_files
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
@@ -145,7 +145,7 @@ def killed_at(block: int, write: Callable[[], object], monkeypatch: pytest.Monke
 def test_photo_import_killed_while_writing_leaves_nothing_that_is_trusted(
     media: Path, project: Project, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
-    from hits.storage import keep_content
+    from hits.storage import save_content
 
     for seed in range(rounds):
         image, _ = photo(project, seed, width=600)
@@ -153,7 +153,7 @@ def test_photo_import_killed_while_writing_leaves_nothing_that_is_trusted(
         Image.objects.all().delete()
         path.unlink()
         storage, name = image.file.storage, str(image.file)
-        killed_at(seed % (len(data) >> 16), lambda: keep_content(storage, name, data), monkeypatch)
+        killed_at(seed % (len(data) >> 16), lambda: save_content(storage, name, data), monkeypatch)
         assert not path.exists()
         again, created = photo(project, seed, width=600)
         assert created
@@ -168,7 +168,7 @@ def test_photo_import_onto_a_full_disk_leaves_nothing_and_says_so(
     for seed in range(rounds):
         filler = small_disk / "filler"
         filler.write_bytes(b"\0" * (600_000 + 10_000 * seed))
-        with pytest.raises(NoRoom, match=rf"{seed}\.png: was not stored: the disk is full; make room"):
+        with pytest.raises(StorageFull, match=rf"{seed}\.png: was not stored: the disk is full; make room"):
             photo(project, seed, width=500)
         assert not Image.objects.filter(name=f"{seed}.png").exists()
         assert [path for path in small_disk.rglob("*") if path.is_file()] == [filler]
@@ -180,9 +180,9 @@ def test_photo_import_onto_a_full_disk_leaves_nothing_and_says_so(
 
 
 def test_no_room_tells_a_full_disk_from_a_folder_that_refuses() -> None:
-    assert "the disk is full" in str(NoRoom.after(OSError(errno.ENOSPC, "No space left"), "a: not kept"))
+    assert "the disk is full" in str(StorageFull.after(OSError(errno.ENOSPC, "No space left"), "a: not kept"))
     assert "Read-only file system; mend the folder" in str(
-        NoRoom.after(OSError(errno.EROFS, "Read-only file system"), "a: not kept")
+        StorageFull.after(OSError(errno.EROFS, "Read-only file system"), "a: not kept")
     )
 
 
@@ -222,7 +222,7 @@ def test_check_media_repairs_photos_from_their_originals_and_removes_left_overs(
     old, young = (path_of(images[0]).parent / f".{name}.partial" for name in ("old", "young"))
     old.write_bytes(b"half")
     young.write_bytes(b"half")
-    past = old.stat().st_mtime - LEFT_OVER_AFTER - 1
+    past = old.stat().st_mtime - LEFTOVER_AGE_SECONDS - 1
     os.utime(old, (past, past))
     originals = tmp_path / "originals"
     (originals / "deep").mkdir(parents=True)
@@ -258,9 +258,9 @@ def test_check_media_reads_files_of_other_apps(media: Path, project: Project) ->
         count=1,
         dim=1,
     )
-    assert list(faulty_files()) == []
+    assert list(find_faulty_files()) == []
     (folder / "items.jsonl").write_text("{")
-    (found,) = faulty_files()
+    (found,) = find_faulty_files()
     assert (found.file.kind, found.fault) == ("vectors", Fault.WRONG_BYTES)
 
 

@@ -67,7 +67,7 @@ def test_a_zip_goes_in_with_its_manifest_and_the_broken_photo_is_named(send: Sen
     assert reply.status_code == 200, reply.content
     assert reply.json()["address"] == reverse("job-detail", args=[reply.json()["job"]])
     assert len(list(folder.iterdir())) == 1
-    job = jobs.run_here(job=Job.objects.get(pk=reply.json()["job"]))
+    job = jobs.run_in_process(job=Job.objects.get(pk=reply.json()["job"]))
     assert job.state == JobState.DONE, job.error
     assert {key: job.result[key] for key in ("new", "known", "refused")} == {
         "new": 4,
@@ -83,7 +83,7 @@ def test_a_zip_goes_in_with_its_manifest_and_the_broken_photo_is_named(send: Sen
     assert said["2.png"] == ("The whole group", "CC BY 2.0", "")
     assert list(folder.iterdir()) == []
 
-    again = jobs.run_here(job=Job.objects.get(pk=send(zipped(files)).json()["job"]))
+    again = jobs.run_in_process(job=Job.objects.get(pk=send(zipped(files)).json()["job"]))
     assert (again.result["new"], again.result["known"]) == (0, 4)
 
 
@@ -171,7 +171,7 @@ def test_a_bad_zip_is_refused_whole_and_nothing_is_kept(
 def test_a_zip_with_the_end_of_large_ones_goes_in(send: Send) -> None:
     data = _large(zipped({"a.png": picture()}))
     assert len(zipfile.ZipFile(io.BytesIO(data)).namelist()) == 1
-    job = jobs.run_here(job=Job.objects.get(pk=send(data).json()["job"]))
+    job = jobs.run_in_process(job=Job.objects.get(pk=send(data).json()["job"]))
     assert job.result["new"] == 1, job.error
 
 
@@ -191,7 +191,7 @@ def test_what_unpacks_to_too_much_is_passed_over_and_the_rest_goes_in(send: Send
     settings.MAX_IMAGE_BYTES = 100_000
     bomb = zipped({"bomb.png": bytes(50_000_000), "fine.png": picture()}, compression=zipfile.ZIP_DEFLATED)
     assert len(bomb) < 100_000
-    job = jobs.run_here(job=Job.objects.get(pk=send(bomb).json()["job"]))
+    job = jobs.run_in_process(job=Job.objects.get(pk=send(bomb).json()["job"]))
     assert (job.result["new"], job.result["refused"]) == (1, 1)
     assert job.result["problems"][0].startswith("bomb.png: is too large")
 
@@ -199,14 +199,14 @@ def test_what_unpacks_to_too_much_is_passed_over_and_the_rest_goes_in(send: Send
 def test_a_zip_that_says_to_unpack_to_more_than_a_disk_is_refused(
     send: Send, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(zip_files, "MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr(zip_files, "MAX_UNPACKED_BYTES", 1_000_000)
     data = zipped({"a.png": bytes(2_000_000)}, compression=zipfile.ZIP_DEFLATED)
     assert "unpacks to more than" in send(data).json()["error"]
 
 
 def test_a_manifest_that_names_a_photo_twice_takes_nothing_in(send: Send, folder: Path) -> None:
     data = zipped(photos(2) | {"photos/list.csv": b"file,credit\n1.png,Ann\n1.png,Ben\n"})
-    job = jobs.run_here(job=Job.objects.get(pk=send(data).json()["job"]))
+    job = jobs.run_in_process(job=Job.objects.get(pk=send(data).json()["job"]))
     assert job.state == JobState.FAILED
     assert "row 3, column file: 1.png is named in row 2 already; keep one" in job.error
     assert not Image.objects.exists()
@@ -220,10 +220,10 @@ def test_a_cancelled_import_keeps_what_is_in_and_goes_on_from_there(send: Send, 
         if told.done == 2 and not line:
             Job.objects.filter(pk=told.pk).update(cancel_requested=True)
 
-    job = jobs.run_here(job=job, listener=listen)
+    job = jobs.run_in_process(job=job, listener=listen)
     assert (job.state, Image.objects.count()) == (JobState.CANCELLED, 3)
     assert len(list(folder.iterdir())) == 1
-    job = jobs.run_here(job=jobs.resume(job=job, queue=False))
+    job = jobs.run_in_process(job=jobs.resume_job(job=job, queue=False))
     assert (job.state, job.result["new"], job.result["known"]) == (JobState.DONE, 5, 0)
     assert list(folder.iterdir()) == []
 
@@ -245,10 +245,10 @@ def test_a_disk_that_fills_while_photos_are_taken_in_stops_the_job_and_room_lets
 ) -> None:
     job = Job.objects.get(pk=send(zipped(photos(3))).json()["job"])
     with full_disk(monkeypatch):
-        job = jobs.run_here(job=job)
+        job = jobs.run_in_process(job=job)
     assert job.state == JobState.FAILED
     assert "the disk is full" in job.error
-    job = jobs.run_here(job=jobs.resume(job=job, queue=False))
+    job = jobs.run_in_process(job=jobs.resume_job(job=job, queue=False))
     assert (job.state, job.result["new"]) == (JobState.DONE, 3)
 
 
@@ -256,10 +256,10 @@ def test_what_nobody_resumed_is_removed_after_a_week(
     send: Send, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send(zipped(photos(1)))
-    monkeypatch.setattr(zip_import, "KEPT_SECONDS", -1)
+    monkeypatch.setattr(zip_import, "RETENTION_SECONDS", -1)
     send(zipped(photos(1)))
     assert len(list(folder.iterdir())) == 1
-    job = jobs.run_here(job=Job.objects.order_by("pk")[0])
+    job = jobs.run_in_process(job=Job.objects.order_by("pk")[0])
     assert "its copy on the server is gone; send it again" in job.error
 
 

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Job
-from hits.selectors.jobs import counts
+from hits.selectors.jobs import job_progress
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
-from hits.services.jobs.subjobs import Part, Split
+from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 from tests.support import wake_ups
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,7 +31,7 @@ def test_a_job_is_done_once_by_one_of_two_workers() -> None:
     taken = []
 
     def work() -> None:
-        with jobs.claimed(job.pk) as progress:
+        with jobs.claim_job(job.pk) as progress:
             taken.append(progress is not None)
             time.sleep(0.2)
 
@@ -52,24 +52,24 @@ def test_a_job_of_a_dead_worker_is_taken_over_at_its_cursor() -> None:
         state="running", lease_owner="dead", lease_until=past, woken_at=None, cursor={"at": 7}
     )
     wake_ups.forget()
-    assert jobs.sweep() == 1
-    with jobs.claimed(job.pk) as progress:
+    assert jobs.sweep_jobs() == 1
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         assert progress.job.cursor == {"at": 7}
 
 
 def test_a_job_in_good_hands_is_left_alone() -> None:
     job = _job()
-    with jobs.claimed(job.pk):
-        assert jobs.sweep() == 0
-        with jobs.claimed(job.pk) as second:
+    with jobs.claim_job(job.pk):
+        assert jobs.sweep_jobs() == 0
+        with jobs.claim_job(job.pk) as second:
             assert second is None
 
 
 def test_the_lease_is_renewed_while_one_step_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "HEARTBEAT_SECONDS", 0.05)
     job = _job()
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(minutes=5))
         for _ in range(1200):
@@ -92,10 +92,10 @@ def test_the_lease_is_renewed_after_a_database_error(
         if len(beats) == 1:
             raise OperationalError("database is locked")
 
-    monkeypatch.setattr(jobs, "beat", busy_at_first)
+    monkeypatch.setattr(jobs, "record_heartbeat", busy_at_first)
     job = _job()
     ends = time.monotonic() + 120
-    with jobs.claimed(job.pk):
+    with jobs.claim_job(job.pk):
         while len(beats) < 3 and time.monotonic() < ends:
             time.sleep(0.02)
     assert len(beats) >= 3
@@ -105,7 +105,7 @@ def test_the_lease_is_renewed_after_a_database_error(
 
 def test_a_worker_that_was_replaced_stops_at_its_next_step() -> None:
     job = _job()
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         Job.objects.filter(pk=job.pk).update(lease_owner="somebody else")
         progress.advance(1, 2)
@@ -115,10 +115,10 @@ def test_a_worker_that_was_replaced_stops_at_its_next_step() -> None:
 
 def test_cancelling_stops_a_running_job_at_its_next_step() -> None:
     job = _job()
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         progress.advance(1, 10)
-        jobs.cancel(job=job)
+        jobs.cancel_job(job=job)
         progress.advance(2, 10)
     job.refresh_from_db()
     assert (job.state, job.done) == (JobState.CANCELLED, 2)
@@ -126,37 +126,37 @@ def test_cancelling_stops_a_running_job_at_its_next_step() -> None:
 
 def test_cancelling_a_queued_job_ends_it_at_once() -> None:
     job = _job()
-    jobs.cancel(job=job)
-    with jobs.claimed(job.pk) as progress:
+    jobs.cancel_job(job=job)
+    with jobs.claim_job(job.pk) as progress:
         assert progress is None
     with pytest.raises(Conflict):
-        jobs.cancel(job=job)
+        jobs.cancel_job(job=job)
 
 
 def test_one_open_job_a_key() -> None:
     first = _job(exclusive_key="publish:1")
     with pytest.raises(Conflict, match="under way"):
         _job(exclusive_key="publish:1")
-    jobs.cancel(job=first)
+    jobs.cancel_job(job=first)
     _job(exclusive_key="publish:1")
 
 
 def test_a_refusal_is_kept_as_the_reason_and_a_fault_is_raised() -> None:
     job = _job()
-    with jobs.claimed(job.pk):
+    with jobs.claim_job(job.pk):
         raise Refused("photo 7 is broken")
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.FAILED, "photo 7 is broken")
     other = _job()
-    with pytest.raises(ZeroDivisionError), jobs.claimed(other.pk):
+    with pytest.raises(ZeroDivisionError), jobs.claim_job(other.pk):
         raise ZeroDivisionError("oops")
     other.refresh_from_db()
     assert (other.state, other.error) == (JobState.FAILED, "ZeroDivisionError: oops")
 
 
 def test_sweeping_says_that_a_worker_is_alive() -> None:
-    jobs.sweep()
-    assert (timezone.now() - Heartbeat.objects.get(name=jobs.WORKER).at).total_seconds() < 120
+    jobs.sweep_jobs()
+    assert (timezone.now() - Heartbeat.objects.get(name=jobs.WORKER_HEARTBEAT).at).total_seconds() < 120
 
 
 @pytest.fixture
@@ -166,17 +166,17 @@ def halves() -> Iterator[list[str]]:
 
     @shared_task(name="hits.test_whole")
     def whole(job_id: int) -> None:
-        with jobs.claimed(job_id) as progress:
+        with jobs.claim_job(job_id) as progress:
             if progress is not None:
                 missing = [name for name in ("left", "right") if name not in ran]
                 if missing:
-                    parts = [Part(f"The {name} half", 5, {"name": name}) for name in missing]
-                    raise Split(task="hits.test_half", parts=parts, done=10 - 5 * len(missing))
+                    parts = [PlannedSubjob(f"The {name} half", 5, {"name": name}) for name in missing]
+                    raise SplitIntoSubjobs(task="hits.test_half", subjobs=parts, done=10 - 5 * len(missing))
                 ran.append("whole")
 
     @shared_task(name="hits.test_half")
     def half(job_id: int) -> None:
-        with jobs.claimed(job_id) as progress:
+        with jobs.claim_job(job_id) as progress:
             if progress is not None:
                 name = progress.job.args["name"]
                 progress.advance(3, 5)
@@ -204,10 +204,10 @@ def test_a_split_job_goes_on_when_its_last_part_is_done(halves: list[str]) -> No
     current_app.tasks["hits.test_whole"](job.pk)
     job.refresh_from_db()
     assert (job.state, job.total, halves) == (JobState.WAITING, 10, [])
-    left, right = job.parts.order_by("pk")
+    left, right = job.subjobs.order_by("pk")
     current_app.tasks["hits.test_half"](left.pk)
     job.refresh_from_db()
-    assert (job.state, counts(job)) == (JobState.WAITING, (5, 10))
+    assert (job.state, job_progress(job)) == (JobState.WAITING, (5, 10))
     current_app.tasks["hits.test_half"](right.pk)
     job.refresh_from_db()
     assert job.state == JobState.QUEUED  # woken, and taken by the next worker
@@ -218,7 +218,7 @@ def test_a_split_job_goes_on_when_its_last_part_is_done(halves: list[str]) -> No
 
 def test_a_split_job_runs_in_one_process_too(halves: list[str]) -> None:
     told: list[str] = []
-    job = jobs.run_here(job=_whole(), listener=lambda row, line: told.append(line or str(row.done)))
+    job = jobs.run_in_process(job=_whole(), listener=lambda row, line: told.append(line or str(row.done)))
     assert (job.state, halves) == (JobState.DONE, ["left", "right", "whole"])
     assert "3" in told
     assert "Done" in told
@@ -227,10 +227,10 @@ def test_a_split_job_runs_in_one_process_too(halves: list[str]) -> None:
 def test_a_failed_part_fails_the_whole_and_resuming_does_what_is_missing(halves: list[str]) -> None:
     broken = current_app.tasks["hits.test_half"].broken
     broken.add("right")
-    job = jobs.run_here(job=_whole())
+    job = jobs.run_in_process(job=_whole())
     assert (job.state, job.error) == (JobState.FAILED, "The right half: the right half is broken")
     broken.clear()
-    job = jobs.run_here(job=jobs.resume(job=job, queue=False))
+    job = jobs.run_in_process(job=jobs.resume_job(job=job, queue=False))
     assert (job.state, halves) == (JobState.DONE, ["left", "right", "whole"])
     lines = [line.text for line in job.lines.all()]
     assert lines == [
@@ -246,27 +246,27 @@ def test_a_failed_part_fails_the_whole_and_resuming_does_what_is_missing(halves:
 def test_cancelling_a_split_job_cancels_its_parts_and_it_can_be_resumed(halves: list[str]) -> None:
     job = _whole()
     current_app.tasks["hits.test_whole"](job.pk)
-    jobs.cancel(job=job)
+    jobs.cancel_job(job=job)
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
-    assert {part.state for part in job.parts.all()} == {"cancelled"}
-    assert jobs.run_here(job=jobs.resume(job=job, queue=False)).state == JobState.DONE
+    assert {part.state for part in job.subjobs.all()} == {"cancelled"}
+    assert jobs.run_in_process(job=jobs.resume_job(job=job, queue=False)).state == JobState.DONE
 
 
 def test_a_part_with_a_fault_fails_the_whole_and_the_others_are_done(halves: list[str]) -> None:
     faults = current_app.tasks["hits.test_half"].faults
     faults.add("left")
-    job = jobs.run_here(job=_whole())
+    job = jobs.run_in_process(job=_whole())
     assert (job.state, job.error) == (JobState.FAILED, "The left half: ZeroDivisionError: the left half")
     assert halves == ["right"]
-    assert {part.state for part in job.parts.all()} == {"failed", "done"}
+    assert {part.state for part in job.subjobs.all()} == {"failed", "done"}
     faults.clear()
-    assert jobs.run_here(job=jobs.resume(job=job, queue=False)).state == JobState.DONE
+    assert jobs.run_in_process(job=jobs.resume_job(job=job, queue=False)).state == JobState.DONE
 
 
 def test_what_cannot_even_begin_is_raised_and_not_tried_for_ever() -> None:
     with pytest.raises(current_app.tasks.NotRegistered):
-        jobs.run_here(job=jobs.enqueue(task="hits.not_known", title="Unknown", queue=False))
+        jobs.run_in_process(job=jobs.enqueue(task="hits.not_known", title="Unknown", queue=False))
 
 
 def _die(*rows: Job) -> None:
@@ -280,29 +280,29 @@ def test_a_job_whose_process_died_is_resumed_without_a_worker(halves: list[str])
     job = _whole()
     _die(job)
     job.refresh_from_db()
-    assert jobs.run_here(job=jobs.resume(job=job, queue=False)).state == JobState.DONE
+    assert jobs.run_in_process(job=jobs.resume_job(job=job, queue=False)).state == JobState.DONE
     with pytest.raises(Conflict, match="cannot be resumed"):
-        jobs.resume(job=job)
+        jobs.resume_job(job=job)
 
 
 def test_a_job_that_somebody_works_on_is_not_resumed(halves: list[str]) -> None:
     job = _whole()
-    with jobs.claimed(job.pk), pytest.raises(Conflict, match=r"somebody works on it.*30 seconds"):
-        jobs.resume(job=job, queue=False)
+    with jobs.claim_job(job.pk), pytest.raises(Conflict, match=r"somebody works on it.*30 seconds"):
+        jobs.resume_job(job=job, queue=False)
     other = _whole()
     current_app.tasks["hits.test_whole"](other.pk)
-    part = other.parts.first()
+    part = other.subjobs.first()
     assert part is not None
-    with jobs.claimed(part.pk), pytest.raises(Conflict, match="somebody works on it"):
-        jobs.resume(job=other, queue=False)
-    assert {row.state for row in other.parts.all()} == {"done", "queued"}
+    with jobs.claim_job(part.pk), pytest.raises(Conflict, match="somebody works on it"):
+        jobs.resume_job(job=other, queue=False)
+    assert {row.state for row in other.subjobs.all()} == {"done", "queued"}
 
 
 def test_a_process_that_was_only_slow_does_not_end_the_resumed_job() -> None:
     job = _job(resumable=True)
-    with jobs.claimed(job.pk):
+    with jobs.claim_job(job.pk):
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-        jobs.resume(job=job, queue=False)
+        jobs.resume_job(job=job, queue=False)
     job.refresh_from_db()
     assert job.state == JobState.QUEUED
 
@@ -312,7 +312,7 @@ def test_a_job_whose_process_died_is_cancelled_at_once_and_gives_its_key_back() 
     _die(job)
     with pytest.raises(Conflict, match=f"under way already as job {job.pk};"):
         _job(exclusive_key="publish:1")
-    jobs.cancel(job=job)
+    jobs.cancel_job(job=job)
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
     _job(exclusive_key="publish:1")
@@ -326,10 +326,10 @@ def test_whoever_follows_a_job_of_another_worker_can_stop_meanwhile(halves: list
         raise Stop
 
     job = _whole()
-    with jobs.claimed(job.pk):
+    with jobs.claim_job(job.pk):
         job.refresh_from_db()
         with pytest.raises(Stop):
-            jobs.run_here(job=job, listener=stop)
+            jobs.run_in_process(job=job, listener=stop)
     assert halves == []
 
 
@@ -338,7 +338,7 @@ def orphans(halves: list[str]) -> Job:
     """Return a split job whose process died in its first part."""
     job = _whole()
     current_app.tasks["hits.test_whole"](job.pk)
-    part = job.parts.order_by("pk").first()
+    part = job.subjobs.order_by("pk").first()
     assert part is not None
     _die(part)
     Job.objects.filter(pk=part.pk).update(done=2)
@@ -347,72 +347,72 @@ def orphans(halves: list[str]) -> Job:
 
 
 def test_a_split_job_whose_process_died_within_a_part_is_resumed(orphans: Job, halves: list[str]) -> None:
-    job = jobs.resume(job=orphans, queue=False)
+    job = jobs.resume_job(job=orphans, queue=False)
     assert (job.state, job.done) == (JobState.QUEUED, 2)
-    assert {part.state for part in job.parts.all()} == {"cancelled"}
-    assert jobs.run_here(job=job).state == JobState.DONE
+    assert {part.state for part in job.subjobs.all()} == {"cancelled"}
+    assert jobs.run_in_process(job=job).state == JobState.DONE
     assert halves == ["left", "right", "whole"]
 
 
 def test_running_a_split_job_here_takes_parts_whose_process_died(orphans: Job, halves: list[str]) -> None:
-    assert jobs.run_here(job=orphans).state == JobState.DONE
+    assert jobs.run_in_process(job=orphans).state == JobState.DONE
     assert halves == ["left", "right", "whole"]
 
 
 def test_cancelling_a_split_job_ends_parts_whose_process_died(orphans: Job) -> None:
-    jobs.cancel(job=orphans)
-    assert {part.state for part in orphans.parts.all()} == {"cancelled"}
+    jobs.cancel_job(job=orphans)
+    assert {part.state for part in orphans.subjobs.all()} == {"cancelled"}
 
 
 def test_a_part_that_cannot_go_on_by_itself_is_left_as_it_is(orphans: Job) -> None:
     Job.objects.filter(pk=orphans.pk).update(resumable=False)
     with pytest.raises(Conflict, match="cannot be resumed"):
-        jobs.resume(job=orphans)
+        jobs.resume_job(job=orphans)
     orphans.refresh_from_db()
     assert orphans.state == JobState.WAITING
-    assert {part.state for part in orphans.parts.all()} == {"running", "queued"}
+    assert {part.state for part in orphans.subjobs.all()} == {"running", "queued"}
 
 
 def test_running_here_notices_that_all_parts_are_over(halves: list[str]) -> None:
     job = _whole()
     current_app.tasks["hits.test_whole"](job.pk)
     halves += ["left", "right"]
-    job.parts.all().update(state=JobState.DONE)
+    job.subjobs.all().update(state=JobState.DONE)
     job.refresh_from_db()
-    assert jobs.run_here(job=job).state == JobState.DONE
+    assert jobs.run_in_process(job=job).state == JobState.DONE
 
 
 def test_a_part_whose_end_was_not_told_is_noticed_by_the_sweeper(halves: list[str]) -> None:
     job = _whole()
     current_app.tasks["hits.test_whole"](job.pk)
     halves += ["left", "right"]
-    job.parts.all().update(state=JobState.DONE)  # as if the worker died before it looked at the whole
-    jobs.sweep()
+    job.subjobs.all().update(state=JobState.DONE)  # as if the worker died before it looked at the whole
+    jobs.sweep_jobs()
     job.refresh_from_db()
     assert job.state == JobState.QUEUED
 
 
 def test_only_a_resumable_job_that_is_over_is_resumed(halves: list[str]) -> None:
     with pytest.raises(Conflict, match="cannot be resumed"):
-        jobs.resume(job=_whole())
+        jobs.resume_job(job=_whole())
     plain = _job()
-    jobs.cancel(job=plain)
+    jobs.cancel_job(job=plain)
     with pytest.raises(Conflict, match="cannot be resumed"):
-        jobs.resume(job=plain)
+        jobs.resume_job(job=plain)
 
 
 def test_resuming_makes_way_for_another_of_its_kind(halves: list[str]) -> None:
     more = {"exclusive_key": "halves", "resumable": True, "queue": False}
     first = jobs.enqueue(task="hits.test_whole", title="Both", **more)
-    jobs.cancel(job=first)
+    jobs.cancel_job(job=first)
     jobs.enqueue(task="hits.test_whole", title="Both", **more)
     with pytest.raises(Conflict, match="under way"):
-        jobs.resume(job=first)
+        jobs.resume_job(job=first)
 
 
 def test_stopping_at_the_keyboard_leaves_a_job_that_can_be_resumed() -> None:
     job = _job(resumable=True)
-    with pytest.raises(KeyboardInterrupt), jobs.claimed(job.pk):
+    with pytest.raises(KeyboardInterrupt), jobs.claim_job(job.pk):
         raise KeyboardInterrupt
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.CANCELLED, "stopped at the keyboard")
@@ -420,13 +420,13 @@ def test_stopping_at_the_keyboard_leaves_a_job_that_can_be_resumed() -> None:
 
 def test_a_job_that_is_braced_is_kept_through_a_long_silence() -> None:
     job = jobs.enqueue(task="hits.nothing", title="Long step")
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
-        progress.brace(600)
+        progress.hold_lease(600)
         progress.advance(1, 2)  # neither this nor the heartbeat shortens it
         job.refresh_from_db()
         assert job.lease_until is not None
         assert job.lease_until > timezone.now() + timedelta(seconds=600)
-        progress.brace(0)
+        progress.hold_lease(0)
         job.refresh_from_db()
         assert job.lease_until <= timezone.now() + jobs.LEASE

@@ -16,7 +16,7 @@ from annotation_site import beat
 from annotation_site.workers import worker_commands
 from hits import tasks
 from hits.domain.jobs import queues, turns
-from hits.domain.jobs.queues import EVERY_SECONDS, QUEUE_OF, Queue
+from hits.domain.jobs.queues import INTERVAL_SECONDS, TASK_QUEUES, Queue
 from hits.domain.jobs.turns import TurnOver
 from hits.domain.states import BatchState, JobState
 from hits.marketplace.models import HIT
@@ -25,10 +25,10 @@ from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.selectors import batches as selectors
 from hits.services.batches import polling
-from hits.services.collecting import collect
-from hits.services.jobs import jobs, slots, ticks, wakeups, worker_process
-from hits.services.jobs.subjobs import Part, Split
-from hits.services.publishing.rate_limit import BURST, PATIENCE_SECONDS, Pace
+from hits.services.collecting import assignment_sync
+from hits.services.jobs import jobs, periodic_tasks, slots, wakeups, worker_process
+from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
+from hits.services.publishing.rate_limit import BURST, MAX_THROTTLED_SECONDS, RateLimiter
 from hits.services.reconciling import reconcile
 from tests.support import market, wake_ups
 from tests.support.failing import planned
@@ -50,7 +50,7 @@ def empty_queue() -> Iterator[None]:
 @pytest.fixture
 def light() -> Iterator[None]:
     """Make this process one of the light worker's."""
-    with worker_process.acting_as("light", LIGHT, 2):
+    with worker_process.as_worker_process("light", LIGHT, 2):
         yield
 
 
@@ -62,11 +62,11 @@ def _registered() -> set[str]:
 
 def test_every_registered_task_is_in_the_table_and_nothing_else() -> None:
     known = {name for name in _registered() if not name.startswith(("hits.test_", "hits.nothing"))}
-    assert known == set(QUEUE_OF)
-    assert set(EVERY_SECONDS) <= set(QUEUE_OF)
-    assert {QUEUE_OF[name] for name in EVERY_SECONDS} <= {Queue.TICK, Queue.MAIL}
+    assert known == set(TASK_QUEUES)
+    assert set(INTERVAL_SECONDS) <= set(TASK_QUEUES)
+    assert {TASK_QUEUES[name] for name in INTERVAL_SECONDS} <= {Queue.TICK, Queue.MAIL}
     assert {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()} == {
-        queue.value for queue in set(QUEUE_OF.values())
+        queue.value for queue in set(TASK_QUEUES.values())
     }
 
 
@@ -88,12 +88,17 @@ def test_messages_carry_no_end_and_are_acknowledged_early() -> None:
 
 def test_a_job_waits_in_its_tasks_queue_and_so_do_its_parts() -> None:
     job = jobs.enqueue(task="curation.make_features", title="Whole", queue=False)
-    with jobs.claimed(job.pk):
-        raise Split(task="curation.make_feature_shard", parts=[Part(f"Part {n}", 1) for n in range(50)])
+    with jobs.claim_job(job.pk):
+        raise SplitIntoSubjobs(
+            task="curation.make_feature_shard", subjobs=[PlannedSubjob(f"Part {n}", 1) for n in range(50)]
+        )
     assert set(Job.objects.values_list("queue", flat=True)) == {Queue.CPU}
     assert wake_ups.by_queue() == {Queue.CPU: 2}  # of fifty parts, for one slot
     assert jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False).queue == Queue.DEFAULT
-    assert jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False, on=Queue.IO).queue == Queue.IO
+    assert (
+        jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False, target_queue=Queue.IO).queue
+        == Queue.IO
+    )
 
 
 # --- the clock's tasks
@@ -101,14 +106,14 @@ def test_a_job_waits_in_its_tasks_queue_and_so_do_its_parts() -> None:
 
 def _piled_up(name: str, count: int, work: Callable[[], object]) -> None:
     for _ in range(count):
-        ticks.run(name, work)
+        periodic_tasks.run_periodic_task(name, work)
 
 
 def test_messages_that_piled_up_run_their_task_once_an_interval() -> None:
     ran: list[float] = []
     _piled_up("hits.sweep_jobs", 100, lambda: ran.append(time.monotonic()))
     assert len(ran) == 1
-    past = timezone.now() - timedelta(seconds=EVERY_SECONDS["hits.sweep_jobs"])
+    past = timezone.now() - timedelta(seconds=INTERVAL_SECONDS["hits.sweep_jobs"])
     Heartbeat.objects.update(at=past)
     _piled_up("hits.sweep_jobs", 100, lambda: ran.append(time.monotonic()))
     assert len(ran) == 2
@@ -117,24 +122,24 @@ def test_messages_that_piled_up_run_their_task_once_an_interval() -> None:
 def test_a_tasks_turn_ends_and_its_next_message_goes_on_where_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ticks, "TICK_SECONDS", 0.05)
+    monkeypatch.setattr(periodic_tasks, "TURN_SECONDS", 0.05)
     done: list[int] = []
 
     def work() -> None:
-        for number in range(turns.place().get("number", 0), 6):
+        for number in range(turns.resume_point().get("number", 0), 6):
             done.append(number)
             time.sleep(0.03)
             if number < 5:
-                turns.rest(number=number + 1)
+                turns.end_if_over(number=number + 1)
 
     rounds = 0
     while len(done) < 6 and rounds < 10:
-        ticks.run("hits.sweep_jobs", work)
+        periodic_tasks.run_periodic_task("hits.sweep_jobs", work)
         rounds += 1
     assert done == [0, 1, 2, 3, 4, 5]
     assert 2 <= rounds < 6
     assert wake_ups.by_queue()[Queue.TICK] == rounds - 1  # it goes to the back of the queue itself
-    ticks.run("hits.sweep_jobs", work)
+    periodic_tasks.run_periodic_task("hits.sweep_jobs", work)
     assert len(done) == 6  # the pass is over, so its interval counts again
 
 
@@ -144,10 +149,10 @@ def test_a_task_that_runs_elsewhere_is_left_alone_until_its_process_must_be_dead
         name="hits.sweep_jobs", at=now - timedelta(minutes=5), held_until=now + timedelta(seconds=30)
     )
     ran: list[int] = []
-    ticks.run("hits.sweep_jobs", lambda: ran.append(1))
+    periodic_tasks.run_periodic_task("hits.sweep_jobs", lambda: ran.append(1))
     assert not ran
     Heartbeat.objects.filter(pk=row.pk).update(held_until=now)
-    ticks.run("hits.sweep_jobs", lambda: ran.append(1))
+    periodic_tasks.run_periodic_task("hits.sweep_jobs", lambda: ran.append(1))
     assert ran == [1]
 
 
@@ -156,12 +161,12 @@ def test_a_task_that_fails_gives_its_row_back() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        ticks.run("hits.sweep_jobs", fails)
+        periodic_tasks.run_periodic_task("hits.sweep_jobs", fails)
     assert Heartbeat.objects.get().held_until is None
 
 
 def test_the_clock_sends_no_more_once_a_hundred_messages_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beat, "MOST_WAITING", 5)
+    monkeypatch.setattr(beat, "MAX_WAITING_MESSAGES", 5)
     scheduler = beat.Scheduler(app=current_app._get_current_object(), lazy=True, schedule_filename="unused")
     entry = scheduler.Entry(
         name="hits.sweep_jobs", task="hits.sweep_jobs", schedule=10.0, app=current_app._get_current_object()
@@ -178,12 +183,15 @@ def test_a_worker_leaves_one_slot_to_the_clock_and_the_next_in_line_is_sent_for(
     first, second, third = (
         jobs.enqueue(task="hits.sync_batch", title=f"Sync {n}", queue=False) for n in range(3)
     )
-    with jobs.claimed(first.pk) as progress:
+    with jobs.claim_job(first.pk) as progress:
         assert progress is not None
-        with jobs.claimed(second.pk) as other:
+        with jobs.claim_job(second.pk) as other:
             assert other is None
-    assert jobs.claimed(second.pk).__enter__() is not None
-    with worker_process.acting_as("another machine's", LIGHT, 2), jobs.claimed(third.pk) as elsewhere:
+    assert jobs.claim_job(second.pk).__enter__() is not None
+    with (
+        worker_process.as_worker_process("another machine's", LIGHT, 2),
+        jobs.claim_job(third.pk) as elsewhere,
+    ):
         assert elsewhere is not None  # each worker counts its own
 
 
@@ -224,24 +232,24 @@ def _next_told() -> int | None:
 def test_what_somebody_stops_between_two_turns_stops(light: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slots, "TURN_SECONDS", 0.0)
     job = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
-        progress.tally["seen"] = 3
+        progress.counts["seen"] = 3
         progress.step(3, 10)
-        turns.rest(after=3)
+        turns.end_if_over(after=3)
     job.refresh_from_db()
     assert (job.state, job.done, job.total) == (JobState.QUEUED, 3, 10)
-    with jobs.claimed(job.pk) as again:
+    with jobs.claim_job(job.pk) as again:
         assert again is not None
-        assert (again.place, again.tally) == ({"after": 3}, {"seen": 3})
+        assert (again.resume_point, again.counts) == ({"after": 3}, {"seen": 3})
         again.step(1, 7)
     job.refresh_from_db()
     assert (job.state, job.done, job.total) == (JobState.DONE, 10, 10)
     other = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
-    with jobs.claimed(other.pk):
-        turns.rest()
-    jobs.cancel(job=other)
-    with jobs.claimed(other.pk) as nothing:
+    with jobs.claim_job(other.pk):
+        turns.end_if_over()
+    jobs.cancel_job(job=other)
+    with jobs.claim_job(other.pk) as nothing:
         assert nothing is None
 
 
@@ -258,9 +266,9 @@ def test_a_look_at_everything_takes_many_turns_and_sees_all_of_it(
         number_of_turns += 1
         try:
             with turns.turn(0.0, place):
-                polling.look_at_open(marketplace=marketplace(), place=place)
+                polling.poll_open_batches(marketplace=marketplace(), resume_point=place)
         except TurnOver as over:
-            place = over.place
+            place = over.resume_point
         else:
             break
     assert 3 <= number_of_turns < 60
@@ -274,18 +282,18 @@ def test_a_comparison_in_turns_comes_to_what_one_comes_to(project: Project, make
     batch = published(project, [make_image(n) for n in range(5)])
     Job.objects.update(state=JobState.DONE)  # nobody publishes it
     first = reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
-    whole = reconcile.summary(first)
+    whole = reconcile.summarize(first)
     place: dict[str, Any] = {}
     for _ in range(20):
         try:
             with turns.turn(-1.0):
-                reconcile.reconcile_open(marketplace=marketplace(), place=place)
+                reconcile.reconcile_open_batches(marketplace=marketplace(), resume_point=place)
         except TurnOver as over:
-            place = over.place
+            place = over.resume_point
         else:
             break
     [row] = Reconciliation.objects.exclude(pk=first.pk)
-    assert reconcile.summary(row) == whole
+    assert reconcile.summarize(row) == whole
     assert whole["hits"] == 5
 
 
@@ -294,7 +302,7 @@ def test_a_batch_is_looked_at_while_others_write(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch, look: str
 ) -> None:
     """More HITs than are read at once: a question left open meanwhile would keep SQLite from writing."""
-    monkeypatch.setattr(selectors, "AT_ONCE", 2)
+    monkeypatch.setattr(selectors, "CHUNK_SIZE", 2)
     market.fund(100_000)
     batch = published(project, [make_image(n) for n in range(5)])
     seen: list[str] = []
@@ -314,7 +322,7 @@ def test_a_batch_is_looked_at_while_others_write(
             return port.list_assignments(hit_id)
 
     if look == "copied":
-        assert collect.sync_batch(batch=batch, marketplace=Busy()).hits == 5  # type: ignore[arg-type]
+        assert assignment_sync.sync_batch(batch=batch, marketplace=Busy()).hits == 5  # type: ignore[arg-type]
     else:
         assert reconcile.reconcile_batch(batch=batch, marketplace=Busy()).hits == 5  # type: ignore[arg-type]
     assert len(set(seen)) == 5
@@ -322,7 +330,7 @@ def test_a_batch_is_looked_at_while_others_write(
 
 def _write_something() -> None:
     try:
-        jobs.beat()
+        jobs.record_heartbeat()
     finally:
         connection.close()
 
@@ -334,15 +342,17 @@ def _write_something() -> None:
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return thirty parts of one whole, none of them told of."""
     whole = jobs.enqueue(task="curation.make_features", title="Whole", queue=False)
-    with jobs.claimed(whole.pk):
-        raise Split(task="hits.test_part", parts=[Part(f"Part {n}", 1) for n in range(30)])
+    with jobs.claim_job(whole.pk):
+        raise SplitIntoSubjobs(
+            task="hits.test_part", subjobs=[PlannedSubjob(f"Part {n}", 1) for n in range(30)]
+        )
     Job.objects.filter(parent=whole).update(queue=Queue.CPU, woken_at=None)
     wake_ups.forget()
     return list(Job.objects.filter(parent=whole).order_by("pk").values_list("pk", flat=True))
 
 
 def _do_part(pk: int) -> None:
-    with jobs.claimed(pk) as progress:
+    with jobs.claim_job(pk) as progress:
         if progress is not None:
             progress.advance(1)
 
@@ -362,7 +372,7 @@ def test_parts_make_room_for_another_job_of_their_queue_and_for_others_after_a_w
     assert Job.objects.filter(pk__in=parts, state=JobState.DONE).count() == 1
     assert wake_ups.by_queue() == {Queue.CPU: 1}  # who waits longest is sent for
     Job.objects.filter(pk=other.pk).update(state=JobState.DONE)
-    monkeypatch.setattr(slots, "PARTS_SECONDS", 0.0)
+    monkeypatch.setattr(slots, "SUBJOBS_SECONDS", 0.0)
     slots.run_in_worker(_do_part, parts[1])
     assert Job.objects.filter(pk__in=parts, state=JobState.DONE).count() == 2
 
@@ -373,8 +383,8 @@ def test_an_idle_worker_wakes_what_a_lost_message_told_of() -> None:
     Job.objects.update(
         created_at=timezone.now() - timedelta(minutes=1), woken_at=timezone.now() - timedelta(seconds=11)
     )
-    assert wakeups.wake_waiting() == 0  # the sweep believes in the message for a minute
-    assert wakeups.wake_waiting(queues=[Queue.CPU], again_after=wakeups.IDLE_LOOK) == 1
+    assert wakeups.wake_waiting_jobs() == 0  # the sweep believes in the message for a minute
+    assert wakeups.wake_waiting_jobs(queues=[Queue.CPU], wakeup_timeout=wakeups.IDLE_CHECK_INTERVAL) == 1
     job.refresh_from_db()
     assert job.woken_at is not None
     assert wake_ups.by_queue() == {Queue.CPU: 1}
@@ -382,12 +392,12 @@ def test_an_idle_worker_wakes_what_a_lost_message_told_of() -> None:
 
 def test_a_publications_pace_goes_on_over_its_turns_without_a_new_burst() -> None:
     slept: list[float] = []
-    first = Pace(4.0, clock=lambda: 0.0, sleep=slept.append)
+    first = RateLimiter(4.0, clock=lambda: 0.0, sleep=slept.append)
     for _ in range(BURST):
         first.call(lambda: None)
     assert not slept
-    later = Pace(4.0, clock=lambda: 0.0, sleep=slept.append)
-    later.go_on(first.place())
+    later = RateLimiter(4.0, clock=lambda: 0.0, sleep=slept.append)
+    later.resume(first.resume_point())
     later.call(lambda: None)
     assert slept == [0.25]
 
@@ -396,23 +406,23 @@ def test_a_throttled_call_waits_in_the_queue_and_remembers_since_when() -> None:
     def throttled() -> None:
         raise MarketplaceError(Failure.THROTTLED, "Rate exceeded")
 
-    pace = Pace(4.0, sleep=lambda _: None)
+    pace = RateLimiter(4.0, sleep=lambda _: None)
     with turns.turn(0.0), pytest.raises(TurnOver) as over:
         pace.call(throttled)
-    assert over.value.place["per_second"] == 2.0
-    again = Pace(4.0, sleep=lambda _: None)
-    again.go_on(over.value.place | {"throttled_since": time.time() - PATIENCE_SECONDS - 1})
+    assert over.value.resume_point["per_second"] == 2.0
+    again = RateLimiter(4.0, sleep=lambda _: None)
+    again.resume(over.value.resume_point | {"throttled_since": time.time() - MAX_THROTTLED_SECONDS - 1})
     with turns.turn(0.0), pytest.raises(MarketplaceError):
         again.call(throttled)  # for ten minutes on end, though in many turns
 
 
 def test_a_long_pause_is_spent_in_the_queue(light: None) -> None:
     job = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
-    with jobs.claimed(job.pk):
-        turns.pause_outside(30.0, looked=4)
+    with jobs.claim_job(job.pk):
+        turns.pause_in_queue(30.0, looked=4)
     job.refresh_from_db()
     assert job.not_before is not None
     assert 25 < (job.not_before - timezone.now()).total_seconds() <= 30
     assert job.cursor["turn"] == {"looked": 4}
-    with jobs.claimed(job.pk) as early:
+    with jobs.claim_job(job.pk) as early:
         assert early is None

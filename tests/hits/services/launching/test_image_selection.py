@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from curation.models import SourceRecord
-from hits.domain.images.image_selection import ChoiceError, How, PhotoChoice
+from hits.domain.images.image_selection import ImageSelection, ImageSelectionError, SelectionMethod
 from hits.models import Batch, Image, Project
-from hits.selectors.images.image_selection import choose, sources, splits
+from hits.selectors.images.image_selection import choose_photos, count_by_split, image_ids_by_source
 from tests.support import market
 from tests.support.loop import launched
 
@@ -41,39 +41,49 @@ def ids(photos: list[Image]) -> list[int]:
 def test_a_draw_is_the_same_for_the_same_seed_and_in_the_photos_order(
     project: Project, photos: list[Image]
 ) -> None:
-    one = choose(project, KIND, PhotoChoice(How.RANDOM, n=4, seed=7))
-    assert one == choose(project, KIND, PhotoChoice(How.RANDOM, n=4, seed=7)) == sorted(one)
+    one = choose_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=7))
+    assert (
+        one
+        == choose_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=7))
+        == sorted(one)
+    )
     assert len(set(one)) == 4
-    draws = {tuple(choose(project, KIND, PhotoChoice(How.RANDOM, n=4, seed=seed))) for seed in range(20)}
+    draws = {
+        tuple(choose_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=seed)))
+        for seed in range(20)
+    }
     assert len(draws) > 10
 
 
 def test_splits_and_sources_narrow_the_choice(project: Project, photos: list[Image]) -> None:
-    assert choose(project, KIND, PhotoChoice(split="test")) == ids(photos[6:])
-    assert choose(project, KIND, PhotoChoice(source="visual_genome")) == ids(photos[:3])
-    assert choose(project, KIND, PhotoChoice(split="test", source="visual_genome")) == []
-    assert splits(project) == [("test", 4), ("train", 6)]
-    assert list(sources(project)) == ["visual_genome"]
-    with pytest.raises(ChoiceError, match="no photos from vcr; known: visual_genome"):
-        choose(project, KIND, PhotoChoice(source="vcr"))
+    assert choose_photos(project, KIND, ImageSelection(split="test")) == ids(photos[6:])
+    assert choose_photos(project, KIND, ImageSelection(source="visual_genome")) == ids(photos[:3])
+    assert choose_photos(project, KIND, ImageSelection(split="test", source="visual_genome")) == []
+    assert count_by_split(project) == [("test", 4), ("train", 6)]
+    assert list(image_ids_by_source(project)) == ["visual_genome"]
+    with pytest.raises(ImageSelectionError, match="no photos from vcr; known: visual_genome"):
+        choose_photos(project, KIND, ImageSelection(source="vcr"))
 
 
 def test_photos_that_a_batch_showed_are_left_out_unless_asked_for(
     project: Project, photos: list[Image]
 ) -> None:
     launched(project, photos[:8])
-    assert choose(project, KIND, PhotoChoice()) == ids(photos[8:])
-    assert choose(project, KIND, PhotoChoice(again=True)) == ids(photos)
+    assert choose_photos(project, KIND, ImageSelection()) == ids(photos[8:])
+    assert choose_photos(project, KIND, ImageSelection(again=True)) == ids(photos)
 
 
 def test_by_hand_a_photo_is_named_once(project: Project, photos: list[Image]) -> None:
     names = (photos[4].name, str(photos[1].pk), photos[4].name)
-    assert choose(project, KIND, PhotoChoice(How.NAMED, names=names)) == [photos[4].pk, photos[1].pk]
-    with pytest.raises(ChoiceError, match=r"nowhere\.jpg: is none of these photos"):
-        choose(project, KIND, PhotoChoice(How.NAMED, names=("nowhere.jpg",)))
+    assert choose_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=names)) == [
+        photos[4].pk,
+        photos[1].pk,
+    ]
+    with pytest.raises(ImageSelectionError, match=r"nowhere\.jpg: is none of these photos"):
+        choose_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=("nowhere.jpg",)))
     Image.objects.filter(pk__in=ids(photos[:2])).update(name="same.jpg")
-    with pytest.raises(ChoiceError, match=r"same\.jpg: are 2 photos; use the photo’s number"):
-        choose(project, KIND, PhotoChoice(How.NAMED, names=("same.jpg",)))
+    with pytest.raises(ImageSelectionError, match=r"same\.jpg: are 2 photos; use the photo’s number"):
+        choose_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=("same.jpg",)))
 
 
 @pytest.mark.parametrize(
@@ -110,10 +120,10 @@ def test_the_form_launches_what_was_chosen_and_the_batch_keeps_how(
     [
         ({"which": "first", "first": "11"}, "There are 10 photos; use that or fewer."),
         ({"which": "random", "drawn": "3", "seed": ""}, "Give a seed, a whole number from 0."),
-        ({"which": "random", "drawn": "", "seed": "1"}, "Say how many photos."),
+        ({"which": "random", "drawn": "", "seed": "1"}, "Enter the number of photos."),
         ({"which": "named", "names": "a.jpg"}, "a.jpg: is none of these photos."),
-        ({"which": "named", "names": " "}, "Name the photos, one a line."),
-        ({"which": "all", "split": "test", "source": "visual_genome"}, "No photo is left by this choice"),
+        ({"which": "named", "names": " "}, "Enter the photos’ names, one per line."),
+        ({"which": "all", "split": "test", "source": "visual_genome"}, "This selection contains no photo"),
     ],
 )
 def test_a_choice_that_cannot_be_made_is_said_at_its_field(
@@ -131,7 +141,9 @@ def test_the_command_draws_and_names_photos(project: Project, photos: list[Image
     call_command(*flags, "--random", "3", "--seed", "5", stdout=StringIO())
     first = Batch.objects.get()
     drawn = [unit.payload["image"] for unit in first.units.order_by("pk")]
-    assert drawn == choose(project, KIND, PhotoChoice(How.RANDOM, n=3, seed=5, again=True))
+    assert drawn == choose_photos(
+        project, KIND, ImageSelection(SelectionMethod.RANDOM, n=3, seed=5, again=True)
+    )
     assert first.provenance["photos"] == {"how": "random", "n": 3, "seed": 5}
     left = [photo for photo in photos if photo.pk not in drawn]
     call_command(*flags, "--photo", left[0].name, "--photo", left[1].name, stdout=StringIO())
@@ -149,7 +161,7 @@ def test_where_every_photo_was_shown_the_page_leads_to_asking_again(
     assert "?kind=sherlock_observation&amp;again=1" in client.get(address).content.decode()
     again = client.get(address + "?again=1").content.decode()
     assert 'name="again" id="id_again" checked' in again
-    assert "All that may be asked about" in again
+    assert "All usable photos" in again
     refused = client.post(address, FORM | {"which": "all"})
-    assert "tick that photos which such a batch showed may be asked about again" in refused.content.decode()
+    assert "include photos that a batch of this kind already used" in refused.content.decode()
     assert client.post(address, FORM | {"which": "all", "again": "on"}).status_code == 302

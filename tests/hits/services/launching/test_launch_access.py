@@ -12,16 +12,16 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.domain.instructions import Text
-from hits.domain.workers.countries import codes_from
+from hits.domain.instructions import InstructionText
+from hits.domain.workers.countries import parse_codes
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator
 from hits.models import Batch, Image, Instructions, Project
-from hits.selectors.eligibility.requirement_labels import who_may
+from hits.selectors.eligibility.requirement_labels import batch_eligibility
 from hits.services.errors import Refused
-from hits.services.instructions import publish
-from hits.services.launching.eligibility import access_for
-from hits.services.launching.terms import Access, Condition, Terms
+from hits.services.instructions import publish_instructions
+from hits.services.launching.eligibility import build_eligibility
+from hits.services.launching.terms import Eligibility, LaunchTerms, PlannedRequirement
 from tests.support import market
 from tests.support.loop import launched
 from tests.support.pages import squeezed
@@ -48,8 +48,13 @@ def form_url(project: Project, make_image: MakeImage) -> str:
 
 
 def _version(project: Project, words: str = "Look.", based_on: int = 0) -> Instructions:
-    return publish(
-        project=project, kind_name=KIND, text=Text("Look.", words), note=words, based_on=based_on, by=None
+    return publish_instructions(
+        project=project,
+        kind_name=KIND,
+        text=InstructionText("Look.", words),
+        note=words,
+        based_on=based_on,
+        by=None,
     )
 
 
@@ -82,7 +87,7 @@ def test_what_was_chosen_is_confirmed_launched_and_said_on_the_batchs_page(
     words = (
         "<dt>Open to</dt><dd>Trained workers</dd>"
         "<dt>Countries</dt><dd>United States, Canada, United Kingdom and Australia</dd>"
-        "<dt>Most per worker</dt><dd>5 tasks</dd>"
+        "<dt>Tasks per worker</dt><dd>5 tasks</dd>"
     )
     assert words in page
     for name, value in chosen.items():
@@ -106,7 +111,9 @@ def test_the_newest_version_is_offered_first_and_the_own_text_last(
     page = squeezed(desk.get(form_url))
     assert '<option value="2" selected>' in page
     assert (
-        page.index('<option value="2"') < page.index('<option value="1"') < page.index("The task’s own text")
+        page.index('<option value="2"')
+        < page.index('<option value="1"')
+        < page.index("Built-in instructions")
     )
 
 
@@ -114,10 +121,10 @@ def test_the_newest_version_is_offered_first_and_the_own_text_last(
     ("change", "message"),
     [
         ({"pool": "experts"}, "Who may do these tasks</a>: Select a valid choice"),
-        ({"where": "some", "countries": "US, Ruritania"}, "“Ruritania” is no country"),
-        ({"where": "some", "countries": " , "}, "Name the countries, such as US, CA"),
-        ({"worker_limit": "0"}, "Most per worker</a>: Ensure this value is greater than or equal to 1"),
-        ({"worker_limit": "many"}, "Most per worker</a>: Enter a whole number."),
+        ({"where": "some", "countries": "US, Ruritania"}, "“Ruritania” is not a country"),
+        ({"where": "some", "countries": " , "}, "Enter countries, such as US, CA"),
+        ({"worker_limit": "0"}, "Tasks per worker</a>: Ensure this value is greater than or equal to 1"),
+        ({"worker_limit": "many"}, "Tasks per worker</a>: Enter a whole number."),
         ({"instructions": "7"}, "Instructions</a>: Select a valid choice"),
     ],
 )
@@ -135,31 +142,33 @@ def test_more_countries_than_a_marketplace_takes_are_refused(desk: Client, form_
     form = FORM | {"where": "some", "countries": many.replace(" ", ",")}
     assert "name 30 or fewer" in squeezed(desk.post(form_url, form))
     with pytest.raises(Refused, match="countries: there are 31"):
-        access_for(countries=codes_from(many.replace(" ", ",")))
+        build_eligibility(countries=parse_codes(many.replace(" ", ",")))
 
 
 def test_countries_are_read_by_code_and_by_name_once_each() -> None:
-    assert codes_from("us, Côte d’Ivoire;cote d’ivoire\nGermany,DE") == ("US", "CI", "DE")
-    assert codes_from("") == ()
-    with pytest.raises(ValueError, match="“UK” is no country"):
-        codes_from("UK")
+    assert parse_codes("us, Côte d’Ivoire;cote d’ivoire\nGermany,DE") == ("US", "CI", "DE")
+    assert parse_codes("") == ()
+    with pytest.raises(ValueError, match="“UK” is not a country"):
+        parse_codes("UK")
 
 
 def test_other_conditions_have_words_too(project: Project, make_image: MakeImage) -> None:
-    conditions = (
-        Condition(Pool.APPLIED, Comparator.DOES_NOT_EXIST),
-        Condition(Pool.QUALIFIED, Comparator.GREATER_THAN_OR_EQUAL_TO, (8,)),
-        Condition(None, Comparator.NOT_IN, ("FR", "DE")),
+    requirements = (
+        PlannedRequirement(Pool.APPLIED, Comparator.DOES_NOT_EXIST),
+        PlannedRequirement(Pool.QUALIFIED, Comparator.GREATER_THAN_OR_EQUAL_TO, (8,)),
+        PlannedRequirement(None, Comparator.NOT_IN, ("FR", "DE")),
     )
-    batch = launched(project, [make_image(1)], terms=Terms(access=Access(conditions, worker_limit=1)))
+    batch = launched(
+        project, [make_image(1)], terms=LaunchTerms(eligibility=Eligibility(requirements, worker_limit=1))
+    )
     batch.refresh_from_db()
-    said = who_may(batch)
-    assert said.people == (
+    said = batch_eligibility(batch)
+    assert said.workers == (
         "Workers who have not handed in the qualification task yet; "
         "workers whose “street-scenes: qualified” is at least 8"
     )
     assert said.countries == "All but France and Germany"
-    assert said.each == "1 task"
+    assert said.tasks_per_worker == "1 task"
 
 
 # --- the command line
@@ -213,7 +222,7 @@ def test_the_command_shows_the_newest_version_unless_told_otherwise(
     ("flags", "message"),
     [
         (("--pool", "excluded"), "--pool excluded: use qualified or trained"),
-        (("--countries", "US,Ruritania"), "--countries: “Ruritania” is no country"),
+        (("--countries", "US,Ruritania"), "--countries: “Ruritania” is not a country"),
         (("--countries", ","), "--countries: name at least one"),
         (("--worker-limit", "0"), "--worker-limit 0: use 1 or more"),
         (("--instructions", "4"), "--instructions 4: street-scenes has no such version"),

@@ -18,7 +18,7 @@ from hits.mturk.boto import marketplace
 from hits.selectors.money.budget import committed_cents
 from hits.services.batches import lifecycle
 from hits.services.errors import Refused
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.money import budget
 from hits.services.publishing import publish
 from tests.support import market
@@ -28,7 +28,7 @@ from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]
-ONE_DOLLAR = Terms(reward_cents=100, bonus_cents=0)
+ONE_DOLLAR = LaunchTerms(reward_cents=100, bonus_cents=0)
 FORM = {"name": "Kitchens", "reward": "1.00", "bonus": "0", "assignments": "1", "which": "all"}
 
 
@@ -56,10 +56,10 @@ def test_a_launch_is_refused_one_cent_short_and_an_exact_cent_passes(
     with pytest.raises(
         Refused, match=r"\$2\.00 will be held and the account has \$1\.99, \$0\.01 too little"
     ):
-        launched(project, images, terms=Terms(reward_cents=100, bonus_cents=50, available_cents=199))
+        launched(project, images, terms=LaunchTerms(reward_cents=100, bonus_cents=50, available_cents=199))
     assert not Batch.objects.exists()
     # Bonuses are paid later, from what is there then: they are not held.
-    assert launched(project, images, terms=Terms(reward_cents=100, bonus_cents=50, available_cents=200))
+    assert launched(project, images, terms=LaunchTerms(reward_cents=100, bonus_cents=50, available_cents=200))
 
 
 def test_the_page_asks_the_account_the_moment_it_launches(
@@ -72,13 +72,13 @@ def test_the_page_asks_the_account_the_moment_it_launches(
     assert "Launch 1 task, hold $1.00" in squeezed(page)
     # Somebody else spends a cent between the two presses.
     market.ledger_adjust(owner, -1)
-    refused = desk.post(url, FORM | {"step": "launch", "launch_key": page.context["launch_key"]})
+    refused = desk.post(url, FORM | {"step": "launch", "idempotency_key": page.context["idempotency_key"]})
     assert refused.status_code == 400
     assert "Not launched: insufficient funds" in squeezed(refused)
     assert 'value="launch"' not in squeezed(refused), "a button that cannot work is not shown"
     assert not Batch.objects.exists()
     market.fund(1)
-    done = desk.post(url, FORM | {"step": "launch", "launch_key": page.context["launch_key"]})
+    done = desk.post(url, FORM | {"step": "launch", "idempotency_key": page.context["idempotency_key"]})
     assert done.status_code == 302
     assert Batch.objects.count() == 1
 
@@ -89,7 +89,7 @@ def test_a_hit_whose_reply_was_lost_is_not_paid_for_twice(project: Project, make
     batch = published(project, [make_image(1)], terms=ONE_DOLLAR)
     Hit.objects.update(state=HitState.INTENT, hit_id=None)
     assert marketplace().balance().available_cents == 0
-    budget.check_batch(batch=batch, marketplace=marketplace())
+    budget.check_batch_budget(batch=batch, marketplace=marketplace())
 
 
 # --- caps
@@ -98,19 +98,21 @@ def test_a_hit_whose_reply_was_lost_is_not_paid_for_twice(project: Project, make
 def test_a_projects_cap_counts_what_batches_may_still_cost(project: Project, make_image: MakeImage) -> None:
     capped(project, budget_cap_cents=300)
     market.fund()
-    terms = Terms(reward_cents=100, bonus_cents=25)  # 1.00 and two bonuses of 0.25
+    terms = LaunchTerms(reward_cents=100, bonus_cents=25)  # 1.00 and two bonuses of 0.25
     launched(project, [make_image(1)], terms=terms)
     launched(project, [make_image(2)], terms=terms)
     assert committed_cents(project=project) == 300
     words = r"may cost \$3\.00; \$3\.00 is committed, and this can cost \$0\.01 more, \$0\.01 too much"
     with pytest.raises(Refused, match=f"the project {project.name} {words}"):
-        launched(project, [make_image(3)], terms=Terms(reward_cents=1, bonus_cents=0))
+        launched(project, [make_image(3)], terms=LaunchTerms(reward_cents=1, bonus_cents=0))
     assert Batch.objects.count() == 2
 
 
 def test_a_closed_batch_counts_with_what_it_cost(project: Project, make_image: MakeImage) -> None:
     market.fund()
-    batch = published(project, [make_image(1), make_image(2)], terms=Terms(reward_cents=100, bonus_cents=25))
+    batch = published(
+        project, [make_image(1), make_image(2)], terms=LaunchTerms(reward_cents=100, bonus_cents=25)
+    )
     market.work(Hit.objects.order_by("pk")[0], market.market_worker(), observations(5))
     (assignment,) = collected(batch)
     approve(assignment)
@@ -122,13 +124,13 @@ def test_a_closed_batch_counts_with_what_it_cost(project: Project, make_image: M
 def test_a_batchs_own_cap(project: Project, make_image: MakeImage) -> None:
     images = [make_image(1)]
     with pytest.raises(Refused, match=r"budget cap: this can cost \$1\.00, and the cap is \$0\.99"):
-        launched(project, images, terms=Terms(reward_cents=100, bonus_cents=0, budget_cap_cents=99))
+        launched(project, images, terms=LaunchTerms(reward_cents=100, bonus_cents=0, budget_cap_cents=99))
     assert not Batch.objects.exists()
-    terms = Terms(reward_cents=100, bonus_cents=0, budget_cap_cents=100, unit_scope=UnitScope.PROJECT)
+    terms = LaunchTerms(reward_cents=100, bonus_cents=0, budget_cap_cents=100, unit_scope=UnitScope.PROJECT)
     batch = launched(project, images, terms=terms)
     assert (batch.budget_cap_cents, batch.unit_scope) == (100, UnitScope.PROJECT)
     with pytest.raises(Refused, match=r"the batch Batch may cost \$1\.00; .*Money page"):
-        budget.check_plan(project=project, batch=batch, more_cents=1)
+        budget.check_caps(project=project, batch=batch, more_cents=1)
 
 
 def test_two_launches_at_once_do_not_share_the_same_cents(project: Project, make_image: MakeImage) -> None:
@@ -158,13 +160,13 @@ def test_a_cap_lowered_meanwhile_stops_at_the_next_hundred_and_the_rest_can_be_r
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market.fund()
-    monkeypatch.setattr(publish, "CHECK_EVERY", 2)
+    monkeypatch.setattr(publish, "BUDGET_CHECK_INTERVAL", 2)
     batch = launched(project, [make_image(n) for n in range(5)], terms=ONE_DOLLAR)
 
     class Lowering:
         """Lowers the cap with the first HIT that goes live."""
 
-        place: ClassVar[dict[str, Any]] = {}
+        resume_point: ClassVar[dict[str, Any]] = {}
 
         def advance(self, done: int, total: int) -> None:
             if done == 1:
@@ -200,13 +202,13 @@ def test_above_the_threshold_the_exact_sum_is_typed(
 ) -> None:
     capped(project, confirm_above_cents=99)
     with pytest.raises(Refused, match=r"more than \$0\.99, .*type the most that this can cost, 1\.00"):
-        launched(project, [make_image(1)], terms=Terms(100, 0, confirmed_cents=typed))
-    assert launched(project, [make_image(1)], terms=Terms(100, 0, confirmed_cents=100))
+        launched(project, [make_image(1)], terms=LaunchTerms(100, 0, confirmed_cents=typed))
+    assert launched(project, [make_image(1)], terms=LaunchTerms(100, 0, confirmed_cents=100))
     capped(project, confirm_above_cents=100)
     if typed is not None:
         with pytest.raises(Refused, match=r"was confirmed and the most that this can cost is \$1\.00"):
-            launched(project, [make_image(1)], terms=Terms(100, 0, confirmed_cents=typed))
-    assert launched(project, [make_image(1)], terms=Terms(100, 0))
+            launched(project, [make_image(1)], terms=LaunchTerms(100, 0, confirmed_cents=typed))
+    assert launched(project, [make_image(1)], terms=LaunchTerms(100, 0))
 
 
 def test_the_form_asks_for_it_and_keeps_what_was_chosen(
@@ -220,7 +222,7 @@ def test_the_form_asks_for_it_and_keeps_what_was_chosen(
     page = desk.post(url, form | {"step": "estimate"})
     words = squeezed(page)
     assert 'name="typed_cost"' in words
-    assert "Each photo comes as 2 tasks, for 9 + 3 workers" in words
+    assert "Each photo is published as 2 tasks for 9 + 3 workers" in words
     assert "$20.00" in words
     for typed, why in (
         ("", "Nothing was typed"),
@@ -236,7 +238,7 @@ def test_the_form_asks_for_it_and_keeps_what_was_chosen(
         assert "--confirm-cents" not in told, "that is for the command line"
     assert desk.post(url, form | {"step": "launch", "typed_cost": "$12.00"}).status_code == 302
     batch = Batch.objects.get()
-    assert (batch.opinions, batch.unit_scope, batch.budget_cap_cents) == (12, "project", 2_000)
+    assert (batch.redundancy, batch.unit_scope, batch.budget_cap_cents) == (12, "project", 2_000)
 
 
 def test_the_page_shows_a_cap_that_would_refuse_before_the_press(
@@ -254,11 +256,11 @@ def test_the_page_shows_a_cap_that_would_refuse_before_the_press(
 
     capped(project, budget_cap_cents=299)
     url = reverse("batch-extend", args=[batch.pk])
-    assert "Extend for $1.00 at most" in squeezed(desk.get(url, {"opinions": "1"}))
-    page = squeezed(desk.get(url, {"opinions": "2"}))
+    assert "Extend for $1.00 at most" in squeezed(desk.get(url, {"redundancy": "1"}))
+    page = squeezed(desk.get(url, {"redundancy": "2"}))
     assert "Over the budget: the project" in page
     assert "Extend for" not in page
-    refused = desk.post(url, {"opinions": "2", "days": "3", "launch_key": "wish"})
+    refused = desk.post(url, {"redundancy": "2", "days": "3", "idempotency_key": "wish"})
     assert refused.status_code == 400
     assert "Nothing was extended: budget: the project" in squeezed(refused)
     assert 'name="days" value="3"' in squeezed(refused), "what was wished for stays"
@@ -272,13 +274,13 @@ def test_an_extensions_typed_sum_is_told_at_its_field(
     batch = published(project, [make_image(1)], terms=ONE_DOLLAR)
     capped(project, confirm_above_cents=99)
     url = reverse("batch-extend", args=[batch.pk])
-    wish = {"opinions": "1", "days": "", "launch_key": "wish"}
+    wish = {"redundancy": "1", "days": "", "idempotency_key": "wish"}
     refused = desk.post(url, wish | {"typed_cost": "0.99"})
     assert refused.status_code == 400
     assert "$0.99 is another sum; type the most that this can cost, 1.00." in squeezed(refused)
     assert 'value="0.99" aria-invalid="true"' in squeezed(refused)
     assert desk.post(url, wish | {"typed_cost": "1.00"}).status_code == 302
-    assert Extension.objects.get().more_opinions == 1
+    assert Extension.objects.get().more_redundancy == 1
 
 
 def test_the_command_line_asks_too(project: Project, make_image: MakeImage) -> None:

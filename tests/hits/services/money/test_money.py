@@ -14,7 +14,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation_site.ledgers import check_books
+from annotation_site.ledgers import compare_ledgers
 from hits import registry
 from hits.domain.money.fees import AMAZON_FEES, FEE_SCHEDULES, LOCAL_FEES, FeeSchedule, fee_schedule
 from hits.domain.money.usd import format_dollars, parse_typed_usd
@@ -23,12 +23,12 @@ from hits.domain.workers.requirements import MASTERS
 from hits.marketplace.models import HIT, LedgerEntry, Requester
 from hits.models import Assignment, Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
-from hits.mturk.environments import current
+from hits.mturk.environments import current_environment
 from hits.payments import ledger
 from hits.payments.models import Entry
 from hits.services.errors import Refused
-from hits.services.launching.launch_estimate import estimate
-from hits.services.launching.terms import Terms
+from hits.services.launching.launch_estimate import estimate_cost
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from hits.services.reviewing import review
 from tests.support import market
@@ -71,8 +71,8 @@ def test_a_schedule_can_be_spelled_out() -> None:
         ("base=101%", "base is '101%'"),
         ("base=1.005%", "base is '1.005%'"),
         ("minimum=1", "base is missing"),
-        ("base=10% tax=1%", "'tax=1%' is no field"),
-        ("base=10% base=11%", "base stands there twice"),
+        ("base=10% tax=1%", "'tax=1%' is not a field"),
+        ("base=10% base=11%", "base occurs twice"),
         ("base=1% many_from=0", "many_from is '0'; write a whole number from 1"),
         ("base=1% minimum=-1", "minimum is '-1'"),
         ("Lab base=1%", "fee schedule 'Lab'"),
@@ -83,7 +83,7 @@ def test_a_bad_schedule_names_the_field(text: str, message: str, settings: Any) 
         fee_schedule(text)
     settings.MARKETPLACE_FEE_SCHEDULE = text
     with pytest.raises(ImproperlyConfigured, match="MARKETPLACE_FEE_SCHEDULE"):
-        current()
+        current_environment()
 
 
 @given(
@@ -121,7 +121,7 @@ def test_a_batch_keeps_its_rates_when_the_data_change(
 ) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     market.fund()
-    batch = launched(project, [make_image(1)], terms=Terms(reward_cents=100))
+    batch = launched(project, [make_image(1)], terms=LaunchTerms(reward_cents=100))
     assert batch.fee_schedule == "amazon base=20% many=20% many_from=10 masters=5% minimum=1"
     monkeypatch.setitem(FEE_SCHEDULES, "amazon", FeeSchedule("amazon", 3_000, minimum_cents=1))
     fee_schedule.cache_clear()
@@ -137,11 +137,11 @@ def test_a_batch_keeps_its_rates_when_the_data_change(
 # --- the estimate before is the charge after
 
 
-def _terms(draw: random.Random) -> Terms:
-    return Terms(
+def _terms(draw: random.Random) -> LaunchTerms:
+    return LaunchTerms(
         reward_cents=draw.choice([1, 2, 7, 8, draw.randint(1, 300)]),
         bonus_cents=draw.choice([0, 1, 3, draw.randint(0, 60)]),
-        opinions=draw.choice([1, 2, 9, 10, 12, draw.randint(1, 30)]),
+        redundancy=draw.choice([1, 2, 9, 10, 12, draw.randint(1, 30)]),
         masters_only=draw.random() < 0.3,
         confirmed_cents=None,
     )
@@ -159,24 +159,24 @@ def test_what_is_held_is_the_estimate_to_the_cent(
     project.refresh_from_db()
     owner = market.fund(10**9)
     draw = random.Random(f"{schedule}-{part}")
-    kind = registry.get(KIND)
+    kind = registry.get_kind(KIND)
     for number in range(5):
         terms = _terms(draw)
         images = [make_image(part * 100 + number * 10 + n) for n in range(draw.randint(1, 2))]
         before = Requester.objects.get(pk=owner.pk)
-        cost = estimate(kind=kind, terms=terms, units=len(images))
+        cost = estimate_cost(kind=kind, terms=terms, units=len(images))
         batch = published(project, images, terms=terms)
         after = Requester.objects.get(pk=owner.pk)
         assert after.held_cents - before.held_cents == cost.held_cents, terms
         assert before.available_cents - after.available_cents == cost.held_cents
-        assert ledger.totals(batch=batch).held == cost.held_cents
-        assert batch.estimate_cents == cost.most_cents
+        assert ledger.sum_entries(batch=batch).held == cost.held_cents
+        assert batch.estimate_cents == cost.max_cents
         assert Hit.objects.filter(unit__batch=batch).count() == cost.hits
         asked = HIT.objects.filter(hit_type__hit_type_id=batch.hit_type_id)[
             0
         ].hit_type.qualification_requirements
         assert any(row["QualificationTypeId"] == MASTERS for row in asked) == terms.masters_only
-    assert check_books().agrees
+    assert compare_ledgers().agrees
 
 
 @database
@@ -186,20 +186,20 @@ def test_everybody_earning_all_costs_the_most_that_was_shown(
 ) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = schedule
     owner = market.fund()
-    terms = Terms(reward_cents=45, bonus_cents=bonus, opinions=11)
-    cost = estimate(kind=registry.get(KIND), terms=terms, units=1)
+    terms = LaunchTerms(reward_cents=45, bonus_cents=bonus, redundancy=11)
+    cost = estimate_cost(kind=registry.get_kind(KIND), terms=terms, units=1)
     batch = published(project, [make_image(1)], terms=terms)
     people = iter([market.market_worker(f"worker{n}") for n in range(11)])
-    for hit in Hit.objects.order_by("part"):
+    for hit in Hit.objects.order_by("slice"):
         for _ in range(hit.max_assignments):
             market.work(hit, next(people), observations(5))
     for assignment in collected(batch):
         approve(assignment)
-    sums = ledger.totals(batch=batch)
+    sums = ledger.sum_entries(batch=batch)
     owner.refresh_from_db()
-    assert (sums.spent, sums.held) == (cost.most_cents, 0)
-    assert (owner.held_cents, 1_000_000 - owner.available_cents) == (0, cost.most_cents)
-    assert check_books().agrees
+    assert (sums.spent, sums.held) == (cost.max_cents, 0)
+    assert (owner.held_cents, 1_000_000 - owner.available_cents) == (0, cost.max_cents)
+    assert compare_ledgers().agrees
 
 
 # --- both ledgers
@@ -211,13 +211,15 @@ def test_check_ledger_says_where_the_books_differ(
 ) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     market.fund()
-    batch = published(project, [make_image(1)], terms=Terms(reward_cents=100, opinions=2))
+    batch = published(project, [make_image(1)], terms=LaunchTerms(reward_cents=100, redundancy=2))
     for name in ("wilma", "fred"):
         market.work(Hit.objects.get(), market.market_worker(name), observations(5))
     first, second = collected(batch)
     approve(first)
-    decision = review.decide(assignment=second, verdict=Verdict.REJECT, by=None, feedback="No box fits.")
-    review.settle(decision=decision, marketplace=marketplace())
+    decision = review.decide_assignment(
+        assignment=second, verdict=Verdict.REJECT, by=None, feedback="No box fits."
+    )
+    review.settle_decision(decision=decision, marketplace=marketplace())
     assert _check() == {
         "agrees": True,
         "unbalanced_requesters": [],
@@ -225,14 +227,14 @@ def test_check_ledger_says_where_the_books_differ(
         "batches_that_differ": [],
         "batches_compared": 1,
     }
-    ledger.write(entry=Entry.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
+    ledger.write_entry(entry=Entry.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
     with pytest.raises(
         CommandError, match=rf"batch {batch.pk}: ours held 0.00, rewards 1.00, bonuses 0.31"
     ) as refused:
         call_command("check_ledger", stdout=StringIO())
     assert refused.value.returncode == 1
     Requester.objects.update(available_cents=1)
-    assert check_books().requesters == ["Deerstalker"]
+    assert compare_ledgers().requesters == ["Deerstalker"]
 
 
 def _check() -> Any:
@@ -273,7 +275,7 @@ def test_the_ledgers_of_other_requesters_are_none_of_ours(project: Project, make
     published(project, [make_image(1)])
     assert LedgerEntry.objects.filter(hit__isnull=False).exists()
     Hit.objects.update(hit_id=None, state="intent")
-    report = check_books()
+    report = compare_ledgers()
     assert [row.batch for row in report.batches] == [Batch.objects.get().pk], (
         "ours holds what theirs cannot show"
     )

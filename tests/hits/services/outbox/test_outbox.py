@@ -17,7 +17,7 @@ from hits.marketplace.services.clock import reset_clock
 from hits.models import Assignment, Decision, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.services.collecting import collect
+from hits.services.collecting import assignment_sync
 from hits.services.errors import Conflict, Refused
 from hits.services.outbox import outbox
 from hits.services.reviewing import review
@@ -48,10 +48,10 @@ def waiting(project: Project, make_image: MakeImage) -> Assignment:
 
 
 def _rejected(assignment: Assignment) -> Assignment:
-    decision = review.decide(
+    decision = review.decide_assignment(
         assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits its clue."
     )
-    assert review.settle(decision=decision, marketplace=marketplace())
+    assert review.settle_decision(decision=decision, marketplace=marketplace())
     assignment.refresh_from_db()
     return assignment
 
@@ -60,17 +60,19 @@ def test_a_call_is_planned_once(waiting: Assignment) -> None:
     batch = waiting.hit.unit.batch
     key = (waiting.assignment_id, "thanks")
     with transaction.atomic():
-        first = outbox.plan(
+        first = outbox.plan_call(
             operation=OPERATIONS.BONUS, batch=batch, key=key, assignment=waiting, amount_cents=5
         )
         with pytest.raises(IntegrityError):
-            outbox.plan(operation=OPERATIONS.BONUS, batch=batch, key=key, assignment=waiting, amount_cents=5)
+            outbox.plan_call(
+                operation=OPERATIONS.BONUS, batch=batch, key=key, assignment=waiting, amount_cents=5
+            )
         assert OutgoingCall.objects.get() == first  # and the transaction goes on
     assert (len(first.token), first.state) == (64, CallState.PLANNED)
 
 
 def test_a_fresh_lease_is_left_alone_and_an_old_one_taken_over(waiting: Assignment) -> None:
-    review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     call = OutgoingCall.objects.get(operation="approve")
     rival = {"state": CallState.INTENT, "lease_owner": "rival", "attempt_at": timezone.now()}
     OutgoingCall.objects.filter(pk=call.pk).update(lease_until=timezone.now() + outbox.LEASE, **rival)
@@ -85,7 +87,7 @@ def test_a_fresh_lease_is_left_alone_and_an_old_one_taken_over(waiting: Assignme
 
 
 def test_a_bonus_waits_for_its_approval(waiting: Assignment) -> None:
-    review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     bonus = OutgoingCall.objects.get(operation="bonus")
     assert not outbox.settle_call(call=bonus, marketplace=marketplace())
     found = outbox.settle_outstanding(marketplace=marketplace())
@@ -107,39 +109,41 @@ def test_settling_what_is_settled_asks_nobody(waiting: Assignment) -> None:
 def test_the_clock_that_overtakes_a_rejection_is_shown_and_paid(
     waiting: Assignment, client: Client, admin: Any
 ) -> None:
-    decision = review.decide(assignment=waiting, verdict=Verdict.REJECT, by=None, feedback="No box fits.")
+    decision = review.decide_assignment(
+        assignment=waiting, verdict=Verdict.REJECT, by=None, feedback="No box fits."
+    )
     marketplace().approve(waiting.assignment_id, "")  # as the clock does it when the time is over
     with pytest.raises(Refused, match="approved and paid it before"):
-        review.settle(decision=decision, marketplace=marketplace())
+        review.settle_decision(decision=decision, marketplace=marketplace())
     waiting.refresh_from_db()
     assert waiting.status == AssignmentStatus.APPROVED
-    assert ledger.totals(batch=waiting.hit.unit.batch).reward == 110
+    assert ledger.sum_entries(batch=waiting.hit.unit.batch).reward == 110
     check_money(waiting.hit.unit.batch)
     client.force_login(admin)
     page = client.get(reverse("assignment-detail", args=[waiting.pk])).content.decode()
     assert "before this rejection arrived" in page
     assert reverse("pay-again", args=[waiting.pk]) not in page
     batch_page = client.get(reverse("batch-detail", args=[waiting.hit.unit.batch_id])).content.decode()
-    assert "Payments that the marketplace refused" not in batch_page
+    assert "Refused payments" not in batch_page
 
 
 @pytest.mark.clock
 def test_a_rejection_is_overridden_on_day_29(waiting: Assignment, later: Later) -> None:
     batch = waiting.hit.unit.batch
     rejection = _rejected(waiting).decisions.get()
-    assert ledger.totals(batch=batch).held == 0
+    assert ledger.sum_entries(batch=batch).held == 0
     later.by(timedelta(days=29))
-    decision = review.override(assignment=waiting, by=None, feedback="I was too strict.")
+    decision = review.override_rejection(assignment=waiting, by=None, feedback="I was too strict.")
     assert decision.overrides == rejection
-    assert ledger.totals(batch=batch).spent == 0  # nothing leaves before it is settled
-    assert review.settle(decision=decision, marketplace=marketplace())
+    assert ledger.sum_entries(batch=batch).spent == 0  # nothing leaves before it is settled
+    assert review.settle_decision(decision=decision, marketplace=marketplace())
     waiting.refresh_from_db()
     assert waiting.status == AssignmentStatus.APPROVED
-    sums = ledger.totals(batch=batch)
+    sums = ledger.sum_entries(batch=batch)
     assert (sums.reward, sums.bonus, sums.held) == (110, 30, 0)
     check_money(batch)
     with pytest.raises(Conflict, match="approved"):
-        review.override(assignment=waiting, by=None)
+        review.override_rejection(assignment=waiting, by=None)
 
 
 @pytest.mark.clock
@@ -153,7 +157,7 @@ def test_a_rejection_stands_on_day_31_and_the_page_says_why(
     assert url in client.get(detail).content.decode()
     later.by(timedelta(days=31))
     with pytest.raises(Refused, match="within 30 days of the submission"):
-        review.override(assignment=waiting, by=None)
+        review.override_rejection(assignment=waiting, by=None)
     client.force_login(admin)  # the session is a month old
     page = client.get(detail).content.decode()
     assert url not in page
@@ -165,10 +169,10 @@ def test_a_rejection_stands_on_day_31_and_the_page_says_why(
 def test_two_overrides_at_once_pay_once(waiting: Assignment) -> None:
     _rejected(waiting)
     early = Assignment.objects.get(pk=waiting.pk)
-    first = review.override(assignment=waiting, by=None)
+    first = review.override_rejection(assignment=waiting, by=None)
     with pytest.raises(Conflict):
-        review.override(assignment=early, by=None)
-    assert review.settle(decision=first, marketplace=marketplace())
+        review.override_rejection(assignment=early, by=None)
+    assert review.settle_decision(decision=first, marketplace=marketplace())
     check_money(waiting.hit.unit.batch)
 
 
@@ -177,17 +181,17 @@ def test_an_override_after_disposal_is_refused_with_the_reason(waiting: Assignme
     Hit.objects.update(state=HitState.EXPIRED)
     waiting.hit.refresh_from_db()
     with pytest.raises(Refused, match="disposed of"):
-        review.override(assignment=waiting, by=None)
+        review.override_rejection(assignment=waiting, by=None)
 
 
 def test_an_override_made_elsewhere_is_booked_like_ours(waiting: Assignment) -> None:
     batch = waiting.hit.unit.batch
     _rejected(waiting)
     marketplace().approve(waiting.assignment_id, "", override=True)
-    collect.sync_hit(hit=waiting.hit, marketplace=marketplace())
+    assignment_sync.sync_hit(hit=waiting.hit, marketplace=marketplace())
     waiting.refresh_from_db()
     assert waiting.status == AssignmentStatus.APPROVED
-    assert ledger.totals(batch=batch).held == 0
+    assert ledger.sum_entries(batch=batch).held == 0
     check_money(batch)
 
 
@@ -196,4 +200,4 @@ def test_the_review_page_says_when_a_submission_approves_itself(
 ) -> None:
     client.force_login(admin)
     page = client.get(reverse("batch-review", args=[waiting.hit.unit.batch_id])).content.decode()
-    assert "Approves itself in " in page
+    assert "Approved automatically in " in page

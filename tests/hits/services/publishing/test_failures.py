@@ -24,11 +24,11 @@ from hits.models import Assignment, AuditEvent, Batch, Hit, Image, Job, Outgoing
 from hits.mturk import boto
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Environment
-from hits.services.batches import extend
+from hits.services.batches import extensions
 from hits.services.errors import Conflict
 from hits.services.outbox import outbox
 from hits.services.publishing import publish
-from hits.services.publishing.rate_limit import Pace, pace_for
+from hits.services.publishing.rate_limit import RateLimiter, build_rate_limiter
 from hits.services.reviewing import review
 from tests.support import children, faults, market
 from tests.support.answers import observations
@@ -115,7 +115,7 @@ def test_three_hundred_approvals_and_bonuses_through_faults_and_kills(
     for hit in Hit.objects.select_related("unit"):
         market.work(hit, worker, observations(5, salt=str(hit.pk)))
     for row in collected(batch):
-        review.decide(assignment=row, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
     assert OutgoingCall.objects.count() == 600
     for number in range(KILLS):
         for point in SETTLING:
@@ -229,9 +229,9 @@ def test_bonuses_and_extensions_are_not_repeated_after_a_day(
     for hit in Hit.objects.select_related("unit"):
         market.work(hit, worker, observations(5, salt=str(hit.pk)))
     for row in collected(batch):
-        review.decide(assignment=row, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
     batch.refresh_from_db()
-    extend.extend_batch(batch=batch, more_opinions=2, by=None)
+    extensions.extend_batch(batch=batch, more_redundancy=2, by=None)
     for number in range(
         9
     ):  # each call dies once after it went through; its successor makes it good and dies itself
@@ -293,10 +293,10 @@ def _lose(project: Project, image: Image, plan: Plan, call: str, kind: str) -> B
     market.work(Hit.objects.get(), market.market_worker(), observations(5))
     if call == "extend":
         batch.refresh_from_db()
-        extend.extend_batch(batch=batch, more_opinions=4, by=None)
+        extensions.extend_batch(batch=batch, more_redundancy=4, by=None)
     else:
         (row,) = collected(batch)
-        review.decide(assignment=row, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
     plan.write(**{operation: [kind]})
     settle_all()
     return batch
@@ -370,17 +370,17 @@ def test_throttling_slows_down_and_nobody_is_shown_an_error(
     client.force_login(admin)
     slowed: list[float] = []
 
-    class Watched(Pace):
+    class Watched(RateLimiter):
         def _slow_down(self) -> None:
             super()._slow_down()
             slowed.append(clock.now)
             if len(slowed) <= 3:
                 _check_no_error_is_shown(client, batch, job)
 
-    def pace(environment: Environment) -> Pace:
-        return Watched(pace_for(environment).limit, clock=clock, sleep=clock.sleep)
+    def pace(environment: Environment) -> RateLimiter:
+        return Watched(build_rate_limiter(environment).limit, clock=clock, sleep=clock.sleep)
 
-    monkeypatch.setattr(publish, "pace_for", pace)
+    monkeypatch.setattr(publish, "build_rate_limiter", pace)
     plan.per_second = 3
     plan.write()
     tasks.publish_batch(job.pk)
@@ -449,7 +449,7 @@ def test_a_hit_that_the_list_does_not_show_yet_is_waited_for(
         waited.append(seconds)
         later.by(timedelta(seconds=seconds))
 
-    publish.publish_batch(batch=batch, marketplace=marketplace(), pace=Pace(None, sleep=sleep))
+    publish.publish_batch(batch=batch, marketplace=marketplace(), rate_limiter=RateLimiter(None, sleep=sleep))
     assert 30 <= sum(waited) <= 61
     check_each_once(batch, 5)
 
@@ -461,9 +461,9 @@ def test_a_list_that_lags_for_long_is_no_reason_to_make_a_hit_anew(
     batch = planned(project, make_image(1), 2)
     plan.lag_seconds, plan.hide_hit_id = 3_600, True
     plan.write(**{CREATE: [DROP_AFTER]})
-    impatient = Pace(None, sleep=lambda _: None)
+    impatient = RateLimiter(None, sleep=lambda _: None)
     with pytest.raises(publish.Refused, match="does not show them yet"):
-        publish.publish_batch(batch=batch, marketplace=marketplace(), pace=impatient)
+        publish.publish_batch(batch=batch, marketplace=marketplace(), rate_limiter=impatient)
     plan.lag_seconds = 0
     plan.write()
     publish_all()
@@ -524,9 +524,9 @@ def test_every_kind_of_fault_is_met_over_http(
         for hit in Hit.objects.select_related("unit"):
             market.work(hit, worker, observations(5, salt=str(hit.pk)))
         for row in collected(batch):
-            review.decide(assignment=row, verdict=Verdict.APPROVE, by=None)
+            review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
         batch.refresh_from_db()
-        extend.extend_batch(batch=batch, more_opinions=3, by=None)
+        extensions.extend_batch(batch=batch, more_redundancy=3, by=None)
         plan.write(**{name: spread(KINDS) for name in (*PAYING, "CreateAdditionalAssignmentsForHIT")})
         for _ in range(2):
             outbox.settle_outstanding(marketplace=marketplace())

@@ -28,7 +28,7 @@ from hits.marketplace.services import accounts, attempts, countries
 from hits.models import Assignment, Batch, Hit, Image, Project, Submission
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import issue_token
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from tests.support import children, market
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, published
@@ -77,7 +77,7 @@ def test_nothing_is_lost_when_the_server_is_killed_under_load(
     project: Project, make_image: Callable[..., Image]
 ) -> None:
     market.fund(10_000_000)
-    terms = Terms(opinions=PEOPLE, confirmed_cents=PEOPLE * PHOTOS * (110 + 2 * 15))
+    terms = LaunchTerms(redundancy=PEOPLE, confirmed_cents=PEOPLE * PHOTOS * (110 + 2 * 15))
     batch = published(project, [make_image(n) for n in range(PHOTOS)], terms=terms)
     port = children.free_port()
     tasks = _accepted(batch, f"http://localhost:{port}")
@@ -126,12 +126,12 @@ def _accepted(batch: Batch, base: str) -> list[Task]:
     people = _people()
     tasks = []
     for unit in batch.units.all():
-        parts = list(Hit.objects.filter(unit=unit).order_by("part"))
+        parts = list(Hit.objects.filter(unit=unit).order_by("slice"))
         places = [hit for hit in parts for _ in range(hit.max_assignments)]
         for person, hit in zip(people, places, strict=True):
             slot = attempts.accept_hit(worker=person, hit=HIT.objects.get(hit_id=hit.hit_id), now=Clock.now())
             key = page_key(hit, slot.assignment_id, person.worker_id)
-            submit.agree(key=key, version=1, country="US")
+            submit.record_consent(key=key, version=1, country="US")
             secret = attempts.attempt_secret(Attempt.objects.get(assignment=slot))
             tasks.append(Task(base, issue_token(key), secret, slot.assignment_id))
     return tasks

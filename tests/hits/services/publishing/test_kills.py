@@ -24,13 +24,13 @@ from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Qualification as MarketQualification
 from hits.models import Assignment, Hit, Image, Project, Submission, Worker, WorkerCall
 from hits.mturk.boto import marketplace
-from hits.mturk.environments import resolve
+from hits.mturk.environments import resolve_environment
 from hits.payments import ledger
 from hits.services.collecting.page_keys import issue_token
 from hits.services.outbox import outbox
 from hits.services.reviewing import review
-from hits.services.workers.qualifications import ONE_CALL, decide_about
-from hits.services.workers.qualifications import settle_outstanding as settle_workers
+from hits.services.workers.qualifications import CALL_TIMEOUT, decide_on_worker
+from hits.services.workers.qualifications import settle_outstanding_decisions as settle_workers
 from tests.support import children, market
 from tests.support.answers import observations
 from tests.support.failing import leases_run_out, publish_all, settle_all
@@ -53,7 +53,7 @@ def endpoint(request: pytest.FixtureRequest, settings: Any) -> Iterator[None]:
         return
     with children.server(children.free_port()) as base:
         settings.MTURK_ENDPOINT = f"{base}/mturk/"
-        assert resolve(settings.MTURK_ENDPOINT).in_process is False
+        assert resolve_environment(settings.MTURK_ENDPOINT).in_process is False
         settings.HIT_ORIGIN = base.replace("localhost", "127.0.0.1")
         yield
 
@@ -90,7 +90,7 @@ def test_killed_while_publishing_each_hit_exists_once(
     assert set(Hit.objects.values_list("hit_id", flat=True)) == set(
         HIT.objects.values_list("hit_id", flat=True)
     )
-    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 330
+    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 330
     assert children.forked(publish_all) == 0
     assert HIT.objects.count() == 3
 
@@ -104,7 +104,7 @@ def test_killed_while_paying_everything_is_paid_once(
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker(), observations(5))
     (assignment,) = collected(batch)
-    decision = review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
     if operation == "bonus":  # the reward is through, so the bonus is the call that dies
         assert outbox.settle_call(call=decision.calls.get(operation="approve"), marketplace=marketplace())
     assert children.forked(settle_all, crash_at=point) == EXIT_STATUS
@@ -116,7 +116,7 @@ def test_killed_while_paying_everything_is_paid_once(
     assert BonusPayment.objects.count() == (made and operation == "bonus")
     for _ in range(2):
         assert children.forked(settle_all) == 0
-    sums = ledger.totals(batch=batch)
+    sums = ledger.sum_entries(batch=batch)
     assert (sums.reward, sums.bonus, sums.held) == (110, 30, 0)
     assert BonusPayment.objects.count() == 1
     assert marketplace().balance().available_cents == 10_000 - sums.spent
@@ -130,14 +130,14 @@ def test_killed_while_granting_the_worker_holds_it_once(
     published(project, [make_image(1)])
     here = marketplace().environment.name
     worker = Worker.objects.create(environment=here, worker_id=market.market_worker().worker_id)
-    decision = decide_about(
+    decision = decide_on_worker(
         project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="Ready.", by=None
     )
     assert children.forked(qualify, crash_at=point) == EXIT_STATUS
     assert WorkerCall.objects.get(decision=decision).state == CallState.INTENT
     made = point == "qualify.after_call"
     assert [row.value for row in MarketQualification.objects.all()] == [1] * made
-    WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)  # nothing can be on its way any more
+    WorkerCall.objects.update(attempt_at=timezone.now() - CALL_TIMEOUT)  # nothing can be on its way any more
     assert children.forked(qualify) == 0
     assert WorkerCall.objects.get(decision=decision).state == CallState.DONE
     assert [row.value for row in MarketQualification.objects.all()] == [1]
@@ -151,13 +151,13 @@ def test_killed_while_telling_of_a_pause_the_worker_is_told_and_excluded_once(
     published(project, [make_image(1)])
     here = marketplace().environment.name
     worker = Worker.objects.create(environment=here, worker_id=market.market_worker().worker_id)
-    decision = decide_about(
+    decision = decide_on_worker(
         project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.EXCLUDED, reason="Why.", by=None
     )
     assert children.forked(qualify, crash_at=point) == EXIT_STATUS
     told = int(point == "qualify.after_notice")
     assert Message.objects.count() == told
-    WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)  # nothing can be on its way any more
+    WorkerCall.objects.update(attempt_at=timezone.now() - CALL_TIMEOUT)  # nothing can be on its way any more
     assert children.forked(qualify) == 0
     call = WorkerCall.objects.get(decision=decision)
     assert (call.state, call.error) == (CallState.DONE, "")

@@ -96,8 +96,8 @@ def test_the_sweep_takes_up_what_nobody_publishes_and_nobody_stopped(
     Job.objects.update(state=ended, created_at=past)
     if died:
         Batch.objects.update(lease_owner="dead", lease_until=timezone.now() - timedelta(seconds=1))
-    assert lifecycle.take_up_publications() == taken_up
-    assert lifecycle.take_up_publications() == 0
+    assert lifecycle.resume_orphaned_publications() == taken_up
+    assert lifecycle.resume_orphaned_publications() == 0
     if taken_up:
         tasks.publish_batch(_publish_job(batch).pk)
         check_each_once(batch, 3)
@@ -111,9 +111,9 @@ def test_the_sweep_leaves_a_publication_in_living_hands_alone(
     batch = planned(project, make_image(1), 3)
     Job.objects.update(state=JobState.DONE)
     Batch.objects.update(lease_owner="alive", lease_until=timezone.now() + timedelta(seconds=60))
-    assert lifecycle.take_up_publications() == 0
+    assert lifecycle.resume_orphaned_publications() == 0
     Batch.objects.update(lease_owner="", lease_until=None, environment="aws-sandbox")
-    assert lifecycle.take_up_publications() == 0  # another marketplace is set
+    assert lifecycle.resume_orphaned_publications() == 0  # another marketplace is set
     assert _publish_job(batch).state == JobState.DONE
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from hits import tasks
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.jobs.speed import speed_words
+from hits.domain.jobs.speed import describe_speed
 from hits.domain.states import BatchState, CallState, HitState, JobState
 from hits.marketplace.models import HIT
 from hits.marketplace.services.clock import reset_clock
@@ -23,12 +23,12 @@ from hits.mturk import boto
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Environment, Failure, MarketplaceError
 from hits.payments import ledger
-from hits.services.batches import extend, lifecycle
+from hits.services.batches import extensions, lifecycle
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs, wakeups
 from hits.services.money import budget
 from hits.services.publishing import publish, publisher_lease
-from hits.services.publishing.rate_limit import Pace, pace_for
+from hits.services.publishing.rate_limit import RateLimiter, build_rate_limiter
 from tests.support import children, faults, market, wake_ups
 from tests.support.failing import (
     CREATE,
@@ -76,7 +76,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Later]:
 
 def test_a_token_bucket_lets_five_through_and_then_three_a_second() -> None:
     clock = Clock()
-    pace = Pace(3.0, clock=clock, sleep=clock.sleep)
+    pace = RateLimiter(3.0, clock=clock, sleep=clock.sleep)
     at = []
     for _ in range(11):
         pace.call(lambda: at.append(clock.now))
@@ -86,7 +86,7 @@ def test_a_token_bucket_lets_five_through_and_then_three_a_second() -> None:
 
 def test_throttling_halves_the_pace_and_success_brings_it_back() -> None:
     clock = Clock()
-    pace = Pace(8.0, clock=clock, sleep=clock.sleep)
+    pace = RateLimiter(8.0, clock=clock, sleep=clock.sleep)
     answers = [MarketplaceError(Failure.THROTTLED, "Rate exceeded")] * 2
 
     def call() -> str:
@@ -105,7 +105,7 @@ def test_throttled_for_ten_minutes_is_given_up_and_other_errors_at_once() -> Non
     clock = Clock()
 
     def refused(failure: Failure) -> float:
-        pace = Pace(3.0, clock=clock, sleep=clock.sleep)
+        pace = RateLimiter(3.0, clock=clock, sleep=clock.sleep)
         start = clock.now
 
         def call() -> None:
@@ -122,22 +122,22 @@ def test_throttled_for_ten_minutes_is_given_up_and_other_errors_at_once() -> Non
 def test_the_usual_pace_is_amazons_on_amazon_and_none_here(settings: Any) -> None:
     here = marketplace().environment
     sandbox = Environment("aws-sandbox", "https://x.example", False, False, here.fees, "Amazon")
-    assert (pace_for(here).limit, pace_for(sandbox).limit) == (None, 3.0)
+    assert (build_rate_limiter(here).limit, build_rate_limiter(sandbox).limit) == (None, 3.0)
     settings.PUBLISH_PER_SECOND = 7
-    assert (pace_for(here).limit, pace_for(sandbox).limit) == (7.0, 7.0)
+    assert (build_rate_limiter(here).limit, build_rate_limiter(sandbox).limit) == (7.0, 7.0)
 
 
 def test_a_publisher_that_lost_its_lease_stops(project: Project, make_image: MakeImage) -> None:
     batch = planned(project, make_image(1), 1)
-    with publisher_lease.publishing(batch) as mine:
+    with publisher_lease.hold_publisher_lease(batch) as mine:
         mine._renewed -= timedelta(minutes=1)
-        mine.go_on()
+        mine.ensure_lease()
         Batch.objects.update(lease_owner="somebody else", lease_until=timezone.now() + publisher_lease.LEASE)
-        mine.go_on()  # not yet time to look
+        mine.ensure_lease()  # not yet time to look
         mine._renewed -= timedelta(minutes=1)
         with pytest.raises(Conflict, match="published by somebody"):
-            mine.go_on()
-    assert publisher_lease.is_held(batch)  # the other one's lease stands
+            mine.ensure_lease()
+    assert publisher_lease.is_being_published(batch)  # the other one's lease stands
 
 
 def test_a_throttled_publisher_keeps_its_lease_from_a_rival(
@@ -164,13 +164,16 @@ def test_a_throttled_publisher_keeps_its_lease_from_a_rival(
             pass
         for _ in range(2):  # the second one surely began after the clock was moved on
             assert renewed.acquire(timeout=20), "nobody renewed the lease"
-        with pytest.raises(Conflict, match="is being published by"), publisher_lease.publishing(batch):
+        with (
+            pytest.raises(Conflict, match="is being published by"),
+            publisher_lease.hold_publisher_lease(batch),
+        ):
             pytest.fail("a rival took the batch")
 
     once.write(**{CREATE: [faults.THROTTLE] * 3})
-    publish.publish_batch(batch=batch, marketplace=marketplace(), pace=Pace(None, sleep=sleep))
+    publish.publish_batch(batch=batch, marketplace=marketplace(), rate_limiter=RateLimiter(None, sleep=sleep))
     assert once.left() == 0
-    assert not publisher_lease.is_held(batch)
+    assert not publisher_lease.is_being_published(batch)
     check_each_once(batch, 1)
 
 
@@ -187,10 +190,12 @@ def test_a_throttled_publisher_that_lost_its_lease_makes_nothing_more(
 
     once.write(**{CREATE: [faults.THROTTLE]})
     with pytest.raises(Conflict, match="is being published by a"):
-        publish.publish_batch(batch=batch, marketplace=marketplace(), pace=Pace(None, sleep=sleep))
+        publish.publish_batch(
+            batch=batch, marketplace=marketplace(), rate_limiter=RateLimiter(None, sleep=sleep)
+        )
     assert (once.left(), once.calls(CREATE)) == (0, 0)
     assert not HIT.objects.exists()
-    assert publisher_lease.is_held(batch)
+    assert publisher_lease.is_being_published(batch)
     leases_run_out()
     publish_all()
     check_each_once(batch, 2)
@@ -203,7 +208,7 @@ def test_caps_and_funds_are_asked_before_the_first_hit_and_every_hundred(
     market.fund(50_000_000)
     batch = planned(project, make_image(1), 250)
     asked: list[int] = []
-    real = budget.check_batch
+    real = budget.check_batch_budget
 
     def check(**given: Any) -> None:
         asked.append(Hit.objects.filter(state=HitState.LIVE).count())
@@ -211,7 +216,7 @@ def test_caps_and_funds_are_asked_before_the_first_hit_and_every_hundred(
             budget.set_batch_cap(batch=batch, budget_cap_cents=batch.estimate_cents - 1, by=None)
         real(**given)
 
-    monkeypatch.setattr(budget, "check_batch", check)
+    monkeypatch.setattr(budget, "check_batch_budget", check)
     with pytest.raises(Refused, match=r"budget: the batch .* \$0\.01 too much"):
         publish_all()
     assert (asked, HIT.objects.count(), plan.calls("GetAccountBalance")) == ([0, 99], 99, 1)
@@ -225,17 +230,20 @@ def test_caps_and_funds_are_asked_before_the_first_hit_and_every_hundred(
 
 
 def test_progress_says_how_fast_it_goes_and_how_long_it_takes() -> None:
-    assert speed_words(done=310, since=10, total=1_000, seconds=100) == "3.0 a second, 4 min left"
-    assert speed_words(done=12, since=10, total=400, seconds=60) == "2.0 a minute, 3.2 h left"
-    assert speed_words(done=99, since=0, total=100, seconds=20) == "5.0 a second, less than a minute left"
+    assert describe_speed(done=310, done_before=10, total=1_000, seconds=100) == "3.0 a second, 4 min left"
+    assert describe_speed(done=12, done_before=10, total=400, seconds=60) == "2.0 a minute, 3.2 h left"
+    assert (
+        describe_speed(done=99, done_before=0, total=100, seconds=20)
+        == "5.0 a second, less than a minute left"
+    )
     for silent in ({"done": 0}, {"done": 100}, {"seconds": 1}):
-        assert speed_words(**({"done": 50, "since": 0, "total": 100, "seconds": 50} | silent)) == ""
+        assert describe_speed(**({"done": 50, "since": 0, "total": 100, "seconds": 50} | silent)) == ""
 
 
 def test_a_resumed_job_s_speed_is_that_of_this_run(client: Client, admin: Any, project: Project) -> None:
     job = jobs.enqueue(task="hits.nothing", title="Nothing", project=project)
     client.force_login(admin)
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         progress.advance(901, 1_000)
         Job.objects.update(started_at=timezone.now() - timedelta(seconds=45))
@@ -253,25 +261,25 @@ def test_more_opinions_fill_a_hit_to_nine_and_the_rest_come_as_further_hits(
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     boto._local.__dict__.clear()
     market.fund()
-    batch = planned(project, make_image(1), 3, opinions=7)
+    batch = planned(project, make_image(1), 3, redundancy=7)
     publish_all()
     batch.refresh_from_db()
-    cost = extend.estimate_extension(batch, 5)
-    before = ledger.totals(batch=batch).held
-    _, job = extend.extend_batch(batch=batch, more_opinions=5, by=None)
+    cost = extensions.estimate_extension(batch, 5)
+    before = ledger.sum_entries(batch=batch).held
+    _, job = extensions.extend_batch(batch=batch, more_redundancy=5, by=None)
     tasks.extend_batch(job.pk)
     for unit in Unit.objects.all():
-        parts = unit.hits.order_by("part")
-        assert [(hit.part, hit.max_assignments, hit.state) for hit in parts] == [
+        parts = unit.hits.order_by("slice")
+        assert [(hit.slice, hit.max_assignments, hit.state) for hit in parts] == [
             (1, 9, "live"),
             (2, 3, "live"),
         ]
     assert sorted(HIT.objects.values_list("max_assignments", flat=True)) == [3, 3, 3, 9, 9, 9]
-    assert ledger.totals(batch=batch).held - before == cost.held_cents
+    assert ledger.sum_entries(batch=batch).held - before == cost.held_cents
     check_each_once(batch, 6)
     batch.refresh_from_db()
-    assert (batch.opinions, batch.assignments_per_hit) == (12, 9)
-    _, job = extend.extend_batch(batch=batch, more_opinions=8, by=None)
+    assert (batch.redundancy, batch.max_assignments) == (12, 9)
+    _, job = extensions.extend_batch(batch=batch, more_redundancy=8, by=None)
     tasks.extend_batch(job.pk)
     assert sorted(
         Hit.objects.filter(unit=Unit.objects.first()).values_list("max_assignments", flat=True)
@@ -288,7 +296,7 @@ def test_more_time_moves_the_end_of_every_task_once(
     publish_all()
     batch.refresh_from_db()
     ends = dict(HIT.objects.values_list("hit_id", "expires_at"))
-    extend.extend_batch(batch=batch, more_seconds=3 * 86_400, by=None)
+    extensions.extend_batch(batch=batch, more_seconds=3 * 86_400, by=None)
     assert children.forked(settle_all, crash_at="settle.after_call") == EXIT_STATUS
     leases_run_out()
     later.by(timedelta(hours=25))
@@ -307,17 +315,17 @@ def test_a_second_press_extends_nothing_and_a_second_wish_waits(
     batch = planned(project, make_image(1), 1)
     publish_all()
     batch.refresh_from_db()
-    first, job = extend.extend_batch(batch=batch, more_opinions=2, by=None, once="wish")
-    again, same = extend.extend_batch(batch=batch, more_opinions=2, by=None, once="wish")
+    first, job = extensions.extend_batch(batch=batch, more_redundancy=2, by=None, idempotency_key="wish")
+    again, same = extensions.extend_batch(batch=batch, more_redundancy=2, by=None, idempotency_key="wish")
     assert (again, same) == (first, job)
     with pytest.raises(Conflict, match="not carried out yet"):
-        extend.extend_batch(batch=batch, more_opinions=2, by=None, once="other")
+        extensions.extend_batch(batch=batch, more_redundancy=2, by=None, idempotency_key="other")
     tasks.extend_batch(job.pk)
     assert (Extension.objects.count(), HIT.objects.get().max_assignments) == (1, 3)
 
 
 def _extend_by_two() -> None:
-    extend.extend_batch(batch=Batch.objects.get(), more_opinions=2, by=None, once="wish")
+    extensions.extend_batch(batch=Batch.objects.get(), more_redundancy=2, by=None, idempotency_key="wish")
 
 
 def test_killed_with_the_wish_written_down_it_is_carried_out_once(
@@ -334,9 +342,9 @@ def test_killed_with_the_wish_written_down_it_is_carried_out_once(
     assert (Extension.objects.count(), OutgoingCall.objects.count()) == (1, 2)
     Job.objects.update(created_at=timezone.now() - timedelta(seconds=6), woken_at=None)
     woken: list[int] = []
-    monkeypatch.setattr(wakeups, "send_message", lambda job: woken.append(job.pk))
+    monkeypatch.setattr(wakeups, "send_wakeup", lambda job: woken.append(job.pk))
     wake_ups.forget()
-    assert jobs.sweep() == 1  # whoever pressed is gone, and the wake-up with them
+    assert jobs.sweep_jobs() == 1  # whoever pressed is gone, and the wake-up with them
     tasks.extend_batch(woken[0])
     assert set(HIT.objects.values_list("max_assignments", flat=True)) == {3}
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
@@ -358,9 +366,9 @@ def test_what_cannot_be_extended_is_refused_before_anything_is_written(
     market.fund()
     batch = published(project, [make_image(1)])
     with pytest.raises(Refused, match=why):
-        extend.extend_batch(batch=batch, by=None, **wish)
+        extensions.extend_batch(batch=batch, by=None, **wish)
     assert not Extension.objects.exists()
-    assert Batch.objects.get().opinions == 1
+    assert Batch.objects.get().redundancy == 1
 
 
 def test_an_extension_above_the_threshold_or_the_cap_is_refused(
@@ -369,14 +377,14 @@ def test_an_extension_above_the_threshold_or_the_cap_is_refused(
     market.fund()
     batch = published(project, [make_image(1)])
     Project.objects.update(confirm_above_cents=100)
-    most = extend.estimate_extension(batch, 2).most_cents
-    with pytest.raises(Refused, match="type the most that this can cost"):
-        extend.extend_batch(batch=batch, more_opinions=2, by=None, confirmed_cents=most - 1)
+    most = extensions.estimate_extension(batch, 2).max_cents
+    with pytest.raises(Refused, match="type the maximum cost"):
+        extensions.extend_batch(batch=batch, more_redundancy=2, by=None, confirmed_cents=most - 1)
     Project.objects.update(budget_cap_cents=batch.estimate_cents + most - 1)
     with pytest.raises(Refused, match="cap"):
-        extend.extend_batch(batch=batch, more_opinions=2, by=None, confirmed_cents=most)
+        extensions.extend_batch(batch=batch, more_redundancy=2, by=None, confirmed_cents=most)
     Project.objects.update(budget_cap_cents=batch.estimate_cents + most)
-    extend.extend_batch(batch=batch, more_opinions=2, by=None, confirmed_cents=most)
+    extensions.extend_batch(batch=batch, more_redundancy=2, by=None, confirmed_cents=most)
 
 
 def test_an_extension_without_funds_is_shown_and_tried_again(
@@ -384,7 +392,7 @@ def test_an_extension_without_funds_is_shown_and_tried_again(
 ) -> None:
     market.fund(110)
     batch = published(project, [make_image(1)])
-    _, job = extend.extend_batch(batch=batch, more_opinions=1, by=None)
+    _, job = extensions.extend_batch(batch=batch, more_redundancy=1, by=None)
     tasks.extend_batch(job.pk)
     job.refresh_from_db()
     assert (job.state, "insufficient funds" in job.error) == (JobState.FAILED, True)
@@ -407,23 +415,23 @@ def test_the_page_says_what_to_press_while_another_extension_is_in_the_way(
     url, again = reverse("batch-extend", args=[batch.pk]), reverse("batch-extend-again", args=[batch.pk])
 
     def shown() -> str:
-        return client.get(url, {"opinions": "2"}).content.decode()
+        return client.get(url, {"redundancy": "2"}).content.decode()
 
     assert "Extend for" in shown()
-    _, job = extend.extend_batch(batch=batch, more_opinions=2, by=None)
+    _, job = extensions.extend_batch(batch=batch, more_redundancy=2, by=None)
     page = shown()
-    assert "An earlier extension is being carried out" in page
+    assert "An earlier extension is still running" in page
     assert ("Extend for" in page, job.title in page) == (False, True)
-    jobs.cancel(job=job)
-    extend.withdraw_if_stopped(job=job)
+    jobs.cancel_job(job=job)
+    extensions.refuse_calls_if_stopped(job=job)
     page = shown()
     assert f'action="{again}"' in page
-    assert "press “Try again”, and ask for more" in page
+    assert "before you start another one: press “Try again”" in page
     assert "Extend for" not in page
     Project.objects.update(confirm_above_cents=1)
     assert 'name="typed_cost"' not in shown(), "nothing is to be typed that cannot be sent"
     Project.objects.update(confirm_above_cents=10_000)
-    refused = client.post(url, {"opinions": "2", "launch_key": "another"})
+    refused = client.post(url, {"redundancy": "2", "idempotency_key": "another"})
     assert (refused.status_code, f'action="{again}"' in refused.content.decode()) == (400, True)
     client.post(again)
     tasks.extend_batch(Job.objects.latest("pk").pk)
@@ -438,7 +446,7 @@ def test_the_page_says_what_to_press_while_a_task_is_not_published(
     Job.objects.update(state=JobState.DONE)
     Hit.objects.filter(pk=Hit.objects.latest("pk").pk).update(state=HitState.INTENT, hit_id=None)
     client.force_login(admin)
-    page = client.get(reverse("batch-extend", args=[batch.pk]), {"opinions": "2"}).content.decode()
+    page = client.get(reverse("batch-extend", args=[batch.pk]), {"redundancy": "2"}).content.decode()
     assert "1 task is not published yet" in page
     assert f'action="{reverse("batch-publish", args=[batch.pk])}"' in page
     assert "Extend for" not in page
@@ -451,13 +459,13 @@ def test_the_page_shows_the_cost_and_extends(
     batch = published(project, [make_image(1)])
     client.force_login(admin)
     url = reverse("batch-extend", args=[batch.pk])
-    page = client.get(url, {"opinions": "2", "days": "3"}).content.decode()
+    page = client.get(url, {"redundancy": "2", "days": "3"}).content.decode()
     assert "2 more workers for each photo, 3 more days" in " ".join(page.split())
-    assert "The most it can cost" in page
-    client.post(url, {"opinions": "2", "days": "3", "launch_key": "once"})
-    client.post(url, {"opinions": "2", "days": "3", "launch_key": "once"})
+    assert "Maximum cost" in page
+    client.post(url, {"redundancy": "2", "days": "3", "idempotency_key": "once"})
+    client.post(url, {"redundancy": "2", "days": "3", "idempotency_key": "once"})
     extension = Extension.objects.get()
-    assert (extension.more_opinions, extension.more_seconds) == (2, 3 * 86_400)
+    assert (extension.more_redundancy, extension.more_seconds) == (2, 3 * 86_400)
     assert extension.estimate_cents == 2 * (110 + 2 * 15)
 
 
@@ -466,7 +474,7 @@ def test_the_command_extends_and_says_what_it_cannot(
 ) -> None:
     market.fund()
     batch = published(project, [make_image(1)])
-    call_command("extend_batch", str(batch.pk), "--opinions", "2", "--days", "1", "--json")
+    call_command("extend_batch", str(batch.pk), "--redundancy", "2", "--days", "1", "--json")
     assert '"opinions": 3' in capsys.readouterr().out
     assert HIT.objects.get().max_assignments == 3
     with pytest.raises(CommandError, match="--days -1: use 0 or more") as caught:
@@ -524,7 +532,7 @@ def test_all_tasks_are_taken_off_and_twenty_in_hand_lose_nothing(
     assert lifecycle.finish_closing(batch=batch, marketplace=marketplace())
     assert not HIT.objects.filter(disposed_at=None).exists()
     assert Assignment.objects.filter(status="Approved", match="matched").count() == 20
-    assert ledger.totals(batch=batch).held == 0
+    assert ledger.sum_entries(batch=batch).held == 0
     check_money(batch)
 
 
@@ -557,17 +565,17 @@ def test_closing_can_be_stopped_and_taken_up_again(
             real(hit_id)
             self.made += 1
             if self.made == 2:
-                jobs.cancel(job=job)
+                jobs.cancel_job(job=job)
 
     port = Stopping()
-    with jobs.claimed(job.pk) as progress:
+    with jobs.claim_job(job.pk) as progress:
         lifecycle.expire_hits(batch=batch, marketplace=port, progress=progress)  # type: ignore[arg-type]
     job.refresh_from_db()
     assert (job.state, port.made) == (JobState.CANCELLED, 2)
     assert OutgoingCall.objects.filter(state=CallState.PLANNED).count() == 4
     tasks.sync_live_batches()  # what was wished stands, and is carried out by the sweep
     batch.refresh_from_db()
-    assert (batch.state, ledger.totals(batch=batch).held) == (BatchState.CLOSED, 0)
+    assert (batch.state, ledger.sum_entries(batch=batch).held) == (BatchState.CLOSED, 0)
     assert plan.calls(EXPIRE) == 6
     assert plan.calls(CREATE) == 6
 
@@ -578,7 +586,7 @@ def test_a_command_names_the_other_publisher_and_a_job_leaves_it_alone(
     market.fund()
     batch = planned(project, make_image(1), 1)
     job = Job.objects.get(exclusive_key=f"publish:{batch.pk}")
-    with publisher_lease.publishing(batch):
+    with publisher_lease.hold_publisher_lease(batch):
         with pytest.raises(CommandError, match=r"^Batch is being published by .*process \d+") as caught:
             call_command("resume_batch", str(batch.pk))
         assert caught.value.returncode == 2

@@ -34,10 +34,16 @@ from hits.payments import ledger
 from hits.selectors import reconciliation
 from hits.selectors import records as collected_rows
 from hits.services.errors import Conflict, Refused
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from hits.services.reconciling import remedies
-from hits.services.reconciling.reconcile import MISSING, SURPLUS, WAITING, reconcile_batch, reconcile_open
+from hits.services.reconciling.reconcile import (
+    MISSING,
+    SURPLUS,
+    WAITING,
+    reconcile_batch,
+    reconcile_open_batches,
+)
 from hits.services.reviewing import review
 from hits.tasks import reconcile_batches
 from tests.support import market
@@ -81,7 +87,7 @@ def _time_is_over(submission: Submission) -> None:
 def batch(project: Project, make_image: MakeImage) -> Batch:
     """Return a batch of two units with four opinions each."""
     market.fund()
-    live = published(project, [make_image(1), make_image(2)], terms=Terms(opinions=4))
+    live = published(project, [make_image(1), make_image(2)], terms=LaunchTerms(redundancy=4))
     _nothing_is_under_way()
     return live
 
@@ -103,17 +109,17 @@ def test_each_class_is_told_apart_and_the_money_agrees(batch: Batch) -> None:
     assert (found.matched, found.marketplace_only, found.mismatch, found.ours_only) == (1, 1, 2, 1)
     assert (found.hits, found.failed, found.findings) == (2, 0, [])
     assert found.cents_ours == found.cents_marketplace == 8 * 110 + 15
-    (row,) = reconciliation.unmatched(batch, Match.MARKETPLACE_ONLY)
+    (row,) = reconciliation.unmatched_rows(batch, Match.MARKETPLACE_ONLY)
     assert row.fields == [("clue", "the lamp & <the> door — grün"), ("ok", "yes")]
     differing = {
         item.assignment.worker.worker_id: [difference.what for difference in item.differences]
-        for item in reconciliation.unmatched(batch, Match.MISMATCH)
+        for item in reconciliation.unmatched_rows(batch, Match.MISMATCH)
     }
     assert differing[thief.worker.worker_id] == ["Worker", "Task", "HIT", "Assignment"]
     assert differing[changed.worker.worker_id] == ["SHA-256 of the answer"]
     batch.refresh_from_db()
-    (gone,) = reconciliation.lost(batch)
-    assert (gone.submission, gone.cents, gone.again) == (lost, 110, False)
+    (gone,) = reconciliation.lost_rows(batch)
+    assert (gone.submission, gone.cents, gone.resubmitted) == (lost, 110, False)
 
 
 def test_the_schedule_names_tasks_that_exist_and_compares_every_five_minutes(batch: Batch) -> None:
@@ -146,7 +152,7 @@ def test_a_submission_is_not_called_lost_before_its_time_and_grace_are_over(batc
     "late-submission-kept", source="ours", text="A submission after the deadline is kept, shown and not paid."
 )
 def test_a_submission_after_the_deadline_is_kept_and_shown_and_not_paid(batch: Batch) -> None:
-    from hits.marketplace.errors import Refused as MarketRefused
+    from hits.marketplace.errors import ActionRefused as MarketRefused
     from hits.marketplace.services.clock import advance_clock, reset_clock
 
     hit = Hit.objects.order_by("pk")[0]
@@ -160,7 +166,7 @@ def test_a_submission_after_the_deadline_is_kept_and_shown_and_not_paid(batch: B
     _time_is_over(stored)
     assert _compare(batch).ours_only == 1
     assert Submission.objects.get().answer == stored.answer
-    assert ledger.totals(batch=batch).spent == 0
+    assert ledger.sum_entries(batch=batch).spent == 0
 
 
 @pytest.mark.rule(
@@ -200,21 +206,21 @@ def test_unmatched_work_is_paid_as_shown_and_enters_nothing(batch: Batch, resear
     _compare(batch)
     assignment = Assignment.objects.get()
     with pytest.raises(Refused, match="cannot be approved"):
-        review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=researcher)
+        review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=researcher)
     resolution, decision = remedies.resolve_assignment(
         assignment=assignment, remedy=Remedy.APPROVE, note="The photo is described.", by=researcher
     )
     assert decision is not None
-    review.settle(decision=decision, marketplace=marketplace())
+    review.settle_decision(decision=decision, marketplace=marketplace())
     found = _compare(batch)
     assignment.refresh_from_db()
     assert (assignment.status, assignment.match) == (AssignmentStatus.APPROVED, Match.MARKETPLACE_ONLY)
     assert found.cents_ours == found.cents_marketplace == 8 * 110
-    assert ledger.totals(batch=batch).spent == 110
+    assert ledger.sum_entries(batch=batch).spent == 110
     assert not Pair.objects.exists()
     assert not list(collected_rows.judgments(kind=batch.kind, batch=batch))
     assert not reconciliation.open_assignments(batch).exists()
-    (past,) = reconciliation.history(batch)
+    (past,) = reconciliation.batch_resolutions(batch)
     assert (past, past.decided_by, past.note) == (resolution, researcher, "The photo is described.")
     with pytest.raises(Conflict):
         remedies.resolve_assignment(assignment=assignment, remedy=Remedy.REJECT, note="No.", by=researcher)
@@ -230,7 +236,7 @@ def test_a_resolution_of_another_assignment_approves_nothing(batch: Batch) -> No
         assignment=first, remedy=Remedy.APPROVE, note="Good.", by=None
     )
     with pytest.raises(Refused, match="cannot be approved"):
-        review.decide(assignment=second, verdict=Verdict.APPROVE, by=None, resolved=resolution)
+        review.decide_assignment(assignment=second, verdict=Verdict.APPROVE, by=None, resolution=resolution)
 
 
 def test_a_mismatch_is_rejected_with_a_reason_that_the_worker_reads(batch: Batch, researcher: User) -> None:
@@ -246,11 +252,11 @@ def test_a_mismatch_is_rejected_with_a_reason_that_the_worker_reads(batch: Batch
         assignment=row, remedy=Remedy.REJECT, note="This answer is somebody else’s.", by=researcher
     )
     assert decision is not None
-    review.settle(decision=decision, marketplace=marketplace())
+    review.settle_decision(decision=decision, marketplace=marketplace())
     (there,) = marketplace().list_assignments(str(two.hit_id))
     assert there.status == AssignmentStatus.REJECTED
     assert Decision.objects.get().feedback == "This answer is somebody else’s."
-    assert _compare(batch).cents_marketplace == ledger.totals(batch=batch).held == 7 * 110
+    assert _compare(batch).cents_marketplace == ledger.sum_entries(batch=batch).held == 7 * 110
 
 
 def test_two_people_resolve_once(batch: Batch, researcher: User, admin: User) -> None:
@@ -283,8 +289,8 @@ def test_a_hit_that_the_marketplace_lost_begins_anew_and_nothing_is_held_twice(
     assert [(row["what"], row["hit"]) for row in found.findings] == [(MISSING, lost.pk)]
     assert found.cents_ours - found.cents_marketplace == 4 * 110
     with pytest.raises(Refused, match="found this HIT"):
-        remedies.begin_anew(hit=other, by=researcher)
-    remedies.begin_anew(hit=lost, by=researcher)
+        remedies.republish_hit(hit=other, by=researcher)
+    remedies.republish_hit(hit=lost, by=researcher)
     batch.refresh_from_db()
     assert publish.publish_batch(batch=batch, marketplace=marketplace()) == 1
     lost.refresh_from_db()
@@ -298,9 +304,9 @@ def test_a_hit_that_the_marketplace_lost_is_given_up(batch: Batch, researcher: U
     lost, _ = Hit.objects.order_by("pk")
     _vanish(lost)
     _compare(batch)
-    remedies.give_up(hit=lost, by=researcher)
+    remedies.write_off_hit(hit=lost, by=researcher)
     with pytest.raises(Conflict):
-        remedies.give_up(hit=lost, by=researcher)
+        remedies.write_off_hit(hit=lost, by=researcher)
     found = _compare(batch)
     assert found.findings == []
     assert found.cents_ours == found.cents_marketplace == 4 * 110
@@ -334,9 +340,9 @@ def test_hits_that_we_do_not_know_are_adopted_or_expired(batch: Batch, researche
     batch.refresh_from_db()
     publish.publish_batch(batch=batch, marketplace=marketplace())
     with pytest.raises(Refused, match="does not name"):
-        remedies.expire_surplus(batch=batch, hit_id=str(known.hit_id), marketplace=marketplace(), by=None)
+        remedies.expire_surplus_hit(batch=batch, hit_id=str(known.hit_id), marketplace=marketplace(), by=None)
     for _ in range(2):
-        remedies.expire_surplus(batch=batch, hit_id=twin, marketplace=marketplace(), by=researcher)
+        remedies.expire_surplus_hit(batch=batch, hit_id=twin, marketplace=marketplace(), by=researcher)
     found = _compare(batch)
     assert found.findings == []
     assert found.cents_ours == found.cents_marketplace == 8 * 110
@@ -371,7 +377,7 @@ def test_all_open_batches_are_compared_on_schedule_with_one_listing(
         return real(self)
 
     monkeypatch.setattr(type(port), "list_hits", counted)
-    assert reconcile_open(marketplace=port) == 2
+    assert reconcile_open_batches(marketplace=port) == 2
     assert len(listings) == 1
     reconcile_batches()
     assert Reconciliation.objects.count() == 4

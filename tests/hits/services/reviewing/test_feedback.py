@@ -43,7 +43,7 @@ def attempt(project: Project, make_image: MakeImage) -> Submission:
 
 def _write(submission: Submission, **more: Any) -> Feedback:
     values: dict[str, Any] = {"outcome": "again", "summary": "Closer.", "remarks": [], "by": None} | more
-    return feedback.write(submission=submission, **values)
+    return feedback.write_feedback(submission=submission, **values)
 
 
 def _opened(hit: Hit, assignment: str, worker_id: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_remarks_are_kept_where_they_hang(attempt: Submission, admin: User) -> N
         {"observation": None, "part": None, "box": None, "text": "Well begun.\r\n\r\nGo on."},
     ]
     row = _write(attempt, remarks=rows, by=admin)
-    assert row.outcome == TrainingOutcome.AGAIN
+    assert row.outcome == TrainingOutcome.RETRY
     assert row.written_by == admin
     assert row.remarks == [
         {"observation": 1, "part": "boxes", "box": 2, "text": "This shows the sky."},
@@ -183,8 +183,8 @@ def test_another_worker_another_project_and_another_kind_see_nothing_of_it(
     published(project, [make_image(2)], kind=KIND)
     training = Hit.objects.exclude(pk=attempt.attempt.hit_id).get()
     assert _opened(training, "3OTHER", "ASOMEBODYELSE")["feedback"] is None
-    assert read.latest(worker, rehearsal, KIND) is None
-    assert read.latest(worker, project, "sherlock_observation") is None
+    assert read.latest_feedback(worker, rehearsal, KIND) is None
+    assert read.latest_feedback(worker, project, "sherlock_observation") is None
     published(project, [make_image(3)])
     collecting = Hit.objects.get(unit__batch__kind="sherlock_observation")
     assert _opened(collecting, "3MORE", worker.worker_id)["feedback"] is None
@@ -193,15 +193,15 @@ def test_another_worker_another_project_and_another_kind_see_nothing_of_it(
 def test_a_photo_that_was_taken_down_is_not_shown_again(attempt: Submission, project: Project) -> None:
     _write(attempt)
     image = Image.objects.get()
-    Image.objects.filter(pk=image.pk).update(withdrawn_at=timezone.now())
-    found = read.latest(attempt.attempt.worker, project, KIND)
+    Image.objects.filter(pk=image.pk).update(taken_down_at=timezone.now())
+    found = read.latest_feedback(attempt.attempt.worker, project, KIND)
     assert found is not None
     assert found.image is None
-    assert image.file.name not in json.dumps(found.as_page())
+    assert image.file.name not in json.dumps(found.as_page_dict())
 
 
 def test_two_queries(attempt: Submission, project: Project, django_assert_num_queries: Any) -> None:
     _write(attempt)
     worker = attempt.attempt.worker
     with django_assert_num_queries(2):
-        read.latest(worker, project, KIND)
+        read.latest_feedback(worker, project, KIND)

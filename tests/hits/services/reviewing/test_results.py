@@ -13,27 +13,27 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from hits.domain.mturk_formats.answer_xml import joined
+from hits.domain.mturk_formats.answer_xml import join_values
 from hits.domain.mturk_formats.results_csv import (
     ASSIGNMENT_COLUMNS,
     HIT_COLUMNS,
     ResultsError,
     csv_lines,
-    flat,
-    guarded,
-    moment,
+    escape_formula,
+    flatten,
+    format_rate,
+    format_time,
     parse_decisions,
-    rate,
 )
 from hits.domain.states import AssignmentStatus, Match
 from hits.domain.task_template.rows import parse_rows
 from hits.models import Assignment, AuditEvent, Batch, Decision, Hit, Image, Job, Project
 from hits.mturk.boto import marketplace
-from hits.selectors.listing import Listing
-from hits.selectors.results import results_of
+from hits.selectors.listing import TaskListing
+from hits.selectors.results import result_rows
 from hits.services.errors import Conflict, Refused
 from hits.services.launching import template_launch
-from hits.services.launching.terms import Terms
+from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from hits.services.reviewing import results_upload
 from hits.tasks import settle_results
@@ -60,9 +60,9 @@ def batch(project: Project, transactional_db: None) -> Batch:
     market.fund()
     template = template_launch.save_template(project=project, name="Cities", html=PAGE, by=None)
     table = parse_rows('city\nPorto\n"Graz, Styria"\nBern\n')
-    plan = template_launch.Plan(template, table, Listing("Cities", "Say why.", "city", 60))
+    plan = template_launch.TemplateLaunch(template, table, TaskListing("Cities", "Say why.", "city", 60))
     made, _ = template_launch.launch_template(
-        project=project, plan=plan, name="Cities", terms=Terms(reward_cents=25), by=None
+        project=project, plan=plan, name="Cities", terms=LaunchTerms(reward_cents=25), by=None
     )
     publish.publish_batch(batch=made, marketplace=marketplace())
     for number, (hit, fields) in enumerate(zip(Hit.objects.order_by("pk"), ANSWERS, strict=True)):
@@ -73,7 +73,7 @@ def batch(project: Project, transactional_db: None) -> Batch:
 
 def filled(batch: Batch, *decisions: tuple[str, str]) -> str:
     """Return the batch's file with Approve and Reject filled in, row by row."""
-    heading, *rows = list(results_of(batch))
+    heading, *rows = list(result_rows(batch))
     for row, (approve, reject) in zip(rows, decisions, strict=False):
         row[-2:] = [approve, reject]
     return "".join(csv_lines([heading, *rows], guard=True))
@@ -86,12 +86,12 @@ class TestFile:
         text="Results have Mechanical Turk's columns in its order, then Input.*, Answer.*, Approve and Reject.",
     )
     def test_columns_are_amazons_then_inputs_answers_and_decisions(self, batch: Batch) -> None:
-        heading = next(iter(results_of(batch)))
+        heading = next(iter(result_rows(batch)))
         own = ["Input.city", "Answer.why", "Answer.has", "Approve", "Reject"]
         assert heading == [*HIT_COLUMNS, *ASSIGNMENT_COLUMNS, *own]
 
     def test_a_row_says_what_the_marketplace_and_the_page_know(self, batch: Batch) -> None:
-        first, second, _ = cells(results_of(batch))
+        first, second, _ = cells(result_rows(batch))
         row = Assignment.objects.order_by("submitted_at", "id").first()
         assert row is not None
         assert first["HITId"] == row.hit.hit_id
@@ -102,7 +102,7 @@ class TestFile:
             "$0.25",
             "Submitted",
         )
-        assert first["SubmitTime"] == moment(row.submitted_at)
+        assert first["SubmitTime"] == format_time(row.submitted_at)
         assert first["LifetimeApprovalRate"] == "0% (0/0)"
         assert (first["Answer.has"], second["Answer.has"]) == ("harbour|tram", "")
         assert second["Input.city"] == "Graz, Styria"
@@ -111,7 +111,7 @@ class TestFile:
         data = filled(batch, ("Thank you", ""), ("", "Nothing was read."))
         results_upload.apply_upload(upload=results_upload.read_upload(batch=batch, data=data), by=None)
         settle_results(Job.objects.get(task=results_upload.SETTLE_TASK).pk)
-        first, second, third = cells(results_of(batch))
+        first, second, third = cells(result_rows(batch))
         assert (first["AssignmentStatus"], first["RequesterFeedback"]) == ("Approved", "Thank you")
         assert first["ApprovalTime"]
         assert not first["RejectionTime"]
@@ -122,7 +122,7 @@ class TestFile:
 
     def test_unconfirmed_work_is_not_handed_out(self, batch: Batch) -> None:
         Assignment.objects.filter(pk=Assignment.objects.order_by("pk")[0].pk).update(match=Match.MISMATCH)
-        assert len(cells(results_of(batch))) == 2
+        assert len(cells(result_rows(batch))) == 2
 
     def test_other_kinds_come_by_path(
         self, project: Project, make_image: Callable[..., Image], db: None
@@ -131,7 +131,7 @@ class TestFile:
         made = published(project, [make_image(1)])
         market.work(Hit.objects.get(), market.market_worker())
         collected(made)
-        (row,) = cells(results_of(made))
+        (row,) = cells(result_rows(made))
         assert row["Answer.observations[0].clue"] == "the lamp at the left"
         assert row["Answer.observations[0].boxes[0].left"] == "2"
         assert row["Input.image"] == str(Image.objects.get().pk)
@@ -141,14 +141,14 @@ class TestFile:
         self, batch: Batch, django_assert_num_queries: Any
     ) -> None:
         with django_assert_num_queries(4):
-            assert len(list(results_of(batch))) == 4
+            assert len(list(result_rows(batch))) == 4
 
 
 class TestParts:
     @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
     def test_what_a_spreadsheet_would_reckon_gets_a_mark_in_front(self, start: str) -> None:
-        assert guarded(f"{start}1") == f"'{start}1"
-        assert guarded(f"1{start}") == f"1{start}"
+        assert escape_formula(f"{start}1") == f"'{start}1"
+        assert escape_formula(f"1{start}") == f"1{start}"
         written = "".join(csv_lines([[f"{start}1"]], guard=False))
         assert next(csv.reader(io.StringIO(written, newline=""))) == [f"{start}1"]
 
@@ -158,10 +158,18 @@ class TestParts:
         text="Ticked boxes of one name stand in one cell with a bar between them.",
     )
     def test_paths_joins_moments_and_rates(self) -> None:
-        assert flat({"a": [{"b": 1}, {"b": None}], "c": True}) == {"a[0].b": "1", "a[1].b": "", "c": "true"}
-        assert joined([["x", "1"], ["y", ""], ["x", "2"]]) == {"x": "1|2", "y": ""}
-        assert moment(datetime(2026, 11, 3, 4, 5, 6, tzinfo=UTC)) == "Tue Nov 03 04:05:06 UTC 2026"
-        assert (rate(4, 5), rate(0, 0), rate(2, 3)) == ("80% (4/5)", "0% (0/0)", "66% (2/3)")
+        assert flatten({"a": [{"b": 1}, {"b": None}], "c": True}) == {
+            "a[0].b": "1",
+            "a[1].b": "",
+            "c": "true",
+        }
+        assert join_values([["x", "1"], ["y", ""], ["x", "2"]]) == {"x": "1|2", "y": ""}
+        assert format_time(datetime(2026, 11, 3, 4, 5, 6, tzinfo=UTC)) == "Tue Nov 03 04:05:06 UTC 2026"
+        assert (format_rate(4, 5), format_rate(0, 0), format_rate(2, 3)) == (
+            "80% (4/5)",
+            "0% (0/0)",
+            "66% (2/3)",
+        )
 
     @pytest.mark.parametrize(
         ("row", "said"),
@@ -170,7 +178,7 @@ class TestParts:
             ({"Reject": "X"}, "line 7, column Reject: write the reason"),
             ({"Approve": "x", "AssignmentId": " "}, "line 7, column AssignmentId: is empty"),
             ({"Reject": "n" * 1001}, "line 7, column Reject: over 1,000"),
-            ({}, "nothing is decided"),
+            ({}, "the file has no decision"),
         ],
     )
     def test_decisions_that_cannot_be_read_name_line_and_column(self, row: dict[str, str], said: str) -> None:
@@ -179,7 +187,7 @@ class TestParts:
 
     def test_an_assignment_is_decided_once(self) -> None:
         row = {"AssignmentId": "A", "Approve": "x"}
-        with pytest.raises(ResultsError, match=r"line 9.*A stands in line 8 already"):
+        with pytest.raises(ResultsError, match=r"line 9.*A is in line 8 already"):
             parse_decisions([(8, row), (9, row)])
 
 
@@ -198,7 +206,7 @@ class TestUpload:
         stand = list(Assignment.objects.order_by("submitted_at", "id").values_list("status", flat=True))
         assert stand == [AssignmentStatus.APPROVED, AssignmentStatus.REJECTED, AssignmentStatus.SUBMITTED]
         again = results_upload.read_upload(batch=batch, data=data)
-        assert (again.decisions, again.standing) == ((), 2)
+        assert (again.decisions, again.already_decided) == ((), 2)
         assert results_upload.apply_upload(upload=again, by=None) is None
 
     @pytest.mark.parametrize(
@@ -214,7 +222,7 @@ class TestUpload:
         with pytest.raises(Refused, match=said):
             results_upload.read_upload(batch=batch, data=change(filled(batch, ("x", ""))))
 
-    def test_an_assignment_of_elsewhere_refuses_the_whole_file(self, batch: Batch) -> None:
+    def test_an_assignment_of_elsewhere_refuses_the_atomic_file(self, batch: Batch) -> None:
         foreign = Assignment.objects.order_by("submitted_at", "id").last()
         assert foreign is not None
         data = filled(batch, ("x", ""), ("x", ""), ("x", "")).replace(foreign.assignment_id, "ELSEWHERE")

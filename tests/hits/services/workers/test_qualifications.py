@@ -11,7 +11,7 @@ from django.utils import timezone
 from hits.domain.states import CallState, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator
-from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import Message
 from hits.marketplace.models import Worker as MarketWorker
 from hits.marketplace.operations import registry
@@ -19,14 +19,19 @@ from hits.models import Batch, Hit, Image, Project, Worker, WorkerCall, WorkerDe
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.selectors.eligibility.eligibility import held_by, holders, why_not
-from hits.services.collecting import collect, submit
+from hits.selectors.eligibility.eligibility import batch_refusals, pool_worker_ids, worker_holdings
+from hits.services.collecting import assignment_sync, submit
 from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, launch_batch
-from hits.services.launching.terms import Access, Condition, Terms
+from hits.services.launching.terms import Eligibility, LaunchTerms, PlannedRequirement
 from hits.services.publishing.publish import publish_batch
-from hits.services.workers.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
+from hits.services.workers.qualifications import (
+    CALL_TIMEOUT,
+    decide_on_worker,
+    settle_decision,
+    settle_outstanding_decisions,
+)
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, store
 from tests.support.market import accept, fund, hand_over, market_worker, work
@@ -39,7 +44,7 @@ def launched(project: Project, make_image: Callable[..., Image]) -> Callable[...
     """Return a maker of published batches with the access given."""
     fund()
 
-    def launch(*conditions: Condition, photos: int = 2, **access: int) -> Batch:
+    def launch(*requirements: PlannedRequirement, photos: int = 2, **eligibility: int) -> Batch:
         images = [make_image(seed) for seed in range(photos)]
         batch, _ = launch_batch(
             project=project,
@@ -47,7 +52,9 @@ def launched(project: Project, make_image: Callable[..., Image]) -> Callable[...
             name="A batch",
             units=[PlannedUnit(f"u{image.pk}", {"image": image.pk}) for image in images],
             by=None,
-            terms=Terms(opinions=2, access=Access(conditions=conditions, **access)),
+            terms=LaunchTerms(
+                redundancy=2, eligibility=Eligibility(requirements=requirements, **eligibility)
+            ),
         )
         publish_batch(batch=batch, marketplace=marketplace())
         batch.refresh_from_db()
@@ -63,10 +70,10 @@ def _ours(worker: MarketWorker) -> Worker:
 def _decide(
     project: Project, worker: Worker, action: WorkerAction, pool: Pool | None = None
 ) -> WorkerDecision:
-    decision = decide_about(
+    decision = decide_on_worker(
         project=project, worker=worker, action=action, pool=pool, reason="Nine of nine.", by=None
     )
-    assert settle(decision=decision, marketplace=marketplace())
+    assert settle_decision(decision=decision, marketplace=marketplace())
     return decision
 
 
@@ -80,19 +87,19 @@ def _held_there(pool: Pool) -> set[str]:
 def test_a_grant_opens_a_batch_here_and_on_the_marketplace(
     project: Project, launched: Callable[..., Batch]
 ) -> None:
-    batch = launched(Condition(Pool.TRAINED, Comparator.EXISTS))
+    batch = launched(PlannedRequirement(Pool.TRAINED, Comparator.EXISTS))
     hit = Hit.objects.filter(unit__batch=batch).first()
     assert hit is not None
     worker = market_worker()
     with pytest.raises(MarketRefused, match="trained"):
         accept(hit, worker)
-    assert why_not(_ours(worker), batch) == [
+    assert batch_refusals(_ours(worker), batch) == [
         "This task needs 'street-scenes: trained'. Granted after this project's training task, "
         "when a trainer says that you are ready."
     ]
     _decide(project, _ours(worker), WorkerAction.GRANT, Pool.TRAINED)
-    assert why_not(_ours(worker), batch) == []
-    assert holders(project, Pool.TRAINED) == {_ours(worker).pk}
+    assert batch_refusals(_ours(worker), batch) == []
+    assert pool_worker_ids(project, Pool.TRAINED) == {_ours(worker).pk}
     assert _held_there(Pool.TRAINED) == {worker.worker_id}
     assert work(hit, worker).attempt.worker == _ours(worker)
 
@@ -104,7 +111,7 @@ def test_every_grant_is_silent(
     """Amazon e-mails the worker unless it is told not to; what our workers are to know we tell them ourselves."""
     launched()
     sent: list[dict[str, Any]] = []
-    find = registry.find
+    find = registry.find_handler
 
     def listening(operation: str) -> Any:
         carry_out = find(operation)
@@ -112,7 +119,7 @@ def test_every_grant_is_silent(
             return carry_out
         return lambda call, params: (sent.append(params), carry_out(call, params))[1]
 
-    monkeypatch.setattr(registry, "find", listening)
+    monkeypatch.setattr(registry, "find_handler", listening)
     worker = _ours(market_worker())
     _decide(project, worker, WorkerAction.GRANT, pool)
     assert _held_there(pool) == {worker.worker_id}
@@ -128,7 +135,7 @@ def test_the_soft_block_needs_no_word_at_launch_and_lets_work_in_hand_finish(
     worker = market_worker()
     task = accept(first, worker)
     key = page_key(first, task.slot.assignment_id, worker.worker_id)
-    submit.agree(key=key, version=1, country="US")
+    submit.record_consent(key=key, version=1, country="US")
     _decide(project, _ours(worker), WorkerAction.GRANT, Pool.EXCLUDED)
     stored, _ = submit.store_submission(
         key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=9.0
@@ -139,7 +146,7 @@ def test_the_soft_block_needs_no_word_at_launch_and_lets_work_in_hand_finish(
     with pytest.raises(NotEligible, match=r"no new tasks of this project since .*Nine of nine"):
         submit.open_attempt(page_key(second, "ASOMETHING", worker.worker_id))
     _decide(project, _ours(worker), WorkerAction.REVOKE, Pool.EXCLUDED)
-    assert why_not(_ours(worker), second.unit.batch) == []
+    assert batch_refusals(_ours(worker), second.unit.batch) == []
     accept(second, worker)
 
 
@@ -150,7 +157,7 @@ def test_a_hard_block_refuses_with_its_reason_until_it_is_lifted(
     assert hit is not None
     worker = market_worker()
     _decide(project, _ours(worker), WorkerAction.BLOCK)
-    assert why_not(_ours(worker), hit.unit.batch) == [
+    assert batch_refusals(_ours(worker), hit.unit.batch) == [
         "You are blocked from this project's tasks: Nine of nine."
     ]
     with pytest.raises(MarketRefused):
@@ -172,7 +179,7 @@ def test_one_submission_each_is_held_from_the_first_accept_on(launched: Callable
     with pytest.raises(MarketRefused, match="you have it in hand or did it already"):
         accept(second, worker)
     collected(batch)
-    assert "This can be done once, and you have it in hand or did it already." in why_not(
+    assert "This can be done once, and you have it in hand or did it already." in batch_refusals(
         _ours(worker), batch
     )
 
@@ -180,19 +187,19 @@ def test_one_submission_each_is_held_from_the_first_accept_on(launched: Callable
 def test_a_country_that_is_not_on_the_list_is_refused_once_it_is_known(
     launched: Callable[..., Batch],
 ) -> None:
-    batch = launched(Condition(None, Comparator.IN, ("US", "CA")))
+    batch = launched(PlannedRequirement(None, Comparator.IN, ("US", "CA")))
     hit = Hit.objects.filter(unit__batch=batch).first()
     assert hit is not None
     worker = market_worker()  # the marketplace believes what was declared there
     task = accept(hit, worker)
     key = page_key(hit, task.slot.assignment_id, worker.worker_id)
     with pytest.raises(NotEligible, match="open in United States and Canada"):
-        submit.agree(key=key, version=1, country="FR")
+        submit.record_consent(key=key, version=1, country="FR")
     with pytest.raises(NotEligible, match="open in United States and Canada"):
         submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=1.0)
     other = market_worker("carla")
-    submit.agree(key=page_key(hit, "ASOMETHING", other.worker_id), version=1, country="ca")
-    assert held_by(_ours(other), batch.project).country == "CA"
+    submit.record_consent(key=page_key(hit, "ASOMETHING", other.worker_id), version=1, country="ca")
+    assert worker_holdings(_ours(other), batch.project).country == "CA"
 
 
 @pytest.mark.parametrize("bad", ["XX", "USA", "1"])
@@ -200,7 +207,7 @@ def test_a_country_is_one_of_the_list(launched: Callable[..., Batch], bad: str) 
     hit = Hit.objects.filter(unit__batch=launched()).first()
     assert hit is not None
     with pytest.raises(Refused, match="country"):
-        submit.agree(key=page_key(hit, "ASOMETHING", "AWORKER"), version=1, country=bad)
+        submit.record_consent(key=page_key(hit, "ASOMETHING", "AWORKER"), version=1, country=bad)
 
 
 def test_of_two_decisions_the_later_one_stands_in_whatever_order_they_are_settled(
@@ -209,10 +216,10 @@ def test_of_two_decisions_the_later_one_stands_in_whatever_order_they_are_settle
     launched()
     worker = _ours(market_worker())
     facts = {"project": project, "worker": worker, "pool": Pool.EXCLUDED, "reason": "A reason", "by": None}
-    grant = decide_about(action=WorkerAction.GRANT, **facts)
-    revoke = decide_about(action=WorkerAction.REVOKE, **facts)
-    assert settle(decision=revoke, marketplace=marketplace())
-    assert settle(decision=grant, marketplace=marketplace())  # overtaken: nothing is sent
+    grant = decide_on_worker(action=WorkerAction.GRANT, **facts)
+    revoke = decide_on_worker(action=WorkerAction.REVOKE, **facts)
+    assert settle_decision(decision=revoke, marketplace=marketplace())
+    assert settle_decision(decision=grant, marketplace=marketplace())  # overtaken: nothing is sent
     assert _held_there(Pool.EXCLUDED) == set()
     assert WorkerCall.objects.get(decision=grant).error
 
@@ -223,12 +230,12 @@ def test_a_later_decision_waits_for_an_earlier_call_that_may_still_arrive(
     launched()
     worker = _ours(market_worker())
     facts = {"project": project, "worker": worker, "pool": Pool.EXCLUDED, "reason": "A reason", "by": None}
-    grant = decide_about(action=WorkerAction.GRANT, **facts)
-    revoke = decide_about(action=WorkerAction.REVOKE, **facts)
+    grant = decide_on_worker(action=WorkerAction.GRANT, **facts)
+    revoke = decide_on_worker(action=WorkerAction.REVOKE, **facts)
     WorkerCall.objects.filter(decision=grant).update(state=CallState.INTENT, attempt_at=timezone.now())
-    assert not settle(decision=revoke, marketplace=marketplace())
-    WorkerCall.objects.filter(decision=grant).update(attempt_at=timezone.now() - 2 * ONE_CALL)
-    assert settle_outstanding(marketplace=marketplace()) == 2
+    assert not settle_decision(decision=revoke, marketplace=marketplace())
+    WorkerCall.objects.filter(decision=grant).update(attempt_at=timezone.now() - 2 * CALL_TIMEOUT)
+    assert settle_outstanding_decisions(marketplace=marketplace()) == 2
     assert _held_there(Pool.EXCLUDED) == set()
 
 
@@ -238,7 +245,7 @@ def test_a_lost_reply_is_repeated_and_a_refusal_is_kept(
     launched()
     worker = _ours(market_worker())
     port = marketplace()
-    decision = decide_about(
+    decision = decide_on_worker(
         project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.EXCLUDED, reason="Why", by=None
     )
     failures = [Failure.UNREACHABLE, Failure.REFUSED]
@@ -248,12 +255,12 @@ def test_a_lost_reply_is_repeated_and_a_refusal_is_kept(
 
     with monkeypatch.context() as patch:
         patch.setattr(type(port), "grant", fail)
-        assert settle_outstanding(marketplace=port) == 0
+        assert settle_outstanding_decisions(marketplace=port) == 0
         assert WorkerCall.objects.get(decision=decision).state == CallState.INTENT
-        assert settle_outstanding(marketplace=port) == 0  # the lost one may still arrive
+        assert settle_outstanding_decisions(marketplace=port) == 0  # the lost one may still arrive
         assert failures == [Failure.REFUSED]
-        WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)
-        assert settle_outstanding(marketplace=port) == 0
+        WorkerCall.objects.update(attempt_at=timezone.now() - CALL_TIMEOUT)
+        assert settle_outstanding_decisions(marketplace=port) == 0
     call = WorkerCall.objects.get(decision=decision)
     assert (call.state, call.error) == (CallState.REFUSED, "no such luck")
 
@@ -262,10 +269,10 @@ def test_a_decision_needs_a_reason_and_is_never_rewritten(project: Project, admi
     worker = Worker.objects.create(environment="local", worker_id="AWORKER")
     facts = {"project": project, "worker": worker, "by": admin}
     with pytest.raises(Refused, match="reason: say why"):
-        decide_about(action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="  ", **facts)
+        decide_on_worker(action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="  ", **facts)
     with pytest.raises(Refused, match="qualification"):
-        decide_about(action=WorkerAction.GRANT, reason="Why", **facts)
-    decision = decide_about(action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="Why", **facts)
+        decide_on_worker(action=WorkerAction.GRANT, reason="Why", **facts)
+    decision = decide_on_worker(action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="Why", **facts)
     decision.reason = "Another"
     with pytest.raises(AppendOnlyError):
         decision.save()
@@ -279,4 +286,4 @@ def test_what_was_launched_before_conditions_existed_is_synced_as_ever(
     hit = Hit.objects.filter(unit__batch=batch).first()
     assert hit is not None
     work(hit, market_worker())
-    assert collect.sync_batch(batch=batch, marketplace=marketplace()).matched == 1
+    assert assignment_sync.sync_batch(batch=batch, marketplace=marketplace()).matched == 1

@@ -24,11 +24,11 @@ from validation.domain.agreement.agreement import (
     Weights,
     agreement_by_item,
     agreement_by_rater,
-    cohen,
     cohen_kappa,
-    coincidences,
-    confusion,
+    coincidence_matrix,
+    confusion_matrix,
     fleiss_kappa,
+    grader_agreement,
     hardest_items,
     krippendorff_alpha,
     percent_agreement,
@@ -215,19 +215,19 @@ def two_judges(counts: list[list[int]]) -> RatingTable:
     rows = [
         (at, name, label) for at, cell in enumerate(cells) for name, label in zip("AB", cell, strict=True)
     ]
-    return RatingTable.of(rows, range(len(counts)))
+    return RatingTable.from_rows(rows, range(len(counts)))
 
 
 def test_cohen_of_his_own_example() -> None:
     table = two_judges(DIAGNOSES)
-    assert confusion(table, "A", "B").tolist() == DIAGNOSES
-    assert confusion(table, "B", "A").T.tolist() == DIAGNOSES
+    assert confusion_matrix(table, "A", "B").tolist() == DIAGNOSES
+    assert confusion_matrix(table, "B", "A").T.tolist() == DIAGNOSES
     assert cohen_kappa(table, "A", "B") == pytest.approx(0.492, abs=5e-4)
 
 
 def test_cohen_is_what_sas_prints() -> None:
     pairs = [(a, b) for a, row in enumerate(NINETEEN) for b, count in enumerate(row) for _ in range(count)]
-    found = cohen(pairs)
+    found = grader_agreement(pairs)
     assert (found.kappa, found.low, found.high) == pytest.approx((0.4842, 0.2137, 0.7547), abs=5e-5)
     linear = cohen_kappa(two_judges(NINETEEN), "A", "B", weights=Weights.LINEAR)
     assert linear == pytest.approx(0.4701, abs=5e-5)
@@ -248,7 +248,7 @@ def test_a_grader_s_kappa_and_interval_are_the_reference_packages() -> None:
     for _ in range(320):
         pairs = random_pairs(rng)
         words = sorted({word for pair in pairs for word in pair})
-        found = cohen(pairs)
+        found = grader_agreement(pairs)
         if len(words) < 2:
             assert (found.kappa, found.low, found.high) == (None, None, None)
             undefined += 1
@@ -275,7 +275,7 @@ def test_kappa_of_somebody_who_is_not_there() -> None:
 
 def test_coincidences_are_krippendorffs() -> None:
     # 2011, section C: the matrix of the four observers, 40 pairable values.
-    found = coincidences(of_matrix(FOUR_OBSERVERS, "12345"))
+    found = coincidence_matrix(of_matrix(FOUR_OBSERVERS, "12345"))
     third = 1 / 3
     assert found == pytest.approx(
         np.array([
@@ -305,14 +305,14 @@ def test_coincidences_are_all_ordered_pairs_one_by_one() -> None:
     compared = 0
     for table in random_tables(20, 640):
         expected = slow_coincidences(table)
-        assert coincidences(table) == pytest.approx(expected, **EXACT)
+        assert coincidence_matrix(table) == pytest.approx(expected, **EXACT)
         compared += has_gaps_and_ties(table) and np.count_nonzero(expected - np.diag(expected.diagonal())) > 0
     assert compared >= 200
 
 
 def test_coincidences_give_alpha() -> None:
     for table in random_tables(16):
-        matrix = coincidences(table)
+        matrix = coincidence_matrix(table)
         assert matrix == pytest.approx(matrix.T, **EXACT)
         alpha, n = krippendorff_alpha(table, Metric.NOMINAL), matrix.sum()
         if alpha is not None:
@@ -398,12 +398,12 @@ def test_agreement_by_rater_is_the_mean_share_of_others_who_say_the_same() -> No
     ids=["nothing", "one rating", "nothing to pair"],
 )
 def test_undefined_without_a_pair(rows: list[tuple[str, str, int]]) -> None:
-    table = RatingTable.of(rows, (0, 1))
+    table = RatingTable.from_rows(rows, (0, 1))
     assert [krippendorff_alpha(table, metric) for metric in Metric] == [None, None, None]
     assert fleiss_kappa(table) is None
     assert percent_agreement(table) is None
     assert hardest_items(table, Metric.NOMINAL, 5) == []
-    assert coincidences(table).tolist() == [[0, 0], [0, 0]]
+    assert coincidence_matrix(table).tolist() == [[0, 0], [0, 0]]
 
 
 def test_undefined_where_all_say_one_thing() -> None:
@@ -416,7 +416,7 @@ def test_undefined_where_all_say_one_thing() -> None:
 
 def test_the_interval_form_is_undefined_where_all_labels_have_one_value() -> None:
     # Three times 0.1 is not 0.3 in floating point.
-    table = RatingTable.of([("a", "r", 0), ("a", "s", 1), ("a", "t", 1)], (0, 1), (0.1, 0.1))
+    table = RatingTable.from_rows([("a", "r", 0), ("a", "s", 1), ("a", "t", 1)], (0, 1), (0.1, 0.1))
     assert krippendorff_alpha(table, Metric.INTERVAL) is None
     assert krippendorff_alpha(table, Metric.NOMINAL) is not None
     assert hardest_items(table, Metric.INTERVAL, 5) == []

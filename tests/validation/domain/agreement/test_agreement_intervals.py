@@ -8,12 +8,12 @@ from validation.domain.agreement.agreement import (
     Coefficient,
     Metric,
     Statistic,
+    coefficient_with_interval,
     coefficients,
     fleiss_kappa,
     krippendorff_alpha,
     mean_interval,
     percent_agreement,
-    with_interval,
 )
 from validation.domain.agreement.label_profiles import (
     alpha_interval,
@@ -46,7 +46,7 @@ def crowd(rng: np.random.Generator, items: int, follows: float) -> RatingTable:
     usual = rng.choice(4, size=items, p=[0.1, 0.2, 0.3, 0.4])
     given = np.where(rng.random((items, 3)) < follows, usual[:, None], rng.integers(4, size=(items, 3)))
     rows = [(item, rater, int(given[item, rater])) for item in range(items) for rater in range(3)]
-    return RatingTable.of(rows, range(4))
+    return RatingTable.from_rows(rows, range(4))
 
 
 def drawn_table(table: RatingTable, times: np.ndarray) -> RatingTable:
@@ -56,7 +56,7 @@ def drawn_table(table: RatingTable, times: np.ndarray) -> RatingTable:
         for item, rater, label in zip(table.items, table.raters, table.labels, strict=True)
         for copy in range(times[item])
     ]
-    return RatingTable.of(rows, table.scale, table.values)
+    return RatingTable.from_rows(rows, table.scale, table.values)
 
 
 @pytest.mark.parametrize("name", list(Statistic))
@@ -70,7 +70,7 @@ def test_a_weighted_coefficient_is_that_of_the_written_out_draw(name: Statistic)
         draws = rng.integers(0, 4, size=(3, len(table.item_ids)))
         weights = np.zeros((3, of.sizes.size))
         for row, times in enumerate(draws):
-            np.add.at(weights[row], of.of_item, times)
+            np.add.at(weights[row], of.profile_of_item, times)
         for found, times in zip(WEIGHTED[name](of, weights), draws, strict=True):
             expected = PLAIN[name](drawn_table(table, times))
             assert found == pytest.approx(np.nan if expected is None else expected, abs=1e-9, nan_ok=True)
@@ -88,7 +88,7 @@ def test_items_with_equal_counts_share_a_profile() -> None:
         assert of.sizes.size == len(np.unique(counts[rated], axis=0))
         dense = np.zeros((of.sizes.size, len(table.scale)), dtype=int)
         dense[of.cell_profile, of.cell_label] = of.cell_count
-        assert (dense[of.of_item] == counts).all()
+        assert (dense[of.profile_of_item] == counts).all()
 
 
 def test_values_stand_within_their_intervals_and_one_seed_gives_one_interval() -> None:
@@ -101,19 +101,21 @@ def test_values_stand_within_their_intervals_and_one_seed_gives_one_interval() -
         assert coefficient.low < coefficient.value < coefficient.high
         assert 0.02 < coefficient.high - coefficient.low < 0.25
         assert (coefficient.items, coefficient.ratings, coefficient.raters) == (200, 600, 3)
-        assert with_interval(table, name, rng=np.random.default_rng(5)) == coefficient
+        assert coefficient_with_interval(table, name, rng=np.random.default_rng(5)) == coefficient
 
 
 def test_an_interval_of_half_the_level_is_narrower() -> None:
     table = crowd(np.random.default_rng(1), 100, 0.7)
-    wide = with_interval(table, Statistic.FLEISS, rng=np.random.default_rng(5))
-    narrow = with_interval(table, Statistic.FLEISS, rng=np.random.default_rng(5), level=0.5)
+    wide = coefficient_with_interval(table, Statistic.FLEISS, rng=np.random.default_rng(5))
+    narrow = coefficient_with_interval(table, Statistic.FLEISS, rng=np.random.default_rng(5), level=0.5)
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
 def test_a_coefficient_rests_on_items_with_two_ratings() -> None:
     rows = [("a", "r", 0), ("a", "s", 1), ("b", "r", 1), ("b", "s", 1), ("c", "t", 0)]
-    found = with_interval(RatingTable.of(rows, (0, 1)), Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(0))
+    found = coefficient_with_interval(
+        RatingTable.from_rows(rows, (0, 1)), Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(0)
+    )
     assert (found.items, found.ratings, found.raters) == (2, 4, 2)
 
 
@@ -130,7 +132,9 @@ def test_a_coefficient_rests_on_items_with_two_ratings() -> None:
 def test_no_interval_without_a_value_or_with_one_item(
     rows: list[tuple[str, str, int]], value: float | None
 ) -> None:
-    found = with_interval(RatingTable.of(rows, (0, 1)), Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(0))
+    found = coefficient_with_interval(
+        RatingTable.from_rows(rows, (0, 1)), Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(0)
+    )
     assert (found.value, found.low, found.high) == (value, None, None)
     assert isinstance(found, Coefficient)
 
@@ -143,7 +147,7 @@ def test_ninety_five_percent_intervals_hold_the_truth_about_that_often(name: Sta
     truth = PLAIN[name](crowd(rng, 60_000, 0.6))
     held = 0
     for _ in range(200):
-        found = with_interval(crowd(rng, 120, 0.6), name, rng=rng, replicates=300)
+        found = coefficient_with_interval(crowd(rng, 120, 0.6), name, rng=rng, replicates=300)
         held += found.low <= truth <= found.high
     # The standard error of a share of 95 % over 200 is 1.5 %.
     assert 180 <= held <= 199
@@ -158,11 +162,11 @@ def test_candidates_of_one_set_are_drawn_together() -> None:
         for item, rater, label in zip(single.items, single.raters, single.labels, strict=True)
         for candidate in range(10)
     ]
-    repeated = RatingTable.of(rows, range(4))
-    apart = RatingTable.of([(f"{item}", rater, label) for item, rater, label in rows], range(4))
+    repeated = RatingTable.from_rows(rows, range(4))
+    apart = RatingTable.from_rows([(f"{item}", rater, label) for item, rater, label in rows], range(4))
     for name in (Statistic.ALPHA_ORDINAL, Statistic.FLEISS):
         one, ten, separate = (
-            with_interval(table, name, rng=np.random.default_rng(1), replicates=2000)
+            coefficient_with_interval(table, name, rng=np.random.default_rng(1), replicates=2000)
             for table in (single, repeated, apart)
         )
         assert ten.high - ten.low == pytest.approx(one.high - one.low, rel=0.15)
@@ -179,10 +183,12 @@ def test_a_draw_of_sets_takes_all_their_items() -> None:
         for candidate in range(int(rng.integers(1, 6)))
         for rater in range(3)
     ]
-    table = RatingTable.of(rows, (0, 1))
+    table = RatingTable.from_rows(rows, (0, 1))
     draws = np.random.default_rng(3).multinomial(8, np.full(8, 1 / 8), size=50)
     alphas = [krippendorff_alpha(drawn_table(table, times[table.sets()]), Metric.NOMINAL) for times in draws]
-    found = with_interval(table, Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(3), replicates=50)
+    found = coefficient_with_interval(
+        table, Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(3), replicates=50
+    )
     assert [found.low, found.high] == pytest.approx(np.quantile(alphas, [0.025, 0.975]).tolist())
 
 
@@ -191,15 +197,17 @@ def test_items_with_one_rating_are_drawn_too() -> None:
     rng = np.random.default_rng(15)
     rows = [(at, rater, int((at + (rng.random() < 0.2)) % 2)) for at in range(100) for rater in "rs"]
     rows += [(100 + at, "r", 0) for at in range(200)]
-    found = with_interval(RatingTable.of(rows, (0, 1)), Statistic.FLEISS, rng=np.random.default_rng(0))
+    found = coefficient_with_interval(
+        RatingTable.from_rows(rows, (0, 1)), Statistic.FLEISS, rng=np.random.default_rng(0)
+    )
     assert found.low < found.value < found.high
-    assert found.value < fleiss_kappa(RatingTable.of(rows[:200], (0, 1)))
+    assert found.value < fleiss_kappa(RatingTable.from_rows(rows[:200], (0, 1)))
 
 
 def test_one_set_alone_has_no_interval() -> None:
     rows = [(("s", at), rater, (at + rater) % 2) for at in range(4) for rater in (0, 1, 1 + at)]
-    found = with_interval(
-        RatingTable.of(dict.fromkeys(rows), (0, 1)), Statistic.FLEISS, rng=np.random.default_rng(0)
+    found = coefficient_with_interval(
+        RatingTable.from_rows(dict.fromkeys(rows), (0, 1)), Statistic.FLEISS, rng=np.random.default_rng(0)
     )
     assert found.value is not None
     assert (found.low, found.high) == (None, None)
@@ -211,7 +219,7 @@ def test_sets_without_a_pair_are_drawn_too_and_do_no_harm() -> None:
         ((set_, at), rater, int(rng.integers(2))) for set_ in range(30) for at in range(3) for rater in "rs"
     ]
     rows += [((100 + at, 0), "r", 0) for at in range(30)]
-    found = coefficients(RatingTable.of(rows, (0, 1)), rng=np.random.default_rng(0))
+    found = coefficients(RatingTable.from_rows(rows, (0, 1)), rng=np.random.default_rng(0))
     for coefficient in found.values():
         assert coefficient.low < coefficient.value < coefficient.high
 

@@ -10,8 +10,8 @@ from curation.evaluation.comparison import parse_comparison_key
 from curation.evaluation.inputs import read_answer_key
 from tests.support import paths
 from validation.domain.agreement.agreement import pairwise_accuracy, pairwise_agreement
-from validation.domain.judging.rating_tables import tables
-from validation.domain.judging.ratings import Judged, RatingTable
+from validation.domain.judging.rating_tables import build_tables
+from validation.domain.judging.ratings import JudgmentRow, RatingTable
 from validation.registry import spec_of
 
 CASES = paths.CASES / "leaderboard" / "comparison"
@@ -21,7 +21,7 @@ CASES = paths.CASES / "leaderboard" / "comparison"
 def test_two_raters_of_each_set_give_the_leaderboards_human_figure(case: str) -> None:
     key = parse_comparison_key(read_answer_key(CASES / case / "answer_key.json"))
     rows = [
-        Judged(
+        JudgmentRow(
             kind="likert_comparison",
             item=instance.instance,
             rater=rater,
@@ -36,7 +36,7 @@ def test_two_raters_of_each_set_give_the_leaderboards_human_figure(case: str) ->
         for rater, ratings in (("annot1", instance.first), ("annot2", instance.second))
     ]
     expected = json.loads((CASES / case / "expected.json").read_text())["exact"]
-    found = pairwise_accuracy(tables(rows, spec_of("likert_comparison"))["rating"])
+    found = pairwise_accuracy(build_tables(rows, spec_of("likert_comparison"))["rating"])
     assert found.value == pytest.approx(expected["human"], abs=1e-9, rel=0)
     assert found.sets == expected["n"]
     assert found.pairs == 2 * expected["n"]
@@ -54,7 +54,9 @@ def random_sets(rng: np.random.Generator) -> RatingTable:
                 if rng.random() >= missing:
                     rows.append(((name, candidate), rater, int(rng.integers(1, 4))))
     rng.shuffle(rows)
-    return RatingTable.of([(tuple(item), rater, label) for item, rater, label in rows], (1, 2, 3), (1, 2, 3))
+    return RatingTable.from_rows(
+        [(tuple(item), rater, label) for item, rater, label in rows], (1, 2, 3), (1, 2, 3)
+    )
 
 
 def slow_accuracy(table: RatingTable) -> dict[object, tuple[float, int]]:
@@ -102,18 +104,18 @@ def test_any_number_of_raters_and_missing_ratings_follow_the_definition() -> Non
 
 
 def test_nothing_rated_and_nobody_else_rated_are_undefined() -> None:
-    empty = pairwise_accuracy(RatingTable.of([], (1, 2, 3)))
-    alone = pairwise_accuracy(RatingTable.of([(("s", 1), "r", 1), (("s", 2), "r", 2)], (1, 2, 3)))
+    empty = pairwise_accuracy(RatingTable.from_rows([], (1, 2, 3)))
+    alone = pairwise_accuracy(RatingTable.from_rows([(("s", 1), "r", 1), (("s", 2), "r", 2)], (1, 2, 3)))
     for found in (empty, alone):
         assert (found.value, found.low, found.sets, found.pairs, found.by_set) == (None, None, 0, 0, {})
 
 
 def test_perfect_order_is_100_and_opposite_order_is_less_than_chance() -> None:
     rows = [((name, at), rater, at) for name in "ab" for at in (1, 2, 3) for rater in ("r", "s")]
-    found = pairwise_accuracy(RatingTable.of(rows, (1, 2, 3), (1, 2, 3)), rng=np.random.default_rng(0))
+    found = pairwise_accuracy(RatingTable.from_rows(rows, (1, 2, 3), (1, 2, 3)), rng=np.random.default_rng(0))
     assert (found.value, found.accuracy, found.low, found.high) == (100.0, 100.0, None, None)
     turned = [(item, rater, 4 - label if rater == "s" else label) for item, rater, label in rows]
-    assert pairwise_accuracy(RatingTable.of(turned, (1, 2, 3), (1, 2, 3))).value == -100.0
+    assert pairwise_accuracy(RatingTable.from_rows(turned, (1, 2, 3), (1, 2, 3))).value == -100.0
 
 
 def test_the_interval_is_over_sets() -> None:
@@ -126,7 +128,7 @@ def test_the_interval_is_over_sets() -> None:
                 ((name, candidate), rater, usual if rng.random() < 0.6 else int(rng.integers(1, 4)))
                 for rater in ("r", "s")
             ]
-    table = RatingTable.of(rows, (1, 2, 3), (1, 2, 3))
+    table = RatingTable.from_rows(rows, (1, 2, 3), (1, 2, 3))
     found = pairwise_accuracy(table, rng=np.random.default_rng(1))
     half = 1.96 * np.std(list(found.by_set.values())) / np.sqrt(80)
     assert found.low == pytest.approx(found.value - half, abs=half / 4)

@@ -11,10 +11,10 @@ import json, time
 from itertools import product
 from pathlib import Path
 import numpy as np
-from validation.domain.agreement import (
-    Metric, agreement_by_item, agreement_by_rater, coefficients, coincidences, hardest_items)
-from validation.domain.ratings import Judged
-from validation.domain.tables import tables
+from validation.domain.agreement.agreement import (
+    Metric, agreement_by_item, agreement_by_rater, coefficients, coincidence_matrix, hardest_items)
+from validation.domain.judging.ratings import JudgmentRow
+from validation.domain.judging.rating_tables import build_tables
 from validation.kinds.observation_review.judging import SPEC
 
 rng = np.random.default_rng(0)
@@ -27,16 +27,16 @@ raters = [f"w{rater}" for rater in range(60)]
 def judgments():
     for at in range(363_000):
         item = at // 3
-        yield Judged(
+        yield JudgmentRow(
             kind="observation_review", item=items[item], rater=raters[(item + 7 * (at % 3)) % 60],
             answer=answers[given[at]])
 
 start = time.process_time()
-found = tables(judgments(), SPEC)
+found = build_tables(judgments(), SPEC)
 read = time.process_time()
 for table in found.values():
     coefficients(table, rng=rng, replicates=1000)
-    coincidences(table), agreement_by_item(table), agreement_by_rater(table)
+    coincidence_matrix(table), agreement_by_item(table), agreement_by_rater(table)
     hardest_items(table, Metric.ORDINAL, 50)
 end = time.process_time()
 # Of this program alone: ru_maxrss remembers the process that it was forked from.

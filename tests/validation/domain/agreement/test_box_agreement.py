@@ -114,7 +114,7 @@ def test_boxes_are_matched_one_to_one_by_the_largest_sum() -> None:
         else:
             assert found.mean_iou is None
         if one or two:
-            assert found.f1 == pytest.approx(2 * found.over / (len(one) + len(two)))
+            assert found.f1 == pytest.approx(2 * found.accepted / (len(one) + len(two)))
         else:
             assert found.f1 is None
 
@@ -201,7 +201,7 @@ def test_the_count_over_half_is_that_of_the_best_way() -> None:
         for unit in random_units(rng):
             for (first, one), (second, two) in combinations(unit, 2):
                 _, over = best_ways(one, two)
-                found = match_boxes(first, second).over
+                found = match_boxes(first, second).accepted
                 assert found in over
                 counts += [found] if len(over) == 1 else []
     assert {0, 1, 2, 3} <= set(counts)
@@ -215,7 +215,7 @@ def test_half_an_overlap_is_not_over_half() -> None:
     assert match_boxes(whole, more).f1 == 1
     for side in range(7, 60):
         whole, half = (region([(1, 1, wide, 2)], width=side, height=side) for wide in (6, 3))
-        assert match_boxes(whole, half).over == 0
+        assert match_boxes(whole, half).accepted == 0
 
 
 def test_matched_measures_by_hand() -> None:
@@ -223,7 +223,7 @@ def test_matched_measures_by_hand() -> None:
     one = region([(0, 0, 2, 2), (4, 4, 2, 2)], width=8, height=8)
     two = region([(4, 4, 2, 2), (0, 0, 2, 1), (6, 0, 1, 1)], width=8, height=8)
     found = match_boxes(one, two)
-    assert (found.matched, found.over) == (2, 1)
+    assert (found.matched, found.accepted) == (2, 1)
     assert found.mean_iou == pytest.approx(0.75)
     assert found.f1 == pytest.approx(0.4)
 
@@ -250,7 +250,7 @@ def people(rng: np.random.Generator, units: int, wobble: float) -> list[BoxRatin
 def test_an_estimate_from_drawn_pairs_is_near_and_says_so() -> None:
     ratings = people(np.random.default_rng(5), 120, 0.04)
     exact = box_agreement(ratings, rng=np.random.default_rng(1))
-    drawn = box_agreement(ratings, rng=np.random.default_rng(1), exact_up_to=100)
+    drawn = box_agreement(ratings, rng=np.random.default_rng(1), max_exact_regions=100)
     assert not exact.estimated
     assert drawn.estimated
     assert drawn.alpha != exact.alpha
@@ -263,7 +263,7 @@ def test_an_estimate_from_drawn_pairs_is_near_and_says_so() -> None:
 def test_drawn_pairs_are_of_different_regions() -> None:
     ratings = people(np.random.default_rng(5), 3, 0.02)
     exact = iou_alpha(ratings, rng=np.random.default_rng(1))
-    drawn = iou_alpha(ratings, rng=np.random.default_rng(1), exact_up_to=0)
+    drawn = iou_alpha(ratings, rng=np.random.default_rng(1), max_exact_regions=0)
     assert drawn == pytest.approx(exact, abs=2e-3)
 
 

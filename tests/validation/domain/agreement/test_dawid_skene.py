@@ -30,7 +30,7 @@ def random_table(seed: int) -> RatingTable:
         for item in range(items)
         for rater in rng.choice(raters, int(rng.integers(1, min(raters, 8) + 1)), replace=False)
     ]
-    return RatingTable.of([rows[at] for at in rng.permutation(len(rows))], range(labels))
+    return RatingTable.from_rows([rows[at] for at in rng.permutation(len(rows))], range(labels))
 
 
 def crowd_kit(table: RatingTable, iterations: int = 100, tolerance: float = 1e-5) -> CrowdKit:
@@ -102,7 +102,7 @@ def test_the_order_of_rows_does_not_matter_and_the_same_table_gives_the_same_bit
 
 def test_labels_items_and_raters_without_ratings() -> None:
     """A table of some of the ratings keeps all ids; what is left out has no part in the fit."""
-    full = RatingTable.of(
+    full = RatingTable.from_rows(
         [
             ("a", "x", "low"),
             ("a", "y", "low"),
@@ -123,7 +123,7 @@ def test_labels_items_and_raters_without_ratings() -> None:
 
 
 def test_a_table_of_nothing() -> None:
-    empty = RatingTable.of([], ("no", "yes"))
+    empty = RatingTable.from_rows([], ("no", "yes"))
     found = fit(empty)
     assert (found.iterations, found.log_likelihood) == (0, 0.0)
     assert found.priors.tolist() == [0.5, 0.5]
@@ -135,7 +135,7 @@ def test_a_table_of_nothing() -> None:
 
 def test_smoothing_keeps_labels_possible_that_a_rater_never_gave() -> None:
     rows = [(item, rater, "yes") for item in range(4) for rater in "ab"] + [(4, "a", "no"), (4, "c", "no")]
-    table = RatingTable.of(rows, ("no", "yes"))
+    table = RatingTable.from_rows(rows, ("no", "yes"))
     assert fit(table).errors[1, :, 0] == pytest.approx(0)  # b never said no
     smoothed = fit(table, smoothing=1.0).errors
     assert smoothed.min() > 0.05
@@ -154,7 +154,7 @@ def test_items_with_more_ratings_than_layers_equal_crowd_kit(monkeypatch: pytest
     table = random_table(12)
     assert np.bincount(table.items).max() > 3
     plain = fit(table)
-    monkeypatch.setattr(dawid_skene, "LAYERS", 3)
+    monkeypatch.setattr(dawid_skene, "MAX_LAYERS", 3)
     assert_same(fit(table), crowd_kit(table))
     assert fit(table).posteriors == pytest.approx(plain.posteriors, abs=1e-9)
 
@@ -162,7 +162,7 @@ def test_items_with_more_ratings_than_layers_equal_crowd_kit(monkeypatch: pytest
 def test_hundreds_of_ratings_of_one_item_do_not_vanish() -> None:
     """Products of 2,000 probabilities are far below the smallest number a float can hold."""
     rows = [(item, rater, (item + (rater % 5 == 0)) % 2) for item in range(4) for rater in range(2_000)]
-    found = fit(RatingTable.of(rows, (0, 1)))
+    found = fit(RatingTable.from_rows(rows, (0, 1)))
     assert np.isfinite(found.log_likelihood)
     assert found.posteriors.argmax(axis=1).tolist() == [0, 1, 0, 1]
 
@@ -174,12 +174,12 @@ def test_reliability_is_kappa_with_the_truth() -> None:
     rows += [(item, "yes always", 1) for item in range(100)]
     rows += [(item, "upside down", 1 - label) for item, label in enumerate(truth)]
     rows += [(item, "begins", label) for item, label in enumerate(truth[:2])]
-    table = RatingTable.of(rows, (0, 1))
+    table = RatingTable.from_rows(rows, (0, 1))
     values = dict(zip(table.rater_ids, reliability(fit(table), table), strict=True))
     crowd = np.array([[450 + 0 + 0 + 1, 50 + 50], [50, 450 + 50 + 1]]) / 1102  # [truth, given]
 
     def kappa(own: list[list[int]]) -> float:
-        mixed = np.array(own) + dawid_skene.PEERS * crowd
+        mixed = np.array(own) + dawid_skene.PRIOR_RATINGS * crowd
         mixed /= mixed.sum()
         chance = mixed.sum(axis=0) @ mixed.sum(axis=1)
         return float((np.trace(mixed) - chance) / (1 - chance))
@@ -194,12 +194,12 @@ def test_reliability_is_kappa_with_the_truth() -> None:
 def test_reliability_needs_others_on_the_same_items() -> None:
     rows = [(item, rater, item % 2) for item in range(10) for rater in "ab"]
     rows += [(100 + item, "alone", item % 2) for item in range(10)]
-    table = RatingTable.of(rows, (0, 1))
+    table = RatingTable.from_rows(rows, (0, 1))
     assert np.isnan(reliability(fit(table), table)).tolist() == [False, False, True]
 
 
 def test_where_everybody_says_the_same_nobody_can_be_told_apart() -> None:
-    table = RatingTable.of([(item, rater, 1) for item in range(10) for rater in "ab"], (0, 1))
+    table = RatingTable.from_rows([(item, rater, 1) for item in range(10) for rater in "ab"], (0, 1))
     assert np.isnan(reliability(fit(table), table)).all()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from validation.domain.agreement.votes import Share, share_of, speaks_for, summarise_ratings, tally
+from validation.domain.agreement.votes import Share, is_favoured, summarise_ratings, tally, verdict_share
 from validation.kinds.likert_comparison.ratings import Rating
 from validation.kinds.observation_review.scales import POSITIVE, SCALES, Dimension
 
@@ -31,16 +31,16 @@ def test_a_label_off_the_scale_is_refused() -> None:
 
 def test_a_pair_is_reasonable_when_more_than_half_say_so_in_either_degree() -> None:
     positive = POSITIVE[Dimension.REASONABLE]
-    assert speaks_for(tally(["highly", "relatively", "un"], REASONABLE).counts, positive) is True
-    assert speaks_for(tally(["highly", "un", "un"], REASONABLE).counts, positive) is False
-    assert speaks_for(tally(["highly", "un"], REASONABLE).counts, positive) is None
-    assert speaks_for(tally([], REASONABLE).counts, positive) is None
+    assert is_favoured(tally(["highly", "relatively", "un"], REASONABLE).counts, positive) is True
+    assert is_favoured(tally(["highly", "un", "un"], REASONABLE).counts, positive) is False
+    assert is_favoured(tally(["highly", "un"], REASONABLE).counts, positive) is None
+    assert is_favoured(tally([], REASONABLE).counts, positive) is None
 
 
 def test_shares_keep_the_undecided_in_the_whole() -> None:
-    assert share_of([True, True, False, None]) == Share(count=2, of=4, undecided=1)
-    assert share_of([True, True, False, None]).percent == 50
-    assert share_of([]).percent is None
+    assert verdict_share([True, True, False, None]) == Share(count=2, total=4, undecided=1)
+    assert verdict_share([True, True, False, None]).percent == 50
+    assert verdict_share([]).percent is None
 
 
 def test_rating_summary() -> None:

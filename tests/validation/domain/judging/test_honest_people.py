@@ -1,4 +1,4 @@
-"""How often the measures of haste and long runs point at people who judge honestly: figures of docs/standing.md."""
+"""How often the measures of haste and long runs point at people who judge honestly: figures of docs/worker-status.md."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from tests.support import paths
 from tests.support.simulated_workers import HABITS, Habit, simulate_review
-from validation.domain.judging.answer_quality import in_runs, long_runs, pace_limit
+from validation.domain.judging.answer_quality import compute_pace_limit, find_long_runs, mark_runs
 from validation.kinds.observation_review.judging import SPEC as REVIEW
 from validation.kinds.observation_review.scales import SCALES, Dimension
 
-DOCS = paths.DOCS / "standing.md"
+DOCS = paths.DOCS / "worker-status.md"
 SEEDS = 10  # crowds of 60 that judge 3,000 pairs, three each
 MILDER = 0.3  # of the labels that are not the best: so many are raised by one step
 FLOOR = 9.0  # a tenth of the review's usual 90 s
@@ -54,11 +54,11 @@ def runs() -> dict[str, Found]:
             assert row.worker is not None
             mild = HABITS[row.worker] is Habit.CAREFUL and row.worker % 4 == 0
             answers[row.worker].append(milder(row.answer, rng) if mild else dict(row.answer))
-        runs = long_runs(answers, REVIEW)
+        runs = find_long_runs(answers, REVIEW)
         for worker, given in answers.items():
             name = HABITS[worker].value
             mild = name == "careful" and worker % 4 == 0
-            inside = sum(in_runs(runs.get(worker, ()), len(given)))
+            inside = sum(mark_runs(runs.get(worker, ()), len(given)))
             found["mild" if mild else name].append((inside, len(given)))
     return {name: _summed(rows) for name, rows in found.items()}
 
@@ -96,7 +96,7 @@ def paced(
     person = rng.normal(np.log(60), between, 60)
     seconds = np.exp(person[:, None] + rng.normal(0, within, (60, 150)))
     seconds[:hasty] = rng.lognormal(np.log(HASTY_SECONDS), 0.3, (hasty, 150))
-    under = seconds < pace_limit(seconds.ravel().tolist(), FLOOR)
+    under = seconds < compute_pace_limit(seconds.ravel().tolist(), FLOOR)
     return under[hasty:], under[:hasty]
 
 

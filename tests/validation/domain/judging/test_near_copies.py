@@ -7,25 +7,25 @@ from itertools import accumulate
 
 import pytest
 
-from validation.domain.judging.near_copies import LEAST_WORDS, copies, is_long, normalised
+from validation.domain.judging.near_copies import MIN_WORDS, find_copies, is_long, normalise_text
 
 
 def slow(texts: list[str], authors: list[int], likeness: float) -> list[tuple[int, float]]:
     """Look at every earlier text, as the definition reads."""
-    plain = [normalised(text) for text in texts]
+    plain = [normalise_text(text) for text in texts]
     result = []
     for at, text in enumerate(plain):
         found = (-1, 0.0)
         for earlier in range(at):
-            long = len(text.split()) >= LEAST_WORDS
+            long = len(text.split()) >= MIN_WORDS
             if text and text == plain[earlier] and (long or authors[at] == authors[earlier]):
                 found = (earlier, 1.0)
                 break
-        if found[0] < 0 and len(text.split()) >= LEAST_WORDS:
+        if found[0] < 0 and len(text.split()) >= MIN_WORDS:
             words = set(text.split())
             for earlier in range(at):
                 others = set(plain[earlier].split())
-                if len(plain[earlier].split()) < LEAST_WORDS:
+                if len(plain[earlier].split()) < MIN_WORDS:
                     continue
                 index = len(words & others) / len(words | others)
                 if index >= likeness - 1e-9:
@@ -50,10 +50,10 @@ def test_it_equals_a_look_at_every_pair(seed: int) -> None:
         texts.insert(rng.randrange(len(texts)), " ".join(copied))
     authors = [rng.randrange(4) for _ in texts]
     likeness = rng.choice([0.6, 0.8, 0.9, 1.0])
-    found = copies(texts, authors, likeness)
+    found = find_copies(texts, authors, likeness)
     wanted = slow(texts, authors, likeness)
-    assert list(found.of) == [of for of, _ in wanted]
-    assert list(found.likeness) == pytest.approx([index for _, index in wanted])
+    assert list(found.source) == [of for of, _ in wanted]
+    assert list(found.similarity) == pytest.approx([index for _, index in wanted])
 
 
 def test_case_marks_and_forms_of_letters_do_not_hide_a_copy() -> None:
@@ -63,20 +63,20 @@ def test_case_marks_and_forms_of_letters_do_not_hide_a_copy() -> None:
         "Somebody left the bar in a hurry it seems",
         "Nobody was ever here before, by the looks",
     ]
-    assert list(copies(texts, [1, 2, 3, 4]).of) == [-1, 0, 0, -1]
-    assert copies(texts, [1, 2, 3, 4]).likeness[2] == pytest.approx(8 / 10)
+    assert list(find_copies(texts, [1, 2, 3, 4]).source) == [-1, 0, 0, -1]
+    assert find_copies(texts, [1, 2, 3, 4]).similarity[2] == pytest.approx(8 / 10)
 
 
 def test_short_texts_are_copies_of_their_own_author_alone() -> None:
-    found = copies(["a red car", "a red car", "A red car!", "", "", "..."], [1, 2, 1, 1, 1, 1])
-    assert list(found.of) == [-1, -1, 0, -1, -1, -1]
+    found = find_copies(["a red car", "a red car", "A red car!", "", "", "..."], [1, 2, 1, 1, 1, 1])
+    assert list(found.source) == [-1, -1, 0, -1, -1, -1]
     assert not is_long("a red car over there"[:9])
     assert is_long("a red car over there")
 
 
 def test_nothing_copies_nothing() -> None:
-    assert not copies([], []).copied.size
-    assert list(copies(["one text of five words"], [1]).copied) == [False]
+    assert not find_copies([], []).is_copy.size
+    assert list(find_copies(["one text of five words"], [1]).is_copy) == [False]
 
 
 @pytest.mark.long
@@ -89,7 +89,7 @@ def test_363000_texts_take_less_than_a_minute() -> None:
         texts[at] = texts[rng.randrange(len(texts))]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
-    found = copies(texts, [at % 200 for at in range(len(texts))])
+    found = find_copies(texts, [at % 200 for at in range(len(texts))])
     assert time.perf_counter() - started < 60
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2_000_000
-    assert found.copied.sum() > 10_000
+    assert found.is_copy.sum() > 10_000

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from validation.domain.judging.rating_tables import labels_of, tables
-from validation.domain.judging.ratings import Judged, RatingError, RatingTable
+from validation.domain.judging.rating_tables import build_tables, item_labels
+from validation.domain.judging.ratings import JudgmentRow, RatingError, RatingTable
 from validation.domain.judging.spec import Scale
 from validation.kinds.observation_review.scales import POSITIVE
-from validation.registry import names, spec_of
+from validation.registry import kind_names, spec_of
 
 
-def review(item: str, rater: str, **answer: str) -> Judged:
-    return Judged(kind="observation_review", item=item, rater=rater, answer=answer)
+def review(item: str, rater: str, **answer: str) -> JudgmentRow:
+    return JudgmentRow(kind="observation_review", item=item, rater=rater, answer=answer)
 
 
 def test_each_question_of_a_review_has_its_table_from_worst_to_best() -> None:
-    found = tables(
+    found = build_tables(
         [
             review("a", "w1", boxes="appropriate", reasonable="highly", interesting="very"),
             review("a", "w2", boxes="entirely_off", reasonable="un", interesting="not_at_all"),
@@ -43,7 +43,7 @@ def test_positive_words_are_the_upper_end(dimension: str) -> None:
 
 
 def test_a_field_left_out_is_a_missing_rating() -> None:
-    found = tables(
+    found = build_tables(
         [review("a", "w1", boxes="mostly"), review("b", "w1", reasonable="un", boxes="mostly")],
         spec_of("observation_review"),
     )
@@ -54,12 +54,12 @@ def test_a_field_left_out_is_a_missing_rating() -> None:
 
 def test_ratings_of_candidates_are_items_of_their_set() -> None:
     rows = [
-        Judged(kind="likert_comparison", item="s", rater="w1", answer={"ratings": [
+        JudgmentRow(kind="likert_comparison", item="s", rater="w1", answer={"ratings": [
             {"candidate": "c1", "rating": 3}, {"candidate": "c2", "rating": 1}]}),
-        Judged(kind="likert_comparison", item="s", rater="w2", answer={"ratings": [
+        JudgmentRow(kind="likert_comparison", item="s", rater="w2", answer={"ratings": [
             {"candidate": "c2", "rating": 2}]}),
     ]  # fmt: skip
-    table = tables(rows, spec_of("likert_comparison"))["rating"]
+    table = build_tables(rows, spec_of("likert_comparison"))["rating"]
     assert table.item_ids == (("s", "c1"), ("s", "c2"))
     assert table.scale == (1, 2, 3)
     assert table.values.tolist() == [1, 2, 3]
@@ -68,20 +68,20 @@ def test_ratings_of_candidates_are_items_of_their_set() -> None:
 
 def test_matches_are_labelled_with_the_region_that_was_chosen() -> None:
     rows = [
-        Judged(kind="localization_match", item="s", rater="w1", answer={"matches": [
+        JudgmentRow(kind="localization_match", item="s", rater="w1", answer={"matches": [
             {"inference": "i1", "region": "rB"}, {"inference": "i2", "region": "rA"}]}),
-        Judged(kind="localization_match", item="s", rater="w2", answer={"matches": [
+        JudgmentRow(kind="localization_match", item="s", rater="w2", answer={"matches": [
             {"inference": "i1", "region": "rB"}, {"inference": "i2", "region": "rC"}]}),
     ]  # fmt: skip
-    table = tables(rows, spec_of("localization_match"))["match"]
+    table = build_tables(rows, spec_of("localization_match"))["match"]
     assert table.scale == ("rA", "rB", "rC")
     assert table.item_ids == (("s", "i1"), ("s", "i2"))
     assert table.counts().tolist() == [[0, 2, 0], [1, 0, 1]]
 
 
-@pytest.mark.parametrize("kind", names())
+@pytest.mark.parametrize("kind", kind_names())
 def test_nothing_judged_is_an_empty_table(kind: str) -> None:
-    found = tables([], spec_of(kind))
+    found = build_tables([], spec_of(kind))
     counted = [one.name for one in spec_of(kind).dimensions if one.scale is not Scale.TEXT]
     assert list(found) == counted
     assert all(table.size == 0 and table.item_ids == () for table in found.values())
@@ -94,7 +94,7 @@ def test_the_first_answer_stands_where_somebody_answered_twice() -> None:
         review("a", "w1", boxes="entirely_off"),
         review("a", "w2", boxes="entirely_off"),
     ]
-    table = tables(rows, spec_of("observation_review"))["boxes"]
+    table = build_tables(rows, spec_of("observation_review"))["boxes"]
     assert table.size == 3
     assert [table.scale[at] for at in table.labels] == ["mostly", "mostly", "entirely_off"]
 
@@ -103,7 +103,7 @@ def test_a_word_that_is_not_on_the_scale_is_named() -> None:
     with pytest.raises(
         RatingError, match=r"item a, rater w1: 'great' .* use entirely_off, mostly, appropriate"
     ):
-        tables([review("a", "w1", boxes="great")], spec_of("observation_review"))
+        build_tables([review("a", "w1", boxes="great")], spec_of("observation_review"))
 
 
 @pytest.mark.parametrize("kind", ["sherlock_observation", "typo"])
@@ -118,11 +118,11 @@ def test_labels_that_come_with_the_units_are_not_known_before() -> None:
 
 def test_two_ratings_of_one_item_by_one_rater_make_no_table() -> None:
     with pytest.raises(RatingError, match="item a: rater r rated it twice"):
-        RatingTable.of([("a", "r", 1), ("b", "r", 1), ("a", "r", 2)], (1, 2))
+        RatingTable.from_rows([("a", "r", 1), ("b", "r", 1), ("a", "r", 2)], (1, 2))
 
 
 def test_a_part_of_a_table_keeps_its_codes() -> None:
-    table = RatingTable.of([("a", "r", 1), ("b", "r", 2), ("b", "s", 1)], (1, 2), (1, 2))
+    table = RatingTable.from_rows([("a", "r", 1), ("b", "r", 2), ("b", "s", 1)], (1, 2), (1, 2))
     part = table.where(table.raters == 1)
     assert part.item_ids == ("a", "b")
     assert part.counts().tolist() == [[0, 0], [1, 0]]
@@ -132,26 +132,26 @@ def test_a_part_of_a_table_keeps_its_codes() -> None:
 def test_one_answer_is_read_alike_on_its_own() -> None:
     rows = [
         review("a", "w1", boxes="mostly", interesting="very"),
-        Judged(
+        JudgmentRow(
             kind="localization_match",
             item="s",
             rater="w1",
             answer={"matches": [{"inference": "i", "region": "r"}]},
         ),
     ]
-    assert list(labels_of(rows[0], spec_of("observation_review"))) == [
+    assert list(item_labels(rows[0], spec_of("observation_review"))) == [
         ("boxes", "a", "mostly"),
         ("interesting", "a", "very"),
     ]
-    assert list(labels_of(rows[1], spec_of("localization_match"))) == [("match", ("s", "i"), "r")]
+    assert list(item_labels(rows[1], spec_of("localization_match"))) == [("match", ("s", "i"), "r")]
 
 
 def test_dimensions_have_their_order_however_they_were_kept() -> None:
     """PostgreSQL's jsonb sorts keys by their length."""
     kept = {"boxes": 2, "reasonable": 1, "interesting": 3}
-    assert spec_of("observation_review").in_order(kept) == [
+    assert spec_of("observation_review").in_dimension_order(kept) == [
         ("reasonable", 1),
         ("boxes", 2),
         ("interesting", 3),
     ]
-    assert spec_of("observation_review").in_order({"interesting": 3}) == [("interesting", 3)]
+    assert spec_of("observation_review").in_dimension_order({"interesting": 3}) == [("interesting", 3)]

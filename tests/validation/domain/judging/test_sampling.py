@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from validation.domain.judging.sampling import (
-    Allotment,
+    Allocation,
     Candidate,
-    How,
     Selection,
     SelectionError,
+    SelectionMethod,
     Stratum,
-    choose,
-    grouped,
-    shares,
-    source_of,
+    allocate_proportionally,
+    group_by_stratum,
+    select_pairs,
+    source_host,
 )
 
 
@@ -36,33 +36,35 @@ def pairs(count: int = 100) -> list[Candidate]:
 
 def test_all_and_by_worker() -> None:
     items = pairs()
-    assert choose(items, Selection()) == items
-    mine = choose(items, Selection(How.WORKERS, workers=(2, 3)))
+    assert select_pairs(items, Selection()) == items
+    mine = select_pairs(items, Selection(SelectionMethod.WORKERS, workers=(2, 3)))
     assert Counter(item.worker for item in mine) == {2: 20, 3: 10}
 
 
 def test_a_sample_has_its_size_and_no_pair_twice() -> None:
-    found = choose(pairs(), Selection(How.SAMPLE, n=30, seed=5))
+    found = select_pairs(pairs(), Selection(SelectionMethod.SAMPLE, n=30, seed=5))
     assert len(found) == len({item.id for item in found}) == 30
     assert found == sorted(found, key=lambda item: item.id), "in the order of the pairs"
-    assert len(choose(pairs(7), Selection(How.SAMPLE, n=30))) == 7
+    assert len(select_pairs(pairs(7), Selection(SelectionMethod.SAMPLE, n=30))) == 7
 
 
 def test_the_seed_alone_decides() -> None:
     items = pairs()
     shuffled = random.Random(1).sample(items, len(items))
-    first = choose(items, Selection(How.SAMPLE, n=30, seed=5))
-    assert {item.id for item in choose(shuffled, Selection(How.SAMPLE, n=30, seed=5))} == {
+    first = select_pairs(items, Selection(SelectionMethod.SAMPLE, n=30, seed=5))
+    assert {item.id for item in select_pairs(shuffled, Selection(SelectionMethod.SAMPLE, n=30, seed=5))} == {
         item.id for item in first
     }
-    assert choose(items, Selection(How.SAMPLE, n=30, seed=6)) != first
-    assert set(first) < set(choose(items, Selection(How.SAMPLE, n=40, seed=5)))
+    assert select_pairs(items, Selection(SelectionMethod.SAMPLE, n=30, seed=6)) != first
+    assert set(first) < set(select_pairs(items, Selection(SelectionMethod.SAMPLE, n=40, seed=5)))
 
 
 def test_a_sample_is_even() -> None:
     """Over many seeds each pair is drawn about as often: 30 of 100, 2000 times, is 600 ± 5 sd of 20.5."""
     drawn = Counter(
-        item.id for seed in range(2000) for item in choose(pairs(), Selection(How.SAMPLE, n=30, seed=seed))
+        item.id
+        for seed in range(2000)
+        for item in select_pairs(pairs(), Selection(SelectionMethod.SAMPLE, n=30, seed=seed))
     )
     assert len(drawn) == 100
     assert all(abs(count - 600) < 103 for count in drawn.values())
@@ -80,15 +82,17 @@ def test_a_sample_is_even() -> None:
 def test_strata_in_proportion(by: Stratum, wanted: dict[str, float]) -> None:
     """Each stratum has its exact share, rounded one way or the other."""
     for seed in range(20):
-        found = choose(pairs(), Selection(How.STRATIFIED, n=30, seed=seed, strata=by))
-        sizes = {name: len(ids) for name, ids in grouped(found, by).items()}
+        found = select_pairs(pairs(), Selection(SelectionMethod.STRATIFIED, n=30, seed=seed, stratify_by=by))
+        sizes = {name: len(ids) for name, ids in group_by_stratum(found, by).items()}
         assert sum(sizes.values()) == 30
         assert all(abs(sizes[name] - exact) < 1 for name, exact in wanted.items()), (seed, sizes)
 
 
 def test_the_same_number_from_each_stratum() -> None:
-    chosen = Selection(How.STRATIFIED, n=15, seed=2, strata=Stratum.WORKER, allotment=Allotment.EQUAL)
-    found = choose(pairs(), chosen)
+    chosen = Selection(
+        SelectionMethod.STRATIFIED, n=15, seed=2, stratify_by=Stratum.WORKER, allocation=Allocation.EQUAL
+    )
+    found = select_pairs(pairs(), chosen)
     assert Counter(item.worker for item in found) == {1: 15, 2: 15, 3: 10}
 
 
@@ -97,7 +101,7 @@ def test_shares_add_up_and_stay_within_their_sizes() -> None:
     for _ in range(300):
         sizes = [generator.randrange(0, 40) for _ in range(generator.randrange(1, 9))]
         n = generator.randrange(0, 200)
-        found = shares(sizes, n, np.random.default_rng(n))
+        found = allocate_proportionally(sizes, n, np.random.default_rng(n))
         assert sum(found) == min(n, sum(sizes))
         for size, share in zip(sizes, found, strict=True):
             assert 0 <= share <= size
@@ -110,7 +114,9 @@ def test_every_pair_has_the_same_chance_where_strata_outnumber_the_sample() -> N
     authors = [worker for worker, size in enumerate(sizes, start=1) for _ in range(size)]
     items = [Candidate(f"{n:032x}", worker) for n, worker in enumerate(authors)]
     chosen = [
-        choose(items, Selection(How.STRATIFIED, n=20, seed=seed, strata=Stratum.WORKER))
+        select_pairs(
+            items, Selection(SelectionMethod.STRATIFIED, n=20, seed=seed, stratify_by=Stratum.WORKER)
+        )
         for seed in range(2000)
     ]
     assert {len(found) for found in chosen} == {20}
@@ -125,10 +131,10 @@ def test_every_pair_has_the_same_chance_where_strata_outnumber_the_sample() -> N
 @pytest.mark.parametrize(
     ("values", "field"),
     [
-        ({"how": How.SAMPLE}, "n"),
-        ({"how": How.SAMPLE, "n": 0}, "n"),
-        ({"how": How.WORKERS}, "workers"),
-        ({"how": How.STRATIFIED, "n": 3}, "strata"),
+        ({"method": SelectionMethod.SAMPLE}, "n"),
+        ({"method": SelectionMethod.SAMPLE, "n": 0}, "n"),
+        ({"method": SelectionMethod.WORKERS}, "workers"),
+        ({"method": SelectionMethod.STRATIFIED, "n": 3}, "strata"),
         ({"seed": -1}, "seed"),
     ],
 )
@@ -139,13 +145,15 @@ def test_what_cannot_be_chosen_names_its_field(values: dict[str, object], field:
 
 
 def test_a_selection_survives_json() -> None:
-    chosen = Selection(How.STRATIFIED, 15, 2, (), Stratum.SOURCE, Allotment.EQUAL, again=True)
+    chosen = Selection(
+        SelectionMethod.STRATIFIED, 15, 2, (), Stratum.SOURCE, Allocation.EQUAL, include_judged=True
+    )
     assert Selection.from_row(chosen.as_row()) == chosen
     assert Selection.from_row({}) == Selection()
-    assert chosen.words == "15 from each source, seed 2"
-    assert Selection(How.WORKERS, workers=(4, 9)).words == "all pairs of W-4, W-9"
+    assert chosen.description == "15 from each source, seed 2"
+    assert Selection(SelectionMethod.WORKERS, workers=(4, 9)).description == "all pairs of W-4, W-9"
 
 
 def test_sources_are_hosts() -> None:
-    assert source_of("https://www.flickr.com/photos/1") == "flickr.com"
-    assert source_of("") == ""
+    assert source_host("https://www.flickr.com/photos/1") == "flickr.com"
+    assert source_host("") == ""

@@ -20,8 +20,8 @@ from tests.support.simulated_workers import (
     weighted,
 )
 from validation.domain.agreement import dawid_skene
-from validation.domain.judging.rating_tables import tables
-from validation.domain.reports.report import ranked, rater_figures
+from validation.domain.judging.rating_tables import build_tables
+from validation.domain.reports.report import rank_workers, rater_figures
 from validation.kinds.observation_review.judging import SPEC as REVIEW
 from validation.kinds.observation_review.scales import Dimension
 
@@ -81,8 +81,8 @@ def test_everybody_who_is_careless_spams_or_swaps_stands_behind_everybody_carefu
 def test_the_report_ranks_the_bad_ones_last(items: int) -> None:
     """Over all three dimensions of pairs like the published ones, as the report computes it from plain judgments."""
     rows, _ = simulate_review(items=items)
-    figures = rater_figures(rows, tables(rows, REVIEW), REVIEW, target=1500)
-    order = ranked({int(rater.removeprefix("w")): row for rater, row in figures.items()})
+    figures = rater_figures(rows, build_tables(rows, REVIEW), REVIEW, target=1500)
+    order = rank_workers({int(rater.removeprefix("w")): row for rater, row in figures.items()})
     assert len(order) == 60
     assert {HABITS[worker] for worker in order[:40]} == {Habit.CAREFUL}
     assert {HABITS[worker] for worker in order[40:]} == set(Habit) - {Habit.CAREFUL}

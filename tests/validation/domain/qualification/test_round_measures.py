@@ -6,19 +6,18 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from hits.domain.answers.exam import ExamScore
-from validation.domain.agreement.agreement import cohen
-from validation.domain.judging.slots import spread
+from validation.domain.agreement.agreement import grader_agreement
+from validation.domain.judging.slots import plan_slots
 from validation.domain.qualification.outcome import (
-    LONGEST,
+    MAX_REASON_LENGTH,
     PassRule,
     Remark,
     Score,
-    counts_as_reasonable,
+    describe_outcome,
+    has_passed,
+    is_reasonable,
     needs_remark,
-    passes,
-    reason,
 )
-from validation.domain.qualification.scores import score_chart
 
 
 def pairs(both: int, first: int, second: int, neither: int) -> list[tuple[bool, bool]]:
@@ -33,8 +32,8 @@ def pairs(both: int, first: int, second: int, neither: int) -> list[tuple[bool, 
 
 def test_kappa_by_hand() -> None:
     # 35 of 50 alike; by chance 0.5 · 0.6 + 0.5 · 0.4 = 0.5; kappa = (0.7 − 0.5) / 0.5.
-    found = cohen(pairs(20, 5, 10, 15))
-    assert (found.same, found.of, found.percent) == (35, 50, 70.0)
+    found = grader_agreement(pairs(20, 5, 10, 15))
+    assert (found.same, found.total, found.percent) == (35, 50, 70.0)
     assert found.kappa == pytest.approx(0.4)
     # Fleiss, Cohen and Everitt 1969, (13), term by term with 1 − kappa = 0.6:
     # alike: 0.4 (1 − 1.1 · 0.6)² + 0.3 (1 − 0.9 · 0.6)² = 0.04624 + 0.06348 = 0.10972
@@ -50,7 +49,7 @@ def test_kappa_by_hand() -> None:
 )
 def test_kappa_is_scikit_learns(table: tuple[int, int, int, int]) -> None:
     rows = pairs(*table)
-    found = cohen(rows)
+    found = grader_agreement(rows)
     assert found.kappa == pytest.approx(cohen_kappa_score([a for a, _ in rows], [b for _, b in rows]))
     assert found.low is not None
     assert found.high is not None
@@ -58,8 +57,8 @@ def test_kappa_is_scikit_learns(table: tuple[int, int, int, int]) -> None:
 
 
 def test_agreement_where_it_is_undefined() -> None:
-    assert cohen([]).percent is None
-    one_word = cohen(pairs(6, 0, 0, 0))
+    assert grader_agreement([]).percent is None
+    one_word = grader_agreement(pairs(6, 0, 0, 0))
     assert (one_word.percent, one_word.kappa, one_word.low) == (100.0, None, None)
 
 
@@ -76,7 +75,7 @@ def test_agreement_where_it_is_undefined() -> None:
     ],
 )
 def test_a_pair_needs_more_than_half_of_its_graders(grades: list[bool], counts: bool) -> None:
-    assert counts_as_reasonable(grades) is counts
+    assert is_reasonable(grades) is counts
 
 
 def score(reasonable: int, right: int = 0, asked: int = 0) -> Score:
@@ -87,7 +86,7 @@ def score(reasonable: int, right: int = 0, asked: int = 0) -> Score:
     ("reasonable", "right", "passed"), [(8, 3, True), (9, 5, True), (7, 5, False), (8, 2, False)]
 )
 def test_the_border_of_the_pass_rule(reasonable: int, right: int, passed: bool) -> None:
-    assert passes(score(reasonable, right, 5), PassRule(8, 3)) is passed
+    assert has_passed(score(reasonable, right, 5), PassRule(8, 3)) is passed
 
 
 def test_who_fails_by_the_exam_alone_needs_no_remark() -> None:
@@ -99,12 +98,12 @@ def test_who_fails_by_the_exam_alone_needs_no_remark() -> None:
 
 def test_a_reason_always_fits() -> None:
     remarks = [Remark(n // 3 + 1, n % 3 + 1, "x" * 300) for n in range(9)]
-    text = reason(score(0, 1, 5), PassRule(8, 3), remarks)
-    assert len(text) <= LONGEST
+    text = describe_outcome(score(0, 1, 5), PassRule(8, 3), remarks)
+    assert len(text) <= MAX_REASON_LENGTH
     assert "0 of 9 pairs" in text
     assert "1 of 5 questions" in text
     assert text.endswith("more remarks left out.)")
-    whole = reason(score(7), PassRule(), remarks[:2])
+    whole = describe_outcome(score(7), PassRule(), remarks[:2])
     assert "Photo 1, pair 2: " + "x" * 300 in whole
 
 
@@ -121,32 +120,20 @@ def test_a_reason_always_fits() -> None:
     ],
 )
 def test_places_over_hits(places: int, over: int, hits: int, each: int) -> None:
-    found = spread(places, over=over)
-    assert (found.hits, found.each) == (hits, each)
+    found = plan_slots(places, variants=over)
+    assert (found.hits, found.redundancy) == (hits, each)
 
 
 @pytest.mark.parametrize("places", range(1, 200))
 def test_no_place_is_missing_and_few_are_left_over(places: int) -> None:
     for over in range(1, min(places, 7) + 1):
-        found = spread(places, over=over)
-        assert places <= found.places < places + 9
-        assert found.each <= 9
+        found = plan_slots(places, variants=over)
+        assert places <= found.slots < places + 9
+        assert found.redundancy <= 9
         assert found.hits >= over
 
 
 @pytest.mark.parametrize(("places", "over"), [(0, 1), (3, 0), (2, 3)])
 def test_places_that_cannot_be_spread(places: int, over: int) -> None:
     with pytest.raises(ValueError, match="place"):
-        spread(places, over=over)
-
-
-def test_the_chart_stands_on_zero_and_marks_the_line() -> None:
-    chart = score_chart([0, 0, 0, 1, 0, 0, 2, 5, 4, 8], needed=8)
-    assert chart is not None
-    assert [bar.count for bar in chart.bars if bar.passes] == [4, 8]
-    heights = {bar.score: float(bar.height) for bar in chart.bars}
-    assert heights[9] == pytest.approx(2 * heights[8], abs=0.2)
-    assert heights[0] == 0
-    assert float(chart.bars[7].x) < float(chart.line_x) <= float(chart.bars[8].x)
-    assert "12 of 20 reach 8" in chart.summary
-    assert score_chart([0] * 10, needed=8) is None
+        plan_slots(places, variants=over)

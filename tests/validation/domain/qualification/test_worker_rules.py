@@ -2,15 +2,21 @@
 
 import pytest
 
-from validation.domain.qualification.worker_rules import Rule, brief, evaluate, is_news, sentence
+from validation.domain.qualification.worker_rules import (
+    RuleSettings,
+    describe_finding,
+    evaluate_rule,
+    has_new_items,
+    summarise_finding,
+)
 from validation.domain.qualification.worker_status import Measure
-from validation.views.rule_form import MEASURES
+from validation.views.worker_rule_form import MEASURE_LABELS
 
 
 def rule(
     measure: Measure = Measure.ACCEPTABLE_SHARE, below: int = 80, window: int = 50, at_least: int = 20
-) -> Rule:
-    return Rule(measure, below, window, at_least)
+) -> RuleSettings:
+    return RuleSettings(measure, below, window, at_least)
 
 
 def votes(good: int, bad: int, undecided: int = 0) -> list[bool | None]:
@@ -18,56 +24,56 @@ def votes(good: int, bad: int, undecided: int = 0) -> list[bool | None]:
 
 
 def test_exactly_at_the_limit_is_not_under_it() -> None:
-    found = evaluate(rule(), {1: votes(40, 10), 2: votes(39, 11)})
+    found = evaluate_rule(rule(), {1: votes(40, 10), 2: votes(39, 11)})
     assert [finding.worker for finding in found.findings] == [2]
     figures = found.findings[0].figures
     assert (figures["count"], figures["n"], figures["items"], figures["value"]) == (39, 50, 50, 78.0)
 
 
 def test_fewer_than_at_least_say_nothing() -> None:
-    found = evaluate(rule(), {1: votes(0, 19), 2: votes(0, 20)})
+    found = evaluate_rule(rule(), {1: votes(0, 19), 2: votes(0, 20)})
     assert [finding.worker for finding in found.findings] == [2]
     assert (found.measured, found.workers) == (1, 2)
 
 
 def test_only_the_newest_of_the_window_count() -> None:
     improved, declined = votes(0, 50) + votes(50, 0), votes(50, 0) + votes(0, 50)
-    found = evaluate(rule(), {1: improved, 2: declined})
+    found = evaluate_rule(rule(), {1: improved, 2: declined})
     assert [(f.worker, f.figures["n"], f.figures["items"]) for f in found.findings] == [(2, 50, 100)]
 
 
 def test_a_window_longer_than_the_history_takes_what_there_is() -> None:
-    (finding,) = evaluate(rule(window=500), {1: votes(15, 10)}).findings
+    (finding,) = evaluate_rule(rule(window=500), {1: votes(15, 10)}).findings
     assert (finding.figures["n"], finding.figures["value"]) == (25, 60.0)
 
 
 def test_the_undecided_stay_in_the_whole() -> None:
-    assert not evaluate(rule(), {1: votes(16, 4)}).findings
-    (finding,) = evaluate(rule(), {1: votes(16, 4, undecided=1)}).findings
+    assert not evaluate_rule(rule(), {1: votes(16, 4)}).findings
+    (finding,) = evaluate_rule(rule(), {1: votes(16, 4, undecided=1)}).findings
     assert (finding.figures["count"], finding.figures["n"]) == (16, 21)
 
 
 def test_pay_is_found_over_its_limit_by_the_median() -> None:
     fast = rule(Measure.CENTS_PER_HOUR, below=4000, window=5, at_least=3)
     series = {1: [1000, 4000, 9000], 2: [1000, 4001, 9000], 3: [9000, 9000]}
-    assert [finding.worker for finding in evaluate(fast, series).findings] == [2]
+    assert [finding.worker for finding in evaluate_rule(fast, series).findings] == [2]
     even = rule(Measure.CENTS_PER_HOUR, below=4000, window=4, at_least=4)
-    (finding,) = evaluate(even, {1: [0, 4000, 4001, 9000]}).findings
+    (finding,) = evaluate_rule(even, {1: [0, 4000, 4001, 9000]}).findings
     assert finding.figures["value"] == 4000.5
 
 
 def test_nobody_has_nothing() -> None:
-    found = evaluate(rule(), {1: []})
+    found = evaluate_rule(rule(), {1: []})
     assert (found.findings, found.measured, found.workers) == ([], 0, 0)
 
 
 def test_the_same_finding_is_news_again_once_items_came_in() -> None:
-    (finding,) = evaluate(rule(), {1: votes(10, 10)}).findings
-    assert is_news(finding.figures, [])
-    assert not is_news(finding.figures, [finding.figures])
-    (later,) = evaluate(rule(), {1: [*votes(10, 10), False]}).findings
-    assert is_news(later.figures, [finding.figures])
-    assert not is_news(finding.figures, [finding.figures, later.figures])
+    (finding,) = evaluate_rule(rule(), {1: votes(10, 10)}).findings
+    assert has_new_items(finding.figures, [])
+    assert not has_new_items(finding.figures, [finding.figures])
+    (later,) = evaluate_rule(rule(), {1: [*votes(10, 10), False]}).findings
+    assert has_new_items(later.figures, [finding.figures])
+    assert not has_new_items(finding.figures, [finding.figures, later.figures])
 
 
 @pytest.mark.parametrize(
@@ -98,26 +104,26 @@ def test_the_same_finding_is_news_again_once_items_came_in() -> None:
     ],
 )
 def test_a_worker_reads_the_figures(measure: Measure, values: list[bool | int | None], words: str) -> None:
-    (finding,) = evaluate(rule(measure, window=1000, at_least=1), {1: values}).findings
-    assert words in sentence(finding.figures)
+    (finding,) = evaluate_rule(rule(measure, window=1000, at_least=1), {1: values}).findings
+    assert words in describe_finding(finding.figures)
 
 
 def test_a_share_is_never_rounded_up_to_the_limit() -> None:
-    (finding,) = evaluate(rule(window=10_000), {1: votes(7999, 2001)}).findings
-    assert "(79.9%). This project asks for at least 80%." in sentence(finding.figures)
+    (finding,) = evaluate_rule(rule(window=10_000), {1: votes(7999, 2001)}).findings
+    assert "(79.9%). This project asks for at least 80%." in describe_finding(finding.figures)
 
 
 def test_every_measure_has_a_sentence_a_few_words_and_a_place_in_the_form() -> None:
     for measure in Measure:
         values: list[bool | int | None] = [9000] * 3 if measure is Measure.CENTS_PER_HOUR else votes(1, 2)
-        (finding,) = evaluate(rule(measure, below=50, at_least=1), {1: values}).findings
-        assert sentence(finding.figures).endswith((".", "care."))
-        assert brief(finding.figures)
-        assert MEASURES[measure]
+        (finding,) = evaluate_rule(rule(measure, below=50, at_least=1), {1: values}).findings
+        assert describe_finding(finding.figures).endswith((".", "care."))
+        assert summarise_finding(finding.figures)
+        assert MEASURE_LABELS[measure]
 
 
 def test_no_sentence_tells_which_task_was_a_control() -> None:
     for measure in (Measure.GOLD_SHARE, Measure.ATTENTION_SHARE, Measure.REPEAT_SHARE):
-        (finding,) = evaluate(rule(measure, at_least=1), {1: votes(0, 2)}).findings
-        said = sentence(finding.figures).lower()
+        (finding,) = evaluate_rule(rule(measure, at_least=1), {1: votes(0, 2)}).findings
+        said = describe_finding(finding.figures).lower()
         assert not any(word in said for word in ("gold", "attention", "control", "check", "spam"))

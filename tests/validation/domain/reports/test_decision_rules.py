@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 from validation.domain.agreement import dawid_skene
-from validation.domain.agreement.votes import speaks_for
+from validation.domain.agreement.votes import is_favoured
 from validation.domain.judging.ratings import RatingTable
 from validation.domain.reports.decisions import (
-    Decided,
+    DecidedItem,
+    DecisionRule,
     Method,
     Outcome,
-    Rule,
     RuleError,
     decide,
+    decide_arrays,
     default_rules,
-    needs_more,
-    outcomes,
+    items_needing_judges,
 )
 from validation.kinds.observation_review.scales import POSITIVE, SCALES, Dimension
 from validation.registry import spec_of
@@ -33,15 +33,15 @@ DEFAULT_RULES = default_rules(spec_of("observation_review"))
 YES_NO = ("no", "yes")
 
 
-def one(labels: str, rule: Rule) -> Decided:
+def one(labels: str, rule: DecisionRule) -> DecidedItem:
     """Decide one item; ``labels`` is a "y" or "n" for each judge."""
     words = {"y": "yes", "n": "no"}
-    table = RatingTable.of([("item", n, words[letter]) for n, letter in enumerate(labels)], YES_NO)
+    table = RatingTable.from_rows([("item", n, words[letter]) for n, letter in enumerate(labels)], YES_NO)
     return decide(table, rule)[0]
 
 
-def rule(method: Method, **others: Any) -> Rule:
-    return Rule("reasonable", method, ("yes",), **others)
+def rule(method: Method, **others: Any) -> DecisionRule:
+    return DecisionRule("reasonable", method, ("yes",), **others)
 
 
 @pytest.mark.parametrize("of", range(1, 7))
@@ -71,7 +71,7 @@ def test_majority_and_its_ties(of: int | None) -> None:
             found = one("".join(said), rule(Method.MAJORITY, of=of))
             assert found.outcome is {1: Outcome.ACCEPT, 0: Outcome.UNDECIDED, -1: Outcome.REJECT}[sign]
             assert found.support == pytest.approx(said.count("y") / judges)
-            assert found.judges == judges
+            assert found.judge_count == judges
 
 
 def test_more_judges_than_wanted_are_asked_for_the_same_share() -> None:
@@ -107,21 +107,21 @@ def test_the_default_rules_are_the_majority_that_tallies_read(dimension: Dimensi
         said for judges in range(1, 5) for said in itertools.combinations_with_replacement(scale, judges)
     ]
     rows = [(at, judge, label) for at, said in enumerate(combinations) for judge, label in enumerate(said)]
-    found = decide(RatingTable.of(rows, tuple(reversed(scale))), DEFAULT_RULES[dimension])
+    found = decide(RatingTable.from_rows(rows, tuple(reversed(scale))), DEFAULT_RULES[dimension])
     words = {True: Outcome.ACCEPT, False: Outcome.REJECT, None: Outcome.UNDECIDED}
     for row, said in zip(found, combinations, strict=True):
         counts = {str(label): count for label, count in Counter(said).items()}
-        assert row.outcome is words[speaks_for(counts, POSITIVE[dimension])]
+        assert row.outcome is words[is_favoured(counts, POSITIVE[dimension])]
 
 
 def test_numbers_may_be_labels() -> None:
-    table = RatingTable.of(
+    table = RatingTable.from_rows(
         [(("set", "c"), 1, 3), (("set", "c"), 2, 2), (("set", "d"), 1, 1)], (1, 2, 3), (1, 2, 3)
     )
-    found = decide(table, Rule("rating", Method.MAJORITY, ("2", "3")))
+    found = decide(table, DecisionRule("rating", Method.MAJORITY, ("2", "3")))
     assert found == [
-        Decided(("set", "c"), Outcome.ACCEPT, 2, 1.0),
-        Decided(("set", "d"), Outcome.REJECT, 1, 0.0),
+        DecidedItem(("set", "c"), Outcome.ACCEPT, 2, 1.0),
+        DecidedItem(("set", "d"), Outcome.REJECT, 1, 0.0),
     ]
 
 
@@ -132,7 +132,7 @@ def crowd() -> RatingTable:
     rows += [(item, f"yes {n}", "yes") for item in range(40) for n in range(3)]
     # On the last item only one who knows has spoken, against all who say yes.
     rows = [row for row in rows if row[0] != 38 or row[1] in {"knows 0", "yes 0", "yes 1", "yes 2"}]
-    return RatingTable.of(rows, YES_NO)
+    return RatingTable.from_rows(rows, YES_NO)
 
 
 def test_weighted_hears_who_is_reliable() -> None:
@@ -141,7 +141,7 @@ def test_weighted_hears_who_is_reliable() -> None:
     weighted = {row.item: row for row in decide(table, rule(Method.WEIGHTED, threshold=0.9))}
     assert majority[38] is Outcome.ACCEPT
     assert weighted[38].outcome is Outcome.REJECT
-    assert weighted[38].judges == 4
+    assert weighted[38].judge_count == 4
     assert weighted[38].support is not None
     assert weighted[38].support < 0.1
     assert all(
@@ -150,7 +150,7 @@ def test_weighted_hears_who_is_reliable() -> None:
 
 
 def test_weighted_reads_the_posteriors_of_the_fit_that_it_is_given() -> None:
-    table = RatingTable.of([(item, "x", "yes") for item in "abcdef"], YES_NO)
+    table = RatingTable.from_rows([(item, "x", "yes") for item in "abcdef"], YES_NO)
     mass = np.array([0.9, 0.8999, 0.1, 0.1001, 0.5, 1.0])
     fitted = dawid_skene.fit(table)
     fitted = dawid_skene.DawidSkene(
@@ -173,28 +173,28 @@ def test_a_fit_of_another_table_is_refused() -> None:
 
 
 def crowd_of_two() -> RatingTable:
-    return RatingTable.of([("a", "x", "yes"), ("b", "x", "no")], YES_NO)
+    return RatingTable.from_rows([("a", "x", "yes"), ("b", "x", "no")], YES_NO)
 
 
 @pytest.mark.parametrize("method", Method)
 def test_an_item_without_judges_is_undecided_whatever_is_likely(method: Method) -> None:
-    table = RatingTable.of([(item, rater, "yes") for item in range(9) for rater in "ab"], YES_NO)
+    table = RatingTable.from_rows([(item, rater, "yes") for item in range(9) for rater in "ab"], YES_NO)
     part = table.where(table.items > 0)
     found = decide(part, rule(method, k=1, threshold=0.6))
-    assert found[0] == Decided(0, Outcome.UNDECIDED, 0, None)
+    assert found[0] == DecidedItem(0, Outcome.UNDECIDED, 0, None)
     assert {row.outcome for row in found[1:]} == {Outcome.ACCEPT}
 
 
 def test_who_is_asked_once_more() -> None:
-    table = RatingTable.of(
+    table = RatingTable.from_rows(
         [("tie", 1, "yes"), ("tie", 2, "no"), ("sure", 1, "yes"), ("sure", 2, "yes")]
         + [("long", n, "yes" if n % 2 else "no") for n in range(4)],
         YES_NO,
     )
     found = decide(table, rule(Method.MAJORITY))
-    assert needs_more(found, 4) == ["tie"]
-    assert needs_more(found, 5) == ["tie", "long"]
-    assert needs_more(found, 2) == []
+    assert items_needing_judges(found, 4) == ["tie"]
+    assert items_needing_judges(found, 5) == ["tie", "long"]
+    assert items_needing_judges(found, 2) == []
 
 
 @pytest.mark.parametrize(
@@ -205,14 +205,14 @@ def test_who_is_asked_once_more() -> None:
         rule(Method.WEIGHTED, threshold=0.8),
     ],
 )
-def test_rules_are_data(kept: Rule) -> None:
+def test_rules_are_data(kept: DecisionRule) -> None:
     row = json.loads(json.dumps(kept.as_row()))
-    assert Rule.from_row(row) == kept
+    assert DecisionRule.from_row(row) == kept
 
 
 def test_fields_left_out_of_a_row_have_their_defaults() -> None:
     row = {"dimension": "boxes", "method": "majority", "positive": ["mostly"]}
-    assert Rule.from_row(row) == Rule("boxes", Method.MAJORITY, ("mostly",))
+    assert DecisionRule.from_row(row) == DecisionRule("boxes", Method.MAJORITY, ("mostly",))
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_fields_left_out_of_a_row_have_their_defaults() -> None:
 def test_rules_that_make_no_sense_name_their_field(changed: dict[str, Any], field: str) -> None:
     row = {"dimension": "reasonable", "method": "majority", "positive": ["yes"], **changed}
     with pytest.raises(RuleError) as refused:
-        Rule.from_row(row)
+        DecisionRule.from_row(row)
     assert refused.value.field == field
     assert str(refused.value).endswith(".")
 
@@ -251,12 +251,12 @@ def test_a_row_needs_the_first_three_fields(missing: str) -> None:
     row = {"dimension": "reasonable", "method": "majority", "positive": ["yes"]}
     del row[missing]
     with pytest.raises(RuleError, match="needs dimension, method and positive"):
-        Rule.from_row(row)
+        DecisionRule.from_row(row)
 
 
 def test_a_positive_label_must_be_on_the_scale() -> None:
     with pytest.raises(RuleError, match=r"superb is not on the scale; use no, yes\.") as refused:
-        decide(crowd(), Rule("reasonable", Method.MAJORITY, ("superb",)))
+        decide(crowd(), DecisionRule("reasonable", Method.MAJORITY, ("superb",)))
     assert refused.value.field == "positive"
 
 
@@ -280,6 +280,6 @@ def test_counting_363000_ratings_takes_well_under_a_second() -> None:
         seconds.append(time.thread_time() - started)
     gc.unfreeze()
     assert min(seconds) < 0.8
-    signs, votes, _ = outcomes(table, rule(Method.K_OF_N, k=2, of=3))
+    signs, votes, _ = decide_arrays(table, rule(Method.K_OF_N, k=2, of=3))
     assert len(found) == 121_000
     assert np.array_equal(signs == 1, votes.positive >= 2)

@@ -120,5 +120,5 @@ def test_ratings_are_1_2_or_3(rating: Any) -> None:
 
 
 def test_two_workers_a_set() -> None:
-    assert KIND.assignments_per_hit == 2
+    assert KIND.redundancy == 2
     assert KIND.reward_cents == 55

@@ -112,4 +112,4 @@ def test_an_incomplete_answer_says_how_much_is_missing() -> None:
 
 
 def test_the_pay_is_at_least_fifteen_dollars_an_hour() -> None:
-    assert KIND.reward_cents * 3600 / KIND.usual_seconds >= 1500
+    assert KIND.reward_cents * 3600 / KIND.expected_seconds >= 1500

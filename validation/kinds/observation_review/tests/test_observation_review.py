@@ -80,6 +80,6 @@ def test_bad_answers_name_the_field(raw: Any, field: str) -> None:
 
 
 def test_three_workers_and_no_bonus() -> None:
-    assert KIND.assignments_per_hit == 3
+    assert KIND.redundancy == 3
     assert KIND.bonus_items(GOOD) == 0
     assert KIND.records(UNIT, GOOD) == []

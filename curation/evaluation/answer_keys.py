@@ -1,0 +1,176 @@
+"""Answer keys by the names of a submission's files: ``comparison``, ``localization``, ``retrieval_0``, …"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.evaluation.comparison import ComparisonKey, instance_agreements, parse_comparison_key
+from curation.evaluation.figures import comparison_figures, localization_figures, retrieval_figures
+from curation.evaluation.inputs import read_answer_key, restore_key_order
+from curation.evaluation.localization import (
+    LocalizationKey,
+    LocalizationShares,
+    image_shares,
+    parse_localization_key,
+)
+from curation.evaluation.retrieval import RetrievalKey, TrueRanks, parse_retrieval_key, rank_instances
+from curation.records import InvalidInput
+
+COMPARISON, LOCALIZATION, RETRIEVAL = "comparison", "localization", "retrieval"
+HELD_OUT_FILE = "kept.json"
+_CHUNK = re.compile(rf"{RETRIEVAL}_(\d+)")
+Key = RetrievalKey | LocalizationKey | ComparisonKey
+
+
+class AnswerKeys(Protocol):
+    """Where answer keys come from: raw JSON by the name of the file that they score."""
+
+    def raw(self, name: str) -> Mapping[str, Any]:
+        """Return the key of ``comparison``, ``localization`` or ``retrieval_<chunk>``."""
+        ...
+
+
+class AnswerKeyFolder:
+    """The keys in a folder as ``curation.families.sherlock.evaluation_sets`` writes it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def raw(self, name: str) -> Mapping[str, Any]:
+        """Return a key. Raises InvalidInput when there is not exactly one of that name, or it cannot be read."""
+        task = task_of(name)
+        paths = sorted(self._folder.glob(f"*_{task}/*_{name}_answer_key.json"))
+        if len(paths) != 1:
+            raise InvalidInput(
+                f"{self._folder}: holds {len(paths)} answer keys for {name}; build the sets again"
+            )
+        return read_answer_key(paths[0])
+
+    def kept(self) -> frozenset[str]:
+        """Return the names of the photos and pairs that are kept for the end; none where nothing is.
+
+        Raises:
+            OSError, ValueError: the list cannot be read.
+        """
+        path = self._folder / HELD_OUT_FILE
+        return frozenset(json.loads(path.read_bytes())["names"]) if path.exists() else frozenset()
+
+
+def task_of(name: str) -> str:
+    """Return the task of a submission's file, without its chunk."""
+    return RETRIEVAL if _CHUNK.fullmatch(name) else name
+
+
+def in_file_order(names: Iterable[str]) -> list[str]:
+    """Return names of a submission's files, comparison first and chunks by number."""
+
+    def sort_key(name: str) -> tuple[str, int]:
+        chunk = _CHUNK.fullmatch(name)
+        return task_of(name), int(chunk[1]) if chunk else 0
+
+    return sorted(names, key=sort_key)
+
+
+def parse_answer_key(name: str, raw: Mapping[str, Any]) -> Key:
+    """Read the raw key of a file as its task's. Raises InvalidInput for one that is malformed."""
+    match task_of(name):
+        case "retrieval":
+            return parse_retrieval_key(raw)
+        case "localization":
+            return parse_localization_key(raw)
+        case "comparison":
+            return parse_comparison_key(raw)
+    raise InvalidInput(f"{name}: is no task; use comparison, localization or retrieval_0, retrieval_1, …")
+
+
+Subset = Callable[[Sequence[str]], NDArray[np.bool_]]
+"""Which of n photos, or of n pairs on them, belong to a share, by the names that keys have: (n,) bool."""
+
+
+def select_all(names: Sequence[str]) -> NDArray[np.bool_]:
+    """Return the share that has all."""
+    return np.ones(len(names), dtype=bool)
+
+
+def split_held_out(held_out: Collection[str]) -> list[Subset]:
+    """Return two shares: what is shown, and what is ``kept`` for the end. Nothing kept: one share of all."""
+    if not held_out:
+        return [select_all]
+    names_held_out = frozenset(held_out)
+
+    def is_held_out(names: Sequence[str]) -> NDArray[np.bool_]:
+        return np.fromiter((name in names_held_out for name in names), dtype=bool, count=len(names))
+
+    return [lambda names: ~is_held_out(names), is_held_out]
+
+
+def compute_figures(
+    scores: Mapping[str, NDArray[np.floating]], keys: AnswerKeys, *, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return the figures of all instances; see ``figures_of_shares``."""
+    return compute_subset_figures(scores, keys, rng=rng, subsets=[select_all])[0]
+
+
+def compute_subset_figures(
+    scores: Mapping[str, NDArray[np.floating]],
+    keys: AnswerKeys,
+    *,
+    rng: np.random.Generator,
+    subsets: Sequence[Subset],
+) -> list[dict[str, Any]]:
+    """Return the figures, as ``curation.evaluation.figures`` describes them, of scores by file name.
+
+    All scores are ranked against one another; a share is of the instances that are then counted, one dict each.
+    One key is in memory at a time. Each task has a generator of its own, so that its intervals do not depend on which
+    others there are. ``scores`` follow the sorted test ids of their keys, (n,) each, as in a submission.
+
+    Raises:
+        InvalidInput: a key is broken, or scores do not fit it.
+    """
+    generators = [rng.spawn(3) for _ in subsets]
+    figures: list[dict[str, Any]] = [{} for _ in subsets]
+    chunks: list[list[TrueRanks]] = [[] for _ in subsets]
+    for name in in_file_order(scores):
+        key = parse_answer_key(name, keys.raw(name))
+        measured = _score_file(_restore_key_order(name, scores[name], key), key)
+        for index, subset in enumerate(subsets):
+            comparing, locating, _ = generators[index]
+            if isinstance(key, RetrievalKey):
+                chunks[index].append(measured(subset))
+            elif isinstance(key, LocalizationKey):
+                figures[index][LOCALIZATION] = localization_figures(measured(subset), rng=locating)
+            else:
+                figures[index][COMPARISON] = comparison_figures(measured(subset), rng=comparing)
+    for index, ranks in enumerate(chunks):
+        if filled := [chunk for chunk in ranks if len(chunk.im2txt)]:
+            figures[index][RETRIEVAL] = retrieval_figures(filled, rng=generators[index][2])
+    return figures
+
+
+def _score_file(scores: NDArray[np.float64], key: Key) -> Callable[[Subset], Any]:
+    """Score one file; return what gives a share of its instances, in the shape of the task's figures."""
+    if isinstance(key, RetrievalKey):
+        ranks, ids = rank_instances(scores, key), key.ids
+        return lambda subset: TrueRanks(ranks.im2txt[subset(ids)], ranks.txt2im[subset(ids)])
+    if isinstance(key, LocalizationKey):
+        parts, given, proposed = image_shares(scores, key), list(key.true_pairs), key.proposals.names
+        return lambda subset: LocalizationShares(
+            parts.given[subset(given)], parts.proposed[subset(proposed)], parts.oracle[subset(proposed)]
+        )
+    rows, instances = instance_agreements(scores, key), [rated.instance for rated in key.instances]
+    return lambda subset: rows[subset(instances)]
+
+
+def _restore_key_order(name: str, scores: NDArray[np.floating], key: Key) -> NDArray[np.float64]:
+    if len(scores) != len(key.test_ids):
+        raise InvalidInput(
+            f"{name}: {len(scores)} scores, and its key has {len(key.test_ids)} test ids; they must match"
+        )
+    return restore_key_order(scores, key.test_ids)

@@ -1,0 +1,258 @@
+"""A project's leaderboards for those who run them: make one, open it, publish it, its teams and their entries."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import tables
+from curation.leaderboard.services import boards as services
+from curation.leaderboard.views.boards import STATE_BADGES, error_message, receipt
+from curation.leaderboard.views.forms import BoardForm, NewBoardForm, TeamForm
+from curation.selectors.proposals import proposal_runs
+from curation.versions import photos
+from curation.versions.families import family_of
+from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState, Role
+from hits.models import Project
+from hits.selectors.roles import visitor_has_role
+from hits.services.errors import Conflict, Refused
+from hits.views.access import project_page
+from hits.views.who import signed_in_user
+
+ENTRIES_PER_PAGE = 25
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def board_list(request: HttpRequest, project: Project) -> HttpResponse:
+    """List the project's leaderboards; make one."""
+    family = family_of(project)
+    versions = stored.sealed_splits(project) if family.can_evaluate else []
+    complete = list(proposal_runs(project).filter(is_complete=True))
+    form = NewBoardForm(versions, complete, request.POST or None)
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                board = _create_board(request, form)
+            except Refused as error:
+                form.add_error(None, f"Not made: {error}.")
+            else:
+                messages.success(
+                    request, f"{board.title} is being built. It is closed, and members alone see it."
+                )
+                return redirect("leaderboard-desk", project.slug, board.pk)
+    context = _base_context(project) | {
+        "form": form,
+        "boards": list(stored.listed_boards(project)),
+        "versions": versions,
+        "family": family,
+    }
+    return render(request, "leaderboard/manage_boards.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def manage_board(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
+    """Show one leaderboard with its teams and entries; change its words and limits."""
+    board = _get_board(project, board_id)
+    form = BoardForm(request.POST if request.method == "POST" else BoardForm.values_of(board))
+    status = 200
+    if request.method == "POST":
+        if form.is_valid():
+            services.change_leaderboard(
+                board=board,
+                wording=form.cleaned_data["wording"],
+                limits=form.cleaned_data["limits"],
+                by=signed_in_user(request),
+            )
+            messages.success(request, "Saved.")
+            return redirect("leaderboard-desk", project.slug, board.pk)
+        status = 400
+    return render(
+        request,
+        "leaderboard/manage_board.html",
+        _board_context(request, board, form, TeamForm()),
+        status=status,
+    )
+
+
+@require_POST
+@project_page()
+def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
+    """Begin or end the taking of submissions."""
+    board = _get_board(project, board_id)
+    try:
+        services.set_open(
+            board=board,
+            is_open=request.POST.get("open") == "1",
+            by=signed_in_user(request),
+        )
+    except Conflict as error:
+        messages.error(request, f"Not opened: {error}.")
+    else:
+        messages.success(
+            request, "Teams may hand in." if board.is_open else "It is closed; what was handed in stays."
+        )
+    return redirect("leaderboard-desk", project.slug, board.pk)
+
+
+@require_POST
+@project_page(Role.ADMIN)
+def publish(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
+    """Show a leaderboard to everybody, or to members alone."""
+    board = _get_board(project, board_id)
+    try:
+        services.set_public(
+            board=board,
+            is_public=request.POST.get("public") == "1",
+            by=signed_in_user(request),
+        )
+    except Conflict as error:
+        messages.error(request, f"Not published: {error}.")
+    else:
+        words = "Everybody sees it now." if board.is_public else "Members of the project alone see it now."
+        messages.success(request, words)
+    return redirect("leaderboard-desk", project.slug, board.pk)
+
+
+@require_POST
+@never_cache
+@project_page()
+def team_add(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
+    """Add a team and show its key, this once."""
+    board = _get_board(project, board_id)
+    form = TeamForm(request.POST)
+    if form.is_valid():
+        try:
+            team, key = services.add_team(
+                board=board,
+                name=form.cleaned_data["name"],
+                by=signed_in_user(request),
+            )
+        except Refused as error:
+            form.add_error("name", error_message(error))
+        else:
+            return _render_key(request, team, key)
+    context = _board_context(request, board, BoardForm(BoardForm.values_of(board)), form)
+    return render(request, "leaderboard/manage_board.html", context, status=400)
+
+
+@require_POST
+@never_cache
+@project_page()
+def team_key(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
+    """Give a team a new key and show it, this once; the old one opens nothing any more."""
+    team = _get_team(project, board_id, team_id)
+    key = services.renew_key(team=team, by=signed_in_user(request))
+    return _render_key(request, team, key)
+
+
+@require_POST
+@project_page()
+def team_active(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
+    """Let a team hand in, or not."""
+    team = _get_team(project, board_id, team_id)
+    services.set_active(team=team, is_active=request.POST.get("active") == "1", by=signed_in_user(request))
+    words = "may hand in again" if team.is_active else "may not hand in any more; its entries stay"
+    messages.success(request, f"{team.name} {words}.")
+    return redirect("leaderboard-desk", project.slug, board_id)
+
+
+@require_POST
+@project_page()
+def entry_hidden(request: HttpRequest, project: Project, board_id: int, entry_id: int) -> HttpResponse:
+    """Take an entry out of the table, or put it back."""
+    board = _get_board(project, board_id)
+    entry = stored.board_entries(board).filter(pk=entry_id).first()
+    if entry is None:
+        raise Http404("There is no such page.")
+    services.set_hidden(entry=entry, is_hidden=request.POST.get("hidden") == "1", by=signed_in_user(request))
+    words = "is out of the table" if entry.is_hidden else "is in the table again"
+    messages.success(request, f"{entry.model} {words}.")
+    return redirect("leaderboard-desk", project.slug, board.pk)
+
+
+def _create_board(request: HttpRequest, form: NewBoardForm) -> Leaderboard:
+    given = form.cleaned_data
+    return services.create_leaderboard(
+        version=given["version"],
+        split=given["split"],
+        wording=given["wording"],
+        limits=given["limits"],
+        proposals=given["run"],
+        data=services.LeaderboardData(given["photos"] or photos.LICENSED_PHOTOS, given["private_share"] or 0),
+        by=signed_in_user(request),
+    )
+
+
+def _render_key(request: HttpRequest, team: LeaderboardTeam, key: str) -> HttpResponse:
+    board = team.leaderboard
+    context = _base_context(board.project) | {"board": board, "team": team, "key": key}
+    return render(request, "leaderboard/team_key.html", context)
+
+
+def _get_board(project: Project, board_id: int) -> Leaderboard:
+    found = stored.project_boards(project).select_related("project").filter(pk=board_id).first()
+    if found is None:
+        raise Http404("There is no such page.")
+    return found
+
+
+def _get_team(project: Project, board_id: int, team_id: int) -> LeaderboardTeam:
+    found = stored.board_teams(_get_board(project, board_id)).filter(pk=team_id).first()
+    if found is None:
+        raise Http404("There is no such page.")
+    return found
+
+
+def _base_context(project: Project) -> dict[str, Any]:
+    return {"project": project, "section": "scorers", "tab": "leaderboards"}
+
+
+def _board_context(
+    request: HttpRequest, board: Leaderboard, form: BoardForm, team_form: TeamForm
+) -> dict[str, Any]:
+    measures = tables.board_measures(board)
+    job = board.job
+    page = Paginator(stored.board_entries(board), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
+    return _base_context(board.project) | {
+        "board": board,
+        "form": form,
+        "team_form": team_form,
+        "is_built": bool(board.sha256),
+        "rehearsal": stored.is_rehearsal(board),
+        "may_publish": visitor_has_role(request, board.project, Role.ADMIN),
+        "job": job if job is not None and job.state in OPEN_JOB_STATES else None,
+        "failed": job if job is not None and job.state in STOPPED_JOB_STATES else None,
+        "teams": [(team, stored.team_usage(team)) for team in stored.board_teams(board)],
+        "measures": measures,
+        "page": page,
+        "entries": [_entry_row(entry, measures) for entry in page],
+        "files": stored.public_files(board) if board.sha256 else [],
+        "taken_down": stored.count_taken_down_photos(board) if board.sha256 else 0,
+        "scores": sum(board.tasks.values()),
+    }
+
+
+def _entry_row(entry: LeaderboardEntry, measures: list[tables.Measure]) -> dict[str, Any]:
+    style, label = STATE_BADGES[EntryState(entry.state)]
+    is_stuck = stored.is_stuck(entry)
+    if is_stuck:
+        is_cancelled = entry.job is not None and entry.job.state == JobState.CANCELLED
+        style, label = "badge--warn", "Scoring cancelled" if is_cancelled else "Scoring failed"
+    return {
+        "entry": entry,
+        "style": style,
+        "label": label,
+        "job": entry.job if is_stuck else None,
+        "receipt": receipt(entry),
+        "figures": [(measure, tables.measure_figure(entry.figures, measure)) for measure in measures],
+    }

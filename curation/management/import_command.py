@@ -1,0 +1,111 @@
+"""What the commands that import collections share."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.models import Source
+from curation.selectors.jobs import IMPORT_SOURCE
+from curation.services.source_images import AcceptedSizes, BadImageAction, ImportOptions
+from curation.services.sources import CollectionSpec, request_source_import, split_warning
+from curation.sources.records import MissingPolicy
+from hits.management.base import emit_json, input_error
+from hits.management.jobs import JobCommand, absolute_path
+from hits.management.rows import find_project, validate_limit
+from hits.models import Job
+
+MAX_SHOWN_PROBLEMS = 5
+
+
+class ImportCommand(JobCommand):
+    """Import a collection, ``source``, as a job. ``wanted`` says which copy."""
+
+    tasks = (IMPORT_SOURCE,)
+    source: Source
+    folder_help = ""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags that all collections share."""
+        super().add_arguments(parser)
+        parser.add_argument("folder", type=absolute_path, nargs="?", default="", help=self.folder_help)
+        parser.add_argument("--project", default="", help="the project's short name")
+        parser.add_argument(
+            "--allowed",
+            type=absolute_path,
+            action="append",
+            default=[],
+            help="list of the only images to take, such as VisualCOMET's train_annots.json; may be repeated",
+        )
+        parser.add_argument("--limit", type=int, help="take at most this many")
+        parser.add_argument("--dry-run", action="store_true", help="read and count; store nothing")
+        parser.add_argument(
+            "--strict", action="store_true", help="stop at the first picture that cannot be used"
+        )
+        parser.add_argument(
+            "--skip-missing", action="store_true", help="go on without pictures that are not there"
+        )
+        parser.add_argument(
+            "--resized", action="store_true", help="take copies at another scale; boxes are scaled"
+        )
+        parser.add_argument("--licence", default="", help="kept with every picture and shown beside it")
+
+    def owns(self, job: Job) -> bool:
+        """Say whether a job imports this collection."""
+        return super().owns(job) and job.args["source"] == self.source
+
+    def collection_spec(self, **options: Any) -> CollectionSpec:
+        """Return which copy is meant, and what of it."""
+        raise NotImplementedError
+
+    def shared_options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return what all collections take."""
+        return {
+            "allowed": tuple(options["allowed"]),
+            "missing": MissingPolicy.SKIP if options["skip_missing"] else MissingPolicy.REFUSE,
+            "limit": validate_limit(options["limit"]),
+        }
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Return the job."""
+        if not options["folder"] or not options["project"]:
+            raise input_error("name the folder and --project, or a job to --resume")
+        spec = self.collection_spec(**options)
+        job = request_source_import(
+            project=find_project(options["project"]),
+            spec=spec,
+            options=ImportOptions(
+                bad_picture=BadImageAction.STOP if options["strict"] else BadImageAction.SKIP,
+                sizes=AcceptedSizes.RESIZED if options["resized"] else AcceptedSizes.PUBLISHED,
+                licence=options["licence"],
+                dry_run=options["dry_run"],
+            ),
+            queue=queue,
+        )
+        warning = split_warning(spec)
+        if warning and options["background"]:  # a job that runs here says it, with the number of images
+            self.stderr.write(f"Warning: {warning}")
+        return job
+
+    def finish(self, job: Job, options: dict[str, Any]) -> None:
+        """Print the counts as a sentence, and the first reasons for what was skipped."""
+        if options["json"]:
+            emit_json(self, {"job": job.pk, "state": job.state, **job.result})
+        elif not job.result:
+            self.stdout.write(f"Job {job.pk} is queued: {job.title}")
+        else:
+            self.stdout.write(summarise_import(job.result))
+            for problem in job.result["problems"][:MAX_SHOWN_PROBLEMS]:
+                self.stderr.write(f"skipped: {problem}")
+
+
+def summarise_import(result: dict[str, Any]) -> str:
+    """Return what came of an import, in a line."""
+    splits = ", ".join(f"{split} {count}" for split, count in result["splits"].items())
+    left_out = sum(result["left_out"].values())
+    chosen = f"{result['images']} pictures ({splits or 'none'}), {left_out} left out"
+    if result["dry_run"]:
+        return f"{chosen}; nothing was stored"
+    return (
+        f"{chosen}; {result['new']} new, {result['known']} known already, {result['described']} described anew, "
+        f"{result['skipped']} skipped; {result['regions']} regions, {result['clipped']} cut at the edge, "
+        f"{result['dropped']} without area dropped"
+    )

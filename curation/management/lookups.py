@@ -1,0 +1,36 @@
+"""Find the version and the split that a command line names, or say which there are."""
+
+from curation.families.sherlock.evaluation_plan import ALL
+from curation.models import DatasetVersion
+from curation.selectors.versions import version_splits, versions_named
+from curation.services.splits import check_split
+from curation.versions.splits import UnknownSplit, parse_split
+from hits.management.base import input_error
+from hits.models import Project
+
+
+def get_version(name: str | None, project: Project | None, *, flag: str = "--version") -> DatasetVersion:
+    """Return the version of that name, of one project or, without one, of the only project that has it."""
+    found = versions_named(name, project) if name else []
+    if len(found) == 1:
+        return found[0]
+    if found:
+        among = ", ".join(version.project.slug for version in found)
+        raise input_error(f"{flag} {name}: {len(found)} projects have one; add --project with one of {among}")
+    rows = DatasetVersion.objects.filter(project=project) if project else DatasetVersion.objects.all()
+    known = ", ".join(sorted(set(rows.values_list("name", flat=True)))) or "none yet"
+    problem = f"{flag} {name}: there is no such version" if name else f"{flag}: say which one"
+    raise input_error(f"{problem}{f' in {project.slug}' if project else ''}; known: {known}")
+
+
+def resolve_split(version: DatasetVersion, given: str | None) -> str:
+    """Return the split that a command names, or the one that is reported on when it names none."""
+    if given is None:
+        known = version_splits(version)
+        return known[0] if known else ""
+    try:
+        split = str(parse_split("" if given == ALL else given))
+    except UnknownSplit as error:
+        raise input_error(f"--{error}") from error
+    check_split(version, split)
+    return split

@@ -1,0 +1,49 @@
+"""The ``--filter`` of commands that multiply many vectors: it changes the time, never the result.
+
+torch is only loaded where it saves more time than loading it takes.
+"""
+
+from typing import Any
+
+from curation.dedup.matmul_backends import MatmulBackend, NumpyFloat32Backend
+from curation.negatives.matmul_backends import NumpyScoreBackend, ScoreBackend
+from curation.records import InvalidInput
+
+FILTERS = ("auto", "fp32", "bf16")
+ROWS_WORTH_TORCH = 20_000
+
+
+def add_filter(parser: Any) -> None:
+    """Declare the flag."""
+    parser.add_argument(
+        "--filter", choices=FILTERS, default="auto", help="changes the time, never the result"
+    )
+
+
+def choose_block_product(name: str, rows: int) -> MatmulBackend:
+    """The product by which so many vectors are clustered. Raises InvalidInput where the processor lacks it."""
+    if rows < ROWS_WORTH_TORCH and name != "bf16":
+        return NumpyFloat32Backend()
+    from curation.pipelines import matmul_backends
+
+    if name == "fp32":
+        return matmul_backends.choose_float32_backend()
+    _check_backend(name)
+    return matmul_backends.choose_matmul_backend()
+
+
+def choose_score_product(name: str, rows: int) -> ScoreBackend:
+    """The product by which so many instances are scored. Raises InvalidInput where the processor lacks it."""
+    if name == "fp32" or (rows < ROWS_WORTH_TORCH and name != "bf16"):
+        return NumpyScoreBackend()
+    from curation.pipelines.score_matmul_backends import choose_score_backend
+
+    _check_backend(name)
+    return choose_score_backend()
+
+
+def _check_backend(name: str) -> None:
+    from curation.pipelines.matmul_backends import has_bfloat16_instructions
+
+    if name == "bf16" and not has_bfloat16_instructions():
+        raise InvalidInput("--filter bf16: this processor does not multiply bfloat16; take fp32")

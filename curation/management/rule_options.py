@@ -1,0 +1,71 @@
+"""Flags of the rules by which comparison sets are built; the commands over files and over projects share them."""
+
+from enum import StrEnum
+from typing import Any
+
+from curation.dedup.cuts import Linkage
+from curation.negatives.filters import DEFAULT_SOFT_SHARE
+from curation.negatives.options import (
+    ComparisonSetOptions,
+    Disqualification,
+    Diversity,
+    FloorWhen,
+    KeepRule,
+    LengthPreference,
+    Order,
+    SameImage,
+    Strictness,
+    VerbatimCap,
+)
+
+NUMBER_OPTIONS = ("size", "min_candidates", "max_verbatim", "weight", "promise_weight")
+RULE_OPTIONS: dict[str, type[StrEnum]] = {
+    "diversity": Diversity,
+    "strictness": Strictness,
+    "same_image": SameImage,
+    "floor_when": FloorWhen,
+    "order": Order,
+    "disqualification": Disqualification,
+    "verbatim_cap": VerbatimCap,
+    "promise_length": LengthPreference,
+}
+SOFT_OPTIONS = ("soft_share", "linkage", "keep")
+FLAG_NAMES = {"disqualification": "--disqualify"}
+_DEFAULTS = ComparisonSetOptions()
+
+
+def add_rules(parser: Any) -> None:
+    """Declare a flag for each of ``NUMBER_OPTIONS`` and ``RULE_OPTIONS``; the defaults are those of ``ComparisonSetOptions``."""
+    for name in NUMBER_OPTIONS:
+        default = getattr(_DEFAULTS, name)
+        parser.add_argument(_flag(name), type=type(default), default=default)
+    for name, kind in RULE_OPTIONS.items():
+        add_rule(parser, name, kind)
+
+
+def add_rule(parser: Any, name: str, kind: type[StrEnum]) -> None:
+    """Declare the flag of one rule; its help is the first line of what the rule says of itself."""
+    summary = (kind.__doc__ or "").strip().splitlines()[0].replace("%", "%%")
+    parser.add_argument(
+        FLAG_NAMES.get(name) or _flag(name),
+        dest=name,
+        choices=[item.value for item in kind],
+        default=getattr(_DEFAULTS, name).value,
+        help=summary,
+    )
+
+
+def add_soft_deduplication(parser: Any, *, keep: KeepRule | None = None, keep_help: str) -> None:
+    """Declare a flag for each of ``SOFT_OPTIONS``; ``keep`` is the default of who stays of a cluster."""
+    parser.add_argument("--soft-share", type=float, default=DEFAULT_SOFT_SHARE)
+    parser.add_argument("--linkage", choices=[item.value for item in Linkage], default=Linkage.AVERAGE.value)
+    parser.add_argument(
+        "--keep",
+        choices=[item.value for item in KeepRule],
+        default=keep.value if keep else None,
+        help=keep_help,
+    )
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

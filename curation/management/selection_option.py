@@ -1,0 +1,37 @@
+"""The flag by which commands take a selection of records."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+
+from curation.records import InvalidInput
+from curation.versions.selection import Selection
+from hits.management.base import input_error
+
+
+def add_selection(parser: ArgumentParser) -> None:
+    """Declare the flag."""
+    parser.add_argument(
+        "--selection",
+        type=Path,
+        help='JSON file that says which approved records to take, for instance {"decisions": {"run": 4, '
+        '"dimensions": ["reasonable"], "not_judged": "out", "undecided": "out"}}; all without it',
+    )
+
+
+def read_selection(path: Path | None) -> Selection:
+    """Return the selection in a file; every approved record without one. Bad input ends the command."""
+    if path is None:
+        return Selection()
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        if raw is None:
+            raise InvalidInput("is null; write {} for all approved records")
+        return Selection.from_json(raw)
+    except OSError as error:
+        raise input_error(f"--selection {path}: cannot be read ({error.strerror}); check the path") from error
+    except (ValueError, RecursionError) as error:
+        problem = (
+            str(error) if isinstance(error, InvalidInput) else f"no valid JSON ({error}); write it again"
+        )
+        raise input_error(f"--selection {path}: {problem}") from error

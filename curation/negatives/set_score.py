@@ -1,0 +1,72 @@
+"""Rank finished sets by how promising they are for people to rate.
+
+A weighted sum of three ranks over all sets: mean length in words, mean similarity of all pairs, mean plausibility
+(five times). Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32. The direction of length is not
+stated there; longer counts as better unless it is told otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from curation.negatives.options import LengthPreference
+
+
+@dataclass(frozen=True, slots=True)
+class SetScore:
+    """What is measured of one set. words: mean number; similarity: mean cosine of all pairs; plausibility: mean."""
+
+    words: float
+    similarity: float
+    plausibility: float
+
+
+@dataclass(frozen=True, slots=True)
+class SetRanking:
+    """Ranks of s sets, (s,) each; 1 is best and equals share their average rank.
+
+    total: the weighted sum, lowest is best. order: positions of the sets, best first.
+    """
+
+    words: NDArray[np.float64]
+    similarity: NDArray[np.float64]
+    plausibility: NDArray[np.float64]
+    total: NDArray[np.float64]
+    order: NDArray[np.int64]
+
+    def ranks(self) -> NDArray[np.int64]:
+        """The place of each set, 1 for the most promising one: (s,)."""
+        ranks = np.empty(len(self.order), dtype=np.int64)
+        ranks[self.order] = np.arange(1, len(self.order) + 1)
+        return ranks
+
+
+def score_set(texts: Sequence[str], similarity: float, plausibility: Sequence[float]) -> SetScore:
+    """Measure one set of k inferences. similarity: mean of all pairs. plausibility: of each, (k,)."""
+    return SetScore(
+        words=sum(len(text.split()) for text in texts) / len(texts),
+        similarity=similarity,
+        plausibility=math.fsum(plausibility) / len(plausibility),
+    )
+
+
+def rank_sets(
+    scores: Sequence[SetScore], *, weight: float, length: LengthPreference = LengthPreference.LONGER
+) -> SetRanking:
+    """Rank sets: more varied, more plausible, longer or shorter is better. Plausibility's rank counts weight times.
+
+    On equal totals the set that was built first comes first.
+    """
+    sign = -1 if length is LengthPreference.LONGER else 1
+    words = rankdata([sign * score.words for score in scores])
+    similarity = rankdata([score.similarity for score in scores])
+    plausibility = rankdata([-score.plausibility for score in scores])
+    total = words + similarity + weight * plausibility
+    order = np.argsort(total, kind="stable").astype(np.int64)
+    return SetRanking(words=words, similarity=similarity, plausibility=plausibility, total=total, order=order)

@@ -1,0 +1,33 @@
+"""Which detectors there are, by the names that commands and runs use."""
+
+from curation.proposals.detector import (
+    CLASSICAL,
+    DEFAULT_LIMIT,
+    HUGGING_FACE_PREFIX,
+    Detector,
+    check_detector_name,
+)
+
+
+def get_detector(
+    name: str, *, limit: int = DEFAULT_LIMIT, suppress_over: float | None = None, revision: str = ""
+) -> Detector:
+    """Return the detector called ``name``: ``classical``, or ``hf:<hub id or folder>``.
+
+    Args:
+        limit: proposals per picture at most.
+        suppress_over: drop a model's box whose IoU with a better one is above this; none are dropped when absent.
+            The classical one has a spacing of its own.
+        revision: the commit of a hub id that is meant; its present one when empty. Anything else has but one.
+
+    Raises:
+        DetectorUnavailable: an unknown name, a missing package, or weights that cannot be had.
+    """
+    if check_detector_name(name) == CLASSICAL:
+        from curation.proposals.selective_search import SelectiveSearch  # noqa: PLC0415 - scikit-image, on demand
+
+        return SelectiveSearch(limit=limit)
+    from curation.proposals.hugging_face import HuggingFaceDetector  # noqa: PLC0415 - torch, on demand
+
+    source = name.removeprefix(HUGGING_FACE_PREFIX)
+    return HuggingFaceDetector(source, limit=limit, suppress_over=suppress_over, revision=revision)

@@ -1,0 +1,141 @@
+"""Read what decisions and audits say about records, for a selection."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+from django.db.models import Count, Q
+
+from curation.audits.parsing import codebook_from_row
+from curation.models import Audit, AuditLabel
+from curation.records import InvalidInput
+from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, first_reason
+from curation.versions.spool import Spool
+from hits.models import Project, Record
+from validation.domain.reports.decisions import Outcome
+from validation.models import DecisionRun, ItemDecision
+from validation.registry import has_spec, spec_of
+from validation.selectors.report import count_judgments
+
+_SCHEMA = """
+CREATE TABLE decided (item TEXT PRIMARY KEY, judged INTEGER, rejected INTEGER, undecided INTEGER) WITHOUT ROWID
+"""
+CHUNK_SIZE = 2_000
+
+
+class SelectionFilter:
+    """What a selection says of each record of one type in a project; decisions about another type say nothing.
+
+    Args:
+        record_types: all types of records that the project's versions hold.
+
+    Raises:
+        InvalidInput: a decision run or an audit that is not the project's, of another kind, or without the
+            dimension or code that is named.
+    """
+
+    def __init__(
+        self, project: Project, record_type: str, selection: Selection, *, record_types: Collection[str]
+    ) -> None:
+        self._decisions: DecisionChoice | None = None
+        self._spool = Spool(_SCHEMA)
+        if selection.decisions is not None:
+            run = get_decision_run(project, record_types, selection.decisions)
+            if spec_of(run.kind).record_type == record_type:
+                self._decisions = selection.decisions
+                self._read_decisions(run, selection.decisions)
+        self._marked = {pk for audit in selection.audits for pk in _marked_records(project, audit)}
+
+    def exclusion_reason(self, record: Record) -> tuple[Reason, tuple[Reason, ...]] | None:
+        """Return why a record is left out, with what else speaks against it; ``None`` where it is held."""
+        reasons = list(self._judged(record.instance_id))
+        if record.pk in self._marked:
+            reasons.append(Reason.AUDIT_CONCERN)
+        return first_reason(reasons) if reasons else None
+
+    def _judged(self, item: str) -> Iterable[Reason]:
+        choice = self._decisions
+        if choice is None:
+            return
+        query = "SELECT judged, rejected, undecided FROM decided WHERE item = ?"
+        judged, rejected, undecided = next(self._spool.rows(query, (item,)), (0, 0, 0))
+        if rejected:
+            yield Reason.JUDGED_AGAINST
+        if judged < len(choice.dimensions) and not choice.keep_not_judged:
+            yield Reason.NOT_JUDGED
+        if undecided and not choice.keep_undecided:
+            yield Reason.UNDECIDED
+
+    def _read_decisions(self, run: DecisionRun, choice: DecisionChoice) -> None:
+        rows = ItemDecision.objects.filter(run=run, dimension__in=choice.dimensions).order_by("item")
+        by_item = rows.values_list("item").annotate(
+            judged=Count("pk"),
+            rejected=Count("pk", filter=Q(outcome=Outcome.REJECT)),
+            undecided=Count("pk", filter=Q(outcome=Outcome.UNDECIDED)),
+        )
+        self._spool.run_many(
+            "INSERT INTO decided VALUES (?, ?, ?, ?)", by_item.iterator(chunk_size=CHUNK_SIZE)
+        )
+
+
+def get_decision_run(project: Project, record_types: Collection[str], choice: DecisionChoice) -> DecisionRun:
+    """Return the run that a selection names.
+
+    Raises:
+        InvalidInput: it is not the project's, judges other records, or does not decide a dimension.
+    """
+    run = DecisionRun.objects.filter(project=project, pk=choice.run).first()
+    if run is None:
+        raise InvalidInput(f"selection.decisions.run: the project has no decision run {choice.run}")
+    if not has_spec(run.kind):
+        raise InvalidInput(
+            f"selection.decisions.run: run {run.pk} is of kind {run.kind}, which is not installed here"
+        )
+    spec = spec_of(run.kind)
+    if spec.record_type not in record_types or spec.has_parts:
+        raise InvalidInput(
+            f"selection.decisions.run: run {run.pk} decides {spec.title.lower()} ({run.kind}), not records of type "
+            f"{' or '.join(record_types)}; choose a run that does"
+        )
+    foreign = [name for name in choice.dimensions if name not in run.rules]
+    if foreign:
+        raise InvalidInput(
+            f"selection.decisions.dimensions: run {run.pk} does not decide {foreign[0]!r}; use {', '.join(run.rules)}"
+        )
+    return run
+
+
+def count_judgments_since(run: DecisionRun) -> int:
+    """Return how many judgments of the run's kind came in after it; below 0 when some were rejected since."""
+    return count_judgments(run.project, run.kind) - int(run.counts.get("judgments", 0))
+
+
+def _check_marks(audit: Audit, choice: AuditChoice) -> None:
+    """See that the audit's codebook has the code and the values: a mistyped one would leave nothing out."""
+    codes = {code.id: code.values for code in codebook_from_row(audit.codebook).codes}
+    if choice.code not in codes:
+        raise InvalidInput(
+            f"selection.audits.code: audit {audit.pk} has no code {choice.code!r}; use {', '.join(codes)}"
+        )
+    unknown = [value for value in choice.values if value not in codes[choice.code]]
+    if unknown or not choice.values:
+        known = ", ".join(codes[choice.code])
+        raise InvalidInput(
+            f"selection.audits.values: code {choice.code} has no value {unknown[0] if unknown else ''!r}; use {known}"
+        )
+
+
+def _marked_records(project: Project, choice: AuditChoice) -> set[int]:
+    """Return the keys of the records that enough readers of an audit marked."""
+    audit = Audit.objects.filter(project=project, pk=choice.audit).first()
+    if audit is None:
+        raise InvalidInput(f"selection.audits: the project has no audit {choice.audit}")
+    _check_marks(audit, choice)
+    newest: dict[tuple[int, int], object] = {}
+    rows = AuditLabel.objects.filter(item__audit=audit).order_by("pk")
+    for record, reader, answers in rows.values_list("item__observation_id", "reader_id", "answers"):
+        newest[record, reader] = answers.get(choice.code)
+    readers: dict[int, int] = defaultdict(int)
+    for (record, _), answer in newest.items():
+        given = set(answer) if isinstance(answer, list) else {answer}
+        readers[record] += bool(given & set(choice.values))
+    return {record for record, count in readers.items() if count >= choice.readers}

@@ -1,0 +1,77 @@
+"""Sections of a report page as plain data; ``curation/report/section.html`` draws each of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hits.charts.chart import Chart
+from hits.domain.images.image_facts import ImageFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number at the head of a section, with its title and what it is a share of."""
+
+    title: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A table's cell. ``kind`` is a class in CSS; ``span`` is how many columns it takes."""
+
+    text: str = ""
+    note: str = ""
+    kind: str = ""
+    chart: Chart | None = None
+    span: int = 1
+    is_heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells; ``numbers`` are the indices of columns that hold numbers. ``title`` folds the table away."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    numbers: Sequence[int] = ()
+    caption: str = ""
+    kind: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Texts that belong together: what they have in common, a badge (class, text), the texts, and what to add."""
+
+    heading: str
+    badge: tuple[str, str] = ("", "")
+    warning: tuple[str, str] = ("", "")
+    texts: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    image: ImageFacts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One card of a report. Everything but the title may be absent."""
+
+    title: str
+    note: str = ""
+    anchor: str = ""
+    figures: Sequence[Figure] = ()
+    before: str = ""
+    chart: Chart | None = None
+    chart_ends: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    groups: Sequence[Group] = ()
+    legend: Sequence[tuple[str, str]] = ()
+    after: str = ""
+    empty: tuple[str, str] = ("", "")
+    has_pages: bool = False
+
+
+def number_cells(*values: str) -> list[Cell]:
+    """Return cells of plain values."""
+    return [Cell(value) for value in values]

@@ -1,0 +1,184 @@
+"""Histograms and bar charts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hits.charts.chart import Bar, Chart, Label, Plane, Rule, Table, Tick
+from hits.charts.scale import LABEL_HEIGHT, Scale, percent, pixels, quarters_up_to
+
+HEIGHT = 120  # pixels
+LABEL_SIDE = 60.0  # percent of the width beyond which a label stands left of its line
+Reference = tuple[float | None, str, str]
+"""A value, its label and its kind: ``mark`` or ``target`` (dashed)."""
+
+
+def histogram(
+    binned: Mapping[str, Any],
+    *,
+    references: Sequence[Reference],
+    unit: str,
+    summary: str,
+    is_open: bool = True,
+) -> Chart | None:
+    """Return the bars of ``hits.domain.binning.bin_counts``, with reference lines; nothing of no values.
+
+    Args:
+        unit: of the values, as in ``"30 s"``. references: a value beyond the axis stands at its end. is_open: the
+            last bar holds all larger values too.
+    """
+    counts: Sequence[int] = binned.get("counts", [])
+    if not counts:
+        return None
+    width = float(binned["width"])
+    end = width * len(counts)
+    plane = Plane(Scale(0.0, end), quarters_up_to(max(counts)), HEIGHT)
+    ranges = [
+        _range(index, width, unit, is_last=is_open and index == len(counts) - 1)
+        for index in range(len(counts))
+    ]
+    drawn = [(index, count) for index, count in enumerate(counts) if count]
+    return Chart(
+        summary=f"{summary}: {', '.join(f'{count} {ranges[index]}' for index, count in drawn)}",
+        height=HEIGHT,
+        kind="histogram",
+        x_label=unit,
+        bars=[plane.bar(i * width, (i + 1) * width, count, f"{count}: {ranges[i]}") for i, count in drawn],
+        x_ticks=[
+            Tick(percent(100 * share), f"{end * share:g}{'+' if is_open and share == 1 else ''}")
+            for share in (0.0, 0.25, 0.5, 0.75, 1.0)
+        ],
+        y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
+        **_reference_marks(plane, references),
+        table=Table((unit.capitalize(), "Count"), [(ranges[index], str(count)) for index, count in drawn]),
+    )
+
+
+def _range(index: int, width: float, unit: str, *, is_last: bool) -> str:
+    if is_last:
+        return f"{index * width:g} {unit} or more"
+    return f"{index * width:g} to {(index + 1) * width:g} {unit}"
+
+
+def _reference_marks(plane: Plane, references: Sequence[Reference]) -> dict[str, Any]:
+    """Return the rules and labels of references, one label below the other."""
+    rules, labels = [], []
+    known = sorted((value, text, kind) for value, text, kind in references if value is not None)
+    for index, (value, text, kind) in enumerate(known):
+        x, y = plane.across.position(value), 12 + LABEL_HEIGHT * index
+        is_left = x > LABEL_SIDE
+        rules.append(Rule(x=percent(x), top=pixels(y), kind=kind))
+        labels.append(
+            Label(percent(x), pixels(y), text, "end" if is_left else "start", -6 if is_left else 6, "strong")
+        )
+    return {"rules": rules, "labels": labels}
+
+
+def bar_chart(
+    counts: Sequence[int],
+    *,
+    summary: str,
+    x_label: str,
+    unit: str,
+    threshold: int,
+    threshold_label: str,
+) -> Chart | None:
+    """Return a bar for each whole number from 0, its count above it, and a line before ``threshold``; nothing of 0s.
+
+    Bars below the threshold have the kind ``light``.
+    """
+    if not any(counts):
+        return None
+    plane = Plane(Scale(0.0, len(counts)), quarters_up_to(max(counts)), HEIGHT + 20)
+    bars, labels = [], []
+    for number, count in enumerate(counts):
+        kind = "" if number >= threshold else "light"
+        bars.append(plane.bar(number, number + 1, count, f"{count} with {number}", kind=kind))
+        if count:
+            x, y = plane.across.x(number + 0.5), plane.y(count) - 9
+            labels.append(Label(x, pixels(y), str(count), "middle", kind="strong"))
+    line = plane.across.x(min(threshold, len(counts)))
+    return Chart(
+        summary=summary,
+        height=plane.height,
+        kind="bars",
+        x_label=x_label,
+        bars=bars,
+        labels=[*labels, Label(line, "4", threshold_label, "end", -6)],
+        rules=[Rule(x=line)],
+        x_ticks=[Tick(plane.across.x(number + 0.5), str(number)) for number in range(len(counts))],
+        y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
+        table=Table((x_label.capitalize(), unit), [(str(n), str(count)) for n, count in enumerate(counts)]),
+    )
+
+
+def overlaid_histograms(
+    series: Sequence[tuple[str, Sequence[int], float]],
+    axis: tuple[float, float],
+    *,
+    summary: str,
+    note: str,
+    table_unit: str,
+) -> Chart:
+    """Return histograms over one axis, each as a share of its own whole.
+
+    Args:
+        series: name (also the kind), counts by bin, and median of each. axis: the ends of the bins.
+    """
+    shares = [[count / sum(counts) for count in counts] for _, counts, _ in series]
+    highest = max(max(row) for row in shares)
+    plane = Plane(Scale(*axis), Scale(0.0, highest), HEIGHT)
+    step = (axis[1] - axis[0]) / len(series[0][1])
+    edges = [axis[0] + step * index for index in range(len(series[0][1]) + 1)]
+    bars: list[Bar] = []
+    for (name, counts, _), row in zip(series, shares, strict=True):
+        bars += [
+            plane.bar(
+                edges[i], edges[i + 1], share, f"{edges[i]:.2f} to {edges[i + 1]:.2f}: {counts[i]}", kind=name
+            )
+            for i, share in enumerate(row)
+            if share
+        ]
+    medians = [(median, f"{name} {median:.2f}", f"mark {name}") for name, _, median in series]
+    return Chart(
+        summary=summary,
+        height=HEIGHT,
+        kind="overlaid",
+        note=note,
+        bars=bars,
+        x_ticks=plane.x_ticks(6),
+        y_ticks=plane.quarter_ticks(lambda value: f"{100 * value:.0f}%"),
+        **_reference_marks(plane, medians),
+        legend=[(name, name.capitalize()) for name, _, _ in series],
+        table=Table(
+            (table_unit, *(name.capitalize() for name, _, _ in series)),
+            [
+                (f"{edges[i]:.2f} to {edges[i + 1]:.2f}", *(str(counts[i]) for _, counts, _ in series))
+                for i in range(len(edges) - 1)
+            ],
+        ),
+    )
+
+
+def score_histogram(counts: Sequence[int], *, summary: str, x_label: str) -> Chart | None:
+    """Return bars of how many texts have which score from 0 to 1; nothing when none has any."""
+    if not any(counts):
+        return None
+    plane = Plane(Scale(0.0, 1.0), quarters_up_to(max(counts)), HEIGHT)
+    edges = [index / len(counts) for index in range(len(counts) + 1)]
+    texts = [f"{edges[i]:.2f} to {edges[i + 1]:.2f}" for i in range(len(counts))]
+    return Chart(
+        summary=f"{summary}: {'; '.join(f'{t}: {c}' for t, c in zip(texts, counts, strict=True) if c)}",
+        height=HEIGHT,
+        kind="histogram",
+        x_label=x_label,
+        bars=[
+            plane.bar(edges[i], edges[i + 1], count, f"{texts[i]}: {count}")
+            for i, count in enumerate(counts)
+            if count
+        ],
+        x_ticks=plane.x_ticks(4),
+        y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
+        table=Table(
+            (x_label, "Texts"), [(text, str(count)) for text, count in zip(texts, counts, strict=True)]
+        ),
+    )

@@ -1,0 +1,104 @@
+"""Scatter plots with named dots."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hits.charts.chart import TOP, Chart, Measured, Name, Plane, Point, Rule, Table
+from hits.charts.scale import LABEL_HEIGHT, decimals, pixels, scale_over
+
+HEIGHT = 240  # pixels
+LETTER_WIDTH = 6.4  # pixels
+MAX_NAME_LENGTH = 24
+Box = tuple[float, float, float, float]
+_SIDES = (("start", 10, 4), ("end", -10, 4), ("middle", 0, -9), ("middle", 0, 17))
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterPoint:
+    """One dot: its figures, its title, and the name beside it, if it is to have one."""
+
+    x: Measured
+    y: Measured
+    title: str
+    name: str = ""
+    kind: str = ""
+    url: str = ""
+
+
+def scatter(
+    points: Sequence[ScatterPoint],
+    *,
+    x_label: str,
+    y_label: str,
+    min_width: float,
+    summary: str,
+    references: Sequence[tuple[float, str]] = (),
+    note: str = "",
+) -> Chart:
+    """Return a chart of one dot for each point.
+
+    Args:
+        min_width: the width in pixels from which on no name overlaps another. references: values upwards that are
+            drawn across, with their labels.
+    """
+    plane = Plane(
+        scale_over([value for one in points for value in one.x if value is not None]),
+        scale_over(
+            [value for one in points for value in one.y if value is not None] + [v for v, _ in references]
+        ),
+        HEIGHT,
+    )
+    dots = [plane.dot(one.x, one.y, one.title, kind=one.kind, url=one.url) for one in points]
+    places = [(min_width * plane.across.position(one.x[0]) / 100, plane.y(one.y[0])) for one in points]
+    names = _place_names(
+        list(zip(places, [one.name for one in points], strict=True)), y_label, (min_width, TOP + HEIGHT)
+    )
+    return Chart(
+        summary=summary,
+        height=HEIGHT,
+        kind="scatter",
+        x_ticks=plane.x_ticks(),
+        y_ticks=plane.y_ticks(),
+        note=note,
+        x_label=x_label,
+        y_label=y_label,
+        dots=[replace(dot, name=name) for dot, name in zip(dots, names, strict=True)],
+        rules=[Rule(y=pixels(plane.y(value))) for value, _ in references],
+        labels=plane.end_labels(references, strong=None),
+        table=Table(
+            ("Name", x_label, y_label),
+            [(one.name or one.title, decimals(one.x[0], 1), decimals(one.y[0], 1)) for one in points],
+        ),
+    )
+
+
+def _place_names(dots: Sequence[tuple[Point, str]], y_label: str, end: Point) -> list[Name | None]:
+    """Return names beside their dots where no text and no dot is yet; the first dots choose first."""
+    taken: list[Box] = [(0.0, 0.0, LETTER_WIDTH * len(y_label), TOP)]
+    taken += [(x - 5, y - 5, x + 5, y + 5) for (x, y), _ in dots]
+    names: list[Name | None] = []
+    for (x, y), name in dots:
+        text = name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"
+        sides = [
+            (_text_box(x + dx, y + dy, text, anchor), Name(text, dx, dy, anchor)) for anchor, dx, dy in _SIDES
+        ]
+        free = [
+            (box, one)
+            for box, one in sides
+            if text and box[0] >= 0 and box[1] >= 0 and box[2] <= end[0] and box[3] <= end[1]
+            if not any(_overlap(box, other) for other in taken)
+        ]
+        taken += [box for box, _ in free[:1]]
+        names.append(free[0][1] if free else None)
+    return names
+
+
+def _text_box(x: float, y: float, text: str, anchor: str) -> Box:
+    """Return the box of a text whose base line is at ``y``."""
+    width = LETTER_WIDTH * len(text)
+    left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+    return left, y - 4 - LABEL_HEIGHT / 2, left + width, y - 4 + LABEL_HEIGHT / 2
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -1,0 +1,104 @@
+"""Strips: one line of a chart in a table's row, such as a dot with its interval."""
+
+from collections.abc import Sequence
+from math import isfinite
+
+from hits.charts.chart import STRIP_HEIGHT, Bar, Chart, Dot, Label, Measured, Rule, Tick
+from hits.charts.scale import Scale, percent, pixels
+
+SHADES = 4
+MIN_LABEL_WIDTH = 7.0  # percent of the width that a figure needs inside its part of a bar
+BAR_HEIGHT = 28  # pixels
+MIDDLE = pixels(STRIP_HEIGHT / 2)
+
+
+def dot_strip(
+    dots: Sequence[tuple[str, Measured, str]],
+    scale: Scale,
+    *,
+    summary: str,
+    rules: Sequence[Rule] = (),
+    end_label: str = "",
+    kind: str = "dots",
+) -> Chart:
+    """Return dots with their intervals on one line.
+
+    Args:
+        dots: kind, figure and title of each. end_label: what stands at the right end, such as a value beyond it.
+    """
+    return Chart(
+        summary=summary,
+        height=STRIP_HEIGHT,
+        kind=kind,
+        is_strip=True,
+        rules=rules,
+        bars=[
+            Bar(scale.x(low), pixels(STRIP_HEIGHT / 2 - 2), scale.width(low, high), "4", kind="interval")
+            for _, (_, low, high), _ in dots
+            if low is not None and high is not None
+        ],
+        dots=[Dot(name, scale.x(value), MIDDLE, title) for name, (value, _, _), title in dots],
+        labels=[Label("100%", "14", end_label, anchor="end")] if end_label else [],
+    )
+
+
+def axis_strip(ticks: Sequence[tuple[float, str, str]], scale: Scale, *, summary: str = "") -> Chart:
+    """Return the axis above or below strips: value, text and kind of each tick."""
+    placed = [Tick(scale.x(value), text, kind) for value, text, kind in ticks]
+    return Chart(summary=summary, height=STRIP_HEIGHT - 5, kind="axis", is_strip=True, x_ticks=placed)
+
+
+def share_strip(
+    share: float,
+    *,
+    summary: str,
+    low: float | None = None,
+    high: float | None = None,
+    marks: Sequence[float] = (),
+    kind: str = "share",
+    within: float | None = None,
+) -> Chart:
+    """Return one bar for a share of 0 to 1, with its interval, and reference lines at other shares.
+
+    Args:
+        within: the part of the share that is drawn darker.
+    """
+    scale = Scale(0.0, 1.0)
+    bars = [Bar("0", "4", scale.width(0.0, share), "12", kind="bar")]
+    if within is not None:
+        bars.append(Bar("0", "4", scale.width(0.0, within), "12", kind="within"))
+    dots = []
+    if low is not None and high is not None:
+        dots.append(Dot("hidden", scale.x(share), MIDDLE, "", left=scale.x(low), right=scale.x(high)))
+    rules = [Rule(x=scale.x(mark)) for mark in marks]
+    return Chart(summary, STRIP_HEIGHT, kind=kind, is_strip=True, bars=bars, dots=dots, rules=rules)
+
+
+def stacked_strip(
+    parts: Sequence[tuple[str, int, str]], *, summary: str, with_figures: bool = True
+) -> Chart | None:
+    """Return one bar of several parts: name, count and kind of each; nothing where all counts are 0."""
+    total = sum(count for _, count, _ in parts)
+    if not total:
+        return None
+    height = BAR_HEIGHT if with_figures else STRIP_HEIGHT - 8
+    bars, labels, left = [], [], 0.0
+    for name, count, kind in parts:
+        width = 100 * count / total
+        bars.append(Bar(percent(left), "0", percent(width), str(height), f"{name}: {count}", kind))
+        if with_figures and width >= MIN_LABEL_WIDTH:
+            labels.append(
+                Label(percent(left + width / 2), "19", f"{width:.0f}%", "middle", kind=f"on-{kind}")
+            )
+        left += width
+    return Chart(summary, height, kind="stacked", is_strip=True, bars=bars, labels=labels)
+
+
+def shades(count: int) -> list[str]:
+    """Return the kinds of ``count`` ordered parts of a stacked bar, light to dark."""
+    return [f"shade-{1 + round(index * (SHADES - 1) / max(1, count - 1))}" for index in range(count)]
+
+
+def is_drawn(value: float | None) -> bool:
+    """Return whether a figure can be drawn at all."""
+    return value is not None and isfinite(value)

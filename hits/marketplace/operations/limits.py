@@ -1,0 +1,29 @@
+"""Limits of Amazon's API reference that the model's shapes do not contain."""
+
+from __future__ import annotations
+
+from hits.marketplace.errors import validation_error
+
+MAX_REASON = 1024
+INT32 = 2**31
+
+
+def check_range(name: str, value: int, low: int, high: int) -> None:
+    """Raise ApiError for a number outside ``low`` to ``high``, both included."""
+    if not low <= value <= high:
+        raise validation_error(
+            f"The value {value} is invalid for {name}. Valid values range from {low} to {high}."
+        )
+
+
+def check_length(name: str, text: str, low: int, high: int) -> None:
+    """Raise ApiError for text shorter than ``low`` or longer than ``high`` characters."""
+    if not low <= len(text) <= high:
+        raise validation_error(
+            f"The length {len(text)} is invalid for {name}. Valid lengths range from {low} to {high}."
+        )
+
+
+def check_int32(name: str, value: int) -> None:
+    """Raise ApiError for a number outside the API's 32-bit integers."""
+    check_range(name, value, -INT32, INT32 - 1)

@@ -1,0 +1,194 @@
+"""Where a worker stands: what they hold, what was decided about their work, who gives them none.
+
+The number of queries is the same however many qualifications, requirements or groups there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q
+
+from hits.domain.workers.requirements import (
+    ADULT,
+    MASTERS_IDS,
+    NUMBER_APPROVED,
+    PERCENT_ABANDONED,
+    PERCENT_APPROVED,
+    PERCENT_REJECTED,
+    PERCENT_RETURNED,
+    PERCENT_SUBMITTED,
+    GuardedActions,
+    Holdings,
+    unmet_requirements,
+)
+from hits.marketplace import worker_messages
+from hits.marketplace.models import (
+    Assignment,
+    Attempt,
+    GrantStatus,
+    HITType,
+    Outcome,
+    Qualification,
+    QualificationType,
+    SlotState,
+    Worker,
+    WorkerBlock,
+)
+
+from .requestable import can_be_requested
+
+ALL_PERCENT = 100
+
+
+@dataclass(frozen=True)
+class WorkerProfile:
+    """A worker's own facts. ``qualifications`` holds what was taken away, too, by public type id."""
+
+    holdings: Holdings
+    qualifications: Mapping[str, Qualification]
+    blocks: Mapping[int, WorkerBlock]
+    approved: int
+    decided: int
+
+    @property
+    def rejected(self) -> int:
+        """Rejected submissions."""
+        return self.decided - self.approved
+
+    @property
+    def percent_approved(self) -> int:
+        """The computed share, in whole per cent, rounded down."""
+        return self.holdings.values[PERCENT_APPROVED]
+
+    @property
+    def is_adult(self) -> bool:
+        """True when the worker has declared to be 18 or older."""
+        return ADULT in self.holdings.values
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Why a group is closed to a worker, and from what the strictest unmet condition keeps them."""
+
+    reasons: tuple[worker_messages.Reason, ...]
+    guards: GuardedActions
+
+    @property
+    def is_hidden(self) -> bool:
+        """True when the group is not even listed."""
+        return self.guards is GuardedActions.DISCOVER
+
+    @property
+    def blocks_preview(self) -> bool:
+        """True when the task may not be looked at either."""
+        return self.guards is not GuardedActions.ACCEPT
+
+    @property
+    def needs_country(self) -> bool:
+        """True when declaring a country may open the group."""
+        return any(reason.needs_country for reason in self.reasons)
+
+    @property
+    def message(self) -> str:
+        """All reasons as one text."""
+        return " ".join(reason.message for reason in self.reasons)
+
+
+def load_worker_profile(worker: Worker, now: datetime) -> WorkerProfile:
+    """Return where a worker stands now."""
+    rows = Qualification.objects.filter(worker=worker).select_related("qualification_type__requester")
+    qualifications = {row.qualification_type.type_id: row for row in rows}
+    blocks = WorkerBlock.objects.filter(worker=worker, ended_at=None).select_related("requester")
+    approved, rejected = _count_decided(worker, now)
+    values = {
+        type_id: row.value for type_id, row in qualifications.items() if row.status == GrantStatus.GRANTED
+    }
+    for type_id in MASTERS_IDS:
+        if type_id in values:
+            values |= dict.fromkeys(MASTERS_IDS, values[type_id])
+    values[NUMBER_APPROVED] = approved
+    values[PERCENT_APPROVED] = _percent(approved, approved + rejected, default=ALL_PERCENT)
+    values[PERCENT_REJECTED] = _percent(rejected, approved + rejected, default=0)
+    values |= _outcome_percents(worker, now)
+    return WorkerProfile(
+        holdings=Holdings(values=values, country=worker.country, subdivision=worker.subdivision),
+        qualifications=qualifications,
+        blocks={row.requester_id: row for row in blocks},
+        approved=approved,
+        decided=approved + rejected,
+    )
+
+
+def find_closures(profile: WorkerProfile, hit_types: Iterable[HITType]) -> dict[int, Closure]:
+    """Return by pk those of the HIT types that are closed to the worker, each with all its reasons."""
+    unmet_by_type = {kind: unmet_requirements(kind.requirements, profile.holdings) for kind in hit_types}
+    type_ids = {requirement.type_id for rows in unmet_by_type.values() for requirement in rows}
+    facts = worker_messages.WorkerFacts(
+        values=profile.holdings.values,
+        country=profile.holdings.country,
+        subdivision=profile.holdings.subdivision,
+        approved=profile.approved,
+        decided=profile.decided,
+        custom_qualifications=_describe_custom_qualifications(profile, type_ids),
+    )
+    closures = {}
+    for kind, rows in unmet_by_type.items():
+        reasons = [worker_messages.explain_unmet(requirement, facts) for requirement in rows]
+        guards = [requirement.guards for requirement in rows]
+        block = profile.blocks.get(kind.requester_id)
+        if block is not None:
+            reasons.insert(0, worker_messages.explain_block(block.requester.name, block.at, block.reason))
+            guards.append(GuardedActions.PREVIEW)
+        if reasons:
+            closures[kind.pk] = Closure(tuple(reasons), max(guards, key=list(GuardedActions).index))
+    return closures
+
+
+def _count_decided(worker: Worker, now: datetime) -> tuple[int, int]:
+    """Count approved and rejected work of all requesters; what is due for approval counts as approved."""
+    approved = Q(state=SlotState.APPROVED) | Q(state=SlotState.SUBMITTED, auto_approval_at__lte=now)
+    counts = Assignment.objects.filter(worker=worker).aggregate(
+        approved=Count("pk", filter=approved), rejected=Count("pk", filter=Q(state=SlotState.REJECTED))
+    )
+    return counts["approved"], counts["rejected"]
+
+
+def _outcome_percents(worker: Worker, now: datetime) -> dict[str, int]:
+    """Return how the tasks that the worker took ended, in per cent. A task in hand has not ended yet."""
+    late = Q(outcome=Outcome.WORKING, deadline__lte=now)
+    counts = Attempt.objects.filter(worker=worker).aggregate(
+        submitted=Count("pk", filter=Q(outcome=Outcome.SUBMITTED)),
+        returned=Count("pk", filter=Q(outcome=Outcome.RETURNED)),
+        abandoned=Count("pk", filter=Q(outcome=Outcome.ABANDONED) | late),
+    )
+    ended = sum(counts.values())
+    return {
+        PERCENT_SUBMITTED: _percent(counts["submitted"], ended, default=ALL_PERCENT),
+        PERCENT_RETURNED: _percent(counts["returned"], ended, default=0),
+        PERCENT_ABANDONED: _percent(counts["abandoned"], ended, default=0),
+    }
+
+
+def _percent(part: int, whole: int, *, default: int) -> int:
+    """Return whole per cent, rounded down, and what who has done nothing yet is given."""
+    return ALL_PERCENT * part // whole if whole else default
+
+
+def _describe_custom_qualifications(
+    profile: WorkerProfile, type_ids: set[str]
+) -> dict[str, worker_messages.CustomQualification]:
+    described = {}
+    for qualification_type in QualificationType.objects.filter(type_id__in=type_ids):
+        row = profile.qualifications.get(qualification_type.type_id)
+        is_revoked = row is not None and row.status == GrantStatus.REVOKED
+        described[qualification_type.type_id] = worker_messages.CustomQualification(
+            name=qualification_type.name,
+            instructions=qualification_type.description,
+            revoked_at=row.changed_at if row and is_revoked else None,
+            revoke_reason=row.reason if row and is_revoked else "",
+            can_be_requested=can_be_requested(qualification_type),
+        )
+    return described

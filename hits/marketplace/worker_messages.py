@@ -1,0 +1,207 @@
+"""Messages that workers read: why work is closed to them and what opens it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hits.domain.workers.requirements import (
+    LIST_COMPARATORS,
+    LOCALE,
+    NUMBER_APPROVED,
+    PERCENT_ABANDONED,
+    PERCENT_APPROVED,
+    PERCENT_REJECTED,
+    PERCENT_RETURNED,
+    PERCENT_SUBMITTED,
+    Comparator,
+    Requirement,
+)
+from hits.domain.workers.subdivisions import join_place, place_name, split_place
+
+# The platform appends this to a bonus's reason, to find the payment again.
+_REFERENCE_SUFFIX = re.compile(r"(?<=\S)\s+Reference [0-9a-f]{16}\s*\Z")
+
+
+def remove_reference(reason: str) -> str:
+    """Return a bonus's reason without the requester's reference at its end."""
+    return _REFERENCE_SUFFIX.sub("", reason)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why work is closed, and the requester's ``instructions`` for opening it.
+
+    ``requestable_type_id`` is the public id of a requestable qualification that would open it.
+    """
+
+    text: str
+    instructions: str = ""
+    needs_country: bool = False
+    requestable_type_id: str = ""
+
+    @property
+    def message(self) -> str:
+        """Return text and instructions as one message."""
+        return f"{self.text} {self.instructions}".rstrip()
+
+
+@dataclass(frozen=True)
+class CustomQualification:
+    """A requester's own qualification as it is described to a worker.
+
+    ``revoked_at`` and ``revoke_reason`` are set if the worker's qualification was revoked.
+    """
+
+    name: str
+    instructions: str
+    revoked_at: datetime | None = None
+    revoke_reason: str = ""
+    can_be_requested: bool = False
+
+
+@dataclass(frozen=True)
+class WorkerFacts:
+    """Facts for the messages: the worker's values and country, decided work, and custom types by id."""
+
+    values: Mapping[str, int]
+    country: str
+    approved: int
+    decided: int
+    custom_qualifications: Mapping[str, CustomQualification]
+    subdivision: str = ""
+
+
+def format_day(moment: datetime) -> str:
+    """``"3 Nov 2026"``, in UTC."""
+    return f"{moment.day} {moment:%b %Y}"
+
+
+def explain_unmet(requirement: Requirement, facts: WorkerFacts) -> Reason:
+    """Return why an unmet requirement closes work to this worker."""
+    explain = _EXPLAINERS.get(requirement.type_id, _explain_custom)
+    return explain(requirement, facts)
+
+
+def explain_block(requester: str, since: datetime, reason: str) -> Reason:
+    """Return the reason that a blocked worker reads at each of the requester's groups."""
+    return Reason(
+        f"{requester} has given you no new work since {format_day(since)}. Their reason: {_quote(reason)}",
+        "You can still submit tasks that you started.",
+    )
+
+
+def _explain_number_approved(requirement: Requirement, facts: WorkerFacts) -> Reason:
+    current = f"You have {facts.approved}."
+    minimum = requirement.integer_values[0]
+    if requirement.comparator is Comparator.GREATER_THAN:
+        minimum += 1
+    if requirement.comparator in {Comparator.GREATER_THAN, Comparator.GREATER_THAN_OR_EQUAL_TO}:
+        noun = "submission" if minimum == 1 else "submissions"
+        return Reason(f"Open after {minimum} approved {noun}. {current}")
+    return Reason(
+        f"Only for people whose approved submissions number {_describe_range(requirement)}. {current}"
+    )
+
+
+def _explain_percent_approved(requirement: Requirement, facts: WorkerFacts) -> Reason:
+    current = facts.values[PERCENT_APPROVED]
+    return Reason(
+        f"Only for people with {_describe_range(requirement, '%')} of their decided submissions approved. "
+        f"You have {current}%, {facts.approved} of {facts.decided}."
+    )
+
+
+def _explain_percent_rejected(requirement: Requirement, facts: WorkerFacts) -> Reason:
+    return Reason(
+        f"Only for people with {_describe_range(requirement, '%')} of their decided submissions rejected. "
+        f"You have {facts.values[PERCENT_REJECTED]}%, {facts.decided - facts.approved} of {facts.decided}."
+    )
+
+
+def _explain_percent_ended(requirement: Requirement, facts: WorkerFacts) -> Reason:
+    return Reason(
+        f"Only for people who {_OUTCOME_VERBS[requirement.type_id]} {_describe_range(requirement, '%')} of the tasks they took. "
+        f"You have {facts.values[requirement.type_id]}%."
+    )
+
+
+def _explain_country(requirement: Requirement, facts: WorkerFacts) -> Reason:
+    has_states = any(split_place(place)[1] for place in requirement.locales)
+    places = ("; " if has_states else ", ").join(sorted(place_name(place) for place in requirement.locales))
+    is_inclusive = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
+    rule = (
+        f"Only for people who work from: {places}."
+        if is_inclusive
+        else f"Not for people who work from: {places}."
+    )
+    if not facts.country:
+        return Reason(f"{rule} Say which country you work from first.", needs_country=True)
+    if not facts.subdivision and any(place.startswith(f"{facts.country}-") for place in requirement.locales):
+        return Reason(f"{rule} Say which state you work from first.", needs_country=True)
+    return Reason(f"{rule} Your country is {place_name(join_place(facts.country, facts.subdivision))}.")
+
+
+def _explain_custom(requirement: Requirement, facts: WorkerFacts) -> Reason:
+    qualification = facts.custom_qualifications[requirement.type_id]
+    if requirement.comparator is Comparator.DOES_NOT_EXIST:
+        return Reason(f"Not for people who hold “{qualification.name}”.", qualification.instructions)
+    requestable_type_id = requirement.type_id if qualification.can_be_requested else ""
+    if qualification.revoked_at:
+        reason = f" The reason: {_quote(qualification.revoke_reason)}" if qualification.revoke_reason else ""
+        text = f"“{qualification.name}” was taken away from you on {format_day(qualification.revoked_at)}.{reason}"
+        return Reason(text, qualification.instructions, requestable_type_id=requestable_type_id)
+    required_value = (
+        "" if requirement.comparator is Comparator.EXISTS else f" at {_describe_range(requirement)}"
+    )
+    value = facts.values.get(requirement.type_id)
+    current = "You do not hold it yet." if value is None else f"You hold it at {value}."
+    return Reason(
+        f"Only for people who hold “{qualification.name}”{required_value}. {current}",
+        qualification.instructions,
+        requestable_type_id=requestable_type_id,
+    )
+
+
+def _describe_range(requirement: Requirement, unit: str = "") -> str:
+    templates = {
+        Comparator.LESS_THAN: "less than {}",
+        Comparator.LESS_THAN_OR_EQUAL_TO: "{} or less",
+        Comparator.GREATER_THAN: "more than {}",
+        Comparator.GREATER_THAN_OR_EQUAL_TO: "{} or more",
+        Comparator.EQUAL_TO: "exactly {}",
+        Comparator.NOT_EQUAL_TO: "any value but {}",
+        Comparator.IN: "{}",
+        Comparator.NOT_IN: "any value but {}",
+    }
+    values = [f"{value}{unit}" for value in requirement.integer_values]
+    value_text = _join_with_or(values) if requirement.comparator in LIST_COMPARATORS else values[0]
+    return templates[requirement.comparator].format(value_text)
+
+
+def _join_with_or(values: Iterable[str]) -> str:
+    *others, last = values
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _quote(text: str) -> str:
+    stripped = text.strip()
+    return f"“{stripped}”" if stripped.endswith((".", "?", "!")) else f"“{stripped}”."
+
+
+_OUTCOME_VERBS = {
+    PERCENT_SUBMITTED: "submitted",
+    PERCENT_RETURNED: "returned",
+    PERCENT_ABANDONED: "ran out of time on",
+}
+_EXPLAINERS: Mapping[str, Callable[[Requirement, WorkerFacts], Reason]] = {
+    NUMBER_APPROVED: _explain_number_approved,
+    PERCENT_APPROVED: _explain_percent_approved,
+    PERCENT_REJECTED: _explain_percent_rejected,
+    PERCENT_SUBMITTED: _explain_percent_ended,
+    PERCENT_RETURNED: _explain_percent_ended,
+    PERCENT_ABANDONED: _explain_percent_ended,
+    LOCALE: _explain_country,
+}

@@ -1,0 +1,280 @@
+"""A report's figures as its page shows them: words for labels, and plots."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hits.charts.chart import Chart
+from hits.charts.coefficients import coefficient, heat_table
+from hits.charts.histograms import histogram
+from hits.charts.scale import decimals
+from hits.charts.strips import shades, share_strip, stacked_strip
+from hits.domain.money.usd import format_dollars
+from hits.models import Project
+from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
+from validation.domain.reports.dimension_report import ALPHA_KEYS, metric_of
+from validation.models import JudgingReport, WorkerQuality
+from validation.selectors import report as selectors
+from validation.selectors.report import ShownItem
+
+COEFFICIENTS = {
+    "alpha_ordinal": "Krippendorff’s α, ordinal",
+    "alpha_nominal": "Krippendorff’s α, nominal",
+    "alpha_interval": "Krippendorff’s α, interval",
+    "fleiss": "Fleiss’ κ",
+}
+EVIDENCE_COLUMNS = (
+    ("gold", "Known answers"),
+    ("attention", "Attention"),
+    ("repeat", "Same again"),
+    ("pace", "Pace"),
+    ("varied", "Varied"),
+)
+
+
+def dimension_section(
+    spec: JudgingSpec, dimension: Dimension, figures: Mapping[str, Any], shown: Mapping[str, ShownItem]
+) -> dict[str, Any]:
+    """Return one dimension's section: bar, coefficients, heat table, hardest items: what its scale has of them."""
+    words = [dimension.label_text(label) for label, _ in figures["labels"]]
+    is_multiple, is_text = dimension.scale is Scale.MULTIPLE, dimension.scale is Scale.TEXT
+    percent = figures["coefficients"].get("percent") or {}
+    return {
+        "name": dimension.name,
+        "title": dimension.title,
+        "question": dimension.question,
+        "is_text": is_text,
+        "texts": figures["ratings"] if is_text else 0,
+        "median_words": figures.get("median_words"),
+        "bar": ""
+        if is_multiple or is_text
+        else _label_bar(dimension.title, list(zip(words, (n for _, n in figures["labels"]), strict=True))),
+        "low": words[0] if words else "",
+        "high": words[-1] if words else "",
+        "is_ordered": dimension.is_ordered,
+        "items": figures["items"],
+        "ratings": figures["ratings"],
+        "raters": figures["raters"],
+        "coefficients": _coefficient_rows(figures["coefficients"]),
+        "percent": {key: _percent(percent.get(key)) for key in ("value", "low", "high")}
+        | {"items": percent.get("items", 0)},
+        "unanimity": figures.get("unanimity"),
+        "by_label": [_label_row(dimension, row) for row in figures.get("by_label", ())],
+        "heat": heat_table(figures["confusion"], words, figures["examples"]),
+        "words": words,
+        "hardest": [_hardest_row(dimension, row, shown.get(row["item"])) for row in figures["hardest"]],
+        "kind": spec.name,
+    }
+
+
+def _label_bar(title: str, counts: list[tuple[str, int]]) -> dict[str, Any] | None:
+    """Return one bar of all labels from low to high, and its legend."""
+    kinds = shades(len(counts))
+    parts = [(name, count, kind) for (name, count), kind in zip(counts, kinds, strict=True)]
+    summary = f"{title}: {', '.join(f'{count} {name}' for name, count in counts)}"
+    strip, total = stacked_strip(parts, summary=summary), sum(count for _, count in counts)
+    return None if strip is None else {"strip": strip, "legend": [(*part, 100 * part[1] / total) for part in parts]}
+
+
+def _coefficient_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [_coefficient_row(title, found[key]) for key, title in COEFFICIENTS.items() if key in found]
+
+
+def _label_row(dimension: Dimension, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one label of a multiple choice: how often it was ticked, and how far judges agree on it."""
+    return {
+        "words": dimension.label_text(row["label"]),
+        "ticked": row["ticked"],
+        "of": row["ratings"],
+        "percent": 100 * row["ticked"] / row["ratings"] if row["ratings"] else None,
+        "coefficients": _coefficient_rows(row["coefficients"]),
+    }
+
+
+def _coefficient_row(title: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"title": title, **row, "dot": coefficient(row["value"], row["low"], row["high"])}
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _hardest_row(dimension: Dimension, row: Mapping[str, Any], shown: ShownItem | None) -> dict[str, Any]:
+    votes = [f"{count} {dimension.label_text(label)}" for label, count in row["labels"]]
+    return {
+        "item": row["item"],
+        "disagreement": row["disagreement"],
+        "votes": votes if dimension.is_fixed else [f"{len(votes)} different regions"],
+        "images": shown.images if shown else (),
+        "boxes": shown.boxes if shown else [],
+        "clue": shown.clue if shown else None,
+        "text": shown.texts.get(row["part"], "") if shown else "",
+    }
+
+
+def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the tiles at the head of the page: title, figure, its whole and a note."""
+    tiles = []
+    for dimension in spec.dimensions:
+        found = figures["dimensions"].get(dimension.name) or {}
+        share, (title, note) = found.get("share"), dimension.share or ("", "")
+        if share and share["percent"] is not None:
+            undecided = f"; {share['undecided']:,} undecided" if share["undecided"] else ""
+            interval = f"95% interval {share['low']:.1f} to {share['high']:.1f}%"
+            tiles.append(
+                _tile(
+                    title,
+                    f"{share['percent']:.1f}%",
+                    f"{share['count']:,} of {share['of']:,}",
+                    f"{note}{undecided}. {interval}.",
+                )
+            )
+        if dimension.is_numeric and found.get("ratings") and found["mean"] is not None:
+            low, high = dimension.labels[0], dimension.labels[-1]
+            whole, note = f"of {low} to {high}", f"{found['ratings']:,} ratings."
+            tiles.append(_tile(f"Mean {dimension.title.lower()}", f"{found['mean']:.2f}", whole, note))
+    pairwise = figures.get("pairwise")
+    if pairwise and pairwise["value"] is not None:
+        note = f"Human against human as the leaderboard counts it, chance 0; {_describe_interval(pairwise)}"
+        tiles.append(
+            _tile("Pairwise accuracy", f"{pairwise['value']:.1f}", f"in {pairwise['sets']:,} sets", note)
+        )
+        note = "Candidate pairs put in the same order; chance 50%."
+        tiles.append(
+            _tile("Same order", f"{pairwise['accuracy']:.1f}%", f"of {pairwise['pairs']:,} rankings", note)
+        )
+    baseline = figures.get("baseline")
+    if baseline and baseline["accuracy"] is not None:
+        chance = f"Chance {baseline['chance']:.1f}%."
+        note = f"Right regions in each photo, mean over photos; {_describe_interval(baseline, unit='%')} {chance}"
+        tiles.append(
+            _tile("Human accuracy", f"{baseline['accuracy']:.1f}%", f"on {baseline['images']:,} photos", note)
+        )
+    return tiles
+
+
+def _tile(title: str, figure: str, whole: str, note: str) -> dict[str, str]:
+    return {"title": title, "figure": figure, "whole": whole, "note": note}
+
+
+def _describe_interval(row: Mapping[str, Any], *, unit: str = "") -> str:
+    if row["low"] is None:
+        return "no interval."
+    return f"95% interval {row['low']:.1f} to {row['high']:.1f}{unit}."
+
+
+def box_facts(boxes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the agreement on boxes as words and figures; nothing where no image has two authors."""
+    if not boxes:
+        return []
+    alpha = "undefined" if boxes["alpha"] is None else decimals(boxes["alpha"], 3)
+    if boxes["low"] is not None:
+        alpha += f" (95% interval {decimals(boxes['low'], 3)} to {decimals(boxes['high'], 3)})"
+    facts = [("IoU-α of the marked areas", alpha)]
+    if boxes["mean_iou"] is not None:
+        facts.append(("Mean IoU of matched boxes", f"{boxes['mean_iou']:.3f}"))
+    if boxes["f1"] is not None:
+        facts.append(("F1 of boxes with IoU over .5", f"{boxes['f1']:.3f}"))
+    if boxes["estimated"]:
+        facts.append(("Difference by chance", "estimated from a million pairs"))
+    return facts
+
+
+def time_section(time: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the plots of active seconds and of dollars per hour."""
+    if not time:
+        return None
+    pay = time["pay"]
+    seconds = histogram(
+        time["bins"],
+        references=[
+            (time["median"], f"Median {time['median']:.0f} s", "mark"),
+            (time["mean"], f"Mean {time['mean']:.0f} s", "target"),
+        ],
+        unit="s",
+        summary="Judgments by active seconds",
+    )
+    rates = pay and histogram(
+        pay["bins"],
+        references=[
+            (pay["median"] / 100, f"Median {format_dollars(pay['median'])}", "mark"),
+            (pay["target"] / 100, f"Target {format_dollars(pay['target'])}", "target"),
+        ],
+        unit="dollars an hour",
+        summary="Judgments by US dollars an hour",
+    )
+    return {"seconds": seconds, "rates": rates, **time}
+
+
+def rounds_section(spec: JudgingSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table of rounds: each with its name and its figures by dimension."""
+    names = selectors.batch_names(row["batch"] for row in figures["batches"])
+    dimensions = [
+        spec.dimension(name)
+        for name, _ in spec.in_dimension_order(figures["dimensions"])
+        if spec.dimension(name).scale is not Scale.TEXT
+    ]
+    rows = []
+    for row in figures["batches"]:
+        cells = [
+            (dimension.title, _round_cell(dimension, row["dimensions"].get(dimension.name)))
+            for dimension in dimensions
+        ]
+        rows.append({**row, "name": names.get(row["batch"], f"Batch {row['batch']}"), "cells": cells})
+    return {
+        "titles": [dimension.title for dimension in dimensions],
+        "rows": rows,
+        "note": dimensions[0].round_note if dimensions else "",
+    }
+
+
+def _round_cell(dimension: Dimension, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not row:
+        return None
+    return {**row, "alpha": row.get(ALPHA_KEYS[metric_of(dimension)]), "same": _percent(row["percent"])}
+
+
+def workers_section(rows: Iterable[WorkerQuality]) -> dict[str, Any]:
+    """Return the table of workers, the most reliable first; evidence that nobody has is left out."""
+    found = list(rows)
+    columns = [
+        (key, title)
+        for key, title in EVIDENCE_COLUMNS
+        if any(_denominator(row.figures.get(key)) for row in found)
+    ]
+    table_rows = [
+        {
+            "rank": row.rank,
+            "worker": row.worker,
+            **row.figures,
+            "meter": _meter_width(row.figures.get("reliability")),
+            "alike": _pair_percent(row.figures.get("agreement")),
+            "evidence": [(title, row.figures.get(key)) for key, title in columns],
+        }
+        for row in found
+    ]
+    return {"titles": [title for _, title in columns], "rows": table_rows}
+
+
+def _denominator(pair: Sequence[int] | None) -> int:
+    return pair[1] if pair else 0
+
+
+def _meter_width(reliability: float | None) -> Chart | None:
+    """Return a bar for a reliability; one below chance leaves it empty."""
+    return None if reliability is None else share_strip(reliability, summary="", kind="meter")
+
+
+def _pair_percent(pair: Sequence[int] | None) -> float | None:
+    return 100 * pair[0] / pair[1] if pair and pair[1] else None
+
+
+def report_age(report: JudgingReport, project: Project) -> dict[str, Any]:
+    """Return how old the figures are and whether they are behind."""
+    behind = selectors.count_since(report)
+    target = bool(report.figures.get("time")) and (report.figures["time"]["pay"] or {}).get("target")
+    return {
+        "behind": behind,
+        "fewer": -behind,
+        "changed": selectors.is_behind(report),
+        "target_moved": bool(target) and target != project.target_cents_per_hour,
+    }
