@@ -1,8 +1,7 @@
-"""What a HIT kind is. One folder below ``hits/kinds`` or ``validation/kinds`` holds one subclass.
+"""The base class of HIT kinds. Each folder in ``hits/kinds`` or ``validation/kinds`` has one subclass.
 
-A kind is a definition: what it is called, what a unit of work looks like, what an answer must hold,
-what it pays. It reads no database and imports no framework, so that a reader, a test and a
-researcher's notebook can use it alone.
+A kind defines its names, its units, its answers and its pay. It reads no database and imports no framework, so that
+tests and notebooks can use it alone.
 """
 
 import inspect
@@ -25,20 +24,20 @@ from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, neutralize_i
 from hits.domain.states import Purpose
 from hits.hints.card import Card, HintRule
 
-MAX_RECORD_INDEX = 32_767  # the number of an answer's record is a small one everywhere
+MAX_RECORD_INDEX = 32_767  # every database stores it in a small integer
 MAX_RECORD_TYPE = 40
 
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One thing wrong with an input: where (``observations[1].clue``) and what to do."""
+    """One problem of an input: the path of its field (``observations[1].clue``) and what to do."""
 
     field: str
     message: str
 
 
 class InvalidInput(ValueError):
-    """A unit or an answer that breaks the kind's rules; ``errors`` lists every place."""
+    """A unit or an answer that breaks the kind's rules; ``errors`` lists all problems."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         self.errors = list(errors)
@@ -50,11 +49,11 @@ class InvalidInput(ValueError):
 
 
 class InvalidAnswer(InvalidInput):
-    """An answer that a worker sent."""
+    """An invalid answer of a worker."""
 
 
 class InvalidUnit(InvalidInput):
-    """A unit that a researcher wants worked on."""
+    """An invalid unit of a researcher."""
 
 
 class Schema(BaseModel):
@@ -77,21 +76,22 @@ class HitKind(ABC):
 
     Class attributes (money in integer cents, times in seconds):
         name: the folder's name. version: raised when the meaning of answers changes.
-        paper: the paper and section that the kind follows.
+        paper: the citation that the kind follows.
         reward_cents, bonus_cents: per assignment, and per extra item (``bonus_items``).
-        usual_seconds: active time that a careful worker needs; shown before acceptance.
-        hint_rules: which live hints its page offers; ``hint_cards`` says what they look at.
-        arms: how many orders or variants its page has, which are balanced over a unit's workers (hits.domain.arms).
-        once: whether somebody who opened a unit may never open it again, returned or not.
-        unit_word: what one unit and several are called on console pages.
-        record_word: what one record of an answer and several are called there.
-        launches_from_units: whether researchers may launch it from a file of units. Kinds whose access rests on their
-            own service, such as those that pay or qualify people, say no.
-        page_facts: what a page may tell of an image beside its picture and size. Alternative text and credit can give
-            the right answer away; a kind that leaves them out shows "Image 1", "Image 2" in their place.
-        record_types: the schema of the fields of each type of record that an answer gives.
-        examples: worked examples that come with the kind's own instructions, as rows of
-            ``{"weak", "good", "why"}`` and, where a drawing belongs to them, ``{"picture", "alt"}`` (a static path).
+        redundancy: the default number of workers per unit.
+        expected_seconds: active time that a careful worker needs; shown before acceptance.
+        hint_rules: the live hints of its page; ``hint_cards`` returns the texts that they check.
+        arms: how many orders or variants its page has, balanced over a unit's workers (hits.domain.units.arms).
+        is_single_attempt: whether a worker who opened a unit may never open it again, even after returning it.
+        unit_word: singular and plural of a unit on console pages.
+        record_word: singular and plural of a record on console pages.
+        launches_from_units: whether researchers may launch it from a file of units. False for kinds with their own
+            launch service, such as those that pay or qualify workers.
+        page_facts: the texts of an image that a page may show. Alternative text and credit can reveal the right
+            answer; a kind without them shows "Image 1", "Image 2".
+        record_types: the schema of the fields of each type of record in an answer.
+        examples: worked examples of the kind's instructions, as rows of ``{"weak", "good", "why"}`` and, with a
+            drawing, ``{"picture", "alt"}`` (a static path).
     """
 
     name: ClassVar[str]
@@ -127,15 +127,15 @@ class HitKind(ABC):
         return f"{self.name}/task.html"
 
     def sample(self) -> dict[str, Any] | None:
-        """Return the kind's sample from ``sample.json`` in its folder; ``None`` where it brings none.
+        """Return the kind's sample from ``sample.json`` in its folder, or ``None`` without one.
 
-        ``unit`` and ``answer``: each text ``photo:N`` stands for the id of the Nth photo of whoever tries it.
+        In ``unit`` and ``answer`` each text ``photo:N`` is a placeholder for the id of the Nth photo.
         """
         source = Path(inspect.getfile(type(self))).with_name("sample.json")
         return json.loads(source.read_text(encoding="utf-8")) if source.is_file() else None
 
     def instructions_markdown(self) -> str | None:
-        """Return the kind's own text from ``instructions.md`` in its folder; ``None`` where its template has it."""
+        """Return the text of ``instructions.md`` in the kind's folder, or ``None`` if its template has the text."""
         source = Path(inspect.getfile(type(self))).with_name("instructions.md")
         return source.read_text(encoding="utf-8") if source.is_file() else None
 
@@ -145,25 +145,25 @@ class HitKind(ABC):
 
     @property
     def takes_photos(self) -> bool:
-        """Whether units can be planned from photos alone; a kind that overrides ``plan_units`` says so here."""
+        """Whether photos are enough to plan units; a kind that overrides ``plan_units`` overrides this too."""
         return set(self.Unit.model_fields) == {"image"}
 
     def plan_units(self, photos: Sequence[int]) -> list[dict[str, Any]]:
-        """Return the units that ask about photos (ids, in order); kinds that do not take photos plan none."""
+        """Return the units for photos (ids, in order); empty for kinds that do not take photos."""
         return [{"image": photo} for photo in photos] if self.takes_photos else []
 
     def unit_key(self, unit: Mapping[str, Any]) -> str:
-        """Return the name of a unit in its batch, at most 80 characters: equal for equal units only."""
+        """Return the key of a unit in its batch, at most 80 characters: only equal units have equal keys."""
         return f"image-{unit['image']}" if set(unit) == {"image"} else content_sha256(dict(unit))
 
     def page_images(self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts]) -> dict[int, ImageFacts]:
-        """Return the facts of a unit's images without what its page must not tell (``page_facts``)."""
+        """Return the facts of a unit's images without the texts that its page must not show (``page_facts``)."""
         return neutralize_images(images, self.image_ids(unit), self.page_facts)
 
     def subject(self, unit: Mapping[str, Any]) -> str:
-        """Return what a unit is about: its first image, or its own content where it shows none.
+        """Return the key of a unit's subject: its first image, or its content if it has no image.
 
-        Two units about one subject are never told apart by it: an attention check borrows from another subject.
+        An attention check takes its wrong answer from a unit with another subject.
         """
         images = self.image_ids(unit)
         return f"image-{images[0]}" if images else content_sha256(dict(unit))
@@ -172,10 +172,9 @@ class HitKind(ABC):
     def page_unit(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
-        """Return the unit as the page's script needs it, images resolved.
+        """Return the unit for the page's script, with its images resolved.
 
-        ``arm`` says which order or variant to show, of kinds that have any. Without one, which attempts from before
-        there were arms are, ``seed`` fixes any shuffle.
+        ``arm`` is the order or variant to show. Older attempts have no arm; then ``seed`` fixes the shuffle.
         """
 
     def region(self, unit: Mapping[str, Any]) -> list[UnitBox]:
@@ -186,34 +185,34 @@ class HitKind(ABC):
         return []
 
     def shown(self, unit: Mapping[str, Any], seed: str, arm: int | None = None) -> dict[str, Any]:
-        """Return what the page of this ``seed`` and ``arm`` showed differently from other workers', such as an order.
+        """Return what differs between workers on the page of this ``seed`` and ``arm``, such as an order.
 
-        It is kept beside the answer. Kinds that show everybody the same return nothing.
+        It is stored beside the answer. Kinds that show everybody the same return an empty mapping.
         """
         return {}
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Return the tidied answer and what the schema alone cannot see."""
+        """Return the normalized answer, and the problems that the schema cannot find."""
         return answer.model_dump(), []
 
     def bonus_items(self, answer: Mapping[str, Any]) -> int:
-        """Return how many extra items an accepted answer earns a bonus for."""
+        """Return the number of extra items for which an approved answer earns a bonus."""
         return 0
 
     def records(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Record]:
-        """Return the records in an answer; kinds that collect none return an empty list.
+        """Return the records in an answer; empty for kinds that collect none.
 
-        ``read_records`` checks them against ``record_types``. An exception marks the assignment and stops nothing.
+        ``read_records`` checks them against ``record_types``. An exception marks the assignment but stops nothing.
         """
         return []
 
     def read_records(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Record]:
-        """Return the records in an answer, checked: known types, valid fields, no index twice, images of the unit.
+        """Return the checked records of an answer: known types, valid fields, unique indices, images of the unit.
 
         Raises:
-            RecordError: they cannot be read; the message names the record and the field.
+            RecordError: a record is invalid; the message names it and the field.
         """
         try:
             found = list(self.records(unit, answer))  # a generator is read once
@@ -246,21 +245,21 @@ class HitKind(ABC):
         return replace(record, fields=fields)
 
     def find_problems(self) -> list[str]:
-        """Return what is wrong with the kind itself, in sentences: said at start, before anybody works on it."""
+        """Return the problems of the kind itself, which the system check reports at start."""
         return [
             f"record type {name!r} has {len(name)} characters; use at most {MAX_RECORD_TYPE}"
             for name in self.record_types
             if len(name) > MAX_RECORD_TYPE
         ]
 
-    # What console pages show of units and answers
+    # Units and answers on console pages
 
     @property
     def evidence_templates(self) -> list[str]:
-        """Templates of the read-only view of a unit and its answer, the kind's own first, a table as fallback.
+        """Templates of the read-only view of a unit and its answer: the kind's own, or a table as fallback.
 
-        They find ``unit``, ``answer`` (``None`` where there is none), ``images`` (facts in the order of
-        ``image_ids``), ``marks``, ``unit_lines``, ``lines`` and ``evidence`` in their context.
+        Their context has ``unit``, ``answer`` (or ``None``), ``images`` (facts in the order of ``image_ids``),
+        ``marks``, ``unit_rows``, ``answer_rows`` and ``evidence``.
         """
         return [f"{self.name}/evidence.html", "hits/review/evidence.html"]
 
@@ -270,7 +269,7 @@ class HitKind(ABC):
         return [f"{self.name}/review.html", "hits/review/_evidence.html"]
 
     def evidence(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the kind's own evidence template needs beside the unit and the answer."""
+        """Return the extra context of the kind's own evidence template."""
         return {}
 
     def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -279,18 +278,18 @@ class HitKind(ABC):
         return [{"index": 1, "boxes": boxes, "label": "Region"}] if boxes else []
 
     def unit_rows(self, unit: Mapping[str, Any]) -> list[EvidenceRow]:
-        """Return what a unit says besides its images, line by line, for people who read an answer to it."""
+        """Return the rows of a unit besides its images, for people who read an answer to it."""
         images = set(self.image_ids(unit))
         rows: list[EvidenceRow] = []
-        for name, said in unit.items():
-            if isinstance(said, str):
-                rows.append(EvidenceRow(humanize(name), said))  # as it was launched, to the letter
-            elif not _holds_images(said, images):
-                rows += answer_rows({name: said}, self.Unit)
+        for name, value in unit.items():
+            if isinstance(value, str):
+                rows.append(EvidenceRow(humanize(name), value))  # unchanged, as launched
+            elif not _holds_images(value, images):
+                rows += answer_rows({name: value}, self.Unit)
         return rows
 
     def answer_rows(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[EvidenceRow]:
-        """Return an answer line by line, as a person reads it."""
+        """Return the rows of an answer, as a person reads it."""
         return answer_rows(answer, self.Answer)
 
     def checks(
@@ -302,28 +301,28 @@ class HitKind(ABC):
         active_seconds: float,
         expected_seconds: int,
     ) -> list[ReviewCheck]:
-        """Return what a reviewer should look at in an answer; times in seconds."""
+        """Return the checks of an answer for a reviewer; times in seconds."""
         return [check_pace(active_seconds, expected_seconds)]
 
     def gradable_items(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradableItem]:
-        """Return what people grade piece by piece, in the order of the page; only qualifying kinds have any."""
+        """Return the items that people grade, in the order of the page; only qualifying kinds have any."""
         return []
 
     def exam_score(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> ExamScore:
-        """Return how the answer did in the unit's exam; kinds without an exam ask nothing."""
+        """Return the answer's score in the unit's exam; kinds without an exam have no questions."""
         return ExamScore(right=0, total=0)
 
     def hint_cards(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
     ) -> list[Card]:
-        """Return the cards of an unfinished answer for live hints; whatever cannot be read is left out."""
+        """Return the cards of an unfinished answer for live hints; unreadable parts are left out."""
         return []
 
     def parse_unit(self, raw: Any) -> dict[str, Any]:
         """Return a valid unit.
 
         Raises:
-            InvalidUnit: with every field that is wrong.
+            InvalidUnit: with all problems.
         """
         try:
             return self.Unit.model_validate(raw).model_dump()
@@ -333,46 +332,46 @@ class HitKind(ABC):
     def parse_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], raw: Any
     ) -> dict[str, Any]:
-        """Return a valid, tidied answer to ``unit``.
+        """Return a valid, normalized answer to ``unit``.
 
         Raises:
-            InvalidAnswer: with every field that is wrong.
+            InvalidAnswer: with all problems.
         """
         try:
             answer = self.Answer.model_validate(raw)
         except ValidationError as error:
             raise InvalidAnswer(field_errors(error)) from error
-        tidy, errors = self.check_answer(unit, images, answer)
+        normalized, errors = self.check_answer(unit, images, answer)
         if errors:
             raise InvalidAnswer(errors)
-        return tidy
+        return normalized
 
 
 def _holds_images(value: Any, images: Collection[int]) -> bool:
     values = value if isinstance(value, list) else [value]
-    return bool(values) and all(type(one) is int and one in images for one in values)
+    return bool(values) and all(type(item) is int and item in images for item in values)
 
 
 def _check_indices(records: Sequence[Record]) -> Sequence[Record]:
     seen: set[int] = set()
     for record in records:
         if not isinstance(record, Record):
-            raise RecordError(f"records: {type(record).__name__} is no Record")
+            raise RecordError(f"records: {type(record).__name__} is not a Record")
         is_number = type(record.index) is int and 1 <= record.index <= MAX_RECORD_INDEX
         if not is_number or record.index in seen:
             raise RecordError(
-                f"record {record.index}: number records from 1 to {MAX_RECORD_INDEX:,}, each once over all types"
+                f"record {record.index}: use each number from 1 to {MAX_RECORD_INDEX:,} at most once over all types"
             )
         seen.add(record.index)
     return records
 
 
 def field_errors(error: ValidationError) -> list[FieldError]:
-    """Return pydantic's findings with paths as a person writes them: ``observations[1].clue``."""
+    """Return pydantic's errors with readable paths, such as ``observations[1].clue``."""
     found = []
     for item in error.errors(include_url=False, include_context=False, include_input=False):
         path = ""
-        for part in item["loc"]:
-            path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+        for key in item["loc"]:
+            path += f"[{key}]" if isinstance(key, int) else f".{key}" if path else str(key)
         found.append(FieldError(path or "answer", item["msg"]))
     return found

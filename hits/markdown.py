@@ -30,9 +30,7 @@ _TAGS = {
     "br",
     "hr",
 }
-_LINK_ATTRIBUTES = {
-    "a": {"target": "_blank"}
-}  # in the same tab, a link would replace the task
+_LINK_ATTRIBUTES = {"a": {"target": "_blank"}}  # in the same tab, a link would replace the task
 _SCHEMES = ("https:", "mailto:")
 _PHOTO = re.compile(r"photo:(\d{1,18})")
 # The parser's time grows with the text's length times their number, because it searches the end of unclosed links.

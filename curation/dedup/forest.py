@@ -183,9 +183,7 @@ def _squared_difference(
 def _average_distance(forest: Forest, a: int, x: int) -> float:
     """Average linkage: 1 - S_a . S_x / (|a| |x|), from the sums of unit vectors."""
     total = forest.sums[forest.slot[a]]
-    if (
-        forest.slot[x] == ABSENT
-    ):  # the number of copies of the row cancels
+    if forest.slot[x] == ABSENT:  # the number of copies of the row cancels
         similarity = dot(total, forest.rows[x]) * forest.inverse[x] / forest.size[a]
     else:
         similarity = dot(total, forest.sums[forest.slot[x]]) / (forest.size[a] * forest.size[x])
@@ -255,7 +253,9 @@ def _join_lists(
     _mark_neighbours(forest, kept_end)
     while end != ABSENT:
         next_end, x = forest.next_end[end], forest.other[end]
-        if x != ABSENT and forest.shared_end[x] != ABSENT:  # a neighbour of both: one of the two pairs remains
+        if (
+            x != ABSENT and forest.shared_end[x] != ABSENT
+        ):  # a neighbour of both: one of the two pairs remains
             twin, distance = forest.shared_end[x], forest.distance[end >> 1]
             forest.shared_end[x] = ABSENT
             _remove_pair(forest, end >> 1)

@@ -45,9 +45,7 @@ from curation.records import InvalidInput
 
 MEMORY_LIMIT_BYTES = 2 * 2**30
 DENSE_MAX_ROWS = 1000  # scipy finishes before the compiled loops are loaded
-DENSE_MAX_PAIR_SHARE = (
-    1 / 50
-)  # of all pairs: above this share, merging from pairs takes longer than scipy
+DENSE_MAX_PAIR_SHARE = 1 / 50  # of all pairs: above this share, merging from pairs takes longer than scipy
 
 __all__ = ["Linkage", "cluster", "cluster_to_k", "relabel_by_first_appearance"]
 

@@ -1,6 +1,6 @@
 """The official leaderboard measures, as functions from arrays to dataclasses.
 
-The names below are loaded when they are first used.
+The names below are loaded at first use.
 """
 
 import lazy_loader

@@ -30,7 +30,7 @@ Key = RetrievalKey | LocalizationKey | ComparisonKey
 
 
 class AnswerKeys(Protocol):
-    """Where answer keys come from: raw JSON by the name of the file that they score."""
+    """A source of answer keys: raw JSON by the name of the submission file that they score."""
 
     def raw(self, name: str) -> Mapping[str, Any]:
         """Return the key of ``comparison``, ``localization`` or ``retrieval_<chunk>``."""
@@ -44,7 +44,7 @@ class AnswerKeyFolder:
         self._folder = folder
 
     def raw(self, name: str) -> Mapping[str, Any]:
-        """Return a key. Raises InvalidInput when there is not exactly one of that name, or it cannot be read."""
+        """Return a key. Raises InvalidInput if there is not exactly one of that name, or it cannot be read."""
         task = task_of(name)
         paths = sorted(self._folder.glob(f"*_{task}/*_{name}_answer_key.json"))
         if len(paths) != 1:
@@ -54,7 +54,7 @@ class AnswerKeyFolder:
         return read_answer_key(paths[0])
 
     def kept(self) -> frozenset[str]:
-        """Return the names of the photos and pairs that are kept for the end; none where nothing is.
+        """Return the names of the photos and pairs that are held out until the leaderboard closes.
 
         Raises:
             OSError, ValueError: the list cannot be read.
@@ -64,12 +64,12 @@ class AnswerKeyFolder:
 
 
 def task_of(name: str) -> str:
-    """Return the task of a submission's file, without its chunk."""
+    """Return the task of a submission's file."""
     return RETRIEVAL if _CHUNK.fullmatch(name) else name
 
 
 def in_file_order(names: Iterable[str]) -> list[str]:
-    """Return names of a submission's files, comparison first and chunks by number."""
+    """Sort names of a submission's files: comparison first, chunks by number."""
 
     def sort_key(name: str) -> tuple[str, int]:
         chunk = _CHUNK.fullmatch(name)
@@ -79,7 +79,7 @@ def in_file_order(names: Iterable[str]) -> list[str]:
 
 
 def parse_answer_key(name: str, raw: Mapping[str, Any]) -> Key:
-    """Read the raw key of a file as its task's. Raises InvalidInput for one that is malformed."""
+    """Parse the raw key of a file by its task. Raises InvalidInput if it is malformed."""
     match task_of(name):
         case "retrieval":
             return parse_retrieval_key(raw)
@@ -87,20 +87,20 @@ def parse_answer_key(name: str, raw: Mapping[str, Any]) -> Key:
             return parse_localization_key(raw)
         case "comparison":
             return parse_comparison_key(raw)
-    raise InvalidInput(f"{name}: is no task; use comparison, localization or retrieval_0, retrieval_1, …")
+    raise InvalidInput(f"{name}: is not a task; use comparison, localization or retrieval_0, retrieval_1, …")
 
 
 Subset = Callable[[Sequence[str]], NDArray[np.bool_]]
-"""Which of n photos, or of n pairs on them, belong to a share, by the names that keys have: (n,) bool."""
+"""Selects a subset of n photos or pairs by their names in the keys: (n,) bool."""
 
 
 def select_all(names: Sequence[str]) -> NDArray[np.bool_]:
-    """Return the share that has all."""
+    """Select all."""
     return np.ones(len(names), dtype=bool)
 
 
 def split_held_out(held_out: Collection[str]) -> list[Subset]:
-    """Return two shares: what is shown, and what is ``kept`` for the end. Nothing kept: one share of all."""
+    """Return two subsets: public and held out. If nothing is held out, return one subset of all."""
     if not held_out:
         return [select_all]
     names_held_out = frozenset(held_out)
@@ -114,7 +114,7 @@ def split_held_out(held_out: Collection[str]) -> list[Subset]:
 def compute_figures(
     scores: Mapping[str, NDArray[np.floating]], keys: AnswerKeys, *, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Return the figures of all instances; see ``figures_of_shares``."""
+    """Return the figures of all instances; see ``compute_subset_figures``."""
     return compute_subset_figures(scores, keys, rng=rng, subsets=[select_all])[0]
 
 
@@ -125,14 +125,14 @@ def compute_subset_figures(
     rng: np.random.Generator,
     subsets: Sequence[Subset],
 ) -> list[dict[str, Any]]:
-    """Return the figures, as ``curation.evaluation.figures`` describes them, of scores by file name.
+    """Return the figures of scores by file name, one dict per subset, as ``curation.evaluation.figures`` describes.
 
-    All scores are ranked against one another; a share is of the instances that are then counted, one dict each.
-    One key is in memory at a time. Each task has a generator of its own, so that its intervals do not depend on which
-    others there are. ``scores`` follow the sorted test ids of their keys, (n,) each, as in a submission.
+    All scores are ranked against each other; a subset only limits the instances in the means. One key is in memory at
+    a time. Each task has its own generator, so that its intervals do not depend on the other tasks. ``scores`` follow
+    the sorted test ids of their keys, (n,) each, as in a submission.
 
     Raises:
-        InvalidInput: a key is broken, or scores do not fit it.
+        InvalidInput: a key is broken, or scores do not match it.
     """
     generators = [rng.spawn(3) for _ in subsets]
     figures: list[dict[str, Any]] = [{} for _ in subsets]
@@ -155,7 +155,7 @@ def compute_subset_figures(
 
 
 def _score_file(scores: NDArray[np.float64], key: Key) -> Callable[[Subset], Any]:
-    """Score one file; return what gives a share of its instances, in the shape of the task's figures."""
+    """Score one file; return a function that returns the results of a subset of its instances."""
     if isinstance(key, RetrievalKey):
         ranks, ids = rank_instances(scores, key), key.ids
         return lambda subset: TrueRanks(ranks.im2txt[subset(ids)], ranks.txt2im[subset(ids)])
@@ -171,6 +171,6 @@ def _score_file(scores: NDArray[np.float64], key: Key) -> Callable[[Subset], Any
 def _restore_key_order(name: str, scores: NDArray[np.floating], key: Key) -> NDArray[np.float64]:
     if len(scores) != len(key.test_ids):
         raise InvalidInput(
-            f"{name}: {len(scores)} scores, and its key has {len(key.test_ids)} test ids; they must match"
+            f"{name}: {len(scores)} scores, but its key has {len(key.test_ids)} test ids; they must match"
         )
     return restore_key_order(scores, key.test_ids)

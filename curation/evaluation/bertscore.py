@@ -1,7 +1,7 @@
-"""How near a retrieved inference is to the true one, word by word: the F1 of BERTScore, without IDF.
+"""The similarity of a retrieved inference to the true one, token by token: the F1 of BERTScore, without IDF.
 
 Each token of one text is matched with its nearest token of the other. Source: Zhang et al. 2020, §3,
-arXiv:1904.09675; paper 000 §4.1, footnote 9, takes RoBERTa-Large with rescaling.
+arXiv:1904.09675; Hessel et al. 2022 §4.1, footnote 9, use RoBERTa-Large with rescaling.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from curation.records import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """A text's tokens. vectors: (k, d), rows of length 1. counts: (k,), False for those that mark start and end.
+    """A text's tokens. vectors: (k, d), rows of length 1. is_counted: (k,), False for start and end tokens.
 
-    As in the published code, such marks may be matched, but their own matches do not count.
+    As in the published code, start and end tokens may be matched, but their own matches do not count.
     """
 
     vectors: NDArray[np.floating]
@@ -26,7 +26,7 @@ class TokenVectors:
 
 
 def greedy_f1(candidate: TokenVectors, reference: TokenVectors) -> float:
-    """Return the harmonic mean of how well each text's tokens are matched by the other's; 0 where one has none."""
+    """Return the harmonic mean of precision and recall of the token matches; 0 if a text has no counted token."""
     if not candidate.is_counted.any() or not reference.is_counted.any():
         return 0.0
     similarity = np.asarray(candidate.vectors, dtype=np.float64) @ np.asarray(reference.vectors, np.float64).T
@@ -36,10 +36,10 @@ def greedy_f1(candidate: TokenVectors, reference: TokenVectors) -> float:
 
 
 def rescale(score: float, baseline: float) -> float:
-    """Return a score with what unrelated texts reach at 0, and 1 at 1.
+    """Rescale a score linearly: the baseline, which unrelated texts reach, becomes 0, and 1 stays 1.
 
     Raises:
-        InvalidInput: a baseline of 1 or more leaves nothing to measure.
+        InvalidInput: the baseline is 1 or more.
     """
     if baseline >= 1:
         raise InvalidInput(f"baseline: {baseline:g} is not below 1; RoBERTa-Large at layer 17 has 0.83122575")

@@ -1,8 +1,8 @@
 """Agreement with people's ratings of candidate inferences, as on the Sherlock leaderboard.
 
-Pairwise accuracy rescaled so that chance is 0 and perfect order is 100, a mean over instances. To break ties
-the published scorer adds a tiny vector drawn from a generator seeded with 1 to whatever ranks the candidates,
-anew for each instance; the same draw is used here, for any number of candidates.
+Pairwise accuracy rescaled so that chance is 0 and perfect order is 100, a mean over instances. To break ties, the
+published scorer adds a tiny random vector to the ranking scores, from a generator that is seeded with 1 for each
+instance. The same draw is used here, for any number of candidates.
 Source: Hessel et al. 2022, section 5.1, doi:10.1007/978-3-031-20059-5_32.
 """
 
@@ -29,9 +29,10 @@ from validation.domain.agreement.pairwise import (
 
 @dataclass(frozen=True, slots=True)
 class ComparisonScores:
-    """Percentages (chance 0, perfect 100) over a number of images; None when there is no image.
+    """Percentages (chance 0, perfect 100) over a number of images; None without images.
 
-    human: one annotator ranks for the other, both ways. random: a draw ranks. oracle: the mean rating ranks.
+    human: one annotator's ratings rank for the other, both ways. random: random scores rank. oracle: the mean rating
+    ranks.
     """
 
     human: float | None
@@ -53,7 +54,7 @@ class RatedInstance:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonKey:
-    """test_ids: every id that needs a score."""
+    """test_ids: all ids that need a score."""
 
     test_ids: tuple[str, ...]
     instances: tuple[RatedInstance, ...]
@@ -62,7 +63,7 @@ class ComparisonKey:
 def parse_comparison_key(raw: Mapping[str, Any]) -> ComparisonKey:
     """Read {"test_id_map": {id: {Input_iid, candidate}}, "annotations": [{Input_iid, candidates: [...]}]}.
 
-    Raises InvalidInput naming the entry that is malformed or repeated, or the candidate that has no test id.
+    Raises InvalidInput that names a malformed or repeated entry, or a candidate without a test id.
     """
     test_id_map, annotations = raw.get("test_id_map"), raw.get("annotations")
     if not isinstance(test_id_map, dict) or not isinstance(annotations, list):
@@ -86,8 +87,8 @@ def score_comparison(
 ) -> ComparisonScores:
     """Score plausibilities against people's ratings.
 
-    generator: returns a fresh generator; called once per instance, so that the order of instances does not
-    matter. Raises InvalidInput for missing, unknown or non-finite scores.
+    generator: returns a new generator; called once per instance, so the order of instances does not matter. Raises
+    InvalidInput for missing, unknown or non-finite scores.
     """
     rows = instance_agreements(scores, key, generator=generator)
     if not len(rows):
@@ -111,7 +112,7 @@ def instance_agreements(
 def _score_instance(
     scores: Mapping[str, float], instance: RatedInstance, generator: np.random.RandomState
 ) -> tuple[float, float, float, float]:
-    """(human, model, random, oracle) of one instance, each from -1 to 1."""
+    """Return (human, model, random, oracle) of one instance, each from -1 to 1."""
     n = len(instance.test_ids)
     noise = tie_break_noise(generator, n)
     chance = draw_published(generator, n)

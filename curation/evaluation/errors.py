@@ -1,7 +1,7 @@
-"""Why a model errs on the comparison task: can its errors be foretold, and which are the worst of them?
+"""A model's errors on the comparison task: can they be predicted, and which are the worst?
 
-Source: Hessel et al. 2022, section 5.3, doi:10.1007/978-3-031-20059-5_32: of the images on which people agree
-(pairwise accuracy above 30) those where the model does better than its median are told from the others.
+Source: Hessel et al. 2022, section 5.3, doi:10.1007/978-3-031-20059-5_32: among images with human agreement (pairwise
+accuracy above 30), predict whether the model scores above its median.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from curation.evaluation.inputs import Scores, order_scores
 from curation.records import InvalidInput
 
 MIN_AGREEMENT = 30.0
-"""Least human agreement of an image, percent with chance at 0 (paper 001 §5.3)."""
+"""Minimum human agreement of an image, percent with chance at 0 (Hessel et al. 2022 §5.3)."""
 FOLDS = 5
 PERMUTATIONS = 200
 PAPER_AUCS = {"image": 55.0, "text": 54.0, "agreement": 57.0}
@@ -27,9 +27,9 @@ BAD_AT_MOST, GOOD_AT_LEAST = 1.5, 2.5
 
 @dataclass(frozen=True, slots=True)
 class InstanceOutcome:
-    """How well a model and people order one instance's candidates, percent with chance at 0.
+    """How well a model and people rank one instance's candidates, percent with chance at 0.
 
-    human: one annotator's order for the other, the mean of both ways.
+    human: one annotator's ranking for the other, the mean of both directions.
     """
 
     instance: str
@@ -39,9 +39,10 @@ class InstanceOutcome:
 
 @dataclass(frozen=True, slots=True)
 class MedianGroups:
-    """The images that are kept, and on which of them the model does better than its median.
+    """The images with human agreement, split at the model's median.
 
-    kept: their outcomes, in order. above: (n,) bool. median: the model's, percent. asked: images before that.
+    selected: their outcomes, in order. above: (n,) bool. median: the model's, percent. considered: number of images
+    before the selection.
     """
 
     selected: tuple[InstanceOutcome, ...]
@@ -60,10 +61,10 @@ class CrossValidatedAuc:
 
 @dataclass(frozen=True, slots=True)
 class PermutationTest:
-    """What an area reaches where the groups mean nothing: labels are permuted, and all models fitted anew.
+    """A permutation test of an area: labels are permuted, and all models are fitted again.
 
-    p: share of the permutations, the observed labels among them, that reach the area. low, high: 95 % of the
-    permuted areas lie between, percent.
+    p: share of the permutations, including the observed labels, that reach the area. low, high: 95 % of the permuted
+    areas are in this range, percent.
     """
 
     p: float
@@ -74,10 +75,10 @@ class PermutationTest:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A candidate that the model and people see differently.
+    """A candidate that the model and people rank differently.
 
-    rank: the model's, 1 is the highest of ``of``; tied candidates have their mean. ratings: the two annotators'.
-    gap: 0 to 1, how far the model's place lies from people's.
+    rank: the model's, 1 is the highest of ``of``; ties have their mean rank. ratings: the two annotators'.
+    gap: 0 to 1, the distance between the model's and people's positions.
     """
 
     instance: str
@@ -90,7 +91,7 @@ class Mistake:
 
 
 def measure_outcomes(scores: Scores, key: ComparisonKey) -> list[InstanceOutcome]:
-    """Return how each instance of a key was ordered, in the key's order; ties are broken as published.
+    """Return the outcome of each instance, in the key's order; ties are broken as published.
 
     Raises:
         InvalidInput: missing, unknown or non-finite scores.
@@ -106,12 +107,12 @@ def measure_outcomes(scores: Scores, key: ComparisonKey) -> list[InstanceOutcome
 def split_at_median(
     outcomes_: Sequence[InstanceOutcome], *, min_agreement: float = MIN_AGREEMENT
 ) -> MedianGroups:
-    """Keep the images on which people agree, and part them at the model's median.
+    """Select the images with human agreement, and split them at the model's median.
 
-    Images at the median are all in one group: the lower one, or the upper one where that makes the groups more even.
+    Images at the median are all in one group: the lower one, or the upper one if that makes the groups more even.
 
     Args:
-        least_agreement: percent with chance at 0; an image needs more than that.
+        min_agreement: percent with chance at 0; an image needs more than that.
 
     Raises:
         InvalidInput: a group would have fewer images than there are folds.
@@ -130,7 +131,7 @@ def split_at_median(
 
 
 def _size_difference(above: NDArray[np.bool_]) -> int:
-    """How many more images one group has than the other."""
+    """Return how many more images one group has than the other."""
     return abs(2 * int(above.sum()) - len(above))
 
 
@@ -143,7 +144,7 @@ def stratified_folds(
     for group in (True, False):
         rows = rng.permutation(np.flatnonzero(labels == group))
         fold[rows] = (start + np.arange(len(rows))) % folds
-        start += len(rows)  # the next group goes on, so that folds differ by one image at most
+        start += len(rows)  # continue at the next fold, so that folds differ by at most one image
     return fold
 
 
@@ -166,15 +167,15 @@ def roc_auc(labels: NDArray[np.bool_], scores: NDArray[np.floating]) -> float:
 def cross_validated_auc(
     labels: NDArray[np.bool_], scores: NDArray[np.floating], fold: NDArray[np.int64]
 ) -> CrossValidatedAuc:
-    """Return the mean area of the folds, percent, each over the images that its model had not seen.
+    """Return the mean area of the folds, percent, each over its held-out images.
 
     Scores of different folds come from different models, so they are compared within a fold only. There is no
-    interval: models of folds share most of their images, so what resamples images, and the corrected variance of
-    Nadeau & Bengio 2003 (doi:10.1023/A:1024068626366) too, exclude 50 far too often where nothing can be foretold.
-    ``area_by_chance`` says what an area means.
+    interval: the folds' models share most of their images, so resampling images, and also the corrected variance of
+    Nadeau & Bengio 2003 (doi:10.1023/A:1024068626366), exclude 50 far too often without any signal.
+    ``permutation_test`` gives the significance of an area.
 
     Args:
-        labels, scores, fold: (n,), the last one of 0 to k-1.
+        labels, scores, fold: (n,), fold from 0 to k-1.
     """
     rows_by_fold = [np.flatnonzero(fold == number) for number in np.unique(fold)]
     areas = tuple(100 * roc_auc(labels[rows], scores[rows]) for rows in rows_by_fold)
@@ -189,13 +190,13 @@ def permutation_test(
     rng: np.random.Generator,
     permutations: int = PERMUTATIONS,
 ) -> PermutationTest:
-    """Return what areas permuted labels reach when everything that depends on labels is made anew.
+    """Test an area against permuted labels, with new folds and models for each permutation.
 
-    Source of p with the observed labels counted: Phipson & Smyth 2010, doi:10.2202/1544-6115.1585.
+    p counts the observed labels as one permutation: Phipson & Smyth 2010, doi:10.2202/1544-6115.1585.
 
     Args:
-        labels: (n,). area_of: makes folds and models for labels and returns their area, percent.
-        observed: the area of the labels as they are.
+        labels: (n,). measure_auc: makes folds and models for labels and returns their area, percent.
+        observed: the area of the true labels.
     """
     permuted = np.array([measure_auc(rng.permutation(labels)) for _ in range(permutations)])
     low, high = np.quantile(permuted, [0.025, 0.975])
@@ -206,10 +207,10 @@ def permutation_test(
 def worst_mistakes(
     scores: Scores, key: ComparisonKey, *, limit: int = 12
 ) -> tuple[list[Mistake], list[Mistake]]:
-    """Return the worst false positives and false negatives, the worst first, one of an instance at most.
+    """Return the worst false positives and false negatives, the worst first, at most one per instance.
 
-    A false positive is rated 1.5 or less on average and has a high place by the model; a false negative 2.5 or more
-    and a low one. A constant model has neither, since all its places are equal.
+    A false positive has a mean rating of at most 1.5 and a high rank by the model; a false negative at least 2.5 and
+    a low rank. A constant model has neither, since all its ranks are equal.
     """
     values = dict(zip(key.test_ids, order_scores(scores, key.test_ids).tolist(), strict=True))
     mistakes = [_mistakes_of_instance(values, instance) for instance in key.instances]
@@ -220,7 +221,7 @@ def worst_mistakes(
 
 
 def _select_worst(mistakes: Sequence[Mistake], limit: int) -> list[Mistake]:
-    wrong = [mistake for mistake in mistakes if mistake.gap > 0.5]  # noqa: PLR2004 - on the wrong side of the middle
+    wrong = [mistake for mistake in mistakes if mistake.gap > 0.5]  # noqa: PLR2004 - in the wrong half of the ranking
     return sorted(wrong, key=lambda mistake: (-mistake.gap, mistake.instance))[:limit]
 
 
@@ -232,7 +233,7 @@ def _mistakes_of_instance(
     from scipy.stats import rankdata  # noqa: PLC0415 - the web process never loads scipy
 
     ranks = rankdata(-values)
-    positions = 1 - (ranks - 1) / max(1, len(values) - 1)  # 1 is the model's favourite, 0 its last
+    positions = 1 - (ranks - 1) / max(1, len(values) - 1)  # 1 is the model's first rank, 0 its last
     means = (instance.first + instance.second) / 2
     ratings = (means - LOWEST_RATING) / (HIGHEST_RATING - LOWEST_RATING)
     bad, good = means <= BAD_AT_MOST, means >= GOOD_AT_LEAST

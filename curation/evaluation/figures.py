@@ -6,7 +6,7 @@
      "comparison": {"human": F, "model": F, "random": F, "oracle": F, "images": n}}
 
 F is {"value", "low", "high"}, see ``intervals.Figure``; all but ranks are percentages. A task that was not measured
-is absent. Retrieval is a mean over chunks (paper 000 §4.1, footnote 8), the others over images.
+is absent. Retrieval is a mean over chunks (Hessel et al. 2022 §4.1, footnote 8), the others over images.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def comparison_figures(
 ) -> dict[str, Any]:
     """Return the figures of comparison.
 
-    agreements: (n, 4) as of ``comparison.agreements_of``. without: names of figures that mean nothing here, such as
-    the model's where people alone are measured.
+    agreements: (n, 4) as from ``comparison.instance_agreements``. omitted: names of figures without meaning here, such
+    as the model's if only people are measured.
     """
     measured = {
         name: mean_figure(agreements[:, column] if name not in omitted else np.zeros(0), rng=rng).as_json()
@@ -64,6 +64,6 @@ def comparison_figures(
 
 
 def judges_figures(key: ComparisonKey, *, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the figures of comparison that need no model: what judges, chance and the mean rating reach."""
+    """Return the comparison figures that need no model: of judges, random scores and the mean rating."""
     agreements = instance_agreements(np.zeros(len(key.test_ids)), key)
     return comparison_figures(agreements, rng=rng, omitted=("model",))

@@ -1,10 +1,10 @@
-"""Read predictions and answer keys, and refuse what cannot be scored, naming the ids at fault.
+"""Read predictions and answer keys; reject invalid ones with a message that names the ids.
 
-Predictions come either as a JSON object {id: score} or as the leaderboard's one-dimensional .npy of float32 or
-float64 with a separate list of ids. Without that list the scores follow the sorted ids of the answer key.
+Predictions are either a JSON object {id: score} or the leaderboard's one-dimensional .npy of float32 or float64 with a
+separate list of ids. Without that list the scores follow the sorted ids of the answer key.
 
-A chunk of retrieval has a million pairs, so everything here works on whole columns; only once something is wrong are
-ids looked at one by one, to name them.
+A chunk of retrieval has a million pairs, so this code works on whole columns; single ids are inspected only to name
+them in an error.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from curation.records import InvalidInput
 MAX_NAMED_IDS = 3
 SCORE_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 Scores = Mapping[str, float] | NDArray[np.floating]
-"""Scores by id, or as many as there are ids, in the order of the key's ``test_ids``."""
+"""Scores by id, or an array in the order of the key's ``test_ids``."""
 
 
 def describe_ids(ids: Iterable[object]) -> str:
-    """Name the first few ids and say how many more there are."""
+    """List the first few ids and the number of further ones."""
     ids = list(ids)
     listed = ", ".join(repr(item) for item in ids[:MAX_NAMED_IDS])
     more = len(ids) - MAX_NAMED_IDS
@@ -39,9 +39,9 @@ def describe_ids(ids: Iterable[object]) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; an object that repeats a key is refused, since the last value would silently win.
+    """Read a JSON file; repeated keys are an error, since the last value would silently win.
 
-    Raises InvalidInput when the file cannot be read, is not JSON, or repeats a key.
+    Raises InvalidInput if the file cannot be read, is not JSON, or repeats a key.
     """
     return parse_json(_read_bytes(path), str(path))
 
@@ -54,24 +54,24 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def parse_json(data: bytes, name: str) -> Any:
-    """Read JSON as ``read_json`` does; ``name`` is what messages call it.
+    """Parse JSON as ``read_json`` does; ``name``: of the file, for messages.
 
-    The quick parser keeps the last of equal keys without a word. Each key is followed by a colon, so where there are
-    no more colons than keys were kept, no key was dropped; otherwise the standard library reads it again.
+    The fast parser silently keeps the last of equal keys. Each key is followed by a colon, so if there are no more
+    colons than keys, no key was dropped; otherwise the standard library parses it again.
 
-    Raises InvalidInput when it is not JSON, or repeats a key.
+    Raises InvalidInput if it is not JSON, or repeats a key.
     """
     with _garbage_collection_off():
         try:
             value = from_json(data)
-        except ValueError:  # the standard library says what is wrong, or takes what this one does not
+        except ValueError:  # the standard library gives the message, or accepts what the fast parser does not
             return _parse_checking_keys(data, name)
         return value if _has_every_key(value, data.count(b":")) else _parse_checking_keys(data, name)
 
 
 @contextmanager
 def _garbage_collection_off() -> Iterator[None]:
-    """Keep Python's collector from walking millions of fresh objects again and again, none of which is garbage."""
+    """Turn Python's garbage collector off: it would repeatedly traverse millions of new objects, none of them garbage."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -82,7 +82,7 @@ def _garbage_collection_off() -> Iterator[None]:
 
 
 def _has_every_key(value: Any, colons: int) -> bool:
-    """Whether the objects within a value, found level by level, have as many keys as the file has colons."""
+    """Whether all objects within a value have as many keys as the file has colons."""
     level, keys = [value], 0
     while level:
         keys += sum(len(item) for item in level if isinstance(item, dict))
@@ -98,9 +98,7 @@ def _parse_checking_keys(data: bytes, name: str) -> Any:
         found = dict(pairs)
         if len(found) != len(pairs):
             repeated = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-            raise InvalidInput(
-                f"{name}: given more than once: {describe_ids(repeated)}; keep one entry for each"
-            )
+            raise InvalidInput(f"{name}: repeated: {describe_ids(repeated)}; keep one entry for each")
         return found
 
     try:
@@ -114,7 +112,7 @@ def _parse_checking_keys(data: bytes, name: str) -> Any:
 def read_npy(path: Path, *, memory_map: bool = False) -> np.ndarray:
     """Read one array from a .npy file; pickled objects are never loaded.
 
-    With memory_map the data stay on disk. Raises InvalidInput when the file is missing or is not a plain .npy.
+    With memory_map the data stay on disk. Raises InvalidInput if the file is missing or not a plain .npy.
     """
     try:
         array = np.load(path, allow_pickle=False, mmap_mode="r" if memory_map else None)
@@ -123,14 +121,14 @@ def read_npy(path: Path, *, memory_map: bool = False) -> np.ndarray:
     except (ValueError, EOFError) as error:
         raise InvalidInput(f"{path}: not a plain .npy array; write it again with numpy.save") from error
     if not isinstance(array, np.ndarray):
-        raise InvalidInput(f"{path}: holds several arrays; save one array with numpy.save")
+        raise InvalidInput(f"{path}: contains several arrays; save one array with numpy.save")
     return array
 
 
 def read_answer_key(path: Path) -> Mapping[str, Any]:
-    """Read an answer key, a JSON object; one of retrieval as a table where it is one.
+    """Read an answer key, a JSON object; a retrieval key as a table if it has that layout.
 
-    Raises InvalidInput when it is anything else.
+    Raises InvalidInput if it is not a JSON object.
     """
     data = _read_bytes(path)
     table = read_table(data)
@@ -145,9 +143,9 @@ def read_answer_key(path: Path) -> Mapping[str, Any]:
 def read_predictions(path: Path, *, instance_ids: Path | None, key_ids: Sequence[str]) -> Scores:
     """Read the scores of a model: by id, or an array in the order of key_ids.
 
-    instance_ids: JSON list of the ids in the order of an .npy's scores; sorted key_ids when absent.
-    Raises InvalidInput for a file that cannot be read, another dtype than float32 or float64, another shape than
-    one-dimensional, a length that does not match, repeated ids, and anything that is not a number.
+    instance_ids: JSON list of the ids in the order of an .npy's scores; by default the sorted key_ids.
+    Raises InvalidInput for an unreadable file, a dtype other than float32 or float64, a shape that is not
+    one-dimensional, a length that does not match, repeated ids, and values that are not numbers.
     """
     if path.suffix == ".npy":
         return _order_array_scores(path, read_npy(path), instance_ids, key_ids)
@@ -155,13 +153,13 @@ def read_predictions(path: Path, *, instance_ids: Path | None, key_ids: Sequence
         raise InvalidInput(f"{path}: predictions must be a .npy or a .json file")
     if instance_ids is not None:
         raise InvalidInput(
-            f"{instance_ids}: ids go with .npy predictions; {path} names its own, so leave them out"
+            f"{instance_ids}: ids are for .npy predictions; {path} contains its own, so omit them"
         )
     return scores_by_id(read_json(path), str(path))
 
 
 def sorted_order(ids: Sequence[str]) -> NDArray[np.intp]:
-    """Return the places of ids in sorted order, as the leaderboard's .npy files have them: (n,)."""
+    """Return the positions of ids in sorted order, the order of the leaderboard's .npy files: (n,)."""
     if isinstance(ids, IdColumn):
         return ids.order
     try:
@@ -171,7 +169,7 @@ def sorted_order(ids: Sequence[str]) -> NDArray[np.intp]:
 
 
 def restore_key_order(scores: NDArray[np.floating], ids: Sequence[str]) -> NDArray[np.float64]:
-    """Return scores (n,) that follow the sorted ids in the order of ``ids``."""
+    """Reorder scores (n,) from the order of the sorted ids to the order of ``ids``."""
     found = np.empty(len(ids), dtype=np.float64)
     found[sorted_order(ids)] = scores
     return found
@@ -180,7 +178,7 @@ def restore_key_order(scores: NDArray[np.floating], ids: Sequence[str]) -> NDArr
 def order_scores(scores: Scores, ids: Sequence[str]) -> NDArray[np.float64]:
     """Return one finite score for each of the distinct ids, in their order: (n,).
 
-    Raises InvalidInput naming the missing, unknown or non-finite ids.
+    Raises InvalidInput that names the missing, unknown or non-finite ids.
     """
     values = scores if isinstance(scores, np.ndarray) else _look_up_scores(scores, ids)
     if len(values) != len(ids):
@@ -203,9 +201,7 @@ def _look_up_scores(scores: Mapping[str, float], ids: Sequence[str]) -> NDArray[
     if len(scores) != len(ids):
         known = set(ids)
         unknown = [item for item in scores if item not in known]
-        raise InvalidInput(
-            f"predictions: {describe_ids(unknown)} not in the answer key; remove what it does not ask for"
-        )
+        raise InvalidInput(f"predictions: {describe_ids(unknown)} not in the answer key; remove them")
     return values
 
 
@@ -215,7 +211,7 @@ def _read_ids(path: Path) -> list[str]:
         raise InvalidInput(f"{path}: must be a JSON list of ids (strings), in the order of the scores")
     if len(set(ids)) != len(ids):
         repeated = [item for item, count in Counter(ids).items() if count > 1]
-        raise InvalidInput(f"{path}: listed more than once: {describe_ids(repeated)}; list every id once")
+        raise InvalidInput(f"{path}: repeated: {describe_ids(repeated)}; list every id once")
     return ids
 
 
@@ -238,9 +234,9 @@ def _order_array_scores(
 
 
 def scores_by_id(scores: Any, name: str) -> dict[str, float]:
-    """Return {id: score} as a JSON file has it; ``name`` is what messages call the file.
+    """Check that parsed JSON is {id: score} and return it; ``name``: of the file, for messages.
 
-    Raises InvalidInput when it is no object, or a score is no number.
+    Raises InvalidInput if it is not an object, or a score is not a number.
     """
     if not isinstance(scores, dict):
         raise InvalidInput(
@@ -261,6 +257,6 @@ def scores_by_id(scores: Any, name: str) -> dict[str, float]:
 
 
 def _json_type(value: object) -> str:
-    return {list: "a list", str: "a string", type(None): "null", bool: "a truth value"}.get(
+    return {list: "a list", str: "a string", type(None): "null", bool: "a boolean"}.get(
         type(value), "a number"
     )

@@ -1,7 +1,7 @@
-"""How far a figure may be off: percentile bootstrap intervals over images or instances.
+"""Percentile bootstrap intervals of figures, over images or instances.
 
-What was sampled is images (localization, comparison) or instances (retrieval), so those are what is drawn again;
-ranks and assignments stay as they are. Source: Efron & Tibshirani 1993, §13.3, doi:10.1201/9780429246593.
+The sampling units are images (localization, comparison) or instances (retrieval), so these are resampled; ranks and
+assignments are not recomputed. Source: Efron & Tibshirani 1993, §13.3, doi:10.1201/9780429246593.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with its 95 % interval: all None without a value, the bounds None where too little is behind it."""
+    """A figure with its 95 % interval: all None without data, the bounds None with too little data."""
 
     value: float | None = None
     low: float | None = None
@@ -37,9 +37,9 @@ def mean_figure(values: NDArray[np.floating], *, rng: np.random.Generator) -> Fi
 
 
 def mean_of_means(groups: Sequence[NDArray[np.floating]], *, rng: np.random.Generator) -> Figure:
-    """Return the mean over groups of each group's mean, with its interval; values are drawn within their group.
+    """Return the mean of the groups' means, with its interval; values are resampled within their group.
 
-    So retrieval is averaged over its chunks, as the paper does. Groups are (n,) each; empty ones count for nothing.
+    Retrieval is averaged over its chunks in this way, as in the paper. Groups are (n,) each; empty ones are ignored.
     """
     filled = [np.asarray(group, dtype=np.float64) for group in groups if len(group)]
     if not filled:

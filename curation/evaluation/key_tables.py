@@ -1,8 +1,8 @@
-"""A retrieval key as a table: a million pairs without a Python object for each.
+"""Read a retrieval key as a table: a million pairs without a Python object for each.
 
-Test ids and instance ids are 32 hex digits, so the entries of a key are all of one length and its file is a table of
-bytes. Three columns of it are ids, and the others are the same in every row. A file that is not so in any byte is no
-table, and is read as any JSON.
+Test ids and instance ids are 32 hex digits, so all entries of a key have the same length and its file is a table of
+bytes. Three columns are ids, and the other bytes are equal in all rows. A file with any deviation is not a table, and
+is parsed as normal JSON.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-_SPACE = rb"[ \t\n\r]*"  # JSON's, which is less than \s
+_SPACE = rb"[ \t\n\r]*"  # JSON's whitespace, a subset of \s
 _OPENING = re.compile(_SPACE + rb"\{" + _SPACE)
 _CLOSING = re.compile(_SPACE + rb"\}" + _SPACE + rb"\Z")
 _ENTRY = re.compile(rb'"([^"]+)"_:_\[_"([^"]+)"_,_"([^"]+)"_\](_,_)'.replace(b"_", _SPACE))
-_BETWEEN = 4  # the group of what stands between two entries
-_QUOTES = 6  # of an entry
-_SEARCH_BYTES = 4096  # within which the first entry ends
-_PREFIX = 8  # bytes of an id by which it is sorted first
+_BETWEEN = 4  # the group of the text between two entries
+_QUOTES = 6  # quotes per entry
+_SEARCH_BYTES = 4096  # the first entry ends within these
+_PREFIX = 8  # bytes of an id that are compared first in sorting
 _PRINTABLE = (0x20, 0x7E)
 IdBytes = NDArray[np.bytes_]
 
 
 @dataclass(frozen=True, slots=True)
 class IdColumn(Sequence[str]):
-    """Distinct ids as bytes, (n,), and their places in sorted order, (n,)."""
+    """Distinct ids as bytes, (n,), and their positions in sorted order, (n,)."""
 
     values: IdBytes
     order: NDArray[np.intp]
@@ -54,7 +54,7 @@ class IdColumn(Sequence[str]):
 
 @dataclass(slots=True)
 class PairTable(Mapping[str, list[str]]):
-    """``{test id: [image, inference]}`` as columns of bytes, (n,) each; entries are made when asked for."""
+    """``{test id: [image, inference]}`` as columns of bytes, (n,) each; entries are created on demand."""
 
     test_ids: IdColumn
     images: IdBytes
@@ -75,9 +75,9 @@ class PairTable(Mapping[str, list[str]]):
         return self._entries[test_id]
 
     def instance_positions(self) -> tuple[tuple[str, ...], NDArray[np.intp], NDArray[np.intp]] | None:
-        """Return the instances, sorted, and the place of each row's image and inference among them, (n,) each.
+        """Return the sorted instances, and the position of each row's image and inference among them, (n,) each.
 
-        ``None`` where that takes a closer look: an inference belongs to no image, or ids begin alike.
+        ``None`` if this needs the slow path: an inference belongs to no image, or ids share a prefix.
         """
         starts, first, rows = np.unique(_prefixes(self.images), return_index=True, return_inverse=True)
         names = self.images[first]
@@ -89,15 +89,13 @@ class PairTable(Mapping[str, list[str]]):
 
 
 def read_table(data: bytes) -> PairTable | None:
-    """Return the table that a file is, or ``None`` when it is none, repeats a test id, or has ids below 8 letters."""
+    """Parse a file as a table; ``None`` if it is not a table, repeats a test id, or has ids below 8 characters."""
     opening, closing = _OPENING.match(data), _CLOSING.search(data, max(0, len(data) - _SEARCH_BYTES))
     entry = _ENTRY.match(data[: opening.end() + _SEARCH_BYTES], opening.end()) if opening else None
     if opening is None or closing is None or entry is None:
         return None
     start, stride, between = opening.end(), entry.end() - opening.end(), entry[_BETWEEN]
-    count, rest = divmod(
-        closing.start() + len(between) - start, stride
-    )  # nothing stands behind the last entry
+    count, rest = divmod(closing.start() + len(between) - start, stride)  # the last entry has no separator
     if rest or data.count(b'"') != _QUOTES * count or b"\\" in data:
         return None
     last = np.frombuffer(data[start + (count - 1) * stride : closing.start()] + between, dtype=np.uint8)
@@ -117,15 +115,15 @@ def read_table(data: bytes) -> PairTable | None:
 
 
 def sorted_positions(ids: IdBytes) -> NDArray[np.intp]:
-    """Return the places of ids (n,) of one length of at least 8 in sorted order, (n,).
+    """Return the positions in sorted order of ids (n,) of equal length, at least 8: (n,).
 
-    Numbers sort several times as fast as texts, so the first eight bytes are compared as one; the few that are equal
-    in these are put in order after that.
+    Numbers sort several times faster than strings, so the first eight bytes are compared as one number; the few ties
+    are then sorted by the whole id.
     """
     starts = _prefixes(ids)
     order = np.argsort(starts, kind="stable")
     equal = np.flatnonzero(starts[order][1:] == starts[order][:-1])
-    if len(equal) > len(ids) // 100:  # ids that share a beginning
+    if len(equal) > len(ids) // 100:  # many ids share a prefix
         return np.argsort(ids, kind="stable")
     for run in np.split(equal, np.flatnonzero(np.diff(equal) > 1) + 1):
         if len(run):
@@ -135,7 +133,7 @@ def sorted_positions(ids: IdBytes) -> NDArray[np.intp]:
 
 
 def _prefixes(ids: IdBytes) -> NDArray[np.uint64]:
-    """Return the first eight bytes of each id as a number that sorts alike, (n,)."""
+    """Return the first eight bytes of each id as a number with the same order, (n,)."""
     letters = ids.view(np.uint8).reshape(len(ids), -1)[:, :_PREFIX]
     return np.ascontiguousarray(letters).view(">u8").ravel().astype(np.uint64)
 
@@ -143,7 +141,7 @@ def _prefixes(ids: IdBytes) -> NDArray[np.uint64]:
 def _has_constant_filler(
     rows: NDArray[np.uint8], last: NDArray[np.uint8], spans: Sequence[tuple[int, int]]
 ) -> bool:
-    """Whether all that is no id is the same in every row."""
+    """Whether all bytes outside of the ids are equal in all rows."""
     is_filler = np.ones(len(last), dtype=bool)
     for begin, end in spans:
         is_filler[begin:end] = False
@@ -156,7 +154,7 @@ def _has_constant_filler(
 
 
 def _read_column(rows: NDArray[np.uint8], last: NDArray[np.uint8], span: tuple[int, int]) -> IdBytes | None:
-    """Return one id per row, or ``None`` where a byte is no printable letter of ASCII."""
+    """Return one id per row, or ``None`` if a byte is not printable ASCII."""
     begin, end = span
     letters = np.concatenate([rows[:, begin:end], last[None, begin:end]])
     lowest, highest = _PRINTABLE

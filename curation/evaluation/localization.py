@@ -1,7 +1,7 @@
 """Which region an inference belongs to, as on the Sherlock leaderboard.
 
 Two separate measures: with the annotators' own regions (one-to-one assignment in each image) and with proposed
-boxes (the best-scored one counts when its IoU with the true region is above one half). Both are a mean in each
+boxes (the best-scored one is a hit if its IoU with the true region is above 0.5). Both are a mean within each
 image, then over images. Source: Hessel et al. 2022, section 5, doi:10.1007/978-3-031-20059-5_32.
 """
 
@@ -25,7 +25,7 @@ GIVEN, PROPOSED = "gt", "auto"
 
 @dataclass(frozen=True, slots=True)
 class LocalizationScores:
-    """Percentages, each with the number of images behind it; None where there is no image."""
+    """Percentages, each with its number of images; None without images."""
 
     gt_accuracy: float | None
     gt_images: int
@@ -36,10 +36,10 @@ class LocalizationScores:
 
 @dataclass(frozen=True, slots=True)
 class LocalizationShares:
-    """Share of an image's inferences that got the right region, 0 to 1, for each image of a kind in turn.
+    """Each image's share of inferences with the right region, 0 to 1.
 
-    given: with the annotators' regions, (g,). proposed and oracle: with proposed boxes, (p,), the oracle choosing
-    the box of the greatest IoU.
+    given: with the annotators' regions, (g,). proposed and oracle: with proposed boxes, (p,); the oracle chooses the
+    box with the greatest IoU.
     """
 
     given: NDArray[np.float64]
@@ -51,7 +51,7 @@ class LocalizationShares:
 class TruePairs:
     """All pairs of one image's regions and inferences.
 
-    places, correct: (n, n), region by inference. places are those of the pairs' ids among the key's.
+    positions, correct: (n, n), region by inference. positions: of the pairs' ids in the key.
     """
 
     positions: NDArray[np.intp]
@@ -62,8 +62,8 @@ class TruePairs:
 class ProposedBoxes:
     """The boxes proposed for all inferences of all images, (m,) each, in the order of the key.
 
-    places: of their ids among the key's. inference: which one a box is proposed for, 0 to q - 1. iou: overlap with
-    that inference's true region, 0 to 1. image: of each inference, (q,), 0 to p - 1. names: of the images, (p,).
+    positions: of their ids in the key. inference: index of the box's inference, 0 to q - 1. iou: overlap with that
+    inference's true region, 0 to 1. image: of each inference, (q,), 0 to p - 1. names: of the images, (p,).
     """
 
     positions: NDArray[np.intp]
@@ -74,13 +74,13 @@ class ProposedBoxes:
 
     @property
     def images(self) -> int:
-        """How many images have proposed boxes."""
+        """Number of images with proposed boxes."""
         return len(np.unique(self.image))
 
 
 @dataclass(frozen=True, slots=True)
 class LocalizationKey:
-    """test_ids: every id that needs a score. true_pairs: by image."""
+    """test_ids: all ids that need a score. true_pairs: by image."""
 
     test_ids: tuple[str, ...]
     true_pairs: Mapping[str, TruePairs]
@@ -90,8 +90,8 @@ class LocalizationKey:
 def parse_localization_key(raw: Mapping[str, Any]) -> LocalizationKey:
     """Read {test_id: {"type": "gt"|"auto", "image", "inst_id", ...}}.
 
-    An entry of type gt has bbox_idx and correct, one of type auto has IoU. Raises InvalidInput naming the entry
-    or the image that is malformed; the true pairs of an image must cover every region with every inference.
+    An entry of type gt has bbox_idx and correct, one of type auto has IoU. Raises InvalidInput that names a malformed
+    entry or image; the true pairs of an image must combine every region with every inference.
     """
     test_ids = tuple(raw)
     entries = list(raw.values())
@@ -107,7 +107,7 @@ def parse_localization_key(raw: Mapping[str, Any]) -> LocalizationKey:
 
 
 def assign_regions(similarity: NDArray[np.floating]) -> NDArray[np.intp]:
-    """Give each region one inference so that the total similarity is the greatest.
+    """Assign one inference to each region with the greatest total similarity.
 
     similarity: (n, n), region by inference. Returns the inference of each region, (n,).
     """
@@ -117,7 +117,7 @@ def assign_regions(similarity: NDArray[np.floating]) -> NDArray[np.intp]:
 
 
 def image_shares(scores: Scores, key: LocalizationKey) -> LocalizationShares:
-    """Return how much of each image was right.
+    """Return each image's share of correct inferences.
 
     Raises InvalidInput for missing, unknown or non-finite scores.
     """
@@ -152,17 +152,17 @@ def _true_pair_share(values: NDArray[np.float64], pairs: TruePairs) -> float:
 
 
 def _hit_shares(boxes: ProposedBoxes, score: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return each image's share of inferences whose best-scored box is right, the first one on a tie: (p,)."""
+    """Return each image's share of inferences whose best-scored box is a hit, the first box on a tie: (p,)."""
     if not boxes.positions.size:
         return np.zeros(0)
-    order = np.lexsort((-score, boxes.inference))  # stable, so equal scores stay in the order of the key
+    order = np.lexsort((-score, boxes.inference))  # stable: equal scores keep the order of the key
     first = np.searchsorted(boxes.inference[order], np.arange(len(boxes.image)))
     hits = boxes.iou[order[first]] > IOU_THRESHOLD
     return np.bincount(boxes.image, weights=hits) / np.bincount(boxes.image)
 
 
 def chance_shares(boxes: ProposedBoxes) -> NDArray[np.float64]:
-    """Return each image's share of inferences that get the right region when a box is drawn by lot: (p,)."""
+    """Return each image's expected share of correct inferences for randomly drawn boxes: (p,)."""
     if not boxes.positions.size:
         return np.zeros(0)
     hits = np.bincount(boxes.inference, weights=boxes.iou > IOU_THRESHOLD) / np.bincount(boxes.inference)
@@ -176,7 +176,7 @@ def _percent(shares: NDArray[np.float64]) -> float | None:
 def _split_by_type(
     test_ids: Sequence[str], entries: Sequence[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the places of the entries of type gt and of type auto."""
+    """Return the positions of the entries of type gt and of type auto."""
     if set(map(type, entries)) - {dict}:
         wrong = next(position for position, entry in enumerate(entries) if not isinstance(entry, dict))
         raise InvalidInput(f"answer key: {test_ids[wrong]!r} must be an object with type, image and inst_id")
@@ -222,7 +222,7 @@ def _read_strings(ids: Sequence[str], entries: Sequence[dict[str, Any]], name: s
 def _read_ious(ids: Sequence[str], entries: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
     values = [entry.get("IoU") for entry in entries]
     if set(map(type, values)) <= {int, float}:
-        with suppress(OverflowError):  # a whole number that no float can be
+        with suppress(OverflowError):  # an integer too large for a float
             ious = np.array(values, dtype=np.float64)
             if np.isfinite(ious).all():
                 return ious
@@ -235,7 +235,7 @@ def _is_number(value: object) -> bool:
 
 
 _Pairs = dict[tuple[int | str, str], tuple[int, bool]]
-"""True pairs of an image while a key is read: (region, inference) -> place among the ids, whether it is correct."""
+"""True pairs of an image while a key is read: (region, inference) -> position of the id, whether it is correct."""
 
 
 def _read_pair(
@@ -252,7 +252,7 @@ def _read_pair(
     pairs = images.setdefault(image, {})
     if (region, inference) in pairs:
         other = test_ids[pairs[region, inference][0]]
-        raise InvalidInput(f"answer key: {other!r} and {test_id!r} ask for the same pair; keep one")
+        raise InvalidInput(f"answer key: {other!r} and {test_id!r} are the same pair; keep one")
     pairs[region, inference] = (int(position), bool(entry["correct"]))
 
 
@@ -262,7 +262,7 @@ def _true_pairs(name: str, pairs: _Pairs) -> TruePairs:
     if len(regions) != len(inferences) or len(pairs) != len(regions) * len(inferences):
         raise InvalidInput(
             f"answer key: image {name!r} has {len(pairs)} true pairs for {len(regions)} regions and "
-            f"{len(inferences)} inferences; every region must be paired with every inference, as many of each"
+            f"{len(inferences)} inferences; every region must be paired with every inference, and their numbers must be equal"
         )
     cells = [[pairs[region, inference] for inference in inferences] for region in regions]
     return TruePairs(

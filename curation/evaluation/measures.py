@@ -1,6 +1,6 @@
-"""The official measures: where each stands in ``figures``, over how many it is taken, and what tables call it.
+"""The official measures: their keys in ``figures``, their counts, and their labels in tables.
 
-Source: paper 000, section 5 and table 3, doi:10.1007/978-3-031-20059-5_32.
+Source: Hessel et al. 2022, section 5 and table 3, doi:10.1007/978-3-031-20059-5_32.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from statistics import StatisticsError, correlation
 from types import MappingProxyType
 from typing import Any
 
-MIN_CORRELATED = 4  # three dots lie near a line too easily
+MIN_CORRELATED = 4  # three points are too often nearly on a line
 
 
 class Better(StrEnum):
-    """Which end of a measure is the good one."""
+    """Whether high or low values are better."""
 
     HIGH = "high"
     LOW = "low"
@@ -22,10 +22,10 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure; those of which less is better are mean ranks, 1 is best, the others percent.
+    """One measure: a mean rank (lower is better, 1 is best) or a percentage.
 
-    name: in commands and addresses. task, key: its place in the figures. count: the key of its n in the same task.
-    counted: what n counts. group, label: the head of a table's columns, and of the column. short: the paper's head.
+    name: in commands and addresses. task, key: its keys in the figures. count: the key of its n in the same task.
+    count_label: what n counts. group, label: headings of the column group and the column. short: the paper's heading.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Measure:
 
     @property
     def path(self) -> tuple[str, str]:
-        """Its place in the figures."""
+        """Its keys in the figures."""
         return self.task, self.key
 
     @property
     def title(self) -> str:
-        """Its name where no head of a table stands above it."""
+        """Its name outside of tables."""
         return f"{self.group}, {self.label}"
 
     @property
@@ -60,7 +60,7 @@ class Measure:
 
     @property
     def axis(self) -> str:
-        """What stands at the axis of a plot."""
+        """Its axis label in plots."""
         return "mean rank, 1 is best" if self.is_rank else "%"
 
 
@@ -99,19 +99,19 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 
 def get_figure(figures: Mapping[str, Any], path: tuple[str, str]) -> Mapping[str, float | None]:
-    """Return a figure with its interval, ``{"value", "low", "high"}``; empty where the task was not measured."""
+    """Return a figure with its interval, ``{"value", "low", "high"}``; empty if the task was not measured."""
     figure = figures.get(path[0], {}).get(path[1])
     return figure if isinstance(figure, Mapping) else {}
 
 
 def get_count(figures: Mapping[str, Any], measure: Measure) -> int | None:
-    """Return over how many a measure was taken, if it was."""
+    """Return the n of a measure, if it was measured."""
     found = figures.get(measure.task, {}).get(measure.count)
     return int(found) if found is not None else None
 
 
 def pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Pearson's r of two measures over models; nothing for fewer than four, or where one never varies."""
+    """Return Pearson's r of two measures over models; None for fewer than four models or a constant measure."""
     if len(first) < MIN_CORRELATED:
         return None
     try:

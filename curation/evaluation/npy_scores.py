@@ -1,4 +1,4 @@
-"""Scores from the bytes of a .npy file that somebody sent: the header is looked at before anything is made of it."""
+"""Read scores from the bytes of an uploaded .npy file: the header is checked before any array is created."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-# What numpy raises over a header that is none; tokenize is how it reads one that an old Python wrote.
+# numpy raises these for invalid headers; it uses tokenize for headers of old Python versions.
 _HEADER_ERRORS = (
     ValueError,
     KeyError,
@@ -26,32 +26,32 @@ _HEADER_ERRORS = (
     MemoryError,
     tokenize.TokenError,
 )
-_SMALL_DIFFERENCE = 10  # scores too few or too many for it to be another file altogether
+_SMALL_DIFFERENCE = 10  # missing or surplus scores up to which it is probably the right file
 Header = tuple[tuple[int, ...], bool, np.dtype]
 
 
 def read_npy_scores(data: bytes, name: str, count: int) -> NDArray[np.float64]:
     """Return the ``count`` finite scores in the bytes of a .npy file: (count,) float64.
 
-    ``name`` is what messages call the file. Nothing that is pickled is ever loaded.
+    ``name``: of the file, for messages. Pickled objects are never loaded.
 
     Raises:
-        InvalidInput: it is no plain .npy, or holds another type, shape or number of scores, or NaN or infinity.
+        InvalidInput: not a plain .npy, another type, shape or number of scores, or NaN or infinity.
     """
     file = io.BytesIO(data)
     shape, _, dtype = _read_header(file, name)
     _check_type(dtype, name)
     if len(shape) != 1:
         raise InvalidInput(
-            f"{name}: scores have shape {shape}, and one dimension is expected; save scores.reshape(-1)"
+            f"{name}: scores have shape {shape}, expected is one dimension; save scores.reshape(-1)"
         )
     if shape[0] != count:
         raise InvalidInput(f"{name}: {_describe_length(shape[0], count)}")
     body = data[file.tell() :]
     if len(body) != count * dtype.itemsize:
         raise InvalidInput(
-            f"{name}: has {len(body)} bytes of scores, and {count} of {dtype} take up {count * dtype.itemsize}; "
-            "the file is cut or damaged, so save it again"
+            f"{name}: has {len(body)} bytes of scores, but {count} of {dtype} need {count * dtype.itemsize}; "
+            "the file is truncated or damaged: save it again"
         )
     scores = np.frombuffer(body, dtype=dtype).astype(np.float64)
     _check_finite(scores, name)
@@ -63,7 +63,7 @@ def _read_header(file: io.BytesIO, name: str) -> Header:
         version = np.lib.format.read_magic(file)
         return _HEADERS[version](file)
     except _HEADER_ERRORS as error:
-        raise InvalidInput(f"{name}: is no plain .npy array; write it with numpy.save") from error
+        raise InvalidInput(f"{name}: is not a plain .npy array; write it with numpy.save") from error
 
 
 def _check_type(dtype: np.dtype, name: str) -> None:
@@ -71,22 +71,22 @@ def _check_type(dtype: np.dtype, name: str) -> None:
         return
     if dtype.hasobject:
         raise InvalidInput(
-            f"{name}: holds pickled objects, which are never loaded; save numbers with .astype(numpy.float32)"
+            f"{name}: contains pickled objects, which are never loaded; save numbers with .astype(numpy.float32)"
         )
     if dtype.newbyteorder("=") in SCORE_DTYPES:
         raise InvalidInput(
             f"{name}: scores are big-endian ({dtype.str}); save them with .astype(numpy.float32)"
         )
     raise InvalidInput(
-        f"{name}: scores are {dtype}, and float32 or float64 is expected; save .astype(numpy.float32)"
+        f"{name}: scores are {dtype}, expected is float32 or float64; save them with .astype(numpy.float32)"
     )
 
 
 def _describe_length(found: int, count: int) -> str:
-    message = f"{found} scores, and {count} are expected"
+    message = f"{found} scores, expected are {count}"
     if found and abs(found - count) <= _SMALL_DIFFERENCE:
         problem = "missing" if found < count else "too many"
-        return f"{message}: {abs(found - count)} {problem}; give one for each id of the list of sorted ids"
+        return f"{message}: {abs(found - count)} {problem}; give one score for each of the sorted ids"
     return f"{message}; is it the file of another task or chunk?"
 
 
@@ -96,6 +96,6 @@ def _check_finite(scores: NDArray[np.float64], name: str) -> None:
         counts = {"NaN": int(np.isnan(scores).sum()), "infinite": int(np.isinf(scores).sum())}
         counted = " and ".join(f"{number} {label}" for label, number in counts.items() if number)
         raise InvalidInput(
-            f"{name}: {counted} of {len(scores)} scores, the first at place {broken[0]} (counted from 0); "
+            f"{name}: {counted} of {len(scores)} scores, the first at position {broken[0]} (counted from 0); "
             "give finite numbers"
         )

@@ -34,8 +34,8 @@ class RetrievalScores:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalKey:
-    """ids: the n instances, sorted. test_ids: every id that needs a score, n². rows, columns: of each of these, the
-    place of its image and of its inference among the instances.
+    """ids: the n instances, sorted. test_ids: the n² ids that need a score. rows, columns: the positions of their
+    images and inferences among the instances.
     """
 
     ids: tuple[str, ...]
@@ -46,21 +46,21 @@ class RetrievalKey:
 
 @dataclass(frozen=True, slots=True)
 class TrueRanks:
-    """Each instance's true partner among all: (n,) each, 1 is best, equal scores share their average rank."""
+    """The rank of each instance's true partner: (n,) each, 1 is best, ties share their average rank."""
 
     im2txt: NDArray[np.float64]
     txt2im: NDArray[np.float64]
 
     @property
     def hits(self) -> NDArray[np.bool_]:
-        """Whether an image's own inference is ranked exactly first; a tie at the top is no hit: (n,)."""
+        """Whether an image's own inference is ranked exactly first; a tie at the top is not a hit: (n,)."""
         return np.equal(self.im2txt, 1.0)
 
 
 def parse_retrieval_key(raw: Mapping[str, Any]) -> RetrievalKey:
-    """Read {test_id: [image instance, inference instance]}, which must hold every pair exactly once.
+    """Read {test_id: [image instance, inference instance]}, which must have every pair exactly once.
 
-    Raises InvalidInput naming the entry that is malformed, foreign or repeated, or a pair that is absent.
+    Raises InvalidInput that names a malformed, unknown or repeated entry, or a missing pair.
     """
     key = (_key_from_table(raw) if isinstance(raw, PairTable) else None) or _key_from_entries(raw)
     _check_square(key)
@@ -86,10 +86,10 @@ def _key_from_entries(raw: Mapping[str, Any]) -> RetrievalKey:
 
 
 def rank_true_pairs(similarity: NDArray[np.floating]) -> TrueRanks:
-    """Rank the diagonal of a similarity matrix (n, n), image by inference, among its row and among its column.
+    """Rank the diagonal of a similarity matrix (n, n), image by inference, within its row and within its column.
 
-    A higher similarity is closer. The rank of a score is one more than the number above it, and half a rank worse
-    for each other one that equals it: the average of the ranks that the equal ones take up.
+    Higher is better. The rank of a score is one plus the number of higher scores, plus half the number of other equal
+    scores: the average of the ranks that the equal scores share.
     """
     true = similarity.diagonal()
     return TrueRanks(
@@ -99,7 +99,7 @@ def rank_true_pairs(similarity: NDArray[np.floating]) -> TrueRanks:
 
 
 def rank_instances(scores: Scores, key: RetrievalKey) -> TrueRanks:
-    """Return where each instance's true partner stands among all.
+    """Return the ranks of each instance's true partner.
 
     Raises InvalidInput for missing, unknown or non-finite scores.
     """
@@ -109,9 +109,9 @@ def rank_instances(scores: Scores, key: RetrievalKey) -> TrueRanks:
 
 
 def chance_figures(sizes: Sequence[float]) -> dict[str, float]:
-    """Return what drawn scores are expected to reach on chunks of so many instances, a mean over chunks as published.
+    """Return the expected figures of random scores on chunks of these sizes, a mean over chunks as published.
 
-    Mean ranks and percent, by the names of measures; at least one chunk, none empty.
+    Mean ranks and percent, by the names of measures. Needs at least one chunk, none empty.
     """
     rank = float(np.mean([(size + 1) / 2 for size in sizes]))
     return {"p_at_1": float(np.mean([100 / size for size in sizes])), "im2txt": rank, "txt2im": rank}
@@ -120,7 +120,7 @@ def chance_figures(sizes: Sequence[float]) -> dict[str, float]:
 def score_retrieval(scores: Scores, key: RetrievalKey) -> RetrievalScores:
     """Score similarities against a key.
 
-    A tie at the top is no hit: P@1 needs a rank of exactly 1. Raises InvalidInput for missing, unknown or
+    A tie at the top is not a hit: P@1 needs a rank of exactly 1. Raises InvalidInput for missing, unknown or
     non-finite scores.
     """
     ranks = rank_instances(scores, key)
@@ -138,7 +138,7 @@ def _average_ranks(
     similarity: NDArray[np.floating], true: NDArray[np.floating], *, axis: int
 ) -> NDArray[np.float64]:
     above = np.count_nonzero(similarity > true, axis=axis)
-    equal = np.count_nonzero(similarity == true, axis=axis)  # itself among them
+    equal = np.count_nonzero(similarity == true, axis=axis)  # including itself
     return above + (equal + 1) / 2
 
 
@@ -174,7 +174,7 @@ def _check_square(key: RetrievalKey) -> None:
         second = order[repeats + 1].min()
         first = np.flatnonzero(cells == cells[second])[0]
         raise InvalidInput(
-            f"answer key: {key.test_ids[first]!r} and {key.test_ids[second]!r} ask for the same pair; keep one"
+            f"answer key: {key.test_ids[first]!r} and {key.test_ids[second]!r} are the same pair; keep one"
         )
     if len(filled) == n * n:
         return

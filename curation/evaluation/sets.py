@@ -1,9 +1,9 @@
-"""Build the leaderboard's three tasks from the pairs of one split: what must be scored, and the key.
+"""Build the leaderboard's three tasks from the pairs of one split: the pairs to score, and the answer key.
 
-Retrieval has chunks of about a thousand pairs, each image with each inference; localization has each region with each
-inference of an image with three pairs or more, and each proposed box with each inference of any image; comparison has
-the candidates that people rated. Test ids are hashes under a secret, so that neither they nor their order tell which
-inference belongs to which image. Source: paper 000 §4 and the published leaderboard's files.
+Retrieval has chunks of about 1,000 pairs, each image with each inference. Localization has each region with each
+inference of an image with three or more pairs, and each proposed box with each inference of any image. Comparison has
+the rated candidates. Test ids are keyed hashes, so that neither they nor their order reveal which inference belongs to
+which image. Source: Hessel et al. 2022 §4 and the published leaderboard's files.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from validation.domain.agreement.box_agreement import iou_matrix
 CHUNK_SIZE = 1000
 MAX_BOXES = 100
 MIN_INFERENCES = 3
-_ID_BYTES = 16  # 32 hex digits, as the published ids have
-_SECRET_BYTES = 64  # the most that blake2b takes
+_ID_BYTES = 16  # 32 hex digits, as the published ids
+_SECRET_BYTES = 64  # blake2b's maximum key length
 
 
 @dataclass(frozen=True, slots=True)
 class TestIdMaker:
-    """Makes test ids: equal content and secret, equal id. secret: 1 to 64 bytes that nobody else knows."""
+    """Makes test ids; equal content and secret give equal ids. secret: 1 to 64 secret bytes."""
 
     secret: bytes
 
@@ -39,14 +39,14 @@ class TestIdMaker:
             raise InvalidInput(f"secret: has {len(self.secret)} bytes; use 1 to {_SECRET_BYTES}")
 
     def make(self, *parts: str) -> str:
-        """Return the id of what the parts name, 32 hex digits."""
+        """Return the id of the parts, 32 hex digits."""
         text = "\0".join(parts).encode()
         return hashlib.blake2b(text, key=self.secret, digest_size=_ID_BYTES).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """Something to be scored: the region of which place, with the text of which place, under which id."""
+    """A pair to score: the index of its region, the index of its text, and its test id."""
 
     test_id: str
     region: int
@@ -55,10 +55,10 @@ class ScoreRequest:
 
 @dataclass(frozen=True, slots=True)
 class LocalizationImage:
-    """An image to be localized in, by one to one matching, by proposed boxes, or by both.
+    """An image for localization, by one-to-one matching, by proposed boxes, or by both.
 
-    ``pairs`` are all of it: each inference is asked about each of ``boxes``, which a detector proposed, best first.
-    ``matched`` are the pairs whose inferences are matched to their regions; none where they are too few.
+    ``pairs``: all of its pairs; each inference is scored with each of ``boxes``, which a detector proposed, best
+    first. ``matched``: the pairs for one-to-one matching; none if they are too few.
     """
 
     pairs: tuple[ObservationRecord, ...]
@@ -67,18 +67,18 @@ class LocalizationImage:
 
     @property
     def count(self) -> int:
-        """How many scores are asked for."""
+        """Number of scores to submit."""
         return len(self.matched) ** 2 + len(self.pairs) * len(self.boxes)
 
     @property
     def url(self) -> str:
-        """What rows call the image."""
+        """The image's address in version rows."""
         return self.pairs[0].image.url
 
 
 @dataclass(slots=True)
 class LocalizableImages:
-    """Images that can be localized in, and how many pairs or images were left out, by reason."""
+    """The images for localization, and the numbers of omitted pairs or images by reason."""
 
     images: list[LocalizationImage] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -87,17 +87,16 @@ class LocalizableImages:
 def split_into_chunks(
     pairs: Sequence[ObservationRecord], *, size: int, rng: np.random.Generator
 ) -> list[list[ObservationRecord]]:
-    """Share pairs out in chunks: by ``split_idx`` where all have one, else by lot, as evenly as can be.
+    """Split pairs into chunks: by ``split_idx`` if all have one, else at random and as evenly as possible.
 
-    Pairs are dealt in the order of their instance ids, whatever order they come in: equal pairs, size and seed give
-    equal chunks, here and to whoever has the exported files.
+    Pairs are first sorted by instance id: equal pairs, size and seed give equal chunks, also from the exported files.
 
     Args:
-        pairs: all of a split, those on photos taken down too, so that taking one down moves no other pair.
-        size: pairs per chunk by lot, which their number is rounded to.
+        pairs: all of a split, including those on photos taken down, so that a takedown moves no other pair.
+        size: target number of pairs per random chunk.
 
     Raises:
-        InvalidInput: some pairs have a chunk and some have none.
+        InvalidInput: only some pairs have a chunk.
     """
     pairs = sorted(pairs, key=lambda pair: pair.instance_id)
     numbered = [pair.split_idx for pair in pairs if pair.split_idx is not None]
@@ -116,13 +115,13 @@ def split_into_chunks(
 
 
 def retrieval_ids(chunk: Sequence[ObservationRecord], ids: TestIdMaker) -> list[str]:
-    """Return the n² test ids of a chunk, image by image: that of image i with inference j is at i * n + j."""
+    """Return the n² test ids of a chunk, image by image: image i with inference j is at i * n + j."""
     names = [pair.instance_id for pair in chunk]
     return [ids.make(RETRIEVAL, image, inference) for image in names for inference in names]
 
 
 def retrieval_key(chunk: Sequence[ObservationRecord], test_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return {test id: [image instance, inference instance]}; test_ids as of ``retrieval_ids``."""
+    """Return {test id: [image instance, inference instance]}; test_ids as from ``retrieval_ids``."""
     names = [pair.instance_id for pair in chunk]
     pairs = ([image, inference] for image in names for inference in names)
     return dict(zip(test_ids, pairs, strict=True))
@@ -135,12 +134,12 @@ def find_localizable(
     min_pairs: int,
     max_boxes: int,
 ) -> LocalizableImages:
-    """Return the images that have something to be localized.
+    """Return the images for localization.
 
-    Inferences are matched to regions on images with at least ``least`` pairs that can be told apart: one whose
-    inference or whose region repeats an earlier one's of the image is left out of it, since no answer could be right
-    or wrong about it. Proposed boxes are asked about with every pair of an image, be they few: each inference has an
-    answer of its own. boxes: those by the image's address, best first, of which ``most_boxes`` are taken.
+    Inferences are matched to regions on images with at least ``min_pairs`` distinguishable pairs. A pair that repeats
+    an earlier inference or region of its image is omitted from matching, since its answer would be ambiguous.
+    Proposed boxes are scored with every pair of an image, even if these are few: each inference has its own answer.
+    boxes: by image address, best first; ``max_boxes`` of them are used.
     """
     by_image: dict[str, list[ObservationRecord]] = defaultdict(list)
     for pair in pairs:
@@ -177,7 +176,7 @@ def _distinguishable(pairs: Sequence[ObservationRecord], left_out: Counter[str])
 
 
 def given_pairs(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest]:
-    """Return each region of an image with each inference that is matched; both count the matched pairs."""
+    """Return each region of an image with each inference, for matching; both indices count the matched pairs."""
     return [
         ScoreRequest(ids.make(LOCALIZATION, "given", region.instance_id, text.instance_id), i, j)
         for i, region in enumerate(image.matched)
@@ -186,7 +185,7 @@ def given_pairs(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest
 
 
 def proposed_pairs(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest]:
-    """Return each proposed box of an image with each of its inferences; regions count its boxes, texts its pairs."""
+    """Return each proposed box of an image with each of its inferences; region indexes boxes, text indexes pairs."""
     return [
         ScoreRequest(ids.make(LOCALIZATION, "proposed", text.instance_id, str(i)), i, j)
         for j, text in enumerate(image.pairs)
@@ -201,7 +200,7 @@ def box_overlaps(image: LocalizationImage) -> NDArray[np.float64]:
 
 
 def localization_key(image: LocalizationImage, ids: TestIdMaker) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield an image's entries of the key: (test id, what it stands for)."""
+    """Yield an image's entries of the key: (test id, entry)."""
     for request in given_pairs(image, ids):
         yield (
             request.test_id,
@@ -229,7 +228,7 @@ def localization_key(image: LocalizationImage, ids: TestIdMaker) -> Iterator[tup
 
 
 def comparison_ids(row: Mapping[str, Any], ids: TestIdMaker) -> list[str]:
-    """Return the test ids of a rated set's candidates, in their order."""
+    """Return the test ids of a rated set's candidates, in order."""
     return [
         ids.make(COMPARISON, row["Input_iid"], candidate["source_iid"]) for candidate in row["candidates"]
     ]

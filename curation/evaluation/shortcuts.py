@@ -1,8 +1,9 @@
-"""How far one gets without the image: priors over texts that no model of abduction should need.
+"""Baselines without the image: priors over texts that a model of abduction should not need.
 
-A test set is only as hard as its cheapest shortcut. Two are measured: the true clue's text alone, and the
-candidate's text alone, which knows neither image nor clue.
-Source: paper 000 §5.2 (text-only models are insufficient); paper 002 §4 (answer priors), doi:10.1109/CVPR.2019.00688.
+A test set is only as hard as its cheapest shortcut. Two are measured: the text of the true clue alone, and the text
+of the candidate alone, without image and clue.
+Source: Hessel et al. 2022 §5.2 (text-only models are insufficient); Zellers et al. 2019 §4 (answer priors),
+doi:10.1109/CVPR.2019.00688.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,11 +16,11 @@ from curation.records import InvalidInput
 
 
 class Shortcut(StrEnum):
-    """What is looked at instead of the image.
+    """The input that is used instead of the image.
 
-    ``RANDOM`` looks at nothing. ``TEXT_ONLY`` reads the true clue: an inference is as likely as its vector is near
-    the clue's; ``TEXT_TRAINED`` first takes the clue's vector to where other pairs' inferences lie. ``ANSWER_PRIOR``
-    reads the candidate inference alone.
+    ``RANDOM`` uses no input. ``TEXT_ONLY`` uses the true clue: an inference's score is its cosine with the clue's
+    vector; ``TEXT_TRAINED`` first maps the clue's vector to inferences, as learned from other pairs. ``ANSWER_PRIOR``
+    uses only the candidate inference.
     """
 
     RANDOM = "random"
@@ -36,13 +37,13 @@ LABELS: Mapping[Shortcut, str] = {
 }
 
 
-MIN_TRAINING_PAIRS = 50  # pairs of other splits, below which a trained shortcut says nothing
+MIN_TRAINING_PAIRS = 50  # minimum pairs of other splits for a trained shortcut
 
 
 def typicality(candidates: NDArray[np.floating], training: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return the mean cosine of each candidate with the training texts: (n,) of unit rows (n, d) and (m, d).
 
-    The mean of m cosines is one product with the mean vector. Without training texts every candidate has 0.
+    The mean of m cosines is the product with the mean vector. Without training texts all candidates have 0.
     """
     if not len(training):
         return np.zeros(len(candidates))
@@ -50,12 +51,12 @@ def typicality(candidates: NDArray[np.floating], training: NDArray[np.floating])
 
 
 def constant_columns(scores: NDArray[np.floating], rows: int) -> NDArray[np.float64]:
-    """Return (rows, n): a score of each text that is the same for every image."""
+    """Return (rows, n): each text's score, equal for all images."""
     return np.broadcast_to(np.asarray(scores, dtype=np.float64), (rows, len(scores)))
 
 
 def grouped_folds(groups: Sequence[str], *, rng: np.random.Generator, folds: int) -> NDArray[np.int64]:
-    """Return the fold of each of n rows, (n,), such that no group is in two folds and folds have equal groups.
+    """Return the fold of each of n rows, (n,); no group is in two folds, and folds have nearly equal group counts.
 
     Raises:
         InvalidInput: fewer groups than folds.

@@ -1,13 +1,13 @@
 """A submission to the leaderboard: a zip in the published layout, read in memory and never unpacked.
 
     test_set_predictions.zip
-        test_set_predictions/comparison.npy        always, where the leaderboard has comparison
-        test_set_predictions/localization.npy      may be left out
+        test_set_predictions/comparison.npy        required, if the leaderboard has comparison
+        test_set_predictions/localization.npy      optional
         test_set_predictions/retrieval_0.npy, …    all chunks or none
 
-Each .npy holds one float32 or float64 per test id, in the order of the sorted ids. The published README calls the zip
-and its folder ``test_set_submission`` where the published validator demands ``test_set_predictions``: both names are
-taken. Instead of a .npy there may be a .json, {test id: score}, as the published scorers read it.
+Each .npy has one float32 or float64 per test id, in the order of the sorted ids. The published README calls the zip
+and its folder ``test_set_submission``, the published validator requires ``test_set_predictions``: both names are
+accepted. A .json file {test id: score}, as the published scorers read it, may replace a .npy file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from curation.records import InvalidInput
 
 FOLDER, README_FOLDER = "test_set_predictions", "test_set_submission"
 ZIP_NAME = f"{FOLDER}.zip"
-# Browsers number a second download: "test_set_predictions (1).zip" is the same file.
+# Browsers number repeated downloads: "test_set_predictions (1).zip" is accepted too.
 _ZIP_NAMES = re.compile(rf"({FOLDER}|{README_FOLDER})( ?\(\d+\))?\.zip")
 _IGNORED_FILES = re.compile(r"__MACOSX/.*|(.*/)?(\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)")
 MAX_ENTRIES = 500
@@ -54,7 +54,7 @@ NPY_BYTES, JSON_BYTES, SLACK = (
 )  # per score: a float64; 32 hex digits and a long number; for headers
 _SUFFIXES = (".npy", ".json")
 _ENCRYPTED = 0x1
-# What Python's zip reader meets in a damaged file. InvalidInput, a ValueError too, is none of these.
+# Python's zip reader raises these for damaged files. InvalidInput, also a ValueError, is handled before.
 _ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -71,8 +71,8 @@ _PATH_DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What was handed in. scores: by file (``comparison``, ``retrieval_3``, …), in the order of the sorted test ids,
-    (n,) float64 each. notes: what is unusual about it and was taken all the same, for the one who sent it.
+    """A submission's content. scores: by file (``comparison``, ``retrieval_3``, …), in the order of the sorted test
+    ids, (n,) float64 each. notes: accepted deviations, for the submitter.
     """
 
     scores: Mapping[str, NDArray[np.float64]]
@@ -80,12 +80,12 @@ class Submission:
 
 
 def max_submission_bytes(expected: Mapping[str, int]) -> int:
-    """Return how many bytes a submission may have, packed or not; pages refuse a larger upload at once."""
+    """Return the maximum bytes of a submission, packed or unpacked; pages reject larger uploads at once."""
     return sum(JSON_BYTES * count + SLACK for count in expected.values())
 
 
 def is_zip_name(name: str) -> bool:
-    """Whether a submission may be called that: as published, as its README has it, or a browser's second copy."""
+    """Whether a submission may have this file name: the published one, the README's, or a browser's numbered copy."""
     return bool(_ZIP_NAMES.fullmatch(name))
 
 
@@ -95,20 +95,20 @@ def read_submission(
     """Read and check a submission.
 
     Args:
-        path: the zip. file_name: what its sender called it.
-        expected: how many scores each file must hold, by name without ending.
-        held: folder of the answer keys, or the keys, to name ids that are missing or unknown; read for .json alone.
+        path: the zip. file_name: its name at the submitter.
+        expected: number of scores of each file, by name without suffix.
+        keys: folder of the answer keys, or the keys, for naming missing or unknown ids; read for .json files only.
 
     Raises:
-        InvalidInput: it cannot be scored. One line names the file, what was found and what is expected.
+        InvalidInput: it cannot be scored. One line names the file, what was found and what was expected.
     """
     name = PurePosixPath(file_name.replace("\\", "/")).name
     if not is_zip_name(name):
         raise InvalidInput(f"{name or 'the file'}: is not called {ZIP_NAME}; rename it and send it again")
     if path.stat().st_size > max_submission_bytes(expected):
         raise InvalidInput(
-            f"{name}: has {path.stat().st_size} bytes, more than all scores take up; "
-            "put nothing but the predictions into it"
+            f"{name}: has {path.stat().st_size} bytes, more than all scores need; "
+            "include only the predictions"
         )
     try:
         with zipfile.ZipFile(path) as archive:
@@ -122,7 +122,7 @@ def read_submission(
         raise
     except _ZIP_ERRORS as error:
         reason = " ".join(str(error).split())
-        raise InvalidInput(f"{name}: is no whole zip file ({reason}); zip the folder again") from error
+        raise InvalidInput(f"{name}: is not a complete zip file ({reason}); zip the folder again") from error
     return Submission(scores, tuple(notes))
 
 
@@ -131,7 +131,7 @@ def score_submission(
 ) -> dict[str, Any]:
     """Return the figures of a submission, as ``curation.evaluation.figures`` describes them.
 
-    ``held`` is the folder of the answer keys, or the keys; ``rng`` draws the intervals. Equal input, equal figures.
+    ``keys``: the folder of the answer keys, or the keys. ``rng`` draws the intervals. Equal input gives equal figures.
 
     Raises:
         InvalidInput: a key is missing or broken.
@@ -142,7 +142,7 @@ def score_submission(
 def score_subsets(
     submission: Submission, keys: Path | AnswerKeys, *, rng: np.random.Generator, subsets: Sequence[Subset]
 ) -> list[dict[str, Any]]:
-    """Return the same for each share of the instances.
+    """Return the figures of each subset of the instances, as ``score_submission`` does for all.
 
     Raises:
         InvalidInput: a key is missing or broken.
@@ -157,11 +157,11 @@ def _as_answer_keys(keys: Path | AnswerKeys) -> AnswerKeys:
 def _list_files(
     archive: zipfile.ZipFile, name: str, expected: Mapping[str, int]
 ) -> tuple[dict[str, zipfile.ZipInfo], list[str]]:
-    """Return the zip's files by name without ending, and notes."""
+    """Return the zip's files by name without suffix, and notes."""
     entries = [info for info in archive.infolist() if not info.is_dir()]
     if len(entries) > MAX_ENTRIES:
         raise InvalidInput(
-            f"{name}: holds {len(entries)} files; send the {len(expected)} of predictions alone"
+            f"{name}: contains {len(entries)} files; include only the {len(expected)} prediction files"
         )
     files: dict[str, zipfile.ZipInfo] = {}
     folders: set[str] = set()
@@ -170,33 +170,37 @@ def _list_files(
             continue
         folder, stem = _locate_file(info, expected)
         if stem in files:
-            raise InvalidInput(f"{info.filename}: {files[stem].filename} is there too; keep one of the two")
+            raise InvalidInput(
+                f"{info.filename}: {files[stem].filename} is included too; keep one of the two"
+            )
         files[stem] = info
         folders.add(folder)
     if len(folders) > 1:
-        raise InvalidInput(f"{name}: has folders {' and '.join(sorted(folders))}; put all into {FOLDER}")
+        raise InvalidInput(
+            f"{name}: has folders {' and '.join(sorted(folders))}; put all files into {FOLDER}"
+        )
     odd = {name.partition(".")[0].partition(" ")[0], *folders} - {FOLDER}
-    notes = [f"{README_FOLDER} is what the README calls it; the published validator wants {FOLDER}."]
+    notes = [f"{README_FOLDER} is the name in the README; the published validator expects {FOLDER}."]
     return files, notes if odd else []
 
 
 def _locate_file(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[str, str]:
-    """Return the folder and the name without ending of one file of the zip."""
+    """Return the folder and the name without suffix of one file of the zip."""
     name = info.filename
     parts = PurePosixPath(name).parts
     if not name.isprintable():
-        raise InvalidInput(f"{name!r}: has letters that cannot be seen; name it as the layout does")
+        raise InvalidInput(f"{name!r}: has unprintable characters; use the names of the published layout")
     if "\\" in name or name.startswith("/") or ".." in parts or re.match(r"[A-Za-z]:", name):
         raise InvalidInput(
-            f"{name!r}: leads out of the zip; name its files {FOLDER}/comparison.npy and so on"
+            f"{name!r}: is outside of the zip's folder; name the files {FOLDER}/comparison.npy and so on"
         )
     if info.flag_bits & _ENCRYPTED:
         raise InvalidInput(f"{name}: is encrypted; zip the folder without a password")
     hint = f"zip the folder {FOLDER} itself: zip -r {ZIP_NAME} {FOLDER}"
     if len(parts) < _PATH_DEPTH:
-        raise InvalidInput(f"{name}: lies in no folder; {hint}")
+        raise InvalidInput(f"{name}: is not in a folder; {hint}")
     if len(parts) > _PATH_DEPTH:
-        raise InvalidInput(f"{name}: lies {len(parts) - 1} folders deep, and one is expected; {hint}")
+        raise InvalidInput(f"{name}: is {len(parts) - 1} folders deep, expected is one; {hint}")
     if parts[0] not in {FOLDER, README_FOLDER}:
         raise InvalidInput(f"{name}: the folder is called {parts[0]}; rename it to {FOLDER}")
     stem, kind = PurePosixPath(name).stem, PurePosixPath(name).suffix
@@ -204,7 +208,7 @@ def _locate_file(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[st
         raise InvalidInput(f"{name}: {_describe_unexpected(stem, expected)}")
     if kind not in _SUFFIXES:
         raise InvalidInput(
-            f"{name}: is no .npy file; save it with numpy.save, or as .json {{test id: score}}"
+            f"{name}: is not a .npy file; save it with numpy.save, or as .json {{test id: score}}"
         )
     return parts[0], stem
 
@@ -212,8 +216,8 @@ def _locate_file(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[st
 def _describe_unexpected(stem: str, expected: Mapping[str, int]) -> str:
     near = difflib.get_close_matches(stem, expected, n=1)
     known = describe_ids(in_file_order(expected))
-    hint = f"call it {near[0]}.npy" if near else f"leave it out; predictions are {known}"
-    return f"is no file of this leaderboard's submissions; {hint}"
+    hint = f"rename it to {near[0]}.npy" if near else f"remove it; prediction files are {known}"
+    return f"is not a file of this leaderboard's submissions; {hint}"
 
 
 def _check_complete(files: Mapping[str, zipfile.ZipInfo], expected: Mapping[str, int]) -> None:
@@ -223,10 +227,10 @@ def _check_complete(files: Mapping[str, zipfile.ZipInfo], expected: Mapping[str,
     missing = [f"{stem}.npy" for stem in chunks if stem not in files]
     if missing and len(missing) < len(chunks):
         raise InvalidInput(
-            f"{FOLDER}: {describe_ids(missing)} missing of {len(chunks)} files of retrieval; send all or none"
+            f"{FOLDER}: {describe_ids(missing)} missing of {len(chunks)} retrieval files; include all or none"
         )
     if not files:
-        raise InvalidInput(f"{FOLDER}: holds no predictions; add {describe_ids(in_file_order(expected))}")
+        raise InvalidInput(f"{FOLDER}: contains no predictions; add {describe_ids(in_file_order(expected))}")
 
 
 def _read_scores(
@@ -249,15 +253,15 @@ def _sorted_ids(keys: Path | AnswerKeys, stem: str) -> Sequence[str]:
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, max_bytes: int) -> bytes:
-    """Return a file's bytes; what a header says about its size is not believed, only obeyed."""
+    """Return a file's bytes; the size in its header is a limit, not trusted."""
     max_bytes += SLACK
     if info.file_size > max_bytes:
         raise InvalidInput(
-            f"{info.filename}: {info.file_size} bytes unpacked, and its scores take up {max_bytes} at most; "
+            f"{info.filename}: {info.file_size} bytes unpacked, but its scores need at most {max_bytes}; "
             "save one number per test id"
         )
     with archive.open(info) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise InvalidInput(f"{info.filename}: is larger than the zip says; zip the folder again")
+        raise InvalidInput(f"{info.filename}: is larger than the zip's header says; zip the folder again")
     return data

@@ -18,7 +18,7 @@ from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
 from rest_framework.views import APIView
 
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import entries
 
@@ -38,7 +38,7 @@ class TeamKeyAuthentication(BaseAuthentication):
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
             return None
-        board = stored.built_board(request.parser_context["kwargs"]["slug"])
+        board = board_selectors.built_board(request.parser_context["kwargs"]["slug"])
         try:
             team = entries.authenticate_team(
                 board=board, key=key.strip(), address=BaseThrottle().get_ident(request)
@@ -93,7 +93,7 @@ class BoardView(APIView):
         team = request.auth
         if isinstance(team, LeaderboardTeam) and team.is_active:
             return team.leaderboard
-        board = stored.visible_board(request.user, slug)
+        board = board_selectors.visible_board(request.user, slug)
         if board is None:
             raise Http404
         return board
@@ -109,7 +109,7 @@ class TableView(BoardView):
         """Return measures, entries and references."""
         board = self.get_board(request, slug)
         found = self._table(request, board, private=False)
-        if stored.shows_private_figures(board):
+        if board_selectors.shows_private_figures(board):
             final = self._table(request, board, private=True)
             found["kept"] = {name: final[name] for name in ("measures", "entries", "references")}
         return Response(found | {"files": _files_json(request, board)})
@@ -117,7 +117,7 @@ class TableView(BoardView):
     def _table(self, request: Request, board: Leaderboard, *, private: bool) -> dict[str, Any]:
         table = tables.make_table(
             board,
-            stored.shown_entries(board),
+            board_selectors.shown_entries(board),
             sort=request.query_params.get("sort", ""),
             every_entry=request.query_params.get("all") == "1",
             private=private,
@@ -142,18 +142,18 @@ class FileView(BoardView):
 
     def get_throttles(self) -> list[BaseThrottle]:
         """Count photos apart: a team loads each one once."""
-        return [PhotoThrottle() if stored.is_photo(self.kwargs["name"]) else ReadThrottle()]
+        return [PhotoThrottle() if board_selectors.is_photo(self.kwargs["name"]) else ReadThrottle()]
 
     def get(self, request: Request, slug: str, name: str) -> FileResponse:
         """Send the file."""
         board = self.get_board(request, slug)
-        found = stored.public_file(board, name)
+        found = board_selectors.public_file(board, name)
         if found is None:
             raise Http404
         return FileResponse(
             found.path.open("rb"),
             as_attachment=True,
-            filename=stored.download_name(board, found),
+            filename=board_selectors.download_name(board, found),
             content_type="application/octet-stream",
         )
 
@@ -197,7 +197,7 @@ class SubmissionsView(TeamView):
     def get(self, request: Request, slug: str) -> Response:
         """Return the team's entries, newest first, and what is left of its limits."""
         team = cast(LeaderboardTeam, request.auth)
-        usage, board = stored.team_usage(team), team.leaderboard
+        usage, board = board_selectors.team_usage(team), team.leaderboard
         return Response(
             {
                 "team": team.name,
@@ -207,7 +207,9 @@ class SubmissionsView(TeamView):
                     "total": board.total_limit,
                     "used": usage.total,
                 },
-                "submissions": [_submission_json(request, entry) for entry in stored.team_entries(team)],
+                "submissions": [
+                    _submission_json(request, entry) for entry in board_selectors.team_entries(team)
+                ],
             }
         )
 
@@ -235,7 +237,7 @@ class SubmissionView(TeamView):
     def get(self, request: Request, slug: str, entry_id: int) -> Response:
         """Return state, figures and defect."""
         team = cast(LeaderboardTeam, request.auth)
-        entry = stored.team_entries(team).filter(pk=entry_id).first()
+        entry = board_selectors.team_entries(team).filter(pk=entry_id).first()
         if entry is None:
             raise Http404
         return Response(_submission_json(request, entry))
@@ -247,7 +249,7 @@ class WithdrawalView(TeamView):
     def post(self, request: Request, slug: str, entry_id: int) -> Response:
         """Withdraw it, and return it as it stands then."""
         team = cast(LeaderboardTeam, request.auth)
-        entry = stored.team_entries(team).filter(pk=entry_id).first()
+        entry = board_selectors.team_entries(team).filter(pk=entry_id).first()
         if entry is None:
             raise Http404
         entries.withdraw_entry(team=team, entry=entry)
@@ -261,7 +263,7 @@ def _files_json(request: Request, board: Leaderboard) -> list[dict[str, Any]]:
             "bytes": file.bytes,
             "address": reverse("api-leaderboard-file", args=[board.slug, file.name], request=request),
         }
-        for file in stored.public_files(board)
+        for file in board_selectors.public_files(board)
     ]
 
 
@@ -281,7 +283,7 @@ def _submission_json(request: Request, entry: LeaderboardEntry) -> dict[str, Any
         "is_hidden": entry.is_hidden,
         "is_withdrawn": entry.is_withdrawn,
         "defect": entry.defect,
-        "notes": stored.entry_notes(entry),
+        "notes": board_selectors.entry_notes(entry),
         "figures": tables.round_figures(entry.figures),
         "created_at": entry.created_at,
         "scored_at": entry.scored_at,
@@ -297,7 +299,7 @@ def _table_json(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
         "version": board.version.name,
         "version_sha256": board.version.manifest_sha256,
         "split": board.split or "all",
-        "rehearsal": stored.is_rehearsal(board),
+        "rehearsal": board_selectors.is_rehearsal(board),
         "open": board.is_open,
         "limits": {"daily": board.daily_limit, "total": board.total_limit},
         "private_share": board.options.get("private_share", 0),

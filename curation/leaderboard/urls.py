@@ -17,7 +17,7 @@ _BOARD = "leaderboards/<slug:slug>/"
 
 urlpatterns = [
     path("projects/<slug:slug>/leaderboards/", organiser.board_list, name="leaderboards"),
-    path(_DESK, organiser.manage_board, name="leaderboard-desk"),
+    path(_DESK, organiser.manage_board, name="leaderboard-manage"),
     path(f"{_DESK}open", organiser.set_open, name="leaderboard-open"),
     path(f"{_DESK}publish", organiser.publish, name="leaderboard-publish"),
     path(f"{_DESK}teams", organiser.team_add, name="leaderboard-teams"),
@@ -31,7 +31,7 @@ urlpatterns = [
     path("leaderboards/", boards.board_list, name="leaderboard-list"),
     path(_BOARD, boards.board, name="leaderboard"),
     path(f"{_BOARD}submit", boards.submit, name="leaderboard-submit"),
-    path(f"{_BOARD}mine", boards.team_submissions, name="leaderboard-mine"),
+    path(f"{_BOARD}mine", boards.team_submissions, name="leaderboard-team-submissions"),
     path(f"{_BOARD}entries/<str:receipt>", boards.entry, name="leaderboard-entry"),
     path(f"{_BOARD}entries/<str:receipt>/withdraw", boards.withdraw, name="leaderboard-withdraw"),
     path(f"{_BOARD}files/<path:name>", boards.download_file, name="leaderboard-file"),

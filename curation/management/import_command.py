@@ -10,7 +10,7 @@ from curation.services.sources import CollectionSpec, request_source_import, spl
 from curation.sources.records import MissingPolicy
 from hits.management.base import emit_json, input_error
 from hits.management.jobs import JobCommand, absolute_path
-from hits.management.rows import find_project, validate_limit
+from hits.management.lookups import find_project, validate_limit
 from hits.models import Job
 
 MAX_SHOWN_PROBLEMS = 5

@@ -1,6 +1,6 @@
 """Hard negatives: comparison sets built from plausibility scores and text vectors.
 
-The names below are loaded when they are first used, so that pages may read the options without a numerical library.
+The names below are loaded at first use, so that pages can read the options without a numerical library.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""Who may still be sampled, and which of them each instance could have.
+"""The pool of inferences that may still be sampled, and each instance's candidates among them.
 
-Scores come block by block. Threads score blocks and count their candidates ahead of the turns, which keep their
-order; what earlier rows took since then is counted anew at each turn.
+Threads score blocks and count their candidates in advance; instances then take their turns in order. If earlier
+instances took inferences since the count, the turn counts again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from curation.negatives.plausibility import Plausibility, PlausibilityColumns, S
 IdArray = NDArray[np.intp]
 CountArray = NDArray[np.int64]
 
-MAX_ROWS = 320  # as many as OpenBLAS packs at once: more only push one another out of the cache
+MAX_ROWS = 320  # as many as OpenBLAS packs at once: more rows would not fit into the cache
 COMPACT_SHARE = 0.8
 UNLIMITED = np.iinfo(np.int64).max
 
@@ -42,7 +42,7 @@ class CandidatePool:
     """The inferences that passed the global filters, and which of them are free.
 
     ids: (c,), ascending; the columns of all scores. free: (c,) int32, 1 for those that may be sampled. numbers: (c,)
-    equal for equal texts. left: how many more of each text may be sampled. version: grows whenever free changes.
+    equal for equal texts. remaining: how often each text may still be sampled. version: incremented if free changes.
     """
 
     def __init__(
@@ -66,19 +66,19 @@ class CandidatePool:
         self._find_excluded()
 
     def __len__(self) -> int:
-        """How many are free."""
+        """Number of free inferences."""
         return int(self.free.sum())
 
     def excluded(self, instance: int) -> IdArray:
-        """Columns that are never candidates of an instance: its gold and, if so ruled, its image's inferences."""
+        """Return columns that an instance never gets: its gold one and, by option, its image's inferences."""
         return self._excluded.get(self._exclusion_key(instance), np.empty(0, np.intp))
 
     def taken_columns(self, instance: int) -> list[int]:
-        """Columns that were sampled for the instance's image, if only that image loses them."""
+        """Return columns that were sampled for the instance's image, if only that image loses them."""
         return self._taken_columns.get(self._image(instance), [])
 
     def free_mask(self, instance: int) -> NDArray[np.int32]:
-        """Mask (c,) of what one instance may be given; not to be changed."""
+        """Return the mask (c,) of an instance's free columns; read-only."""
         if not (self._excluded or self._taken_columns):
             return self.free
         mask = self.free.copy()
@@ -87,14 +87,14 @@ class CandidatePool:
         return mask
 
     def can_fill(self, columns: IdArray) -> bool:
-        """Whether a set fits into the (k,) columns, given how many more of each text may be sampled."""
+        """Whether a set can be filled from the (k,) columns under the limit of copies of each text."""
         if self._options.verbatim_cap is VerbatimCap.BEFORE_FLOOR:
             return len(columns) >= self._options.size
         numbers, counts = np.unique(self.numbers[columns], return_counts=True)
         return int(np.minimum(counts, self.remaining[numbers]).sum()) >= self._options.size
 
     def take(self, columns: IdArray, instance: int) -> None:
-        """Disqualify what was sampled for an instance."""
+        """Disqualify the inferences that were sampled for an instance."""
         if self._options.disqualification is Disqualification.GLOBAL:
             self.free[columns] = 0
             self.version += 1
@@ -105,7 +105,7 @@ class CandidatePool:
             self.version += 1
 
     def drop_used(self) -> bool:
-        """Forget columns that nobody can have any more, once they are many; tell whether that was done."""
+        """Drop the used columns if they are many; return whether that was done."""
         remaining = np.flatnonzero(self.free)
         if not 0 < len(remaining) < COMPACT_SHARE * len(self.free):
             return False
@@ -129,7 +129,7 @@ class CandidatePool:
 
     def _find_excluded(self) -> None:
         if self._options.same_image is SameImage.ALLOWED and self._options.strictness is Strictness.ABOVE:
-            return  # the gold is never above itself
+            return  # the gold inference is never above itself
         columns: dict[Hashable, list[int]] = defaultdict(list)
         for column, index in enumerate(self.ids.tolist()):
             columns[self._exclusion_key(index)].append(column)
@@ -140,8 +140,8 @@ class CandidatePool:
 class CountedBlock:
     """A scored block of (b,) instances.
 
-    columns: what scored them. eligible: (b,) candidates of each if nothing were taken; available: those of them that
-    are free. version: the pool's when they were counted.
+    columns: the scored columns. eligible: (b,) number of candidates before any sampling; available: the free ones
+    among them. version: the pool's version at the count.
     """
 
     instances: IdArray
@@ -153,10 +153,10 @@ class CountedBlock:
 
 
 class CandidateScorer:
-    """Scores and counts instances against the pool, in blocks that take turns with a few buffers.
+    """Scores and counts instances against the pool, in blocks that share a few buffers.
 
-    Each thread multiplies and counts blocks of its own, and must multiply on one processor: so none waits for
-    another at every block, as the threads of one product would.
+    Each thread multiplies and counts its own blocks, on one core: the threads of a shared product would wait for each
+    other at every block.
     """
 
     def __init__(
@@ -174,15 +174,15 @@ class CandidateScorer:
         self._threads = threads
 
     def score_blocks(self, order: IdArray) -> Iterator[CountedBlock]:
-        """Score the (m,) instances in that order. A block is only valid until the next one is asked for.
+        """Score the (m,) instances in this order. A block is valid only until the next one is requested.
 
-        The next blocks are scored while the caller works on one, unless columns are dropped between them.
+        The next blocks are scored while the caller uses one, unless columns are dropped between them.
         """
         if self._options.shortcut is Shortcut.DROP_USED:
             yield from self._score_dropping_used(order)
             return
         columns = self._plausibility.columns(self._pool.ids)
-        buffers = self._buffers(columns, len(order), self._execution.threads + 1)  # one is with the caller
+        buffers = self._buffers(columns, len(order), self._execution.threads + 1)  # the caller uses one
         pending: deque[Future[CountedBlock]] = deque()
         with columns.single_thread():
             try:
@@ -197,7 +197,7 @@ class CandidateScorer:
                     future.cancel()
 
     def _score_dropping_used(self, order: IdArray) -> Iterator[CountedBlock]:
-        """One block per thread; columns are dropped when the caller is done with all of them."""
+        """Score one block per thread at a time; drop used columns between these groups."""
         columns = self._plausibility.columns(self._pool.ids)
         buffers = self._buffers(columns, len(order), self._execution.threads)
         parts = block_slices(len(order), len(buffers[0]))
@@ -211,8 +211,10 @@ class CandidateScorer:
             yield from scored
 
     def _score(self, columns: PlausibilityColumns, instances: IdArray, buffer: NDArray[Any]) -> CountedBlock:
-        """Score one block and count each part of it while its scores are in the processor's cache."""
-        version = self._pool.version  # before counting: what is taken meanwhile makes the counts out of date
+        """Score one block and count each part while its scores are in the cache."""
+        version = (
+            self._pool.version
+        )  # read before counting: inferences taken meanwhile make the counts outdated
         opened = columns.start_block(instances, buffer)
         block = self._to_kernel_block(opened)
         counts = np.zeros((len(instances), 2), np.int64)
@@ -222,7 +224,7 @@ class CandidateScorer:
         return CountedBlock(instances, block, columns, counts[:, 0], counts[:, 1], version)
 
     def candidates(self, block: CountedBlock, row: int) -> IdArray:
-        """The (k,) columns that one row could be given at this moment, ascending."""
+        """Return the (k,) columns that are free for one row now, ascending."""
         free = self._pool.free_mask(int(block.instances[row]))
         return np.asarray(kernels.select_candidates(block.scored, row, free))
 
@@ -253,5 +255,5 @@ class CandidateScorer:
 
 
 def _narrow_buffer(buffer: NDArray[Any], width: int) -> NDArray[Any]:
-    """The same memory as rows of fewer columns, still without gaps."""
+    """Return the same memory as contiguous rows of fewer columns."""
     return buffer.reshape(-1)[: len(buffer) * width].reshape(len(buffer), width)

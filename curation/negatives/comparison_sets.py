@@ -1,9 +1,9 @@
 """Build comparison sets: for each instance, ten plausible and varied inferences for people to rate.
 
-Stages: global filters (soft and verbatim de-duplication), then for each instance at its turn its candidates, the
-floor, the greedy pick and the disqualification of what was picked; at last the ranking by promise. Where the text is
-open, ``options`` names the readings; the lowest index wins every tie. Scores are streamed: memory holds one block of
-them. Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
+Stages: global filters (soft and verbatim de-duplication); for each instance in turn, its candidates, the minimum
+number, the greedy pick and the disqualification of picked inferences; finally the ranking by set score. ``options``
+names the choices where the paper is ambiguous; the lowest index wins every tie. Scores are computed block by block.
+Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NOT_COUNTED = -1
 
 @dataclass(frozen=True, slots=True)
 class FilterCounts:
-    """How many inferences there are, and how many of them soft de-duplication and the verbatim cap left."""
+    """Number of inferences: in all, after soft de-duplication, and after the verbatim cap."""
 
     inferences: int
     after_soft: int
@@ -44,12 +44,12 @@ class FilterCounts:
 
 @dataclass(frozen=True, slots=True)
 class DraftSet:
-    """A set before it is ranked, with what shows why each inference is in it.
+    """A set before ranking, with the figures that explain each pick.
 
-    gold: the gold inference's plausibility. chosen: ids in the order of picking; plausibility, similarity (to those
-    picked before, 0 for the first) and objectives (weight x plausibility - similarity) go with them. eligible:
-    inferences that passed the global filters and are more plausible than the gold one, NOT_COUNTED with the shortcut
-    drop_used. available: those of them that were still unused at the instance's turn.
+    gold: the gold inference's plausibility. chosen: ids in the order of picking, each with its plausibility,
+    similarity (to earlier picks, 0 for the first) and objective (weight x plausibility - similarity). eligible:
+    number of inferences that passed the global filters and are more plausible than the gold one, NOT_COUNTED with
+    the shortcut drop_used. available: those of them that were unused at the instance's turn.
     """
 
     instance: int
@@ -64,15 +64,15 @@ class DraftSet:
 
     @property
     def margins(self) -> tuple[float, ...]:
-        """How much more plausible than the gold one each inference is."""
+        """Each inference's plausibility minus that of the gold one."""
         return tuple(value - self.gold for value in self.plausibility)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSetResult:
-    """sets and drafts: in the order in which they were built; ranking: positions refer to that order.
+    """sets and drafts: in the order of building; ranking: its positions refer to that order.
 
-    skipped: in the order of the turns. eligible: (m,) as in DraftSet, of every instance.
+    skipped: in the order of the turns. eligible: (m,) as in DraftSet, of all instances.
     """
 
     sets: tuple[ComparisonSet, ...]
@@ -96,11 +96,11 @@ def build_comparison_sets(
 ) -> ComparisonSetResult:
     """Build and rank the sets of m instances from n inferences.
 
-    texts: n. text_vectors: (n, e), any length but zero. kept: the ids left by soft de-duplication, all when absent.
-    image_ids: n, the image that each inference was written for, where options ask for it. generator: draws the
-    random order. Every skipped instance is listed with the exact number of candidates it had at its turn, unless
-    the shortcut stop_early left it out. Raises InvalidInput for lengths that differ, bad vectors or scores, ids out
-    of range, and a missing generator or image_ids.
+    texts: n. text_vectors: (n, e), of any nonzero length. candidate_ids: the ids that passed soft de-duplication; all
+    by default. image_ids: n, the image of each inference, if the options need it. generator: draws the random order.
+    Every skipped instance is listed with its exact number of candidates at its turn, except after an early stop.
+    Raises InvalidInput for lengths that differ, bad vectors or scores, ids out of range, and a missing generator or
+    image_ids.
     """
     options, execution = options or ComparisonSetOptions(), execution or ExecutionOptions()
     n = plausibility.shape[1]
@@ -121,7 +121,7 @@ def build_comparison_sets(
 
 
 def find_skip_reason(eligible: int, available: int, options: ComparisonSetOptions) -> SkipReason | None:
-    """Why an instance with so many candidates, at the start and at its turn, gets no set; None when it gets one."""
+    """Return why an instance with these numbers of candidates gets no set; None if it gets one."""
     floor = options.min_candidates
     counted = eligible if options.floor_when is FloorWhen.START else available
     if counted >= floor:
@@ -140,7 +140,7 @@ def _check_lengths(
 ) -> None:
     if len(texts) != n or len(text_vectors) != n:
         raise InvalidInput(
-            f"{n} inferences are scored, {len(texts)} texts and {len(text_vectors)} text embeddings are given; "
+            f"{n} scored inferences, {len(texts)} texts and {len(text_vectors)} text embeddings; "
             "give one text and one embedding per inference, in the same order"
         )
     if image_ids is None and options.needs_images:
@@ -150,7 +150,7 @@ def _check_lengths(
 
 
 class _ProgressCounter:
-    """Counts scored instances over all passes for the progress report."""
+    """Counts scored instances over all passes, for progress."""
 
     def __init__(self, instances: int, options: ComparisonSetOptions, execution: ExecutionOptions) -> None:
         scores_twice = options.order in {Order.MOST_CANDIDATES, Order.FEWEST_CANDIDATES}
@@ -171,7 +171,7 @@ def _instance_order(
     generator: np.random.Generator | None,
     progress: _ProgressCounter,
 ) -> IdArray:
-    """The (m,) instances in the order of their turns. Orders by candidates score everything once more."""
+    """Return the (m,) instances in the order of their turns. Orders by candidates score everything twice."""
     given_order = np.arange(progress.instances)
     if options.order is Order.GIVEN:
         return given_order
@@ -188,7 +188,7 @@ def _instance_order(
 
 @dataclass(slots=True)
 class _SetBuilder:
-    """Gives every instance its turn and keeps what came of it."""
+    """Processes the instances in turn and collects the results."""
 
     scorer: CandidateScorer
     pool: CandidatePool
@@ -221,7 +221,7 @@ class _SetBuilder:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nobody can get a set any more, and work may stop for it."""
+        """Whether no instance can get a set any more, and the options allow an early stop."""
         if self.options.shortcut is not Shortcut.STOP_EARLY:
             return False
         at_turn = self.options.floor_when is FloorWhen.TURN

@@ -1,4 +1,4 @@
-"""The filters that decide which inferences may be sampled.
+"""The filters of inferences that may be sampled.
 
 Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 """
@@ -24,17 +24,17 @@ DEFAULT_SOFT_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class SoftClusters:
-    """What soft de-duplication made of n inferences. labels: (n,) cluster of each. kept: ids that stay, ascending."""
+    """The result of soft de-duplication of n inferences. labels: (n,) their clusters. kept: ids that remain, ascending."""
 
     labels: NDArray[np.int64]
     kept: NDArray[np.int64]
 
     def sizes(self) -> NDArray[np.int64]:
-        """How many inferences there are in the cluster of each inference, itself included: (n,)."""
+        """Return the size of each inference's cluster: (n,)."""
         return np.bincount(self.labels)[self.labels]
 
     def dropped_members(self) -> dict[int, list[int]]:
-        """The inferences that were dropped in favour of each kept one, ascending; none is left out."""
+        """Return all inferences that were dropped in favour of each kept one, ascending."""
         representatives = {int(self.labels[index]): int(index) for index in self.kept}
         dropped: dict[int, list[int]] = {}
         for index, label in enumerate(self.labels.tolist()):
@@ -53,13 +53,13 @@ def cluster_softly(
     backend: MatmulBackend | None = None,
     progress: Callable[[int, int], None] = ignore_progress,
 ) -> SoftClusters:
-    """Soft de-duplication: one inference stays of each of round(share x n) clusters of text vectors.
+    """Soft de-duplication: keep one inference of each of round(share x n) clusters of text vectors.
 
-    text_vectors: (n, d). generator: draws the member that stays, for keep random. product, progress: as in cluster;
-    a product changes the time, never the result. Raises InvalidInput for a share outside 0 to 1 and as cluster does.
+    text_vectors: (n, d). generator: draws the kept member, for keep random. backend, progress: as in cluster; a
+    backend changes the time, never the result. Raises InvalidInput for a share outside 0 to 1 and as cluster does.
     """
     if not 0 < share <= 1:
-        raise InvalidInput(f"share: {share:g} is not within 0 to 1; give for instance {DEFAULT_SOFT_SHARE}")
+        raise InvalidInput(f"share: {share:g} is not between 0 and 1; give for instance {DEFAULT_SOFT_SHARE}")
     cut = ByNumber(max(1, round(share * len(text_vectors))))
     labels = cluster(text_vectors, cut, linkage=linkage, backend=backend, progress=progress).labels
     if keep is KeepRule.RANDOM:
@@ -74,10 +74,10 @@ def cluster_softly(
 def mask_above_gold(
     row: NDArray[np.floating], gold: int, strictness: Strictness = Strictness.ABOVE
 ) -> NDArray[np.bool_]:
-    """Which of n inferences are as plausible as strictness demands; the gold one never is.
+    """Return a mask of the n inferences that are plausible enough; the gold one never is.
 
-    The rule in plain form, for one row; kernels.count_candidates applies it to blocks. row: (n,) plausibility for one
-    instance. gold: the index of its own inference.
+    The rule for one row; kernels.count_candidates applies it to blocks. row: (n,) plausibility for one instance.
+    gold: the index of its own inference.
     """
     passes = row > row[gold] if strictness is Strictness.ABOVE else row >= row[gold]
     passes[gold] = False
@@ -85,9 +85,9 @@ def mask_above_gold(
 
 
 def cap_verbatim(ids: Iterable[int], texts: Sequence[str], copies: int) -> NDArray[np.int64]:
-    """Hard de-duplication: of the given ids, at most the first few (lowest index) of each exact text.
+    """Hard de-duplication: keep at most the first few ids (lowest index) of each exact text.
 
-    texts: the text of every inference. copies: how many of the same text may stay. Returns ids, ascending.
+    texts: of all inferences. copies: maximum of the same text. Returns ids, ascending.
     """
     counts: Counter[str] = Counter()
     kept = []
@@ -99,7 +99,7 @@ def cap_verbatim(ids: Iterable[int], texts: Sequence[str], copies: int) -> NDArr
 
 
 def make_mask(ids: Iterable[int], n: int) -> NDArray[np.bool_]:
-    """A mask (n,) that is true at the given ids. Raises InvalidInput for an id outside 0..n-1 or given twice."""
+    """Return a mask (n,) that is true at the given ids. Raises InvalidInput for an id outside 0..n-1 or repeated."""
     ids = list(ids)
     outside = [index for index in ids if not 0 <= index < n]
     if outside:

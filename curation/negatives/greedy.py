@@ -1,7 +1,7 @@
 """Pick a plausible and varied set from one instance's candidates.
 
 Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32: plausibility weighs five times as much as
-dissimilarity to what has been picked. Whether that is the mean or the greatest similarity is not stated there.
+dissimilarity to earlier picks. The paper does not say whether that is the mean or the greatest similarity.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ BLOCK_SIZE = 4096
 
 @dataclass(frozen=True, slots=True)
 class PickedColumns:
-    """What was picked, in the order of picking. columns: of the scores. The rest: one figure per pick.
+    """The picks in order. columns: of the scores. The other fields have one figure per pick.
 
-    similarity: to those picked before, 0 for the first. objectives: weight x plausibility - similarity.
+    similarity: to earlier picks, 0 for the first. objectives: weight x plausibility - similarity.
     """
 
     columns: NDArray[np.intp]
@@ -42,30 +42,30 @@ class TextVectors:
     """Unit vectors of all texts; similarity is their ``dot``, so that exact copies tie exactly."""
 
     def __init__(self, vectors: NDArray[np.floating]) -> None:
-        """vectors: (n, e), any length but zero. Raises InvalidInput for bad ones."""
+        """vectors: (n, e), of any nonzero length. Raises InvalidInput for bad ones."""
         self.rows = unit_vectors(vectors, "text embeddings", common_dtype(vectors))
         self._heads, self._tails = _split_heads(self.rows)
         self._buffer = np.empty_like(self._heads)
 
     def bounds(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Heads and tails of (m,) texts, see kernels.Candidates; only valid until the next call."""
+        """Return heads and tails of (m,) texts, see kernels.Candidates; valid until the next call."""
         return np.take(self._heads, ids, axis=0, out=self._buffer[: len(ids)], mode="clip"), self._tails[ids]
 
     def mean_similarity(self, ids: NDArray[np.integer]) -> float:
-        """Mean over all pairs of (k,) texts; 0 for a single one."""
+        """Return the mean similarity over all pairs of (k,) texts; 0 for a single one."""
         return float(kernels.mean_similarity(self.rows, ids))
 
 
 def _split_heads(rows: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Heads (n, r), the parts of unit rows within the r directions that hold most, and tails (n,), the rest's length.
+    """Return heads (n, r), the projections of unit rows onto the r main directions, and tails (n,), the rest's length.
 
-    By the inequality of Cauchy and Schwarz two texts are at least as similar as head x head' - tail x tail'. Slack is
-    added to the squared tails, so that the product of two tails grows by it at least: it covers rows that rounding
-    left too long (2e-7) and the float32 product of two heads (r x 6e-8).
+    By the Cauchy-Schwarz inequality the similarity of two texts is at least head x head' - tail x tail'. Slack is
+    added to the squared tails, so that the product of two tails grows by at least the slack: it covers rows that
+    rounding made too long (2e-7) and the float32 product of two heads (r x 6e-8).
     """
     sample = rows[:: -(-len(rows) // BLOCK_SIZE)].astype(np.float64)
     guess = np.random.default_rng(0).normal(size=(rows.shape[1], min(HEAD_SIZE, rows.shape[1])))
-    for _ in range(ITERATIONS):  # any orthonormal directions are right; good ones save work
+    for _ in range(ITERATIONS):  # any orthonormal directions are correct; good ones save work
         guess = np.linalg.qr(sample.T @ (sample @ guess))[0]
     heads = np.concatenate([(part @ guess).astype(np.float32) for part in _float64_parts(rows)])
     tails = np.sqrt(np.maximum(0.0, 1.0 + SLACK - np.square(heads, dtype=np.float64).sum(axis=1)))
@@ -85,9 +85,9 @@ def pick_greedily(
     vectors: TextVectors,
     options: ComparisonSetOptions,
 ) -> PickedColumns:
-    """Pick options.size of the (m,) candidate columns of one row, and count down what is left of their texts.
+    """Pick options.size of the (m,) candidate columns of one row, and count down the remaining copies of their texts.
 
-    The first pick has no similarity; the lowest column wins a tie. There must be enough to pick.
+    The first pick has no similarity; the lowest column wins a tie. There must be enough candidates.
     """
     upper = block.columns.upper_bounds(block.scored.scores[row, columns])
     ids = pool.ids[columns]

@@ -1,10 +1,10 @@
 """Compiled loops of comparison sets: exact dot products, counting of candidates, the greedy pick.
 
-Never imported by web code (numba). Kernels release the interpreter lock, so that threads share out rows.
+Web code never imports this module (numba). Kernels release the interpreter lock, so that threads can share the rows.
 
-A plausibility or similarity is *defined* as ``dot``: the float64 sum of products in one fixed order, whatever block,
-thread or BLAS library is at work. Equal vectors therefore give equal values, bit for bit. Scores that come from
-a matrix product may be off; they only decide what is clear, and ``dot`` decides the rest.
+A plausibility or similarity is *defined* as ``dot``: the float64 sum of products in one fixed order, independent of
+block, thread and BLAS library. So equal vectors give equal values, bit for bit. Scores of a matrix product are
+approximate; they decide the clear cases, and ``dot`` decides the close ones.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 from curation.dedup.kernels import kernel
 
-CHUNK = 512  # columns counted at once; those that are close are looked for only where there are some
+CHUNK = 512  # columns counted at once; close scores are located only in chunks that have some
 LANES = 8
-# Cosine of unit vectors, rounding of their components included, is never below this.
+# Lower bound of the cosine of unit vectors, including rounding of their components.
 MIN_COSINE = -1.0 - 1e-6
 
 
 class Block(NamedTuple):
-    """Scores of c inferences for b instances, and what decides those that are close to the gold one.
+    """Scores of c inferences for b instances, and the data that decide scores close to the gold one.
 
-    scores: (b, c). low, high: (b,) of the same type; outside of them a score is decided. golds: (b,) float64. exact:
-    scores are the plausibility; if not, the ``dot`` of images (b, d) and inferences (c, d) is. slack: how far their
-    product summed in their own precision, in any order, may be from that. at_least: a candidate may be as plausible
-    as the gold, not only more.
+    scores: (b, c). low, high: (b,) of the same type; scores outside this range are clear. golds: (b,) float64. exact:
+    scores are the plausibility; if not, the ``dot`` of images (b, d) and inferences (c, d) is. slack: bound of the
+    difference between that and their product summed in their own precision in any order. at_least: a candidate may be
+    as plausible as the gold one, not only more.
     """
 
     scores: NDArray[Any]
@@ -43,11 +43,11 @@ class Block(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """What one instance may be given: m candidates, ascending.
+    """The m candidates of one instance, ascending.
 
     columns: (m,) of the block, and ids: (m,) of the texts' vectors. texts: (m,) numbers, equal for equal texts.
-    upper: (m,) float64, no plausibility is above it. heads: (m, r) and tails: (m,), float32: the ``dot`` of two
-    texts' vectors is at least head x head' - tail x tail', which costs less.
+    upper: (m,) float64, upper bounds of the plausibility. heads: (m, r) and tails: (m,), float32: the ``dot`` of two
+    texts' vectors is at least head x head' - tail x tail', which is cheaper.
     """
 
     columns: NDArray[np.intp]
@@ -59,7 +59,7 @@ class Candidates(NamedTuple):
 
 
 class PickRules(NamedTuple):
-    """size: how many are picked. weight: of plausibility. nearest: the greatest similarity counts, not the mean."""
+    """size: number of picks. weight: of plausibility. use_max: use the greatest similarity, not the mean."""
 
     size: int
     weight: float
@@ -68,9 +68,9 @@ class PickRules(NamedTuple):
 
 @kernel()
 def dot(first: Any, second: Any, lanes: Any) -> Any:
-    """Sum of first[k] x second[k] in float64 and a fixed order. (d,), (d,), scratch (>= d // 8,).
+    """Return the sum of first[k] x second[k] in float64 in a fixed order. (d,), (d,), scratch (>= d // 8,).
 
-    Eighths are added lane by lane and lanes are folded in halves, so that no step needs reordering to be vectorised.
+    Eighths are added lane by lane and lanes are folded in halves, so that vectorising needs no reordering.
     """
     d = first.shape[0]
     n = d // LANES
@@ -99,7 +99,7 @@ def dot(first: Any, second: Any, lanes: Any) -> Any:
 
 @kernel()
 def dots(first: Any, second: Any) -> Any:
-    """``dot`` of each row of (r, d) with the same row of (r, d): (r,)."""
+    """Return the ``dot`` of each row of (r, d) with the same row of (r, d): (r,)."""
     lanes = np.empty(first.shape[1] // LANES + 1)
     values = np.empty(len(first))
     for row in range(len(first)):
@@ -109,7 +109,7 @@ def dots(first: Any, second: Any) -> Any:
 
 @kernel()
 def mean_similarity(vectors: Any, ids: Any) -> Any:
-    """Mean ``dot`` of all pairs of the (k,) rows of (n, e) vectors; 0 for a single one."""
+    """Return the mean ``dot`` of all pairs of the (k,) rows of (n, e) vectors; 0 for a single one."""
     lanes = np.empty(vectors.shape[1] // LANES + 1)
     k = len(ids)
     total = 0.0
@@ -120,17 +120,17 @@ def mean_similarity(vectors: Any, ids: Any) -> Any:
 
 
 @kernel()
-def _is_candidate(  # noqa: PLR0917 - handing over a structure would cost more than the work
+def _is_candidate(  # noqa: PLR0917 - passing a structure would cost more than the work
     score: Any, gold: float, exact: bool, at_least: bool, image: Any, inference: Any, lanes: Any
 ) -> Any:
-    """Decide a score that is close to the gold one's, by the plausibility itself."""
+    """Decide a score close to the gold one's by the plausibility itself."""
     value = np.float64(score) if exact else dot(image, inference, lanes)
     return value > gold or (at_least and value == gold)
 
 
 @kernel({"reassoc", "contract"})
 def _quick_dot(first: Any, second: Any) -> Any:
-    """Sum of first[k] x second[k] in their own precision, in any order."""
+    """Return the sum of first[k] x second[k] in their own precision, in any order."""
     total = first.dtype.type(0)
     for k in range(len(first)):
         total += first[k] * second[k]
@@ -139,7 +139,7 @@ def _quick_dot(first: Any, second: Any) -> Any:
 
 @kernel()
 def count_candidates(block: Block, start: int, stop: int, free: Any, counts: Any) -> None:
-    """Add candidates among the columns start to stop, and the free ones of them, to counts (b, 2).
+    """Add the numbers of candidates and of free candidates in the columns start to stop to counts (b, 2).
 
     free: (c,) int32, 0 or 1.
     """
@@ -158,7 +158,7 @@ def count_candidates(block: Block, start: int, stop: int, free: Any, counts: Any
             for position in found[: _find_close(row_scores, low[row], high[row], found) if close else 0]:
                 column = begin + position
                 difference = 0.0 if exact else np.float64(_quick_dot(image, inferences[column])) - gold
-                passes = difference > 0  # unpredictable: no branch
+                passes = difference > 0  # unpredictable, so without a branch
                 if abs(difference) <= slack:
                     passes = _is_candidate(
                         row_scores[position], gold, exact, at_least, image, inferences[column], lanes
@@ -171,7 +171,7 @@ def count_candidates(block: Block, start: int, stop: int, free: Any, counts: Any
 
 @kernel()
 def discount_excluded(block: Block, starts: Any, excluded: Any, free: Any, counts: Any) -> None:
-    """Take what may be no candidate from counts (b, 2): the barred columns starts[r] to starts[r + 1] of row r."""
+    """Subtract the excluded columns starts[r] to starts[r + 1] of each row r from counts (b, 2)."""
     scores, low, high, golds, exact, _, at_least, images, inferences = block
     lanes = np.empty(images.shape[1] // LANES + 1)
     for row in range(len(scores)):
@@ -187,7 +187,7 @@ def discount_excluded(block: Block, starts: Any, excluded: Any, free: Any, count
 
 @kernel()
 def _count_chunk(scores: Any, free: Any, low: Any, high: Any) -> Any:
-    """How many of the scores are above high, how many of those are free, and whether any is from low to high."""
+    """Return the number of scores above high, the number of free ones, and whether any is from low to high."""
     above, above_free, close = np.int32(0), np.int32(0), np.int32(0)
     for column in range(len(scores)):
         more = np.int32(scores[column] > high)
@@ -199,9 +199,9 @@ def _count_chunk(scores: Any, free: Any, low: Any, high: Any) -> Any:
 
 @kernel()
 def _find_close(scores: Any, low: Any, high: Any, found: Any) -> Any:
-    """Write the positions of the scores from low to high into found, which is longer; return how many they are."""
+    """Write the positions of the scores from low to high into found, which is longer; return their number."""
     count = np.int64(0)
-    for column in range(len(scores)):  # without a branch, since none could be predicted
+    for column in range(len(scores)):  # without a branch, as it would be unpredictable
         found[count] = column
         count = count + (np.int64(scores[column] >= low) & np.int64(scores[column] <= high))
     return count
@@ -209,7 +209,7 @@ def _find_close(scores: Any, low: Any, high: Any, found: Any) -> Any:
 
 @kernel()
 def select_candidates(block: Block, row: int, free: Any) -> Any:
-    """The candidates of one row among the free columns, ascending. free: (c,) int32, 0 or 1."""
+    """Return the candidates of one row among the free columns, ascending. free: (c,) int32, 0 or 1."""
     scores, low, high, golds, exact, slack, at_least, images, inferences = block
     least, most, gold = low[row], high[row], golds[row]
     row_scores, image = scores[row], images[row]
@@ -237,12 +237,12 @@ def select_candidates(block: Block, row: int, free: Any) -> Any:
 
 @kernel()
 def pick(block: Block, row: int, candidates: Candidates, rows: Any, remaining: Any, rules: PickRules) -> Any:
-    """Pick greedily: each time the greatest weight x plausibility - similarity to the picked, lowest position first.
+    """Pick greedily the greatest weight x plausibility - similarity to earlier picks; the lowest position wins a tie.
 
-    Exact: every candidate has an upper bound of its value, and each one whose bound reaches the best value is
-    measured. rows: (n, e) unit vectors of texts. left: how many more of each text may be picked; counted down. At
-    least taste.size candidates must be pickable. Returns positions (size,), figures (size, 3) with plausibility,
-    similarity and value, and how many similarities were computed.
+    Exact: every candidate has an upper bound of its value, and each candidate whose bound reaches the best value is
+    computed. rows: (n, e) unit vectors of texts. remaining: how often each text may still be picked; counted down. At
+    least rules.size candidates must be pickable. Returns positions (size,), figures (size, 3) with plausibility,
+    similarity and value, and the number of computed similarities.
     """
     columns, ids, texts, upper, heads, tails = candidates
     size, weight, use_max = rules
@@ -282,7 +282,7 @@ def pick(block: Block, row: int, candidates: Candidates, rows: Any, remaining: A
 
 @kernel({"reassoc", "contract"})
 def _raise_lower_bounds(heads: Any, tails: Any, new: int, use_max: bool, lower: Any) -> None:
-    """Add to least, (m,), what the similarity to a new pick is at least, or raise least to it."""
+    """Add the lower bound of the similarity to a new pick to lower, (m,), or raise lower to it."""
     for t in range(len(lower)):
         near = np.float32(0)
         for k in range(heads.shape[1]):
@@ -293,7 +293,7 @@ def _raise_lower_bounds(heads: Any, tails: Any, new: int, use_max: bool, lower: 
 
 @kernel()
 def _bound_values(rules: PickRules, turn: int, upper: Any, lower: Any, taken: Any, bounds: Any) -> int:
-    """Write upper bounds of the values, (m,); return the position of the greatest one that is not taken."""
+    """Write upper bounds of the values, (m,); return the position of the greatest one not yet taken."""
     top = -1
     for t in range(len(upper)):
         similarity = 0.0 if turn == 0 else lower[t] if rules.use_max else lower[t] / turn
@@ -305,7 +305,7 @@ def _bound_values(rules: PickRules, turn: int, upper: Any, lower: Any, taken: An
 
 @kernel()
 def order_bfloat16(words: Any) -> None:
-    """Turn (b, c) int16, the bits of bfloat16 numbers, into integers that have their order: sign x magnitude."""
+    """Convert (b, c) int16, the bits of bfloat16 numbers, to integers with the same order: sign x magnitude."""
     for row in range(len(words)):
         row_words = words[row]
         for column in range(len(row_words)):
@@ -318,7 +318,7 @@ def order_bfloat16(words: Any) -> None:
 def scale_rows(vectors: Any, out: Any) -> None:
     """Write the (n, d) vectors, each scaled to length 1 in float64, into out; all are finite and none is zero.
 
-    Scaling by the greatest magnitude first keeps the squares of very large or small values finite.
+    Dividing by the greatest magnitude first keeps squares of very large or small values finite.
     """
     lanes, row_values = np.empty(vectors.shape[1] // LANES + 1), np.empty(vectors.shape[1])
     for row in range(len(vectors)):
@@ -332,7 +332,7 @@ def scale_rows(vectors: Any, out: Any) -> None:
 
 @kernel({"nnan", "nsz", "reassoc"})
 def _greatest(values: Any) -> float:
-    """The greatest magnitude of finite values; the same in whatever order."""
+    """Return the greatest magnitude of finite values; independent of their order."""
     greatest = np.float64(0.0)
     for value in values:
         greatest = max(greatest, abs(np.float64(value)))

@@ -1,7 +1,7 @@
 """Products of unit images with unit inferences, with a proven bound on their error.
 
-The rules compare plausibilities exactly; a product only finds which pairs are clear. So it may be coarse, and may
-speak in words of its own, provided that it says what a word can stand for.
+The rules compare plausibilities exactly; a matrix product only decides the clear pairs. So it may be imprecise and
+use its own score words, if it bounds the plausibility of each word.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ PART_SIZE = 2048  # scores of a few hundred rows are still in the cache when the
 
 
 class PreparedScores(Protocol):
-    """The product of m images with c inferences, ready to be computed part by part.
+    """The product of m images with c inferences, computed part by part.
 
-    It is written in words whose order is that of the scores.
+    Its words have the same order as the scores.
     """
 
     @property
@@ -30,33 +30,33 @@ class PreparedScores(Protocol):
 
     @property
     def margin(self) -> float:
-        """How far a score may be from the exact inner product of the vectors as they were given."""
+        """Bound of the difference between a score and the exact inner product of the input vectors."""
         ...
 
     def fill(self, images: NDArray[np.intp], out: NDArray[Any]) -> Iterator[slice]:
-        """Write the words (b, c) of some images; give each part of the columns as soon as it is written."""
+        """Write the words (b, c) of some images; yield each part of the columns when it is written."""
         ...
 
     def band(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Words low and high, (b,) each: below low is less, above high is more than the (b,) plausibility."""
+        """Return words low and high, (b,): words below low are less, above high more than the (b,) plausibility."""
         ...
 
     def upper_bounds(self, words: NDArray[Any]) -> NDArray[np.float64]:
-        """The greatest plausibility, (k,), that such (k,) words can stand for."""
+        """Return upper bounds (k,) of the plausibility of (k,) words."""
         ...
 
     def single_thread(self) -> AbstractContextManager[object]:
-        """While this lasts, a thread multiplies on one processor: our own threads share out the blocks."""
+        """Return a context in which a thread multiplies on one core: our own threads share the blocks."""
         ...
 
 
 class ScoreBackend(Protocol):
-    """A way to multiply."""
+    """A backend that multiplies."""
 
     name: str
 
     def prepare(self, images: NDArray[Any], inferences: NDArray[Any]) -> PreparedScores:
-        """Get ready to multiply unit vectors, (m, d) and (c, d) of one type; they are not changed."""
+        """Prepare to multiply unit vectors, (m, d) and (c, d) of one type; they are not changed."""
 
 
 class NumpyScoreBackend:
@@ -65,7 +65,7 @@ class NumpyScoreBackend:
     name = "plain"
 
     def prepare(self, images: NDArray[Any], inferences: NDArray[Any]) -> PreparedScores:
-        """Nothing needs to be done."""
+        """Return the product; no preparation is needed."""
         return _NumpyScores(images, inferences)
 
 
@@ -92,21 +92,21 @@ class _NumpyScores:
 
 
 def matmul_margin(vectors: NDArray[Any]) -> float:
-    """How far a product of unit vectors like the (n, d) given, in their precision, may be from the plausibility."""
+    """Return the error bound of a product of unit vectors like (n, d) ``vectors`` in their precision."""
     d = vectors.shape[1]
     return total_margin(summation_error(d, vectors.dtype), d)
 
 
 def total_margin(error: float, d: int) -> float:
-    """The error of a product and that of the float64 sum that stands for the plausibility, of d components.
+    """Add the error of the float64 sum that defines the plausibility, of d components, to a product's error.
 
-    A little wider, as unit vectors that were rounded are not quite of length 1.
+    The result is 1 % wider, as rounded unit vectors are not exactly of length 1.
     """
     return 1.01 * (error + summation_error(d, np.dtype(np.float64)))
 
 
 def summation_error(d: int, kind: np.dtype[Any]) -> float:
-    """How far the product of unit vectors of d components may be off, in whatever order they are summed.
+    """Return the error bound of the product of unit vectors of d components, summed in any order.
 
     With unit roundoff u at most d u / (1 - d u). Source: N. Higham, Accuracy and Stability of Numerical Algorithms,
     2nd ed., section 3.1.
@@ -118,13 +118,13 @@ def summation_error(d: int, kind: np.dtype[Any]) -> float:
 def round_outward(
     values: NDArray[np.float64], margin: float, kind: np.dtype[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """(b,) values less and plus a margin, rounded away from them to a type of floats."""
+    """Return (b,) values minus and plus a margin, rounded outward to a float type."""
     low = np.nextafter((values - margin).astype(kind), kind.type(-np.inf))
     high = np.nextafter((values + margin).astype(kind), kind.type(np.inf))
     return low, high
 
 
 def block_slices(n: int, size: int) -> Iterator[slice]:
-    """Slices of at most size that cover 0 to n."""
+    """Yield slices of at most ``size`` that cover 0 to n."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))

@@ -1,6 +1,6 @@
-"""Every rule of comparison sets as a named choice; the defaults are the paper's, or the reading taken of them.
+"""Every rule of comparison sets as a named choice; the defaults are the paper's, or our interpretation of it.
 
-Light: no numerical library is imported, so that pages and services may name the choices.
+This module imports no numerical library, so that pages and services can use it.
 Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 """
 
@@ -18,7 +18,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class KeepRule(StrEnum):
-    """Which inference stands for its soft cluster. The paper samples one."""
+    """Which inference of a soft cluster is kept. The paper samples one."""
 
     FIRST = "first"
     RANDOM = "random"
@@ -28,8 +28,8 @@ class KeepRule(StrEnum):
 class Strictness(StrEnum):
     """When an inference counts as more plausible than the gold one.
 
-    The paper disqualifies what scores lower and says that this discards the gold as well: strictly above. Either
-    way the gold is never its own candidate; at_least keeps other inferences that tie with it, its copies included.
+    The paper disqualifies lower scores and says that this also discards the gold one: strictly above. The gold
+    inference is never its own candidate; at_least keeps other inferences that tie with it, including its copies.
     """
 
     ABOVE = "above"
@@ -37,31 +37,31 @@ class Strictness(StrEnum):
 
 
 class SameImage(StrEnum):
-    """Whether inferences of other regions of the same image are candidates. The paper excludes none."""
+    """Whether inferences about other regions of the same image are candidates. The paper excludes none."""
 
     ALLOWED = "allowed"
     FORBIDDEN = "forbidden"
 
 
 class FloorWhen(StrEnum):
-    """When the candidates of an instance are counted: at its turn, or before anything is sampled."""
+    """When an instance's candidates are counted: at its turn, or before any sampling."""
 
     TURN = "turn"
     START = "start"
 
 
 class Diversity(StrEnum):
-    """How similar a candidate is to what has been picked: on average, or to the nearest pick."""
+    """How the similarity of a candidate to earlier picks is measured: on average, or to the nearest pick."""
 
     MEAN = "mean"
     MAX = "max"
 
 
 class Order(StrEnum):
-    """In which order instances take their turn.
+    """The order in which instances take their turns.
 
-    The paper does not say. Since sampled inferences are gone for later instances, the order decides who gets a
-    set. Instances with equally many candidates keep the given order.
+    The paper does not state it. Sampled inferences are not available to later instances, so the order determines
+    which instances get a set. Instances with equally many candidates keep the given order.
     """
 
     GIVEN = "given"
@@ -71,10 +71,10 @@ class Order(StrEnum):
 
 
 class Disqualification(StrEnum):
-    """For whom a sampled inference is gone.
+    """For which instances a sampled inference is disqualified.
 
     "we globally disqualify the sampled inferences such that no inference is sampled more than once for each image"
-    is read as everywhere; per_image takes "for each image" as the scope.
+    is interpreted as: for all; per_image takes "for each image" as the scope.
     """
 
     GLOBAL = "global"
@@ -84,8 +84,8 @@ class Disqualification(StrEnum):
 class VerbatimCap(StrEnum):
     """When copies of one exact text are limited.
 
-    before_floor: only the first few (lowest index) are candidates at all. at_sampling: all are, until that many of
-    them have been sampled over all sets.
+    before_floor: only the first few copies (lowest index) are candidates. at_sampling: all copies are candidates
+    until that many of them were sampled over all sets.
     """
 
     BEFORE_FLOOR = "before_floor"
@@ -93,18 +93,18 @@ class VerbatimCap(StrEnum):
 
 
 class LengthPreference(StrEnum):
-    """Which mean length of a set's inferences is more promising. The paper gives no direction."""
+    """Which mean length of a set's inferences scores better. The paper gives no direction."""
 
     LONGER = "longer"
     SHORTER = "shorter"
 
 
 class Shortcut(StrEnum):
-    """Work that may be left out. No shortcut changes a set.
+    """Work to omit. No shortcut changes a set.
 
-    drop_used: used-up inferences are no longer scored; how many candidates an instance had at the start is then not
-    known, so that all that miss the floor have the one reason too_few_candidates. stop_early: once fewer inferences
-    are left than a set needs, later instances are not scored; their reason is pool_exhausted, without a count.
+    drop_used: used inferences are not scored any more; the number of candidates at the start is then unknown, so all
+    instances below the minimum get the reason too_few_candidates. stop_early: once fewer inferences remain than a set
+    needs, later instances are not scored; they get the reason pool_exhausted, without a count.
     """
 
     NONE = "none"
@@ -112,18 +112,22 @@ class Shortcut(StrEnum):
     STOP_EARLY = "stop_early"
 
 
+# Hessel et al. 2022, appendix E: how many candidates a region needs, a set's size, copies of one text.
+MIN_CANDIDATES, SET_SIZE, MAX_VERBATIM = 20, 10, 3
+
+
 @dataclass(frozen=True, slots=True)
 class ComparisonSetOptions:
-    """The paper's settings.
+    """The settings of comparison sets; the defaults are the paper's.
 
-    size: inferences in a set. min_candidates: the floor below which an instance is skipped. max_verbatim: copies of
-    one exact text that may be sampled over all sets. weight: of plausibility against similarity in the greedy pick.
-    promise_weight: of plausibility's rank in the final ranking. The rest is told at each choice.
+    size: inferences per set. min_candidates: instances with fewer are skipped. max_verbatim: maximum copies of one
+    exact text over all sets. weight: of plausibility against similarity in the greedy pick. promise_weight: of
+    plausibility's rank in the set score. The enums document the other settings.
     """
 
-    size: int = 10
-    min_candidates: int = 20
-    max_verbatim: int = 3
+    size: int = SET_SIZE
+    min_candidates: int = MIN_CANDIDATES
+    max_verbatim: int = MAX_VERBATIM
     diversity: Diversity = Diversity.MEAN
     weight: float = 5.0
     promise_weight: float = 5.0
@@ -139,11 +143,13 @@ class ComparisonSetOptions:
     def __post_init__(self) -> None:
         for name in ("size", "min_candidates", "max_verbatim"):
             if getattr(self, name) < 1:
-                raise InvalidInput(f"{name}: {getattr(self, name)} is too few; give at least 1")
+                raise InvalidInput(f"{name}: {getattr(self, name)} is too small; give at least 1")
         for name in ("weight", "promise_weight"):
             value = getattr(self, name)
             if not math.isfinite(value) or value < 0:
-                raise InvalidInput(f"{name}: {value} is no weight; give a finite number of at least 0")
+                raise InvalidInput(
+                    f"{name}: {value} is not a valid weight; give a finite number of at least 0"
+                )
         if self.floor_when is FloorWhen.START and self.shortcut is Shortcut.DROP_USED:
             raise InvalidInput(
                 "shortcut: drop_used cannot count candidates at the start; use none or stop_early"
@@ -151,17 +157,17 @@ class ComparisonSetOptions:
 
     @property
     def needs_images(self) -> bool:
-        """Whether the image of every inference has to be known."""
+        """Whether the rules need the image of every inference."""
         return self.same_image is SameImage.FORBIDDEN or self.disqualification is Disqualification.PER_IMAGE
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionOptions:
-    """How the work is done and who is told; nothing here changes a result.
+    """Resources and progress; these settings never change a result.
 
-    memory_mib: the most that the buffers of scores take, at least one row of each. threads: that multiply
-    and count, a block each; the BLAS library has one thread meanwhile. progress: told after each block how many
-    scored instances of how many are done; what it raises ends the work.
+    memory_mib: maximum for the score buffers, at least one row of each. threads: multiply and count one block each;
+    the BLAS library uses one thread meanwhile. progress: called after each block with (scored instances, total); an
+    exception from it ends the work.
     """
 
     memory_mib: int = 128
@@ -175,7 +181,7 @@ class ExecutionOptions:
 
 
 def parse_choice(kind: type[Choice], value: str, name: str) -> Choice:
-    """The choice of that value. Raises InvalidInput naming the option and what it may be."""
+    """Return the choice of that value. Raises InvalidInput that names the option and its choices."""
     try:
         return kind(value)
     except ValueError:

@@ -1,6 +1,6 @@
 """Plausibility of every inference for every instance, scored block by block.
 
-The whole matrix of a test split is gigabytes; nothing here holds more than one block of it.
+The whole matrix of a test split has gigabytes; this module never stores more than one block.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ UNIT_BLOCK = 1024
 
 @dataclass(frozen=True, slots=True)
 class ScoreBlock:
-    """Scores of c inferences for b instances, and what decides those that are close to the gold one.
+    """Scores of c inferences for b instances, and the data that decide scores close to the gold one.
 
-    scores: (b, c) words of some product; those from low to high, (b,) each, need a closer look. golds: (b,) float64,
-    each gold inference's plausibility. exact: whether scores are the plausibility. If not, images (b, d) and
-    inferences (c, d) are the unit vectors whose ``dot`` it is; d is 0 where scores are exact.
+    scores: (b, c) words of a backend; scores from low to high, (b,) each, are close. golds: (b,) float64, each gold
+    inference's plausibility. exact: whether scores are the plausibility. If not, it is the ``dot`` of the unit
+    vectors images (b, d) and inferences (c, d); d is 0 if scores are exact.
     """
 
     scores: NDArray[Any]
@@ -46,7 +46,7 @@ class ScoreBlock:
 
 
 class PlausibilityColumns(Protocol):
-    """Some of the inferences, ready to be scored."""
+    """Some of the inferences, prepared for scoring."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -54,19 +54,19 @@ class PlausibilityColumns(Protocol):
         ...
 
     def start_block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
-        """A block of (b,) instances, whose scores are to be in the first b rows of a (>= b, c) buffer."""
+        """Return a block of (b,) instances whose scores go into the first b rows of a (>= b, c) buffer."""
         ...
 
     def fill(self, instances: NDArray[np.intp], block: ScoreBlock) -> Iterator[slice]:
-        """Score the block; give each part of the columns as soon as its scores are there."""
+        """Score the block; yield each part of the columns when its scores are ready."""
         ...
 
     def upper_bounds(self, scores: NDArray[Any]) -> NDArray[np.float64]:
-        """The greatest plausibility, (k,), that (k,) scores can stand for."""
+        """Return upper bounds (k,) of the plausibility of (k,) scores."""
         ...
 
     def single_thread(self) -> AbstractContextManager[object]:
-        """While this lasts, a thread that fills a block keeps to one processor."""
+        """Return a context in which a thread that fills a block uses one core."""
         ...
 
 
@@ -79,12 +79,12 @@ class Plausibility(Protocol):
         ...
 
     def columns(self, ids: NDArray[np.intp]) -> PlausibilityColumns:
-        """The (c,) inferences that are to be scored, in that order."""
+        """Prepare the (c,) inferences for scoring, in that order."""
         ...
 
 
 class PlausibilityMatrix:
-    """Scores that have been computed; the array may be memory-mapped. They are taken as they are."""
+    """Precomputed scores, used unchanged; the array may be memory-mapped."""
 
     def __init__(self, matrix: NDArray[np.floating]) -> None:
         """matrix: (instances, inferences) of floats. Raises InvalidInput for another shape or type."""
@@ -108,9 +108,9 @@ class PlausibilityMatrix:
 class EmbeddingPlausibility:
     """Cosine of image+region vectors with inference vectors.
 
-    Vectors are scaled to length 1 in float64 and kept in their own precision. The plausibility of a pair is their
-    ``dot``. A product of whole blocks finds what is clear, and says how far it may be off. So results depend neither
-    on the product nor on the size of a block, and verbatim copies are exactly as plausible as one another.
+    Vectors are scaled to length 1 in float64 and stored in their own precision. The plausibility of a pair is their
+    ``dot``. A matrix product with a known error bound decides the clear cases. So results depend neither on the
+    backend nor on the block size, and verbatim copies have exactly equal plausibility.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class EmbeddingPlausibility:
         inferences: NDArray[np.floating],
         backend: ScoreBackend | None = None,
     ) -> None:
-        """images: (m, d), inferences: (n, d), any length but zero; product: numpy's when absent.
+        """images: (m, d), inferences: (n, d), of any nonzero length; backend: numpy's by default.
 
         Raises InvalidInput for bad vectors.
         """
@@ -140,7 +140,7 @@ class EmbeddingPlausibility:
         return len(self._images), len(self._inferences)
 
     def columns(self, ids: NDArray[np.intp]) -> PlausibilityColumns:
-        """A copy of the (c, d) vectors; of all of them, none is made."""
+        """Prepare the (c, d) vectors; a selection is copied, all vectors are not."""
         is_all = np.array_equal(ids, np.arange(len(self._inferences)))
         chosen = self._inferences if is_all else self._inferences[ids]
         return _EmbeddingColumns(
@@ -206,13 +206,13 @@ class _EmbeddingColumns:
 
 
 def common_dtype(*arrays: NDArray[Any]) -> np.dtype[Any]:
-    """float64 if one of the arrays is at least as wide, else float32."""
+    """Return float64 if one of the arrays is at least as wide, else float32."""
     is_wide = any(array.dtype.itemsize >= np.dtype(np.float64).itemsize for array in arrays)
     return np.dtype(np.float64 if is_wide else np.float32)
 
 
 def unit_vectors(vectors: NDArray[np.floating], name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Copy of (n, d) vectors, each scaled to length 1; no second copy in float64 is held.
+    """Return a copy of (n, d) vectors, each scaled to length 1, without a whole copy in float64.
 
     Raises InvalidInput as check_vectors does.
     """

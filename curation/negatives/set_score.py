@@ -1,8 +1,8 @@
-"""Rank finished sets by how promising they are for people to rate.
+"""Rank finished sets by a score of how promising they are for people to rate.
 
-A weighted sum of three ranks over all sets: mean length in words, mean similarity of all pairs, mean plausibility
-(five times). Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32. The direction of length is not
-stated there; longer counts as better unless it is told otherwise.
+The score is a weighted sum of three ranks over all sets: mean length in words, mean similarity of all pairs, mean
+plausibility (five times). Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32. The paper does
+not state the direction of length; by default longer is better.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from curation.negatives.options import LengthPreference
 
 @dataclass(frozen=True, slots=True)
 class SetScore:
-    """What is measured of one set. words: mean number; similarity: mean cosine of all pairs; plausibility: mean."""
+    """The measures of one set. words: mean number; similarity: mean cosine of all pairs; plausibility: mean."""
 
     words: float
     similarity: float
@@ -29,7 +29,7 @@ class SetScore:
 
 @dataclass(frozen=True, slots=True)
 class SetRanking:
-    """Ranks of s sets, (s,) each; 1 is best and equals share their average rank.
+    """Ranks of s sets, (s,) each; 1 is best and ties share their average rank.
 
     total: the weighted sum, lowest is best. order: positions of the sets, best first.
     """
@@ -41,7 +41,7 @@ class SetRanking:
     order: NDArray[np.int64]
 
     def ranks(self) -> NDArray[np.int64]:
-        """The place of each set, 1 for the most promising one: (s,)."""
+        """Return the rank of each set, 1 for the best: (s,)."""
         ranks = np.empty(len(self.order), dtype=np.int64)
         ranks[self.order] = np.arange(1, len(self.order) + 1)
         return ranks
@@ -59,9 +59,9 @@ def score_set(texts: Sequence[str], similarity: float, plausibility: Sequence[fl
 def rank_sets(
     scores: Sequence[SetScore], *, weight: float, length: LengthPreference = LengthPreference.LONGER
 ) -> SetRanking:
-    """Rank sets: more varied, more plausible, longer or shorter is better. Plausibility's rank counts weight times.
+    """Rank sets: varied, plausible, and longer or shorter sets are better. Plausibility's rank counts weight times.
 
-    On equal totals the set that was built first comes first.
+    Ties are ranked in the order of building.
     """
     sign = -1 if length is LengthPreference.LONGER else 1
     words = rankdata([sign * score.words for score in scores])

@@ -38,7 +38,7 @@ from curation.pipelines.score_matmul_backends import choose_score_backend
 from curation.pipelines.texts.texts_common import package_version
 from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
 from curation.records import InvalidInput
-from curation.selectors import pairs as collected
+from curation.selectors.pairs import accepted_pairs
 from curation.selectors.scorers import known_pairs, scorer_by_encoder
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
 from curation.services.scorers import known_pairs_warning, scorer_provenance
@@ -169,7 +169,7 @@ def _choose_sets(
 def _select_pairs(project: Project, options: RoundOptions) -> list[Pair]:
     selection = Selection.from_json(options.selection)
     choices = SelectionFilter(project, Pair.TYPE, selection, record_types=(Pair.TYPE,))
-    pairs = [pair for pair in collected.accepted_pairs(project) if choices.exclusion_reason(pair) is None]
+    pairs = [pair for pair in accepted_pairs(project) if choices.exclusion_reason(pair) is None]
     if not pairs and not selection.is_everything:
         raise Refused("observations: no approved pair is left by what was selected; select more")
     if options.split:

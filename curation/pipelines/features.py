@@ -29,9 +29,9 @@ from curation.pipelines.vectors import (
     seal_shards,
 )
 from curation.records import InvalidInput, Region
-from curation.selectors import pairs as collected
 from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURE_SHARD
+from curation.selectors.pairs import accepted_pairs, pairs_by_instance_id
 from curation.services.features import FeatureOptions, features_path, plan_features, reopen_features
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
@@ -224,9 +224,7 @@ def _shard_folder(row: FeatureSet, spec: FeatureSpec) -> ShardFolder:
 
 def _select_items(project: Project, options: FeatureOptions) -> EncodingItems:
     objects: Sequence[Any] = (
-        available_images(project)
-        if options.subject == Subject.IMAGES
-        else list(collected.accepted_pairs(project))
+        available_images(project) if options.subject == Subject.IMAGES else list(accepted_pairs(project))
     )
     return EncodingItems(objects, [_make_item(item, options) for item in objects])
 
@@ -249,7 +247,7 @@ def _load_objects(project: Project, options: FeatureOptions, items: Sequence[Ite
         )
         found = {str(pk): image for pk, image in images.items()}
     else:
-        pairs = collected.pairs_by_instance_id(project, set(keys))
+        pairs = pairs_by_instance_id(project, set(keys))
         found = {key: pair for key, pair in pairs.items() if pair.image.taken_down_at is None}
     for item in items:
         if item.id not in found or _make_item(found[item.id], options).sha256 != item.sha256:

@@ -27,7 +27,7 @@ from curation.proposals.factory import get_detector
 from curation.proposals.overlap import Coverage, Recall, best_overlaps
 from curation.proposals.published import Layout, ProposalEntry, entry_boxes, read_entries, recognise_layout
 from curation.records import InvalidInput
-from curation.selectors import proposals as stored
+from curation.selectors import proposals as proposal_selectors
 from curation.selectors.jobs import PROPOSALS_SUBJOB
 from curation.services import proposals as keep
 from curation.sources.path_sandbox import PathSandbox
@@ -83,7 +83,7 @@ def fill_subjob(*, run: ProposalRun, first: int, last: int, progress: Progress) 
         Cancelled: somebody asked for it to stop; what was found stays.
     """
     try:
-        _propose(run, list(stored.images_without_boxes(run, first=first, last=last)), progress)
+        _propose(run, list(proposal_selectors.images_without_boxes(run, first=first, last=last)), progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
 
@@ -91,16 +91,16 @@ def fill_subjob(*, run: ProposalRun, first: int, last: int, progress: Progress) 
 def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall:
     """Hold a run's boxes against the pairs that are accepted now; pairs that were measured before are not again."""
     after = measured = 0
-    while found := stored.next_proposals(run, after):
+    while found := proposal_selectors.next_proposals(run, after):
         measured += _measure_images(run, found)
         after = found[-1].pk
         if progress is not None:
             progress.advance(progress.job.done, progress.job.total)
     coverage = Coverage(int(run.options.get("limit", DEFAULT_LIMIT)))
-    for pairs in stored.ious_by_image(run):
+    for pairs in proposal_selectors.ious_by_image(run):
         coverage.add_image(pairs)
     recall = coverage.recall()
-    keep.store_recall(run=run, recall=stored.recall_as_json(recall))
+    keep.store_recall(run=run, recall=proposal_selectors.recall_as_json(recall))
     if progress is not None:
         progress.log(f"Measured {measured} new pairs; {recall.pairs} pairs on {recall.images} photos in all")
     return recall
@@ -119,7 +119,7 @@ def summarise_run(run: ProposalRun, recall: Recall) -> dict[str, Any]:
 
 def _start_subjobs(run: ProposalRun, last: int, progress: Progress) -> None:
     """Hand what is left to parts, if anything is; all of them use the detector that is found here and now."""
-    pending = list(stored.images_without_boxes(run, last=last).values_list("pk", flat=True))
+    pending = list(proposal_selectors.images_without_boxes(run, last=last).values_list("pk", flat=True))
     if not pending:
         return
     _load_detector.cache_clear()  # a folder's weights may be others than when this process last looked
@@ -254,7 +254,7 @@ def _import_file(run: ProposalRun, progress: Progress) -> None:
     path = Path(run.options["file"])
     # It may have become a link that leads out since it was chosen: looked at again each time before it is opened.
     sandbox = PathSandbox(run.options.get("within", ""))
-    photos = stored.images_by_address(run.project, image_url)
+    photos = proposal_selectors.images_by_address(run.project, image_url)
     sandbox.check(path)
     layout = _layout(run, path, photos)
     sandbox.check(path)
@@ -314,8 +314,8 @@ def _hash_file(path: Path) -> str:
 
 def _measure_images(run: ProposalRun, found: list[ImageProposals]) -> int:
     """Measure the pairs on some images that were not measured yet; return how many."""
-    pairs = stored.accepted_pairs_by_image(run, found)
-    known = stored.measured_pairs(found)
+    pairs = proposal_selectors.accepted_pairs_by_image(run, found)
+    known = proposal_selectors.measured_pairs(found)
     measured: dict[tuple[int, int], list[float]] = {}
     for row in found:
         new = [pair for pair in pairs.get(row.image_id, []) if (row.pk, pair.pk) not in known]

@@ -1,1 +1,1 @@
-"""Boxes that may hold something worth a look: who proposes them, and how well they cover what people drew."""
+"""Box proposals: detectors, and how well proposals cover the boxes that people drew."""

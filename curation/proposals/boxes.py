@@ -1,4 +1,4 @@
-"""Boxes as arrays: whole pixels, their corners and sizes, and which of them say nothing new."""
+"""Boxes as arrays: rounding to pixels, corners and sizes, removal of duplicates."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ def to_sizes(corners: IntArray) -> IntArray:
 
 
 def round_to_pixels(corners: FloatArray, *, width: int, height: int) -> IntArray:
-    """Return (k, 4) corners at the nearest whole pixels, cut at the picture's edges.
+    """Return (k, 4) corners rounded to whole pixels and clipped to the image.
 
-    A box that is outside or thinner than half a pixel is left with no area.
+    A box that is outside or thinner than half a pixel gets no area.
     """
     inside = np.clip(np.asarray(corners, dtype=np.float64).reshape(-1, 4), 0, [width, height, width, height])
     return np.rint(inside).astype(np.int64)
 
 
 def find_distinct(corners: IntArray) -> NDArray[np.intp]:
-    """Return the rows that have an area and were not there before, in their order."""
+    """Return the rows that have an area and do not repeat an earlier row, in order."""
     with_area = np.flatnonzero((corners[:, 2] > corners[:, 0]) & (corners[:, 3] > corners[:, 1]))
     first = np.unique(corners[with_area], axis=0, return_index=True)[1]
     return with_area[np.sort(first)]
 
 
 def suppress(corners: IntArray, *, max_overlap: float, limit: int) -> NDArray[np.intp]:
-    """Greedy non-maximum suppression: return up to ``limit`` rows, of which no two have an IoU above ``over``.
+    """Greedy non-maximum suppression: return up to ``limit`` rows; no two have an IoU above ``max_overlap``.
 
-    corners: (k, 4), best first, each with an area. A row gives way to an earlier one only.
+    corners: (k, 4), best first, each with an area. Only earlier rows suppress later ones.
     """
     candidates = np.arange(len(corners))
     selected: list[int] = []

@@ -1,4 +1,4 @@
-"""Which detectors there are, by the names that commands and runs use."""
+"""Create detectors by the names that commands and runs use."""
 
 from curation.proposals.detector import (
     CLASSICAL,
@@ -15,13 +15,13 @@ def get_detector(
     """Return the detector called ``name``: ``classical``, or ``hf:<hub id or folder>``.
 
     Args:
-        limit: proposals per picture at most.
-        suppress_over: drop a model's box whose IoU with a better one is above this; none are dropped when absent.
-            The classical one has a spacing of its own.
-        revision: the commit of a hub id that is meant; its present one when empty. Anything else has but one.
+        limit: maximum proposals per image.
+        suppress_over: drop a model's box if its IoU with a better one is above this; by default none are dropped.
+            The classical detector ignores it.
+        revision: the commit of a hub id; its current one if empty. Other detectors have only one revision.
 
     Raises:
-        DetectorUnavailable: an unknown name, a missing package, or weights that cannot be had.
+        DetectorUnavailable: an unknown name, a missing package, or weights that are not available.
     """
     if check_detector_name(name) == CLASSICAL:
         from curation.proposals.selective_search import SelectiveSearch  # noqa: PLC0415 - scikit-image, on demand

@@ -1,8 +1,8 @@
-"""Selective Search's hierarchical grouping: from superpixels to the boxes of all that they merge into.
+"""Selective Search's hierarchical grouping: from superpixels to the boxes of all merged regions.
 
 Source: Uijlings, van de Sande, Gevers and Smeulders 2013, "Selective Search for Object Recognition", section 3,
-doi:10.1007/s11263-013-0620-5. Neighbouring regions merge two at a time, the most similar first, until one is left;
-every region on the way gives a box.
+doi:10.1007/s11263-013-0620-5. Neighbouring regions merge pairwise, the most similar first, until one remains; every
+region gives a box.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIRECTIONS = 8
 
 
 class SimilarityRule(Enum):
-    """Which similarities are summed (section 3.2); the paper's own two combinations."""
+    """The similarities that are summed (section 3.2): the paper's two combinations."""
 
     ALL = "colour, texture, size, fill"
     WITHOUT_COLOUR = "texture, size, fill"
@@ -33,7 +33,7 @@ class SimilarityRule(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Superpixels:
-    """The regions that a grouping starts from: n of them, as numbered in ``labels`` (h, w).
+    """The n regions that a grouping starts from, as numbered in ``labels`` (h, w).
 
     sizes: (n,) pixels. boxes: (n, 4) left, top, right, bottom, half-open. colour: (n, 25 c) and texture:
     (n, 80 c) histograms over c channels, each summing to 1. neighbours: (e, 2) pairs of neighbours, a < b.
@@ -48,7 +48,7 @@ class Superpixels:
 
 
 def describe_superpixels(labels: IntArray, channels: FloatArray) -> Superpixels:
-    """Return what the similarities need of a segmentation.
+    """Return the features of a segmentation for the similarities.
 
     labels: (h, w), 0 to n - 1, each used. channels: (h, w, c), 0 to 1.
     """
@@ -64,9 +64,9 @@ def describe_superpixels(labels: IntArray, channels: FloatArray) -> Superpixels:
 
 
 def group_superpixels(regions: Superpixels, rule: SimilarityRule) -> IntArray:
-    """Return the boxes of all regions, in the order in which they arose: (2 n - 1, 4), the whole picture last.
+    """Return the boxes of all regions in the order of their creation: (2 n - 1, 4), the whole image last.
 
-    Deterministic: of equally similar pairs the one with the lowest numbers merges first.
+    Deterministic: among equally similar pairs, the one with the lowest numbers merges first.
     """
     grouping = _Grouping(regions, rule)
     while grouping.merge_most_similar():
@@ -75,7 +75,7 @@ def group_superpixels(regions: Superpixels, rule: SimilarityRule) -> IntArray:
 
 
 class _Grouping:
-    """Regions while they merge; row i of each array is the i-th region that ever was."""
+    """The state of merging; row i of each array is the i-th region, including merged ones."""
 
     def __init__(self, regions: Superpixels, rule: SimilarityRule) -> None:
         self.count = len(regions.sizes)
@@ -94,7 +94,7 @@ class _Grouping:
             self._queue_pairs(region, [other for other in sorted(self._adjacent[region]) if other > region])
 
     def merge_most_similar(self) -> bool:
-        """Merge the most similar two neighbours; false when none are left."""
+        """Merge the two most similar neighbours; return False if none remain."""
         while self._heap:
             _, first, second = heapq.heappop(self._heap)
             if second in self._adjacent[first]:  # neither was merged since
@@ -126,32 +126,32 @@ class _Grouping:
             heapq.heappush(self._heap, (-value, min(region, other), max(region, other)))
 
     def _similarity(self, region: int, others: list[int]) -> FloatArray:
-        """Sum of the similarities of one region to k others: (k,)."""
+        """Return the summed similarities of one region to k others: (k,)."""
         union = _union(self.boxes[region], self.boxes[others])
         together = self._sizes[region] + self._sizes[others]
         spanned = (union[:, 2] - union[:, 0]) * (union[:, 3] - union[:, 1])
         total = np.minimum(self._texture[region], self._texture[others]).sum(axis=1)
-        total += 1 - together / self._pixels  # small ones merge early
-        total += 1 - (spanned - together) / self._pixels  # those that fit into each other, too
+        total += 1 - together / self._pixels  # small regions merge early
+        total += 1 - (spanned - together) / self._pixels  # so do regions that fit into each other
         if self._use_colour:
             total += np.minimum(self._colour[region], self._colour[others]).sum(axis=1)
         return total
 
 
 def _with_spare_rows(rows: NDArray[Number]) -> NDArray[Number]:
-    """Rows of n regions, with room for the n - 1 that they merge into."""
+    """Return the rows of n regions, with room for n - 1 merged regions."""
     return np.concatenate([rows, np.zeros_like(rows[:-1])])
 
 
 def _union(first: IntArray, second: IntArray) -> IntArray:
-    """Smallest boxes around boxes (…, 4) that broadcast."""
+    """Return the bounding boxes of boxes (…, 4) that broadcast."""
     return np.concatenate(
         [np.minimum(first[..., :2], second[..., :2]), np.maximum(first[..., 2:], second[..., 2:])], axis=-1
     )
 
 
 def _bounding_boxes(labels: IntArray, count: int) -> IntArray:
-    """Box of each label: (count, 4)."""
+    """Return the box of each label: (count, 4)."""
     rows, columns = np.indices(labels.shape)
     flat = labels.ravel()
     boxes = np.empty((count, 4), dtype=np.int64)
@@ -164,12 +164,12 @@ def _bounding_boxes(labels: IntArray, count: int) -> IntArray:
 
 
 def _binned(values: FloatArray, bins: int) -> IntArray:
-    """Bin of each value of 0 to 1."""
+    """Return the bin of each value from 0 to 1."""
     return np.minimum((values * bins).astype(np.int64), bins - 1)
 
 
 def _derivatives(channels: FloatArray) -> FloatArray:
-    """Derivative of each channel in eight directions, negative ones as 0: (h, w, 8 c), 0 to 1."""
+    """Return the derivative of each channel in eight directions, negative ones as 0: (h, w, 8 c), 0 to 1."""
     down, right = np.gradient(channels, axis=(0, 1))
     turns = [2 * np.pi * turn / DIRECTIONS for turn in range(DIRECTIONS)]
     parts = [np.maximum(np.cos(turn) * right + np.sin(turn) * down, 0) for turn in turns]
@@ -177,9 +177,9 @@ def _derivatives(channels: FloatArray) -> FloatArray:
 
 
 def _histograms(labels: IntArray, binned: IntArray, bins: int, count: int) -> FloatArray:
-    """Histogram of each label over all channels, summing to 1: (count, bins · c)."""
+    """Return the histogram of each label over all channels, summing to 1: (count, bins · c)."""
     channels = binned.shape[2]
-    # One table per channel: the place of a pixel is its label's row and its bin's column.
+    # One table per channel: a pixel counts in its label's row and its bin's column.
     tables = [
         np.bincount((labels * bins + binned[:, :, c]).ravel(), minlength=count * bins).reshape(count, bins)
         for c in range(channels)
@@ -189,7 +189,7 @@ def _histograms(labels: IntArray, binned: IntArray, bins: int, count: int) -> Fl
 
 
 def _neighbours(labels: IntArray) -> IntArray:
-    """Pairs of labels that share an edge of a pixel: (e, 2), each once, the lower number first."""
+    """Return the pairs of labels that share a pixel edge: (e, 2), each once, the lower number first."""
     across = np.stack([labels[:, :-1].ravel(), labels[:, 1:].ravel()], axis=1)
     down = np.stack([labels[:-1].ravel(), labels[1:].ravel()], axis=1)
     pairs = np.sort(np.concatenate([across, down]), axis=1)

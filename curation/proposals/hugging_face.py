@@ -1,7 +1,7 @@
-"""Object detection models of ``transformers``, from the hub or a folder, as proposers of boxes.
+"""Box proposals from object detection models of ``transformers``, from the hub or a folder.
 
-What a model calls a box is left aside; its score is how sure it is of its best guess. The paper's proposals are a
-detector's too (Faster R-CNN trained on Visual Genome, 000 §4.2).
+Class labels are ignored; a box's score is the confidence of its best class. The paper's proposals come from a detector
+too (Faster R-CNN trained on Visual Genome, Hessel et al. 2022 §4.2).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from curation.proposals.detector import DEFAULT_LIMIT, DetectedBoxes, DetectorUn
 class HuggingFaceDetector:
     """A model for ``AutoModelForObjectDetection``. Weights are read as safetensors, never unpickled.
 
-    revision: the commit of a hub id, its present one when empty; a folder has but one.
+    revision: the commit of a hub id, its current one if empty; a folder has only one.
     """
 
-    parallel = True  # several threads may call it at once
+    parallel = True  # thread-safe
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class HuggingFaceDetector:
         self.revision = SHA_PREFIX + folder_sha256(folder) if folder else commit
 
     def propose(self, pictures: Sequence[Pillow.Image]) -> list[DetectedBoxes]:
-        """Return the boxes of each RGB picture.
+        """Return the boxes of each RGB image.
 
-        Each goes through the model alone: company would change the last bits of its scores, and padding its boxes.
+        Images are processed one by one: batching would change the last bits of scores, and padding the boxes.
         """
         return [self._detect(picture) for picture in pictures]
 
@@ -58,7 +58,7 @@ class HuggingFaceDetector:
         with torch.inference_mode():
             outputs = self._model(**inputs)
         size = (picture.height, picture.width)
-        # A threshold below every score: ranking and the limit choose, not a model's usual threshold.
+        # A threshold below all scores: the ranking and the limit select the boxes, not the model's default threshold.
         (raw,) = self._processor.post_process_object_detection(outputs, threshold=-1.0, target_sizes=[size])
         return self._rank_boxes(raw, picture)
 
@@ -68,7 +68,7 @@ class HuggingFaceDetector:
         scores = scores[order]
         boxes = raw["boxes"].double().cpu().numpy()[order]
         corners = round_to_pixels(boxes, width=picture.width, height=picture.height)
-        selected = find_distinct(corners)  # some models give one box once per class
+        selected = find_distinct(corners)  # some models repeat a box for each class
         if self._suppress_over is not None:
             selected = selected[
                 suppress(corners[selected], max_overlap=self._suppress_over, limit=self._limit)
@@ -78,13 +78,13 @@ class HuggingFaceDetector:
 
 
 def _load_model(source: str, *, from_hub: bool, requested_commit: str) -> tuple[Any, Any, str]:
-    """Return the model, its processor, and the hub's commit of both, or nothing; ``wanted`` is one to keep to."""
+    """Return the model, its processor, and their commit on the hub, if any; ``requested_commit`` fixes it."""
     from safetensors import SafetensorError  # noqa: PLC0415
     from transformers import AutoImageProcessor, AutoModelForObjectDetection  # noqa: PLC0415 - takes seconds
 
     try:
         commit = (requested_commit or hub_commit(source)) if from_hub else ""
-        # One commit for every file, and never another that holds converted weights.
+        # One commit for all files; without it the library may use a commit with converted weights.
         revision = commit or "main"
         model = AutoModelForObjectDetection.from_pretrained(
             source, use_safetensors=True, revision=revision
@@ -96,20 +96,20 @@ def _load_model(source: str, *, from_hub: bool, requested_commit: str) -> tuple[
         )
         raise DetectorUnavailable(
             f"detector {source!r} needs a package that is not installed here ({package}); "
-            "use a model that does without, such as hustvl/yolos-tiny"
+            "use a model that does not need it, such as hustvl/yolos-tiny"
         ) from error
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:  # also cut-off or other weights
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:  # includes truncated or mismatched weights
         if from_hub and requested_commit:
             raise DetectorUnavailable(
-                f"detector {source!r}: its commit {requested_commit} cannot be had, with which the run began; let this machine "
+                f"detector {source!r}: the run's commit {requested_commit} is not available; let this machine "
                 "download it, or start a new run"
             ) from error
         raise DetectorUnavailable(
-            f"detector {source!r} cannot be had: name a folder with config.json, preprocessor_config.json and "
+            f"detector {source!r} is not available: give a folder with config.json, preprocessor_config.json and "
             "model.safetensors of an object detection model, or a hub id that this machine can download"
         ) from error
     if not hasattr(processor, "post_process_object_detection"):
         raise DetectorUnavailable(
-            f"detector {source!r}: its model proposes no boxes; name an object detection model"
+            f"detector {source!r}: its model does not propose boxes; give an object detection model"
         )
     return model, processor, commit

@@ -1,8 +1,8 @@
 """How well proposals cover the boxes that people drew.
 
-A pair counts as covered when a proposal has an IoU strictly over the threshold with any of its boxes; over 0.5 it is
-*solvable* in the localization measure. Source: paper 000 §4.2 "Auto bounding boxes" with its footnotes, where
-96.2 % of the instances are; the official scorer compares strictly.
+A pair is covered if a proposal's IoU with any of its boxes is strictly above the threshold; above 0.5 it is
+*solvable* in the localization measure. Source: Hessel et al. 2022 §4.2 "Auto bounding boxes" with its footnotes, where
+96.2 % of the instances are solvable; the official scorer compares strictly.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def best_overlaps(proposed: NDArray[np.number], gold: NDArray[np.number]) -> NDA
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Share of pairs covered by the first 1, 2, … proposals.
+    """The share of pairs that the first 1, 2, … proposals cover.
 
-    ``curves`` has, per threshold, one share for each number of proposals up to the limit. ``solvable`` is the share
-    of pairs with a proposal over 0.5, ``by_image`` its mean in each image and then over images (the scorer's oracle
-    figure), ``images_solvable`` the share of images with any such pair, ``mean_best`` the mean best IoU.
-    All are shares of 0 to 1, and ``None`` where there is no pair.
+    ``curves``: per threshold, one share for each number of proposals up to the limit. ``solvable``: share of pairs
+    with a proposal above 0.5. ``by_image``: its mean within each image and then over images (the scorer's oracle
+    figure). ``images_solvable``: share of images with such a pair. ``mean_best``: mean best IoU. All are from 0 to 1,
+    and ``None`` without pairs.
     """
 
     pairs: int
@@ -47,14 +47,14 @@ class Recall:
     mean_best: float | None
 
     def share_covered(self, count: int, threshold: float) -> float | None:
-        """Return the share covered by the first ``count`` proposals; beyond the limit there are no further ones."""
+        """Return the share covered by the first ``count`` proposals; counts beyond the limit equal the limit."""
         curve = self.curves[threshold]
         return curve[min(count, len(curve)) - 1] if self.pairs else None
 
 
 @dataclass(slots=True)
 class Coverage:
-    """Adds up pairs, image by image, one at a time; ``limit`` proposals an image at most."""
+    """Accumulates pairs image by image; at most ``limit`` proposals per image."""
 
     limit: int
     _counts: dict[float, NDArray[np.int64]] = field(init=False)
@@ -86,7 +86,7 @@ class Coverage:
             self._shares += solvable / count
 
     def recall(self) -> Recall:
-        """Return the shares of what was added."""
+        """Return the shares over all added pairs."""
         pairs, images = self._pairs, self._images
         curves = {t: (counts / max(pairs, 1)).tolist() for t, counts in self._counts.items()}
         return Recall(

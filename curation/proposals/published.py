@@ -1,13 +1,13 @@
 """Read a file of proposals such as ``image_url2auto_bboxes.json``, one image at a time.
 
-The corpus names that file, but its layout is not described in the paper: the file's name says "image address to
-boxes". So every layout of that kind is taken, and the one that was recognised is reported:
+The corpus mentions that file, but the paper does not describe its layout; the name says "image address to boxes". So
+all layouts of that kind are accepted, and the detected one is reported:
 
-    {"https://…/1.jpg": [[10, 20, 110, 95], …]}                    four numbers a box, a fifth is its score
+    {"https://…/1.jpg": [[10, 20, 110, 95], …]}                    four numbers per box; a fifth is its score
     {"https://…/1.jpg": [{"left": 10, "top": 20, "width": 100, "height": 75}, …]}     also x, y, w, h, or x1 to y2
-    {"https://…/1.jpg": {"boxes": …, "scores": […]}}               either of them beside scores; also "bboxes"
+    {"https://…/1.jpg": {"boxes": …, "scores": […]}}               either of them with scores; also "bboxes"
 
-Four bare numbers are two corners or a corner and a size; which of them is seen from all boxes together.
+Four bare numbers are two corners or a corner and a size; all boxes together decide which.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from curation.proposals.detector import DetectedBoxes
 from curation.records import InvalidInput
 from curation.sources.json_stream import InvalidJson, JsonReader, open_json_reader
 
-MAX_RECORD_CHARS = 1 << 24  # characters; a thousand boxes take a hundred thousand
-LAYOUT_SAMPLE_SIZE = 2_000  # entries of known images from which the layout is recognised
-_ROUNDING = 1.0  # pixels by which a detector's box may pass the edge
+MAX_RECORD_CHARS = 1 << 24  # characters; 1,000 boxes have about 100,000
+LAYOUT_SAMPLE_SIZE = 2_000  # entries of known images for the detection of the layout
+_ROUNDING = 1.0  # pixels by which a detector's box may exceed the image
 BOX_NUMBERS = 4
 
 
 class Layout(StrEnum):
-    """What four numbers of a box mean."""
+    """The meaning of a box's four numbers."""
 
     CORNERS = "corners"
     """Left, top, right, bottom."""
@@ -54,7 +54,7 @@ Size = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class RawBox:
-    """Four numbers and a score as the file has them; ``layout`` where the keys told it."""
+    """Four numbers and a score from the file; ``layout`` if the keys determine it."""
 
     numbers: tuple[float, float, float, float]
     score: float | None
@@ -63,7 +63,7 @@ class RawBox:
 
 @dataclass(frozen=True, slots=True)
 class ProposalEntry:
-    """One image of the file. ``where`` names file and record for messages."""
+    """One image of the file. ``where``: file and record, for messages."""
 
     url: str
     boxes: tuple[RawBox, ...]
@@ -71,12 +71,12 @@ class ProposalEntry:
 
 
 def read_entries(path: Path) -> Iterator[ProposalEntry]:
-    """Yield a file's images in their order, with memory for one of them.
+    """Yield a file's images in order, with one in memory at a time.
 
     Raises:
-        InvalidInput: it cannot be read, is no such file, or a record of it is malformed.
+        InvalidInput: it cannot be read, has another format, or a record is malformed.
     """
-    # A number that is none is named with its box, not with its place in the file.
+    # NaN and infinity are reported with their box, not with their position in the file.
     with open_json_reader(path, max_length=MAX_RECORD_CHARS, lenient=True) as pieces:
         for number, (url, raw) in enumerate(_iterate_members(path, pieces), start=1):
             where = f"{path}: record {number} ({url[:80]!r})"
@@ -84,15 +84,15 @@ def read_entries(path: Path) -> Iterator[ProposalEntry]:
 
 
 def recognise_layout(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
-    """Return what bare numbers mean in a file, judged by the first images whose size is known.
+    """Detect the meaning of bare numbers in a file from the first images of known size.
 
-    Other images may come first, thousands of them: where few are known, the file is read to its end. One box that
-    speaks against a reading does not end the search, since a later one may speak against the other.
+    Thousands of unknown images may come first: if few are known, the file is read to its end. A box that contradicts
+    one layout does not end the search, since a later box may contradict the other.
 
-    size_of: width and height in pixels of the image at an address, if it is known.
+    size_of: width and height in pixels of the image at an address, if known.
 
     Raises:
-        InvalidInput: neither reading fits all boxes, both do, or the numbers are shares of the image.
+        InvalidInput: no layout fits all boxes, both do, or the numbers are shares of the image.
     """
     evidence = _LayoutEvidence()
     sized = ((entry, size_of(entry.url)) for entry in read_entries(path))
@@ -105,14 +105,14 @@ def recognise_layout(path: Path, size_of: Callable[[str], Size | None]) -> Layou
 
 
 def entry_boxes(entry: ProposalEntry, layout: Layout, size: Size, *, limit: int) -> DetectedBoxes:
-    """Return an entry's boxes in whole pixels of its image, best first; without scores the file's order stands.
+    """Return an entry's boxes in whole pixels of its image, best first; without scores in the file's order.
 
     Raises:
-        InvalidInput: some boxes have a score and others none, or a box lies outside of the image.
+        InvalidInput: only some boxes have a score, or a box is outside of the image.
     """
     scored = {box.score is not None for box in entry.boxes}
     if len(scored) > 1:
-        raise InvalidInput(f"{entry.where}: some boxes have a score and some have none; give all of them one")
+        raise InvalidInput(f"{entry.where}: only some boxes have a score; give all or none a score")
     boxes = sorted(entry.boxes, key=lambda box: -(box.score or 0.0))  # stable
     corners = np.array([_box_corners(box, layout, entry, size) for box in boxes]).reshape(-1, BOX_NUMBERS)
     rounded = round_to_pixels(corners, width=size[0], height=size[1])
@@ -134,14 +134,14 @@ def _box_corners(
         layout_label = "left, top, width, height" if is_sizes else "left, top, right, bottom"
         raise InvalidInput(
             f"{entry.where}: box {list(box.numbers)}, read as {layout_label}, is not in its image of "
-            f"{size[0]} × {size[1]} pixels; see that the photo is the same, or name the other layout"
+            f"{size[0]} × {size[1]} pixels; check that the photo is the same, or give the other layout"
         )
     return left, top, right, bottom
 
 
 @dataclass(slots=True)
 class _LayoutEvidence:
-    """What speaks against each reading of four bare numbers: the first box that it does not fit."""
+    """The evidence against each layout of four bare numbers: the first box that contradicts it."""
 
     against: dict[Layout, str] = field(default_factory=dict)
     unlabelled: int = 0
@@ -166,7 +166,7 @@ class _LayoutEvidence:
 
     def verdict(self, path: Path) -> Layout:
         if not self.unlabelled:
-            return Layout.SIZES  # the keys say it, box by box
+            return Layout.SIZES  # every box has keys that determine its layout
         if self.largest <= 1:
             raise InvalidInput(f"{path}: its numbers are shares of the image; write boxes in image pixels")
         possible = [layout for layout in Layout if layout not in self.against]
@@ -175,10 +175,10 @@ class _LayoutEvidence:
         if not possible:
             raise InvalidInput(
                 f"{self.against[Layout.CORNERS]} cannot be two corners, and {self.against[Layout.SIZES]} "
-                "cannot be a corner and a size; write one layout in the whole file"
+                "cannot be a corner and a size; use one layout in the whole file"
             )
         raise InvalidInput(
-            f"{path}: its numbers may be two corners or a corner and a size; say which: --layout corners or sizes"
+            f"{path}: its numbers may be two corners or a corner and a size; choose with --layout corners or sizes"
         )
 
 
@@ -232,21 +232,21 @@ def _parse_number(raw: Any, where: str) -> float:
 
 
 def _iterate_members(path: Path, pieces: JsonReader) -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values of the object that makes up a file."""
+    """Yield the keys and values of a file that is one object."""
 
     def syntax_error(expected: str) -> InvalidInput:
         return InvalidInput(
-            f"{path}: is broken at character {pieces.character:,}, where {expected} should stand"
+            f"{path}: invalid at character {pieces.character:,}, expected is {expected}"
         )
 
     def value() -> Any:
         try:
             return pieces.read_value()
         except InvalidJson as error:
-            raise syntax_error("a whole JSON value") from error
+            raise syntax_error("a complete JSON value") from error
 
     if pieces.next_character() != "{":
-        raise InvalidInput(f'{path}: is no object of the form {{"image address": [boxes]}}')
+        raise InvalidInput(f'{path}: is not an object of the form {{"image address": [boxes]}}')
     closing = pieces.peek() == "}"
     if closing:
         pieces.next_character()

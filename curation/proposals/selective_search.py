@@ -1,16 +1,16 @@
-"""A class-agnostic proposer that needs no weights: Selective Search, ranked so that few boxes cover much.
+"""A class-agnostic detector without weights: Selective Search, ranked so that few boxes cover much.
 
 Boxes come from the grouping of Uijlings et al. 2013 (doi:10.1007/s11263-013-0620-5) over several segmentations by
-Felzenszwalb and Huttenlocher 2004 (doi:10.1023/B:VISI.0000022288.19776.77), on a small copy of the picture. Its own
-order is partly random and meant for thousands of boxes. For a hundred, ours differs in two steps:
+Felzenszwalb and Huttenlocher 2004 (doi:10.1023/B:VISI.0000022288.19776.77), on a small copy of the image. Its ranking
+is partly random and meant for thousands of boxes. For a hundred boxes, ours differs in two steps:
 
-1. A box is likely an object when superpixels do not straddle its edge (Alexe, Deselaers and Ferrari 2012, section
-   3.5, doi:10.1109/TPAMI.2012.28), and when its grouping is far up the hierarchy.
-2. Boxes are picked one after the other so that the sum of likelihoods of what they cover grows the most (greedy
-   maximum coverage, Nemhauser, Wolsey and Fisher 1978, doi:10.1007/BF01588971). A box on which several segmentations
-   agree comes early, its near copies hardly add to it, and every prefix of the list covers well.
+1. A box is probably an object if superpixels do not straddle its edge (Alexe, Deselaers and Ferrari 2012, section
+   3.5, doi:10.1109/TPAMI.2012.28), and if it is high in the hierarchy.
+2. Boxes are picked greedily by the gain in covered weight (maximum coverage, Nemhauser, Wolsey and Fisher 1978,
+   doi:10.1007/BF01588971). A box on which several segmentations agree comes early, its near copies add little, and
+   every prefix of the list covers well.
 
-No random number and no learned weight is used: equal pixels give equal boxes.
+The method is deterministic and has no learned weights: equal pixels give equal boxes.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from validation.domain.agreement.box_agreement import iou_matrix
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-COPY_SIDE = 320  # pixels of the longer side of the copy that is looked at
+COPY_SIDE = 320  # pixels of the longer side of the small copy
 LAB_OFFSET, LAB_SPAN = np.array([0.0, 128.0, 128.0]), np.array([100.0, 255.0, 255.0])
 SMOOTHING = 0.8  # sigma of the paper
 MIN_SUPERPIXEL = 20  # pixels of the copy
-MIN_AREA_SHARE = 0.0015  # of the picture: smaller boxes cover nothing that people draw
+MIN_AREA_SHARE = 0.0015  # of the image: people draw no smaller boxes
 STRIDE = 4  # straddling is measured on every fourth pixel
-TOP_LEVELS = 10.0  # levels from the top of a hierarchy within which the level says little
+TOP_LEVELS = 10.0  # top levels of a hierarchy within which the level matters little
 MAX_CANDIDATES = 1500
-MIN_COVER_IOU = 0.5  # IoU from which one box begins to stand for another
+MIN_COVER_IOU = 0.5  # IoU above which one box partly covers another
 
 
 class ColourSpace(Enum):
-    """Colour spaces; their channels are scaled to 0 to 1."""
+    """Colour spaces; channels are scaled to 0 to 1."""
 
     LAB = "Lab"
     HSV = "HSV"
@@ -56,7 +56,7 @@ class ColourSpace(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:
-    """One way to cut the picture into superpixels. ``scale`` is Felzenszwalb's k: greater, larger ones."""
+    """A segmentation into superpixels. ``scale`` is Felzenszwalb's k: greater values give larger superpixels."""
 
     colour_space: ColourSpace
     scale: float
@@ -81,7 +81,7 @@ class SelectiveSearch:
         self.revision = f"selective-search/1, scikit-image {_library_version()}"
 
     def propose(self, pictures: Sequence[Pillow.Image]) -> list[DetectedBoxes]:
-        """Return the boxes of each RGB picture."""
+        """Return the boxes of each RGB image."""
         return [self._propose(picture) for picture in pictures]
 
     def _propose(self, picture: Pillow.Image) -> DetectedBoxes:
@@ -99,10 +99,10 @@ class SelectiveSearch:
 
 
 def edge_fit(corners: IntArray, labels: IntArray) -> FloatArray:
-    """Return how little superpixels straddle the edges of boxes: (k,), 1 where each lies inside or outside.
+    """Return how well the edges of boxes follow superpixels: (k,), 1 if no superpixel straddles the edge.
 
-    corners: (k, 4) left, top, right, bottom in pixels of ``labels`` (h, w). Source: Alexe et al. 2012, equation 9;
-    measured on every fourth pixel.
+    corners: (k, 4) left, top, right, bottom in pixels of ``labels`` (h, w). Source: Alexe et al. 2012, equation 9
+    (superpixel straddling), measured on every fourth pixel.
     """
     thinned = labels[::STRIDE, ::STRIDE]
     inside = _count_labels(np.rint(corners / STRIDE).astype(np.int64), thinned)  # (k, n)
@@ -114,12 +114,11 @@ def edge_fit(corners: IntArray, labels: IntArray) -> FloatArray:
 def pick_covering(
     corners: IntArray, weights: FloatArray, *, limit: int
 ) -> tuple[NDArray[np.intp], FloatArray]:
-    """Pick up to ``limit`` boxes by what they add to the weight that is covered; return rows and gains.
+    """Pick up to ``limit`` boxes greedily by their gain in covered weight; return rows and gains.
 
     corners: (k, 4), each with an area; weights: (k,), not negative. A picked box covers another one by
-    (IoU - 0.5) / 0.5, and each counts as covered as it is by its best one. That sum is submodular, so a gain never
-    rises and an old one bounds the present one from above: only those at the top are computed anew. Of equal gains
-    the lower row goes first.
+    (IoU - 0.5) / 0.5; the best cover of each box counts. That sum is submodular, so gains never rise and an old gain
+    is an upper bound: only gains at the top are recomputed. Among equal gains the lower row comes first.
     """
     candidates = np.sort(np.argsort(-weights, kind="stable")[:MAX_CANDIDATES])
     boxes = corners[candidates].astype(np.float64)
@@ -143,7 +142,7 @@ def pick_covering(
 
 
 def _group_all(labels: Sequence[IntArray], channels: Sequence[FloatArray]) -> tuple[IntArray, FloatArray]:
-    """Boxes of all groupings, (m, 4), and how far each is from the top of its hierarchy, (m,)."""
+    """Return the boxes of all groupings, (m, 4), and their levels below the top of the hierarchy, (m,)."""
     boxes = []
     for cut, values in zip(labels, channels, strict=True):
         regions = describe_superpixels(cut, values)
@@ -153,7 +152,7 @@ def _group_all(labels: Sequence[IntArray], channels: Sequence[FloatArray]) -> tu
 
 
 def _filter_tiny(corners: IntArray, levels: FloatArray, size: tuple[int, int]) -> tuple[IntArray, FloatArray]:
-    """Each box once, with the level nearest to the top of those it was found at, tiny ones left out."""
+    """Return each box once, with its level nearest to the top; tiny boxes are omitted."""
     distinct_boxes, inverse = np.unique(corners, axis=0, return_inverse=True)
     nearest = np.full(len(distinct_boxes), np.inf)
     np.minimum.at(nearest, inverse.ravel(), levels)
@@ -163,7 +162,7 @@ def _filter_tiny(corners: IntArray, levels: FloatArray, size: tuple[int, int]) -
 
 
 def _count_labels(corners: IntArray, labels: IntArray) -> IntArray:
-    """Pixels of each label within each box, by summed-area tables: (k, n)."""
+    """Return the pixels of each label within each box, by summed-area tables: (k, n)."""
     height, width = labels.shape
     sums = np.zeros((height + 1, width + 1, int(labels.max()) + 1), dtype=np.int32)
     rows, columns = np.indices(labels.shape)
@@ -176,14 +175,14 @@ def _count_labels(corners: IntArray, labels: IntArray) -> IntArray:
 
 
 def _small_copy(picture: Pillow.Image) -> Pillow.Image:
-    """The picture with at most 320 pixels a side, and at least two: derivatives need a neighbour."""
+    """Return the image with at most 320 pixels per side, and at least two: derivatives need a neighbour."""
     factor = min(1.0, COPY_SIDE / max(picture.size))
     size = (max(2, round(picture.width * factor)), max(2, round(picture.height * factor)))
     return picture if size == picture.size else picture.resize(size, Pillow.Resampling.BOX)
 
 
 def _channels(picture: Pillow.Image, colour_space: ColourSpace) -> FloatArray:
-    """Pixels in a colour space: (h, w, 3), 0 to 1."""
+    """Return the pixels in a colour space: (h, w, 3), 0 to 1."""
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float64) / 255
     if colour_space is ColourSpace.HSV:
         return np.asarray(rgb2hsv(pixels))

@@ -17,7 +17,7 @@ from curation.audits.labels import ItemLabels, ReaderLabel, assign_letters, firs
 from curation.audits.parsing import codebook_from_row
 from curation.audits.sampling import CandidatePair, SampleRecipe
 from curation.models import AnalysisKind, Audit, AuditItem, AuditLabel, AuditState, TextAnalysis
-from curation.selectors import pairs as collected
+from curation.selectors.pairs import accepted_pairs
 from hits.domain.states import Role
 from hits.models import Project
 from hits.selectors.roles import has_role
@@ -89,7 +89,7 @@ def toxicity_analyses(project: Project) -> list[TextAnalysis]:
 
 def auditable_pairs(project: Project, analysis: int | None = None) -> list[CandidatePair]:
     """Return the accepted pairs with the higher of their two texts' scores in an analysis; one query."""
-    rows = collected.accepted_pairs(project)
+    rows = accepted_pairs(project)
     if analysis is None:
         return [CandidatePair(*row) for row in rows.values_list("pk", "instance_id", "image__split")]
     scored = rows.annotate(top=Max("text_scores__score", filter=Q(text_scores__analysis=analysis)))

@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, F, Min, OuterRef, Prefetch, Q, Query
 
 from curation.models import ImageProposals, Pair, ProposalOverlap, ProposalRun
 from curation.proposals.overlap import Recall
-from curation.selectors import pairs as collected
+from curation.selectors.pairs import accepted_pairs
 from hits.models import Image, Project
 
 WORST, BEST = "worst", "best"
@@ -38,7 +38,7 @@ def recall_as_json(recall: Recall) -> dict[str, Any]:
 
 def count_unmeasured_pairs(run: ProposalRun) -> int:
     """Return how many accepted pairs on the run's images were not measured yet."""
-    pairs = collected.accepted_pairs(run.project).filter(image__proposals__run=run)
+    pairs = accepted_pairs(run.project).filter(image__proposals__run=run)
     return pairs.exclude(proposal_overlaps__proposals__run=run).count()
 
 
@@ -66,7 +66,7 @@ def next_proposals(run: ProposalRun, key: int) -> list[ImageProposals]:
 def accepted_pairs_by_image(run: ProposalRun, found: list[ImageProposals]) -> dict[int, list[Pair]]:
     """Return the accepted pairs of some of a run's images, by image."""
     pairs: dict[int, list[Pair]] = {}
-    for pair in collected.accepted_pairs(run.project).filter(image__in=[row.image_id for row in found]):
+    for pair in accepted_pairs(run.project).filter(image__in=[row.image_id for row in found]):
         pairs.setdefault(pair.image.pk, []).append(pair)
     return pairs
 

@@ -8,8 +8,8 @@ from django.db.models import Count, QuerySet
 
 from curation.models import ComparisonRound, DatasetVersion, Part, VersionImage, VersionRow
 from curation.models.scorers import Evaluation, Scorer
-from curation.selectors import pairs as collected
 from curation.selectors.jobs import IMPORT_SCORER
+from curation.selectors.pairs import accepted_pairs
 from curation.selectors.rounds import sealed_rounds
 from curation.selectors.versions import sealed_versions
 from hits.domain.states import OPEN_JOB_STATES, JobState
@@ -111,7 +111,7 @@ def known_pairs(scorer: Scorer, split: str = "") -> tuple[int, int]:
     Args:
         split: of these photos alone; empty is all.
     """
-    accepted = collected.accepted_pairs(scorer.project).order_by()
+    accepted = accepted_pairs(scorer.project).order_by()
     if split:
         accepted = accepted.filter(image__split=split)
     known: set[str] = set()

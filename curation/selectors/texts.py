@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 
 from curation.audits.labels import assign_letters
 from curation.models import AnalysisKind, Pair, Source, SourceRecord, TextAnalysis, TextReview, TextScore
-from curation.selectors import pairs as collected
 from curation.selectors.jobs import ANALYSE_TEXTS
+from curation.selectors.pairs import accepted_pairs
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Image, Job, Project
 from validation.domain.reports.planner import Interval, score_interval
@@ -31,7 +31,7 @@ class TextPair:
 
 def text_pairs(project: Project, split: str = "") -> list[TextPair]:
     """Return the approved pairs, oldest first; of one split, or of all."""
-    rows = collected.accepted_pairs(project)
+    rows = accepted_pairs(project)
     if split:
         rows = rows.filter(image__split=split)
     values = rows.values_list(

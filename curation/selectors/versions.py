@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
-from curation.selectors import pairs as collected
 from curation.selectors.jobs import PLAN
+from curation.selectors.pairs import accepted_pairs
 from hits.models import Job, Project
 
 _REPORTED_SPLITS = ("test", "val")
@@ -44,7 +44,7 @@ def version_splits(version: DatasetVersion) -> list[str]:
 
 def count_approved_pairs(project: Project) -> int:
     """Return how many pairs a version of the project would hold now, simulated ones counted in."""
-    return collected.accepted_pairs(project).order_by().count()
+    return accepted_pairs(project).order_by().count()
 
 
 def newest_plan_job(version: DatasetVersion) -> Job | None:

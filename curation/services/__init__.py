@@ -1,4 +1,4 @@
-"""What pages and commands ask of curation. Light: heavy work is a job in ``curation.pipelines``."""
+"""The services that pages and commands call. Heavy work runs in jobs (``curation.pipelines``)."""
 
 from curation.services.comparison import (
     BuiltRound,

@@ -1,8 +1,8 @@
-"""Which scorer and which evaluations a row of the papers' tables rests on, and how they differ from its recipe.
+"""Find the scorer and the evaluations behind a row of the paper's tables, and how they differ from its recipe.
 
-Only usual evaluations count (``curation.selectors.evaluations.has_default_options``). Of several, one whose scorer was trained
-to the end comes before a short try, then the one whose settings are nearest to the recipe's own; of equals the one
-with the newest run of proposed boxes, then the newest. Reads only.
+Only evaluations with default options count (``curation.selectors.evaluations.has_default_options``). A fully
+trained scorer comes before a shortened one, then settings closer to the recipe, a newer run of proposed boxes, and
+a newer evaluation. Reads only.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,15 +20,15 @@ from curation.selectors.evaluations import SHORTCUT, proposal_run_number
 
 SHORTCUTS: Mapping[RecipeKind, tuple[Shortcut, ...]] = {
     RecipeKind.RANDOM: (Shortcut.RANDOM,),
-    RecipeKind.TEXT_ONLY: (Shortcut.TEXT_TRAINED, Shortcut.TEXT_ONLY),  # the first that there is
+    RecipeKind.TEXT_ONLY: (Shortcut.TEXT_TRAINED, Shortcut.TEXT_ONLY),  # in order of preference
 }
 BOUND_PATHS = {
     "gt_accuracy": ("localization", "gt_accuracy"),
     "auto_accuracy": ("localization", "auto_oracle_accuracy"),
     "comparison": ("comparison", "human"),
 }
-"""Where a bound's figures stand."""
-_IGNORED_SETTINGS = {"model", "seed"}  # the row names the model; a seed is as good as any other
+"""Path of each bound in an evaluation's figures."""
+_IGNORED_SETTINGS = {"model", "seed"}  # the row names the model; the seed does not matter
 Rank = tuple[int, ...]
 Splits = Mapping[str, Any]
 
@@ -36,13 +36,13 @@ Splits = Mapping[str, Any]
 def recipe_evaluations(
     recipe: Recipe, evaluations: Iterable[Evaluation], default_splits: Splits
 ) -> list[Evaluation]:
-    """Return the evaluations that a row rests on, the row's own first; empty where there is none.
+    """Return a row's evaluations, the row's own first; empty without any.
 
     The others measured the same thing. They have the same figures, and may have more, such as BERTScore.
 
     Args:
-        measured: usual evaluations of one version and split, newest first.
-        usual: the split that trains and the one that validates when nobody says otherwise, as in a scorer's row.
+        evaluations: those of one version and split with default options, newest first.
+        default_splits: the default training and validation splits, as in a scorer's row.
     """
     found = [evaluation for evaluation in evaluations if _matches_recipe(recipe, evaluation)]
     ordered = sorted(
@@ -66,9 +66,9 @@ def recipe_scorer(recipe: Recipe, scorers: Iterable[Scorer], default_splits: Spl
 
 
 def bound_evaluation(name: str, evaluations: Iterable[Evaluation]) -> Evaluation | None:
-    """Return the newest evaluation that has a bound's figure, if any; ``measured`` are newest first.
+    """Return the newest evaluation that has a bound's figure, if any; ``evaluations`` are newest first.
 
-    People's matching of inferences to true boxes is in judgments alone: models have a figure of that name, too.
+    Human accuracy on true boxes comes from judgments only; models have a figure of the same name.
     """
     path = BOUND_PATHS.get(name)
     fitting = (
@@ -90,7 +90,7 @@ def first_with_measure(measure: Measure, evaluations: Iterable[Evaluation]) -> E
 
 
 def training_differences(recipe: Recipe, scorer: Scorer, default_splits: Splits) -> list[str]:
-    """Return in words where a scorer's training differs from the recipe's: steps, batch and the like, and pairs."""
+    """Describe where a scorer's training differs from the recipe: settings such as steps and batch size, and splits."""
     trained = _training_recipe(recipe)
     if trained is None:
         return []
@@ -104,7 +104,7 @@ def training_differences(recipe: Recipe, scorer: Scorer, default_splits: Splits)
         for name, label in (("train", "trained on"), ("val", "validated on"))
         if name in default_splits and scorer.splits.get(name, default_splits[name]) != default_splits[name]
     ]
-    share = scorer.splits.get("val_share", 0)  # 0 where two splits train and validate, which is said above
+    share = scorer.splits.get("val_share", 0)  # 0 for two different splits, which are listed above
     return texts + (
         [f"share that validates {share:g}"] if share not in (0, default_splits.get("val_share", 0)) else []
     )
@@ -145,7 +145,7 @@ def _training_recipe(recipe: Recipe) -> Recipe | None:
 
 
 def _evaluation_distance(recipe: Recipe, evaluation: Evaluation, default_splits: Splits) -> Rank:
-    """Return how far an evaluation is from what the row means; less is nearer."""
+    """Return an evaluation's distance from the row's recipe; less is closer."""
     if recipe.kind in SHORTCUTS:
         return 0, SHORTCUTS[recipe.kind].index(Shortcut(evaluation.options[SHORTCUT]))
     if evaluation.scorer is not None:
@@ -154,7 +154,7 @@ def _evaluation_distance(recipe: Recipe, evaluation: Evaluation, default_splits:
 
 
 def _scorer_distance(recipe: Recipe, scorer: Scorer, default_splits: Splits) -> Rank:
-    """Return whether it began with random weights, which measure nothing, was a short try, and what else differs."""
+    """Return the distance of a scorer: random initial weights, shortened training, number of other differences."""
     trained = _training_recipe(recipe)
     changed = _changed_settings(trained, scorer) if trained is not None else {}
     differing = ("model" in changed) + len(training_differences(recipe, scorer, default_splits))
@@ -162,13 +162,13 @@ def _scorer_distance(recipe: Recipe, scorer: Scorer, default_splits: Splits) -> 
 
 
 def _is_shortened(recipe: Recipe | None, changed: Mapping[str, Any]) -> bool:
-    """Whether training was to end earlier than the recipe's: by steps, or after fewer epochs."""
+    """Whether the training was configured for fewer steps or epochs than the recipe."""
     epochs = recipe.config(model=TINY).epochs if recipe is not None else 0
     return bool(changed.get("max_steps")) or changed.get("epochs", epochs) < epochs
 
 
 def _changed_settings(recipe: Recipe, scorer: Scorer) -> dict[str, Any]:
-    """Return the settings of a scorer that give another result than the recipe's, which may leave the model open."""
+    """Return the settings that make a scorer differ from its recipe; a recipe may leave the model open."""
     own = recipe.changes.get("model", recipes.default_model())
     recipe_config = recipe.config(model=own or scorer.config.get("model") or TINY).as_json()
     relevant = {
@@ -182,7 +182,7 @@ def _changed_settings(recipe: Recipe, scorer: Scorer) -> dict[str, Any]:
 
 
 def _evaluation_key(evaluation: Evaluation) -> tuple[Any, ...]:
-    """Return what was measured: equal for evaluations that cannot differ but in what else they measure."""
+    """Return what an evaluation measured: equal keys differ only in additional measures."""
     named = (evaluation.options.get(name) for name in ("encoder", SHORTCUT, "seed"))
     return evaluation.scorer_id, *named
 

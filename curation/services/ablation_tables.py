@@ -1,6 +1,6 @@
 """The papers' tables beside ours: which rows are made for a version and split, and what is missing.
 
-Reads only; it stands among the services since selectors know no recipes, which are the scorer's.
+Reads only. It is a service because selectors must not import the scorer's recipes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ from hits.services.errors import Refused
 
 
 class RowState(StrEnum):
-    """Whether a row of ours is there. ``TRAINED`` has a scorer, but no evaluation yet; ``OTHERS`` is never ours."""
+    """State of our row. ``TRAINED`` has a scorer but no evaluation yet; ``OTHERS`` rows are never reproduced here."""
 
     MADE = "made"
     TRAINED = "trained"
@@ -56,9 +56,8 @@ class Cell:
 class AblationRow:
     """One recipe for a version and a split; ``cells`` by the names of ``COLUMNS``.
 
-    differences: in words, where the scorer's training or the shortcut is not the recipe's, or the boxes not other rows'.
-    known_pairs: of those that were asked about, how many trained the scorer or chose its checkpoint; ``pairs`` is how
-    many were asked about.
+    differences: how the training, the shortcut or the proposed boxes differ from the recipe or from other rows.
+    known_pairs: evaluated pairs that trained the scorer or selected its checkpoint, of ``pairs`` evaluated pairs.
     """
 
     recipe: Recipe
@@ -72,7 +71,7 @@ class AblationRow:
 
     @property
     def model(self) -> str:
-        """What ours started from, or what scored."""
+        """The model that our training started from, or the encoder that scored."""
         if self.scorer is not None:
             return str(self.scorer.config.get("model", ""))
         if self.evaluation is not None and self.recipe.kind is RecipeKind.ZERO_SHOT:
@@ -80,7 +79,7 @@ class AblationRow:
         return ""
 
     def describe_counts(self, names: Iterable[str]) -> str:
-        """Return over how many some measures were taken: ``200 instances, 60/12 images`` where they differ."""
+        """Return the n of some measures: ``200 instances, 60/12 images`` where they differ."""
         found: dict[str, dict[str, None]] = {}
         for name in names:
             if (n := self.cells[name].n) is not None:
@@ -89,16 +88,16 @@ class AblationRow:
 
     @property
     def known_pairs_warning(self) -> str:
-        """What to bear in mind where pairs that were asked about trained the scorer or chose it; else empty."""
+        """A warning if evaluated pairs trained the scorer or selected its checkpoint; else empty."""
         if not self.known_pairs:
             return ""
         whole = f"{self.known_pairs:,}" + (f" of {self.pairs:,}" if self.pairs else "")
-        return f"{whole} pairs trained or chose this scorer: its figures flatter it"
+        return f"{whole} evaluated pairs trained or selected this scorer, so its figures are too high"
 
 
 @dataclass(frozen=True, slots=True)
 class _AvailableResults:
-    """What there is of a version and split: ready scorers and usual evaluations, newest first; usual splits."""
+    """The ready scorers and default evaluations of a version and split, newest first, and its default splits."""
 
     scorers: Sequence[Scorer]
     evaluations: Sequence[Evaluation]
@@ -106,10 +105,9 @@ class _AvailableResults:
 
 
 def ablation_table(version: DatasetVersion, split: str) -> list[AblationRow]:
-    """Return every row of the paper with what is ours on a split of a sealed version.
+    """Return every row of the paper's tables with our results on a split of a sealed version.
 
-    Of several scorers the one that is nearest to the recipe counts, of equals the newest. Further points of the
-    batch-size curve that were trained stand behind the paper's.
+    Of several scorers the closest to the recipe counts, then the newest. Additional batch sizes follow the paper's.
     """
     available = _AvailableResults(
         list(Scorer.objects.filter(project=version.project_id, version=version, is_ready=True)),
@@ -129,7 +127,7 @@ def ablation_table(version: DatasetVersion, split: str) -> list[AblationRow]:
 def _default_splits(version: DatasetVersion) -> Mapping[str, Any]:
     try:
         found = default_splits(version)
-    except Refused:  # nothing could be trained here now
+    except Refused:  # the version has no pairs to train on
         return {}
     return found.as_json()
 
@@ -176,7 +174,7 @@ def _row(recipe: Recipe, available: _AvailableResults, split: str) -> AblationRo
 
 
 def _describe_older_boxes(evaluation: Evaluation, evaluations: Iterable[Evaluation]) -> list[str]:
-    """Return in words that a row took an earlier run of proposed boxes than others on the page."""
+    """Describe an older run of proposed boxes than other rows use."""
     run, newest = (
         proposal_run_number(evaluation),
         max((proposal_run_number(other) or 0 for other in evaluations), default=0),
@@ -185,7 +183,7 @@ def _describe_older_boxes(evaluation: Evaluation, evaluations: Iterable[Evaluati
 
 
 def _describe_untrained_shortcut(recipe: Recipe, evaluation: Evaluation) -> list[str]:
-    """Return in words that a row's shortcut is not the one that its note tells of, which other pairs taught."""
+    """Describe a text-only baseline that was not trained, unlike the paper's."""
     second_choices = SHORTCUTS.get(recipe.kind, ())[1:]
     if evaluation.options.get(SHORTCUT) not in second_choices:
         return []
@@ -200,7 +198,7 @@ def _cells(recipe: Recipe, split: str, evaluations: Sequence[Evaluation]) -> dic
 
 
 def _bound_row(recipe: Recipe, available: _AvailableResults, split: str) -> AblationRow:
-    """Return what people reach and what the boxes allow, each figure from the newest evaluation that has it."""
+    """Return human performance and the upper bound of the boxes, each from the newest evaluation that has it."""
     found = {name: bound_evaluation(name, available.evaluations) for name in COLUMNS}
     cells = {
         name: _cell(recipe, name, split, source, BOUND_PATHS.get(name, COLUMN_MEASURES[name].path))

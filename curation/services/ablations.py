@@ -1,4 +1,4 @@
-"""The papers' tables with our own figures: ask for rows to be made. A pipeline does the work."""
+"""Request the rows of the paper's tables with our own data. A pipeline trains and evaluates them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -25,12 +25,12 @@ from hits.services.jobs import jobs
 
 @dataclass(frozen=True, slots=True)
 class AblationOptions:
-    """Which rows are made, and what differs from the paper's settings for lack of its weights or machines.
+    """Which rows to make, and which settings differ from the paper's.
 
-    recipes: by name. batch_sizes: further points of the curve. Without either, all that are ours. model: that
-    every training starts from, instead of each recipe's own. steps: of each training at most; 0 is all of its epochs.
-    batch_size: of recipes that do not vary it; 0 is their own. chunk_size: pairs in memory at once; 0 is the
-    recipe's. epochs: 0 is the paper's. split: that is evaluated. seed: of every random draw.
+    recipes: names of rows. batch_sizes: additional points of the batch-size curve. Without either: every row that can
+    be made here. model: initial weights of every training; empty uses each recipe's own. steps: maximum per training;
+    0 runs all epochs. batch_size: for recipes that do not vary it; 0 uses theirs. chunk_size: pairs in memory at
+    once; 0 uses the recipe's. epochs: 0 uses the paper's. split: the evaluated split. seed: for all random draws.
     """
 
     split: str
@@ -59,10 +59,10 @@ class AblationOptions:
 
 
 def selected_recipes(options: AblationOptions) -> list[Recipe]:
-    """Return the recipes to be made, in the order of the paper, those that train before those that share a scorer.
+    """Return the recipes to run in the paper's order; those that reuse another row's scorer come last.
 
     Raises:
-        InvalidInput: a name or a batch size that cannot be.
+        InvalidInput: an unknown name or an invalid batch size.
     """
     selected = [recipes.get_recipe(name) for name in options.recipes]
     if not selected and not options.batch_sizes:
@@ -77,7 +77,7 @@ def selected_recipes(options: AblationOptions) -> list[Recipe]:
 
 
 def training_config(recipe: Recipe, options: AblationOptions) -> TrainingConfig:
-    """Return the settings of a recipe's training with what the options change.
+    """Return a recipe's training settings with the options applied.
 
     Raises:
         InvalidInput: see ``Recipe.config``.
@@ -95,7 +95,7 @@ def training_config(recipe: Recipe, options: AblationOptions) -> TrainingConfig:
     config = recipe.config(model=options.model, **changes)
     if not options.steps or config.max_steps >= config.warmup_steps:
         return config
-    # A run that is shorter than its warm-up would never reach its rate, nor see a checkpoint.
+    # A run shorter than its warm-up would never reach the learning rate or a checkpoint.
     return replace(
         config,
         warmup_steps=min(config.warmup_steps, options.steps // 10),
@@ -104,7 +104,7 @@ def training_config(recipe: Recipe, options: AblationOptions) -> TrainingConfig:
 
 
 def default_splits(version: DatasetVersion, *, seed: int = 0) -> TrainingSplits:
-    """Return which pairs of a version train and validate when nobody says otherwise, as every row's scorer does.
+    """Return the default training and validation splits of a version; every row uses them.
 
     Raises:
         Refused: see ``choose_splits``.
@@ -114,7 +114,7 @@ def default_splits(version: DatasetVersion, *, seed: int = 0) -> TrainingSplits:
 
 @transaction.atomic
 def add_recipe_to_evaluation(*, evaluation: Evaluation, recipe: Recipe) -> None:
-    """Write down that an evaluation stands in a row, though it may have been made for another. Repeatable."""
+    """Record that an evaluation also belongs to this recipe's row. Idempotent."""
     row = Evaluation.objects.select_for_update().get(pk=evaluation.pk)
     if recipe.name in evaluation_recipes(row):
         return
@@ -125,7 +125,7 @@ def add_recipe_to_evaluation(*, evaluation: Evaluation, recipe: Recipe) -> None:
 def request_ablations(
     *, version: DatasetVersion, options: AblationOptions, by: AbstractBaseUser | None, queue: bool = True
 ) -> Job:
-    """Queue the making of rows; ``queue`` as for ``hits.services.jobs.jobs.enqueue``.
+    """Queue the job that makes the rows; ``queue`` as for ``hits.services.jobs.jobs.enqueue``.
 
     Raises:
         Refused: a draft, or a split without pairs.

@@ -1,4 +1,4 @@
-"""Audits: begin one, keep what readers say, settle what they differ on, close it."""
+"""Audits: create one, record labels, settle disagreements, close it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _INSERT_BATCH_SIZE = 500
 
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
-    """What an audit would be: its sample, and from how many pairs it was drawn."""
+    """The sample of a planned audit, and the number of pairs it was drawn from."""
 
     sample: Sample
     available: int
@@ -41,7 +41,7 @@ class AuditPlan:
 
 
 def plan_audit(*, project: Project, recipe: SampleRecipe) -> AuditPlan:
-    """Return what a recipe takes from the project's accepted pairs now; nothing is written.
+    """Return the sample that a recipe draws from the project's accepted pairs now. Reads only.
 
     Raises:
         Refused: there is no such analysis, or no pair to read.
@@ -50,7 +50,7 @@ def plan_audit(*, project: Project, recipe: SampleRecipe) -> AuditPlan:
     if recipe.method is SamplingMethod.TOP:
         analysis = next((row for row in toxicity_analyses(project) if row.pk == recipe.analysis), None)
         if analysis is None:
-            raise Refused("analysis: there is no such analysis of toxicity; choose one of the project's")
+            raise Refused("analysis: this project has no such toxicity analysis; choose another one")
     pairs = auditable_pairs(project, recipe.analysis)
     try:
         return AuditPlan(draw_sample(pairs, recipe), len(pairs), analysis)
@@ -67,12 +67,12 @@ def create_audit(
     recipe: SampleRecipe,
     readers: int = 2,
 ) -> Audit:
-    """Begin an audit: the codebook, the recipe and the pairs stay as they are now. All of it or nothing.
+    """Create an audit: its codebook, recipe and pairs are frozen. Atomic.
 
-    Where there are fewer pairs than asked for, all are taken; ``sample`` keeps how many were missing.
+    If there are fewer pairs than requested, the audit takes all of them; ``sample`` stores how many are missing.
 
     Raises:
-        Refused: no name or one that is taken, too many readers, or nothing to read.
+        Refused: an empty or used name, too many readers, or no pair to read.
     """
     name = " ".join(name.split())
     if not 0 < len(name) <= MAX_NAME_LENGTH:
@@ -84,7 +84,7 @@ def create_audit(
         with transaction.atomic():
             found = _create_audit(project, by, name, codebook, recipe, plan, readers)
     except IntegrityError as error:
-        raise Refused(f"name: there is an audit {name} already; choose another name") from error
+        raise Refused(f"name: an audit named {name} exists already; choose another name") from error
     return found
 
 
@@ -139,7 +139,7 @@ def _sample_row(recipe: SampleRecipe, plan: AuditPlan) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class SavedLabel:
-    """A reading that was kept. ``surplus`` says that the pair had its readers before: it does not count."""
+    """A stored label. ``is_surplus``: the pair had all its readers before, so it does not count."""
 
     label: AuditLabel
     is_surplus: bool
@@ -149,10 +149,10 @@ class SavedLabel:
 def record_label(
     *, audit: Audit, position: int, by: AbstractBaseUser, posted: Mapping[str, Sequence[str]], note: str = ""
 ) -> SavedLabel:
-    """Keep one reader's answers for one pair; of a reader's readings the newest stands.
+    """Store a reader's answers for one pair; a reader's newest label is current.
 
-    A reading that comes when the pair has its readers already is kept as surplus: two people at once lose nothing,
-    and no figure counts a pair twice. The same answers again write nothing.
+    A label for a pair that has all its readers is stored as surplus, so that concurrent readers lose nothing and no
+    figure counts a pair twice. Repeating the same answers writes nothing.
 
     Raises:
         Refused: an answer is missing or unknown, the note is too long, or there is no such pair.
@@ -172,18 +172,18 @@ def record_label(
 def settle_disagreement(
     *, audit: Audit, position: int, by: AbstractBaseUser, posted: Mapping[str, Sequence[str]], note: str = ""
 ) -> AuditLabel:
-    """Keep the agreed answers for a pair on which readers differ; the newest such reading stands.
+    """Store the agreed answers for a pair on which readers disagree; the newest settlement is current.
 
     Raises:
         Refused: as in ``record_label``.
-        Conflict: the audit is closed, the pair still waits for readers, or they say the same.
+        Conflict: the audit is closed, the pair is not complete, or its readers agree.
     """
     _lock_open_audit(audit)
     item = _get_item(audit, position)
     codebook = audit_codebook(audit)
     state = _item_labels(item, audit.readers).state(codebook)
     if state not in {ItemState.DIFFERS, ItemState.SETTLED}:
-        raise Conflict(f"pair {position}: there is nothing to settle; its readers agree or are not done")
+        raise Conflict(f"pair {position}: nothing to settle; its readers agree or are not done")
     answers = _validate_answers(codebook, posted)
     return AuditLabel.objects.create(
         item=item, reader_id=by.pk, answers=answers | {SETTLEMENT_KEY: True}, note=_validate_note(note)
@@ -191,7 +191,7 @@ def settle_disagreement(
 
 
 def close_audit(*, audit: Audit, by: AbstractBaseUser | None) -> None:
-    """Close an audit for good: it takes no more readings. Closing a closed one changes nothing."""
+    """Close an audit permanently; it accepts no more labels. Idempotent."""
     with transaction.atomic():
         open_one = Audit.objects.filter(pk=audit.pk, state=AuditState.OPEN)
         if open_one.update(state=AuditState.CLOSED, closed_at=timezone.now()):
@@ -200,10 +200,10 @@ def close_audit(*, audit: Audit, by: AbstractBaseUser | None) -> None:
 
 
 def _lock_open_audit(audit: Audit) -> None:
-    """Refuse unless the audit is open, and keep it from being closed until the reading is written."""
+    """Lock the audit's row until the label is written, and refuse if it is closed."""
     state = Audit.objects.select_for_update().values_list("state", flat=True).get(pk=audit.pk)
     if state != AuditState.OPEN:
-        raise Conflict(f"{audit.name} is closed; it takes no more readings")
+        raise Conflict(f"{audit.name} is closed and accepts no more labels")
 
 
 def _get_item(audit: Audit, position: int) -> AuditItem:

@@ -1,4 +1,4 @@
-"""Comparison rounds: ask for one, keep what it built, launch its best sets for rating."""
+"""Comparison rounds: request one, store its sets, launch the best sets for rating."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,6 +12,9 @@ from curation.dedup.cuts import Linkage
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.models import ComparisonRound, ComparisonSet, Pair, Scorer
 from curation.negatives.options import (
+    MAX_VERBATIM,
+    MIN_CANDIDATES,
+    SET_SIZE,
     ComparisonSetOptions,
     Disqualification,
     Diversity,
@@ -25,8 +28,8 @@ from curation.negatives.options import (
     parse_choice,
 )
 from curation.records import InvalidInput
-from curation.selectors import pairs as collected
 from curation.selectors.jobs import COMPARISON_ROUND
+from curation.selectors.pairs import accepted_pairs
 from curation.services.scorers import resolve_encoder
 from curation.services.versions import check_selection
 from curation.versions.selection import Selection
@@ -45,17 +48,17 @@ MAX_REASON_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class RoundOptions:
-    """Settings of a round; the defaults are the paper's, or the reading taken of it (paper 001 E).
+    """Settings of a round; the defaults are those of Hessel et al. 2022 §E, or our choice where the paper is ambiguous.
 
-    The rules are those of ``curation.negatives.options``, by their names there. soft_share, linkage and keep: how
-    many texts soft de-duplication leaves, how it clusters, and who stays. seed: of whatever is drawn. split: only
-    that split; empty is all. selection: which approved pairs take part (``curation.versions.selection``), as plain
-    data; empty is all.
+    The rules are those of ``curation.negatives.options``, by their names there. soft_share, linkage, keep: the share
+    of texts after soft de-duplication, its linkage, and the retained member of a cluster. seed: for all random draws.
+    split: only this split; empty is all. selection: which approved pairs take part
+    (``curation.versions.selection``), as plain data; empty is all.
     """
 
-    size: int = 10
-    min_candidates: int = 20
-    max_verbatim: int = 3
+    size: int = SET_SIZE
+    min_candidates: int = MIN_CANDIDATES
+    max_verbatim: int = MAX_VERBATIM
     soft_share: float = 0.8
     diversity: str = Diversity.MEAN.value
     weight: float = 5.0
@@ -89,7 +92,7 @@ class RoundOptions:
             raise Refused(f"seed: {self.seed} is negative; use 0 or more")
 
     def builder_options(self) -> ComparisonSetOptions:
-        """The rules as the builder takes them. Raises InvalidInput for a value that is none."""
+        """The rules for the set builder. Raises InvalidInput for an unknown value."""
         return ComparisonSetOptions(
             size=self.size,
             min_candidates=self.min_candidates,
@@ -111,7 +114,7 @@ class RoundOptions:
 class JudgePageOptions:
     """What judges see beside the region, and how many candidates at a time.
 
-    ``reference`` is the inference that was written for the region. The paper's text speaks of neither.
+    ``reference`` is the inference written for the region. The paper mentions neither.
     """
 
     clue: bool = False
@@ -127,7 +130,7 @@ class JudgePageOptions:
 
 @dataclass(frozen=True, slots=True)
 class BuiltSet:
-    """One set as the builder made it: ids of pairs, place, and figures for its row.
+    """One set from the builder: ids of pairs, rank, and scores.
 
     ``scores`` holds one number or one list per name; a list has one figure per chosen inference, in their order:
 
@@ -149,7 +152,7 @@ class BuiltSet:
 
 @dataclass(frozen=True, slots=True)
 class BuiltRound:
-    """All that a run made. ``skipped`` maps a reason to its instances with what they had available."""
+    """All results of a run. ``skipped`` maps a reason to instances with their number of candidates."""
 
     encoder: str
     provenance: dict[str, Any]
@@ -160,8 +163,8 @@ class BuiltRound:
 
 
 def splits_in_use(project: Project) -> list[str]:
-    """Return the splits of the photos that accepted pairs are about; empty text is no split."""
-    return sorted(set(collected.accepted_pairs(project).order_by().values_list("image__split", flat=True)))
+    """Return the splits of the accepted pairs' photos; the empty text is no split."""
+    return sorted(set(accepted_pairs(project).order_by().values_list("image__split", flat=True)))
 
 
 def request_comparison_round(
@@ -177,7 +180,7 @@ def request_comparison_round(
     Args:
         encoder: a name that ``curation.features`` knows, of images and texts in one space, or ``scorer:`` with the
             name or number of a ready scorer of the project; empty is the default.
-        queue: false when this process runs it (``jobs.run_here``).
+        queue: false when this process runs it (``jobs.run_in_process``).
 
     Raises:
         Refused: nothing is accepted yet, the photos are in several splits and none is named, the encoder has no
@@ -188,21 +191,21 @@ def request_comparison_round(
     if encoder == POOLED_ENCODER:
         raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use {DEFAULT_ENCODER} or clip:…")
     encoder = resolve_encoder(project, encoder)
-    pairs = collected.accepted_pairs(project).count()
+    pairs = accepted_pairs(project).count()
     if not pairs:
-        raise Refused("observations: none is approved yet; approve submissions first")
+        raise Refused("pairs: none is approved yet; approve submissions first")
     check_selection(project, Selection.from_json(chosen.selection))
     splits = splits_in_use(project)
     if len(splits) > 1 and not chosen.split:
         names = ", ".join(name or "none" for name in splits)
-        raise Refused(f"split: the photos are in {names}; choose one, since a set must not mix them")
+        raise Refused(f"split: the photos are in {names}; choose one, because a set must not mix splits")
     return jobs.enqueue(
         task=COMPARISON_ROUND,
         title=f"Build comparison sets from {pairs} pairs",
         project=project,
         by=by,
         exclusive_key=f"comparison:{project.pk}",
-        resumable=True,  # vectors are kept in shards; the sets themselves are chosen anew
+        resumable=True,  # vectors are stored in shards; the sets are selected again
         queue=queue,
         options=asdict(chosen),
         encoder=encoder,
@@ -219,7 +222,7 @@ def store_round(
     job: Job | None = None,
     scorer: Scorer | None = None,
 ) -> ComparisonRound:
-    """Keep a round with all its sets, or nothing. ``job`` built it; ``scorer`` is our own model, if it chose."""
+    """Store a round with all its sets, atomically. ``scorer``: the project's model, if it selected the candidates."""
     row = ComparisonRound.objects.create(
         project=project,
         job=job,
@@ -252,7 +255,7 @@ def store_round(
 
 @transaction.atomic
 def leave_out_set(*, item: ComparisonSet, reason: str, by: AbstractBaseUser | None) -> None:
-    """Leave a set out of its round's launch, or with an empty ``why`` take it back. Repeatable.
+    """Leave a set out of its round's launch; an empty ``reason`` restores it. Idempotent.
 
     Raises:
         Refused: the reason is too long.
@@ -260,10 +263,10 @@ def leave_out_set(*, item: ComparisonSet, reason: str, by: AbstractBaseUser | No
     """
     text = " ".join(reason.split())
     if len(text) > MAX_REASON_LENGTH:
-        raise Refused(f"reason: {len(text)} characters; say it in {MAX_REASON_LENGTH}")
+        raise Refused(f"reason: has {len(text)} characters; use at most {MAX_REASON_LENGTH}")
     comparison_round = ComparisonRound.objects.select_for_update().get(pk=item.round_id)
     if comparison_round.batch_id is not None:
-        raise Conflict("This round was launched already; its batch is on the judging page.")
+        raise Conflict("This round is launched already; see its batch under Judging.")
     if not ComparisonSet.objects.filter(pk=item.pk).exclude(left_out=text).update(left_out=text):
         return
     action = "comparison.leave_out" if text else "comparison.take_back"
@@ -283,22 +286,22 @@ def launch_comparison_batch(
     rates: CheckRates | None = None,
     idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
-    """Launch a round's most promising sets for rating, once, without those that were left out.
+    """Launch a round's best sets for rating, without the sets that were left out. A round is launched once.
 
     Args:
-        limit: at most so many sets, best first; all when absent.
+        limit: maximum number of sets, best first; all by default.
         page: what judges see.
-        rates: how many controls are mixed in; none when absent.
+        rates: shares of quality checks that are mixed in; none by default.
         idempotency_key: a second launch with the same key returns the first one's batch.
 
     Raises:
-        Refused: the round has no sets, a set lost one of its pairs, or there is nothing to make controls of.
+        Refused: the round has no sets, a set lost a pair, or there is no material for quality checks.
         Conflict: the round was launched already.
     """
     if limit is not None and limit < 1:
         raise Refused(f"limit: {limit} is too few; launch at least one set")
     with transaction.atomic():
-        ComparisonRound.objects.select_for_update().get(pk=round.pk)  # nobody leaves a set out meanwhile
+        ComparisonRound.objects.select_for_update().get(pk=round.pk)  # locks the round against concurrent exclusions
         planned = _plan_sets(round, limit, page)
         batch, job = launch_comparison(
             project=round.project,
@@ -317,20 +320,20 @@ def launch_comparison_batch(
         )
         unlaunched = Q(batch__isnull=True) | Q(batch=batch)
         if not ComparisonRound.objects.filter(unlaunched, pk=round.pk).update(batch=batch):
-            raise Conflict("This round was launched already; its batch is on the judging page.")
+            raise Conflict("This round is launched already; see its batch under Judging.")
     round.refresh_from_db(fields=["batch"])
     return batch, job
 
 
 def launchable_sets(round: ComparisonRound) -> "QuerySet[ComparisonSet]":
-    """Return the sets of a round that nobody left out, the most promising first."""
+    """Return the sets of a round that were not left out, best first."""
     return round.sets.filter(left_out="").order_by("rank")
 
 
 def _explain_no_sets(round: ComparisonRound) -> str:
     if round.sets.exists():
-        return "all of this round were left out; take some back"
-    return "this round has none; build one with a lower floor or from more pairs"
+        return "all sets of this round are left out; restore some"
+    return "this round has none; build a round with fewer minimum candidates or more pairs"
 
 
 def _plan_sets(round: ComparisonRound, limit: int | None, page: JudgePageOptions) -> list[SetToJudge]:
@@ -343,14 +346,14 @@ def _plan_sets(round: ComparisonRound, limit: int | None, page: JudgePageOptions
 
 def _pairs_by_id(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Pair]:
     required = {key for item in sets for key in item.chosen}
-    return {row.instance_id: row for row in collected.accepted_pairs(project) if row.instance_id in required}
+    return {row.instance_id: row for row in accepted_pairs(project) if row.instance_id in required}
 
 
 def _set_to_judge(item: ComparisonSet, texts: dict[str, Pair], page: JudgePageOptions) -> SetToJudge:
     missing = [key for key in item.chosen if key not in texts]
     if missing:
         raise Refused(
-            f"set {item.rank}: the pair {missing[0]} is no longer accepted or its image was taken down; "
+            f"set {item.rank}: pair {missing[0]} is no longer accepted or its photo was taken down; "
             "build a new round"
         )
     gold = item.observation

@@ -1,4 +1,4 @@
-"""De-duplication of a project's images: ask for it, and keep what it found."""
+"""De-duplication of a project's images: request a run, store its groups, set duplicates aside."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -25,13 +25,13 @@ from hits.services.jobs import jobs
 
 KEEP_METHODS = ("random", "medoid", "largest", "first")
 MIB = 2**20
-MEMORY_MIB = 2048  # curation.dedup.hierarchical's own limit; that module is not for the web process
+MEMORY_MIB = 2048  # the default of curation.dedup.hierarchical, which the web process must not import
 MIN_MEMORY_MIB = 64
-MAX_GROUP_SIZE = 60  # photos of a group; each pair of them is a decision
-# The greatest distance at which photos are taken for near copies when nothing else is asked for. For
-# EfficientNet-lite0 it was measured on 104 COCO photographs (tests/benchmarks/near_copies.py): no two of them come
-# closer than 0.26, while of copies at half size, mirrored, brighter, cropped by 5 or 12 % or saved at JPEG quality 60
-# at least 101 are found. CLIP was not measured: its image vectors lie closer together, so its default is stricter.
+MAX_GROUP_SIZE = 60  # photos per group; each pair of them becomes a verdict
+# Default maximum cosine distance of near copies. Measured for EfficientNet-lite0 on 104 COCO photographs
+# (tests/benchmarks/near_copies.py): no two originals are closer than 0.26, and at least 101 copies are found (half
+# size, mirrored, brighter, cropped by 5 or 12 %, JPEG quality 60). CLIP was not measured: its image vectors lie
+# closer together, so its default is stricter.
 NEAR_COPY_DISTANCES = {"": 0.12, POOLED_ENCODER: 0.12}
 CLIP_NEAR_COPY_DISTANCE = 0.05
 
@@ -46,16 +46,16 @@ def near_copy_distance(encoder: str, linkage: str = Linkage.AVERAGE) -> float:
 class DedupOptions:
     """How images are clustered, and which one is kept.
 
-    Of ``clusters``, ``fraction`` (0 to 1) and ``distance`` one at most is set; without any, near copies alone are
-    merged (``near_copy_distance``). ``set_aside`` sets what is found aside at once; without it the run ends with a
-    preview, and ``set_aside_duplicates`` is an act of its own.
+    At most one of ``clusters``, ``fraction`` (0 to 1) and ``distance`` is set; without any, only near copies are
+    merged (``near_copy_distance``). ``set_aside`` sets duplicates aside at once; otherwise the run ends with a
+    preview, and ``set_aside_duplicates`` applies it.
 
-    The paper clusters into 80K and keeps a random member of each; linkage and metric are not stated there.
-    Source: paper 000 A.2. ``distance`` is in the linkage's own unit, see ``ByDistance``. ``keep_group`` names the one kept:
-    a random member by ``seed``, the medoid, the largest in pixels, or the oldest. ``encoder`` is a name that
-    ``curation.features`` knows; empty is the default. ``source``: only images of that collection are clustered, as
-    the paper did with Visual Genome; empty stands for all. ``memory_mib`` is the most that clustering takes beside
-    vectors and program; it changes the time and the way there, never the clusters, ties apart where scipy is asked.
+    Hessel et al. 2022 §A.2 clusters into 80K and keeps a random member of each cluster; linkage and metric are not
+    stated. ``distance`` is in the linkage's unit (``ByDistance``). ``keep``: the retained member: random by ``seed``,
+    the medoid, the largest in pixels, or the oldest. ``encoder``: a name of ``curation.features``; empty is the
+    default. ``source``: cluster only this collection, as the paper did with Visual Genome; empty is all.
+    ``memory_mib``: memory limit of clustering besides vectors and program; it changes the running time, never the
+    clusters, except for ties where scipy is used.
     """
 
     clusters: int | None = None
@@ -72,14 +72,14 @@ class DedupOptions:
     def __post_init__(self) -> None:
         if [self.clusters, self.fraction, self.distance].count(None) < 2:  # noqa: PLR2004 - of three, one is given
             raise Refused(
-                "clusters: give a number of clusters, a share of the images or a distance, not two of them"
+                "clusters: give only one of a number of clusters, a share of the images, or a distance"
             )
         if self.clusters is not None and self.clusters < 1:
             raise Refused(f"clusters: {self.clusters} is too few; use at least 1")
         if self.fraction is not None and not 0 < self.fraction <= 1:
-            raise Refused(f"share: {self.fraction:g} is not within 0 to 1; use for instance 0.8")
+            raise Refused(f"share: {self.fraction:g} is not between 0 and 1; use for instance 0.8")
         if self.distance is not None and not 0 <= self.distance < math.inf:
-            raise Refused(f"distance: {self.distance:g} is none; use 0 or more, for instance 0.1")
+            raise Refused(f"distance: {self.distance:g} is not a distance; use 0 or more, for instance 0.1")
         if self.linkage not in set(Linkage):
             raise Refused(f"linkage: {self.linkage!r}; use {', '.join(Linkage)}")
         if self.keep not in KEEP_METHODS:
@@ -90,22 +90,22 @@ class DedupOptions:
             raise Refused(f"source: {self.source!r}; use {', '.join(Source)}, or none for all photos")
         if self.memory_mib < MIN_MEMORY_MIB:
             raise Refused(
-                f"memory: {self.memory_mib} MiB is too little for any clustering; use at least {MIN_MEMORY_MIB}"
+                f"memory: {self.memory_mib} MiB is too little for clustering; use at least {MIN_MEMORY_MIB}"
             )
 
     @property
     def memory_bytes(self) -> int:
-        """What clustering may take."""
+        """Memory limit of clustering."""
         return self.memory_mib * MIB
 
     @property
     def source_suffix(self) -> str:
-        """The words that say which images are meant, to be put behind them: “ of VCR”; nothing for all."""
+        """The collection as a suffix for messages, such as “ of VCR”; empty for all images."""
         return f" of {SOURCE_TITLES[Source(self.source)]}" if self.source else ""
 
     @property
     def cut(self) -> Cut:
-        """Where the merging ends."""
+        """The cut that ends the merging."""
         if self.clusters is not None:
             return ByNumber(self.clusters)
         if self.fraction is not None:
@@ -118,9 +118,9 @@ class DedupOptions:
 def request_deduplication(
     *, project: Project, by: AbstractBaseUser | None, queue: bool = True, **options: Any
 ) -> Job:
-    """Queue a de-duplication of the project's images; without ``queue`` this process runs it (``jobs.run_here``).
+    """Queue a de-duplication of the project's images; without ``queue`` this process runs it (``jobs.run_in_process``).
 
-    ``options`` are those of ``DedupOptions``. The job's arguments say the distance even where it is the default.
+    ``options`` are those of ``DedupOptions``. The job stores the distance even if it is the default.
 
     Raises:
         Refused: bad options, or fewer than two images.
@@ -131,7 +131,7 @@ def request_deduplication(
     if count < 2:  # noqa: PLR2004 - one image has no duplicate
         raise Refused(f"images: there are fewer than two{of}; import some first")
     if chosen.clusters is not None and chosen.clusters > count:
-        raise Refused(f"clusters: {chosen.clusters} asked for from {count} images{of}; ask for 1 to {count}")
+        raise Refused(f"clusters: {chosen.clusters} is more than the {count} images{of}; use 1 to {count}")
     if isinstance(chosen.cut, ByDistance):
         chosen = replace(chosen, distance=chosen.cut.distance)
     return jobs.enqueue(
@@ -148,10 +148,10 @@ def request_deduplication(
 
 @dataclass(frozen=True, slots=True)
 class MarkCounts:
-    """What a run did to a project's marks.
+    """How a run changed the project's duplicate marks.
 
-    marked: how many of the images looked at are marked now. set_aside_again: images that the groups alone would
-    offer beside one that people call the same. marked_though_offered_again: images in groups that somebody had
+    marked: compared images that are marked now. set_aside_again: images that were set aside because of people's
+    verdicts, although the groups would offer them. marked_though_offered_again: marked images that somebody had
     offered again before.
     """
 
@@ -171,7 +171,7 @@ def store_preview(
     compared_images: Sequence[int],
     by: AbstractBaseUser | None = None,
 ) -> DuplicateRun:
-    """Keep what a run found, and empty earlier previews, which it takes the place of; no photo is touched.
+    """Store a run's groups as a preview and clear earlier previews. Marks no photo.
 
     Args:
         groups, compared_images: as the row has them (``DuplicateRun``).
@@ -192,21 +192,21 @@ def store_preview(
 
 @transaction.atomic
 def set_aside_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) -> MarkCounts:
-    """Set the photos of a preview aside, as people's decisions leave its groups by now. Repeatable.
+    """Set the photos of a preview aside, respecting people's verdicts. Idempotent.
 
     Raises:
-        Conflict: a newer run took its place, or it was undone.
+        Conflict: there is a newer run, or the run was undone.
         Refused: as ``mark_duplicates``.
     """
     project = run.project
     newest = duplicates.latest_run(project)
     if newest is None or newest.pk != run.pk:
-        raise Conflict("a newer de-duplication took its place; look at that one")
+        raise Conflict("there is a newer de-duplication; use that preview")
     states = DuplicateRun.objects.filter(pk=run.pk, state=DuplicateRunState.PREVIEW)
     if not states.update(state=DuplicateRunState.SET_ASIDE, decided_at=timezone.now()):
         run.refresh_from_db()
         if run.state == DuplicateRunState.UNDONE:
-            raise Conflict("it was undone; run the de-duplication again")
+            raise Conflict("this run was undone; run the de-duplication again")
         return MarkCounts(**run.outcome)
     groups = {group.kept: group.members for group in duplicates.current_groups(run)}
     before = duplicates.kept_image_ids(project)
@@ -224,24 +224,24 @@ def set_aside_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = Non
 
 @transaction.atomic
 def undo_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) -> int:
-    """Take back what setting a run's photos aside did. Repeatable.
+    """Undo the marks of a run. Idempotent.
 
-    A photo whose mark was changed since, by a person or another run, stays as it is.
+    A photo whose mark changed since, by a person or another run, keeps its mark.
 
     Returns:
-        how many photos stand elsewhere now.
+        the number of photos whose mark changed.
 
     Raises:
-        Conflict: a later run's photos are set aside, or this one's never were.
+        Conflict: a later run's photos are set aside, or this run's never were.
     """
     newest = duplicates.latest_run(run.project, DuplicateRunState.SET_ASIDE)
     if newest is not None and newest.pk > run.pk:
-        raise Conflict("a later de-duplication set photos aside; undo that one first")
+        raise Conflict("a later de-duplication set photos aside; undo that run first")
     states = DuplicateRun.objects.filter(pk=run.pk, state=DuplicateRunState.SET_ASIDE)
     if not states.update(state=DuplicateRunState.UNDONE, decided_at=timezone.now()):
         run.refresh_from_db()
         if run.state == DuplicateRunState.PREVIEW:
-            raise Conflict("none of its photos were set aside yet")
+            raise Conflict("its photos were not set aside yet")
         return 0
     run.refresh_from_db()
     current = duplicates.kept_image_ids(run.project)
@@ -255,7 +255,7 @@ def undo_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) ->
 
 @transaction.atomic
 def keep_group(*, project: Project, images: Sequence[int], by: AbstractBaseUser) -> None:
-    """Say that the photos of a group are different ones, and offer all of them. Later runs respect it. Repeatable.
+    """Mark the photos of a group as different and offer all of them. Later runs respect this. Idempotent.
 
     Raises:
         Refused: fewer than two photos, more than ``MAX_GROUP_SIZE``, or one of another project.
@@ -264,8 +264,8 @@ def keep_group(*, project: Project, images: Sequence[int], by: AbstractBaseUser)
         raise Refused("photos: a group has two or more")
     if len(images) > MAX_GROUP_SIZE:
         raise Refused(
-            f"photos: the group has {len(images)}, and {MAX_GROUP_SIZE} at most can be kept in one act; "
-            "a smaller distance divides it"
+            f"photos: the group has {len(images)}, and at most {MAX_GROUP_SIZE} can be kept together; "
+            "run again with a smaller distance"
         )
     known = set(Image.objects.filter(project=project, pk__in=images).values_list("pk", flat=True))
     if missing := set(images) - known:
@@ -293,14 +293,14 @@ def store_duplicate_groups(
     compared_images: Collection[int],
     by: AbstractBaseUser | None = None,
 ) -> MarkCounts:
-    """Keep what a run found, and what people decided before.
+    """Mark the duplicates of a run's groups, and apply people's earlier verdicts.
 
-    Of two images that people call the same and one of which was set aside until now, at most one is offered again:
-    where the groups offer both, the one that ``choose_kept_image`` names is kept. An image that somebody offered again is
-    marked by groups only.
+    If people marked two images as the same and one was set aside, at most one of them is offered: if the groups offer
+    both, ``choose_kept_image`` decides. An image that somebody offered again is only marked by groups.
 
     Args:
-        groups: an image that is kept -> its duplicates. among: the images that the run looked at; other marks stay.
+        groups: kept image -> its duplicates.
+        compared_images: images of the run; the marks of other images do not change.
 
     Raises:
         Refused: as ``mark_duplicates``.
@@ -320,9 +320,9 @@ def store_duplicate_groups(
 def _apply_same_verdicts(
     project: Project, pairs: Sequence[tuple[Image, Image]], reoffered: set[int], by: AbstractBaseUser | None
 ) -> int:
-    """Set one of each pair aside where the run's groups offer both; return how many were.
+    """Set one image of each pair aside if the groups offer both; return how many were set aside.
 
-    Who is kept follows one order in all pairs, so no image is put behind one that it is kept before.
+    One order decides in all pairs, so no image is kept in one pair and set aside for the same image in another.
     """
     offered = duplicates.offered_image_ids(project) if pairs else set()
     count = 0
@@ -334,7 +334,7 @@ def _apply_same_verdicts(
             kept, duplicate = duplicate, kept
         if Image.objects.filter(
             pk=duplicate.pk, duplicate_of__isnull=True
-        ).exists():  # no earlier pair's choice
+        ).exists():  # not set aside by an earlier pair
             add_duplicates(project=project, retained=kept.pk, duplicates=[duplicate.pk], by=by)
             count += 1
     return count

@@ -1,4 +1,4 @@
-"""What a draft would hold if it were sealed now: computed at once where it is little, else by a job that keeps it."""
+"""Preview of a draft's contents: computed at once for small drafts, else by a job that stores the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from curation.models import DatasetVersion
 from curation.records import InvalidInput
-from curation.selectors import versions as stored
+from curation.selectors import versions as version_selectors
 from curation.selectors.jobs import PLAN
 from curation.services.versions import ProgressReport, plan_version, project_state
 from curation.versions.difference import Difference, Key, compare_rows
@@ -22,12 +22,12 @@ from hits.services.errors import Refused
 from hits.services.jobs import jobs
 
 MAX_SHOWN_ROWS = 50
-MAX_INLINE_PAIRS = 2000  # pairs that are planned while a page is made
+MAX_INLINE_PAIRS = 2000  # pairs that a page request may plan
 
 
 @dataclass(frozen=True, slots=True)
 class DraftContents:
-    """What is known of a draft's contents. ``summary`` is ``None`` while nobody computed it as rows are now."""
+    """A draft's contents. ``summary`` is ``None`` until it is computed for the current rows."""
 
     pairs: int
     summary: dict[str, Any] | None
@@ -35,7 +35,7 @@ class DraftContents:
 
 
 def draft_contents(version: DatasetVersion) -> DraftContents:
-    """Return what a draft would hold: computed now when it is little, else as the newest job kept it.
+    """Return what a draft would hold: computed now if small, else from the newest job.
 
     Raises:
         Refused: a photo's split is unknown.
@@ -43,14 +43,14 @@ def draft_contents(version: DatasetVersion) -> DraftContents:
     pairs = family_of(version.project).count_candidates(version)
     if pairs <= MAX_INLINE_PAIRS:
         return DraftContents(pairs, summarise_draft(version), None)
-    job = stored.newest_plan_job(version)
+    job = version_selectors.newest_plan_job(version)
     saved = job.result if job is not None and job.result else {}
     current = saved.get("state") == _fingerprint(version)
     return DraftContents(pairs, saved["summary"] if current else None, job)
 
 
 def request_plan(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job:
-    """Queue the computing of what a draft would hold.
+    """Queue the job that computes what a draft would hold.
 
     Raises:
         Conflict: it is sealed already, or is being computed.
@@ -66,7 +66,7 @@ def request_plan(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job
 
 
 def store_draft_summary(*, job: Job, version: DatasetVersion, progress: ProgressReport | None = None) -> None:
-    """Compute what a draft would hold and keep it with the job, until rows change.
+    """Compute what a draft would hold and store it with the job; it is valid until rows change.
 
     Raises:
         Refused: a photo's split is unknown.
@@ -87,14 +87,14 @@ def summarise_draft(version: DatasetVersion, progress: ProgressReport | None = N
         plan = plan_version(version, None if progress is None else lambda done: progress.advance(done, total))
     except (UnknownSplit, InvalidInput) as error:
         raise Refused(str(error)) from error
-    earlier = stored.previous_sealed_version(version)
+    earlier = version_selectors.previous_sealed_version(version)
     counter, parts = family.statistics(), [part.name for part in family.compared_parts]
     after: dict[Key, str] = {}
     for row in plan.rows:
         counter.add(row)
         if row.part in parts:
             after[row.part, row.instance_id] = row.sha256
-    change = compare_rows(stored.row_hashes(earlier, parts), after)
+    change = compare_rows(version_selectors.row_hashes(earlier, parts), after)
     return {
         "rows": len(after),
         "statistics": counter.result(),
@@ -108,7 +108,7 @@ def summarise_draft(version: DatasetVersion, progress: ProgressReport | None = N
 def changed_rows(
     change: Difference, version: DatasetVersion, earlier: DatasetVersion | None, plan: Plan | None = None
 ) -> list[dict[str, Any]]:
-    """Return the first changed rows with their text; removed ones as they stood before."""
+    """Return the first changed rows with their text; removed rows as in the earlier version."""
     keys = [("removed", key) for key in change.removed[:MAX_SHOWN_ROWS]]
     keys += [("changed", key) for key in change.changed[:MAX_SHOWN_ROWS]]
     keys += [("added", key) for key in change.added[:MAX_SHOWN_ROWS]]
@@ -135,12 +135,12 @@ def _changed_row_contents(
     earlier: DatasetVersion | None,
     plan: Plan | None,
 ) -> dict[Key, dict[str, Any]]:
-    """Return changed rows: removed ones as the earlier version has them, the others as they are now."""
+    """Return changed rows: removed ones from the earlier version, the others as they are now."""
     removed = [key for kind, key in keys if kind == "removed"]
     present = [key for kind, key in keys if kind != "removed"]
-    rows = stored.version_rows(earlier, removed) if earlier else {}
+    rows = version_selectors.version_rows(earlier, removed) if earlier else {}
     if plan is None:
-        return rows | stored.version_rows(version, present)
+        return rows | version_selectors.version_rows(version, present)
     for part in {part for part, _ in present}:
         found = plan.rows_by_id(part, [key for key_part, key in present if key_part == part])
         rows |= {(part, key): row for key, row in found.items()}
@@ -160,14 +160,14 @@ def _photo_names(
     names: dict[str, str] = {}
     for source in (earlier, version):
         if source is not None and source.is_sealed:
-            names |= stored.image_names(source, urls)
+            names |= version_selectors.image_names(source, urls)
     if plan is not None:
         names |= {image.url: image.facts["name"] for image in plan.images if image.url in photos.values()}
     return {key: names.get(url, "") for key, url in photos.items()}
 
 
 def _removal_reason(version: DatasetVersion, plan: Plan | None, key: Key) -> str:
-    """Return why a row of the earlier version is not in this one, in words; empty where nobody knows."""
+    """Return a label of why a row of the earlier version is missing; empty if unknown."""
     known: dict[str, str] = version.provenance.get("removed", {})
     reason = plan.exclusion_reason(*key) if plan is not None else known.get(key[1], "")
     return REASON_LABELS.get(reason, reason)

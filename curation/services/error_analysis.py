@@ -1,4 +1,4 @@
-"""Error analyses of evaluations: ask for one, and write down what it found. A pipeline does the work."""
+"""Error analyses of evaluations: request one, store its result. A pipeline computes it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -18,16 +18,16 @@ from hits.services.jobs import jobs
 MAX_SHOWN = 48
 _HIGHEST_AGREEMENT = 100.0
 _WITHOUT_SCORES = {
-    EvaluationSource.JUDGMENTS.value: "people's judgments, which are what errors are measured by"
+    EvaluationSource.JUDGMENTS.value: "human judgments, which are the reference for errors"
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorOptions:
-    """How errors are analysed; the defaults are the paper's (paper 001 §5.3).
+    """Options of an error analysis; the defaults are those of Hessel et al. 2022 §5.3.
 
-    agreement: an image counts where people agree by more than that, percent with chance at 0. encoder: of the image
-    features; empty is the default one for photos. seed: of folds and intervals. shown: mistakes of each gallery.
+    agreement: minimum human agreement of an image, percent with chance at 0. encoder: for image features; empty is
+    the default for photos. seed: for folds and intervals. shown: mistakes per gallery.
     """
 
     agreement: float = MIN_AGREEMENT
@@ -56,14 +56,14 @@ def request_error_analysis(
     if not evaluation.figures:
         raise Refused("evaluation: has no figures yet; wait until it is done, or run it again")
     if evaluation.source in _WITHOUT_SCORES:
-        raise Refused(f"evaluation: is of {_WITHOUT_SCORES[evaluation.source]}; choose a model's")
+        raise Refused(f"evaluation: is of {_WITHOUT_SCORES[evaluation.source]}; choose an evaluation of a model")
     if not evaluation.path:
         raise Refused(
-            "evaluation: has no scores of single candidates, as baselines over texts have none; choose a model's"
+            "evaluation: has no scores of single candidates, as for baselines over texts; choose one of a model"
         )
     if not images:
         raise Refused(
-            "evaluation: has no comparison task; seal a version with a judged comparison round, and evaluate on it"
+            "evaluation: has no comparison task; seal a version with a judged comparison round and evaluate on it"
         )
     with transaction.atomic():
         row = ErrorAnalysis.objects.create(
@@ -91,7 +91,7 @@ def store_error_analysis(
     galleries: Mapping[str, Any],
     provenance: Mapping[str, Any],
 ) -> None:
-    """Write down what an analysis found. Galleries hold ids and never texts, so that they show nothing taken down."""
+    """Store an analysis. Galleries hold ids only, so that they never show photos that were taken down."""
     analysis.figures, analysis.galleries = dict(figures), dict(galleries)
     analysis.provenance = dict(provenance)
     analysis.save(update_fields=["figures", "galleries", "provenance"])

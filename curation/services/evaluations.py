@@ -1,4 +1,4 @@
-"""Evaluations: ask for one, and write down what it found. A pipeline does the work."""
+"""Evaluations: request one, store its result. A pipeline computes it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -35,11 +35,11 @@ _FILE_KINDS = (".zip", ".npy", ".json")
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
-    """What is evaluated on, beside version and split.
+    """Options of an evaluation besides version and split.
 
-    sets: how the tasks are made. proposals: run of proposed boxes; absent is the newest complete one, 0 is none.
-    region_mode: how a scorer is shown a region; empty is as it was trained, or highlighted. label: what tables call
-    the row; empty is the scorer's name. more: further facts that are kept with the row, such as its recipe.
+    sets: options of the tasks. proposals: run of proposed boxes; absent is the newest complete one, 0 is none.
+    region_mode: how regions are shown; empty is as trained, else highlighted. label: name in tables; empty is the
+    scorer's name. extra_facts: further facts stored with the row, such as its recipe.
     """
 
     sets: SetOptions = field(default_factory=SetOptions)
@@ -55,7 +55,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True, slots=True)
 class _EvaluationSubject:
-    """What is evaluated: where its scores come from, its label, and what its options say of it."""
+    """The subject of an evaluation: source of its scores, label, and facts for the row's options."""
 
     source: EvaluationSource
     label: str
@@ -75,13 +75,13 @@ def request_evaluation(  # noqa: PLR0913 - what one row says, by keyword
     options: EvaluationOptions | None = None,
     queue: bool = True,
 ) -> Evaluation:
-    """Return a new evaluation of an encoder or scorer, which is queued; its ``job`` can be cancelled and resumed.
+    """Create and queue an evaluation of an encoder or scorer; its ``job`` can be cancelled and resumed.
 
     Args:
         split: train, val or test; empty or ``all`` is the whole version.
         encoder: a name that ``curation.features`` knows, or ``scorer:<name or number>``.
         texts, region_mode: as in the options, where they are not given.
-        queue: false when this process runs the job (``jobs.run_here``).
+        queue: false when this process runs the job (``jobs.run_in_process``).
 
     Raises:
         Refused: a draft, a split without pairs, an encoder that is not known or has no texts, or options that do not
@@ -89,7 +89,7 @@ def request_evaluation(  # noqa: PLR0913 - what one row says, by keyword
         Conflict: the same evaluation is under way.
     """
     if encoder == POOLED_ENCODER:
-        raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use another one")
+        raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use another encoder")
     name = resolve_encoder(project, encoder)
     scorer = scorer_by_encoder(name)
     chosen = _override_options(options or EvaluationOptions(), texts, region_mode)
@@ -113,7 +113,7 @@ def request_file_evaluation(
     options: EvaluationOptions,
     queue: bool = True,
 ) -> Evaluation:
-    """Return a new evaluation of scores in a file: a zip in the leaderboard's layout, or one task's .npy or .json.
+    """Create and queue an evaluation of a file: a zip in the leaderboard's layout, or one task's .npy or .json.
 
     The options name its label. The worker must be able to read the file.
 
@@ -122,11 +122,11 @@ def request_file_evaluation(
         Conflict: the same evaluation is under way.
     """
     if not options.label:
-        raise Refused("label: is missing; say what the tables should call these predictions")
+        raise Refused("label: is missing; name these predictions")
     if predictions.suffix not in _FILE_KINDS:
-        raise Refused(f"{predictions}: is none of {', '.join(_FILE_KINDS)}; zip the folder of predictions")
+        raise Refused(f"{predictions}: must end in {', '.join(_FILE_KINDS)}; zip the folder of predictions")
     if not predictions.is_file():
-        raise Refused(f"{predictions}: is no file; name the predictions")
+        raise Refused(f"{predictions}: there is no such file; check the path")
     facts = {"predictions": str(predictions.absolute())}
     subject = _EvaluationSubject(EvaluationSource.PREDICTIONS, options.label, facts)
     return _request(project, by, version, split, options, subject, queue=queue)
@@ -141,14 +141,14 @@ def request_judgments_evaluation(
     options: EvaluationOptions | None = None,
     queue: bool = True,
 ) -> Evaluation:
-    """Return a new evaluation of people: how they agree on candidates, and how they match inferences to regions.
+    """Create and queue an evaluation of people: agreement on candidates, and matching inferences to regions.
 
     Raises:
-        Refused, Conflict: as ``request_evaluation``; or clues are asked about, which nobody judged.
+        Refused, Conflict: as ``request_evaluation``; or clues are requested, which nobody judged.
     """
     chosen = options or EvaluationOptions()
     if chosen.sets.texts != INFERENCE:
-        raise Refused(f"texts: people judged inferences; leave texts at {INFERENCE}")
+        raise Refused(f"texts: people judged inferences only; use {INFERENCE}")
     subject = _EvaluationSubject(EvaluationSource.JUDGMENTS, chosen.label or JUDGMENTS_LABEL, {})
     return _request(project, by, version, split, chosen, subject, queue=queue)
 
@@ -164,16 +164,16 @@ def request_baseline_evaluation(
     options: EvaluationOptions | None = None,
     queue: bool = True,
 ) -> Evaluation:
-    """Return a new evaluation of a shortcut, by default of scores drawn by lot; every draw is from ``seed``.
+    """Create and queue an evaluation of a text-only baseline, by default random scores drawn from ``seed``.
 
     Raises:
-        Refused, Conflict: as ``request_evaluation``; or the seed is negative, or words alone are to match clues.
+        Refused, Conflict: as ``request_evaluation``; the seed is negative, or a text-only baseline is requested for clues.
     """
     check_at_least("seed", seed, 0)
     chosen = options or EvaluationOptions()
     if shortcut is not Shortcut.RANDOM:
         if chosen.sets.texts != INFERENCE:
-            raise Refused(f"texts: {LABELS[shortcut]} ranks inferences; leave texts at {INFERENCE}")
+            raise Refused(f"texts: {LABELS[shortcut]} ranks inferences only; use {INFERENCE}")
         chosen = replace(chosen, proposals=0)  # a proposed box has no clue to read
     label = chosen.label or (f"{LABELS[shortcut]} (seed {seed})" if seed else LABELS[shortcut])
     subject = _EvaluationSubject(EvaluationSource.BASELINE, label, {SHORTCUT: shortcut.value, "seed": seed})
@@ -183,18 +183,18 @@ def request_baseline_evaluation(
 def complete_evaluation(
     *, evaluation: Evaluation, figures: dict[str, Any], provenance: dict[str, Any], path: str, sha256: str
 ) -> bool:
-    """Write down what an evaluation found; tell whether it was the first to do so."""
+    """Store an evaluation's result; return whether it was the first."""
     rows = Evaluation.objects.filter(pk=evaluation.pk, sha256="")
     return bool(rows.update(figures=figures, provenance=provenance, path=path, sha256=sha256))
 
 
 def evaluation_set_options(evaluation: Evaluation) -> SetOptions:
-    """Return how an evaluation's tasks are made."""
+    """Return the set options of an evaluation."""
     return SetOptions(**evaluation.options["sets"])
 
 
 def _override_options(options: EvaluationOptions, texts: str, region_mode: str) -> EvaluationOptions:
-    """Return options with texts and region mode that were given beside them."""
+    """Return the options with the given texts and region mode."""
     try:
         sets = SetOptions(**asdict(options.sets) | {"texts": texts or options.sets.texts})
     except InvalidInput as error:
@@ -254,7 +254,7 @@ def _request(
 
 
 def _resolve_split(project: Project, version: DatasetVersion, split: str) -> str:
-    """Return the split as rows have it; see that the version can be evaluated on."""
+    """Check that the version can be evaluated, and return the split as rows spell it."""
     check_version(project, version)
     try:
         resolved = str(parse_split("" if split == ALL else split))
@@ -265,7 +265,7 @@ def _resolve_split(project: Project, version: DatasetVersion, split: str) -> str
 
 
 def _resolve_proposals(version: DatasetVersion, options: EvaluationOptions) -> int | None:
-    """Return which run of proposals it will be, now: later ones belong to later evaluations."""
+    """Return the run of proposals to use; it is fixed when the evaluation is requested."""
     try:
         run = resolve_proposals(version, options.proposals)
     except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""Change which dataset family a project's versions are of, while it has none."""
+"""Change the dataset family of a project that has no version yet."""
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -12,11 +12,11 @@ from hits.services.errors import Conflict, Refused
 
 @transaction.atomic
 def set_family(*, project: Project, family: str, by: AbstractBaseUser | None) -> Project:
-    """Return the project with its new family.
+    """Set the project's family and return the project.
 
     Raises:
-        Refused: there is no such family; the message names those that there are.
-        Conflict: the project has a version, draft or sealed, so that its family stays.
+        Refused: unknown family; the message lists the known ones.
+        Conflict: the project has a version, draft or sealed.
     """
     if family not in family_names():
         raise Refused(f"family: {family!r} is not known; use {', '.join(family_names())}")
@@ -26,8 +26,8 @@ def set_family(*, project: Project, family: str, by: AbstractBaseUser | None) ->
     version = DatasetVersion.objects.filter(project=locked).order_by("pk").first()
     if version is not None:
         raise Conflict(
-            f"family: {locked.slug} has the version {version.name}, so that its family stays {locked.family}; "
-            "make another project"
+            f"family: {locked.slug} has the version {version.name}, so its family stays {locked.family}; "
+            "create another project"
         )
     before, locked.family = locked.family, family
     locked.save(update_fields=["family"])

@@ -1,4 +1,4 @@
-"""Feature sets: ask for one, and write down which vectors were made of what. A pipeline makes the files."""
+"""Feature sets: request one, record its facts. A pipeline writes the files."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,9 +12,9 @@ from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER, Precision
 from curation.features.regions import Crop
 from curation.features.shards import SHARD_ROWS, FeatureSpec
 from curation.models import FeatureSet, Subject
-from curation.selectors import pairs as collected
 from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURES
+from curation.selectors.pairs import accepted_pairs
 from curation.services.options import check_at_least, check_one_of
 from curation.services.scorers import resolve_encoder
 from hits.domain.hashing import content_sha256
@@ -32,11 +32,11 @@ CROPS = tuple(crop.value for crop in Crop)
 
 @dataclass(frozen=True, slots=True)
 class FeatureOptions:
-    """What is encoded, with what, and how.
+    """What to encode, with which encoder, and how.
 
-    subject: images (all that were not taken down), regions or texts (of approved pairs). region_mode: how a region
-    is drawn; for regions. text: which text; for texts. encoder: a name that ``curation.features`` knows.
-    shard_rows: how much is lost at most when a worker dies.
+    subject: images (all that are not taken down), regions or texts (of approved pairs). region_mode: how regions are
+    drawn. text: which text of a pair. encoder: a name of ``curation.features``. shard_rows: rows per shard, the most
+    that is lost if a worker dies.
     """
 
     subject: str = Subject.IMAGES.value
@@ -54,18 +54,18 @@ class FeatureOptions:
         if self.subject == Subject.REGIONS:
             check_one_of("region_mode", self.region_mode, MODES)
         elif self.region_mode:
-            raise Refused(f"region_mode: {self.subject} have no region; leave it out")
+            raise Refused(f"region_mode: {self.subject} have no region; omit it")
         if self.subject == Subject.TEXTS:
             check_one_of("text", self.text, TEXTS)
         elif self.text:
-            raise Refused(f"text: {self.subject} are no texts; leave it out")
+            raise Refused(f"text: only for texts, not for {self.subject}; omit it")
         if self.encoder == POOLED_ENCODER and self.subject != Subject.IMAGES:
             raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use {DEFAULT_ENCODER} or clip:…")
         check_at_least("shard_rows", self.shard_rows, 1)
 
     @property
     def description(self) -> str:
-        """What is encoded, in words."""
+        """A label of what is encoded."""
         if self.subject == Subject.TEXTS:
             return {"inference": "inferences", "clue": "clues"}[self.text]
         if self.subject == Subject.REGIONS:
@@ -80,7 +80,7 @@ def request_features(
     options: FeatureOptions | None = None,
     queue: bool = True,
 ) -> Job:
-    """Queue the making of a feature set, which is split into one job a shard.
+    """Queue the job that makes a feature set; it is split into one sub-job per shard.
 
     Raises:
         Refused: there is nothing to encode, or no such scorer.
@@ -104,20 +104,20 @@ def request_features(
 
 
 def features_folder(row: FeatureSet) -> Path:
-    """Return where a set's files lie."""
+    """Return the folder of a set's files."""
     return Path(settings.MEDIA_ROOT) / row.path
 
 
 def features_path(project: Project, made: FeatureSpec) -> str:
-    """Return where such a set lies below the media folder; equal vectors, equal place."""
+    """Return the set's folder below the media folder; equal vectors have equal paths."""
     facts = asdict(made)
-    del facts["preprocessing"]  # the revision names what of it changes vectors
+    del facts["preprocessing"]  # the revision covers every part of it that changes vectors
     return f"features/{project.pk}/{content_sha256(facts)[:32]}"
 
 
 @transaction.atomic
 def plan_features(*, project: Project, made: FeatureSpec) -> FeatureSet:
-    """Return the row of a set; a new one is not complete yet, and a complete one stays so."""
+    """Return the row of a set, created as incomplete if it is new."""
     row, _ = FeatureSet.objects.get_or_create(
         project=project, **_identity(made), defaults={"path": features_path(project, made), **_facts(made)}
     )
@@ -126,7 +126,7 @@ def plan_features(*, project: Project, made: FeatureSpec) -> FeatureSet:
 
 @transaction.atomic
 def complete_features(*, project: Project, made: FeatureSpec, dim: int, sha256: str) -> FeatureSet:
-    """Return the row of a set whose manifest is written; it replaces what stood there before."""
+    """Store that a set is complete, and return its row; it replaces an earlier row of the same set."""
     facts = _facts(made) | {"path": features_path(project, made), "dim": dim, "sha256": sha256}
     row, _ = FeatureSet.objects.update_or_create(
         project=project, **_identity(made), defaults=facts | {"is_complete": True}
@@ -135,7 +135,7 @@ def complete_features(*, project: Project, made: FeatureSpec, dim: int, sha256: 
 
 
 def reopen_features(*, row: FeatureSet, made: FeatureSpec) -> None:
-    """Say that a set's files are to be made again, in shards as ``made`` says."""
+    """Mark a set as incomplete, so that its files are made again."""
     facts = _facts(made) | {"path": features_path(row.project, made)}
     FeatureSet.objects.filter(pk=row.pk).update(**facts, is_complete=False, sha256="")
 
@@ -155,13 +155,13 @@ def _facts(made: FeatureSpec) -> dict[str, Any]:
 
 
 _EMPTY_MESSAGES = {
-    Subject.IMAGES: "images: there is none; import some first",
-    Subject.REGIONS: "observations: none is approved yet; approve submissions first",
-    Subject.TEXTS: "observations: none is approved yet; approve submissions first",
+    Subject.IMAGES: "images: there are none; import some first",
+    Subject.REGIONS: "pairs: none is approved yet; approve submissions first",
+    Subject.TEXTS: "pairs: none is approved yet; approve submissions first",
 }
 
 
 def _count(project: Project, options: FeatureOptions) -> int:
     if options.subject == Subject.IMAGES:
         return len(available_images(project))
-    return collected.accepted_pairs(project).count()
+    return accepted_pairs(project).count()

@@ -1,4 +1,4 @@
-"""Images that splits share: ask for the search, keep what it found, and what people say of it."""
+"""Leakage between splits: request a search for shared images, store pairs and people's reviews."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,12 +18,12 @@ from hits.services.images import duplicates
 from hits.services.jobs import jobs
 
 MAX_PAIRS = 20_000
-# Whose pictures are kept when two splits share one: results are reported on the first that there is.
+# If two splits share an image, the first of these splits keeps it: results are reported on test, then val.
 SPLIT_PRIORITY = ("test", "val", "train")
 
 
 class CompareBy(StrEnum):
-    """By what images are compared."""
+    """What images are compared by."""
 
     NEAR = "near"
     COPIES = "copies"
@@ -33,13 +33,12 @@ class CompareBy(StrEnum):
 class LeakageOptions:
     """How splits are compared.
 
-    ``threshold`` is the least cosine of two image vectors. With the pooled EfficientNet-lite0 features that
-    serve when no CLIP is at hand, no two of 104 COCO photographs reach more than 0.74 (median 0.24; 0.82
-    among 258), while copies at half size, mirrored, cropped by 12 % or saved at JPEG quality 60 have at
-    least 0.83, and those that were made small and saved badly 0.68 to 0.9. So 0.8 shows few pairs in vain;
-    a lower one finds more changed copies and asks for more looking. The histogram of a run tells what suits
-    a collection. ``limit`` is how many pairs are kept, the best ones. ``compare`` may leave the vectors
-    out: then only equal files and shared published ids are found. ``encoder``: see ``DedupOptions``.
+    ``threshold`` is the minimum cosine of two image vectors. With pooled EfficientNet-lite0 features, the default
+    without CLIP, no two of 104 COCO photographs exceed 0.74 (median 0.24; 0.82 among 258). Copies at half size,
+    mirrored, cropped by 12 % or at JPEG quality 60 have at least 0.83; small copies of low quality 0.68 to 0.9. So
+    0.8 shows few false pairs; a lower threshold finds more altered copies and needs more reviewing. The histogram of
+    a run shows which threshold suits a collection. ``limit``: number of stored pairs, best first. ``compare`` may
+    omit vectors: then only equal files and shared published ids count. ``encoder``: see ``DedupOptions``.
     """
 
     threshold: float = 0.8
@@ -49,7 +48,7 @@ class LeakageOptions:
 
     def __post_init__(self) -> None:
         if not MIN_THRESHOLD <= self.threshold <= 1:
-            raise Refused(f"threshold: {self.threshold:g} is not within {MIN_THRESHOLD:g} to 1")
+            raise Refused(f"threshold: {self.threshold:g} is not between {MIN_THRESHOLD:g} and 1")
         if not 1 <= self.limit <= MAX_PAIRS:
             raise Refused(f"limit: {self.limit} is not within 1 to {MAX_PAIRS}")
         if self.compare not in set(CompareBy):
@@ -58,7 +57,7 @@ class LeakageOptions:
 
 @dataclass(frozen=True, slots=True)
 class SimilarPair:
-    """Two images (row keys) with their cosine; 1 for equal files, 0 where no vectors were made."""
+    """Two images (row keys) with their cosine; 1 for equal files, 0 without vectors."""
 
     first: int
     second: int
@@ -67,7 +66,7 @@ class SimilarPair:
 
 @dataclass(frozen=True, slots=True)
 class LeakageResult:
-    """What a search found. ``found`` counts all pairs, ``pairs`` are those that are kept."""
+    """The result of a search. ``found`` counts all pairs, ``pairs`` are the stored ones."""
 
     encoder: str
     revision: str
@@ -110,7 +109,7 @@ def request_leakage_check(
 def store_leaks(
     *, project: Project, options: LeakageOptions, leaks: LeakageResult, by: AbstractBaseUser | None = None
 ) -> LeakageRun:
-    """Keep what a search found."""
+    """Store the result of a search."""
     run = LeakageRun.objects.create(
         project=project,
         encoder=leaks.encoder,
@@ -137,7 +136,7 @@ def store_leaks(
 
 
 def review_pair(*, pair: LeakedPair, verdict: str, by: AbstractBaseUser) -> LeakReview | None:
-    """Write down what a person says of two images; nothing when the same person said the same last.
+    """Record a person's verdict on two images; a repeated verdict is not stored again.
 
     Raises:
         Refused: there is no such verdict.
@@ -153,13 +152,12 @@ def review_pair(*, pair: LeakedPair, verdict: str, by: AbstractBaseUser) -> Leak
 
 @transaction.atomic
 def set_pair_aside(*, pair: LeakedPair, by: AbstractBaseUser) -> Image:
-    """Say that two images are the same, and offer one of them no longer; return that one.
+    """Mark two images as the same, set one of them aside, and return it.
 
-    The image of the split that results are reported on stays (``SPLIT_PRIORITY``). Pairs that people wrote and released
-    versions stay as they are.
+    ``SPLIT_PRIORITY`` decides which image is kept. Collected pairs and released versions do not change.
 
     Raises:
-        Refused: the one that stays stands behind the other already.
+        Refused: the image to keep is already marked as a duplicate of the other.
     """
     review_pair(pair=pair, verdict=LeakVerdict.SAME, by=by)
     kept, duplicate = choose_kept_image(pair.first, pair.second)

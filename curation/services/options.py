@@ -1,4 +1,4 @@
-"""Checks of what the options of a job may be; what cannot be is refused by the option's name."""
+"""Checks of job options; a refusal names the option."""
 
 from collections.abc import Iterable
 
@@ -6,13 +6,13 @@ from hits.services.errors import Refused
 
 
 def check_one_of(name: str, value: str, known: Iterable[str]) -> None:
-    """See that a value is among those that there are. Raises Refused with the list otherwise."""
+    """Check that a value is known. Raises Refused with the list of known values."""
     names = list(known)
     if value not in names:
         raise Refused(f"{name}: {value or 'nothing'!r} is not known; use {', '.join(names)}")
 
 
 def check_at_least(name: str, value: int, minimum: int) -> None:
-    """See that a number is not too small. Raises Refused otherwise."""
+    """Check that a number reaches a minimum. Raises Refused otherwise."""
     if value < minimum:
         raise Refused(f"{name}: {value} is too few; use at least {minimum}")

@@ -1,4 +1,4 @@
-"""Runs of box proposals: ask for one, keep what it found, keep how well it covers the accepted pairs."""
+"""Runs of box proposals: request one, store its boxes and their overlap with accepted pairs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,16 +27,16 @@ FILE_PREFIX = "file:"
 LAYOUTS = ("auto", "corners", "sizes")
 MAX_BOXES = 1000
 INSERT_BATCH_SIZE = 1000
-MAX_REVISION_LENGTH = 120  # letters of it that a run's row has room for
+MAX_REVISION_LENGTH = 120  # characters that the column holds
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalOptions:
     """How boxes are proposed.
 
-    detector: a name that ``curation.proposals.factory`` knows. limit: boxes per image, the paper's 100. suppress_over:
-    drop a model's box that has a higher IoU with a better one; absent keeps all, which is the default since the
-    paper names no suppression of its own.
+    detector: a name that ``curation.proposals.factory`` knows. limit: boxes per image (paper: 100). suppress_over:
+    drop a model's box whose IoU with a better box is higher; absent keeps all (default; the paper states no
+    suppression).
     """
 
     detector: str = CLASSICAL
@@ -53,9 +53,9 @@ class ProposalOptions:
                 f"limit: {self.limit} is not within 1 to {MAX_BOXES}; the paper takes {DEFAULT_LIMIT}"
             )
         if self.suppress_over is not None and not 0 < self.suppress_over <= 1:
-            raise Refused(f"suppress over: {self.suppress_over:g} is not within 0 to 1; use for instance 0.7")
+            raise Refused(f"suppress over: {self.suppress_over:g} is not between 0 and 1; use for instance 0.7")
         if self.suppress_over is not None and self.detector == CLASSICAL:
-            raise Refused("suppress over: the classical detector spaces its boxes itself; leave it away")
+            raise Refused("suppress over: does not apply to the classical detector; omit it")
 
 
 def request_proposals(
@@ -65,7 +65,7 @@ def request_proposals(
     options: ProposalOptions | None = None,
     queue: bool = True,
 ) -> Job:
-    """Queue a detector's run over all standing photos; its row is made at once.
+    """Create a run's row and queue its job over all photos that are not taken down.
 
     Raises:
         Refused: the project has no photo.
@@ -85,10 +85,10 @@ def request_proposals_import(
     allowed_folder: Path | None = None,
     queue: bool = True,
 ) -> Job:
-    """Queue the import of a file of proposals, whose path the worker must be able to read.
+    """Queue the import of a file of proposals; the worker must be able to read the path.
 
     Args:
-        within: the folder that the file must still lie in when it is read, links followed; anywhere when absent.
+        allowed_folder: the folder that must contain the file when it is read, links resolved; absent allows any.
 
     Raises:
         Refused: there is no such file, the layout is unknown, the limit is below 1, or the project has no photo.
@@ -97,9 +97,9 @@ def request_proposals_import(
     if layout not in LAYOUTS:
         raise Refused(f"layout: {layout!r}; use {', '.join(LAYOUTS)}")
     if limit < 1:
-        raise Refused(f"limit: {limit} is too few; take at least 1 box of a photo")
+        raise Refused(f"limit: {limit} is too few; use at least 1")
     if not path.is_file():
-        raise Refused(f"{path}: is no file; name the file of proposals")
+        raise Refused(f"{path}: there is no such file; check the path")
     facts: dict[str, Any] = {"file": str(path.absolute()), "layout": layout, "limit": limit}
     if allowed_folder is not None:
         facts["within"] = str(allowed_folder.absolute())
@@ -112,7 +112,7 @@ def _request(
     images = Image.objects.filter(project=project, taken_down_at__isnull=True)
     last = images.order_by("-pk").values_list("pk", flat=True).first()
     if last is None:
-        raise Refused("images: there is none; import some first")
+        raise Refused("images: there are none; import some first")
     with transaction.atomic():
         run = ProposalRun.objects.create(
             project=project, detector=detector[:120], options=options, created_by_id=by.pk if by else None
@@ -126,20 +126,20 @@ def _request(
             resumable=True,
             queue=queue,
             run=run.pk,
-            last=last,  # photos that come later belong to another run, however often this one is resumed
+            last=last,  # photos added later belong to another run, even if this one is resumed
         )
         audit.record(project=project, actor=by, action="proposals.request", subject=run.pk, detector=detector)
     return job
 
 
 def request_overlaps(*, run: ProposalRun, by: AbstractBaseUser | None, queue: bool = True) -> Job:
-    """Queue the measuring of a run against the pairs that are accepted now.
+    """Queue the job that measures a run against the currently accepted pairs.
 
     Raises:
-        Conflict: the run has not found all of its boxes yet, or is being measured.
+        Conflict: the run is not complete, or is being measured.
     """
     if not run.is_complete:
-        raise Conflict(f"run {run.pk}: is not complete; let it finish first")
+        raise Conflict(f"run {run.pk}: is not complete; wait until it finishes")
     return jobs.enqueue(
         task=OVERLAPS,
         title=f"Measure boxes of {run.detector}"[:160],
@@ -154,7 +154,7 @@ def request_overlaps(*, run: ProposalRun, by: AbstractBaseUser | None, queue: bo
 
 @transaction.atomic
 def store_run_facts(*, run: ProposalRun, revision: str, **options: Any) -> None:
-    """Write down what exactly a run's boxes come from.
+    """Store the revision and options that a run's boxes come from.
 
     Raises:
         Refused: the run has boxes of another revision already.
@@ -169,10 +169,10 @@ def store_run_facts(*, run: ProposalRun, revision: str, **options: Any) -> None:
 
 @transaction.atomic
 def store_boxes(*, run: ProposalRun, found: Mapping[int, Sequence[BoxRow]]) -> int:
-    """Keep the boxes of some images (row keys), each once however often it is offered; return how many were new.
+    """Store the boxes of some images (row keys); images that have boxes are skipped. Return the number of new rows.
 
     Raises:
-        Refused: the run is of another revision by now than ``run``, by which the boxes were made.
+        Refused: the stored revision of the run is no longer that of ``run``.
     """
     _check_revision(ProposalRun.objects.select_for_update().get(pk=run.pk), run.revision)
     known = set(ImageProposals.objects.filter(run=run, image__in=found).values_list("image_id", flat=True))
@@ -188,7 +188,7 @@ def store_boxes(*, run: ProposalRun, found: Mapping[int, Sequence[BoxRow]]) -> i
 
 
 def complete_run(*, run: ProposalRun) -> None:
-    """Say that a run has all of its boxes."""
+    """Mark a run as complete."""
     ProposalRun.objects.filter(pk=run.pk).update(is_complete=True)
     run.refresh_from_db()
 
@@ -200,11 +200,11 @@ def store_overlaps(
     measured: Mapping[tuple[int, int], Sequence[float]],
     current_pairs: Iterable[int],
 ) -> None:
-    """Keep how well some images' proposals cover their pairs.
+    """Store the overlaps of some images' proposals with their pairs.
 
     Args:
         found: the images' proposals. measured: by proposals and pair (row keys), one IoU per proposal.
-        standing: pairs that count; overlaps with others of these images are forgotten.
+        current_pairs: pairs that count; overlaps with other pairs of these images are deleted.
     """
     images = [row.pk for row in found]
     ProposalOverlap.objects.filter(proposals__in=images).exclude(observation__in=list(current_pairs)).delete()
@@ -216,12 +216,12 @@ def store_overlaps(
             for (proposals, pair), ious in measured.items()
         ],
         batch_size=INSERT_BATCH_SIZE,
-        ignore_conflicts=True,  # measured a moment ago: the same figures
+        ignore_conflicts=True,  # measured concurrently: the same values
     )
 
 
 def store_recall(*, run: ProposalRun, recall: dict[str, Any]) -> None:
-    """Keep a run's figures with it, so that its page need not add up every pair."""
+    """Store a run's recall, so that its page need not sum over all pairs."""
     run.figures = recall
     ProposalRun.objects.filter(pk=run.pk).update(figures=recall)
 
@@ -229,6 +229,6 @@ def store_recall(*, run: ProposalRun, recall: dict[str, Any]) -> None:
 def _check_revision(known: ProposalRun, revision: str) -> None:
     if known.revision != revision:
         raise Refused(
-            f"run {known.pk}: its boxes are of {known.detector} {known.revision}, and this is {revision}; "
+            f"run {known.pk}: its boxes are from {known.detector} {known.revision}, not {revision}; "
             "start a new run"
         )

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from curation.features.encoder import is_hub_id
 from curation.models import DatasetVersion, Scorer, ScorerOrigin
 from curation.scorer.config import TINY, TrainingConfig
-from curation.selectors import scorers as stored
+from curation.selectors import scorers as scorer_selectors
 from curation.selectors.jobs import IMPORT_SCORER, TRAIN_SCORER
 from curation.selectors.scorers import SCORER_PREFIX
 from curation.services.scorer_splits import VAL_SHARE, check_batch_size, choose_splits
@@ -49,7 +49,7 @@ def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
         train_split, val_split: which splits; absent are train and val where the version has them. Where only one
             split is left for both, or both name the same, a share of its photos validates.
         val_share: that share, above 0 and below 1. recipe: the row of the paper's tables that this repeats, if any.
-        queue: false when this process runs the job (``jobs.run_here``).
+        queue: false when this process runs the job (``jobs.run_in_process``).
 
     Raises:
         Refused: a draft, an empty split, a model that is not known, a name that is taken, too few pairs for the
@@ -62,7 +62,7 @@ def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
             f"model: {parent.name} learned from a rehearsal, whose answers may be simulated; start a real version's "
             "scorer from another model"
         )
-    counts = stored.split_counts(version)
+    counts = scorer_selectors.split_counts(version)
     splits = choose_splits(counts, train_split, val_split, share=val_share, seed=config.seed)
     check_batch_size(config, math.ceil(counts[splits.train].pairs * (1 - splits.share)))
     return _create_scorer(
@@ -113,10 +113,10 @@ def get_ready_scorer(project: Project, name: str, *, field: str) -> Scorer:
         Refused: there is none, or it is not ready; the message names those that are.
     """
     requested = name.removeprefix(SCORER_PREFIX)
-    found = stored.find_scorer(project, requested)
+    found = scorer_selectors.find_scorer(project, requested)
     if found is None or not found.is_ready:
         known = (
-            ", ".join(f"{SCORER_PREFIX}{scorer.name}" for scorer in stored.ready_scorers(project))
+            ", ".join(f"{SCORER_PREFIX}{scorer.name}" for scorer in scorer_selectors.ready_scorers(project))
             or "none yet"
         )
         problem = "is not trained to its end" if found else "is no scorer of this project"
@@ -153,7 +153,7 @@ def validate_name(name: str) -> str:
 
 def next_free_name(project: Project, base: str) -> str:
     """Return the first of ``base 1``, ``base 2`` … that no scorer of the project has."""
-    taken = set(stored.scorers(project).values_list("name", flat=True))
+    taken = set(scorer_selectors.scorers(project).values_list("name", flat=True))
     number = 1
     while f"{base} {number}" in taken:
         number += 1
@@ -239,7 +239,7 @@ def request_scorer_import(
         raise Refused(
             f"{folder}: is no scorer's folder, for it has no scorer.json; make one with convert_scorer"
         )
-    if stored.scorers(project).filter(name=chosen).exists():
+    if scorer_selectors.scorers(project).filter(name=chosen).exists():
         raise _name_taken_error(chosen)
     return jobs.enqueue(
         task=IMPORT_SCORER,
@@ -315,7 +315,7 @@ def scorer_provenance(scorer: Scorer) -> dict[str, Any]:
 
 def known_pairs_warning(scorer: Scorer, split: str = "") -> str:
     """Return what to bear in mind when a scorer chooses candidates for pairs that it learned from; empty for none."""
-    known, pairs = stored.known_pairs(scorer, split)
+    known, pairs = scorer_selectors.known_pairs(scorer, split)
     if not known:
         return ""
     amount = f"all {pairs:,}" if known == pairs else f"{known:,} of {pairs:,}"

@@ -17,8 +17,8 @@ from django.db import transaction
 from curation.dedup.cuts import Linkage
 from curation.files import atomic_file, sha256_if_readable
 from curation.models import AnalysisKind, Pair, PairText, TextAnalysis, TextReview, TextScore
-from curation.selectors import pairs as collected
 from curation.selectors.jobs import ANALYSE_TEXTS
+from curation.selectors.pairs import accepted_pairs
 from curation.services.options import check_at_least, check_one_of
 from curation.texts.captions import Measure
 from hits.models import Job, Project
@@ -178,7 +178,7 @@ def request_analysis(
         Conflict: an analysis of this kind is under way.
     """
     kind = next(kind for kind, options_type in OPTION_TYPES.items() if isinstance(options, options_type))
-    pairs = collected.accepted_pairs(project)
+    pairs = accepted_pairs(project)
     count = (pairs.filter(image__split=options.split) if options.split else pairs).count()
     if not count:
         where = f" in the split {options.split}" if options.split else ""

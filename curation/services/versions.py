@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from curation.models import AuditLabel, DatasetVersion, VersionImage, VersionRow, VersionState
 from curation.records import InvalidInput
-from curation.selectors import versions as stored
+from curation.selectors import versions as version_selectors
 from curation.selectors.jobs import SEAL
 from curation.selectors.records import describe_waiting
 from curation.versions.export import ExportRefused, export_version, sealed_text
@@ -318,12 +318,12 @@ class _SealedFields:
 
 def _removal_reasons(draft: DatasetVersion, plan: Plan) -> dict[str, Any]:
     """Return why rows of the version that was sealed last are not in this one, by id; nothing where none is gone."""
-    earlier = stored.previous_sealed_version(draft)
+    earlier = version_selectors.previous_sealed_version(draft)
     parts = [part.name for part in family_of(draft.project).compared_parts]
     if earlier is None:
         return {}
     kept = {(part, row.instance_id) for part in parts for row in plan.part_rows(part)}
-    removed = sorted(stored.row_hashes(earlier, parts).keys() - kept)
+    removed = sorted(version_selectors.row_hashes(earlier, parts).keys() - kept)
     return {"removed": {key: plan.exclusion_reason(part, key) for part, key in removed}} if removed else {}
 
 

@@ -1,1 +1,1 @@
-"""Published collections of images as plain records, and whether their splits share pictures. No framework here."""
+"""Read published image collections as plain records, and find images shared between splits. No framework."""

@@ -1,4 +1,4 @@
-"""Published boxes in pixels of the stored picture."""
+"""Convert published boxes to pixels of the stored image."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from curation.records import InvalidInput
 from curation.sources.records import SourceRegion
 
 Size = tuple[int, int]
-ROUNDING = 1e-6  # pixels; what scaling adds must not push an edge onto the next one
+ROUNDING = 1e-6  # pixels; rounding errors of scaling must not move an edge to the next pixel
 
 
 @dataclass(frozen=True, slots=True)
 class FittedRegions:
-    """Regions as rows keep them, with how many boxes were cut at the edge and how many had no area inside."""
+    """Regions in the format of rows. clipped: boxes cut at the edge; dropped: boxes without area in the image."""
 
     regions: list[dict[str, Any]]
     clipped: int
@@ -24,13 +24,13 @@ class FittedRegions:
 
 
 def check_size(stated: Size, stored: Size, *, resized: bool) -> None:
-    """See whether a picture is the published one.
+    """Check that an image has its published size.
 
     Args:
-        resized: take a picture of another size when its sides keep their ratio to within one pixel.
+        resized: accept another size with the same aspect ratio to within one pixel.
 
     Raises:
-        InvalidInput: its size is another, so boxes would not fit.
+        InvalidInput: the size differs, so boxes would not fit.
     """
     if stated == stored or (resized and _same_shape(stated, stored)):
         return
@@ -41,16 +41,16 @@ def check_size(stated: Size, stored: Size, *, resized: bool) -> None:
 
 
 def _same_shape(stated: Size, stored: Size) -> bool:
-    """Whether one is the other scaled, each side rounded to a pixel."""
+    """Whether one size is the other scaled, each side rounded to a pixel."""
     ratio = stated[1] / stated[0]
     return abs(stored[0] * ratio - stored[1]) <= 1 + ratio
 
 
 def fit_regions(regions: Sequence[SourceRegion], stated: Size, stored: Size) -> FittedRegions:
-    """Scale boxes from the published to the stored size, grow them to whole pixels, and cut them at the edge.
+    """Scale boxes from the published to the stored size, expand them to whole pixels, and clip them to the image.
 
-    Annotators drew over the edge by a few pixels, so that such boxes are cut and counted, not refused. A box
-    without any area inside the picture is dropped and counted.
+    Annotators exceeded the edge by a few pixels, so such boxes are clipped and counted, not rejected. A box without
+    area in the image is dropped and counted.
     """
     fitted, clipped = [], 0
     for region in regions:

@@ -1,4 +1,4 @@
-"""Take single fields out of records that others wrote, with messages that name the place and the field."""
+"""Read single fields of foreign records, with messages that name the location and the field."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def require_object(value: Any, where: str) -> Mapping[str, Any]:
     """Return a JSON object.
 
     Raises:
-        InvalidInput: it is something else.
+        InvalidInput: the value is not an object.
     """
     if not isinstance(value, dict):
         raise InvalidInput(f"{where}: is {type(value).__name__}, not an object with named fields")
@@ -26,10 +26,10 @@ def require_object(value: Any, where: str) -> Mapping[str, Any]:
 def require_integer(
     record: Mapping[str, Any], name: str, where: str, *, minimum: int = 0, maximum: int = MAX_INTEGER
 ) -> int:
-    """Return a whole number from ``least`` to ``most``.
+    """Return an integer from ``minimum`` to ``maximum``.
 
     Raises:
-        InvalidInput: it is missing, something else, or out of range.
+        InvalidInput: it is missing, not an integer, or out of range.
     """
     value = record.get(name)
     if type(value) is not int or not minimum <= value <= maximum:
@@ -38,10 +38,10 @@ def require_integer(
 
 
 def optional_id(record: Mapping[str, Any], name: str, where: str) -> int | None:
-    """Return an id of another collection, which many records lack.
+    """Return an id of another collection, or None: many records lack it.
 
     Raises:
-        InvalidInput: it is there and no whole number.
+        InvalidInput: it is neither missing nor an integer.
     """
     value = record.get(name)
     if value is None:
@@ -55,7 +55,7 @@ def require_number(value: Any, name: str, where: str) -> float:
     """Return a finite number.
 
     Raises:
-        InvalidInput: it is something else.
+        InvalidInput: the value is not a finite number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(f"{where}: {name} is {_shorten(value)}; it must be a number")
@@ -69,10 +69,10 @@ def require_number(value: Any, name: str, where: str) -> float:
 
 
 def require_text(record: Mapping[str, Any], name: str, where: str) -> str:
-    """Return a text that is not empty.
+    """Return a non-empty text.
 
     Raises:
-        InvalidInput: it is missing, empty or no text.
+        InvalidInput: it is missing, empty or not a text.
     """
     value = record.get(name)
     if not isinstance(value, str) or not value.strip():
@@ -84,7 +84,7 @@ def require_list(record: Mapping[str, Any], name: str, where: str) -> list[Any]:
     """Return a list, which may be empty.
 
     Raises:
-        InvalidInput: it is missing or no list.
+        InvalidInput: it is missing or not a list.
     """
     value = record.get(name)
     if not isinstance(value, list):
@@ -93,7 +93,7 @@ def require_list(record: Mapping[str, Any], name: str, where: str) -> list[Any]:
 
 
 def clean_text(text: str) -> str:
-    """Return a text that every database takes: no NUL, no half of a surrogate pair, no space at the ends."""
+    """Return a text that every database accepts: without NUL, half surrogate pairs and outer whitespace."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
 
 

@@ -1,6 +1,6 @@
-"""Find what can be imported beneath one folder, and keep within it whatever links say.
+"""Find importable collections below one folder, without following links out of it.
 
-An administrator puts collections there; people then choose among what stands there, and type no path.
+An administrator puts collections there; users choose among them and type no path.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from curation.sources.path_sandbox import PathSandbox
 from curation.sources.vcr import IMAGES_FOLDER
 from curation.sources.visual_genome import IMAGE_DATA, IMAGE_FOLDERS
 
-MAX_DEPTH = 3  # folders below the one that is looked through
-MAX_ENTRIES = 20_000  # entries; no page waits for a folder of a million files
+MAX_DEPTH = 3  # levels of folders below the scanned one
+MAX_ENTRIES = 20_000  # entries; a page must not wait for a folder of a million files
 MAX_LISTS = 500
 _LIST_SUFFIXES = {".json", ".txt"}
 _IMAGE_FOLDERS = {*IMAGE_FOLDERS, IMAGES_FOLDER}
@@ -24,7 +24,7 @@ _IMAGE_FOLDERS = {*IMAGE_FOLDERS, IMAGES_FOLDER}
 
 @dataclass(frozen=True, slots=True)
 class FoundCollection:
-    """A folder that holds a collection. ``name`` is relative to the folder of imports; ``files`` are those in it."""
+    """A folder with a collection. ``name``: relative to the import folder; ``files``: the files in it."""
 
     name: str
     files: frozenset[str]
@@ -32,10 +32,10 @@ class FoundCollection:
 
 @dataclass(frozen=True, slots=True)
 class ImportableContents:
-    """What stands beneath a folder of imports, in the order of its names.
+    """The contents of an import folder, sorted by name.
 
-    ``lists`` are JSON and text files by their names relative to it: lists of images, region descriptions, proposals.
-    ``is_cut`` when there is more than was looked at.
+    ``lists``: JSON and text files, relative to it: lists of images, region descriptions, proposals. ``is_cut``:
+    whether the scan stopped at a limit.
     """
 
     visual_genome: Sequence[FoundCollection]
@@ -53,10 +53,10 @@ class _Folder:
 
 
 def scan_folder(root: Path) -> ImportableContents:
-    """Return what can be imported from a folder. What links lead out of it is passed over, as are hidden names.
+    """Return what can be imported from a folder. Links that lead out of it and hidden names are skipped.
 
     Raises:
-        InvalidInput: it is no folder, or cannot be read.
+        InvalidInput: it is not a folder, or cannot be read.
     """
     scan = _FolderScan(root)
     read_folders = list(scan.folders())
@@ -74,10 +74,10 @@ def scan_folder(root: Path) -> ImportableContents:
 
 
 def resolve_inside(root: Path, name: str) -> Path:
-    """Return where something beneath a folder lies, links followed.
+    """Return the path of a name below a folder, with links resolved.
 
     Raises:
-        InvalidInput: that is outside of the folder.
+        InvalidInput: the path is outside of the folder.
     """
     path = root / name
     PathSandbox(root).check(path)
@@ -97,7 +97,7 @@ def _file_paths(folders: Sequence[_Folder]) -> Iterator[Path]:
 
 
 class _FolderScan:
-    """A walk through the folders, the upper ones first; those of pictures are not entered."""
+    """A breadth-first walk through the folders, except image folders."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -132,11 +132,11 @@ class _FolderScan:
         except OSError as error:
             if depth == 0:
                 raise InvalidInput(
-                    f"{path}: cannot be read ({error.strerror}); check the folder of imports"
+                    f"{path}: cannot be read ({error.strerror}); check the import folder"
                 ) from error
         return _Folder(path, depth, frozenset(folders), frozenset(files))
 
     def _is_selectable(self, entry: os.DirEntry[str]) -> bool:
-        """Whether an entry may be chosen: named by a text, not hidden, and no link that leads out."""
+        """Whether an entry may be chosen: printable name, not hidden, not a link that leads out."""
         readable = not entry.name.startswith(".") and entry.name.isprintable()
         return readable and (not entry.is_symlink() or self._sandbox.contains(Path(entry.path)))

@@ -1,9 +1,8 @@
-"""Tell that two records of different collections are the same photograph, from what they publish.
+"""Detect that records of different collections show the same photograph, by published ids.
 
-Half of Visual Genome is COCO: ``image_data.json`` gives ``coco_id`` for 51,208 of its pictures (counted by
-data/genome/create_splits.py of peteanderson80/bottom-up-attention) and ``flickr_id`` for more. COCO's own
-addresses end in the same number, and Flickr's carry the photograph's id. Two pictures that share one are
-copies whatever their pixels say.
+Half of Visual Genome is COCO: ``image_data.json`` gives ``coco_id`` for 51,208 of its images (counted by
+data/genome/create_splits.py of peteanderson80/bottom-up-attention) and ``flickr_id`` for more. COCO's addresses end
+in the same number, and Flickr's contain the photograph's id. Images that share an id are copies, whatever their pixels.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ _FLICKR_FILE = re.compile(r"(\d{4,})_[0-9a-f]+(?:_[a-z0-9]+)?\.(?:jpg|png|gif)")
 
 
 def find_identities(url: str, facts: Mapping[str, Any]) -> frozenset[str]:
-    """Return the names under which other collections know a picture, such as ``coco:547168``.
+    """Return an image's ids in other collections, such as ``coco:547168``.
 
     Args:
-        url: where the picture is published; may be empty.
-        facts: what its collection says of it; ``coco_id`` and ``flickr_id`` are looked at.
+        url: the image's published address; may be empty.
+        facts: the collection's facts about it; ``coco_id`` and ``flickr_id`` are used.
     """
     found = set()
     for key, collection in (("coco_id", "coco"), ("flickr_id", "flickr")):

@@ -1,8 +1,8 @@
-"""Read a JSON file that is one long list or object record by record, in bounded memory.
+"""Read a JSON file of one long list or object record by record, in bounded memory.
 
 ``region_descriptions.json`` of Visual Genome is one list of 108,077 records and more than 700 MB. Only one record and
-one buffer are held at a time. Each record of a list comes with its place in bytes, so that it can be read again by
-itself. Whoever reads another grammar, such as one long object, takes ``open_pieces``.
+one buffer are in memory at a time. Each record of a list comes with its byte offset, so that it can be read again on
+its own. For other structures, such as one long object, use ``open_json_reader``.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _FOLLOWS = ",:]} \t\r\n"
 
 
 class InvalidJson(ValueError):
-    """No whole JSON value stands where one should; the message says why."""
+    """A complete JSON value is missing; the message says why."""
 
 
 class ValueTooLong(InvalidJson):
-    """The value is longer than may be held, or never ends."""
+    """The value is longer than the limit, or never ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedRecord:
-    """A record: its number from 1, its place in the file (bytes) and what it says."""
+    """A record: its number from 1, its byte offset and length, and its value."""
 
     number: int
     offset: int
@@ -43,13 +43,13 @@ class LocatedRecord:
 
 
 def iterate_list(path: Path, *, chunk: int = CHUNK_BYTES) -> Iterator[LocatedRecord]:
-    """Yield the records of a file that holds one JSON list.
+    """Yield the records of a file with one JSON list.
 
     Args:
-        chunk: how many bytes are read at a time; a longer record is gathered from several.
+        chunk: bytes to read at a time; longer records need several reads.
 
     Raises:
-        InvalidInput: unreadable, not UTF-8, no list, a record that is no JSON, or one longer than 64 MiB.
+        InvalidInput: unreadable, not UTF-8, not a list, or a record that is not JSON or longer than 64 MiB.
     """
     with open_json_reader(path, chunk=chunk, max_length=MAX_RECORD_BYTES) as reader:
         yield from _iterate_records(path, reader)
@@ -59,11 +59,11 @@ def iterate_list(path: Path, *, chunk: int = CHUNK_BYTES) -> Iterator[LocatedRec
 def open_json_reader(
     path: Path, *, chunk: int = CHUNK_BYTES, max_length: int = MAX_RECORD_BYTES, lenient: bool = False
 ) -> Iterator[JsonReader]:
-    """Open a JSON file that is read piece by piece.
+    """Open a JSON file for reading value by value.
 
     Args:
-        longest: of a value, in characters. lenient: NaN and infinity are read as numbers, for whoever names their
-            place better than this reader can.
+        max_length: of a value, in characters. lenient: read NaN and infinity as numbers, for callers that report their
+            location better than this reader.
 
     Raises:
         InvalidInput: unreadable, or not UTF-8.
@@ -80,10 +80,10 @@ def open_json_reader(
 
 
 def iterate_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield (number of the line from 1, value) of a file with one JSON value a line; empty lines are skipped.
+    """Yield (line number from 1, value) of a file with one JSON value per line; empty lines are skipped.
 
     Raises:
-        InvalidInput: unreadable, not UTF-8, a line that is no JSON, or one longer than 64 Mi characters.
+        InvalidInput: unreadable, not UTF-8, or a line that is not JSON or longer than 64 Mi characters.
     """
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -102,28 +102,28 @@ def _read_lines(file: TextIO, path: Path) -> Iterator[str]:
         number += 1
         if len(line) > MAX_RECORD_BYTES:
             raise InvalidInput(
-                f"{path}: line {number} is longer than {MAX_RECORD_BYTES:,} characters; give one JSON value a line"
+                f"{path}: line {number} is longer than {MAX_RECORD_BYTES:,} characters; give one JSON value per line"
             )
         yield line
 
 
 def parse_json(text: str, where: str) -> Any:
-    """Return the value of a JSON text; ``place`` begins the message of an error.
+    """Return the value of a JSON text; ``where`` starts the error message.
 
     Raises:
-        InvalidInput: no JSON, NaN or infinity, or nested too deeply.
+        InvalidInput: not JSON, NaN or infinity, or nested too deeply.
     """
     try:
         return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{where}: is no JSON ({error}); download the file again") from error
+        raise InvalidInput(f"{where}: is not JSON ({error}); download the file again") from error
 
 
 def read_record(path: Path, offset: int, length: int) -> Any:
-    """Return one record again by its place in the file.
+    """Read one record again by its byte offset.
 
     Raises:
-        InvalidInput: the file is gone, or something else stands there by now.
+        InvalidInput: the file is missing or has changed.
     """
     try:
         with path.open("rb") as file:
@@ -135,16 +135,16 @@ def read_record(path: Path, offset: int, length: int) -> Any:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 class JsonReader:
-    """The part of a JSON file that is in memory.
+    """Reads a JSON file with one buffer in memory.
 
-    ``byte`` and ``character`` are the place in the file; a mark of byte order counts as bytes and as no character.
+    ``byte`` and ``character``: the position in the file; a byte order mark counts as bytes but not as a character.
     """
 
     def __init__(self, file: BinaryIO, *, chunk: int, max_length: int, decoder: json.JSONDecoder) -> None:
@@ -163,7 +163,7 @@ class JsonReader:
             self.character = 0
 
     def peek(self) -> str:
-        """Return the next character that is no space; empty at the end."""
+        """Return the next non-space character without consuming it; empty at the end."""
         while True:
             space = _SPACE.match(self._text, self._position)
             assert space is not None
@@ -172,17 +172,17 @@ class JsonReader:
                 return self._text[self._position : self._position + 1]
 
     def next_character(self) -> str:
-        """Return the next character that is no space, and pass it; empty at the end."""
+        """Consume and return the next non-space character; empty at the end."""
         found = self.peek()
         self._advance(self._position + len(found))
         return found
 
     def read_value(self) -> Any:
-        """Return the next value, and pass it.
+        """Consume and return the next value.
 
         Raises:
-            NotJson: none stands there, or the end is cut off.
-            TooLong: it does not end within the most that is held.
+            InvalidJson: there is no value, or the end is cut off.
+            ValueTooLong: it does not end within the limit.
         """
         self.peek()
         while True:
@@ -200,7 +200,7 @@ class JsonReader:
                 raise InvalidJson(problem)
 
     def _read_more(self) -> bool:
-        """Read on; at least as much as is held, so that a long record is not scanned too often."""
+        """Read at least as much as the buffer has, so that a long record is not scanned too often."""
         data = self._file.read(max(self._chunk, len(self._text) - self._position))
         self._text = self._text[self._position :] + self._bytes.decode(data, final=not data)
         self._position = 0
@@ -214,12 +214,12 @@ class JsonReader:
         self._position = end
 
     def _is_whole(self, value: Any, end: int) -> bool:
-        """Whether nothing of the value is still to come: ``0.`` of ``0.5`` reads as the number 0 already."""
+        """Whether the value is complete: the buffer may end within a number, such as ``0.`` of ``0.5``."""
         next_character = self._text[end : end + 1]
         return bool(next_character) and (not isinstance(value, int | float) or next_character in _FOLLOWS)
 
     def _cannot_be_read(self) -> bool:
-        """Whether what is left cannot be read even now that the file has ended."""
+        """Whether the rest of the file is not a valid value."""
         try:
             self._decoder.raw_decode(self._text, self._position)
         except (ValueError, RecursionError):
@@ -229,7 +229,7 @@ class JsonReader:
 
 def _iterate_records(path: Path, reader: JsonReader) -> Iterator[LocatedRecord]:
     if reader.next_character() != "[":
-        raise InvalidInput(f"{path}: does not begin with a list; give the published file, unpacked")
+        raise InvalidInput(f"{path}: does not start with a list; give the published file, unpacked")
     number = 0
     while reader.peek() != "]" or number:
         number += 1
@@ -242,12 +242,12 @@ def _iterate_records(path: Path, reader: JsonReader) -> Iterator[LocatedRecord]:
             break
         if separator != ",":
             raise InvalidInput(
-                f"{path}: after record {number} a comma is missing, or the end is cut off; download it again"
+                f"{path}: a comma is missing after record {number}, or the end is cut off; download it again"
             )
         reader.next_character()
     reader.next_character()
     if reader.peek():
-        raise InvalidInput(f"{path}: has more text behind its list; download it again")
+        raise InvalidInput(f"{path}: has more text after its list; download it again")
 
 
 def _read_value(path: Path, reader: JsonReader, number: int) -> Any:
@@ -255,8 +255,8 @@ def _read_value(path: Path, reader: JsonReader, number: int) -> Any:
         return reader.read_value()
     except ValueTooLong as error:
         raise InvalidInput(
-            f"{path}: record {number} is longer than {MAX_RECORD_BYTES >> 20} MiB or no JSON "
+            f"{path}: record {number} is longer than {MAX_RECORD_BYTES >> 20} MiB or not JSON "
             f"({error}); give a list of records"
         ) from error
     except InvalidJson as error:
-        raise InvalidInput(f"{path}: record {number} is no JSON ({error}); download it again") from error
+        raise InvalidInput(f"{path}: record {number} is not JSON ({error}); download it again") from error

@@ -1,12 +1,11 @@
-"""Find images of different splits that show nearly the same, without a matrix of all pairs.
+"""Find near-identical images in different splits, without a matrix of all pairs.
 
-The rows of each two splits are multiplied block by block in float32. For unit vectors u, v of length d the
-computed product differs from the exact one by at most γ = d·ε / (1 - d·ε) with ε = 2⁻²⁴, whatever the order
-of summation (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1,
-doi:10.1137/1.9780898718027), and rounding the components of u and v to float32 adds at most 2ε + ε². So a
-pair whose float32 product lies below ``threshold`` by more than the sum of both (``margin``) is surely
-below. All others are computed again in float64 from the vectors as they came in, and that value decides.
-The answer is therefore that of float64, and does not depend on the size of blocks.
+The rows of every two splits are multiplied block by block in float32. For unit vectors u, v of length d the computed
+product differs from the exact one by at most γ = d·ε / (1 - d·ε) with ε = 2⁻²⁴, in any order of summation (Higham,
+Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1, doi:10.1137/1.9780898718027), and rounding the
+components of u and v to float32 adds at most 2ε + ε². So a pair whose float32 product is below ``threshold`` by more
+than the sum of both (``rounding_margin``) is certainly below. All other pairs are recomputed in float64 from the input
+vectors. The result is therefore that of float64, independent of the block size.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ class CrossPairs:
     """Pairs of different splits with a cosine of at least the threshold.
 
     Args:
-        rows: (m, 2) int64, the better pairs first, equal ones by their rows; at most ``limit`` of them.
+        rows: (m, 2) int64, the best pairs first, ties by their rows; at most ``limit``.
         cosines: (m,) float64.
-        found: how many there are in all.
-        by_splits: how many there are for each two splits.
-        nearest: (n,) float32, each image's largest cosine with any image of another split; -1 where there is none.
+        found: number of all pairs.
+        by_splits: number of pairs of every two splits.
+        nearest: (n,) float32, each image's largest cosine with any image of another split; -1 if there is none.
     """
 
     rows: NDArray[np.int64]
@@ -59,16 +58,16 @@ def find_cross_pairs(
 ) -> CrossPairs:
     """Return the pairs of rows of different splits whose cosine is at least ``threshold``.
 
-    Memory: the unit vectors, (n, d) float32, one block of products, and at most ``limit`` + found-in-a-block pairs.
+    Memory: the unit vectors, (n, d) float32, one block of products, and at most ``limit`` pairs plus those of a block.
 
     Args:
-        vectors: (n, d); a row of zeros has no direction and is in no pair.
+        vectors: (n, d); a zero row has no direction and is in no pair.
         splits: the split of each row.
-        limit: how many pairs to keep; the best ones.
-        step: told after each block how many products were made; may raise to stop.
+        limit: number of best pairs to return.
+        step: called after each block with its number of products; may raise to stop.
 
     Raises:
-        InvalidInput: other shapes, a value that is not finite, or a threshold that is not within 0.5 to 1.
+        InvalidInput: wrong shapes, a value that is not finite, or a threshold outside 0.5 to 1.
     """
     _check_inputs(vectors, splits, threshold, limit)
     search = _Search(vectors, threshold, limit)
@@ -86,13 +85,13 @@ def find_cross_pairs(
 
 
 def count_products(splits: Sequence[str]) -> int:
-    """Return how many products a search makes, for its progress."""
+    """Return the number of products of a search, for progress."""
     counts = [splits.count(split) for split in dict.fromkeys(splits)]
     return sum(first * second for first, second in combinations(counts, 2))
 
 
 def pair_cosines(vectors: NDArray[np.floating], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cosine of each pair of rows in float64, (m,); 0 where a row is all zeros."""
+    """Return the cosine of each pair of rows in float64, (m,); 0 if a row is all zeros."""
     values = np.zeros(len(pairs))
     for start in range(0, len(pairs), CHUNK_SIZE):
         chunk = pairs[start : start + CHUNK_SIZE]
@@ -104,15 +103,15 @@ def pair_cosines(vectors: NDArray[np.floating], pairs: NDArray[np.int64]) -> NDA
 
 
 def rounding_margin(dimensions: int) -> float:
-    """Return by how much a float32 product of two unit vectors may miss the exact one (module's docstring)."""
+    """Return the error bound of a float32 product of two unit vectors (see the module's docstring)."""
     accumulated = dimensions * UNIT_ROUNDOFF
     return accumulated / (1 - accumulated) * (1 + 4 * UNIT_ROUNDOFF) + 4 * UNIT_ROUNDOFF
 
 
 def nearest_histogram(nearest: NDArray[np.floating], bins: int = BINS) -> list[int]:
-    """Return how many images have their nearest neighbour in each of ``bins`` equal parts of 0 to 1.
+    """Return the number of images by the cosine of their nearest neighbour, in ``bins`` equal bins from 0 to 1.
 
-    Values below 0 count in the first part, those of images without any counterpart (-1 exactly) nowhere.
+    Values below 0 count in the first bin; images without a neighbour (exactly -1) are omitted.
     """
     real = np.clip(nearest[nearest > -1], 0.0, 1.0)
     counts, _ = np.histogram(real, bins=bins, range=(0.0, 1.0))
@@ -123,7 +122,7 @@ def find_shared_keys(keys: Sequence[frozenset[str]], splits: Sequence[str]) -> l
     """Return the pairs of rows of different splits that share a key, (first, second, key), each pair once.
 
     Args:
-        keys: what makes a row a copy of another, such as the hash of its bytes.
+        keys: rows that share a key are copies; for instance the hash of the bytes.
     """
     holders: dict[str, list[int]] = {}
     for row, names in enumerate(keys):
@@ -152,7 +151,7 @@ class _Search:
         self.nearest = np.full(len(vectors), -1, dtype=np.float32)
 
     def compare_blocks(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
-        """Multiply two blocks of rows and take what is near enough."""
+        """Multiply two blocks of rows and collect the near pairs."""
         block = self._unit[left] @ self._unit[right].T
         across, down = block.max(axis=1), block.max(axis=0)
         self.nearest[left] = np.maximum(self.nearest[left], across)
@@ -173,13 +172,13 @@ class _Search:
             self._pairs, self._cosines = self.best_pairs()
 
     def best_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the best pairs so far, best first; equal cosines in the order of rows."""
+        """Return the best pairs so far, best first; ties in the order of rows."""
         order = np.lexsort((self._pairs[:, 1], self._pairs[:, 0], -self._cosines))[: self._limit]
         return self._pairs[order], self._cosines[order]
 
 
 def _unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return rows of length 1, rounded from float64; a row of zeros stays one."""
+    """Return rows of length 1, rounded from float64; zero rows stay zero."""
     unit = np.empty(vectors.shape, dtype=np.float32)
     for start in range(0, len(vectors), CHUNK_SIZE):
         rows = vectors[start : start + CHUNK_SIZE].astype(np.float64)
@@ -211,6 +210,6 @@ def _check_inputs(vectors: NDArray[np.floating], splits: Sequence[str], threshol
         if not finite.all():
             raise InvalidInput(f"vectors: row {start + int(np.argmin(finite))} holds NaN or infinity")
     if not MIN_THRESHOLD <= threshold <= 1:
-        raise InvalidInput(f"threshold: {threshold:g} is not within {MIN_THRESHOLD:g} to 1")
+        raise InvalidInput(f"threshold: {threshold:g} is not between {MIN_THRESHOLD:g} and 1")
     if limit < 1:
-        raise InvalidInput(f"limit: {limit} is too few; keep at least 1 pair")
+        raise InvalidInput(f"limit: {limit} is too small; keep at least 1 pair")

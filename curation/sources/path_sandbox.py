@@ -1,4 +1,4 @@
-"""Keep within one folder, whatever links say."""
+"""Restrict file access to one folder, also through links."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from curation.records import InvalidInput
 
 
 class PathSandbox:
-    """Refuses files that lie outside of a folder once links are followed.
+    """Rejects files outside of a folder, after following links.
 
-    root: the folder; when empty, files may lie anywhere.
+    root: the folder; if empty, all paths are allowed.
     """
 
     def __init__(self, root: str | Path) -> None:
         self._root = Path(root).resolve() if str(root) else None
 
     def check(self, path: Path) -> None:
-        """See that a file, or the place of one that is not there, lies inside.
+        """Check that a path is inside the folder; the file may be missing.
 
         Raises:
-            InvalidInput: it does not.
+            InvalidInput: the path is outside.
         """
         if not self.contains(path):
             raise InvalidInput(
-                f"{path}: lies outside of {self._root}; put the file itself there, not a link to it"
+                f"{path}: is outside of {self._root}; put the file itself there, not a link to it"
             )
 
     def contains(self, path: Path) -> bool:
-        """Whether a file lies inside."""
+        """Whether a path is inside the folder."""
         if self._root is None:
             return True
         try:

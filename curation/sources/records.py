@@ -1,4 +1,4 @@
-"""What a collection says of its pictures, in one shape for all collections."""
+"""A collection's images and regions, in one format for all collections."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 SPLITS = ("train", "val", "test")
 MAX_ID_LENGTH = 200
-# How many records are read between two calls of ``Tick``.
+# Number of records between two calls of ``ProgressCallback``.
 PROGRESS_EVERY = 500
 ProgressCallback = Callable[[int], None]
-"""Told how many records were read so far. May raise to stop the reading."""
+"""Called with the number of records read so far. May raise to stop."""
 
 
 class MissingPolicy(StrEnum):
-    """What to do about a picture that a file names and that is not there."""
+    """What to do if an image that a file names is missing."""
 
     REFUSE = "refuse"
     SKIP = "skip"
@@ -24,7 +24,7 @@ class MissingPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceRegion:
-    """A region as published: ``box`` is (left, top, right, bottom) in pixels of the published picture."""
+    """A region as published: ``box`` is (left, top, right, bottom) in pixels of the published image."""
 
     id: str
     box: tuple[float, float, float, float]
@@ -33,11 +33,11 @@ class SourceRegion:
 
 @dataclass(frozen=True, slots=True)
 class SourceImage:
-    """One picture to import.
+    """One image to import.
 
-    ``source_id`` is the collection's own name of it and ``place`` says where it is described, for messages.
-    ``width`` and ``height`` are pixels as published. ``entities`` counts objects where the collection lists them.
-    ``regions_at`` is where the regions stand: byte offset and length in a file of regions, if there is one.
+    ``source_id``: its id in the collection. ``location``: of its record, for messages. ``width``, ``height``: pixels
+    as published. ``entities``: number of objects, if the collection lists them. ``regions_at``: byte offset and length
+    of its record in the file of regions, if there is one.
     """
 
     source_id: str
@@ -55,10 +55,10 @@ class SourceImage:
 
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
-    """Everything that was read and checked before the first picture is stored.
+    """The checked content of a collection, before the first image is stored.
 
-    ``left_out`` counts pictures by reason. ``notes`` are lines for people. ``regions`` reads the regions of one
-    picture again; keeping all of them would take gigabytes. ``warning`` is what whoever asked may not have meant.
+    ``left_out``: omitted images by reason. ``notes``: lines for the user. ``regions`` reads the regions of one image
+    again; storing all of them would take gigabytes. ``warning``: about a probably unintended choice.
     """
 
     images: Sequence[SourceImage]

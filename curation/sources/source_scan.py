@@ -1,6 +1,6 @@
-"""What one pass over a collection's files notes: how much was read, what is left out, what is not there.
+"""Collects the findings of one pass over a collection's files: progress, omitted and missing images, problems.
 
-The readers of all collections keep it, so that they refuse and count in the same way.
+The readers of all collections use it, so that they reject and count in the same way.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from curation.sources.records import (
     SourceRegion,
 )
 
-MAX_PROBLEMS_NAMED = 5  # of those that a refusal names one by one; the others are counted
+MAX_PROBLEMS_NAMED = 5  # in an error message; the others are counted
 
 
 class SourceScan:
-    """The notes of one pass.
+    """The findings of one pass.
 
     Args:
-        missing: what to do about what a file names and is not there.
-        within: the folder that all files must lie in; anywhere when empty.
-        tick: told now and then how many records were read.
+        missing: what to do about missing images.
+        within: the folder that must contain all files; empty allows all folders.
+        report_progress: called regularly with the number of records read.
     """
 
     def __init__(self, *, missing: MissingPolicy, within: str, report_progress: ProgressCallback) -> None:
@@ -44,7 +44,7 @@ class SourceScan:
         self._problem_count = 0
 
     def count_record(self) -> None:
-        """Count a record; tells now and then how many there were."""
+        """Count a record, and report progress regularly."""
         self._records_read += 1
         if self._records_read % PROGRESS_EVERY == 0:
             self._report_progress(self._records_read)
@@ -61,10 +61,10 @@ class SourceScan:
 
     @contextmanager
     def raise_problems(self) -> Iterator[None]:
-        """Refuse the problems that records had, together, once all were read or the file broke off.
+        """Raise the problems of all records together, at the end of the file.
 
         Raises:
-            InvalidInput: the first five problems, and how many more there are.
+            InvalidInput: the first five problems, and the number of further ones.
         """
         with self.collect_problem():
             yield
@@ -75,40 +75,40 @@ class SourceScan:
             )
 
     def check_inside(self, paths: Iterable[str | Path]) -> None:
-        """Refuse files that lie elsewhere than they may.
+        """Check that files are in the allowed folder.
 
         Raises:
-            InvalidInput: names the file.
+            InvalidInput: a file is outside; the message names it.
         """
         for path in paths:
             self._sandbox.check(Path(path))
 
     def leave_out(self, reason: str, count: int = 1) -> None:
-        """Count pictures that are not taken."""
+        """Count omitted images."""
         self._left_out[reason] += count
 
     def note_missing(self, location: str) -> None:
-        """Note a picture that is not there."""
+        """Record a missing image."""
         self._missing.append(location)
 
     def handle_missing(self, *, problem: str, hint: str, reason: str) -> None:
-        """Refuse what is missing, or count it.
+        """Reject missing images, or count them.
 
         Raises:
-            InvalidInput: the first place, then the complaint, such as "is not in the folder", and the mend.
+            InvalidInput: the first location, the problem, such as "is not in the folder", and the hint.
         """
         if self._missing and self._when_missing is MissingPolicy.REFUSE:
             raise InvalidInput(
                 f"{self._missing[0]} {problem} ({len(self._missing)} missing in all); "
-                f"{hint}, or skip what is missing"
+                f"{hint}, or skip missing images"
             )
         self.leave_out(reason, len(self._missing))
 
     def handle_unknown(self, names: set[str], *, named: str, problem: str, hint: str, reason: str) -> None:
-        """Refuse names in lists that the collection does not know, or count them.
+        """Reject names in lists that the collection does not have, or count them.
 
         Raises:
-            InvalidInput: what ``named``, such as "the lists name", then the first name, the complaint and the mend.
+            InvalidInput: ``named``, such as "the lists name", the first name, the problem and the hint.
         """
         if names and self._when_missing is MissingPolicy.REFUSE:
             raise InvalidInput(f"{named} {min(names)}, which {problem} ({len(names)} such); {hint}")
@@ -122,6 +122,6 @@ class SourceScan:
         notes: Sequence[str] = (),
         warning: str = "",
     ) -> SourcePlan:
-        """Return what is to be imported, with all that was noted."""
+        """Return the plan of the import, with all findings."""
         skipped = [f"{location} is missing; skipped" for location in self._missing]
         return SourcePlan(images, +self._left_out, [*skipped, *notes], regions, warning)

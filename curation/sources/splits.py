@@ -1,16 +1,16 @@
-"""Lists of images: which split each belongs to, and which images may be taken at all.
+"""Lists of images: their splits, and the allowed images.
 
-Visual Genome ships no splits of its own. Two lists are in common use, and both forms are read here:
+Visual Genome has no splits of its own. Two lists are common, and both forms are read here:
 
 * DenseCap (Johnson et al. 2016, doi:10.1109/CVPR.2016.494): 77,398 / 5,000 / 5,000 images, as one JSON object
   ``{"train": [ids], "val": [...], "test": [...]}`` (``info/densecap_splits.json``) or as three JSON lists of ids
   (``data/train_split.json`` and so on in the repository jcjohnson/densecap);
 * bottom-up attention (Anderson et al. 2018, doi:10.1109/CVPR.2018.00636): 98,077 / 5,000 / 5,000, chosen so that the
-  Karpathy splits of COCO stay apart; three text files whose lines begin with ``VG_100K/2372979.jpg``.
+  Karpathy splits of COCO stay separate; three text files whose lines start with ``VG_100K/2372979.jpg``.
 
 VCR ships its splits as ``train.jsonl``, ``val.jsonl`` and ``test.jsonl``. VisualCOMET (Park et al. 2020,
 doi:10.1007/978-3-030-58558-7_30) keeps them: ``train_annots.json`` and its siblings are JSON lists of records with
-``img_fn``. Paper 000, A.2: "aligned with the community standard splits for these corpora".
+``img_fn``. Hessel et al. 2022, appendix A.2: "aligned with the community standard splits for these corpora".
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def read_splits(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_names(path: Path) -> Iterator[str]:
-    """Yield the images that a list names: ids or file names.
+    """Yield the images of a list: ids or file names.
 
     A ``.json`` file is a list of numbers, of texts, or of records with ``img_fn`` (VisualCOMET) or ``image_id``.
-    Any other file is text; the first word of each line counts, empty lines and those with ``#`` first do not.
+    Any other file is text: the first word of each line; empty lines and lines that start with ``#`` are skipped.
 
     Raises:
-        InvalidInput: unreadable, or an entry that names nothing.
+        InvalidInput: unreadable, or an entry that names no image.
     """
     if path.suffix.lower() == ".json":
         for found in iterate_list(path):
@@ -66,7 +66,7 @@ def read_names(path: Path) -> Iterator[str]:
 
 
 def read_allowed(paths: Sequence[str]) -> set[str]:
-    """Return the names of all lists together.
+    """Return the union of the names of all lists.
 
     Raises:
         InvalidInput: a list is unreadable or empty.
@@ -75,16 +75,16 @@ def read_allowed(paths: Sequence[str]) -> set[str]:
     for path in paths:
         names = set(read_names(Path(path)))
         if not names:
-            raise InvalidInput(f"{path}: names no image; give one name a line, or a JSON list")
+            raise InvalidInput(f"{path}: names no image; give one name per line, or a JSON list")
         allowed |= names
     return allowed
 
 
 def missing_list_warning(list_name: str, *, split: str, count: int | None, hint: str) -> str:
-    """Return the warning that nothing told the splits.
+    """Return the warning that no list of splits was given.
 
     Args:
-        what: the list that is wanting. split: the one that all become. count: how many, once that is known.
+        list_name: the missing list. split: the split of all images. count: number of images, if known.
     """
     how_many = "all images" if count is None else "the only image" if count == 1 else f"all {count:,} images"
     becomes = "becomes" if count == 1 else "become"
@@ -121,7 +121,7 @@ def _iterate_lists(files: Mapping[str, str]) -> Iterator[tuple[str, Sequence[str
             raise InvalidInput(f"split {split!r} is unknown; use {', '.join(SPLITS)}")
         names = list(read_names(Path(file)))
         if not names:
-            raise InvalidInput(f"{file}: names no image for {split}; give one id a line, or a JSON list")
+            raise InvalidInput(f"{file}: names no image for {split}; give one id per line, or a JSON list")
         yield split, names
 
 
@@ -131,7 +131,7 @@ def _read_combined_file(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
         raise InvalidInput(f"{path}: must be an object with the lists {', '.join(SPLITS)}")
     for split, names in value.items():
         if not isinstance(names, list) or not names:
-            raise InvalidInput(f"{path}: {split} must be a list of image ids that is not empty")
+            raise InvalidInput(f"{path}: {split} must be a non-empty list of image ids")
         yield (
             split,
             [

@@ -1,4 +1,4 @@
-"""Read a copy of VCR: ``vcr1images`` with a metadata file beside each picture, and the annotation files.
+"""Read a copy of VCR: ``vcr1images`` with a metadata file beside each image, and the annotation files.
 
 The published layout (Zellers et al. 2019, doi:10.1109/CVPR.2019.00688; the readme packed with version 1.0,
 and ``dataloaders/vcr.py`` of rowanz/r2c):
@@ -6,18 +6,16 @@ and ``dataloaders/vcr.py`` of rowanz/r2c):
 * ``vcr1images/<movie>/<frame>.jpg`` with ``<frame>.json`` beside it: ``boxes`` (``[x1, y1, x2, y2, score]``
   for each detected object), ``segms`` (polygons, not read here), ``names`` (the class of each object; the
   readme leaves it out, the files have it), ``width`` and ``height``.
-* ``train.jsonl``, ``val.jsonl``, ``test.jsonl``: one question a line, with ``img_fn`` and ``metadata_fn``
-  (relative to ``vcr1images``), ``objects`` (the classes once more), ``img_id`` such as ``train-0``, and
-  ``movie``. Several lines speak of one picture.
+* ``train.jsonl``, ``val.jsonl``, ``test.jsonl``: one question per line, with ``img_fn`` and ``metadata_fn``
+  (relative to ``vcr1images``), ``objects`` (the classes again), ``img_id`` such as ``train-0``, and
+  ``movie``. Several lines refer to one image.
 
-Paper 000, A.2: "we use the subset also annotated by VisualCOMET [44]; we limit our selection to images that
-contain at least 3 unique entities (persons or objects)". The paper does not say when entities are unique.
-VCR numbers every detected object, so that ``person1`` and ``person2`` are two; ``EntityCount.OBJECTS``
-counts so, and leaves an object out that repeats another's class and box. ``EntityCount.NAMES`` counts
-classes.
+Hessel et al. 2022, appendix A.2: "we use the subset also annotated by VisualCOMET [44]; we limit our selection to
+images that contain at least 3 unique entities (persons or objects)". The paper does not define unique entities.
+VCR numbers every detected object, so that ``person1`` and ``person2`` are two; ``EntityCount.OBJECTS`` counts in this
+way, without objects that repeat another's class and box. ``EntityCount.NAMES`` counts classes.
 
-A picture's address is the one under which the Sherlock corpus publishes it (train_retrieval_clip.py of
-allenai/sherlock).
+An image's address is the one in the Sherlock corpus (train_retrieval_clip.py of allenai/sherlock).
 """
 
 from __future__ import annotations
@@ -53,14 +51,14 @@ from curation.sources.splits import missing_list_warning, read_allowed
 
 URL_PREFIX = "http://s3-us-west-2.amazonaws.com/ai2-rowanz/vcr1images/"
 IMAGES_FOLDER = "vcr1images"
-DEFAULT_SPLIT = "train"  # what all are without any annotation file
+DEFAULT_SPLIT = "train"  # of all images without an annotation file
 MIN_ENTITIES = 3
 MAX_METADATA_BYTES = 1 << 26
 CORNERS, CORNERS_AND_SCORE = 4, 5
 
 
 class EntityCount(StrEnum):
-    """What counts as an entity of its own."""
+    """What counts as a unique entity."""
 
     OBJECTS = "objects"
     NAMES = "names"
@@ -68,17 +66,17 @@ class EntityCount(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VcrSource:
-    """Where a copy lies and what of it is wanted. Paths are texts, so that a job's row can keep them.
+    """The location of a copy and the selection of its images. Paths are strings, so that a job's row can store them.
 
     Args:
         folder: ``vcr1images``.
-        annotations: path of the annotation file by split. Without any, every picture with metadata is train.
-        allowed: lists of the only images to take, by ``img_fn`` or ``img_id``; no list allows all.
-        min_entities: leave pictures with fewer out.
+        annotations: path of the annotation file by split. Without any, all images with metadata are train.
+        allowed: lists of the allowed images, by ``img_fn`` or ``img_id``; no list allows all.
+        min_entities: omit images with fewer entities.
         count: what an entity is.
-        missing: what to do about pictures or metadata that are not there.
-        limit: take at most so many.
-        within: the folder that all files must lie in, links followed; anywhere when empty.
+        missing: what to do about missing images or metadata.
+        limit: maximum number of images.
+        within: the folder that must contain all files, after following links; empty allows all folders.
     """
 
     folder: str
@@ -93,7 +91,7 @@ class VcrSource:
 
 @dataclass(frozen=True, slots=True)
 class _NamedImage:
-    """A picture that the annotation files, or the folders, name."""
+    """An image that the annotation files or the folders name."""
 
     image: str
     metadata: str
@@ -106,7 +104,7 @@ class _NamedImage:
 
 @dataclass(frozen=True, slots=True)
 class _Metadata:
-    """What stands beside a picture; ``objects`` are its regions, named."""
+    """An image's metadata; ``objects``: its regions with names."""
 
     width: int
     height: int
@@ -114,9 +112,9 @@ class _Metadata:
 
 
 def find_copy(folder: Path, named: Mapping[str, str]) -> VcrSource:
-    """Return the copy in a folder that holds the pictures' one: with the annotation files that are named, by split.
+    """Return the copy in a folder that contains ``vcr1images``, with the named annotation files by split.
 
-    Where none is named, those in the folder are taken. A folder without ``vcr1images`` is taken for it.
+    By default the annotation files in the folder are used. A folder without ``vcr1images`` is taken as the image folder.
     """
     images = folder / IMAGES_FOLDER
     expected = {split: folder / f"{split}.jsonl" for split in SPLITS}
@@ -125,9 +123,9 @@ def find_copy(folder: Path, named: Mapping[str, str]) -> VcrSource:
 
 
 def split_warning(source: VcrSource, count: int | None = None) -> str:
-    """Return what to say when no annotation file tells the splits; empty when one does.
+    """Return a warning if no annotation file gives the splits, else an empty text.
 
-    count: how many images are taken, once that is known.
+    count: number of selected images, if known.
     """
     if source.annotations:
         return ""
@@ -137,25 +135,25 @@ def split_warning(source: VcrSource, count: int | None = None) -> str:
 
 
 def read_vcr(source: VcrSource, *, report_progress: ProgressCallback = lambda _: None) -> SourcePlan:
-    """Read and check everything but the pixels.
+    """Read and check everything except the pixels.
 
     Raises:
-        InvalidInput: names the file, the record and the mend.
+        InvalidInput: the message names the file, the record and the fix.
     """
     if not Path(source.folder).is_dir():
-        raise InvalidInput(f"{source.folder}: is no folder; name vcr1images, unpacked")
+        raise InvalidInput(f"{source.folder}: is not a folder; give vcr1images, unpacked")
     return _VcrReader(source, report_progress).plan()
 
 
 def count_entities(objects: Sequence[SourceRegion], count: EntityCount) -> int:
-    """Return how many unique entities the detected objects are."""
+    """Return the number of unique entities among the detected objects."""
     if count is EntityCount.NAMES:
         return len({item.text for item in objects})
     return len({(item.text, item.box) for item in objects})
 
 
 class _VcrReader:
-    """One pass over the files of a copy."""
+    """Reads the files of a copy in one pass."""
 
     def __init__(self, source: VcrSource, report_progress: ProgressCallback) -> None:
         self._source = source
@@ -167,14 +165,14 @@ class _VcrReader:
         allowed = read_allowed(self._source.allowed)
         named = self._read_annotations() if self._source.annotations else self._walk_folder()
         if not named:
-            raise InvalidInput(f"{self._folder}: no picture is named; check the folder and annotation files")
+            raise InvalidInput(f"{self._folder}: no image is named; check the folder and annotation files")
         self._check_allowed(allowed, named)
         with self._scan.raise_problems():
             images = list(self._make_images(named, allowed))
         self._scan.handle_missing(
             problem=f"is missing below {self._folder}",
-            hint="unpack the archive whole",
-            reason="the picture or its metadata is missing",
+            hint="unpack the complete archive",
+            reason="the image or its metadata is missing",
         )
         objects = {item.image: item.objects for item in named.values() if item.objects is not None}
 
@@ -205,7 +203,7 @@ class _VcrReader:
         return named
 
     def _walk_folder(self) -> dict[str, _NamedImage]:
-        """Return every picture below the folder that has metadata beside it, in the order of its name."""
+        """Return all images below the folder that have metadata beside them, sorted by name."""
         named = {}
         for path in sorted(self._folder.rglob("*.json")):
             self._scan.count_record()
@@ -218,9 +216,9 @@ class _VcrReader:
         self._scan.handle_unknown(
             allowed - set(named) - {item.image_id for item in named.values()},
             named="the lists of allowed images name",
-            problem="is not among the pictures",
-            hint="unpack the archive whole, or skip what is missing",
-            reason="in the lists of allowed images and not among the pictures",
+            problem="is not among the images",
+            hint="unpack the complete archive, or skip missing images",
+            reason="in the lists of allowed images and not among the images",
         )
 
     def _make_images(self, named: Mapping[str, _NamedImage], allowed: set[str]) -> Iterator[SourceImage]:
@@ -295,20 +293,20 @@ def _relative_path(record: Mapping[str, Any], name: str, location: str) -> str:
         raise InvalidInput(f"{location}: {name} {path[:60]!r} leaves the folder; give the published file")
     if len(path) > MAX_ID_LENGTH:
         raise InvalidInput(
-            f"{location}: {name} is longer than {MAX_ID_LENGTH} characters; rename the picture"
+            f"{location}: {name} is longer than {MAX_ID_LENGTH} characters; rename the image"
         )
     return path
 
 
 def _check_consistent(first: _NamedImage, again: _NamedImage) -> None:
-    """Several questions speak of one picture; they must agree on it."""
+    """Several questions may refer to one image; check that they agree about it."""
     if first.split != again.split:
         raise InvalidInput(
             f"{again.location}: {again.image} is in {first.split} already ({first.location}); take it out of one split"
         )
     if (first.metadata, first.objects) != (again.metadata, again.objects):
         raise InvalidInput(
-            f"{again.location}: tells other objects of {again.image} than {first.location}; download the file again"
+            f"{again.location}: has other objects for {again.image} than {first.location}; download the file again"
         )
 
 
@@ -316,7 +314,7 @@ def _read_metadata(path: Path, location: str, objects: Sequence[str] | None) -> 
     try:
         if path.stat().st_size > MAX_METADATA_BYTES:
             raise InvalidInput(
-                f"{location}: is too large for the metadata of a picture; get the published file"
+                f"{location}: is too large for an image's metadata; get the published file"
             )
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -343,7 +341,7 @@ def _object_names(record: Mapping[str, Any], objects: Sequence[str] | None, loca
     if "names" not in record:
         if objects is None:
             raise InvalidInput(
-                f"{location}: has no names; name the annotation files, whose objects are the same"
+                f"{location}: has no names; give the annotation files, which have the same objects"
             )
         return objects
     names = require_list(record, "names", location)

@@ -1,20 +1,20 @@
-"""Read a copy of Visual Genome: ``image_data.json``, the folders of pictures, and region descriptions.
+"""Read a copy of Visual Genome: ``image_data.json``, the image folders, and region descriptions.
 
 The published layout (Krishna et al. 2017, doi:10.1007/s11263-016-0981-7; field types as in the readers of
 huggingface/datasets and ranjaykrishna/visual_genome_python_driver):
 
 * ``image_data.json``: one list of ``{"image_id", "url", "width", "height", "coco_id", "flickr_id"}``,
-  108,077 records in version 1.2 and later. The last two are null for many. Version 1.0 says ``id`` for
-  ``image_id``.
-* ``VG_100K/`` and ``VG_100K_2/``: the pictures as ``<image_id>.jpg``. The folder is the last but one part
+  108,077 records in version 1.2 and later. The last two are null for many images. Version 1.0 has ``id``
+  instead of ``image_id``.
+* ``VG_100K/`` and ``VG_100K_2/``: the images as ``<image_id>.jpg``. The folder is the second to last part
   of ``url``, such as ``https://cs.stanford.edu/people/rak248/VG_100K_2/2378438.jpg``; some people unpack
   both into one.
 * ``region_descriptions.json``: one list of ``{"id", "regions": [{"region_id", "image_id", "phrase", "x",
-  "y", "width", "height"}]}``, pixels of the published picture; newer files say ``image_id`` for ``id``. Not
-  every picture has regions, and many boxes reach a few pixels over the edge.
+  "y", "width", "height"}]}``, pixels of the published image; newer files have ``image_id`` instead of
+  ``id``. Some images have no regions, and many boxes exceed the edge by a few pixels.
 
-The url that is published is kept as the picture's address, so that exported rows name it as the Sherlock
-corpus does.
+The published url is stored as the image's address, so that exported rows use the same address as the Sherlock
+corpus.
 """
 
 from __future__ import annotations
@@ -43,26 +43,25 @@ from curation.sources.splits import missing_list_warning, read_allowed, read_spl
 
 IMAGE_FOLDERS = ("VG_100K", "VG_100K_2")
 IMAGE_DATA = "image_data.json"
-DEFAULT_SPLIT = "train"  # what all are without any list
+DEFAULT_SPLIT = "train"  # of all images without a list
 URL_PATTERN = re.compile(r"https?://\S+/(VG_100K(?:_2)?)/([A-Za-z0-9_-]+\.jpe?g)")
 MAX_URL_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
 class VisualGenomeSource:
-    """Where a copy lies and what of it is wanted. Paths are texts, so that a job's row can keep them.
+    """The location of a copy and the selection of its images. Paths are strings, so that a job's row can store them.
 
     Args:
-        folder: holds ``VG_100K`` and ``VG_100K_2``.
-        image_data: ``image_data.json`` in the folder when empty.
-        regions: ``region_descriptions.json``; none when empty.
-        splits: path of a list of image ids by split; the key ``""`` is one file with all of them.
-        rest: the split of images that no list names; when empty they are left out, unless there is no list at all,
-            which makes all of them train.
-        allowed: lists of the only images to take; no list allows all.
-        missing: what to do about pictures that are not there.
-        limit: take at most so many.
-        within: the folder that all files must lie in, links followed; anywhere when empty.
+        folder: contains ``VG_100K`` and ``VG_100K_2``.
+        image_data: if empty, ``image_data.json`` in the folder.
+        regions: ``region_descriptions.json``; empty means no regions.
+        splits: path of a list of image ids by split; the key ``""`` is one file with all splits.
+        rest: the split of images in no list; if empty they are omitted, but without any list all images are train.
+        allowed: lists of the allowed images; no list allows all.
+        missing: what to do about missing images.
+        limit: maximum number of images.
+        within: the folder that must contain all files, after following links; empty allows all folders.
     """
 
     folder: str
@@ -77,9 +76,9 @@ class VisualGenomeSource:
 
 
 def split_warning(source: VisualGenomeSource, count: int | None = None) -> str:
-    """Return what to say when no list tells the splits, since Visual Genome ships none; empty when one does.
+    """Return a warning if no list gives the splits, since Visual Genome has none; else an empty text.
 
-    count: how many images are taken, once that is known.
+    count: number of selected images, if known.
     """
     if source.splits:
         return ""
@@ -90,16 +89,16 @@ def split_warning(source: VisualGenomeSource, count: int | None = None) -> str:
 def read_visual_genome(
     source: VisualGenomeSource, *, report_progress: ProgressCallback = lambda _: None
 ) -> SourcePlan:
-    """Read and check everything but the pixels.
+    """Read and check everything except the pixels.
 
     Raises:
-        InvalidInput: names the file, the record and the mend.
+        InvalidInput: the message names the file, the record and the fix.
     """
     return _VisualGenomeReader(source, report_progress).plan()
 
 
 class _VisualGenomeReader:
-    """One pass over the files of a copy."""
+    """Reads the files of a copy in one pass."""
 
     def __init__(self, source: VisualGenomeSource, report_progress: ProgressCallback) -> None:
         self._source = source
@@ -122,7 +121,7 @@ class _VisualGenomeReader:
                     record = require_object(value, location)
                     image_id = str(_image_id(record, location))
                     if image_id in known:
-                        raise InvalidInput(f"{location}: image_id {image_id} stands there twice; remove one")
+                        raise InvalidInput(f"{location}: image_id {image_id} occurs twice; remove one")
                     known.add(image_id)
                     image = self._make_image(record, image_id, location)
                     if self._is_selected(image_id, splits, allowed):
@@ -145,7 +144,7 @@ class _VisualGenomeReader:
         url = require_text(record, "url", location)
         if not url.startswith(("https://", "http://")) or len(url) > MAX_URL_LENGTH:
             raise InvalidInput(
-                f"{location}: url {url[:60]!r} is no web address of up to {MAX_URL_LENGTH} characters"
+                f"{location}: url {url[:60]!r} is not a web address of up to {MAX_URL_LENGTH} characters"
             )
         facts = {name: optional_id(record, name, location) for name in ("coco_id", "flickr_id")}
         return SourceImage(
@@ -175,7 +174,7 @@ class _VisualGenomeReader:
     def _find_files(
         self, images: Sequence[tuple[SourceImage, str]], present: Mapping[str, set[str]]
     ) -> list[SourceImage]:
-        """Return the images whose files are there, with path and split, up to the limit."""
+        """Return the images whose files exist, with path and split, up to the limit."""
         selected: list[SourceImage] = []
         for image, split in images:
             if self._source.limit is not None and len(selected) == self._source.limit:
@@ -189,7 +188,7 @@ class _VisualGenomeReader:
         self._scan.handle_missing(
             problem=f"is not in {' or '.join(IMAGE_FOLDERS)} below {self._folder}",
             hint="unpack both archives",
-            reason="the picture is missing",
+            reason="the image is missing",
         )
         return selected
 
@@ -212,7 +211,7 @@ class _VisualGenomeReader:
         return self._scan.make_plan(images, self._read_regions, notes=notes, warning=warning)
 
     def _locate_regions(self, known: set[str]) -> dict[str, tuple[int, int]]:
-        """Check every region once, and return where each image's record stands."""
+        """Check all regions, and return the location of each image's record."""
         assert self._regions is not None
         locations: dict[str, tuple[int, int]] = {}
         with self._scan.raise_problems():
@@ -222,7 +221,7 @@ class _VisualGenomeReader:
                 with self._scan.collect_problem():
                     image_id, _ = _parse_regions(require_object(found.value, location), location)
                     if image_id in locations:
-                        raise InvalidInput(f"{location}: image {image_id} stands there twice; remove one")
+                        raise InvalidInput(f"{location}: image {image_id} occurs twice; remove one")
                     if image_id not in known:
                         raise InvalidInput(
                             f"{location}: image {image_id} is not in {self._image_data}; use files of the same release"
@@ -249,7 +248,7 @@ def _image_id(record: Mapping[str, Any], location: str) -> int:
 
 
 def _list_image_folders(folder: Path) -> dict[str, set[str]]:
-    """Return the names of the files in each of the two folders that exist."""
+    """Return the file names of the two image folders, as far as they exist."""
     try:
         found = {
             name: {file.name for file in (folder / name).iterdir()}
@@ -257,10 +256,10 @@ def _list_image_folders(folder: Path) -> dict[str, set[str]]:
             if (folder / name).is_dir()
         }
     except OSError as error:
-        raise InvalidInput(f"{folder}: cannot be read ({error.strerror}); check its rights") from error
+        raise InvalidInput(f"{folder}: cannot be read ({error.strerror}); check its permissions") from error
     if not found:
         raise InvalidInput(
-            f"{folder}: has neither {' nor '.join(IMAGE_FOLDERS)}; name the folder that holds them"
+            f"{folder}: has neither {' nor '.join(IMAGE_FOLDERS)}; give the folder that contains them"
         )
     return found
 
@@ -271,7 +270,7 @@ def _file_name(image: SourceImage) -> str:
 
 
 def _find_path(image: SourceImage, present: Mapping[str, set[str]]) -> str | None:
-    """Return the file of an image relative to the folder: where its url says, or else in either folder."""
+    """Return an image's path relative to the folder: in the folder of its url, else in either folder."""
     match = URL_PATTERN.fullmatch(image.url)
     file = match[2] if match else f"{image.source_id}.jpg"
     folders = [match[1], *IMAGE_FOLDERS] if match else IMAGE_FOLDERS

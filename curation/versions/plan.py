@@ -8,11 +8,11 @@ from typing import Any
 
 from django.conf import settings
 
-from curation.versions.seal import SealedImage, SealedRow, annotators_sha256
+from curation.versions.seal import SealedImage, SealedRow, annotators_sha256, row_sha256
 from curation.versions.selection import Selection
 from curation.versions.splits import parse_split
 from curation.versions.spool import Spool, as_json_text
-from hits.domain.hashing import content_sha256, keyed_worker_hash
+from hits.domain.hashing import keyed_worker_hash
 from hits.models import Image, Worker
 
 
@@ -41,7 +41,7 @@ class PlannedRow:
         cls, part: str, instance_id: str, split: str, row: dict[str, Any], workers: Iterable[str]
     ) -> "PlannedRow":
         """Return the row with its hash."""
-        return cls(part, instance_id, split, row, tuple(workers), content_sha256(row))
+        return cls(part, instance_id, split, row, tuple(workers), row_sha256(row))
 
 
 _SCHEMA = """

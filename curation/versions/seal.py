@@ -48,6 +48,11 @@ class SealedRow:
     annotators: str
 
 
+def row_sha256(row: dict[str, Any]) -> str:
+    """Return the hash of a row: the sha256 of its canonical JSON."""
+    return content_sha256(row)
+
+
 def annotators_sha256(instance_id: str, workers: Iterable[str]) -> str:
     """Return a hash of a row's keyed worker hashes; the id in it keeps rows of one worker apart."""
     return content_sha256([instance_id, list(workers)])

@@ -32,7 +32,7 @@ from hits.domain.files.csv_download import csv_lines
 from hits.models import Project
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 DIFFERENCES_PER_PAGE = 10
 View = Callable[..., HttpResponseBase]

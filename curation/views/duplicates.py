@@ -25,7 +25,7 @@ from hits.models import Project
 from hits.selectors.images.images import image_facts, image_facts_by_id
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 GROUPS_PER_PAGE = 20
 MAX_SINGLE_SIZE = 5  # larger groups share a bar each

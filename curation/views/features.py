@@ -9,10 +9,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
-from curation.selectors import pairs as collected
 from curation.selectors.features import feature_sets, used_encoders
 from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURES, latest_job
+from curation.selectors.pairs import accepted_pairs
 from curation.selectors.scorers import SCORER_PREFIX, encoder_choices
 from curation.services.features import FeatureOptions, request_features
 from hits.domain.states import OPEN_JOB_STATES, JobState
@@ -20,7 +20,7 @@ from hits.forms import PageForm
 from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 PUBLISHED_CLIP = "clip:openai/clip-vit-base-patch32"
 SUBJECT_LABELS = {
@@ -135,5 +135,5 @@ def _list_context(project: Project, form: FeaturesForm) -> dict[str, Any]:
         "sets": [(found, *STATE_BADGES[found.state]) for found in sets],
         "bytes": sum(found.bytes for found in sets),
         "images": len(available_images(project)),
-        "pairs": collected.accepted_pairs(project).count(),
+        "pairs": accepted_pairs(project).count(),
     }

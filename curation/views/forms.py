@@ -9,6 +9,7 @@ from django import forms
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.models import Source
+from curation.negatives.options import MAX_VERBATIM, MIN_CANDIDATES, SET_SIZE
 from curation.selectors.round_sets import SetOrder
 from curation.selectors.scorers import SCORER_PREFIX
 from curation.services import JudgePageOptions, RoundOptions
@@ -166,12 +167,14 @@ class RoundForm(PageForm):
     min_candidates = forms.IntegerField(
         min_value=1,
         max_value=10_000,
-        initial=20,
+        initial=MIN_CANDIDATES,
         label="Least candidates",
-        help_text="A pair with fewer plausible candidates gets no set. The paper’s floor is 20.",
+        help_text="A pair with fewer plausible candidates gets no set. The paper’s minimum is 20.",
     )
-    size = forms.IntegerField(min_value=2, max_value=20, initial=10, label="Set size")
-    max_verbatim = forms.IntegerField(min_value=1, max_value=100, initial=3, label="Copies of one text")
+    size = forms.IntegerField(min_value=2, max_value=20, initial=SET_SIZE, label="Set size")
+    max_verbatim = forms.IntegerField(
+        min_value=1, max_value=100, initial=MAX_VERBATIM, label="Copies of one text"
+    )
     seed = forms.IntegerField(min_value=0, initial=0, label="Seed")
     split = forms.ChoiceField(
         required=False, label="Split", help_text="A set never mixes photos of two splits."

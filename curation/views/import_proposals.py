@@ -20,7 +20,7 @@ from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 PUBLISHED_FILE = "image_url2auto_bboxes.json"
 LAYOUT_LABELS = {

@@ -38,7 +38,7 @@ from hits.selectors.images.images import image_facts
 from hits.services.errors import Refused
 from hits.services.images.duplicates import unmark_duplicate
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 PAIRS_PER_PAGE = 12
 ALL = "all"

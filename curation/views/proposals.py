@@ -15,7 +15,7 @@ from curation.features.encoder import is_hub_id
 from curation.models import ImageProposals, Pair, ProposalOverlap, ProposalRun
 from curation.proposals.detector import CLASSICAL, DEFAULT_LIMIT, HUGGING_FACE_PREFIX
 from curation.proposals.overlap import PAPER_SOLVABLE, Recall
-from curation.selectors import proposals as stored
+from curation.selectors import proposals as proposal_selectors
 from curation.selectors.jobs import OVERLAPS, PROPOSALS, latest_job
 from curation.services import proposals as services
 from curation.versions.plan import image_url
@@ -29,7 +29,7 @@ from hits.models import Job, Project
 from hits.selectors.images.images import image_facts
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 IMAGES_PER_PAGE = 12
 RUNS_PER_PAGE = 25
@@ -145,7 +145,9 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
                 return redirect("curation-proposals", project.slug)
             except (Refused, Conflict) as error:
                 form.add_error(None, f"Not started: {error}.")
-    page = Paginator(stored.proposal_runs(project), RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(proposal_selectors.proposal_runs(project), RUNS_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
     rows = [_run_view(run) for run in page]
     measured = next((row for row in rows if row.recall is not None and row.recall.pairs), None)
     job = latest_job(project, PROPOSALS)
@@ -173,8 +175,8 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
     """Show one run's figures and its photos, the worst or the best covered first."""
     run = _get_run(project, run_id)
     row = _run_view(run)
-    order = stored.BEST if request.GET.get("order") == stored.BEST else stored.WORST
-    page = Paginator(stored.proposals_by_coverage(run, order), IMAGES_PER_PAGE).get_page(
+    order = proposal_selectors.BEST if request.GET.get("order") == proposal_selectors.BEST else proposal_selectors.WORST
+    page = Paginator(proposal_selectors.proposals_by_coverage(run, order), IMAGES_PER_PAGE).get_page(
         request.GET.get("page")
     )
     jobs = [latest_job(project, task) for task in (PROPOSALS, OVERLAPS)]
@@ -191,7 +193,7 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
         "order": order,
         "page": page,
         "views": [_image_view(found) for found in page],
-        "unmeasured": stored.count_unmeasured_pairs(run) if run.is_complete else 0,
+        "unmeasured": proposal_selectors.count_unmeasured_pairs(run) if run.is_complete else 0,
         "options": run.options,
         "jobs": [job for job in run_jobs if job.state in OPEN_JOB_STATES],
         "failed": next((job for job in run_jobs if job.error), None),
@@ -220,7 +222,9 @@ def download_boxes(request: HttpRequest, project: Project, run_id: int) -> Strea
     """Send a run as the published file is laid out: boxes by image address."""
     run = _get_run(project, run_id)
     mark = "-rehearsal" if project.is_rehearsal else ""
-    reply = StreamingHttpResponse(stored.stream_boxes_json(run, image_url), content_type="application/json")
+    reply = StreamingHttpResponse(
+        proposal_selectors.stream_boxes_json(run, image_url), content_type="application/json"
+    )
     reply["Content-Disposition"] = (
         f'attachment; filename="{project.slug}-image_url2auto_bboxes-run{run.pk}{mark}.json"'
     )
@@ -228,7 +232,7 @@ def download_boxes(request: HttpRequest, project: Project, run_id: int) -> Strea
 
 
 def _get_run(project: Project, run_id: int) -> ProposalRun:
-    run = stored.proposal_runs(project).select_related("project").filter(pk=run_id).first()
+    run = proposal_selectors.proposal_runs(project).select_related("project").filter(pk=run_id).first()
     if run is None:
         raise Http404("There is no such page.")
     return run
@@ -243,7 +247,7 @@ def _open_or_none(job: Job | None) -> Job | None:
 
 
 def _run_view(run: ProposalRun) -> RunView:
-    recall = stored.read_recall(run)
+    recall = proposal_selectors.read_recall(run)
     if recall is None or not recall.pairs:
         return RunView(run, recall, [(depth, None) for depth in DEPTHS], None)
     over = min(recall.curves)

@@ -6,7 +6,7 @@ from typing import Any
 
 from curation.models import ComparisonRound, ComparisonSet, Pair
 from curation.negatives.options import Diversity, Strictness, VerbatimCap
-from curation.selectors import pairs as collected
+from curation.selectors.pairs import pairs_by_instance_id
 from hits.charts.chart import Chart, Rule
 from hits.charts.scale import Scale, scale_over
 from hits.charts.strips import dot_strip
@@ -65,7 +65,7 @@ class SetView:
 def set_views(project: Project, found: ComparisonRound, sets: Sequence[ComparisonSet]) -> list[SetView]:
     """Return the sets of a page; all of them share one axis."""
     dropped = {key for item in sets for few in item.scores.get("dropped", ()) for key in few}
-    texts = collected.pairs_by_instance_id(project, {key for item in sets for key in item.chosen} | dropped)
+    texts = pairs_by_instance_id(project, {key for item in sets for key in item.chosen} | dropped)
     scale = _scale(sets)
     return [_set_view(found, item, texts, scale) for item in sets]
 

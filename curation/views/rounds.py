@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from curation import services
 from curation.models import ComparisonRound
-from curation.selectors import pairs as collected
 from curation.selectors import round_sets
 from curation.selectors.features import used_encoders
 from curation.selectors.jobs import COMPARISON_ROUND, latest_job
+from curation.selectors.pairs import accepted_pairs, pairs_by_instance_id
 from curation.selectors.rounds import comparison_rounds
 from curation.selectors.scorers import encoder_choices, round_versions, scorer_by_encoder
 from curation.services.scorers import known_pairs_warning
@@ -30,14 +30,14 @@ from hits.domain.binning import bin_counts
 from hits.domain.quantiles import quantile
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import read_idempotency_key
-from hits.forms.hourly import suggest_reward
+from hits.forms.hourly_rate import suggest_reward
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import add_available_funds, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.selectors.judging import comparison_spec
 from validation.services.judging import default_pool
 
@@ -108,7 +108,7 @@ def _render_list(
         "warning": _scorer_warning(form),
         "job": running,
         "ended": latest if running is None else None,
-        "pairs": collected.accepted_pairs(project).count(),
+        "pairs": accepted_pairs(project).count(),
         "rounds": [(found, found.sets.count(), _skip_rows(found)) for found in comparison_rounds(project)],
     }
     return render(request, "curation/comparison/rounds.html", context, status=status)
@@ -235,7 +235,7 @@ def round_skipped(request: HttpRequest, project: Project, round_id: int) -> Http
     page = Paginator(round_sets.skipped_pairs(found, reason), SKIPPED_PER_PAGE).get_page(
         request.GET.get("page")
     )
-    texts = collected.pairs_by_instance_id(project, [row.instance for row in page])
+    texts = pairs_by_instance_id(project, [row.instance for row in page])
     context = _round_context(project, found) | {
         "reason": reason,
         "page": page,

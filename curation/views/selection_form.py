@@ -11,7 +11,7 @@ from curation.records import InvalidInput
 from curation.versions.families import family_of
 from curation.versions.selection import AuditChoice, DecisionChoice, Selection
 from curation.versions.selection_filter import count_judgments_since
-from hits.forms.parts import PageForm
+from hits.forms.fields import PageForm
 from hits.models import Project
 from validation.models import DecisionRun
 from validation.registry import has_spec, spec_of

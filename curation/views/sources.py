@@ -19,7 +19,7 @@ from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 MAX_JOBS = 10
 MAX_PROBLEMS = 5

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from curation.models import AnalysisKind, TextAnalysis
-from curation.selectors import pairs as collected
 from curation.selectors import texts as stored
+from curation.selectors.pairs import accepted_pairs
 from curation.selectors.texts import QueuedText
 from curation.services import splits_in_use
 from curation.services import texts as services
@@ -26,7 +26,7 @@ from hits.models import Job, Project
 from hits.selectors.images.images import image_facts
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 PER_PAGE = 20
 EARLIER_SHOWN = 20
@@ -117,7 +117,7 @@ def _page(
         "tab": "texts",
         "analyses": analyses,
         "jobs": [job for job in jobs.values() if stored.is_job_open(job)],
-        "pairs": collected.accepted_pairs(project).count(),
+        "pairs": accepted_pairs(project).count(),
         "earlier": [
             (row, WORDS[AnalysisKind(row.kind)])
             for row in stored.finished_analyses(project).defer("result").exclude(pk__in=shown)[:EARLIER_SHOWN]

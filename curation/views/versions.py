@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from curation import services
 from curation.models import DatasetVersion
-from curation.selectors import versions as stored
+from curation.selectors import versions as version_selectors
 from curation.selectors.jobs import SEAL, latest_job
 from curation.selectors.rounds import sealed_rounds
 from curation.selectors.scorers import version_scorers
@@ -33,7 +33,7 @@ from hits.models import Project
 from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
 from hits.views.access import check_access, project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 MAX_INLINE_ROWS = 2000  # rows whose seal is checked while the page is made
 FILE_LABELS = {
@@ -90,7 +90,7 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
         "section": "versions",
         "parts": family.parts,
         "held": get_text_list([part.nouns[1] for part in family.parts if part.record_type], "and"),
-        "rows": [(version, _count_cells(version, family)) for version in stored.versions(project)],
+        "rows": [(version, _count_cells(version, family)) for version in version_selectors.versions(project)],
         "form": form,
         "chosen": chosen,
     }
@@ -111,7 +111,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "version": version,
         "versions": [
             (other, family.describe_rows(_counts_by_part(other, family)))
-            for other in stored.versions(project)
+            for other in version_selectors.versions(project)
         ],
         "family": family,
         "row_nouns": family.row_nouns,
@@ -159,9 +159,11 @@ def _part_counts(version: DatasetVersion, statistics: dict[str, Any]) -> list[tu
 
 
 def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
-    earlier = stored.previous_sealed_version(version)
+    earlier = version_selectors.previous_sealed_version(version)
     parts = [part.name for part in family_of_version(version).compared_parts]
-    change = compare_rows(stored.row_hashes(earlier, parts), stored.row_hashes(version, parts))
+    change = compare_rows(
+        version_selectors.row_hashes(earlier, parts), version_selectors.row_hashes(version, parts)
+    )
     small = version.rows.count() <= MAX_INLINE_ROWS
     return {
         "statistics": version.statistics,
@@ -200,7 +202,7 @@ def _draft_context(version: DatasetVersion) -> dict[str, Any]:
     return summary | {
         "exclusions": _exclusion_rows(version, summary["exclusions"]),
         "counts": _part_counts(version, summary["statistics"]),
-        "earlier": stored.previous_sealed_version(version),
+        "earlier": version_selectors.previous_sealed_version(version),
     }
 
 

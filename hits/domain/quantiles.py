@@ -43,11 +43,8 @@ def median_ranks(n: int) -> tuple[int, int] | None:
     if n > EXACT_UP_TO:
         rank = floor((n + 1) / 2 - _NORMAL_95 * sqrt(n) / 2)
         return rank, n + 1 - rank
-    rank, below, ways = (
-        0,
-        0,
-        1,
-    )  # in ``below`` of 2**n equally likely cases fewer than ``rank`` values are below the median
+    # In ``below`` of 2**n equally likely cases fewer than ``rank`` values are below the median.
+    rank, below, ways = 0, 0, 1
     while (below + ways) * _TAIL <= 2**n:
         below += ways
         ways = ways * (n - rank) // (rank + 1)

@@ -16,10 +16,10 @@ class Purpose(StrEnum):
 
     COLLECTING = "collecting"
     JUDGING = "judging"
-    QUALIFYING = "qualifying"  # graded, and never part of a dataset
-    TRAINING = "training"  # answered with feedback, and never part of a dataset
+    QUALIFYING = "qualifying"  # graded, never part of a dataset
+    TRAINING = "training"  # answered with feedback, never part of a dataset
     COMPENSATING = (
-        "compensating"  # pays one worker for work that did not get through, and never part of a dataset
+        "compensating"  # pays one worker for lost work, never part of a dataset
     )
 
 

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from hits.forms.parts import PageForm
+from hits.forms.fields import PageForm
 from hits.models import Image
 
 IMAGE_FIELDS = ("credit", "licence", "alt", "split")

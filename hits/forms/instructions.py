@@ -17,7 +17,7 @@ from hits.domain.instructions import (
     format_boxes,
     parse_boxes,
 )
-from hits.forms.parts import PageForm
+from hits.forms.fields import PageForm
 from hits.kind import HitKind
 from hits.selectors.instructions import built_in_drawings
 
@@ -49,11 +49,11 @@ class InstructionsForm(PageForm):
     def text(self, examples: "ExampleForms") -> InstructionText:
         """Return the text as typed, truncated just above its maximum length; it need not be valid."""
         body = "\n".join(self.data.get("body", "")[: 2 * MAX_BODY].splitlines())[: MAX_BODY + 1]
-        found = [form.example() for form in examples.forms]
+        read_examples = [form.example() for form in examples.forms]
         return InstructionText(
             self.data.get("summary", "")[: MAX_SUMMARY + 1],
             body,
-            tuple(row for row in found if row is not None),
+            tuple(row for row in read_examples if row is not None),
         )
 
     def add_refusal(self, message: str) -> None:
@@ -121,14 +121,14 @@ class ExampleForm(PageForm):
         if data.get("leave_out") or not (any(texts) or picture or photo):
             return None
         weak, good, why = texts
-        drawn = picture.startswith(DRAWING_PREFIX)
+        is_drawing = picture.startswith(DRAWING_PREFIX)
         return Example(
             weak=weak,
             good=good,
             why=why,
-            image=None if drawn else photo,
-            boxes=() if drawn or not photo else data.get("boxes") or (),
-            picture=picture.removeprefix(DRAWING_PREFIX) if drawn else "",
+            image=None if is_drawing else photo,
+            boxes=() if is_drawing or not photo else data.get("boxes") or (),
+            picture=picture.removeprefix(DRAWING_PREFIX) if is_drawing else "",
         )
 
 

@@ -13,7 +13,7 @@ from hits.domain.units.redundancy import MAX_ASSIGNMENTS
 from hits.domain.workers.countries import parse_codes
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import MAX_LOCALES
-from hits.forms.parts import MoneyField, PageForm, SumField
+from hits.forms.fields import MoneyField, PageForm, SumField
 from hits.kind import HitKind
 from hits.models import Instructions
 from hits.mturk.environments import current_environment
@@ -128,14 +128,17 @@ class BatchTermsForm(PageForm):
 
     def _set_unit_labels(self, unit: str) -> None:
         """Set labels and help texts with the kind's word for a unit."""
-        redundancy_field, scope = self.fields["assignments"], self.fields["unit_scope"]
+        redundancy_field: Any = self.fields["assignments"]
+        unit_scope_field: Any = self.fields["unit_scope"]
         redundancy_field.label = f"Workers per {unit}"
         redundancy_field.help_text = (
             "Number of different workers. "
             f"Above {MAX_ASSIGNMENTS}, each {unit} is split into several tasks: 12 into 9 and 3."
         )
-        scope.label = f"Repeated {unit}"
-        scope.choices = [(value.value, words % unit) for value, words in UNIT_SCOPE_LABELS.items()]  # type: ignore[attr-defined]
+        unit_scope_field.label = f"Repeated {unit}"
+        unit_scope_field.choices = [
+            (value.value, label_format % unit) for value, label_format in UNIT_SCOPE_LABELS.items()
+        ]
 
     def clean_countries(self) -> tuple[str, ...]:
         """Return the codes of the chosen countries; an empty tuple means all."""
@@ -232,10 +235,13 @@ class LaunchForm(BatchTermsForm):
     def __init__(
         self, kind: HitKind, photos: PhotoOptions, versions: Sequence[Instructions], *args: Any, **kwargs: Any
     ) -> None:
-        some = min(photos.available, 10) or 1
-        kwargs["initial"] = {"which": "all", "first": some, "drawn": some, "seed": 1} | kwargs.get(
-            "initial", {}
-        )
+        default_count = min(photos.available, 10) or 1
+        kwargs["initial"] = {
+            "which": "all",
+            "first": default_count,
+            "drawn": default_count,
+            "seed": 1,
+        } | kwargs.get("initial", {})
         super().__init__(kind, versions, *args, **kwargs)
         self.photos = photos
         self.chosen: list[int] = []
@@ -262,10 +268,10 @@ class LaunchForm(BatchTermsForm):
         return data
 
     def _no_photos_message(self) -> str:
-        ways = [f"choose another {name}" for name in ("split", "source") if name in self.fields]
+        suggestions = [f"choose another {name}" for name in ("split", "source") if name in self.fields]
         if self.photos.all > self.photos.available and not self.cleaned_data.get("again"):
-            ways.append("include photos that a batch of this kind already used")
-        return f"This selection contains no photo; {', or '.join(ways) or 'add photos'}."
+            suggestions.append("include photos that a batch of this kind already used")
+        return f"This selection contains no photo; {', or '.join(suggestions) or 'add photos'}."
 
     def _error_field(self, field: str) -> str:
         if field == "n":

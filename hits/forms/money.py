@@ -3,7 +3,7 @@
 from typing import Any
 
 from hits.domain.money.usd import format_dollars
-from hits.forms.parts import PageForm, SumField
+from hits.forms.fields import PageForm, SumField
 from hits.models import Batch, Project
 from hits.services.money.budget import MAX_TARGET_CENTS
 

@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 
 from hits.domain.states import Role
-from hits.forms.parts import PageForm
+from hits.forms.fields import PageForm
 from hits.registry import family_names
 from hits.services.projects import DEFAULT_FAMILY
 

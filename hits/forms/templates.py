@@ -7,8 +7,8 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from hits.domain.task_template.check import MAX_PAGE
+from hits.forms.fields import PageForm
 from hits.forms.launch import BatchTermsForm
-from hits.forms.parts import PageForm
 from hits.kind import HitKind
 from hits.models import TaskTemplate
 from hits.selectors.listing import TaskListing

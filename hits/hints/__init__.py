@@ -1,5 +1,5 @@
-"""Live hints about what an annotator writes: advice while there is time to change it, never a block.
+"""Live hints about what a worker writes: advice while it can still be changed, never a block.
 
-Plain data in, plain data out: no framework, no model library, no file. What needs a model is asked of an
-``Encoder`` (see ``card``), and an encoder that does not answer in time means no hint.
+Plain data in, plain data out: no framework, no model library, no file. Rules that need a model use an ``Encoder``
+(see ``card``); an encoder that does not answer in time gives no hint.
 """

@@ -1,4 +1,4 @@
-"""What rules look at and what they return."""
+"""The input and output of hint rules."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from hits.domain.images.geometry import Box
 
-MAX_TEXT = 1000  # characters of a field that rules look at; more than any field may hold
+MAX_TEXT = 1000  # characters of a field that rules read; more than any field may have
 MAX_QUOTE = 200
 
 
 class HintRule(StrEnum):
-    """Every rule by name, the surest first: that is the order in which hints are given."""
+    """The rules, most reliable first, which is the order of hints."""
 
     NO_BOX = "no_box"
     PROFANITY = "profanity"
@@ -27,7 +27,7 @@ class HintRule(StrEnum):
 
 
 class HintField(StrEnum):
-    """The part of a card that a hint is about."""
+    """The field of a card that a hint is about."""
 
     CLUE = "clue"
     INFERENCE = "inference"
@@ -36,7 +36,7 @@ class HintField(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One card of a page as it stands, complete or not. ``boxes`` is None where the kind asks for none."""
+    """One card of a draft, complete or not. ``boxes`` is None if the kind has no boxes."""
 
     index: int
     clue: str = ""
@@ -46,10 +46,10 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One thing to think over. The page puts it into words; ``params`` is what the words need.
+    """One hint. The page writes its message from ``rule`` and ``params``.
 
-    ``quote`` is ``text[start:end]`` of the card's field, in characters (code points); a hint about boxes quotes
-    nothing. ``other`` is the index of the card that this one was compared with.
+    ``quote`` is ``text[start:end]`` of the card's field, in characters (code points); hints about boxes have no quote.
+    ``other`` is the index of the card that this one was compared with.
     """
 
     rule: HintRule
@@ -62,7 +62,7 @@ class Hint:
     params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the hint as JSON knows it."""
+        """Return the hint as plain JSON."""
         return {
             "rule": self.rule.value,
             "card": self.card,
@@ -87,16 +87,16 @@ TextPair = tuple[str, str]
 
 
 class Encoder(Protocol):
-    """Tells how near two texts are in meaning."""
+    """Scores the similarity of two texts."""
 
     def score_similarity(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
-        """Return a cosine for each pair, or ``None`` when there is no answer within ``budget`` seconds."""
+        """Return a cosine for each pair, or ``None`` without an answer within ``budget`` seconds."""
         ...
 
 
 class ContradictionModel(Protocol):
-    """Tells how likely two texts cannot both hold (natural-language inference)."""
+    """Scores the contradiction of two texts (natural-language inference)."""
 
     def score_contradiction(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
-        """Return a probability for each pair, or ``None`` when there is no answer within ``budget`` seconds."""
+        """Return a probability for each pair, or ``None`` without an answer within ``budget`` seconds."""
         ...

@@ -1,4 +1,4 @@
-"""The web process's side of the encoder: asks over a Unix socket, waits briefly, and never raises."""
+"""The web process's client of the encoder: it asks over a Unix socket, waits briefly, and never raises."""
 
 import math
 import socket
@@ -10,14 +10,14 @@ from typing import Any
 from hits.hints import wire
 from hits.hints.card import TextPair
 
-PAUSE_SECONDS = 5.0  # seconds without a question after one that failed
+PAUSE_SECONDS = 5.0  # seconds without requests after a failure
 
 
 class EncoderClient:
-    """Answers as ``Encoder`` and ``ContradictionModel``; ``None`` whenever the process does not answer well.
+    """An ``Encoder`` and ``ContradictionModel`` that returns ``None`` when the process gives no valid answer.
 
-    After a failure nothing is asked for ``pause`` seconds, so that a process that hangs costs one budget, not one
-    a request. Safe to share between threads: what they share is one number.
+    After a failure it sends no request for ``pause`` seconds, so that a process that hangs costs one budget, not one
+    per request. Threads may share it, since they share only one number.
     """
 
     def __init__(
@@ -30,17 +30,17 @@ class EncoderClient:
 
     def score_similarity(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
         """Return a cosine for each pair, or ``None``."""
-        return self._scores("similar", pairs, budget)
+        return self._request_scores("similar", pairs, budget)
 
     def score_contradiction(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
-        """Return the probability that each pair contradicts itself, or ``None``."""
-        return self._scores("contradict", pairs, budget)
+        """Return the probability that the texts of each pair contradict, or ``None``."""
+        return self._request_scores("contradict", pairs, budget)
 
-    def _scores(self, question: str, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
+    def _request_scores(self, operation: str, pairs: Sequence[TextPair], budget: float) -> list[float] | None:
         if not pairs or len(pairs) > wire.MAX_PAIRS or budget <= 0 or self._clock() < self._quiet_until:
             return None
         try:
-            answer = self._ask({"do": question, "pairs": [list(pair) for pair in pairs]}, budget)
+            answer = self._send({"do": operation, "pairs": [list(pair) for pair in pairs]}, budget)
             return _parse_scores(answer, len(pairs))
         except (
             OSError,
@@ -49,24 +49,24 @@ class EncoderClient:
             self._quiet_until = self._clock() + self._pause
             return None
 
-    def _ask(self, message: dict[str, Any], budget: float) -> dict[str, Any]:
-        ends = self._clock() + budget
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+    def _send(self, message: dict[str, Any], budget: float) -> dict[str, Any]:
+        deadline = self._clock() + budget
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
 
-            def within_budget() -> None:
-                left = ends - self._clock()
-                if left <= 0:
+            def set_timeout() -> None:
+                seconds_left = deadline - self._clock()
+                if seconds_left <= 0:
                     raise TimeoutError
-                line.settimeout(left)
+                connection.settimeout(seconds_left)
 
             def receive(length: int) -> bytes:
-                within_budget()
-                return line.recv(length)
+                set_timeout()
+                return connection.recv(length)
 
-            within_budget()
-            line.connect(str(self._path))
-            within_budget()
-            line.sendall(wire.pack_message(message))
+            set_timeout()
+            connection.connect(str(self._path))
+            set_timeout()
+            connection.sendall(wire.pack_message(message))
             answer = wire.read_message(receive)
         if answer is None:
             raise wire.WireError("no answer")
@@ -74,16 +74,16 @@ class EncoderClient:
 
 
 def _parse_scores(answer: dict[str, Any], number: int) -> list[float] | None:
-    """Return the scores; ``None`` when the process has no such model, which is no failure.
+    """Return the scores, or ``None`` if the process has no such model, which is not a failure.
 
     Raises:
-        WireError: anything but so many finite numbers.
+        WireError: not ``number`` finite numbers.
     """
     scores = answer.get("scores", "")
     if scores is None:
         return None
     if not isinstance(scores, list) or len(scores) != number:
-        raise wire.WireError("not as many scores as pairs")
+        raise wire.WireError("the number of scores differs from the number of pairs")
     if any(isinstance(s, bool) or not isinstance(s, int | float) or not math.isfinite(s) for s in scores):
-        raise wire.WireError("a score is no number")
+        raise wire.WireError("a score is not a number")
     return [float(score) for score in scores]

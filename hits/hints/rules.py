@@ -1,6 +1,6 @@
-"""One small pure function a rule. Those that compare meanings stand in ``checking``: they ask an encoder.
+"""One small pure function per rule. Comparisons of meaning are in ``checking``, since they need an encoder.
 
-The figures are justified in docs/hints.md by the output of ``tests/benchmarks/hints.py``.
+docs/hints.md justifies the thresholds by the output of ``tests/benchmarks/hints.py``.
 """
 
 import re
@@ -15,7 +15,7 @@ from hits.hints.caption import caption_span
 from hits.hints.card import MAX_QUOTE, Card, Hint, HintField, HintRule, ImageSize
 
 LARGE_SHARE = 0.9
-# The smallest hundredth of the boxes that people drew round things in COCO lies below this: 7 × 7 px of 640 × 480.
+# The first percentile of the object boxes in COCO: 7 × 7 px of 640 × 480.
 SMALL_SHARE = 0.00018
 QUOTED_WORDS = 8
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -26,29 +26,29 @@ _MIN_REST_SIMILARITY = 0.6
 
 
 def no_box(card: Card, size: ImageSize | None) -> list[Hint]:
-    """Clue and inference are written, and nothing on the photo is marked."""
+    """Clue and inference are written, but the photo has no box."""
     written = card.clue.strip() and card.inference.strip()
     return [Hint(HintRule.NO_BOX, card.index, HintField.BOXES)] if written and card.boxes == () else []
 
 
 def box_too_large(card: Card, size: ImageSize | None) -> list[Hint]:
-    """A box takes in nearly the whole photo, so it points at nothing."""
+    """A box covers nearly the whole photo, so it selects nothing."""
     return _box_hint(HintRule.BOX_TOO_LARGE, card, size, lambda share: share >= LARGE_SHARE)
 
 
 def box_too_small(card: Card, size: ImageSize | None) -> list[Hint]:
-    """A box is a speck, most likely a click that was meant otherwise."""
+    """A box is tiny, most likely an accidental click."""
     return _box_hint(HintRule.BOX_TOO_SMALL, card, size, lambda share: share < SMALL_SHARE)
 
 
 def _box_hint(
-    rule: HintRule, card: Card, size: ImageSize | None, wrong: Callable[[float], bool]
+    rule: HintRule, card: Card, size: ImageSize | None, is_wrong: Callable[[float], bool]
 ) -> list[Hint]:
     if size is None:
         return []
     for number, box in enumerate(card.boxes or (), start=1):
         share = _share(box, size)
-        if wrong(share):
+        if is_wrong(share):
             params = {"box": number, "boxes": len(card.boxes or ()), "share": round(share, 6)}
             return [Hint(rule, card.index, HintField.BOXES, params=params)]
     return []
@@ -59,7 +59,7 @@ def _share(box: Box, size: ImageSize) -> float:
 
 
 def pronoun(card: Card, size: ImageSize | None) -> list[Hint]:
-    """He, she and their forms: the photo cannot tell. The same word twice is one hint."""
+    """The text uses he, she or their forms. A repeated word gives one hint."""
     return _word_hints(
         card,
         lambda text: [
@@ -74,7 +74,7 @@ def pronoun(card: Card, size: ImageSize | None) -> list[Hint]:
 
 
 def profanity(card: Card, size: ImageSize | None) -> list[Hint]:
-    """Swear words, insults and slurs, whole words only; "f@ggot" and "sh1t" are seen through."""
+    """The text has swear words, insults or slurs, as whole words; "f@ggot" and "sh1t" are recognized."""
 
     def find(text: str) -> list[tuple[int, int, Hint]]:
         plain = _DISGUISED.sub(lambda match: _UNMASKED[match.group()], text)  # one character for one
@@ -97,27 +97,27 @@ def _word_hints(card: Card, find: Callable[[str], list[tuple[int, int, Hint]]]) 
 
 
 def caption_like(card: Card, size: ImageSize | None) -> list[Hint]:
-    """The inference says only what a camera records."""
+    """The inference only describes what a camera records."""
     span = caption_span(card.inference)
     return [_quote_hint(card, HintRule.CAPTION_LIKE, *span)] if span else []
 
 
 def repeats_clue(card: Card, size: ImageSize | None) -> list[Hint]:
-    """The inference says its clue again, word for word or nearly."""
+    """The inference repeats its clue, word for word or nearly."""
     if not has_same_words(card.clue, card.inference):
         return []
     return [inference_hint(card, HintRule.REPEATS_CLUE, by="words")]
 
 
 def repeats_other(card: Card, other: Card) -> list[Hint]:
-    """The inference says an earlier card's inference again, word for word or nearly."""
+    """The inference repeats an earlier card's inference, word for word or nearly."""
     if not has_same_words(card.inference, other.inference):
         return []
     return [inference_hint(card, HintRule.REPEATS_OTHER, other=other.index, by="words")]
 
 
 def contradicts(card: Card, other: Card) -> list[Hint]:
-    """The inference denies what another card says: one is negated, or one word is turned into its opposite."""
+    """The inference denies another card's: one of them is negated, or one word is replaced by its opposite."""
     if not are_opposed(card.inference, other.inference):
         return []
     return [inference_hint(card, HintRule.CONTRADICTS, other=other.index, by="words")]
@@ -139,7 +139,7 @@ PAIR_RULES: dict[HintRule, Callable[[Card, Card], list[Hint]]] = {
 
 
 def has_same_words(a: str, b: str) -> bool:
-    """Tell whether two texts have (nearly) the same words and neither denies the other; empty ones do not."""
+    """Return whether two non-empty texts have (nearly) the same words and neither denies the other."""
     first, second = _split_words(a), _split_words(b)
     if not first or not second or are_opposed(a, b):
         return False
@@ -147,13 +147,15 @@ def has_same_words(a: str, b: str) -> bool:
 
 
 def are_opposed(a: str, b: str) -> bool:
-    """Tell whether two texts differ by a negation or by one pair of opposites and hardly otherwise."""
+    """Return whether two texts differ only by a negation or by one pair of opposites, or nearly so."""
     first, second = set(_split_words(a)), set(_split_words(b))
-    no_a, no_b = _find_negations(first), _find_negations(second)
-    turned = next((pair for pair in words.ANTONYMS if _is_split(pair, first - second, second - first)), None)
-    if bool(no_a) != bool(no_b):
-        return turned is None and _is_rest_similar(first - no_a, second - no_b)
-    return turned is not None and _is_rest_similar(first - turned, second - turned)
+    negations_a, negations_b = _find_negations(first), _find_negations(second)
+    opposites = next(
+        (pair for pair in words.ANTONYMS if _is_split(pair, first - second, second - first)), None
+    )
+    if bool(negations_a) != bool(negations_b):
+        return opposites is None and _is_rest_similar(first - negations_a, second - negations_b)
+    return opposites is not None and _is_rest_similar(first - opposites, second - opposites)
 
 
 def _is_split(pair: frozenset[str], only_a: set[str], only_b: set[str]) -> bool:
@@ -175,7 +177,7 @@ def _split_words(text: str) -> list[str]:
 def inference_hint(
     card: Card, rule: HintRule, *, by: str, other: int | None = None, score: float | None = None
 ) -> Hint:
-    """Return a hint on a whole inference: it quotes the first words. ``by`` is "words" or "meaning"."""
+    """Return a hint about an inference that quotes its first words. ``by`` is "words" or "meaning"."""
     found = list(_WORD.finditer(card.inference))[:QUOTED_WORDS]
     start, end = (found[0].start(), found[-1].end()) if found else (0, len(card.inference))
     params = {"by": by} | ({} if score is None else {"score": round(score, 3)})
@@ -196,6 +198,6 @@ def _quote_hint(
 
 
 def sort_hints(hints: Sequence[Hint]) -> list[Hint]:
-    """Return hints card by card, the surest rule first."""
+    """Return hints card by card, the most reliable rule first."""
     ranks = {rule: rank for rank, rule in enumerate(HintRule)}
     return sorted(hints, key=lambda hint: (hint.card, ranks[hint.rule], hint.field, hint.start))

@@ -1,4 +1,4 @@
-"""What a page reports about the hints that it showed: checked before it is kept with a submission."""
+"""Parse a page's report of the hints that it showed, which is stored with the submission."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ _FIELDS = frozenset(field.value for field in HintField)
 
 
 class HintReportError(ValueError):
-    """A report that cannot be kept; the message names the field."""
+    """An invalid report; the message names the field."""
 
 
 _ROW_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -35,19 +35,19 @@ def parse_hint_report(raw: Any) -> list[dict[str, Any]]:
     """Return the report's rows: rule, card, field, quote, dismissed, fixed.
 
     Raises:
-        BadReport: no list, over 100 rows, a missing or foreign part, or a value that cannot be.
+        HintReportError: not a list, over 100 rows, a missing or unknown key, or an invalid value.
     """
     if not isinstance(raw, list):
         raise HintReportError("hints: send a list")
     if len(raw) > MAX_ROWS:
         raise HintReportError(f"hints: {len(raw)} rows; send {MAX_ROWS} or fewer")
-    return [_parse_row(item, f"hints[{place}]") for place, item in enumerate(raw)]
+    return [_parse_row(item, f"hints[{index}]") for index, item in enumerate(raw)]
 
 
 def _parse_row(item: Any, path: str) -> dict[str, Any]:
     if not isinstance(item, dict) or set(item) != set(_ROW_CHECKS):
         raise HintReportError(f"{path}: send exactly {', '.join(_ROW_CHECKS)}")
-    for name, (fits, mend) in _ROW_CHECKS.items():
-        if not fits(item[name]):
-            raise HintReportError(f"{path}.{name}: {mend}")
+    for name, (is_valid, fix) in _ROW_CHECKS.items():
+        if not is_valid(item[name]):
+            raise HintReportError(f"{path}.{name}: {fix}")
     return {name: item[name] for name in _ROW_CHECKS}

@@ -1,4 +1,4 @@
-"""How the web process and the encoder process speak: JSON behind its length, four bytes, big end first."""
+"""The protocol between the web process and the encoder process: a big-endian 4-byte length, then JSON."""
 
 import json
 import struct
@@ -11,7 +11,7 @@ _LENGTH = struct.Struct(">I")
 
 
 class WireError(ValueError):
-    """What came is no message; the text says why."""
+    """The received bytes are not a message; the text names the reason."""
 
 
 def pack_message(message: dict[str, Any]) -> bytes:
@@ -21,13 +21,13 @@ def pack_message(message: dict[str, Any]) -> bytes:
 
 
 def read_message(receive: Callable[[int], bytes]) -> dict[str, Any] | None:
-    """Return the next message, or ``None`` when the other side has ended.
+    """Return the next message, or ``None`` when the other side closed the connection.
 
     Args:
         receive: returns at most so many bytes, none at the end (``socket.recv``).
 
     Raises:
-        WireError: too long, broken off, or no JSON object.
+        WireError: too long, truncated, or not a JSON object.
     """
     head = _read_exactly(receive, _LENGTH.size)
     if not head:
@@ -38,22 +38,22 @@ def read_message(receive: Callable[[int], bytes]) -> dict[str, Any] | None:
     try:
         message = json.loads(_read_exactly(receive, length))
     except (ValueError, RecursionError) as error:
-        raise WireError("the message is no JSON") from error
+        raise WireError("the message is not JSON") from error
     if not isinstance(message, dict):
-        raise WireError("the message is no JSON object")
+        raise WireError("the message is not a JSON object")
     return message
 
 
 def _read_exactly(receive: Callable[[int], bytes], length: int) -> bytes:
-    """Return ``length`` bytes, or none when the other side had ended before the first."""
-    parts: list[bytes] = []
+    """Return ``length`` bytes, or none if the other side closed the connection before the first."""
+    chunks: list[bytes] = []
     missing = length
     while missing:
-        part = receive(missing)
-        if not part:
-            if not parts:
+        chunk = receive(missing)
+        if not chunk:
+            if not chunks:
                 return b""
-            raise WireError("the message breaks off")
-        parts.append(part)
-        missing -= len(part)
-    return b"".join(parts)
+            raise WireError("the message is truncated")
+        chunks.append(chunk)
+        missing -= len(chunk)
+    return b"".join(chunks)

@@ -1,11 +1,11 @@
-"""Word lists of the rules. English: the rules about wording say nothing about other languages."""
+"""Word lists of the rules, for English only."""
 
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# What an inference uses and a caption does not: doubt, time, cause, purpose, the mind, what is not there.
+# Words of inferences that captions lack: doubt, time, cause, purpose, the mind, absent things.
 INTERPRETING = _set("""
     might may maybe could can will would shall should must probably possibly perhaps likely unlikely certainly
     surely obviously apparently seems seem seemingly appears appear looks suggests means implies indicates
@@ -18,7 +18,7 @@ INTERPRETING = _set("""
     thirsty busy late early someone somebody anyone owner belongs belong lives live works work owns own
     popular expensive cheap rich poor famous fancy special new formal homemade home-made
     """)
-# Who or what a caption begins with: an indefinite or a number; the definite ones count only before a visible verb.
+# First words of captions: an indefinite or a number; definite ones count only before a visible verb.
 INDEFINITE = _set(
     "a an one two three four five six seven eight nine ten several some many few lots couple group"
 )
@@ -27,7 +27,7 @@ PEOPLE = _set("man men woman women boy girl boys girls people person persons chi
 BE = _set("is are")
 SMALL_ADVERBS = _set("currently all both each together also only quietly simply")
 
-# What a camera records: posture, motion, contact, position.
+# Things that a camera records: posture, motion, contact, position.
 VISIBLE_ING = _set("""
     standing sitting lying laying leaning kneeling crouching squatting hanging walking running jumping riding driving
     flying floating swimming skating skateboarding surfing skiing climbing holding carrying wearing pulling pushing
@@ -60,7 +60,7 @@ ANTONYMS = frozenset(
     )
 )
 
-# Curated, not complete: insults, slurs and swear words without an innocent everyday meaning. Left out on purpose:
+# Curated, not complete: insults, slurs and swear words without an innocent everyday meaning. Deliberately left out are
 # names of animals, birds, plants and people that are also swear words, and mild words.
 PROFANITY = (
     "fuck", "fucks", "fucked", "fucker", "fuckers", "fucking", "motherfucker", "motherfuckers", "motherfucking",

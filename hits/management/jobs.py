@@ -26,9 +26,9 @@ def absolute_model(given: str) -> str:
     A name that starts with a dot is a folder, even if it does not exist, because no hub id starts so. Other names,
     such as ``clip:<hub id>``, stay unchanged unless a folder of that name exists.
     """
-    kind, colon, place = given.partition(":")
-    is_folder = place.startswith(".") or (bool(place) and Path(place).is_dir())
-    return f"{kind}:{absolute_path(place)}" if colon and is_folder else given
+    kind, colon, name = given.partition(":")
+    is_folder = name.startswith(".") or (bool(name) and Path(name).is_dir())
+    return f"{kind}:{absolute_path(name)}" if colon and is_folder else given
 
 
 class JobCommand(DeerstalkerCommand):
@@ -73,8 +73,8 @@ class JobCommand(DeerstalkerCommand):
         elif options["background"]:
             self.stdout.write(f"Job {job.pk} is queued: {job.title}")
         else:
-            facts = ", ".join(f"{name} {value}" for name, value in job.result.items())
-            self.stdout.write(f"{job.title}: {facts or 'done'}")
+            result_text = ", ".join(f"{name} {value}" for name, value in job.result.items())
+            self.stdout.write(f"{job.title}: {result_text or 'done'}")
 
     def _resumed(self, pk: int | None, background: bool) -> Job | None:
         if pk is None:
@@ -99,8 +99,8 @@ class JobCommand(DeerstalkerCommand):
             if sys.stderr.isatty():
                 self.stderr.write("")
         if job.state != JobState.DONE:
-            again = f"; to resume: --resume {job.pk}" if job.resumable else ""
-            raise input_error(f"{job.title}: {job.error}{again}")
+            resume_hint = f"; to resume: --resume {job.pk}" if job.resumable else ""
+            raise input_error(f"{job.title}: {job.error}{resume_hint}")
         return job
 
     def _report_progress(self, job: Job, line: str) -> None:

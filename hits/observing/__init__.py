@@ -1,4 +1,4 @@
-"""What kinds that collect observation pairs share (Hessel et al. 2022, §3.1): the pair, its card, checks, remarks.
+"""Shared parts of kinds that collect observation pairs (Hessel et al. 2022 §3.1): pair, card, checks, remarks.
 
-Kinds never import one another, so what two of them have in common stands here, below them.
+Kinds never import one another, so their shared code is in this package.
 """

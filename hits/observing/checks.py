@@ -1,7 +1,7 @@
-"""What a reviewer should look at in an answer of observations. Advice, never a verdict.
+"""Checks of an answer of observations that help a reviewer. Advice, never a verdict.
 
-The list follows what validators of the published corpus found wrong (paper 001 A.2 and A.3): boxes
-drawn under another observation's number, clues said twice, and answers given without looking.
+They follow the problems that validators of the published corpus found (Hessel et al. 2022 §A.2, §A.3): boxes drawn
+under another observation's number, repeated clues, and answers given without looking.
 """
 
 from collections.abc import Sequence
@@ -42,21 +42,21 @@ def run_checks(
 
 
 def check_own_boxes(pairs: Sequence[ObservationPair]) -> ReviewCheck:
-    """Each pair has a box, and no two pairs stand on exactly the same spot."""
+    """Check that each pair has a box and that no two pairs have the same boxes."""
     for pair in pairs:
         if not pair.boxes:
             return ReviewCheck(False, f"Pair {pair.index} has no box", "no box")
-    spots: dict[frozenset[Box], list[int]] = {}
+    indices_by_boxes: dict[frozenset[Box], list[int]] = {}
     for pair in pairs:
-        spots.setdefault(frozenset(pair.boxes), []).append(pair.index)
-    same = next((indices for indices in spots.values() if len(indices) > 1), None)
+        indices_by_boxes.setdefault(frozenset(pair.boxes), []).append(pair.index)
+    same = next((indices for indices in indices_by_boxes.values() if len(indices) > 1), None)
     if same:
         return ReviewCheck(False, f"Pairs {_join_indices(same)} have the same box", "same box")
     return ReviewCheck(True, "Each pair has its own box")
 
 
 def check_box_sizes(pairs: Sequence[ObservationPair], *, image_width: int, image_height: int) -> ReviewCheck:
-    """No box is a speck, and none takes in the whole photo."""
+    """Check that no box is tiny and none covers the whole photo."""
     for pair in pairs:
         for box in pair.boxes:
             share = covered_share([box], image_width=image_width, image_height=image_height)
@@ -72,7 +72,7 @@ def check_box_sizes(pairs: Sequence[ObservationPair], *, image_width: int, image
 
 
 def check_repeated_clue(pairs: Sequence[ObservationPair]) -> ReviewCheck:
-    """No inference says its clue again."""
+    """Check that no inference repeats its clue."""
     for pair in pairs:
         clue, inference = split_words(pair.clue), split_words(pair.inference)
         if clue == inference or word_similarity(pair.clue, pair.inference) >= MIN_SIMILARITY:
@@ -81,7 +81,7 @@ def check_repeated_clue(pairs: Sequence[ObservationPair]) -> ReviewCheck:
 
 
 def check_similar_inferences(pairs: Sequence[ObservationPair]) -> ReviewCheck:
-    """No two inferences say nearly the same."""
+    """Check that no two inferences are nearly the same."""
     for a, b in combinations(pairs, 2):
         if word_similarity(a.inference, b.inference) >= MIN_SIMILARITY:
             return ReviewCheck(False, f"Inferences {a.index} and {b.index} are nearly the same", "two alike")
@@ -89,7 +89,7 @@ def check_similar_inferences(pairs: Sequence[ObservationPair]) -> ReviewCheck:
 
 
 def check_pronouns(pairs: Sequence[ObservationPair]) -> ReviewCheck:
-    """Nobody's gender is assumed by a pronoun."""
+    """Check that no pronoun assumes a gender."""
     for pair in pairs:
         found = find_pronouns(pair.inference) or find_pronouns(pair.clue)
         if found:

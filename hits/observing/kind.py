@@ -1,4 +1,4 @@
-"""Kinds whose answer is a few cards about one photo: the schema of a card, its checks, what the page needs."""
+"""Base of kinds whose answer is a few cards about one photo: the card's schema, its checks, the page's data."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,18 +18,18 @@ from hits.observing.checks import run_checks
 from hits.observing.pairs import OBSERVATION, Confidence, ObservationFields, ObservationPair
 
 MAX_BOXES = 20
-MAX_CARDS = 5  # as many colours as the design tells apart
-HINT_RULES = tuple(HintRule)  # a kind without boxes may offer them too: the box rules find nothing there
+MAX_CARDS = 5  # the number of distinct colours in the design
+HINT_RULES = tuple(HintRule)  # also for kinds without boxes, where the box rules find nothing
 
 
 class Unit(Schema):
-    """One image to be worked on, by id."""
+    """One image, by id."""
 
     image: int
 
 
 class Observation(Schema):
-    """One card of the page. Boxes stay plain here: ``check_answer`` names the box that is wrong."""
+    """One card of the page. Boxes are unchecked here: ``check_answer`` names the wrong box."""
 
     index: int = Field(ge=1, le=MAX_CARDS)
     clue: str = Field(max_length=65_536)
@@ -39,13 +39,13 @@ class Observation(Schema):
 
 
 class Answer(Schema):
-    """The cards that were written; a kind says which of them it requires."""
+    """The written cards; the kind defines which of them it requires."""
 
     observations: list[Observation] = Field(min_length=1, max_length=MAX_CARDS)
 
 
 class ObservingKind(HitKind):
-    """A kind whose answer is a few cards about one photo: ``required`` ones, and up to ``maximum`` for a bonus."""
+    """A kind whose answer is ``required`` cards about one photo, and up to ``maximum`` with a bonus."""
 
     required: ClassVar[int]
     maximum: ClassVar[int]
@@ -56,7 +56,7 @@ class ObservingKind(HitKind):
     record_types: ClassVar[Mapping[str, type[Schema]]] = {OBSERVATION: ObservationFields}
 
     def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
-        """Return the one image's id."""
+        """Return the id of the image."""
         return [unit["image"]]
 
     def page_unit(
@@ -75,24 +75,24 @@ class ObservingKind(HitKind):
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Check numbers, texts and boxes; return the tidied answer, cards in order, and what is wrong."""
+        """Check numbers, texts and boxes; return the normalized answer, with ordered cards, and its problems."""
         assert isinstance(answer, Answer)
         errors = check_indices([item.index for item in answer.observations], self.required, self.maximum)
-        tidy = []
+        rows = []
         for position, item in enumerate(answer.observations):
             row, found = _check_observation(item, images[unit["image"]], f"observations[{position}]")
-            tidy.append(row)
+            rows.append(row)
             errors += found
-        return {"observations": sorted(tidy, key=lambda row: row["index"])}, errors
+        return {"observations": sorted(rows, key=lambda row: row["index"])}, errors
 
     def hint_cards(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
     ) -> list[Card]:
-        """Return the cards as they stand."""
+        """Return the cards of the draft."""
         return hint_cards(draft, images[unit["image"]])
 
     def bonus_items(self, answer: Mapping[str, Any]) -> int:
-        """Return how many cards beyond the required ones were written; they are complete or refused."""
+        """Return the number of cards beyond the required ones; incomplete cards are refused before."""
         return sum(item["index"] > self.required for item in answer["observations"])
 
     def records(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Record]:
@@ -105,14 +105,14 @@ class ObservingKind(HitKind):
         return [f"{self.name}/evidence.html", "hits/observing/evidence.html"]
 
     def evidence(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the pairs, and the numbers of the bonus pairs that were not written."""
+        """Return the pairs, and the numbers of the unwritten bonus pairs."""
         pairs = self.pairs(answer)
         written = {pair.index for pair in pairs}
         possible = range(1, self.maximum + 1) if self.max_bonus_items else ()
         return {"pairs": pairs, "bonus_not_taken": [index for index in possible if index not in written]}
 
     def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-        """Return each pair's boxes under its number."""
+        """Return the boxes of each pair with its number."""
         pairs = self.pairs(answer) if answer is not None else []
         return [{"index": pair.index, "boxes": [box.as_dict() for box in pair.boxes]} for pair in pairs]
 
@@ -129,7 +129,7 @@ class ObservingKind(HitKind):
         active_seconds: float,
         expected_seconds: int,
     ) -> list[ReviewCheck]:
-        """Return what validators of the published corpus found wrong, and the pace against the kind's usual time."""
+        """Return the checks of pairs and the pace, compared with the kind's expected time."""
         image = images.get(unit["image"])
         if image is None:
             return [check_pace(active_seconds, expected_seconds)]
@@ -157,7 +157,7 @@ class ObservingKind(HitKind):
 
 
 def check_line(raw: str, *, maximum: int, path: str, missing_message: str) -> tuple[str, list[FieldError]]:
-    """Return one required text tidied, and what is wrong with it; ``wanted`` is said of an empty one."""
+    """Return one required text normalized, and its problems; an empty text gets ``missing_message``."""
     try:
         text = clean_line(raw, maximum=maximum)
     except TextError as error:
@@ -166,23 +166,23 @@ def check_line(raw: str, *, maximum: int, path: str, missing_message: str) -> tu
 
 
 def check_indices(indices: Sequence[int], required: int, maximum: int) -> list[FieldError]:
-    """Return what is wrong with the cards' numbers: a required one missing, one twice, one too many."""
+    """Return the problems of the cards' numbers: missing, repeated or too high."""
     errors = []
     missing = sorted(set(range(1, required + 1)) - set(indices))
     if missing:
-        wanted = ", ".join(str(index) for index in missing)
+        numbers = ", ".join(str(index) for index in missing)
         errors.append(
-            FieldError("observations", f"observation {wanted} is missing: complete 1 to {required}")
+            FieldError("observations", f"observation {numbers} is missing: complete 1 to {required}")
         )
     for index in sorted({index for index in indices if indices.count(index) > 1}):
-        errors.append(FieldError("observations", f"observation {index} stands twice: send it once"))
+        errors.append(FieldError("observations", f"observation {index} occurs twice: send it once"))
     for index in sorted({index for index in indices if index > maximum}):
         errors.append(FieldError("observations", f"observation {index} is one too many: send 1 to {maximum}"))
     return errors
 
 
 def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = True) -> list[Card]:
-    """Return the cards of a draft as far as it can be read; a kind whose cards have no boxes says so."""
+    """Return the readable cards of a draft; ``boxes`` is false for kinds whose cards have no boxes."""
     rows = draft.get("observations")
     found: dict[int, Card] = {}
     for row in rows[:MAX_CARDS] if isinstance(rows, list) else ():
@@ -195,7 +195,7 @@ def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = Tru
 
 
 def drafted_text(row: Mapping[str, Any], name: str) -> str:
-    """Return a text of an unfinished answer for hints, cut where no rule looks any further; nothing if it is none."""
+    """Return a text of a draft, cut at the length that rules read; empty if it is not a text."""
     value = row.get(name)
     return value[:MAX_TEXT] if isinstance(value, str) else ""
 

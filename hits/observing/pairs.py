@@ -1,4 +1,4 @@
-"""An observation pair: clue, boxes, inference, confidence (Hessel et al. 2022, §3.1)."""
+"""An observation pair: clue, boxes, inference, confidence (Hessel et al. 2022 §3.1)."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -13,7 +13,7 @@ OBSERVATION = "observation"  # the record type, and the part of a sealed version
 
 
 class Confidence(IntEnum):
-    """How sure the author is; the published corpus keeps 1.0 to 3.0."""
+    """The author's confidence; 1.0 to 3.0 in the published corpus."""
 
     POSSIBLE = 1
     LIKELY = 2
@@ -22,7 +22,7 @@ class Confidence(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ObservationPair:
-    """One observation as an answer holds it. ``index`` is 1 to 5; ``boxes`` are image pixels."""
+    """One observation of an answer. ``index`` is 1 to 5; ``boxes`` are in image pixels."""
 
     index: int
     clue: str
@@ -32,8 +32,8 @@ class ObservationPair:
     bonus: bool = False
 
     @classmethod
-    def of(cls, record: Record) -> "ObservationPair":
-        """Return the pair that a record holds."""
+    def from_record(cls, record: Record) -> "ObservationPair":
+        """Return the pair of a record."""
         fields = record.fields
         return cls(
             index=record.index,

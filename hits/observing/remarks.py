@@ -1,4 +1,4 @@
-"""What a trainer remarks on an attempt: rows that hang on a box, a part of a card, a card, or the whole."""
+"""A trainer's remarks on an attempt: rows about a box, a field of a card, a card, or the whole attempt."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,24 +13,24 @@ _KEYS = ("observation", "part", "box", "text")
 
 
 class RemarkError(ValueError):
-    """A remark that cannot be kept; the message names the field."""
+    """An invalid remark; the message names the field."""
 
 
 def parse_remarks(raw: Any, boxes: Mapping[int, int]) -> list[dict[str, Any]]:
-    """Return the remarks tidied, in their order.
+    """Return the normalized remarks, in order.
 
     Args:
-        raw: rows of ``{"observation", "part", "box", "text"}``; what does not apply is null or left out.
-        boxes: how many boxes each observation of the answer has, by its number.
+        raw: rows of ``{"observation", "part", "box", "text"}``; keys that do not apply are null or missing.
+        boxes: the number of boxes of each observation, by its number.
 
     Raises:
-        RemarkError: no list, too many, a foreign key, no text, or a place that the answer does not have.
+        RemarkError: not a list, too many, an unknown key, no text, or a target that the answer does not have.
     """
     if not isinstance(raw, list | tuple):
         raise RemarkError("remarks: send a list")
     if len(raw) > MAX_REMARKS:
-        raise RemarkError(f"remarks: {len(raw)} of them; write {MAX_REMARKS} or fewer")
-    return [_parse_remark(row, f"remarks[{place}]", boxes) for place, row in enumerate(raw)]
+        raise RemarkError(f"remarks: got {len(raw)}; write {MAX_REMARKS} or fewer")
+    return [_parse_remark(row, f"remarks[{index}]", boxes) for index, row in enumerate(raw)]
 
 
 def _parse_remark(row: Any, path: str, boxes: Mapping[int, int]) -> dict[str, Any]:
@@ -64,10 +64,10 @@ def _parse_text(raw: Any, path: str) -> str:
 
 
 def clean_text(raw: Any, *, maximum: int, path: str) -> str:
-    """Return a text of several lines tidied line by line, empty lines at its ends left out.
+    """Return a text with each line normalized, without empty lines at its ends.
 
     Raises:
-        RemarkError: no text, control characters, or longer than ``maximum``.
+        RemarkError: not a text, control characters, or longer than ``maximum``.
     """
     if not isinstance(raw, str):
         raise RemarkError(f"{path}: send a text")

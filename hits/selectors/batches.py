@@ -8,7 +8,7 @@ from django.db.models import Model, QuerySet
 from hits.domain.states import BatchState
 from hits.models import Batch
 
-_OPEN = [BatchState.LAUNCHING, BatchState.LIVE, BatchState.CLOSING]
+_OPEN_STATES = [BatchState.LAUNCHING, BatchState.LIVE, BatchState.CLOSING]
 
 
 CHUNK_SIZE = 200
@@ -28,4 +28,4 @@ def iterate_in_chunks(rows: "QuerySet[Row]") -> Iterator[Row]:
 
 def open_batches() -> list[Batch]:
     """Return the batches whose assignments may still change."""
-    return list(Batch.objects.filter(state__in=_OPEN))
+    return list(Batch.objects.filter(state__in=_OPEN_STATES))

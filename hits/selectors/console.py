@@ -128,10 +128,10 @@ def progress_by_batch(batches: Iterable[Batch]) -> dict[int, BatchProgress]:
 
 
 def _count_assignments(rows: list[Batch], counts: dict[int, dict[str, int]]) -> None:
-    found = Assignment.objects.filter(hit__unit__batch__in=rows)
+    assignments = Assignment.objects.filter(hit__unit__batch__in=rows)
     decided = Exists(Decision.objects.filter(assignment=OuterRef("pk")))
     grouped = (
-        found.order_by()
+        assignments.order_by()
         .annotate(decided=decided)
         .values_list("hit__unit__batch", "status", "match", "decided")
         .annotate(n=Count("id"))

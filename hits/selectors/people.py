@@ -35,7 +35,7 @@ def worker_summaries(
     )
     for row in participations.order_by("consent__version"):
         newest[row.worker_id] = row
-    return [(record, newest.get(record.worker.pk)) for record in _summaries(project, workers)]
+    return [(summary, newest.get(summary.worker.pk)) for summary in _summaries(project, workers)]
 
 
 def worker_summary(worker: Worker, project: Project) -> WorkerSummary:

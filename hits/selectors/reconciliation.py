@@ -77,17 +77,17 @@ class ReconciliationTotals:
 def reconciliation_totals(batch: Batch) -> ReconciliationTotals:
     """Return a batch's counts; four queries."""
     shown = Assignment.objects.filter(hit__unit__batch=batch)
-    waiting = open_assignments(batch)
+    undecided = undecided_assignments(batch)
     return ReconciliationTotals(
         matched=shown.filter(match=Match.MATCHED).count(),
-        marketplace_only=waiting.filter(match=Match.MARKETPLACE_ONLY).count(),
-        mismatch=waiting.filter(match=Match.MISMATCH).count(),
+        marketplace_only=undecided.filter(match=Match.MARKETPLACE_ONLY).count(),
+        mismatch=undecided.filter(match=Match.MISMATCH).count(),
         ours_only=lost_submissions(batch).count(),
         resolved=batch_resolutions(batch).count(),
     )
 
 
-def open_assignments(batch: Batch) -> "QuerySet[Assignment]":
+def undecided_assignments(batch: Batch) -> "QuerySet[Assignment]":
     """Return the marketplace's undecided assignments that our rows do not confirm, oldest first."""
     found = Assignment.objects.filter(hit__unit__batch=batch, decisions=None, resolution=None)
     return (
@@ -132,7 +132,7 @@ def owed_cents(submission: Submission) -> int:
 
 def unmatched_rows(batch: Batch, match: Match) -> list[UnmatchedAssignment]:
     """Return one class of unconfirmed assignments with their differences; two queries."""
-    rows = open_assignments(batch).filter(match=match)
+    rows = undecided_assignments(batch).filter(match=match)
     return describe_assignments(rows.select_related("hit__unit__batch", "worker")[:MAX_ROWS])
 
 
@@ -142,9 +142,9 @@ def describe_assignments(rows: "QuerySet[Assignment]") -> list[UnmatchedAssignme
     submission_ids = {
         found for _, fields, _ in decoded if (found := _referenced_submission_id(fields)) is not None
     }
-    rows_named = Submission.objects.filter(pk__in=submission_ids)
-    rows_named = rows_named.select_related("attempt__hit__unit", "attempt__worker")
-    stored: dict[uuid.UUID | None, Submission] = {submission.pk: submission for submission in rows_named}
+    referenced = Submission.objects.filter(pk__in=submission_ids)
+    referenced = referenced.select_related("attempt__hit__unit", "attempt__worker")
+    stored: dict[uuid.UUID | None, Submission] = {submission.pk: submission for submission in referenced}
     return [
         UnmatchedAssignment(
             assignment=row,
@@ -169,8 +169,8 @@ def lost_rows(batch: Batch) -> list[LostSubmission]:
 
 def was_resubmitted(submission: Submission) -> bool:
     """Return whether the worker submitted the same unit in another assignment that matches."""
-    same = Assignment.objects.filter(match=Match.MATCHED, hit__unit=submission.attempt.hit.unit_id)
-    return same.filter(worker=submission.attempt.worker_id).exists()
+    same_unit = Assignment.objects.filter(match=Match.MATCHED, hit__unit=submission.attempt.hit.unit_id)
+    return same_unit.filter(worker=submission.attempt.worker_id).exists()
 
 
 def submission_answer_rows(submission: Submission) -> list[EvidenceRow]:

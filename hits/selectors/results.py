@@ -72,8 +72,8 @@ class ResultColumns:
 class _BatchCells:
     """The cells that are the same in every row."""
 
-    before: tuple[str, ...]
-    between: tuple[str, ...]
+    listing_cells: tuple[str, ...]
+    duration_cells: tuple[str, ...]
     lifetime: str
 
 
@@ -81,13 +81,13 @@ def result_rows(batch: Batch) -> Iterator[list[str]]:
     """Yield the heading, then a row per confirmed assignment, oldest first."""
     columns = result_columns(batch)
     yield columns.names
-    terms, rates = _batch_cells(batch, batch_listing(batch)), _approval_rates(batch)
+    cells, rates = _batch_cells(batch, batch_listing(batch)), _approval_rates(batch)
     rows = _matched_assignments(batch).order_by("submitted_at", "id").values_list(*_FIELDS, named=True)
     stream = rows.iterator(chunk_size=CHUNK_SIZE)
     while chunk := list(islice(stream, CHUNK_SIZE)):
         decisions = _latest_decisions(row.pk for row in chunk)
         for row in chunk:
-            yield _row(batch, terms, columns, row, decisions.get(row.pk), rates.get(row.worker_id, _NO_RATES))
+            yield _row(batch, cells, columns, row, decisions.get(row.pk), rates.get(row.worker_id, _NO_RATES))
 
 
 def count_results(batch: Batch) -> int:
@@ -143,7 +143,7 @@ def _approval_rates(batch: Batch) -> Rates:
 
 def _row(
     batch: Batch,
-    terms: _BatchCells,
+    cells: _BatchCells,
     columns: ResultColumns,
     row: Any,
     decision: Decision | None,
@@ -153,14 +153,14 @@ def _row(
     answers = _answers(batch, row.submission__answer)
     return [
         row.hit__hit_id or "",
-        *terms.before,
+        *cells.listing_cells,
         format_time(row.hit__attempt_at),
         str(row.hit__max_assignments),
         row.hit__annotation,
-        *terms.between,
+        *cells.duration_cells,
         format_time(row.hit__expires_at),
         "",
-        terms.lifetime,
+        cells.lifetime,
         *_assignment_cells(row, decision),
         *rates,
         *[inputs.get(name, "") for name in columns.inputs],
@@ -171,14 +171,14 @@ def _row(
 
 def _batch_cells(batch: Batch, listing: TaskListing) -> _BatchCells:
     return _BatchCells(
-        before=(
+        listing_cells=(
             batch.hit_type_id,
             listing.title,
             listing.description,
             listing.keywords,
             format_dollars(batch.reward_cents),
         ),
-        between=(str(batch.duration_seconds), str(batch.auto_approval_seconds)),
+        duration_cells=(str(batch.duration_seconds), str(batch.auto_approval_seconds)),
         lifetime=str(batch.lifetime_seconds),
     )
 

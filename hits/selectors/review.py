@@ -185,15 +185,15 @@ def refused_payments(batch: Batch) -> list[AssignmentReview]:
 def _build_review(row: Assignment, top_up_cents: int) -> AssignmentReview:
     unit, submission = row.hit.unit, row.submission
     kind = registry.get_kind(unit.batch.kind)
-    known = {image.pk: image_facts(image) for image in unit.images.all()}
-    images = [known[pk] for pk in kind.image_ids(unit.payload) if pk in known]
+    facts_by_id = {image.pk: image_facts(image) for image in unit.images.all()}
+    images = [facts_by_id[pk] for pk in kind.image_ids(unit.payload) if pk in facts_by_id]
     if submission is None:
         return AssignmentReview(row, images, (), 0, None, (), review_state(row))
     items = kind.bonus_items(submission.answer)
     cents = unit.batch.reward_cents + items * unit.batch.bonus_cents + top_up_cents
     checks = kind.checks(
         unit.payload,
-        known,
+        facts_by_id,
         submission.answer,
         active_seconds=submission.active_seconds,
         expected_seconds=batch_listing(unit.batch).expected_seconds,
@@ -277,9 +277,9 @@ def count_waiting_payouts(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
     last = rows.aggregate(last=Max("pk"))["last"] or 0
     kind = registry.get_kind(batch.kind) if batch.bonus_cents else None
     if kind is None or not kind.max_bonus_items:
-        counted = rows.values_list("hit__max_assignments").annotate(Count("pk"))
-        return Counter({(most, 0): count for most, count in counted}), last
+        counts = rows.values_list("hit__max_assignments").annotate(Count("pk"))
+        return Counter({(max_assignments, 0): count for max_assignments, count in counts}), last
     rows = rows.filter(pk__lte=last)
     items = count_bonus_items(rows)
     values = rows.values_list("pk", "hit__max_assignments").iterator(chunk_size=5_000)
-    return Counter((most, items[pk]) for pk, most in values), last
+    return Counter((max_assignments, items[pk]) for pk, max_assignments in values), last

@@ -51,5 +51,5 @@ def user_projects(
         return Project.objects.none()
     if getattr(user, "is_superuser", False):
         return Project.objects.all()
-    enough = [role.value for role, rank in _RANK.items() if rank >= _RANK[at_least]]
-    return Project.objects.filter(memberships__user_id=user.pk, memberships__role__in=enough)
+    roles = [role.value for role, rank in _RANK.items() if rank >= _RANK[at_least]]
+    return Project.objects.filter(memberships__user_id=user.pk, memberships__role__in=roles)

@@ -32,8 +32,8 @@ def is_confirmed(submission: Submission) -> bool:
 
 def seconds_left(attempt: Attempt) -> int:
     """Return our estimate of the time left since the opening; the marketplace's clock decides."""
-    ends = attempt.opened_at + timedelta(seconds=attempt.hit.unit.batch.duration_seconds)
-    return max(0, int((ends - timezone.now()).total_seconds()))
+    end = attempt.opened_at + timedelta(seconds=attempt.hit.unit.batch.duration_seconds)
+    return max(0, int((end - timezone.now()).total_seconds()))
 
 
 def has_saved_work(attempt: Attempt) -> bool:

@@ -207,10 +207,12 @@ def icon(name: str) -> SafeString:
 @register.simple_tag
 def badge(state: str, of: str = "") -> SafeString:
     """Return the badge of a state; ``of`` distinguishes equal states of different objects."""
-    own = _BADGES.get(f"{of}.{state}")
-    tone, symbol, word = own or _BADGES.get(str(state), ("", "", str(state).capitalize()))
-    sign = icon(symbol) if symbol else ""
-    return format_html('<span class="badge{}">{}{}</span>', f" badge--{tone}" if tone else "", sign, word)
+    specific = _BADGES.get(f"{of}.{state}")
+    tone, symbol, label = specific or _BADGES.get(str(state), ("", "", str(state).capitalize()))
+    icon_html = icon(symbol) if symbol else ""
+    return format_html(
+        '<span class="badge{}">{}{}</span>', f" badge--{tone}" if tone else "", icon_html, label
+    )
 
 
 @register.inclusion_tag("hits/_nav.html", takes_context=True)

@@ -28,14 +28,14 @@ def module_preloads(entry: str) -> SafeString:
 @cache
 def _module_graph(entry: str) -> tuple[str, ...]:
     """Return the static names of the module and its imports, breadth first, without duplicates."""
-    found: dict[str, None] = {}
-    waiting = [entry]
-    while waiting:
-        name = waiting.pop(0)
+    names: dict[str, None] = {}
+    queue = [entry]
+    while queue:
+        name = queue.pop(0)
         path = finders.find(name)
-        if name in found or not isinstance(path, str):
+        if name in names or not isinstance(path, str):
             continue
-        found[name] = None
+        names[name] = None
         imports = _IMPORT.findall(Path(path).read_text(encoding="utf-8"))
-        waiting += [posixpath.normpath(posixpath.join(posixpath.dirname(name), other)) for other in imports]
-    return tuple(found)
+        queue += [posixpath.normpath(posixpath.join(posixpath.dirname(name), other)) for other in imports]
+    return tuple(names)

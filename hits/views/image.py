@@ -15,7 +15,7 @@ from hits.selectors.take_down import count_take_down, image_events
 from hits.services.errors import Refused
 from hits.services.images import import_image, take_down
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 MAX_CHANGES_SHOWN = 20
 

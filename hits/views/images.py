@@ -15,7 +15,7 @@ from hits.services.images.import_image import SUFFIXES, ImageDescription, import
 from hits.services.images.manifests import COLUMNS, description_fields, parse_description, read_manifest
 from hits.services.images.zip_import import request_zip_import
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 PER_PAGE = 60
 UNPROCESSABLE, INSUFFICIENT_STORAGE = 422, 507

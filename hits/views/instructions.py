@@ -22,7 +22,7 @@ from hits.selectors import instructions as selectors
 from hits.services import instructions as services
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 
 @require_safe
@@ -128,7 +128,7 @@ def _render_editor(
 def instructions_preview(request: HttpRequest, project: Project, kind_name: str) -> HttpResponse:
     """Render a text as on the task's page; the posted text is not stored."""
     kind = _find_kind(kind_name)
-    trouble = ""
+    error_message = ""
     if request.method == "POST":
         form, examples = InstructionsForm(request.POST), build_example_forms(kind, (), request.POST)
         form.is_valid(), examples.is_valid()
@@ -136,13 +136,13 @@ def instructions_preview(request: HttpRequest, project: Project, kind_name: str)
         try:
             services.clean_text(text, project=project, kind=kind)
         except Refused as error:
-            trouble = str(error)
+            error_message = str(error)
     else:
         text = _requested_text(request, project, kind)
     context = {
         "kind": kind,
         "instructions": selectors.render_instructions(text, project, kind),
-        "trouble": trouble,
+        "error": error_message,
         "usual_seconds": kind.expected_seconds,
     }
     return render(request, "hits/instructions/instructions_preview.html", context)
@@ -186,9 +186,9 @@ def instructions_version(
 @batch_page()
 def batch_instructions(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Change the version that a batch shows from now on."""
-    chosen, instead_of = (parse_row_number(request.POST.get(name, "")) for name in ("version", "instead_of"))
-    version = selectors.find_version(batch.project, batch.kind, chosen) if chosen else None
-    if chosen is None or (chosen and version is None):
+    number, instead_of = (parse_row_number(request.POST.get(name, "")) for name in ("version", "instead_of"))
+    version = selectors.find_version(batch.project, batch.kind, number) if number else None
+    if number is None or (number and version is None):
         messages.error(request, "Not changed: choose a version from the list.")
         return redirect("batch-detail", batch.pk)
     try:

@@ -23,7 +23,7 @@ from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
 from hits.services.money import budget
 from hits.views.access import batch_page, project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 PER_PAGE = 50
 COLUMNS = ("date", "batch", "batch_name", "entry", "amount", "spent", "on_hold", "worker")

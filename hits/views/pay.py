@@ -30,7 +30,7 @@ def project_pay(request: HttpRequest, project: Project) -> HttpResponse:
     """Show a project's pay per hour, lowest first."""
     kind = request.GET.get("kind", "")
     found = pay.project_pay(project, kind)
-    everything = "all" in request.GET
+    show_all = "all" in request.GET
     context = {
         "project": project,
         "section": "pay",
@@ -38,18 +38,18 @@ def project_pay(request: HttpRequest, project: Project) -> HttpResponse:
         "kind": kind,
         "target": project.target_cents_per_hour,
         "tables": [
-            _table("batch", "By batch", "Batch", found.by_batch, everything, project),
-            _table("kind", "By kind of task", "Kind", found.by_kind, everything, project),
-            _table("worker", "By worker", "Worker", found.by_worker, everything, project),
+            _table("batch", "By batch", "Batch", found.by_batch, show_all, project),
+            _table("kind", "By kind of task", "Kind", found.by_kind, show_all, project),
+            _table("worker", "By worker", "Worker", found.by_worker, show_all, project),
         ],
     }
     return render(request, "hits/money/pay.html", context)
 
 
 def _table(
-    key: str, title: str, heading: str, lines: Sequence[pay.PayRow], everything: bool, project: Project
+    key: str, title: str, heading: str, lines: Sequence[pay.PayRow], show_all: bool, project: Project
 ) -> dict[str, Any]:
-    shown = lines if everything else lines[:MAX_ROWS]
+    shown = lines if show_all else lines[:MAX_ROWS]
     ranges = pay_ranges([line.spread for line in shown], target=project.target_cents_per_hour)
     return {
         "key": key,
@@ -110,5 +110,5 @@ def pay_context(batch: Batch) -> dict[str, Any]:
         "top_up_url": reverse("batch-top-up", args=[batch.pk]),
         "topped_up": card.topped_up_cents,
         "workers": card.workers,
-        "busiest": card.busiest,
+        "most_active_percent": card.most_active_percent,
     }

@@ -17,7 +17,7 @@ from hits.selectors.roles import user_projects, visitor_has_role
 from hits.services import projects as services
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 PER_PAGE = 100
 
@@ -25,10 +25,10 @@ PER_PAGE = 100
 @require_safe
 def project_list(request: HttpRequest) -> HttpResponse:
     """List the projects of the user."""
-    mine = user_projects(request.user)
-    if not (mine.exists() or request.user.is_superuser):
+    projects = user_projects(request.user)
+    if not (projects.exists() or request.user.is_superuser):
         return redirect("marketplace:work")
-    return render(request, "hits/projects/projects.html", {"rows": console.project_rows(mine)})
+    return render(request, "hits/projects/projects.html", {"rows": console.project_rows(projects)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -21,7 +21,7 @@ from hits.services.errors import Refused
 from hits.services.reviewing import review as services
 from hits.views.access import batch_page, check_access, project_page
 from hits.views.balance import forget_balance
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 
 @require_safe
@@ -41,12 +41,12 @@ def batch_review(request: HttpRequest, batch: Batch) -> HttpResponse:
 @require_safe
 def assignment_detail(request: HttpRequest, assignment_id: int) -> HttpResponse:
     """Show one assignment, decided or not."""
-    found = review.load_review(assignment_id)
-    if found is None:
+    item = review.load_review(assignment_id)
+    if item is None:
         raise Http404("There is no such page.")
-    project = found.batch.project
+    project = item.batch.project
     check_access(request, project, Role.RESEARCHER)
-    context = {"project": project, "section": "review", "batch": found.batch} | _evidence_context(found)
+    context = {"project": project, "section": "review", "batch": item.batch} | _evidence_context(item)
     return render(request, "hits/review/assignment.html", context)
 
 
@@ -63,47 +63,47 @@ def _render_queue(request: HttpRequest, project: Project, scope: Project | Batch
         if batch
         else reverse("project-review", args=[project.slug]),
     }
-    found = next((row for row in queue.shown if row.assignment.pk == queue.current_id), None)
-    if found is not None:
-        context |= _evidence_context(found)
+    item = next((row for row in queue.shown if row.assignment.pk == queue.current_id), None)
+    if item is not None:
+        context |= _evidence_context(item)
     return render(request, "hits/review/review.html", context)
 
 
-def _evidence_context(found: review.AssignmentReview) -> dict[str, Any]:
-    batch = found.batch
+def _evidence_context(item: review.AssignmentReview) -> dict[str, Any]:
+    batch = item.batch
     kind = registry.get_kind(batch.kind)
     return {
-        "review": found,
+        "review": item,
         "kind": kind,
-        "unit": found.unit,
-        "answer": found.answer,
-        "images": found.images,
-        "marks": found.marks,
-        "unit_rows": found.unit_rows,
-        "answer_rows": found.answer_rows,
-        "evidence": found.evidence,
-        "failed_check_count": sum(not check.ok for check in found.checks),
-        "payout": _payout(found),
+        "unit": item.unit,
+        "answer": item.answer,
+        "images": item.images,
+        "marks": item.marks,
+        "unit_rows": item.unit_rows,
+        "answer_rows": item.answer_rows,
+        "evidence": item.evidence,
+        "failed_check_count": sum(not check.ok for check in item.checks),
+        "payout": _payout(item),
         "fees": batch.fees,
-        "worker_summary": people.worker_summary(found.assignment.worker, batch.project),
-        "open_here": found.assignment.status == AssignmentStatus.SUBMITTED and found.current_decision is None,
-        "may_override": found.assignment.status == AssignmentStatus.REJECTED,
-        "no_override": services.override_refusal(found.assignment),
+        "worker_summary": people.worker_summary(item.assignment.worker, batch.project),
+        "open_here": item.assignment.status == AssignmentStatus.SUBMITTED and item.current_decision is None,
+        "may_override": item.assignment.status == AssignmentStatus.REJECTED,
+        "no_override": services.override_refusal(item.assignment),
     }
 
 
-def _payout(found: review.AssignmentReview) -> ApprovalCost:
+def _payout(item: review.AssignmentReview) -> ApprovalCost:
     return approval_cost(
-        reward_cents=found.batch.reward_cents,
-        bonus_each_cents=found.batch.bonus_cents,
-        items=found.bonus_items,
-        max_assignments=found.assignment.hit.max_assignments,
-        fees=found.batch.fees,
+        reward_cents=item.batch.reward_cents,
+        bonus_each_cents=item.batch.bonus_cents,
+        items=item.bonus_items,
+        max_assignments=item.assignment.hit.max_assignments,
+        fees=item.batch.fees,
     )
 
 
 @require_POST
-def decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
+def assignment_decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
     """Store a verdict, carry it out, and redirect to the next submission."""
     row = _get_assignment(request, assignment_id)
     batch = row.hit.unit.batch
@@ -112,7 +112,7 @@ def decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
     except ValueError:
         messages.error(request, "Choose to approve or to reject.")
         return redirect("assignment-detail", row.pk)
-    following = _next_url(request, row, batch)
+    next_url = _next_url(request, row, batch)
     try:
         decision = services.decide_assignment(
             assignment=row,
@@ -124,11 +124,11 @@ def decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
         messages.error(request, f"Not decided: {error}")
         return redirect("assignment-detail", row.pk)
     _settle(request, decision)
-    return redirect(following)
+    return redirect(next_url)
 
 
 @require_POST
-def override(request: HttpRequest, assignment_id: int) -> HttpResponse:
+def assignment_override(request: HttpRequest, assignment_id: int) -> HttpResponse:
     """Approve and pay a rejected submission."""
     row = _get_assignment(request, assignment_id)
     try:

@@ -24,7 +24,7 @@ def fresh() -> str:
     return done.stdout
 
 
-def test_the_page_is_what_the_tests_say(fresh: str) -> None:
+def test_conformance_page_is_up_to_date(fresh: str) -> None:
     assert conformance.PAGE.read_text() == fresh, "run make conformance"
 
 
@@ -38,7 +38,7 @@ def test_every_operation_has_a_rule(fresh: str) -> None:
 
 
 @pytest.mark.long
-def test_every_rule_s_tests_call_what_it_names() -> None:
+def test_every_rule_calls_the_operation_it_names() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "scripts.conformance", "--calls"],
         cwd=ROOT,
@@ -54,7 +54,7 @@ def answered(*names: str) -> set[tuple[str, bool]]:
     return {(name, tried) for name in names for tried in (False, True)}
 
 
-def test_a_rule_that_names_what_its_tests_do_not_call_is_told() -> None:
+def test_find_uncalled_reports_rule_whose_tests_do_not_call_it() -> None:
     names = conformance.operation_names()
     every = conformance.Rule("every", "M", " ".join(names))
     calls = {"every": answered(*names) - {("GetFileUploadURL", True)}}  # which is refused whatever is asked
@@ -66,7 +66,7 @@ def test_a_rule_that_names_what_its_tests_do_not_call_is_told() -> None:
     ]
 
 
-def test_an_operation_that_is_only_ever_refused_is_told() -> None:
+def test_find_uncalled_reports_operation_without_an_answer() -> None:
     names = conformance.operation_names()
     every = conformance.Rule("every", "M", " ".join(names))
     calls = {"every": answered(*names) - {("ListReviewableHITs", True)}}
@@ -81,7 +81,7 @@ def item(test: str, *marks: pytest.MarkDecorator, file: str = "tests/test_a.py")
     return SimpleNamespace(location=(file, 1, test), name=test, iter_markers=lambda name: iter(own))
 
 
-def test_one_rule_may_have_several_tests_and_parameters_count_once() -> None:
+def test_read_rules_collects_tests_of_a_rule_once() -> None:
     mark = pytest.mark.rule("a", source="M", text="One.")
     (rule,) = conformance.read_rules([item("test_x[1]", mark), item("test_x[2]", mark), item("test_y", mark)])
     assert [name for _, name in rule.tests] == ["test_x", "test_y"]
@@ -97,13 +97,13 @@ def test_one_rule_may_have_several_tests_and_parameters_count_once() -> None:
         (pytest.mark.rule("b", source="M", text=""), "an id, a source and a text"),
     ],
 )
-def test_marks_that_contradict_or_say_too_little_are_named(second: pytest.MarkDecorator, words: str) -> None:
+def test_read_rules_refuses_contradicting_or_incomplete_marks(second: pytest.MarkDecorator, words: str) -> None:
     first = pytest.mark.rule("a", source="M", text="One.")
     with pytest.raises(conformance.RuleError, match=words):
         conformance.read_rules([item("test_x", first), item("test_y", second)])
 
 
-def test_error_codes_are_found_in_the_sources(tmp_path: Path) -> None:
+def test_error_codes_come_from_the_sources(tmp_path: Path) -> None:
     folder = tmp_path / "hits" / "marketplace"
     folder.mkdir(parents=True)
     (folder / "a.py").write_text(
@@ -113,7 +113,7 @@ def test_error_codes_are_found_in_the_sources(tmp_path: Path) -> None:
     assert conformance.error_codes(tmp_path) == {"CatDoesNotExist", "HITAlreadyExists", "Odd", "Odder"}
 
 
-def test_calls_are_noted_where_the_marketplace_takes_them(
+def test_recorder_records_calls_in_the_dispatcher(
     near: Any,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -31,7 +31,7 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_the_loop_is_played_whole_and_again(tmp_path: Path) -> None:
+def test_demo_plays_the_whole_loop_twice(tmp_path: Path) -> None:
     """A second run has its own project: it finds nothing of the first, and gives the same figures."""
     first, second = (_play(tmp_path) for _ in range(2))
     assert first["ledger_balanced"] is True
@@ -80,7 +80,7 @@ def _play(folder: Path) -> dict[str, Any]:
     return result
 
 
-def test_a_taken_port_is_one_line_before_anything_is_written(tmp_path: Path) -> None:
+def test_demo_with_taken_port_fails_before_writing(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -93,7 +93,7 @@ def test_a_taken_port_is_one_line_before_anything_is_written(tmp_path: Path) -> 
     assert not list(tmp_path.glob("*.sqlite3"))
 
 
-def test_a_second_demo_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+def test_second_demo_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     """Two workers on one folder would take each other's jobs."""
     with (tmp_path / "server.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -106,7 +106,7 @@ def test_a_second_demo_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     assert "process 7 (port 8000) serves this folder already" in line
 
 
-def test_serve_stops_both_processes_when_it_is_asked_to(tmp_path: Path) -> None:
+def test_serve_stops_all_processes_on_sigterm(tmp_path: Path) -> None:
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(migrate, cwd=ROOT, env=_environment(tmp_path, 8000), check=True)
     port = free_port()
@@ -140,7 +140,7 @@ def _within(seconds: float, happened: Any) -> bool:
 
 
 @pytest.mark.django_db
-def test_the_demo_sets_no_password_beside_real_work(project: Project) -> None:
+def test_demo_refuses_database_with_real_work(project: Project) -> None:
     assert not project.is_rehearsal
     before = dict(User.objects.values_list("username", "password"))
     with pytest.raises(Refused, match="real work"):
@@ -149,7 +149,7 @@ def test_the_demo_sets_no_password_beside_real_work(project: Project) -> None:
 
 
 @pytest.mark.django_db
-def test_the_demo_leaves_a_fresh_installation_s_accounts_alone() -> None:
+def test_demo_refuses_database_with_other_accounts() -> None:
     User.objects.create_superuser("admin2", password="of somebody")
     with pytest.raises(Refused, match="real work"):
         demo_users.create_demo_users()
@@ -164,7 +164,7 @@ def test_each_played_loop_has_its_own_project() -> None:
 
 
 @pytest.mark.django_db
-def test_a_demo_serves_again_what_somebody_made_in_it_and_changes_no_password(
+def test_second_demo_keeps_data_and_passwords(
     settings: Any, tmp_path: Path
 ) -> None:
     settings.VAR_DIR = tmp_path

@@ -61,12 +61,12 @@ def _next(queue: SimpleQueue) -> Any:
     return message.payload
 
 
-def test_the_platform_uses_this_transport() -> None:
+def test_settings_name_this_transport() -> None:
     with app.connection_for_write() as connection:
         assert isinstance(connection.transport, filesystem_queue.Transport)
 
 
-def test_a_message_is_not_seen_before_it_is_whole(
+def test_message_is_invisible_until_complete(
     queue: SimpleQueue, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
@@ -85,7 +85,7 @@ def test_a_message_is_not_seen_before_it_is_whole(
     assert (during, _next(queue), _next(queue)) == (None, {"number": 1}, None)
 
 
-def test_thousands_of_messages_are_each_read_whole_and_once(folder: Path) -> None:
+def test_thousands_of_messages_are_each_read_once(folder: Path) -> None:
     def write() -> None:
         with _connection(folder) as connection, SimpleQueue(connection, QUEUE) as queue:
             for number in range(MESSAGES):
@@ -102,7 +102,7 @@ def test_thousands_of_messages_are_each_read_whole_and_once(folder: Path) -> Non
     assert _names(folder) == []
 
 
-def test_of_two_readers_one_has_the_message(queue: SimpleQueue, folder: Path) -> None:
+def test_message_goes_to_one_of_two_readers(queue: SimpleQueue, folder: Path) -> None:
     queue.put({"number": 1})
     [message] = (folder / "messages").iterdir()
     content = message.read_bytes()
@@ -121,7 +121,7 @@ def test_of_two_readers_one_has_the_message(queue: SimpleQueue, folder: Path) ->
 @pytest.mark.parametrize(
     "content", [b"", b'{"body": "W10', b"\xff", b"null", b'{"properties": {}}'], ids=range(5)
 )
-def test_what_cannot_be_read_is_left_for_a_minute_and_then_set_aside(
+def test_unreadable_message_is_set_aside_after_a_minute(
     queue: SimpleQueue, folder: Path, caplog: pytest.LogCaptureFixture, content: bytes
 ) -> None:
     queue.put({"number": 1})
@@ -140,7 +140,7 @@ def test_what_cannot_be_read_is_left_for_a_minute_and_then_set_aside(
     assert "0_first.told.msg.unreadable" in caplog.text
 
 
-def test_a_message_that_was_late_is_read(queue: SimpleQueue, folder: Path) -> None:
+def test_late_message_is_read(queue: SimpleQueue, folder: Path) -> None:
     """An older release, which writes in place, may still be at work beside this one."""
     queue.put({"number": 1})
     [message] = (folder / "messages").iterdir()
@@ -151,7 +151,7 @@ def test_a_message_that_was_late_is_read(queue: SimpleQueue, folder: Path) -> No
     assert _next(queue) == {"number": 1}
 
 
-def test_a_message_that_cannot_be_written_leaves_nothing(
+def test_failed_write_leaves_no_message(
     queue: SimpleQueue, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, target: Path) -> Path:
@@ -164,7 +164,7 @@ def test_a_message_that_cannot_be_written_leaves_nothing(
 
 
 @pytest.mark.parametrize("content", ["", "[", '["ab"]', "7"])
-def test_a_broken_table_of_bindings_is_made_anew(folder: Path, content: str) -> None:
+def test_broken_binding_table_is_recreated(folder: Path, content: str) -> None:
     """A process that was killed while it started left an empty one, and every later start died of it."""
     (folder / "control" / "told.exchange").write_text(content)
     with _connection(folder) as connection, SimpleQueue(connection, QUEUE) as queue:
@@ -173,7 +173,7 @@ def test_a_broken_table_of_bindings_is_made_anew(folder: Path, content: str) -> 
     assert (folder / "control" / "told.exchange").read_text() == dumps([["told", "", "told"]])
 
 
-def test_a_deleted_queue_is_bound_no_more(folder: Path) -> None:
+def test_deleted_queue_has_no_binding(folder: Path) -> None:
     other = Queue("heard", Exchange("told"), routing_key="told")
     with _connection(folder) as connection:
         channel = connection.channel()

@@ -34,12 +34,12 @@ WAYS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-def test_no_way_leads_outside(way: Callable[[], object]) -> None:
+def test_no_network_call_leaves_the_machine(way: Callable[[], object]) -> None:
     with pytest.raises(BaseException, match="a test tried to"):
         way()
 
 
-def test_code_that_survives_every_exception_does_not_survive_this() -> None:
+def test_guard_stops_code_that_catches_every_exception() -> None:
     def survive() -> None:
         try:
             WAYS["connect"]()
@@ -50,7 +50,7 @@ def test_code_that_survives_every_exception_does_not_survive_this() -> None:
         survive()
 
 
-def test_this_machine_is_reached() -> None:
+def test_local_connections_work() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         socket.create_connection(("localhost", port), timeout=5).close()
@@ -70,7 +70,7 @@ except BaseException as error:
 
 @pytest.mark.parametrize("given", [None, "children"], ids=["any child", "a child of tests.support"])
 @pytest.mark.django_db
-def test_the_guard_bites_in_a_child_process(given: str | None) -> None:
+def test_guard_works_in_a_child_process(given: str | None) -> None:
     environment = children.child_environment() if given else None
     done = subprocess.run(
         [sys.executable, "-c", _TRY], env=environment, capture_output=True, text=True, check=True
@@ -109,7 +109,7 @@ def test_the_tests_stay_on_the_built_in_marketplace() -> None:
 
 
 @pytest.mark.long
-def test_they_do_so_whatever_the_caller_set() -> None:
+def test_marketplace_is_local_for_any_caller_settings() -> None:
     theirs = {"MTURK_ENDPOINT": "aws-production", "MTURK_LIVE": "1"}
     node = "tests/annotation_site/test_isolation.py::test_the_tests_stay_on_the_built_in_marketplace"
     mine = {key: value for key, value in os.environ.items() if not key.startswith("DEERSTALKER_TEST")}
@@ -126,7 +126,7 @@ def test_they_do_so_whatever_the_caller_set() -> None:
 
 
 @pytest.mark.django_db
-def test_a_child_stays_on_it_whatever_a_test_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marketplace_of_a_child_is_local_for_any_test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MTURK_LIVE", "1")
     monkeypatch.setenv("MTURK_ENDPOINT", "aws-production")
     environment = children.child_environment()

@@ -52,7 +52,7 @@ def script_sends(cents: int, assignment: Assignment) -> BonusPayment:
     return BonusPayment.objects.latest("pk")
 
 
-def test_the_report_names_bonuses_that_a_script_sent(batch: Batch) -> None:
+def test_report_names_script_bonuses(batch: Batch) -> None:
     assignment = Assignment.objects.get()
     sent = script_sends(50, assignment)
     (row,) = compare_ledgers().as_json()["batches_that_differ"]  # type: ignore[misc]
@@ -74,7 +74,7 @@ def test_the_report_names_bonuses_that_a_script_sent(batch: Batch) -> None:
     assert refused.value.returncode == 1
 
 
-def test_booking_them_makes_the_books_agree_once_and_for_all(batch: Batch) -> None:
+def test_posting_script_bonuses_makes_the_ledgers_agree(batch: Batch) -> None:
     assignment = Assignment.objects.get()
     before = ledger.sum_entries(batch=batch)
     for cents in (50, 3):
@@ -89,7 +89,7 @@ def test_booking_them_makes_the_books_agree_once_and_for_all(batch: Batch) -> No
     assert BonusPayment.objects.count() == 3, "nothing is sent"
 
 
-def test_a_look_counts_them_where_the_batch_itself_offers_no_bonus(batch: Batch) -> None:
+def test_sync_counts_script_bonuses_of_a_batch_without_bonus(batch: Batch) -> None:
     Batch.objects.filter(pk=batch.pk).update(bonus_cents=0)
     script_sends(50, Assignment.objects.get())
     post_script_bonuses()
@@ -97,7 +97,7 @@ def test_a_look_counts_them_where_the_batch_itself_offers_no_bonus(batch: Batch)
     assert found.cents_ours == found.cents_marketplace
 
 
-def test_nothing_is_booked_while_a_bonus_of_ours_differs(batch: Batch) -> None:
+def test_posting_skips_batch_with_another_difference(batch: Batch) -> None:
     sent = script_sends(50, Assignment.objects.get())
     ledger.write_entry(entry=Entry.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
     assert post_script_bonuses() == 0
@@ -105,7 +105,7 @@ def test_nothing_is_booked_while_a_bonus_of_ours_differs(batch: Batch) -> None:
     assert [bonus.bonus for bonus in row.scripts_bonuses] == [sent.pk]
 
 
-def test_a_bonus_for_work_that_was_not_collected_waits_for_the_look(batch: Batch) -> None:
+def test_posting_skips_bonus_for_uncollected_work(batch: Batch) -> None:
     person = market.market_worker("fred")
     market.work(Hit.objects.get(), person, observations(3))
     marketplace().send_bonus(

@@ -34,18 +34,18 @@ def announced(client: Client, path: str, length: int, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
-def test_what_is_too_large_is_turned_away_before_a_byte_is_read(path: str) -> None:
+def test_too_large_request_is_refused_before_reading(path: str) -> None:
     assert announced(Client(), path, 400 * 1024**2).status_code == 413
     assert announced(Client(), path, DEFAULT_LIMIT + 1).status_code == 413
 
 
 @pytest.mark.parametrize("length", ["-1", "1e9", "0x10", "٣"])
-def test_a_length_that_is_no_number_is_turned_away(length: str) -> None:
+def test_invalid_content_length_is_refused(length: str) -> None:
     reply = Client().generic("POST", "/sign-in/", b"", CONTENT_LENGTH=length)
     assert reply.status_code in {400, 403, 413}
 
 
-def test_files_are_taken_from_who_works_on_a_project_alone(researcher: User, project: Project) -> None:
+def test_upload_is_refused_without_a_project(researcher: User, project: Project) -> None:
     path = reverse("project-images", args=[project.slug])
     assert announced(Client(), path, 50 * 1024**2).status_code == 413
     worker = Client()
@@ -58,7 +58,7 @@ def test_files_are_taken_from_who_works_on_a_project_alone(researcher: User, pro
     assert request_limit(request) == UPLOAD_LIMITS["project-images"]
 
 
-def test_a_person_reads_a_page_and_a_program_json() -> None:
+def test_refusal_is_a_page_for_browsers_and_json_for_programs() -> None:
     page = announced(Client(), "/sign-in/", DEFAULT_LIMIT + 1, HTTP_ACCEPT="text/html")
     assert "Nothing was sent" in page.content.decode()
     assert "at most 3 MB" in page.content.decode()
@@ -67,7 +67,7 @@ def test_a_person_reads_a_page_and_a_program_json() -> None:
     )
 
 
-def test_every_address_that_takes_files_stands_in_the_table() -> None:
+def test_every_upload_address_is_in_the_table() -> None:
     known = {
         f"{prefix}{name}"
         for prefix, resolver in [("", get_resolver()), *namespaces()]
@@ -86,7 +86,7 @@ def namespaces() -> list[tuple[str, Any]]:
 @pytest.mark.parametrize(
     "body", [b"abc", b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n--x--\r\n']
 )
-def test_a_form_with_files_is_answered_in_kind_wherever_it_is_sent(path: str, body: bytes) -> None:
+def test_form_with_files_is_refused_at_every_address(path: str, body: bytes) -> None:
     client = Client(raise_request_exception=False)
     host = {"HTTP_HOST": "127.0.0.1:8000"} if path.startswith("/hit/") else {}
     reply = client.generic("POST", path, body, content_type="multipart/form-data; boundary=x", **host)
@@ -95,7 +95,7 @@ def test_a_form_with_files_is_answered_in_kind_wherever_it_is_sent(path: str, bo
         assert json.loads(reply.content)["__type"]
 
 
-def test_grades_sent_as_a_form_are_refused_in_kind(researcher: User, project: Project) -> None:
+def test_grades_sent_as_a_form_are_refused_as_json(researcher: User, project: Project) -> None:
     client = Client(raise_request_exception=False)
     client.force_login(researcher)
     try:
@@ -110,7 +110,7 @@ def test_grades_sent_as_a_form_are_refused_in_kind(researcher: User, project: Pr
     assert reply.status_code in {400, 404}
 
 
-def test_too_many_files_end_in_a_page_that_says_how_many(
+def test_too_many_files_show_the_limit(
     researcher: User, project: Project, settings: Any
 ) -> None:
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 3
@@ -125,7 +125,7 @@ def test_too_many_files_end_in_a_page_that_says_how_many(
     assert "Deerstalker" in reply.content.decode()
 
 
-def test_a_disk_that_is_full_while_a_file_comes_in_ends_in_a_page(
+def test_full_disk_during_upload_shows_a_page(
     researcher: User, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: object, data: bytes, start: int) -> None:
@@ -141,7 +141,7 @@ def test_a_disk_that_is_full_while_a_file_comes_in_ends_in_a_page(
     assert "The server’s disk is full" in reply.content.decode()
 
 
-def test_a_database_on_a_full_disk_ends_in_a_page_that_says_so(
+def test_full_disk_of_the_database_shows_a_page(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*args: Any, **more: Any) -> None:
@@ -154,7 +154,7 @@ def test_a_database_on_a_full_disk_ends_in_a_page_that_says_so(
     assert "The server’s disk is full" in reply.content.decode()
 
 
-def test_a_database_that_does_not_answer_ends_in_a_page(
+def test_database_outage_shows_a_page(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*args: Any, **more: Any) -> None:
@@ -167,7 +167,7 @@ def test_a_database_that_does_not_answer_ends_in_a_page(
     assert "The server is busy" in reply.content.decode()
 
 
-def test_a_post_after_the_session_ended_comes_back_to_its_page(client: Client, project: Project) -> None:
+def test_post_after_session_end_returns_to_its_page(client: Client, project: Project) -> None:
     page = reverse("project-images", args=[project.slug])
     address = reverse("member-add", args=[project.slug])
     reply = client.post(address, {"username": "x"}, HTTP_REFERER=f"http://testserver{page}?page=2")

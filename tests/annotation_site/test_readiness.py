@@ -23,7 +23,7 @@ from hits.models import Job
 pytestmark = pytest.mark.django_db
 
 
-def test_live_answers_without_a_database_and_ready_does_not(
+def test_live_works_and_ready_fails_without_a_database(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away() -> list[str]:
@@ -37,7 +37,7 @@ def test_live_answers_without_a_database_and_ready_does_not(
     assert "10.1.2.3" not in reply.content.decode()
 
 
-def test_ready_is_not_given_while_migrations_are_to_be_applied(
+def test_ready_fails_with_unapplied_migrations(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert client.get(reverse("health-ready")).json() == {"ok": True, "database": "ok", "degraded": []}
@@ -46,14 +46,14 @@ def test_ready_is_not_given_while_migrations_are_to_be_applied(
     assert (reply.status_code, reply.json()["database"]) == (503, "1 migrations to apply")
 
 
-def test_unapplied_migrations_names_what_the_database_lacks() -> None:
+def test_unapplied_migrations_are_listed() -> None:
     assert readiness.unapplied_migrations() == []
     newest = MigrationRecorder.Migration.objects.filter(app="curation").latest("name")
     newest.delete()
     assert readiness.unapplied_migrations() == [f"curation.{newest.name}"]
 
 
-def test_work_that_nobody_takes_up_is_degraded_and_not_down(client: Client) -> None:
+def test_unclaimed_job_is_reported_as_degraded(client: Client) -> None:
     Job.objects.create(task="hits.nothing", title="Nothing", state="queued")
     Job.objects.update(created_at=timezone.now() - timedelta(minutes=3))
     reply = client.get(reverse("health-ready"))
@@ -72,7 +72,7 @@ def no_redis(settings: Any) -> None:
     ForgivingRedisCache._is_down = False
 
 
-def test_a_cache_that_is_away_is_a_miss_and_is_logged_once(
+def test_cache_outage_is_a_miss_and_is_logged_once(
     no_redis: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     cache = caches["default"]
@@ -88,7 +88,7 @@ def test_a_cache_that_is_away_is_a_miss_and_is_logged_once(
     assert len([row for row in caplog.records if "does not answer" in row.message]) == 1
 
 
-def test_pages_and_the_task_api_go_on_without_the_cache(no_redis: None, client: Client) -> None:
+def test_pages_and_task_api_work_without_the_cache(no_redis: None, client: Client) -> None:
     assert client.get(reverse("health-ready")).json()["degraded"] == ["cache"]
     assert client.get(reverse("login")).status_code == 200
     assert client.get("/leaderboards/").status_code == 200
@@ -140,7 +140,7 @@ def test_database_url_is_decoded(monkeypatch: pytest.MonkeyPatch, url: str, foun
         ("postgres://u@db/x?sslmod=require", 'invalid connection option "sslmod"'),
     ],
 )
-def test_database_url_of_another_kind_stops_the_start(
+def test_unsupported_database_url_stops_the_start(
     monkeypatch: pytest.MonkeyPatch, url: str, why: str
 ) -> None:
     monkeypatch.setenv("X", url)
@@ -148,7 +148,7 @@ def test_database_url_of_another_kind_stops_the_start(
         env.env_database("X")
 
 
-def test_serve_refuses_a_database_with_migrations_to_apply(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_refuses_unapplied_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "unapplied_migrations", lambda: ["hits.0099_later", "hits.0100_more"])
     with pytest.raises(
         CommandError, match=r"lacks hits\.0099_later and 1 more: back it up, then run"
@@ -168,7 +168,7 @@ def test_serve_refuses_a_database_with_migrations_to_apply(monkeypatch: pytest.M
         ("0.0.0.0", True, False),
     ],
 )
-def test_serve_warns_where_others_reach_it_without_a_proxy(
+def test_serve_warns_if_exposed_without_a_proxy(
     monkeypatch: pytest.MonkeyPatch, settings: Any, bind: str, behind: bool, warns: bool
 ) -> None:
     monkeypatch.setenv("BIND", bind)
@@ -176,7 +176,7 @@ def test_serve_warns_where_others_reach_it_without_a_proxy(
     assert bool(starting.exposure_warning()) is warns
 
 
-def test_a_second_server_on_a_folder_is_told_which_process_holds_it(settings: Any, tmp_path: Path) -> None:
+def test_second_server_in_a_folder_is_refused_with_the_owner(settings: Any, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
     with starting.lock_data_folder():
         with (

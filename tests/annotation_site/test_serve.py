@@ -56,7 +56,7 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def test_a_helper_is_stopped_with_the_service(tmp_path: Path) -> None:
+def test_helper_stops_with_the_service(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     with run_processes([SLEEPS], helpers=[_noted(note)]) as processes:
         assert len(processes) == 1
@@ -66,7 +66,7 @@ def test_a_helper_is_stopped_with_the_service(tmp_path: Path) -> None:
     assert not _runs(helper)
 
 
-def test_the_service_goes_on_when_a_helper_ends_and_not_when_a_server_does(tmp_path: Path) -> None:
+def test_service_survives_a_helper_but_not_a_server(tmp_path: Path) -> None:
     note = tmp_path / "over"
     ends_later = [
         sys.executable,
@@ -85,7 +85,7 @@ def test_the_service_goes_on_when_a_helper_ends_and_not_when_a_server_does(tmp_p
         wait_for_end(processes)
 
 
-def test_the_encoder_is_a_helper_of_its_own() -> None:
+def test_encoder_is_a_helper() -> None:
     assert encoder_command()[-1] == "serve_encoder"
 
 
@@ -126,7 +126,7 @@ def _pause(process: SupervisedProcess, clock: _Clock) -> int:
     raise AssertionError("not started again")
 
 
-def test_a_worker_that_dies_is_started_again_after_pauses_that_grow(caplog: pytest.LogCaptureFixture) -> None:
+def test_dead_worker_is_restarted_after_growing_pauses(caplog: pytest.LogCaptureFixture) -> None:
     clock = _Clock()
     with _restarted(SLEEPS, clock) as process:
         pauses = []
@@ -145,7 +145,7 @@ def test_a_worker_that_dies_is_started_again_after_pauses_that_grow(caplog: pyte
         assert (process.poll(), process.pid) == (-signal.SIGKILL, last)
 
 
-def test_deaths_of_long_ago_do_not_count() -> None:
+def test_deaths_outside_the_window_do_not_count() -> None:
     clock = _Clock()
     with _restarted(SLEEPS, clock) as process:
         for _ in range(serve.MAX_DEATHS * 2):
@@ -154,7 +154,7 @@ def test_deaths_of_long_ago_do_not_count() -> None:
             clock.now += serve.DEATH_WINDOW_SECONDS
 
 
-def test_a_stop_that_comes_while_a_worker_is_started_again_reaches_that_worker(
+def test_stop_during_a_restart_stops_the_new_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The signal comes when the new process runs and nobody knows it yet."""
@@ -197,7 +197,7 @@ class _Beat:
     [(False, [signal.SIGTERM, worker_side.STOP_SECONDS, signal.SIGKILL]), (True, [])],
     ids=["by itself", "with the worker"],
 )
-def test_a_worker_whose_beat_died_ends_so_that_both_are_started_again(
+def test_worker_stops_when_its_beat_dies(
     monkeypatch: pytest.MonkeyPatch, closing: bool, expected: list[float]
 ) -> None:
     """A worker that hangs while it stops is killed; one that is being stopped anyway is left alone."""
@@ -294,7 +294,7 @@ def empty_queue() -> Iterator[Path]:
 
 @pytest.mark.long
 @pytest.mark.django_db(transaction=True)
-def test_a_served_site_outlives_its_worker_and_its_beat_and_stops_as_a_whole(
+def test_site_survives_death_of_worker_and_beat(
     tmp_path: Path, empty_queue: Path
 ) -> None:
     Job.objects.all().delete()
@@ -333,7 +333,7 @@ def test_a_served_site_outlives_its_worker_and_its_beat_and_stops_as_a_whole(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_served_site_ends_with_its_web_server(tmp_path: Path, empty_queue: Path) -> None:
+def test_site_stops_with_its_web_server(tmp_path: Path, empty_queue: Path) -> None:
     """Whoever runs it then starts the whole again; a worker alone answers nobody."""
     with _served(tmp_path) as (served, said):
         _wait(lambda: _worker_of(served.pid), 180)

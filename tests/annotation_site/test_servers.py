@@ -167,7 +167,7 @@ def test_a_job_is_done_by_a_worker_on_redis() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_job_whose_message_was_lost_is_done_all_the_same() -> None:
+def test_job_with_a_lost_message_is_done() -> None:
     """The row stands and no message does: the sweeper of the embedded worker finds it."""
     _done_by_a_worker()
 

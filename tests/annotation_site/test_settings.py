@@ -11,27 +11,27 @@ from hits.mturk.boto import BotoMarketplace
 from hits.mturk.environments import resolve_environment
 
 
-def test_a_yes_or_no_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_env_bool_refuses_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("X", "maybe")
     with pytest.raises(env.EnvError, match="X='maybe': use 1 or 0"):
         env.env_bool("X")
 
 
 @pytest.mark.parametrize(("raw", "why"), [("ten", "whole number"), ("0", "1 or more")])
-def test_numbers_are_checked(monkeypatch: pytest.MonkeyPatch, raw: str, why: str) -> None:
+def test_env_int_checks_numbers(monkeypatch: pytest.MonkeyPatch, raw: str, why: str) -> None:
     monkeypatch.setenv("X", raw)
     with pytest.raises(env.EnvError, match=why):
         env.env_int("X", 5, minimum=1)
 
 
 @pytest.mark.parametrize("raw", ["example.org", "https://example.org/path", "ftp://example.org", ""])
-def test_origins_are_bare(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
+def test_env_origin_refuses_paths(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
     monkeypatch.setenv("X", raw)
     with pytest.raises(env.EnvError, match="without a path"):
         env.env_origin("X", "")
 
 
-def test_a_secret_is_made_once_and_private(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_env_secret_is_created_once_and_private(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("X", raising=False)
     path = tmp_path / "secrets" / "x"
     first = env.env_secret("X", fallback_file=path)
@@ -40,7 +40,7 @@ def test_a_secret_is_made_once_and_private(tmp_path, monkeypatch: pytest.MonkeyP
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_folder_of_secrets_that_others_could_read_is_narrowed(
+def test_env_secret_restricts_folder_permissions(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("X", raising=False)
@@ -51,7 +51,7 @@ def test_a_folder_of_secrets_that_others_could_read_is_narrowed(
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_secret_file_that_is_missing_is_named(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_env_secret_names_missing_file(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("X_FILE", str(tmp_path / "absent"))
     with pytest.raises(env.EnvError, match="X_FILE"):
         env.env_secret("X", fallback_file=tmp_path / "y")
@@ -158,14 +158,14 @@ def test_an_address_that_could_be_read_as_another_is_refused(settings: Any, word
         "http://[::1]:8000/mturk/",
     ],
 )
-def test_this_machine_is_play_money_with_the_platforms_own_keys(settings: Any, word: str) -> None:
+def test_local_endpoint_is_play_money_with_platform_keys(settings: Any, word: str) -> None:
     found = resolve_environment(word)
     assert not found.is_live
     assert not found.in_process
     assert _access_key(word) == settings.MTURK_PLATFORM_ACCESS_KEY_ID
 
 
-def test_the_platforms_own_keys_go_to_no_other_machine(
+def test_platform_keys_are_refused_for_other_machines(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "THEIRS")
@@ -181,7 +181,7 @@ def test_the_platforms_own_keys_go_to_no_other_machine(
         assert _access_key(word) == "THEIRS", word
 
 
-def test_somebody_elses_service_asks_for_the_typed_cost() -> None:
+def test_foreign_endpoint_requires_typed_cost() -> None:
     found = resolve_environment("https://mturk-requester.us-east-1.amazonaws.com.crowd.example.org/")
     assert found.name.startswith("http:mturk-requester")
     assert found.is_live

@@ -94,7 +94,7 @@ def ask(port: int, seconds: float) -> list[float]:
 @pytest.mark.parametrize(
     ("seconds", "most"), [(5, 25.0), pytest.param(60, PROMISED_P95_SECONDS, marks=pytest.mark.nightly)]
 )
-def test_half_open_requests_and_posts_that_are_too_large_turn_nobody_away(
+def test_half_open_and_too_large_requests_block_nobody(
     port: int, tmp_path: Path, seconds: int, most: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     over, largest = threading.Event(), [0]

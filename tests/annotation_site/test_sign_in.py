@@ -34,13 +34,13 @@ def attempt() -> Callable[..., Any]:
     return send
 
 
-def test_the_pair_of_name_and_address_is_paused_after_eight_wrong_passwords(ann: User, attempt: Any) -> None:
+def test_name_and_address_are_locked_after_eight_wrong_passwords(ann: User, attempt: Any) -> None:
     for _ in range(8):
         attempt("ann", "wrong", "10.0.0.1")
     assert attempt("ann", PASSWORD, "10.0.0.1").status_code == 429
 
 
-def test_nobody_locks_an_account_from_other_addresses(ann: User, attempt: Any) -> None:
+def test_account_is_never_locked_from_other_addresses(ann: User, attempt: Any) -> None:
     for n in range(24):
         attempt("ann", "wrong", f"10.0.1.{n}")
     page = attempt("ann", PASSWORD, "10.0.0.9")
@@ -63,7 +63,7 @@ def test_nobody_locks_an_account_from_other_addresses(ann: User, attempt: Any) -
         sign_in._ticket_age = real
 
 
-def test_a_ticket_tells_how_long_ago_it_was_given(ann: User, time_machine: Any) -> None:
+def test_ticket_age_is_time_since_signing(ann: User, time_machine: Any) -> None:
     time_machine.move_to(timezone.now())
     ticket = sign_in._TICKET_SIGNER.sign("ann")
     time_machine.shift(7)
@@ -73,7 +73,7 @@ def test_a_ticket_tells_how_long_ago_it_was_given(ann: User, time_machine: Any) 
     assert sign_in._ticket_age(ticket, "ann") is None
 
 
-def test_an_address_that_tries_many_names_is_paused_whatever_the_names(ann: User, attempt: Any) -> None:
+def test_address_is_locked_after_thirty_wrong_passwords(ann: User, attempt: Any) -> None:
     for n in range(30):
         attempt(f"name{n}", "wrong", "10.0.0.2")
     assert attempt("ann", PASSWORD, "10.0.0.2").status_code == 429
@@ -96,7 +96,7 @@ def test_wrong_passwords_are_counted_without_the_cache(ann: User, attempt: Any) 
         (1, "", "10.0.0.1"),
     ],
 )
-def test_client_address_is_what_the_nearest_proxy_saw(
+def test_client_address_is_that_of_the_nearest_proxy(
     settings: Any, proxies: int, forwarded: str, found: str
 ) -> None:
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"NUM_PROXIES": proxies}
@@ -104,7 +104,7 @@ def test_client_address_is_what_the_nearest_proxy_saw(
     assert client_address(request) == found
 
 
-def test_wrong_passwords_behind_a_proxy_pause_the_client_and_not_the_proxy(ann: User, settings: Any) -> None:
+def test_wrong_passwords_behind_a_proxy_lock_the_client(ann: User, settings: Any) -> None:
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"NUM_PROXIES": 1}
     for n in range(8):
         Client().post(

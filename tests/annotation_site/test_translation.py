@@ -10,9 +10,9 @@ import pytest
 from django.conf import settings
 from django.utils import translation
 
-from hits.marketplace.views.sentences import MESSAGES as MARKETPLACE
+from hits.marketplace.views.worker_messages import WORKER_MESSAGES as MARKETPLACE_MESSAGES
 from hits.views.task_pages import language
-from hits.views.task_pages.sentences import WORKER_MESSAGES
+from hits.views.task_pages.worker_messages import WORKER_MESSAGES
 from tests.support import messages
 from tests.support.messages import ROOT, Entry
 
@@ -35,7 +35,7 @@ def test_every_language_of_the_settings_has_a_catalogue() -> None:
 
 
 @each_file
-def test_nothing_is_missing_and_nothing_is_left_over(locale: str, domain: str) -> None:
+def test_catalogue_matches_the_sources(locale: str, domain: str) -> None:
     wanted = messages.wanted(domain)
     assert wanted, "the extractor finds nothing"
     there = {entry.message for entry in messages.read_po(_po(locale, domain))[1]}
@@ -47,7 +47,7 @@ def test_nothing_is_missing_and_nothing_is_left_over(locale: str, domain: str) -
 
 
 @each_file
-def test_every_entry_is_translated_and_keeps_its_places(locale: str, domain: str) -> None:
+def test_every_entry_is_translated_with_its_placeholders(locale: str, domain: str) -> None:
     header, entries = messages.read_po(_po(locale, domain))
     plurals = re.search(r"nplurals=(\d+)", header)
     assert plurals
@@ -68,7 +68,7 @@ def test_every_entry_is_translated_and_keeps_its_places(locale: str, domain: str
 
 
 @each_file
-def test_the_compiled_file_says_what_its_source_says(locale: str, domain: str) -> None:
+def test_compiled_catalogue_matches_its_source(locale: str, domain: str) -> None:
     path = _po(locale, domain)
     header, entries = messages.read_po(path)
     with path.with_suffix(".mo").open("rb") as file:
@@ -82,7 +82,7 @@ def test_the_compiled_file_says_what_its_source_says(locale: str, domain: str) -
     assert compiled == expected, "run `make messages`"
 
 
-def test_the_extractor_sees_what_a_person_sees() -> None:
+def test_extractor_finds_every_message() -> None:
     template = """{% load i18n %}{% translate "One" %}{% translate 'Two "2"' %}
         {% blocktranslate with n=a.b %}Three {{ n }} %{% endblocktranslate %}{{ x|default:_('Four') }}
         {% blocktranslate count n=a|length %}{{ n }} five{% plural %}{{ n }} fives{% endblocktranslate %}"""
@@ -117,7 +117,7 @@ def test_one_word_in_two_contexts_is_two_messages(tmp_path: Path) -> None:
     assert [entry.translations for entry in entries] == [("Übrig",), ("Links",), ("1", "2")]
 
 
-def test_each_listed_sentence_is_still_said_somewhere() -> None:
+def test_every_listed_message_is_in_use() -> None:
     said: set[str] = set()
     for path in (file for app in messages.APPS for file in (ROOT / app).rglob("*.py")):
         if path.name in {"sentences.py"} or "tests" in path.parts:
@@ -126,10 +126,12 @@ def test_each_listed_sentence_is_still_said_somewhere() -> None:
         said |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     # Ages are made from their bands.
     made = {band.replace("-", " to ") for band in said if re.fullmatch(r"\d\d-\d\d", band)}
-    assert [sentence for sentence in (*WORKER_MESSAGES, *MARKETPLACE) if sentence not in said | made] == []
+    assert [
+        sentence for sentence in (*WORKER_MESSAGES, *MARKETPLACE_MESSAGES) if sentence not in said | made
+    ] == []
 
 
-def test_english_pages_carry_nothing_and_german_ones_a_few_kilobytes() -> None:
+def test_catalogue_of_a_page_is_small() -> None:
     with translation.override("en"):
         assert language.catalog() is None
     with translation.override("de"):
@@ -148,7 +150,7 @@ def test_english_pages_carry_nothing_and_german_ones_a_few_kilobytes() -> None:
     ("cents", "english", "german"),
     [(110, "$1.10", "1,10\xa0$"), (123_456, "$1,234.56", "1.234,56\xa0$"), (-5, "−$0.05", "−0,05\xa0$")],
 )
-def test_money_is_written_as_the_language_writes_it(cents: int, english: str, german: str) -> None:
+def test_money_is_formatted_by_language(cents: int, english: str, german: str) -> None:
     with translation.override("en"):
         assert language.localized_dollars(cents) == english
     with translation.override("de"):

@@ -72,7 +72,7 @@ def held_mib(process: int) -> float:
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.nightly)])
-def test_no_web_process_grows_with_the_photos_that_are_sent(
+def test_web_process_memory_is_independent_of_uploads(
     researcher: User, project: Project, count: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     session = session_of(researcher)

@@ -66,13 +66,13 @@ def _waiting_after_many_sweeps(**more: str) -> int:
     return int(done.stdout.split("waiting")[1])
 
 
-def test_977_parts_without_a_worker_get_two_messages_however_often_they_are_swept() -> None:
+def test_977_subjobs_without_a_worker_get_two_messages() -> None:
     assert 1 <= _waiting_after_many_sweeps() <= MOST
     assert wake_ups.by_queue()[Queue.CPU] <= MOST
 
 
 @pytest.mark.redis
-def test_977_parts_get_few_messages_on_redis() -> None:
+def test_977_subjobs_get_few_messages_on_redis() -> None:
     skip_without_redis()
     with current_app.connection_for_write(url=REDIS) as broker, broker.channel() as channel:
         channel.queue_purge("cpu")  # type: ignore[attr-defined]
@@ -83,7 +83,7 @@ def test_977_parts_get_few_messages_on_redis() -> None:
 
 
 @pytest.mark.nightly
-def test_977_parts_get_few_messages_on_rabbitmq(tmp_path: Path) -> None:
+def test_977_subjobs_get_few_messages_on_rabbitmq(tmp_path: Path) -> None:
     with rabbit.node(tmp_path) as url:
         assert 1 <= _waiting_after_many_sweeps(BROKER_URL=url) <= MOST
 
@@ -100,7 +100,7 @@ def _pool_of(worker: "subprocess.Popen[bytes]") -> list[str]:
 
 @pytest.mark.nightly
 @pytest.mark.timeout(1200)
-def test_a_job_longer_than_rabbitmq_waits_is_done_once_by_a_worker_that_lives_on(tmp_path: Path) -> None:
+def test_job_longer_than_the_acknowledgement_timeout_is_done_once(tmp_path: Path) -> None:
     """The broker ends consumers that keep a message for 15 s; it looks once a minute."""
     seconds = 200.0
     with rabbit.node(tmp_path, consumer_timeout="15000") as url:
@@ -133,7 +133,7 @@ def test_a_job_longer_than_rabbitmq_waits_is_done_once_by_a_worker_that_lives_on
 
 
 @pytest.mark.long
-def test_a_worker_takes_what_no_message_told_of_and_acknowledges_before_it_works() -> None:
+def test_worker_finds_jobs_without_messages_and_acknowledges_early() -> None:
     """The heavy worker alone: nobody sweeps. It looks at the rows itself, and holds no message while it works."""
     job = jobs.enqueue(task=SLEEP, title="Unheard of", target_queue=Queue.CPU, seconds=3, queue=False)
     Job.objects.update(created_at=timezone.now() - timedelta(minutes=1))

@@ -21,7 +21,7 @@ print(heavy)
 """
 
 
-def test_wsgi_and_every_view_load_no_learning_library(db: None) -> None:
+def test_web_process_loads_no_learning_library(db: None) -> None:
     done = children.run(CODE.format(heavy=HEAVY))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"

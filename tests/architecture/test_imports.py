@@ -79,7 +79,7 @@ def test_contracts_hold(root: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_every_contract_reports_what_it_forbids(root: Path, copied_sources: Path) -> None:
+def test_every_contract_reports_a_planted_violation(root: Path, copied_sources: Path) -> None:
     for module, lines in PLANTED.values():
         append(copied_sources, module, lines)
     output = lint_imports(copied_sources).stdout

@@ -40,7 +40,7 @@ def _strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, part) for alias in node.names for part in alias.name.split("."))
 
 
-def test_kind_names_stand_in_their_own_places(root: Path, production_sources: list[Path]) -> None:
+def test_kind_names_are_only_in_allowed_files(root: Path, production_sources: list[Path]) -> None:
     names = _names() - SAME_WORD
     found = [
         f"{path.relative_to(root)}:{line} {text}"
@@ -63,7 +63,7 @@ def _compares_a_kind(node: ast.Compare) -> bool:
     return about_kind and (with_text or with_name) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
 
 
-def test_validation_never_asks_which_kind_it_is(root: Path, production_sources: list[Path]) -> None:
+def test_validation_has_no_branches_by_kind(root: Path, production_sources: list[Path]) -> None:
     found = [
         f"{path.relative_to(root)}:{node.lineno}"
         for path in production_sources

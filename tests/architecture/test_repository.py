@@ -47,19 +47,19 @@ def found(texts: dict[str, bytes], pattern: re.Pattern[bytes]) -> list[str]:
         (CARRIAGE_RETURN, "a" + chr(13)),
     ],
 )
-def test_the_patterns_find(pattern: re.Pattern[bytes], text: str) -> None:
+def test_patterns_find_planted_text(pattern: re.Pattern[bytes], text: str) -> None:
     assert found({"file": b"first line\n" + text.encode()}, pattern)[0].startswith("file:2:")
 
 
-def test_routes_are_no_machine_paths() -> None:
+def test_routes_are_not_machine_paths() -> None:
     assert found({"file": b"/home/ /work/ /a/root/b https://example.org/home/x/"}, MACHINE_PATH) == []
 
 
-def test_no_path_of_one_machine(repository_texts: dict[str, bytes]) -> None:
+def test_repository_has_no_machine_path(repository_texts: dict[str, bytes]) -> None:
     assert found(repository_texts, MACHINE_PATH) == []
 
 
-def test_no_package_host(repository_texts: dict[str, bytes]) -> None:
+def test_repository_has_no_package_host(repository_texts: dict[str, bytes]) -> None:
     assert found(repository_texts, PACKAGE_HOST) == []
 
 

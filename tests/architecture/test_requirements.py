@@ -50,7 +50,7 @@ def locks(root: Path) -> dict[str, dict[str, str]]:
     return {layer: locked(root / "requirements" / f"{layer}.txt") for layer in LAYERS}
 
 
-def test_the_short_file_is_the_runtime(root: Path) -> None:
+def test_requirements_txt_is_the_runtime(root: Path) -> None:
     short = asked(root / "requirements.txt")
     base, ml = (asked(root / "requirements" / f"{layer}.in") for layer in ("base", "ml"))
     pinned_for_torch = {name for name, requirement in ml.items() if not requirement.specifier}
@@ -63,7 +63,7 @@ def test_the_short_file_is_the_runtime(root: Path) -> None:
     assert f"TORCH={next(iter(torch.specifier)).version} " in (root / "scripts/setup.sh").read_text()
 
 
-def test_extras_ask_for_what_the_in_files_ask_for(root: Path) -> None:
+def test_extras_match_the_in_files(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     extras = {name: set(asked) for name, asked in project["optional-dependencies"].items()}
     layers = {
@@ -83,7 +83,7 @@ def test_extras_ask_for_what_the_in_files_ask_for(root: Path) -> None:
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_a_lock_satisfies_what_is_asked(root: Path, locks: dict[str, dict[str, str]], layer: str) -> None:
+def test_locks_satisfy_the_requirements(root: Path, locks: dict[str, dict[str, str]], layer: str) -> None:
     for name, requirement in asked(root / "requirements" / f"{layer}.in").items():
         assert name in locks[layer], f"{name} is asked for but not locked: scripts/lock.sh"
         assert requirement.specifier.contains(locks[layer][name]), f"{name}: scripts/lock.sh"
@@ -102,7 +102,7 @@ def test_torch_is_in_no_lock(locks: dict[str, dict[str, str]]) -> None:
     assert [name for pins in locks.values() for name in pins if heavy.fullmatch(name)] == []
 
 
-def test_locks_name_no_place(root: Path) -> None:
+def test_locks_name_no_index(root: Path) -> None:
     place = re.compile(r"--index|--extra-index|--find-links|--trusted|^-[fi]\b|://|file:", re.MULTILINE)
     files = [root / "requirements.txt", *(root / "requirements").iterdir()]
     assert [path.name for path in files if place.search(path.read_text())] == []
@@ -133,7 +133,7 @@ def with_what_they_require(names: set[str]) -> set[str]:
     return names | brought
 
 
-def test_every_package_that_a_source_imports_is_asked_for(root: Path, production_sources: list[Path]) -> None:
+def test_every_imported_package_is_required(root: Path, production_sources: list[Path]) -> None:
     owners = metadata.packages_distributions()
     layers = {name for layer in ("base", "ml") for name in asked(root / "requirements" / f"{layer}.in")}
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]

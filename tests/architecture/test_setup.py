@@ -52,14 +52,14 @@ def one_line(result: subprocess.CompletedProcess[str]) -> str:
     return lines[0]
 
 
-def test_no_python(checkout: Path, tools: Path) -> None:
+def test_setup_without_python_fails(checkout: Path, tools: Path) -> None:
     old = stand_in(tools, "python-old", "exit 1")
     line = one_line(run(checkout, tools, "scripts/setup.sh", "runtime", python=old))
     assert "no Python 3.11, 3.12 or 3.13 found" in line
     assert not (checkout / ".venv").exists()
 
 
-def test_no_venv_module(checkout: Path, tools: Path) -> None:
+def test_setup_without_venv_module_fails(checkout: Path, tools: Path) -> None:
     bare = stand_in(
         tools, "python-bare", f'case "$2" in *ensurepip*) exit 1;; *) exec {sys.executable} "$@";; esac'
     )
@@ -68,7 +68,7 @@ def test_no_venv_module(checkout: Path, tools: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
-def test_little_disk(checkout: Path, tools: Path) -> None:
+def test_setup_with_little_disk_space_fails(checkout: Path, tools: Path) -> None:
     stand_in(
         tools, "df", "echo Filesystem 1024-blocks Used Available Capacity Mounted; echo d 9 9 5242880 9% /"
     )
@@ -83,7 +83,7 @@ def test_no_node(checkout: Path, tools: Path) -> None:
     assert "Node.js 18 or newer is missing" in line
 
 
-def test_nothing_to_do_is_quick_and_silent(checkout: Path, tools: Path) -> None:
+def test_setup_without_changes_is_quick_and_silent(checkout: Path, tools: Path) -> None:
     pip = checkout / ".venv" / "bin" / "pip"
     pip.parent.mkdir(parents=True)
     pip.write_text(f"#!{checkout}/.venv/bin/python\n")
@@ -115,13 +115,13 @@ def run_chromium(checkout: Path, tools: Path, user: int) -> subprocess.Completed
     )
 
 
-def test_chromium_missing_and_not_root_is_loud(checkout: Path, tools: Path) -> None:
+def test_missing_chromium_without_root_prints_a_warning(checkout: Path, tools: Path) -> None:
     result = run_chromium(checkout, tools, user=1000)
     assert (result.returncode, result.stdout) == (0, "")
     assert "*** BROWSER TESTS WILL BE SKIPPED: no working Chromium here" in result.stderr
 
 
-def test_chromium_missing_and_root_is_installed(checkout: Path, tools: Path) -> None:
+def test_missing_chromium_is_installed_by_root(checkout: Path, tools: Path) -> None:
     installed = tools / "chromium"
     script = f'[ "$1" = update ] || {{ echo "#!/bin/sh" >{installed}; /bin/chmod +x {installed}; }}'
     stand_in(tools, "apt-get", script)
@@ -131,7 +131,7 @@ def test_chromium_missing_and_root_is_installed(checkout: Path, tools: Path) -> 
     assert "SKIPPED" not in result.stderr
 
 
-def test_chromium_that_cannot_be_installed_is_loud(checkout: Path, tools: Path) -> None:
+def test_failed_chromium_installation_prints_a_warning(checkout: Path, tools: Path) -> None:
     stand_in(tools, "apt-get", "exit 100")
     result = run_chromium(checkout, tools, user=0)
     assert (result.returncode, result.stdout) == (0, "")

@@ -134,7 +134,7 @@ def _side_by_side(*steps: Callable[[], Any]) -> list[Any]:
 # --- what one person can do to another
 
 
-def test_another_country_is_not_taken_to_get_round_a_condition(live: Callable[..., Batch]) -> None:
+def test_country_change_cannot_bypass_condition(live: Callable[..., Batch]) -> None:
     (hit, _) = _hits(live(IN_US))
     key = _key(hit)
     assert _post(key, "consent", {"version": 1, "country": "FR"}).status_code == 403
@@ -149,7 +149,7 @@ def test_another_country_is_not_taken_to_get_round_a_condition(live: Callable[..
     assert _post(key, "submission", sent).status_code == 403
 
 
-def test_a_country_may_be_corrected_after_a_while_as_on_the_marketplace(
+def test_country_can_be_corrected_after_30_days(
     live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (hit, _) = _hits(live())
@@ -160,7 +160,7 @@ def test_a_country_may_be_corrected_after_a_while_as_on_the_marketplace(
     assert list(Declaration.objects.values_list("country", flat=True)) == ["FR", "US"]
 
 
-def test_answers_about_a_person_are_not_overwritten_by_whoever_knows_the_id(
+def test_demographics_cannot_be_overwritten_with_worker_id_alone(
     live: Callable[..., Batch],
 ) -> None:
     (hit, second) = _hits(live())
@@ -175,7 +175,7 @@ def test_answers_about_a_person_are_not_overwritten_by_whoever_knows_the_id(
 
 @pytest.mark.parametrize("value", [[], {}, ["25-34"], {"a": 1}, 7, True, 1e308, "x" * 5000, "25-34 "])
 @pytest.mark.parametrize("name", ["age", "nonsense"])
-def test_odd_answers_about_a_person_are_refused(live: Callable[..., Batch], name: str, value: Any) -> None:
+def test_invalid_demographics_are_refused(live: Callable[..., Batch], name: str, value: Any) -> None:
     (hit,) = _hits(live(photos=1))
     reply = _post(_key(hit), "consent", {"version": 1, "country": "US", "about_me": {name: value}})
     assert reply.status_code == 400
@@ -200,13 +200,13 @@ def test_odd_answers_about_a_person_are_refused(live: Callable[..., Batch], name
         "[" * 5000 + "]" * 5000,
     ],
 )
-def test_odd_bodies_of_an_agreement_are_answered_plainly(live: Callable[..., Batch], body: str) -> None:
+def test_malformed_consent_bodies_get_plain_errors(live: Callable[..., Batch], body: str) -> None:
     (hit,) = _hits(live(photos=1))
     assert _post(_key(hit), "consent", body).status_code in {400, 409}
     assert not Declaration.objects.exists()
 
 
-def test_a_page_key_of_one_task_opens_no_other_one(live: Callable[..., Batch]) -> None:
+def test_page_key_opens_only_its_task(live: Callable[..., Batch]) -> None:
     (one, other) = _hits(live())
     crossed = PageKey(str(one.unit.public_id), str(other.hit_id), "3ASG", "AWILMA")
     for name in ("open", "consent", "hints", "submission"):
@@ -218,7 +218,7 @@ def test_a_page_key_of_one_task_opens_no_other_one(live: Callable[..., Batch]) -
         assert "words" not in _post(stranger, "open", {}).text
 
 
-def test_a_preview_tells_nobody_why_somebody_is_refused(project: Project, live: Callable[..., Batch]) -> None:
+def test_preview_does_not_reveal_refusal_reason(project: Project, live: Callable[..., Batch]) -> None:
     (hit, _) = _hits(live(HAS, IN_US))
     worker = Worker.objects.create(environment="local", worker_id="AWILMA")
     for action, pool in ((WorkerAction.GRANT, Pool.EXCLUDED), (WorkerAction.BLOCK, None)):
@@ -236,7 +236,7 @@ def test_a_preview_tells_nobody_why_somebody_is_refused(project: Project, live: 
 # --- races
 
 
-def test_two_accepts_at_once_do_not_pass_the_limit(live: Callable[..., Batch]) -> None:
+def test_concurrent_accepts_respect_limit(live: Callable[..., Batch]) -> None:
     hits = _hits(live(worker_limit=1))
     worker = market_worker()
     results = _side_by_side(*[lambda hit=hit: accept(hit, worker) for hit in hits])
@@ -244,7 +244,7 @@ def test_two_accepts_at_once_do_not_pass_the_limit(live: Callable[..., Batch]) -
     assert worker.assignments.count() == 1
 
 
-def test_what_was_in_hand_is_taken_though_the_limit_was_lowered_since(live: Callable[..., Batch]) -> None:
+def test_task_in_hand_is_accepted_after_limit_is_lowered(live: Callable[..., Batch]) -> None:
     hits = _hits(live(worker_limit=2))
     worker = market_worker()
     keys = [_key(hit, worker.worker_id, accept(hit, worker).slot.assignment_id) for hit in hits]
@@ -255,7 +255,7 @@ def test_what_was_in_hand_is_taken_though_the_limit_was_lowered_since(live: Call
     assert Submission.objects.count() == 2
 
 
-def test_a_decision_that_comes_while_the_earlier_one_is_prepared_has_the_last_word(
+def test_later_decision_wins_over_one_in_preparation(
     project: Project, live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live(HAS)
@@ -276,7 +276,7 @@ def test_a_decision_that_comes_while_the_earlier_one_is_prepared_has_the_last_wo
     assert set(WorkerCall.objects.values_list("state", flat=True)) == {CallState.DONE}
 
 
-def test_one_decision_that_two_processes_settle_at_once_is_sent_once(
+def test_decision_settled_by_two_processes_is_sent_once(
     project: Project, live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live(HAS)
@@ -301,7 +301,7 @@ def test_one_decision_that_two_processes_settle_at_once_is_sent_once(
     assert _held_there(Pool.TRAINED) == {worker.worker_id}
 
 
-def test_an_earlier_call_that_is_on_its_way_is_not_given_up(
+def test_call_in_flight_is_not_abandoned(
     project: Project, live: Callable[..., Batch]
 ) -> None:
     live(HAS)
@@ -322,7 +322,7 @@ def test_an_earlier_call_that_is_on_its_way_is_not_given_up(
     assert _held_there(Pool.TRAINED) == set()
 
 
-def test_many_accepts_and_a_revocation_cross_and_either_comes_wholly_first(
+def test_concurrent_accepts_and_revocation_are_serialised(
     project: Project, live: Callable[..., Batch]
 ) -> None:
     batch = live(HAS, photos=4)
@@ -345,7 +345,7 @@ def test_many_accepts_and_a_revocation_cross_and_either_comes_wholly_first(
             submit.open_attempt(key)
 
 
-def test_work_in_hand_is_finished_and_handed_over_whatever_is_decided_meanwhile(
+def test_task_in_hand_can_be_submitted_after_revocation(
     project: Project, live: Callable[..., Batch]
 ) -> None:
     batch = live(HAS, IN_US, worker_limit=1)
@@ -384,7 +384,7 @@ def _cases() -> Iterator[tuple[PlannedRequirement, int | None]]:
         yield PlannedRequirement(Pool.TRAINED, comparator, values), held
 
 
-def test_both_sides_answer_alike_for_every_comparator(project: Project, live: Callable[..., Batch]) -> None:
+def test_platform_and_marketplace_agree_on_every_comparator(project: Project, live: Callable[..., Batch]) -> None:
     cases = list(_cases())
     batches = {condition: live(condition, photos=1) for condition, _ in cases}
     workers = {held: market_worker(f"w{held}") for held in (None, -3, 0, 1, 2)}
@@ -402,7 +402,7 @@ def test_both_sides_answer_alike_for_every_comparator(project: Project, live: Ca
 
 
 @pytest.mark.parametrize("comparator", sorted(COUNTRY_COMPARATORS))
-def test_both_sides_answer_alike_about_countries(
+def test_platform_and_marketplace_agree_on_countries(
     project: Project, live: Callable[..., Batch], comparator: Comparator
 ) -> None:
     values = ("US", "DE") if comparator in LIST_COMPARATORS else ("US",)
@@ -424,7 +424,7 @@ def _accepts(hit: Hit, worker: MarketWorker) -> bool:
     return True
 
 
-def test_the_soft_block_holds_in_batches_from_before_there_were_conditions(
+def test_soft_block_applies_to_batches_without_requirements(
     project: Project, live: Callable[..., Batch]
 ) -> None:
     batch = live()
@@ -439,7 +439,7 @@ def test_the_soft_block_holds_in_batches_from_before_there_were_conditions(
     assert batch_refusals(worker, batch) == []
 
 
-def test_asking_why_not_takes_as_many_queries_for_a_long_history(
+def test_eligibility_query_count_does_not_grow_with_history(
     project: Project, live: Callable[..., Batch], django_assert_max_num_queries: Callable[..., Any]
 ) -> None:
     batch = live(HAS, PlannedRequirement(Pool.QUALIFIED, Comparator.EXISTS), IN_US, worker_limit=3)
@@ -455,7 +455,7 @@ def test_asking_why_not_takes_as_many_queries_for_a_long_history(
 # --- words that must stay out
 
 
-def test_a_worker_id_in_the_marketplaces_words_reaches_neither_log_nor_page(
+def test_worker_id_in_marketplace_error_reaches_neither_log_nor_page(
     project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     worker = Worker.objects.create(environment="local", worker_id="A1NEVERSEEN")
@@ -468,7 +468,7 @@ def test_a_worker_id_in_the_marketplaces_words_reaches_neither_log_nor_page(
     assert "A1NEVERSEEN" not in call.error + caplog.text
 
 
-def test_a_large_text_is_previewed_within_bounds(project: Project, admin: User, client: Client) -> None:
+def test_large_text_preview_is_bounded(project: Project, admin: User, client: Client) -> None:
     client.force_login(admin)
     address = reverse("instructions-preview", args=[project.slug, "sherlock_observation"])
     forms = {f"examples-{name}_FORMS": value for name, value in (("TOTAL", "1"), ("INITIAL", "0"))}
@@ -480,7 +480,7 @@ def test_a_large_text_is_previewed_within_bounds(project: Project, admin: User, 
     assert len(page.content) < 100_000
 
 
-def test_a_call_that_died_is_taken_up_again_once_it_cannot_be_on_its_way_any_more(
+def test_dead_call_is_retried_after_its_time_limit(
     project: Project, live: Callable[..., Batch]
 ) -> None:
     live(HAS)
@@ -493,7 +493,7 @@ def test_a_call_that_died_is_taken_up_again_once_it_cannot_be_on_its_way_any_mor
     assert _held_there(Pool.TRAINED) == {decision.worker.worker_id}
 
 
-def test_a_text_of_very_many_lines_is_refused_before_anybody_compares_it(
+def test_text_with_too_many_lines_is_refused_before_comparison(
     project: Project, admin: User
 ) -> None:
     text = InstructionText("Look", "\n".join("ab"[number % 2] for number in range(MAX_LINES + 1)))
@@ -503,7 +503,7 @@ def test_a_text_of_very_many_lines_is_refused_before_anybody_compares_it(
         )
 
 
-def test_a_call_that_was_held_off_is_repeated_at_once(
+def test_postponed_call_is_repeated_at_once(
     project: Project, live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live(HAS)
@@ -519,7 +519,7 @@ def test_a_call_that_was_held_off_is_repeated_at_once(
     assert settle_decision(decision=decision, marketplace=marketplace())
 
 
-def test_the_name_of_a_qualification_that_stands_already_on_the_account_is_taken_over(
+def test_existing_qualification_name_on_account_is_reused(
     project: Project, live: Callable[..., Batch]
 ) -> None:
     known = marketplace().create_qualification_type("street-scenes: trained", "Made by hand")
@@ -529,7 +529,7 @@ def test_the_name_of_a_qualification_that_stands_already_on_the_account_is_taken
     accept(_hits(batch)[0], worker)
 
 
-def test_what_was_launched_on_another_marketplace_is_left_alone(
+def test_batch_of_another_marketplace_is_not_touched(
     project: Project, live: Callable[..., Batch], settings: Any
 ) -> None:
     batch = live(HAS)

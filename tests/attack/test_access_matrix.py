@@ -271,7 +271,7 @@ OTHERS = [(path, str(found.name)) for path, found in patterns() if not console(p
 
 
 @BY_METHODS
-def test_what_an_address_names_is_there_for_its_researcher_and_for_nobody_outside(
+def test_object_urls_are_for_project_members_only(
     world: World, methods: tuple[str, ...]
 ) -> None:
     wrong = []
@@ -306,7 +306,7 @@ def test_what_an_address_names_is_there_for_its_researcher_and_for_nobody_outsid
 
 
 @BY_METHODS
-def test_the_worker_site_is_for_workers_and_accounts_are_for_the_superuser(
+def test_worker_site_is_for_workers_and_accounts_for_superuser(
     world: World, methods: tuple[str, ...]
 ) -> None:
     wrong = []
@@ -329,7 +329,7 @@ def test_the_worker_site_is_for_workers_and_accounts_are_for_the_superuser(
 
 
 @BY_METHODS
-def test_what_needs_no_session_does_not_change_with_one_and_never_breaks(
+def test_public_urls_ignore_session_and_never_fail(
     world: World, methods: tuple[str, ...]
 ) -> None:
     """Public addresses, a page's endpoints, the requester API and hand-ins: they know nobody by a cookie alone."""
@@ -351,7 +351,7 @@ def test_what_needs_no_session_does_not_change_with_one_and_never_breaks(
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def test_the_wrong_origin_has_no_pages(world: World) -> None:
+def test_wrong_origin_serves_no_pages(world: World) -> None:
     for path, name in CONSOLE:
         client = world.client("the superuser", on_hit_origin=True)
         assert asked(client, "get", address(world, path, name)).status_code == 404
@@ -359,7 +359,7 @@ def test_the_wrong_origin_has_no_pages(world: World) -> None:
         assert asked(world.client("a worker"), "post", f"/{path}").status_code == 404
 
 
-def test_a_page_key_is_all_that_the_task_api_goes_by(world: World) -> None:
+def test_task_api_accepts_page_key_only(world: World) -> None:
     """With nobody's key, and with the key of another task's page: refused for everybody, signed in or not."""
     unit = world.rows.of(hits.Unit)
     crossed = issue_token(PageKey(str(unit.public_id), "3NOSUCHHIT", "3ASG", "AWILMA"))

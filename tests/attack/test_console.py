@@ -31,7 +31,7 @@ def desk(researcher: User) -> Client:
 
 
 @pytest.mark.parametrize("last", ["9" * 5000, "9" * 19, "-1", "٣", ""])
-def test_approving_up_to_a_number_that_is_no_row_approves_nothing(
+def test_approve_all_with_invalid_last_row_approves_nothing(
     desk: Client, project: Project, make_image: MakeImage, last: str
 ) -> None:
     batch = launched(project, [make_image(1)])
@@ -43,11 +43,11 @@ def test_approving_up_to_a_number_that_is_no_row_approves_nothing(
 @pytest.mark.parametrize(
     "path", ["/work/tasks/%00", "/projects/%00/", "/sign-in/?next=%00", "/work/groups/a%00b/preview"]
 )
-def test_a_nul_in_an_address_is_a_bad_request(desk: Client, path: str) -> None:
+def test_nul_in_url_is_bad_request(desk: Client, path: str) -> None:
     assert desk.get(path).status_code == 400
 
 
-def test_a_nul_in_a_form_is_refused_by_field_and_nothing_is_stored(desk: Client, project: Project) -> None:
+def test_nul_in_form_is_refused_at_field_and_not_stored(desk: Client, project: Project) -> None:
     files = SimpleUploadedFile("a.png", picture(), content_type="image/png")
     reply = desk.post(reverse("project-images", args=[project.slug]), {"files": files, "credit": "a\x00b"})
     assert reply.status_code == 400
@@ -77,7 +77,7 @@ def test_pressing_launch_twice_launches_once(desk: Client, project: Project, mak
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_balance_that_no_page_could_show_is_refused(
+def test_balance_above_display_limit_is_refused(
     desk: Client, project: Project, make_image: MakeImage
 ) -> None:
     batch = launched(project, [make_image(1)])
@@ -95,7 +95,7 @@ def test_no_spelling_of_the_hit_origin_reaches_the_console(client: Client, spell
     assert client.get("/sign-in/", headers={"host": spelling.format(name=name)}).status_code == 404
 
 
-def test_the_secret_of_an_attempt_reaches_no_log(client: Client, caplog: Any) -> None:
+def test_attempt_secret_is_not_logged(client: Client, caplog: Any) -> None:
     secret = "5e" * 32
     handler = next(
         found
@@ -112,12 +112,12 @@ def test_the_secret_of_an_attempt_reaches_no_log(client: Client, caplog: Any) ->
 
 
 @pytest.mark.parametrize("at", ["9" * 5000, "-1", "٣", "1e3"])
-def test_a_strange_place_in_the_queue_is_the_first(desk: Client, project: Project, at: str) -> None:
+def test_invalid_queue_position_means_first(desk: Client, project: Project, at: str) -> None:
     assert desk.get(reverse("project-review", args=[project.slug]), {"at": at}).status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)
-def test_approving_all_after_the_fees_changed_is_a_message(
+def test_approve_all_after_fee_change_shows_message(
     desk: Client, project: Project, make_image: MakeImage, settings: Any
 ) -> None:
     batch = launched(project, [make_image(1)])

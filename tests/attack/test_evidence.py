@@ -31,7 +31,7 @@ def _guarded(table: str) -> set[str]:
     return {action for action in ("UPDATE", "DELETE") if action in written}
 
 
-def test_the_list_is_read_from_the_models() -> None:
+def test_append_only_tables_are_found_from_models() -> None:
     assert {"hits_submission", "hits_workerdecision", "hits_declaration", "hits_feedback"} <= set(_tables())
 
 

@@ -34,7 +34,7 @@ def _exif(*entries: tuple[int, int, int, bytes]) -> bytes:
         (0x8769, 2, 4, b"abc\0"),  # a sub-directory that is a text
     ],
 )
-def test_metadata_of_the_wrong_type_spoils_no_picture(image_format: str, entry: tuple) -> None:
+def test_image_with_malformed_metadata_is_still_read(image_format: str, entry: tuple) -> None:
     turned = (0x0112, 3, 1, struct.pack("<HH", 6, 0))
     data = picture(40, 30, image_format=image_format, exif=_exif(entry, turned))
     decoded = decode_image("x.jpg" if image_format == "JPEG" else "x.png", data)
@@ -43,7 +43,7 @@ def test_metadata_of_the_wrong_type_spoils_no_picture(image_format: str, entry: 
 
 
 @pytest.mark.parametrize("turn", range(1, 9))
-def test_every_orientation_is_turned_as_pillow_would(turn: int) -> None:
+def test_every_exif_orientation_matches_pillow(turn: int) -> None:
     from PIL import ImageOps
 
     data = picture(40, 30, exif=_exif((0x0112, 3, 1, struct.pack("<HH", turn, 0))))
@@ -68,7 +68,7 @@ def test_every_orientation_is_turned_as_pillow_would(turn: int) -> None:
     ],
 )
 @pytest.mark.django_db
-def test_a_manifest_that_reaches_out_names_its_row(
+def test_manifest_path_outside_folder_names_row(
     project: Project, tmp_path: Path, text: str, why: str
 ) -> None:
     folder = tmp_path / "in"
@@ -85,7 +85,7 @@ def test_a_manifest_that_reaches_out_names_its_row(
 
 @pytest.mark.parametrize("limit", ["0", "-3"])
 @pytest.mark.django_db
-def test_a_limit_is_at_least_one(project: Project, tmp_path: Path, limit: str) -> None:
+def test_limit_below_one_is_refused(project: Project, tmp_path: Path, limit: str) -> None:
     import_image(project=project, name="a.png", data=picture())
     commands = [
         ("launch_batch", "sherlock_observation", "--reward-cents", "5"),
@@ -98,13 +98,13 @@ def test_a_limit_is_at_least_one(project: Project, tmp_path: Path, limit: str) -
 
 
 @pytest.mark.django_db
-def test_funds_beyond_the_column_are_refused() -> None:
+def test_funds_above_column_limit_are_refused() -> None:
     with pytest.raises(CommandError, match="Funds") as refused:
         call_command("create_requester", "lab", "--funds-cents", "9" * 20)
     assert refused.value.returncode == 2
 
 
-def test_a_secret_that_a_killed_start_left_empty_is_never_used(
+def test_empty_secret_file_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("X_SECRET", raising=False)

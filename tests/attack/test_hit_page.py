@@ -74,7 +74,7 @@ def _send(frame: Client, key: PageKey, name: str, raw: str) -> Any:
         PUBLIC.replace("http://", "http://user@"),
     ],
 )
-def test_an_address_that_would_lead_elsewhere_is_refused(frame: Client, key: PageKey, target: str) -> None:
+def test_url_that_leads_elsewhere_is_refused(frame: Client, key: PageKey, target: str) -> None:
     response = _page(frame, key, turkSubmitTo=target)
     assert response.status_code in {400, 403}
     assert "externalSubmit" not in response.text
@@ -82,13 +82,13 @@ def test_an_address_that_would_lead_elsewhere_is_refused(frame: Client, key: Pag
 
 @pytest.mark.parametrize("name", ["assignmentId", "hitId", "workerId"])
 @pytest.mark.parametrize("value", ["A\x00B", "\x00", "A\u202eB", "x" * 5000])
-def test_strange_ids_open_no_task(frame: Client, key: PageKey, name: str, value: str) -> None:
+def test_malformed_ids_open_no_task(frame: Client, key: PageKey, name: str, value: str) -> None:
     response = _page(frame, key, **{name: value})
     assert response.status_code < 500
     assert '"token"' not in response.text
 
 
-def test_a_page_with_a_token_is_never_cached(frame: Client, key: PageKey) -> None:
+def test_page_with_token_is_not_cached(frame: Client, key: PageKey) -> None:
     response = _page(frame, key)
     assert re.search(r'"token": "[^"]+"', response.text)
     assert "no-store" in response.headers["Cache-Control"]
@@ -105,7 +105,7 @@ def test_a_page_with_a_token_is_never_cached(frame: Client, key: PageKey) -> Non
         ('{"content": {}, "revision": 9223372036854775807}', "revision"),
     ],
 )
-def test_what_no_database_keeps_is_refused_by_name(
+def test_unstorable_characters_are_refused_by_field(
     frame: Client, key: PageKey, text: str, field: str
 ) -> None:
     response = _send(frame, key, "draft", text)
@@ -121,13 +121,13 @@ def test_deep_nesting_is_refused(frame: Client, key: PageKey, depth: int) -> Non
     assert not Draft.objects.exists()
 
 
-def test_a_body_of_megabytes_is_too_large(frame: Client, key: PageKey) -> None:
+def test_body_of_several_megabytes_is_refused(frame: Client, key: PageKey) -> None:
     response = _send(frame, key, "draft", json.dumps({"content": {"a": "x" * 4_000_000}, "revision": 0}))
     assert response.status_code == 413
     assert "too large" in response.json()["error"]
 
 
-def test_half_a_surrogate_pair_in_an_answer_names_its_field(frame: Client, key: PageKey) -> None:
+def test_lone_surrogate_in_answer_names_field(frame: Client, key: PageKey) -> None:
     answer = observations()
     answer["observations"][1]["clue"] = "a cup \ud83d"
     body = {"client_uuid": str(uuid.uuid4()), "answer": answer, "active_seconds": 5.0}
@@ -138,7 +138,7 @@ def test_half_a_surrogate_pair_in_an_answer_names_its_field(frame: Client, key: 
 
 
 @pytest.mark.parametrize("seconds", ["true", '"12"', "1e999", "1" + "0" * 400, "-1"])
-def test_active_time_is_a_plain_number(frame: Client, key: PageKey, seconds: str) -> None:
+def test_active_time_must_be_finite_number(frame: Client, key: PageKey, seconds: str) -> None:
     answer = json.dumps(observations())
     text = f'{{"client_uuid": "{uuid.uuid4()}", "answer": {answer}, "active_seconds": {seconds}}}'
     assert _send(frame, key, "submission", text).status_code == 400

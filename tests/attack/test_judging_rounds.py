@@ -114,7 +114,7 @@ def written_by(unit: Unit) -> set[str]:
     return found
 
 
-def test_no_author_gets_a_unit_with_their_work_by_any_door(work: Work, frame: Client) -> None:
+def test_author_never_gets_unit_with_own_work(work: Work, frame: Client) -> None:
     batch = with_controls(work)
     roles = set()
     extend_by(batch, 1)
@@ -137,7 +137,7 @@ def extend_by(batch: Batch, more: int) -> None:
     tasks.extend_batch(job.pk)
 
 
-def test_a_worker_meets_an_item_once_whichever_round_asks(work: Work, frame: Client) -> None:
+def test_worker_gets_item_once_across_rounds(work: Work, frame: Client) -> None:
     rows = work.observed(work.image(1), worker="A1")
     batches = [launch_review(project=work.project, observations=rows, by=None)[0] for _ in range(2)]
     for batch in batches:
@@ -157,7 +157,7 @@ def test_a_worker_meets_an_item_once_whichever_round_asks(work: Work, frame: Cli
     assert review_tallies(project=work.project).judgments == 2
 
 
-def test_the_unqualified_are_refused_by_every_door(work: Work, frame: Client) -> None:
+def test_unqualified_worker_is_refused_everywhere(work: Work, frame: Client) -> None:
     rows = work.observed(work.image(1), worker="A1")
     batch, _ = launch_review(
         project=work.project,
@@ -175,7 +175,7 @@ def test_the_unqualified_are_refused_by_every_door(work: Work, frame: Client) ->
     assert tries(frame, hit, una.worker_id, review()) == [FORBIDDEN] * 4
 
 
-def test_who_wrote_a_candidate_or_a_matched_pair_is_refused(work: Work, frame: Client) -> None:
+def test_author_of_candidate_or_matched_pair_is_refused(work: Work, frame: Client) -> None:
     rows = [work.observed(work.image(n), worker=worker)[0] for n, worker in enumerate(AUTHORS)]
     texts = [CandidateToRate(row.instance_id, row.inference) for row in rows[1:]]
     wanted = SetToJudge("set-1", rows[0].instance_id, rows[0].image_id, rows[0].boxes, texts)
@@ -191,7 +191,7 @@ def test_who_wrote_a_candidate_or_a_matched_pair_is_refused(work: Work, frame: C
         assert tries(frame, hit, author.worker_id, {"matches": []}) == [FORBIDDEN] * 4
 
 
-def test_a_preview_hands_out_no_key_and_tells_nothing_of_a_worker(work: Work, frame: Client) -> None:
+def test_preview_gives_no_page_key_and_no_worker_data(work: Work, frame: Client) -> None:
     batch = with_controls(work)
     for unit in batch.units.all():
         address = reverse("hit-page", args=[unit.public_id])
@@ -204,7 +204,7 @@ def test_a_preview_hands_out_no_key_and_tells_nothing_of_a_worker(work: Work, fr
             assert (page.status_code, page.text) == (200, shown.text)
 
 
-def test_a_round_with_controls_is_extended_reconciled_and_closed_like_any_other(work: Work) -> None:
+def test_round_with_quality_checks_can_be_extended_reconciled_and_closed(work: Work) -> None:
     batch = with_controls(work)
     judges = [market.market_worker(name) for name in ("j1", "j2", "j3")]
     hits = list(Hit.objects.filter(unit__batch=batch).select_related("unit"))

@@ -81,7 +81,7 @@ WAYS_OUT = [
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
-def test_no_path_leads_to_the_keys(board: Leaderboard, admin: User, way: str) -> None:
+def test_answer_keys_are_not_served(board: Leaderboard, admin: User, way: str) -> None:
     client = Client()
     client.force_login(admin)  # not even a member gets them
     reply = client.get(f"/leaderboards/{board.slug}/files/{way}")
@@ -90,7 +90,7 @@ def test_no_path_leads_to_the_keys(board: Leaderboard, admin: User, way: str) ->
         assert client.get(reply.headers["Location"]).status_code == 404
 
 
-def test_nothing_of_a_board_is_served_as_media(
+def test_leaderboard_files_are_not_served_as_media(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client
 ) -> None:
     entry = scored(team[0], predictions())
@@ -102,7 +102,7 @@ def test_nothing_of_a_board_is_served_as_media(
                 assert client.get(start + place, headers={"host": host}).status_code in {400, 404}
 
 
-def test_boards_that_are_not_public_cannot_be_told_from_none(project: Project, client: Client) -> None:
+def test_private_leaderboard_looks_like_missing_one(project: Project, client: Client) -> None:
     hidden = made_board(project, title="Secret plans")
     for path in ("", "submit", "mine", "files/instances.zip", "entries/1:abc"):
         bodies = []
@@ -126,7 +126,7 @@ def test_boards_that_are_not_public_cannot_be_told_from_none(project: Project, c
     assert {(reply.status_code, reply.content) for reply in tables} == {(404, tables[0].content)}
 
 
-def test_signing_out_ends_what_a_member_saw(project: Project, researcher: User, client: Client) -> None:
+def test_sign_out_ends_member_access(project: Project, researcher: User, client: Client) -> None:
     hidden = made_board(project)
     client.force_login(researcher)
     place = reverse("leaderboard", args=[hidden.slug])
@@ -134,11 +134,11 @@ def test_signing_out_ends_what_a_member_saw(project: Project, researcher: User, 
     client.session.flush()
     client.cookies["sessionid"] = "0" * 32
     assert client.get(place).status_code == 404
-    desk = client.get(reverse("leaderboard-desk", args=[project.slug, hidden.pk]))
+    desk = client.get(reverse("leaderboard-manage", args=[project.slug, hidden.pk]))
     assert desk.status_code == 302
 
 
-def test_forms_need_their_cross_site_token(
+def test_forms_need_csrf_token(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], admin: User
 ) -> None:
     client = Client(enforce_csrf_checks=True)
@@ -154,14 +154,14 @@ def test_forms_need_their_cross_site_token(
         assert client.post(reverse(name, args=[*at, *more]), {"name": "X"}).status_code == 403, name
     form = {"key": team[1], "model": "M", "file": SimpleUploadedFile(ZIP, predictions())}
     assert client.post(reverse("leaderboard-submit", args=[board.slug]), form).status_code == 403
-    assert client.post(reverse("leaderboard-mine", args=[board.slug]), {"key": team[1]}).status_code == 403
+    assert client.post(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": team[1]}).status_code == 403
     board.refresh_from_db()
     assert board.is_open
     assert board.is_public
     assert not LeaderboardEntry.objects.exists()
 
 
-def test_acts_are_no_gets(board: Leaderboard, team: tuple[LeaderboardTeam, str], admin: User) -> None:
+def test_actions_refuse_get(board: Leaderboard, team: tuple[LeaderboardTeam, str], admin: User) -> None:
     client = Client()
     client.force_login(admin)
     at = [board.project.slug, board.pk]
@@ -175,7 +175,7 @@ def test_acts_are_no_gets(board: Leaderboard, team: tuple[LeaderboardTeam, str],
     assert services.find_team_by_key(board=board, key=team[1]) == team[0]
 
 
-def test_a_key_in_an_address_opens_nothing(
+def test_team_key_in_url_is_not_accepted(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client
 ) -> None:
     place = reverse("api-leaderboard-submissions", args=[board.slug])
@@ -183,7 +183,7 @@ def test_a_key_in_an_address_opens_nothing(
         assert client.get(place, query).status_code == 401
     form = {"file": SimpleUploadedFile(ZIP, predictions()), "model": "M", "key": team[1]}
     assert client.post(place, form).status_code == 401, "nor in a form field of the API"
-    page = client.get(reverse("leaderboard-mine", args=[board.slug]), {"key": team[1]})
+    page = client.get(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": team[1]})
     assert "Baker Street" not in page.text
     for cookie in ("key", "token", "sessionid"):
         client.cookies[cookie] = team[1]
@@ -195,16 +195,16 @@ def test_a_key_in_an_address_opens_nothing(
     ["", " ", "\x00", "' OR 1=1 --", "é" * 50, "9" * 10_000, "\udcff"],
     ids=["empty", "space", "nul", "sql", "letters", "long", "surrogate"],
 )
-def test_odd_keys_are_wrong_keys(board: Leaderboard, given: str) -> None:
+def test_malformed_team_keys_are_refused(board: Leaderboard, given: str) -> None:
     services.add_team(board=board, name="Baker Street", by=None)
     assert services.find_team_by_key(board=board, key=given) is None
 
 
-def test_the_hash_of_a_key_is_no_key(board: Leaderboard, team: tuple[LeaderboardTeam, str]) -> None:
+def test_hash_of_team_key_is_not_accepted(board: Leaderboard, team: tuple[LeaderboardTeam, str]) -> None:
     assert services.find_team_by_key(board=board, key=team[0].token_sha256) is None
 
 
-def test_a_receipt_cannot_be_made_up(
+def test_receipt_cannot_be_forged(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], project: Project, client: Client
 ) -> None:
     entry = handed_in(team[0], predictions())
@@ -298,7 +298,7 @@ def encrypted() -> bytes:
         lambda: b"PK\x05\x06" + b"\0" * 18,
     ],
 )
-def test_hostile_zips_are_refused_in_one_plain_line(
+def test_hostile_zip_is_refused_with_one_line_message(
     team: tuple[LeaderboardTeam, str], make: Callable[[], bytes]
 ) -> None:
     entry = scored(team[0], make())
@@ -317,7 +317,7 @@ def test_hostile_zips_are_refused_in_one_plain_line(
     "name",
     ["../../../evil.zip", "..\\..\\evil.zip", "/abs/path.zip", "a" * 300 + ".zip", "\u202egpj.zip", "."],
 )
-def test_names_of_files_lead_nowhere(
+def test_file_names_cannot_escape_folder(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], name: str
 ) -> None:
     with pytest.raises(Refused) as refusal:
@@ -333,7 +333,7 @@ def test_names_of_files_lead_nowhere(
     assert not list((board_folder(board) / "entries").glob("*"))
 
 
-def test_names_are_text_wherever_they_are_shown(board: Leaderboard, researcher: User, client: Client) -> None:
+def test_names_are_escaped_on_all_pages(board: Leaderboard, researcher: User, client: Client) -> None:
     team, key = services.add_team(board=board, name=HTML, by=None)
     services.change_leaderboard(
         board=board, wording=services.Wording(HTML, HTML), limits=services.Limits(9, 9), by=None
@@ -355,17 +355,17 @@ def test_names_are_text_wherever_they_are_shown(board: Leaderboard, researcher: 
         reverse("leaderboard-entry", args=[board.slug, receipt(entry)]),
         reverse("leaderboard-entry", args=[board.slug, receipt(broken)]),
         reverse("leaderboards", args=at[:1]),
-        reverse("leaderboard-desk", args=at),
+        reverse("leaderboard-manage", args=at),
     ):
         text = client.get(place).text
         assert HTML not in text, place
         if "sort" not in place:
             assert "&lt;img" in text, place
-    mine = client.post(reverse("leaderboard-mine", args=[board.slug]), {"key": key})
+    mine = client.post(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": key})
     assert HTML not in mine.text
 
 
-def test_no_page_or_reply_names_a_person_or_a_key(
+def test_pages_and_replies_reveal_no_person_or_key(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client, admin: User
 ) -> None:
     User.objects.filter(pk=admin.pk).update(email="ada@example.org")
@@ -383,7 +383,7 @@ def test_no_page_or_reply_names_a_person_or_a_key(
             assert secret not in text, (place, secret)
 
 
-def test_what_is_too_large_is_turned_away_before_it_is_read(
+def test_too_large_upload_is_refused_before_reading(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client, settings: Any
 ) -> None:
     settings.LEADERBOARD_MAX_BYTES = 1000
@@ -404,14 +404,14 @@ class NothingMayBeRead:
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "x", "9" * 400])
-def test_lengths_that_are_none_are_turned_away(board: Leaderboard, client: Client, length: str) -> None:
+def test_invalid_content_lengths_are_refused(board: Leaderboard, client: Client, length: str) -> None:
     place = reverse("api-leaderboard-submissions", args=[board.slug])
     reply = client.generic("POST", place, b"", CONTENT_LENGTH=length)
     assert reply.status_code in {400, 401, 413}
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_burst_of_submissions_stays_within_the_limits(project: Project) -> None:
+def test_burst_of_submissions_respects_limits(project: Project) -> None:
     board = made_board(project, limits=services.Limits(daily=2, total=50))
     services.set_public(board=board, is_public=True, by=None)
     _, key = services.add_team(board=board, name="Baker Street", by=None)
@@ -423,14 +423,14 @@ def test_a_burst_of_submissions_stays_within_the_limits(project: Project) -> Non
 
 
 @pytest.mark.parametrize("query", [{"sort": "x" * 5000}, {"all": "2"}, {"sort": "p_at_1", "all": "٣"}])
-def test_strange_questions_get_the_plain_table(
+def test_malformed_queries_get_default_table(
     board: Leaderboard, client: Client, query: dict[str, str]
 ) -> None:
     for name in ("leaderboard", "api-leaderboard"):
         assert client.get(reverse(name, args=[board.slug]), query).status_code == 200
 
 
-def test_a_zip_that_is_a_table_of_perfect_scores_is_still_only_scored_once(
+def test_perfect_submission_is_scored_once(
     team: tuple[LeaderboardTeam, str], board: Leaderboard, client: Client
 ) -> None:
     """Sending one zip again and again, by page and by API, makes no second entry and no second job."""

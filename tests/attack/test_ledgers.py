@@ -287,7 +287,7 @@ STEPS = 60
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_both_ledgers_agree_whatever_happens(
+def test_both_ledgers_agree_after_any_sequence(
     seed: int, project: Project, make_image: MakeImage, plan: Plan, later: Later, settings: Any
 ) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"

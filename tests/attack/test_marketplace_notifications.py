@@ -53,7 +53,7 @@ def drip(settings: Any) -> Iterator[str]:
     thread.join(5)
 
 
-def test_a_receiver_that_never_ends_its_answer_does_not_hold_the_sender(
+def test_endless_reply_does_not_block_sender(
     drip: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery, "TIMEOUT_SECONDS", 1)
@@ -90,7 +90,7 @@ def test_a_receiver_that_never_ends_its_answer_does_not_hold_the_sender(
         "http://[::1/",
     ],
 )
-def test_only_the_listed_hosts_are_asked(destination: str, settings: Any) -> None:
+def test_only_listed_hosts_are_contacted(destination: str, settings: Any) -> None:
     settings.PUBLIC_URL = "http://localhost:8000"
     settings.MARKETPLACE_NOTIFICATION_HOSTS = ["localhost:8000"]
     delivery.check_destination("http://localhost:8000/notifications/key")
@@ -98,7 +98,7 @@ def test_only_the_listed_hosts_are_asked(destination: str, settings: Any) -> Non
         delivery.check_destination(destination)
 
 
-def test_first_settings_at_once_make_one(
+def test_concurrent_first_settings_create_one(
     near_market: Market,  # noqa: F811
     requester: Any,  # noqa: F811
     settings: Any,
@@ -140,7 +140,7 @@ def _event(**changes: Any) -> dict[str, Any]:
         "",
     ],
 )
-def test_what_is_no_notification_is_refused_in_a_sentence(body: str) -> None:
+def test_invalid_notification_is_refused_with_message(body: str) -> None:
     with pytest.raises(EventError):
         parse_notification(body.encode(), "text/plain")
     address = f"/notifications/{notifications.notification_key(environments.current_environment().name)}"
@@ -162,7 +162,7 @@ def test_what_is_no_notification_is_refused_in_a_sentence(body: str) -> None:
         {"EventType": "\x00"},
     ],
 )
-def test_an_event_that_cannot_be_is_left_out(changes: dict[str, Any]) -> None:
+def test_impossible_event_is_ignored(changes: dict[str, Any]) -> None:
     address = f"/notifications/{notifications.notification_key(environments.current_environment().name)}"
     body = {"EventDocId": "d", "Events": [_event(**changes)]}
     answer = Client(raise_request_exception=False).post(address, body, content_type="application/json")
@@ -170,7 +170,7 @@ def test_an_event_that_cannot_be_is_left_out(changes: dict[str, Any]) -> None:
     assert MarketplaceEvent.objects.get().payload == []
 
 
-def test_a_form_of_several_parts_or_a_huge_body_is_refused() -> None:
+def test_multipart_or_huge_body_is_refused() -> None:
     address = f"/notifications/{notifications.notification_key(environments.current_environment().name)}"
     client = Client(raise_request_exception=False)
     assert client.post(address, {"EventDocId": "d"}).status_code == 400
@@ -179,7 +179,7 @@ def test_a_form_of_several_parts_or_a_huge_body_is_refused() -> None:
     assert client.post(address + "0", "{}", content_type="text/plain").status_code == 404
 
 
-def test_no_depth_of_nesting_ends_in_an_error_of_ours() -> None:
+def test_deeply_nested_body_causes_no_server_error() -> None:
     for depth in range(600, 1000):
         nested = "[" * depth + "]" * depth
         try:

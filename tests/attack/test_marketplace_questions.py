@@ -39,12 +39,12 @@ def seconds(act: Any) -> float:
 
 @pytest.mark.timeout(30, func_only=True)
 @pytest.mark.parametrize("source", ["(" * 12 + ")" + "{500})" * 11 + "{500}", "(a{0}){500}" * 20])
-def test_repeating_nothing_is_nothing(source: str) -> None:
+def test_repeated_empty_group_adds_no_steps(source: str) -> None:
     assert seconds(lambda: compile_pattern(source)) < QUICK_SECONDS
     assert compile_pattern(source).search("")
 
 
-def test_a_long_class_of_characters_costs_what_a_short_one_does() -> None:
+def test_long_character_class_costs_like_short_one() -> None:
     listed = "".join(chr(0x4E00 + 2 * n) for n in range(480))
     pattern = compile_pattern(f"^[{listed}]{{15}}$")
     assert pattern.search(listed[-15:])
@@ -60,7 +60,7 @@ def _slow_form(patterns: int, source: str = "(a?){190}-") -> QuestionForm:
 
 
 @pytest.mark.timeout(60, func_only=True)
-def test_all_patterns_of_a_form_together_do_not_hold_the_site() -> None:
+def test_all_patterns_of_form_share_one_budget() -> None:
     form = _slow_form(50)
     started = time.thread_time()
     answers, problems = read_answers(form, {row.field: ["a" * 1_000] for row in form.questions})
@@ -78,7 +78,7 @@ def test_all_patterns_of_a_form_together_do_not_hold_the_site() -> None:
 
 
 @pytest.mark.timeout(60, func_only=True)
-def test_texts_within_the_bound_are_matched_whatever_was_before() -> None:
+def test_text_within_guaranteed_length_is_always_matched() -> None:
     form = _slow_form(50)
     always = MAX_WORK // form.pattern_steps
     fields = [row.field for row in form.questions]
@@ -92,7 +92,7 @@ def test_texts_within_the_bound_are_matched_whatever_was_before() -> None:
     assert time.thread_time() - started < 2 * QUICK_SECONDS
 
 
-def test_ordinary_patterns_never_meet_the_limit() -> None:
+def test_ordinary_patterns_stay_within_budget() -> None:
     form = _slow_form(25, source="^.{1,300}$")
     posted = {row.field: ["a" * 300] for row in form.questions}
     assert len(read_answers(form, posted)[0]) == 25
@@ -101,7 +101,7 @@ def test_ordinary_patterns_never_meet_the_limit() -> None:
 
 
 @pytest.mark.timeout(60, func_only=True)
-def test_patterns_that_would_match_hardly_a_text_are_refused_at_first_and_stay_readable(
+def test_too_large_patterns_are_refused_for_new_forms_only(
     near: Any,  # noqa: F811
 ) -> None:
     rule = '<AnswerFormatRegex regex="(a?){500}-"/>'
@@ -125,7 +125,7 @@ def test_patterns_that_would_match_hardly_a_text_are_refused_at_first_and_stay_r
         ("^[]$", "", "a"),
     ],
 )
-def test_classes_take_what_javascript_takes(source: str, taken: str, refused: str) -> None:
+def test_character_classes_match_javascript(source: str, taken: str, refused: str) -> None:
     pattern = compile_pattern(source)
     assert all(pattern.search(character) for character in taken)
     assert not any(pattern.search(character) for character in refused)
@@ -133,7 +133,7 @@ def test_classes_take_what_javascript_takes(source: str, taken: str, refused: st
 
 @pytest.mark.timeout(60, func_only=True)
 @pytest.mark.parametrize("piece", ["<a ", "<a", "<a b='", "<a/", "<!--", "<a b=", "<script ", "</a "])
-def test_tags_that_never_end_do_not_hold_the_site(piece: str) -> None:
+def test_unclosed_tags_are_read_in_time(piece: str) -> None:
     html = piece * (60_000 // len(piece))
     address = {"submit_to": "http://localhost/a/1", "assignment_id": "A"}
     assert seconds(lambda: prepare_page(html, **address)) < QUICK_SECONDS
@@ -141,7 +141,7 @@ def test_tags_that_never_end_do_not_hold_the_site(piece: str) -> None:
 
 
 @pytest.mark.timeout(60, func_only=True)
-def test_white_space_and_comments_do_not_hold_the_site() -> None:
+def test_white_space_and_comments_are_read_in_time() -> None:
     wide = f'<form {" " * 60_000}/ action="/mturk/externalSubmit">'
     page = prepare_page(wide, submit_to="http://localhost/a/1", assignment_id="A")
     assert 'action="http://localhost/a/1/mturk/externalSubmit"' in page
@@ -150,7 +150,7 @@ def test_white_space_and_comments_do_not_hold_the_site() -> None:
 
 
 @pytest.mark.timeout(60, func_only=True)
-def test_a_question_of_half_comments_is_refused_at_once(near: Any) -> None:  # noqa: F811
+def test_question_of_unclosed_comments_is_refused_in_time(near: Any) -> None:  # noqa: F811
     for xml in ["<!--" * 16_000, "<!--" * 500_000]:
         started = time.thread_time()
         with pytest.raises(ClientError, match="ParameterValidationError"):
@@ -159,7 +159,7 @@ def test_a_question_of_half_comments_is_refused_at_once(near: Any) -> None:  # n
     assert not HIT.objects.exists()
 
 
-def test_a_short_layout_does_not_make_a_page_of_gigabytes() -> None:
+def test_filled_layout_size_is_limited() -> None:
     with pytest.raises(LayoutError, match="at most"):
         fill_layout("${a}" * 16_000, {"a": "x" * 1_000_000})
     assert fill_layout("${a}${a}", {"a": "x"}) == "xx"
@@ -168,7 +168,7 @@ def test_a_short_layout_does_not_make_a_page_of_gigabytes() -> None:
 @pytest.mark.parametrize(
     "declared", ["ISO-8859-1", "utf-8", "windows-1252", "ASCII", "UTF-16", "no-such-encoding"]
 )
-def test_a_declared_encoding_does_not_garble_what_was_decoded_before(declared: str) -> None:
+def test_declared_encoding_does_not_garble_decoded_text(declared: str) -> None:
     xml = (
         f'<?xml version="1.0" encoding="{declared}"?>'
         f'<QuestionForm xmlns="{SCHEMAS}/2017-11-06/QuestionForm.xsd"><Question>'
@@ -202,7 +202,7 @@ class Gate:
             self.opened.set()
 
 
-def test_nobody_takes_a_task_of_a_hit_that_is_being_disposed_of(
+def test_accept_during_disposal_is_refused(
     near: Any,  # noqa: F811
     worker: Worker,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -221,7 +221,7 @@ def test_nobody_takes_a_task_of_a_hit_that_is_being_disposed_of(
     assert find_unbalanced_requesters() == []
 
 
-def test_a_task_is_paid_what_was_offered_when_it_was_taken(
+def test_task_is_paid_price_at_accept(
     near: Any,  # noqa: F811
     worker: Worker,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -237,7 +237,7 @@ def test_a_task_is_paid_what_was_offered_when_it_was_taken(
     assert find_unbalanced_requesters() == []
 
 
-def test_acts_about_one_hit_at_once_never_fail_and_hold_what_the_slots_cost(
+def test_concurrent_calls_on_hit_keep_hold_equal_to_slot_costs(
     near_market: Market,  # noqa: F811
     requester: accounts.KeyPair,  # noqa: F811
     workers: list[Worker],  # noqa: F811
@@ -265,7 +265,7 @@ def test_acts_about_one_hit_at_once_never_fail_and_hold_what_the_slots_cost(
     assert find_unbalanced_requesters() == []
 
 
-def test_an_update_at_the_same_time_brings_no_deleted_type_back(
+def test_concurrent_update_does_not_restore_deleted_type(
     near_market: Market,  # noqa: F811
     requester: accounts.KeyPair,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -304,14 +304,14 @@ def test_an_update_at_the_same_time_brings_no_deleted_type_back(
     assert row.status == "Inactive"
 
 
-def test_an_html_page_of_unclosed_tags_is_still_shown(near: Any) -> None:  # noqa: F811
+def test_html_page_with_unclosed_tags_is_shown(near: Any) -> None:  # noqa: F811
     page = build_html_question('<form action="https://www.mturk.com/mturk/externalSubmit"><p>Hi<a ')
     assert near.create_hit(**hit_params(Question=page))["HIT"]["HITStatus"] == "Assignable"
     later(seconds=1)
 
 
 @pytest.mark.parametrize("fields", [{f"f{n}": "1" for n in range(1_500)}, {"a": "x" * 3_000_000}])
-def test_an_answer_too_large_to_read_is_refused_in_the_frame(
+def test_too_large_answer_is_refused_in_frame(
     fields: dict[str, str],
     near: Any,  # noqa: F811
     worker: Worker,  # noqa: F811

@@ -41,7 +41,7 @@ def waiting(project: Project, make_image: MakeImage) -> Assignment:
     return collected(batch)[0]
 
 
-def test_no_bonus_follows_an_approval_that_was_refused(waiting: Assignment) -> None:
+def test_refused_approval_pays_no_bonus(waiting: Assignment) -> None:
     decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     # Meanwhile somebody rejects the work with a script of their own.
     marketplace().reject(waiting.assignment_id, "rejected elsewhere")
@@ -55,7 +55,7 @@ def test_no_bonus_follows_an_approval_that_was_refused(waiting: Assignment) -> N
     assert not MarketEntry.objects.filter(kind="bonus").exists()
 
 
-def test_a_call_that_another_process_made_is_not_made_again(waiting: Assignment) -> None:
+def test_call_made_by_other_process_is_not_repeated(waiting: Assignment) -> None:
     decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     seen_early = list(decision.calls.all())
     assert review.settle_decision(decision=decision, marketplace=marketplace())
@@ -65,7 +65,7 @@ def test_a_call_that_another_process_made_is_not_made_again(waiting: Assignment)
     assert MarketEntry.objects.filter(kind="bonus").count() == 1
 
 
-def test_a_slow_publisher_leaves_a_live_hit_alone(project: Project, make_image: MakeImage) -> None:
+def test_slow_publisher_does_not_touch_live_hit(project: Project, make_image: MakeImage) -> None:
     market.fund()
     batch = launched(project, [make_image(1)])
     early = Hit.objects.get()
@@ -79,7 +79,7 @@ def test_a_slow_publisher_leaves_a_live_hit_alone(project: Project, make_image: 
     assert (after.state, after.hit_id, after.attempt_at) == (HitState.LIVE, live.hit_id, live.attempt_at)
 
 
-def test_two_presses_at_once_launch_one_batch(project: Project, make_image: MakeImage) -> None:
+def test_concurrent_launches_create_one_batch(project: Project, make_image: MakeImage) -> None:
     units = [PlannedUnit("one", {"image": make_image(1).pk})]
     gate = threading.Barrier(4)
     made: list[int] = []
@@ -110,13 +110,13 @@ def test_two_presses_at_once_launch_one_batch(project: Project, make_image: Make
 @pytest.mark.parametrize(
     "terms", [LaunchTerms(reward_cents=10**20), LaunchTerms(bonus_cents=10**20), LaunchTerms(redundancy=0)]
 )
-def test_terms_beyond_reason_are_refused(project: Project, make_image: MakeImage, terms: LaunchTerms) -> None:
+def test_unreasonable_launch_terms_are_refused(project: Project, make_image: MakeImage, terms: LaunchTerms) -> None:
     with pytest.raises(Refused):
         launched(project, [make_image(1)], terms=terms)
     assert not Batch.objects.exists()
 
 
-def test_a_press_that_lost_the_race_still_thanks_the_worker(
+def test_second_concurrent_submission_shows_thanks(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two presses side by side, as PostgreSQL runs them: the second finds its task submitted by the first."""
@@ -138,7 +138,7 @@ def _tables() -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(("table", "model"), _tables())
-def test_evidence_is_not_replaced_by_raw_sql(waiting: Assignment, table: str, model: Any) -> None:
+def test_raw_sql_cannot_replace_evidence(waiting: Assignment, table: str, model: Any) -> None:
     if connection.vendor != "sqlite":
         pytest.skip("INSERT OR REPLACE is SQLite's own")
     review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
@@ -149,7 +149,7 @@ def test_evidence_is_not_replaced_by_raw_sql(waiting: Assignment, table: str, mo
     assert list(model.objects.values()) == before
 
 
-def test_work_approved_elsewhere_is_not_lost_when_a_batch_closes(
+def test_external_approval_survives_batch_close(
     project: Project, make_image: MakeImage
 ) -> None:
     """Approved by a script, or by the marketplace's clock, before we looked: it is paid, so it is ours."""

@@ -154,7 +154,7 @@ def test_pressing_try_again_does_not_pay_again(
     assert BonusPayment.objects.count() == 1
 
 
-def test_a_rival_s_refused_approval_stops_the_bonus(
+def test_refused_approval_of_other_process_stops_bonus(
     waiting: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
@@ -170,7 +170,7 @@ def test_a_rival_s_refused_approval_stops_the_bonus(
     assert not BonusPayment.objects.exists()
 
 
-def test_a_silent_marketplace_keeps_the_other_payments_going(project: Project, make_image: MakeImage) -> None:
+def test_one_silent_call_does_not_stop_other_payments(project: Project, make_image: MakeImage) -> None:
     market.fund()
     batch = published(project, [make_image(1), make_image(2)])
     worker = market.market_worker()
@@ -190,7 +190,7 @@ def test_a_silent_marketplace_keeps_the_other_payments_going(project: Project, m
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
 
 
-def test_a_hit_that_is_gone_stops_neither_synchronising_nor_paying(
+def test_missing_hit_stops_neither_sync_nor_payment(
     waiting: Assignment, project: Project, make_image: MakeImage
 ) -> None:
     gone = published(project, [make_image(2)])
@@ -204,7 +204,7 @@ def test_a_hit_that_is_gone_stops_neither_synchronising_nor_paying(
     assert assignment_sync.sync_batch(batch=gone, marketplace=marketplace()).failed == 1
 
 
-def test_a_batch_never_reaches_another_marketplace(project: Project, make_image: MakeImage) -> None:
+def test_batch_is_never_sent_to_another_marketplace(project: Project, make_image: MakeImage) -> None:
     """Launched on the built-in one, so without a typed cost: real money must not see it."""
     market.fund()
     batch = launched(project, [make_image(1)])
@@ -223,7 +223,7 @@ def test_a_batch_never_reaches_another_marketplace(project: Project, make_image:
     assert Hit.objects.get().state == HitState.PLANNED
 
 
-def test_fees_stay_those_of_the_launch(waiting: Assignment, settings: Any) -> None:
+def test_fees_stay_as_at_launch(waiting: Assignment, settings: Any) -> None:
     batch = waiting.hit.unit.batch
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     with pytest.raises(Refused, match="launched with the fees of 'local'"):
@@ -235,7 +235,7 @@ def test_fees_stay_those_of_the_launch(waiting: Assignment, settings: Any) -> No
     assert ledger.sum_entries(batch=batch).held == owner.held_cents == 0
 
 
-def test_a_batch_whose_publication_stopped_can_be_closed(
+def test_batch_with_stopped_publication_can_be_closed(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market.fund(330)  # enough for three of five; the rest went elsewhere after we asked
@@ -258,7 +258,7 @@ def test_a_batch_whose_publication_stopped_can_be_closed(
         publish.publish_batch(batch=batch, marketplace=marketplace())
 
 
-def test_closing_finds_a_hit_whose_creation_was_not_confirmed(
+def test_close_finds_hit_with_unconfirmed_creation(
     project: Project, make_image: MakeImage
 ) -> None:
     batch = unanswered(project, make_image, Faulty(create_hit="lost"))
@@ -275,7 +275,7 @@ def stopped(batch: Batch, port: Any) -> None:
     batch.refresh_from_db()
 
 
-def test_stopping_waits_for_a_task_that_the_list_does_not_show_yet(
+def test_stop_waits_for_task_missing_from_list(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
 ) -> None:
     port = Faulty(create_hit="lost")
@@ -292,7 +292,7 @@ def test_stopping_waits_for_a_task_that_the_list_does_not_show_yet(
     assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
 
 
-def test_a_task_that_never_came_to_be_is_given_up_after_the_list_s_lag(
+def test_task_never_created_is_given_up_after_list_lag(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
 ) -> None:
     batch = unanswered(project, make_image, Faulty(create_hit=LOST))
@@ -308,7 +308,7 @@ def test_a_task_that_never_came_to_be_is_given_up_after_the_list_s_lag(
     assert Hit.objects.get().state == HitState.CANCELLED
 
 
-def test_a_task_made_long_after_the_stop_is_taken_up_and_taken_off(
+def test_task_created_long_after_stop_is_recorded_and_removed(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
 ) -> None:
     """Its publisher slept longer than its lease, and the batch was closed meanwhile."""
@@ -336,7 +336,7 @@ def test_a_task_made_long_after_the_stop_is_taken_up_and_taken_off(
     assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
 
 
-def test_work_on_a_task_that_was_given_up_is_paid_once_a_comparison_finds_it(
+def test_work_on_given_up_task_is_paid_after_reconciliation(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None], client: Client, admin: User
 ) -> None:
     port = Faulty(create_hit="lost")
@@ -375,7 +375,7 @@ def overriding(row: Assignment) -> Decision:
 
 
 @pytest.mark.parametrize("trouble", [LOST, MarketplaceError(Failure.NO_FUNDS, "insufficient funds")])
-def test_a_task_is_not_disposed_of_before_an_override_is_carried_out(
+def test_task_is_not_disposed_before_override(
     waiting: Assignment, trouble: MarketplaceError
 ) -> None:
     batch = waiting.hit.unit.batch
@@ -395,7 +395,7 @@ def test_a_task_is_not_disposed_of_before_an_override_is_carried_out(
     assert marketplace().balance().on_hold_cents == 0
 
 
-def test_an_override_that_comes_too_late_says_so_and_both_ledgers_agree(waiting: Assignment) -> None:
+def test_late_override_shows_message_and_ledgers_agree(waiting: Assignment) -> None:
     decision = overriding(waiting)
     marketplace().expire(str(waiting.hit.hit_id))
     marketplace().delete_hit(str(waiting.hit.hit_id))  # a script was faster
@@ -406,7 +406,7 @@ def test_an_override_that_comes_too_late_says_so_and_both_ledgers_agree(waiting:
     assert compare_ledgers().agrees
 
 
-def test_what_the_clock_approves_gets_its_promised_bonus_once(waiting: Assignment) -> None:
+def test_auto_approved_work_gets_promised_bonus_once(waiting: Assignment) -> None:
     marketplace().approve(waiting.assignment_id, "")  # by the marketplace's clock, or by a script
     for _ in range(2):
         tasks.sync_live_batches()
@@ -417,7 +417,7 @@ def test_what_the_clock_approves_gets_its_promised_bonus_once(waiting: Assignmen
     assert (totals.reward, totals.bonus, totals.held) == (110, 30, 0)
 
 
-def test_a_look_from_before_a_decision_does_not_undo_it(waiting: Assignment) -> None:
+def test_stale_read_does_not_undo_decision(waiting: Assignment) -> None:
     early = list(marketplace().list_assignments(str(waiting.hit.hit_id)))
     approve(waiting)
     assignment_sync.record_assignment(hit=waiting.hit, remote=early[0])
@@ -425,7 +425,7 @@ def test_a_look_from_before_a_decision_does_not_undo_it(waiting: Assignment) -> 
     assert waiting.status == AssignmentStatus.APPROVED
 
 
-def test_an_old_database_s_hit_is_not_taken_for_ours(project: Project, make_image: MakeImage) -> None:
+def test_hit_of_old_database_is_not_adopted(project: Project, make_image: MakeImage) -> None:
     """Another installation on the same account counts its batches and units from 1 as well."""
     market.fund()
     batch = launched(project, [make_image(1)])
@@ -447,7 +447,7 @@ def test_an_old_database_s_hit_is_not_taken_for_ours(project: Project, make_imag
 
 
 @pytest.mark.parametrize("command", [("sync_batch",), ("review_batch", "--approve-all")])
-def test_commands_say_in_one_line_that_the_marketplace_is_away(
+def test_commands_report_unreachable_marketplace_in_one_line(
     waiting: Assignment, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch = waiting.hit.unit.batch

@@ -45,7 +45,7 @@ def waiting(batch: Batch) -> Assignment:
     return collected(batch)[0]
 
 
-def test_a_bonus_is_paid_although_the_clock_approved_before_a_rejection_arrived(batch: Batch) -> None:
+def test_bonus_is_paid_when_auto_approval_precedes_rejection(batch: Batch) -> None:
     row = waiting(batch)
     decision = review.decide_assignment(
         assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss."
@@ -60,7 +60,7 @@ def test_a_bonus_is_paid_although_the_clock_approved_before_a_rejection_arrived(
     assert compare_ledgers().agrees
 
 
-def test_what_a_script_rejected_can_still_be_overridden(batch: Batch) -> None:
+def test_rejection_by_script_can_be_overridden(batch: Batch) -> None:
     row = waiting(batch)
     decision = review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
     marketplace().reject(row.assignment_id, "by a script")
@@ -78,7 +78,7 @@ def extended(batch: Batch) -> Job:
     return extensions.extend_batch(batch=batch, more_redundancy=2, by=None)[1]
 
 
-def test_a_cap_lowered_meanwhile_stops_an_extension_before_its_first_call(batch: Batch) -> None:
+def test_lowered_cap_stops_extension_before_first_call(batch: Batch) -> None:
     job = extended(batch)
     budget.set_batch_cap(batch=batch, budget_cap_cents=batch.estimate_cents, by=None)
     sync_live_batches()
@@ -93,7 +93,7 @@ def test_a_cap_lowered_meanwhile_stops_an_extension_before_its_first_call(batch:
     assert compare_ledgers().agrees
 
 
-def test_a_stopped_extension_stays_stopped_until_somebody_goes_on(batch: Batch) -> None:
+def test_stopped_extension_stays_stopped_until_resumed(batch: Batch) -> None:
     job = extended(batch)
     jobs.cancel_job(job=job)
     assert extensions.refuse_calls_if_stopped(job=job) == 1
@@ -104,7 +104,7 @@ def test_a_stopped_extension_stays_stopped_until_somebody_goes_on(batch: Batch) 
     assert HIT.objects.get().max_assignments == 5
 
 
-def test_a_batch_is_not_closed_while_somebody_has_a_task_in_hand(batch: Batch) -> None:
+def test_batch_with_task_in_hand_is_not_closed(batch: Batch) -> None:
     worker = market.market_worker()
     task = market.accept(Hit.objects.get(), worker)  # its page is not opened yet
     lifecycle.request_close(batch=batch, by=None)
@@ -127,7 +127,7 @@ def test_a_batch_is_not_closed_while_somebody_has_a_task_in_hand(batch: Batch) -
     assert compare_ledgers().agrees
 
 
-def test_a_task_made_while_the_batch_is_stopped_is_taken_off_again(
+def test_task_created_while_batch_is_stopped_is_removed(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market.fund()
@@ -153,7 +153,7 @@ def test_a_task_made_while_the_batch_is_stopped_is_taken_off_again(
     assert compare_ledgers().agrees
 
 
-def test_one_lost_task_does_not_keep_a_batch_from_giving_the_others_back(
+def test_one_lost_task_does_not_block_release_of_others(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
@@ -172,7 +172,7 @@ def test_one_lost_task_does_not_keep_a_batch_from_giving_the_others_back(
     ]
 
 
-def test_a_results_file_cannot_reject_what_was_overridden(batch: Batch) -> None:
+def test_results_file_cannot_reject_overridden_work(batch: Batch) -> None:
     row = waiting(batch)
     for verdict in (Verdict.REJECT, None):
         decision = (
@@ -189,7 +189,7 @@ def test_a_results_file_cannot_reject_what_was_overridden(batch: Batch) -> None:
     assert (stands.decisions, stands.standing) == ((), 1)
 
 
-def test_what_the_marketplace_disposed_of_itself_is_released_here_too(batch: Batch) -> None:
+def test_hit_disposed_by_marketplace_is_released(batch: Batch) -> None:
     hit = Hit.objects.get()
     marketplace().expire(hit.hit_id)
     marketplace().delete_hit(hit.hit_id)  # as a script does, or the marketplace itself after 120 days
@@ -199,7 +199,7 @@ def test_what_the_marketplace_disposed_of_itself_is_released_here_too(batch: Bat
     assert compare_ledgers().agrees
 
 
-def test_more_opinions_cost_what_was_said_under_every_schedule(
+def test_extension_costs_its_estimate_under_every_fee_schedule(
     project: Project, make_image: MakeImage, settings: Any
 ) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "base=10% many=20% many_from=5"

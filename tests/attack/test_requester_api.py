@@ -50,7 +50,7 @@ def _call(pair: accounts.KeyPair, operation: str, body: Any) -> tuple[int, dict[
         {"Reward": "9" * 40},
     ],
 )
-def test_what_cannot_be_kept_is_the_callers_error(pair: accounts.KeyPair, changes: dict[str, Any]) -> None:
+def test_unstorable_values_are_validation_errors(pair: accounts.KeyPair, changes: dict[str, Any]) -> None:
     status, body = _call(pair, "CreateHIT", hit_params() | changes)
     assert status == 400
     assert body["TurkErrorCode"].startswith("AWS.MechanicalTurk.")
@@ -59,7 +59,7 @@ def test_what_cannot_be_kept_is_the_callers_error(pair: accounts.KeyPair, change
 
 
 @pytest.mark.parametrize("moment", [10**400, -(10**400), 1e308, "x", True])
-def test_a_moment_out_of_this_world(pair: accounts.KeyPair, moment: Any) -> None:
+def test_impossible_time_is_validation_error(pair: accounts.KeyPair, moment: Any) -> None:
     _, made = _call(pair, "CreateHIT", hit_params())
     ends = HIT.objects.get().expires_at
     status, _ = _call(pair, "UpdateExpirationForHIT", {"HITId": made["HIT"]["HITId"], "ExpireAt": moment})
@@ -74,7 +74,7 @@ def _question(height: str) -> str:
     )
 
 
-def test_a_frame_height_hides_behind_no_zeros() -> None:
+def test_frame_height_with_leading_zeros_is_checked() -> None:
     assert parse_external_question(_question("000000000400")).frame_height == 400
     assert parse_external_question(_question("0")).frame_height == 0
     for height in ("000000000" + "9" * 30, "9" * 6000, "100001"):
@@ -82,7 +82,7 @@ def test_a_frame_height_hides_behind_no_zeros() -> None:
             parse_external_question(_question(height))
 
 
-def test_a_paging_token_of_nonsense(pair: accounts.KeyPair) -> None:
+def test_malformed_paging_token_is_refused(pair: accounts.KeyPair) -> None:
     for text in ("[" * 180, '{"a": 1}', '["x", 1]', "null"):
         token = base64.urlsafe_b64encode(text.encode()).decode()
         assert _call(pair, "ListHITs", {"NextToken": token})[0] == 400

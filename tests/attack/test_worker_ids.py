@@ -77,7 +77,7 @@ def block(project: Project, worker: Worker) -> None:
 @pytest.mark.parametrize(
     "submit_to", ["", "{public}/a/" + "0" * 64, "{public}/a/x", "{public}", "{public}/a/"]
 )
-def test_an_id_without_the_secret_reads_no_reason_and_gets_no_token(
+def test_worker_id_without_secret_gets_no_reason_and_no_token(
     batch: Batch, project: Project, frame: Client, submit_to: str
 ) -> None:
     hit = batch.units.first().hits.get()  # type: ignore[union-attr]
@@ -93,7 +93,7 @@ def test_an_id_without_the_secret_reads_no_reason_and_gets_no_token(
     assert Attempt.objects.count() == 0
 
 
-def test_another_workers_secret_opens_only_their_own_page(
+def test_attempt_secret_opens_only_its_own_page(
     batch: Batch, project: Project, frame: Client
 ) -> None:
     hit = batch.units.first().hits.get()  # type: ignore[union-attr]
@@ -115,7 +115,7 @@ def test_another_workers_secret_opens_only_their_own_page(
     assert page.status_code == 403
 
 
-def test_the_secret_of_a_returned_task_opens_nothing(batch: Batch, frame: Client) -> None:
+def test_secret_of_returned_task_opens_nothing(batch: Batch, frame: Client) -> None:
     hit = batch.units.first().hits.get()  # type: ignore[union-attr]
     wanda = market.market_worker("wanda")
     task = market.accept(hit, wanda)
@@ -126,7 +126,7 @@ def test_the_secret_of_a_returned_task_opens_nothing(batch: Batch, frame: Client
     assert frame.get(mine).status_code == 403
 
 
-def test_a_token_that_was_given_out_without_a_proof_is_taken_no_more(batch: Batch) -> None:
+def test_token_issued_without_proof_is_refused(batch: Batch) -> None:
     hit = batch.units.first().hits.get()  # type: ignore[union-attr]
     key = page_key(hit, "3ASG", "AWANDA")
     parts = [key.unit, key.hit_id, key.assignment_id, key.worker_id]
@@ -135,7 +135,7 @@ def test_a_token_that_was_given_out_without_a_proof_is_taken_no_more(batch: Batc
     assert read_token(issue_token(key)) == key
 
 
-def test_the_worker_themselves_reads_why(
+def test_worker_with_secret_reads_reason(
     project: Project, make_image: Callable[..., Image], frame: Client
 ) -> None:
     market.fund()
@@ -158,7 +158,7 @@ def foreign(batch: Batch) -> Hit:
     return Hit.objects.select_related("unit__batch__project").order_by("pk").first()  # type: ignore[return-value]
 
 
-def test_a_foreign_page_tells_no_reason_of_a_worker(foreign: Hit, project: Project, frame: Client) -> None:
+def test_foreign_page_gets_no_reason(foreign: Hit, project: Project, frame: Client) -> None:
     wanda = Worker.objects.create(environment="aws-production", worker_id="AWANDA")
     block(project, wanda)
     page = frame.get(address(foreign, "AWANDA", submit_to=FOREIGN))
@@ -170,7 +170,7 @@ def test_a_foreign_page_tells_no_reason_of_a_worker(foreign: Hit, project: Proje
     assert "fraud" not in str(error.value)
 
 
-def test_a_foreign_page_asks_for_no_country_and_believes_none(foreign: Hit, frame: Client) -> None:
+def test_foreign_page_neither_asks_for_nor_stores_country(foreign: Hit, frame: Client) -> None:
     page = frame.get(address(foreign, "AFRESH", submit_to=FOREIGN))
     assert page.status_code == 200
     assert 'name="country"' not in page.content.decode()
@@ -185,7 +185,7 @@ def test_a_foreign_page_asks_for_no_country_and_believes_none(foreign: Hit, fram
     assert stored.attempt.worker.worker_id == "AFRESH"
 
 
-def test_a_trainers_remarks_are_read_with_the_secret_alone(
+def test_trainer_remarks_need_secret(
     project: Project, make_image: Callable[..., Image], frame: Client
 ) -> None:
     market.fund()

@@ -93,14 +93,14 @@ class TestThePooledEncoder:
         assert are_unit_rows(pooled.encode_images(pictures), 3, pooled.dim)
         assert pooled.encode_images([]).shape == (0, pooled.dim)
 
-    def test_is_blind_to_the_batch_and_threads_may_share_it(
+    def test_rows_are_independent_of_batch_and_thread(
         self, pooled: PooledImageEncoder, pictures: list[Pillow.Image]
     ) -> None:
         alone = list(map_in_threads(pooled.encode_images, [[one] for one in pictures] * 2, threads=4))
         np.testing.assert_allclose(np.concatenate(alone[:3]), pooled.encode_images(pictures), atol=1e-5)
         np.testing.assert_array_equal(alone[3:], alone[:3])
 
-    def test_says_what_it_is(self, pooled: PooledImageEncoder) -> None:
+    def test_has_name_revision_and_dimension(self, pooled: PooledImageEncoder) -> None:
         assert pooled.revision
         assert pooled.preprocessing["precision"] == "fp32"
         assert pooled.name == f"{POOLED_ENCODER} pooled"
@@ -112,12 +112,12 @@ class TestEveryEncoder:
         assert are_unit_rows(encoder.encode_texts(TEXTS), 3, encoder.dim)
         assert are_unit_rows(encoder.encode_regions(pictures, BOXES), 3, encoder.dim)
 
-    def test_nothing_gives_no_rows(self, encoder: Encoder) -> None:
+    def test_empty_input_gives_no_rows(self, encoder: Encoder) -> None:
         for rows in (encoder.encode_images([]), encoder.encode_texts([]), encoder.encode_regions([], [])):
             assert rows.shape == (0, encoder.dim)
             assert rows.dtype == np.float32
 
-    def test_images_and_texts_are_blind_to_the_batch(
+    def test_rows_are_independent_of_the_batch(
         self, encoder: Encoder, pictures: list[Pillow.Image]
     ) -> None:
         alone = np.concatenate([encoder.encode_images([picture]) for picture in pictures])
@@ -139,13 +139,13 @@ class TestEveryEncoder:
         found = list(map_in_threads(encoder.encode_images, shown, threads=4))
         np.testing.assert_allclose(found, [encoder.encode_images(few) for few in shown], atol=1e-5)
 
-    def test_says_what_it_is(self, encoder: Encoder) -> None:
+    def test_has_name_revision_and_dimension(self, encoder: Encoder) -> None:
         assert encoder.revision
         assert encoder.preprocessing["precision"] == "fp32"
         assert encoder.is_clip or "not CLIP" in encoder.name
         assert RegionMode.NONE in encoder.region_modes
 
-    def test_no_region_is_the_plain_picture(self, encoder: Encoder, pictures: list[Pillow.Image]) -> None:
+    def test_region_mode_none_is_the_plain_picture(self, encoder: Encoder, pictures: list[Pillow.Image]) -> None:
         plain = encoder.encode_images(pictures)
         np.testing.assert_allclose(encoder.encode_regions(pictures, BOXES, RegionMode.NONE), plain, atol=1e-6)
 
@@ -165,7 +165,7 @@ class TestEveryRegionMode:
             return None
         return encoder.encode_regions(pictures, BOXES, mode)
 
-    def test_gives_unit_rows_that_the_region_changes(
+    def test_region_changes_unit_rows(
         self, encoder: Encoder, pictures: list[Pillow.Image], mode: RegionMode
     ) -> None:
         rows = self.rows(encoder, pictures, mode)
@@ -177,7 +177,7 @@ class TestEveryRegionMode:
         elsewhere = encoder.encode_regions(pictures, [[Region(0, 0, 90, 60)]] * 3, mode)
         assert (np.abs(rows - elsewhere).max(axis=1) > 1e-4).any()
 
-    def test_is_repeatable_and_blind_to_the_batch(
+    def test_region_rows_are_repeatable_and_independent_of_the_batch(
         self, encoder: Encoder, pictures: list[Pillow.Image], mode: RegionMode
     ) -> None:
         rows = self.rows(encoder, pictures, mode)
@@ -190,7 +190,7 @@ class TestEveryRegionMode:
         ]
         np.testing.assert_allclose(rows, alone, atol=1e-5)
 
-    def test_takes_pictures_without_boxes(
+    def test_region_mode_accepts_pictures_without_boxes(
         self, encoder: Encoder, pictures: list[Pillow.Image], mode: RegionMode
     ) -> None:
         if mode in encoder.region_modes:
@@ -209,7 +209,7 @@ class TestScorers:
         return ScorerEncoder(place, precision=Precision.FP32)
 
     @pytest.mark.parametrize("mode", RegionMode)
-    def test_regions_are_drawn_as_its_card_says(
+    def test_scorer_draws_regions_by_its_card(
         self, place: Path, pictures: list[Pillow.Image], mode: RegionMode
     ) -> None:
         encoder = self.saved(place, region_mode=mode)
@@ -220,7 +220,7 @@ class TestScorers:
         assert not np.allclose(found, encoder.encode_regions(pictures, BOXES, other), atol=1e-4)
 
     @pytest.mark.parametrize("crop", Crop)
-    def test_a_tiny_clip_and_the_scorer_made_of_it_agree(
+    def test_scorer_agrees_with_its_source_clip(
         self, place: Path, models: Path, pictures: list[Pillow.Image], crop: Crop
     ) -> None:
         clip = models / "clip"
@@ -245,7 +245,7 @@ class TestScorers:
         assert (exact.encode_images(pictures) * short.encode_images(pictures)).sum(axis=1).min() > 0.99
         assert (exact.encode_texts(TEXTS) * short.encode_texts(TEXTS)).sum(axis=1).min() > 0.99
 
-    def test_only_multitask_scorers_tell_clues_from_inferences(self, place: Path) -> None:
+    def test_only_multitask_scorers_separate_clues_and_inferences(self, place: Path) -> None:
         single = self.saved(place)
         np.testing.assert_array_equal(single.encode_clues(TEXTS), single.encode_texts(TEXTS))
         both = self.saved(place, text_mode=TextMode.MULTITASK)
@@ -254,7 +254,7 @@ class TestScorers:
         put = single.encode_texts([f"clue: {text}" for text in TEXTS])
         np.testing.assert_array_equal(both.encode_clues(TEXTS), put)
 
-    def test_texts_are_put_in_training_as_in_use(self, place: Path) -> None:
+    def test_texts_have_the_same_prompt_in_training_and_use(self, place: Path) -> None:
         loaded = load_starting_model("tiny", text_mode=TextMode.MULTITASK)
         loaded = replace(loaded, card=replace(loaded.card, prompt="a photo of {}"))
         pair = Pair("1", "a.png", (Region(1, 1, 2, 2),), clue="a wet {street}", inference="it rained")
@@ -270,7 +270,7 @@ class TestScorers:
             used.encode_clues([pair.clue]), plain.encode_texts([f"a photo of clue: {pair.clue}"])
         )
 
-    def test_a_prompt_holds_the_text_and_is_another_revision(self, place: Path) -> None:
+    def test_prompt_contains_the_text_and_changes_the_revision(self, place: Path) -> None:
         plain = self.saved(place, text_mode=TextMode.MULTITASK, region_mode=RegionMode.HIDE)
         asked = PromptedEncoder(plain, "a photo of {}")
         texts = ["a cat", "{braces} {0}"]
@@ -292,7 +292,7 @@ class TestScorers:
         assert self.saved(place).name == "Scorer scorer"
         assert ScorerEncoder(place, name="ours").name == "Scorer ours"
 
-    def test_one_in_memory_is_copied_and_not_touched(self, pictures: list[Pillow.Image]) -> None:
+    def test_scorer_in_memory_is_copied(self, pictures: list[Pillow.Image]) -> None:
         loaded = load_starting_model("tiny")
         loaded.model.train()
         encoder = ScorerEncoder(loaded, precision=Precision.BF16)
@@ -302,7 +302,7 @@ class TestScorers:
         other = ScorerEncoder(load_starting_model("tiny", seed=1), precision=Precision.BF16)
         assert other.revision != encoder.revision
 
-    def test_n_pictures_and_m_texts_are_n_plus_m_encodings(
+    def test_n_pictures_and_m_texts_need_n_plus_m_encodings(
         self, place: Path, pictures: list[Pillow.Image]
     ) -> None:
         encoder = self.saved(place)

@@ -112,7 +112,7 @@ def _begun(
 
 
 @pytest.mark.parametrize("name", registry.kind_names())
-def test_a_kind_is_played_to_the_end(
+def test_every_kind_plays_to_the_end(
     name: str, begin: Callable[[str], Play], client: Client, researcher: User, tmp_path: Path
 ) -> None:
     played(begin(name), client, researcher, tmp_path)
@@ -125,7 +125,7 @@ def test_a_kind_is_played_to_the_end(
         *(("photo_verdict", name) for name in ("subject", *SPEC_METHODS)),
     ],
 )
-def test_a_broken_method_is_named(
+def test_broken_method_is_named(
     kind: str,
     method: str,
     begin: Callable[[str], Play],

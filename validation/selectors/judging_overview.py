@@ -70,7 +70,9 @@ def round_rows(project: Project) -> list[RoundRow]:
         RoundRow(
             batch=batch,
             title=spec_of(batch.kind).title,
-            state=progress.get(batch.pk, BatchProgress()).state(batch, publishing=batch.pk in publishing),
+            state=progress.get(batch.pk, BatchProgress()).state_label(
+                batch, publishing=batch.pk in publishing
+            ),
             received=received.get(batch.pk, 0),
             required=items.get(batch.pk, 0) * batch.redundancy,
             items=items.get(batch.pk, 0),

@@ -23,7 +23,7 @@ class WorkerRow:
 
     record: WorkerSummary
     current: CurrentStatus
-    agreed: Participation | None
+    participation: Participation | None
     has_proposal: bool
 
 

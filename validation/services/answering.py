@@ -1,8 +1,8 @@
-"""Answer applicants: the outcome with its reason, the pay, the standing, the pool of the qualified.
+"""Decide about the applicants of a qualification round: outcome and reason, pay, worker status, qualification.
 
-Some applicants at a time, what is decided about them is committed together: outcome, approval and its payment's
-call, standing, grant. Then the calls are made. An outcome stands once per submission, so that a repeated or a
-killed job writes nothing twice, and what it left unpaid is taken up again.
+The decisions about a chunk of applicants are committed together: outcome, approval with its payment call, status,
+grant. Then the calls are made. A submission has one outcome, so a repeated or killed job writes nothing twice; the
+next run settles unpaid decisions.
 """
 
 import uuid
@@ -43,7 +43,7 @@ PASSED_REASON = "You passed the qualification task."
 
 @dataclass(frozen=True, slots=True)
 class ApplicantDecisions:
-    """What answering came to. ``outstanding`` are answered, and not paid yet."""
+    """The counts of one run. ``outstanding`` applicants are decided but not yet paid."""
 
     passed: int
     declined: int
@@ -53,16 +53,16 @@ class ApplicantDecisions:
 def request_applicant_decisions(
     *, qualification_round: QualificationRound, by: AbstractBaseUser | None
 ) -> Job:
-    """Queue the answers to everybody who is completely graded.
+    """Queue the decisions about all completely graded applicants.
 
     Raises:
-        Conflict: answers are under way already, or nobody is ready.
+        Conflict: a job is queued or running already, or no applicant is ready.
     """
     if not _ready_applicants(qualification_round):
-        raise Conflict("Nobody is ready to be answered: every pair needs its grades, and a fail its reason.")
+        raise Conflict("No applicant is ready: every pair needs all its grades, and a fail needs a remark.")
     return jobs.enqueue(
         task=ANSWER_TASK,
-        title=f"Answer the applicants of {qualification_round.batch.name}"[:160],
+        title=f"Decide about the applicants of {qualification_round.batch.name}"[:160],
         project=qualification_round.batch.project,
         by=by,
         exclusive_key=f"answer:{qualification_round.pk}",
@@ -79,11 +79,11 @@ def decide_applicants(
     marketplace: Marketplace,
     progress: Progress | None = None,
 ) -> ApplicantDecisions:
-    """Answer, pay and, who passed, qualify everybody who is ready; repeatable.
+    """Decide about all ready applicants, pay them, and grant the qualification to those who passed; repeatable.
 
     Raises:
         Refused: the round belongs to another marketplace; nothing was decided.
-        TurnOver: in a worker; the rest waits for the next turn.
+        TurnOver: in a worker; the next turn continues.
     """
     refuse_other_marketplace(qualification_round.batch, marketplace)
     submissions = [applicant.first_key.submission for applicant in _ready_applicants(qualification_round)]
@@ -103,7 +103,7 @@ def decide_applicants(
             if progress is not None:
                 progress.step(paid, len(submissions))
             turns.end_if_over()
-    # Also what an earlier run or turn left, or the marketplace would not take a moment ago.
+    # Also the outstanding calls of earlier runs and turns.
     last_seen = progress.resume_point.get("after", 0) if progress is not None else 0
     counts.setdefault("outstanding", 0)
     for decision in _unpaid_decisions(qualification_round).filter(pk__gt=last_seen):
@@ -123,9 +123,9 @@ def _ready_applicants(qualification_round: QualificationRound) -> list[Applicant
 def _decide_chunk(
     qualification_round: QualificationRound, submissions: Sequence[uuid.UUID], by: AbstractBaseUser | None
 ) -> list[GradingOutcome]:
-    """Write down everything about some applicants, all or nothing; whoever was answered meanwhile is left out."""
+    """Write all decisions about some applicants, or none; applicants decided by another process are left out."""
     with suppress(IntegrityError), transaction.atomic():
-        # Locked before the grades are read: what an outcome counts is what stands beside it.
+        # Locked before the grades are read, so that an outcome counts the stored grades.
         list(Assignment.objects.select_for_update().filter(submission__in=submissions).order_by("pk"))
         ready = [
             applicant
@@ -139,7 +139,7 @@ def _decide_chunk(
             by,
         )
         return outcomes
-    return []  # another process answered one of them a moment ago, and so all of them
+    return []  # another process has decided about this chunk
 
 
 def _decide_applicant(
@@ -158,7 +158,7 @@ def _decide_applicant(
         reason=describe_outcome(score, rule, applicant.remarks),
         decided_by_id=by.pk if by else None,
     )
-    # Approved already, on the review desk or by the marketplace's clock: then it is paid, too.
+    # A Conflict means that it is approved already, in the review queue or automatically, and so paid.
     with suppress(Conflict):
         review.decide_assignment(
             assignment=assignment, verdict=Verdict.APPROVE, by=by, feedback=outcome.reason
@@ -181,7 +181,7 @@ def _update_status(
     outcome: GradingOutcome,
     by: AbstractBaseUser | None,
 ) -> None:
-    """Let the standing follow, unless something weightier was decided about the worker before."""
+    """Set the worker's status, unless somebody has decided another status before."""
     project = qualification_round.batch.project
     rows = StatusChange.objects.filter(project=project, worker=worker).order_by("-pk")
     latest = rows.values_list("status", flat=True).first()
@@ -195,10 +195,9 @@ def _update_status(
 def _grant_qualification(
     qualification_round: QualificationRound, passed: Sequence[Applicant], by: AbstractBaseUser | None
 ) -> None:
-    """Grant the pool of the qualified; nobody who was de-qualified or blocked comes back in this way.
+    """Grant the pool of qualified workers, except to de-qualified and blocked workers.
 
-    The qualification is worth the round's score, the number of reasonable pairs, so that a later batch can ask for
-    more than the pass mark.
+    The qualification's value is the number of reasonable pairs, so a later batch can require more than the pass mark.
     """
     project = qualification_round.batch.project
     workers = [applicant.assignment.worker for applicant in passed]
@@ -226,7 +225,7 @@ def _unpaid_decisions(qualification_round: QualificationRound) -> "QuerySet[Deci
 
 
 def _settle_payment(decision: Decision, marketplace: Marketplace) -> bool:
-    """Carry a decision out; return whether that is done. What is not is shown on the batch's page, and repeated."""
+    """Make the calls of a decision; return whether they are done. The batch's page shows outstanding calls."""
     try:
         return review.settle_decision(decision=decision, marketplace=marketplace)
     except Refused:

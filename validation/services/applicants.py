@@ -1,4 +1,4 @@
-"""Note who handed in a qualification task, so that nobody takes it twice."""
+"""Record who submitted a qualification task, so that nobody takes it twice."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ from hits.mturk.port import Marketplace
 from hits.services.workers import qualifications
 from validation.selectors.rounds import qualifying_kinds
 
-APPLIED_REASON = "You handed in the qualification task."
+APPLIED_REASON = "You submitted the qualification task."
 
 
 def record_applicants(*, marketplace: Marketplace) -> int:
-    """Grant the pool of applicants to everybody with a confirmed qualification submission; return to how many.
+    """Grant the pool of applicants to workers with a confirmed qualification submission; return how many.
 
-    It is granted once: whoever had it taken away is left as they are. Several processes may be at it.
+    A worker gets the grant once, even if it was revoked. Several processes may run this at the same time.
     """
     by_project: dict[int, set[int]] = defaultdict(set)
     for project, worker in _unrecorded_pairs(marketplace.environment.name):
@@ -33,7 +33,7 @@ def record_applicants(*, marketplace: Marketplace) -> int:
 
 @transaction.atomic
 def _record_workers(project_id: int, workers: Iterable[int], environment: str) -> list[int]:
-    # One process at a time in a project; what another one noted meanwhile is seen here.
+    # Locks the project, so that the query below sees the grants of other processes.
     project = Project.objects.select_for_update().get(pk=project_id)
     missing = {worker for _, worker in _unrecorded_pairs(environment, project)} & set(workers)
     return [

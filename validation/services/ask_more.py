@@ -1,8 +1,7 @@
-"""Ask one more judge about what is undecided: up to a number of judges, a budget and the project's cap.
+"""Follow-up rounds: one more judge for undecided items, within a maximum redundancy, a budget and the project's cap.
 
-A round that is launched with ``max_redundancy`` and ``ask_budget_cents`` is followed by batches that ask one further
-worker each about its undecided items, once all judgments that were asked for so far are in. Controls are no items, so
-nobody is asked about them again.
+A round with ``max_redundancy`` and ``ask_budget_cents`` gets follow-up batches once all requested judgments are in.
+Each batch asks one more worker about each undecided item. Quality checks are not items and get no follow-up.
 """
 
 import logging
@@ -40,9 +39,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FollowUpPlan:
-    """What would be asked now: ``undecided`` is all that could be, ``items`` what budget and cap leave room for.
+    """A possible follow-up: ``undecided`` are all candidates, ``items`` those that fit budget and cap.
 
-    ``left_cents`` is what the round's budget for asking still has, ``room_cents`` the same within the project's cap.
+    ``budget_left_cents`` is the rest of the round's budget, ``available_cents`` the same within the project's cap.
     """
 
     round: JudgingRound
@@ -55,21 +54,21 @@ class FollowUpPlan:
 
     @property
     def idempotency_key(self) -> str:
-        """Names this very wish: the same items with as many judges as now are asked about once."""
+        """The key of this plan: the same items with the same numbers of judges are launched once."""
         judge_counts = sorted((row.item, row.judge_count) for row in self.items)
         return f"ask:{self.round.pk}:{content_sha256(judge_counts)[:32]}"
 
 
 def plan_follow_up(judging_round: JudgingRound) -> FollowUpPlan:
-    """Return what one more judge each would be asked about, and what that costs.
+    """Return the items of the next follow-up, one more judge each, and its cost.
 
     Raises:
-        Refused: the round asks nobody again, or is of another marketplace.
-        Conflict: judgments that were asked for are not in yet.
+        Refused: the round has no follow-ups, or belongs to another marketplace.
+        Conflict: requested judgments are still missing.
     """
     _check_round(judging_round)
     if not selectors.is_complete(judging_round):
-        raise Conflict("ask one more: judgments of this round are still to come; wait until they are in")
+        raise Conflict("follow-up: judgments of this round are still missing; wait until they are in")
     undecided = selectors.undecided_items(judging_round)
     budget_left, available = _remaining_budget(judging_round)
     kind = registry.get_kind(judging_round.batch.kind)
@@ -92,16 +91,16 @@ def launch_follow_up(
     confirmed_cents: int | None = None,
     available_cents: int | None = None,
 ) -> Batch:
-    """Launch the batch that asks one more judge about each item; the same wish again gets the first one's batch.
+    """Launch the follow-up batch, one more judge for each item; the same plan again returns the first batch.
 
-    ``available_cents`` is what the account had a moment ago, asked outside a transaction.
+    ``available_cents`` is the account's balance, read outside a transaction.
 
     Raises:
-        Refused: nothing to ask, over the round's budget or a cap, an item that is no longer accepted, short of funds,
-            or a sum that was not typed.
+        Refused: no items, over the round's budget or a cap, an item that is no longer accepted, insufficient funds,
+            or the amount was not typed.
     """
     if not plan.items or plan.cost is None:
-        raise Refused("ask one more: no undecided item that judges, budget and cap leave room for")
+        raise Refused("follow-up: no undecided item fits the maximum of judges, the budget and the cap")
     judging_round = plan.round
     project = judging_round.batch.project
     units = _units(plan)
@@ -111,10 +110,10 @@ def launch_follow_up(
         if existing is not None:
             return existing
         if not selectors.is_complete(judging_round):
-            raise Conflict("ask one more: somebody else asked meanwhile; wait until those judgments are in")
+            raise Conflict("follow-up: another follow-up was just launched; wait until its judgments are in")
         budget_left = _remaining_budget(judging_round)[0]
         if plan.cost.max_cents > budget_left:
-            raise Refused("ask one more: the round’s budget for it is spent; look again at what is left")
+            raise Refused("follow-up: the cost exceeds the rest of the round’s budget; reload the page")
         batch, _ = launch_batch(
             project=project,
             kind_name=judging_round.batch.kind,
@@ -134,41 +133,41 @@ def launch_follow_up(
 
 
 def launch_due_follow_ups(*, marketplace: Marketplace) -> int:
-    """Ask one more judge wherever that is wished and nobody has to type a sum; return how many batches that made.
+    """Launch the follow-ups that need no confirmation by a person; return the number of batches.
 
-    Never inside a transaction: the account is asked what it holds. Repeating it launches nothing twice.
+    Never call this inside a transaction: it reads the account's balance. Repeating it launches nothing twice.
     """
     launched = 0
     for judging_round in selectors.rounds_with_follow_ups(marketplace.environment.name):
         try:
             launched += _launch_if_due(judging_round, marketplace)
         except Conflict:
-            continue  # a judgment was taken back meanwhile: looked at again
+            continue  # the round changed meanwhile; the next run checks it
         except MarketplaceError as error:
-            logger.warning("round %s: no further judge is asked: %s", judging_round.pk, error)
-        turns.end_if_over()  # what was looked at is known the next time
+            logger.warning("round %s: no follow-up launched: %s", judging_round.pk, error)
+        turns.end_if_over()  # the checked state is cached
     return launched
 
 
 def set_follow_up_limits(
     *, judging_round: JudgingRound, max_redundancy: int, ask_budget_cents: int, by: AbstractBaseUser | None
 ) -> None:
-    """Change up to how many judges and for how much a round's undecided items are asked about again; 0 means never.
+    """Set the maximum number of judges per item and the budget of a round's follow-ups; 0 means no follow-ups.
 
-    The round takes over the rules of the newest run of decisions: what is undecided there is what is meant.
+    The round takes over the rules of the newest decision run, so that its undecided items are those of that run.
 
     Raises:
-        Refused: a follow-up, more judges than the marketplace takes, or a number that adds none.
+        Refused: a follow-up round, more judges than allowed, or a number that adds none.
     """
     if judging_round.follows_id is not None:
-        raise Refused("ask one more: this batch asks for another round; change that round")
+        raise Refused("follow-up: this batch is a follow-up of another round; change that round")
     redundancy = judging_round.batch.redundancy
     if max_redundancy and not redundancy < max_redundancy <= MAX_REDUNDANCY:
         raise Refused(
-            f"most judges: use {redundancy + 1} to {MAX_REDUNDANCY}, since each item gets {redundancy} anyway, or 0"
+            f"workers per item: use {redundancy + 1} to {MAX_REDUNDANCY}, since each item gets {redundancy} anyway, or 0"
         )
     if not 0 <= ask_budget_cents <= budget.MAX_CAP_CENTS:
-        raise Refused("budget: use a sum from 0")
+        raise Refused("budget: use an amount from 0")
     newest_rules = current_rules(judging_round.batch.project, judging_round.batch.kind)
     rules = {name: rule.as_row() for name, rule in newest_rules.items()}
     with transaction.atomic():
@@ -190,7 +189,7 @@ def set_follow_up_limits(
 
 
 def _launch_if_due(judging_round: JudgingRound, marketplace: Marketplace) -> int:
-    """Ask where it is time to, and remember what was there, so that the same is not worked out again and again."""
+    """Launch a follow-up if the round needs one; cache the checked state, so that an unchanged round costs little."""
     state = selectors.state_fingerprint(judging_round)
     if selectors.is_unchanged(judging_round, state, read_funds=lambda: _available_funds(marketplace)):
         return 0
@@ -202,7 +201,7 @@ def _launch_if_due(judging_round: JudgingRound, marketplace: Marketplace) -> int
     except Conflict:
         raise
     except Refused as error:
-        logger.warning("round %s: no further judge is asked: %s", judging_round.pk, error)
+        logger.warning("round %s: no follow-up launched: %s", judging_round.pk, error)
         refused_with = _available_funds(marketplace)
     selectors.save_checked_state(judging_round, state, refused_at_cents=refused_with)
     return launched
@@ -227,17 +226,17 @@ def _launch_unconfirmed(judging_round: JudgingRound, marketplace: Marketplace) -
 
 def _check_round(judging_round: JudgingRound) -> None:
     if judging_round.follows_id is not None:
-        raise Refused("ask one more: this batch asks for another round; look at that round")
+        raise Refused("follow-up: this batch is a follow-up of another round; open that round")
     if not judging_round.max_redundancy or not judging_round.ask_budget_cents:
-        raise Refused("ask one more: this round asks nobody again; give it more judges and a budget first")
+        raise Refused("follow-up: this round has no follow-ups; set more workers per item and a budget first")
     if judging_round.batch.environment != current_environment().name:
         raise Refused(
-            f"ask one more: this round is on {judging_round.batch.environment}, and {current_environment().name} is set"
+            f"follow-up: this round is on {judging_round.batch.environment}, and {current_environment().name} is set"
         )
 
 
 def _remaining_budget(judging_round: JudgingRound) -> tuple[int, int]:
-    """Return in cents what the round's budget for asking leaves, and the same within the project's cap."""
+    """Return in cents the rest of the round's follow-up budget, and the same within the project's cap."""
     project = Project.objects.get(pk=judging_round.batch.project_id)
     spent = sum(
         committed_cents(project=project, batch=row.batch)
@@ -250,7 +249,7 @@ def _remaining_budget(judging_round: JudgingRound) -> tuple[int, int]:
 
 
 def _terms(batch: Batch) -> LaunchTerms:
-    """Return the terms of the round itself, for one judge each."""
+    """Return the round's own terms with one judge per item."""
     requirements = tuple(
         PlannedRequirement(
             Pool(row.qualification.slug) if row.qualification else None,
@@ -273,7 +272,7 @@ def _terms(batch: Batch) -> LaunchTerms:
 
 
 def _units(plan: FollowUpPlan) -> list[PlannedUnit]:
-    """Return the units again, kept from their authors and from all who judged them already."""
+    """Return the units of the items, excluding their authors and all workers who judged them."""
     ids = {worker for row in plan.items for worker in row.workers}
     workers = Worker.objects.in_bulk(sorted(ids))
     units = selectors.units_by_item(plan.round, [row.item for row in plan.items])

@@ -1,4 +1,4 @@
-"""Decide items by rules, and keep what was decided: rows are added, never changed."""
+"""Decide items by rules, and store the decisions in append-only rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ from validation.selectors.decisions import (
 from validation.selectors.report import count_judgments
 from validation.services.report import HEAVY_JUDGMENTS
 
-MAX_PAGE_JUDGMENTS = 5_000  # judgments; above it a worker process does it
+MAX_PAGE_JUDGMENTS = 5_000  # larger numbers are decided in a worker process
 COLUMNS = ("item", "dimension", "outcome", "judges", "support")
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionResult:
-    """A run; ``is_new`` is false when the same rules had seen the same judgments before."""
+    """A run; ``is_new`` is false if the same rules have decided the same judgments before."""
 
     run: DecisionRun
     is_new: bool
@@ -49,10 +49,10 @@ def decide_items(
     by: AbstractBaseUser | None,
     progress: Progress | None = None,
 ) -> DecisionResult:
-    """Decide all judged items of a kind, and keep the run with its decisions; the same run again is found, not made.
+    """Decide all judged items of a kind, and store the run; the same rules and judgments return the stored run.
 
     Raises:
-        Refused: a kind without accepting and rejecting, rules for other dimensions, or no judgment yet.
+        Refused: a kind without decisions, rules for other dimensions, or no judgments yet.
     """
     _check_rules(kind, rules)
     inputs = judgment_tables(project, kind)
@@ -91,7 +91,7 @@ def decide_items(
 
 
 def is_large(judgments: int) -> bool:
-    """Tell whether deciding so many judgments is too much for a page: a worker process does it."""
+    """Return whether so many judgments are too many to decide in a page request: a worker process decides them."""
     return judgments > MAX_PAGE_JUDGMENTS
 
 
@@ -103,11 +103,11 @@ def request_decisions(
     by: AbstractBaseUser | None,
     preview: bool = False,
 ) -> Job:
-    """Let a worker process decide, or (``preview``) only count what each method would decide.
+    """Queue the decisions, or (``preview``) only a count of what each method would decide.
 
     Raises:
         Refused: as for ``decide_items``.
-        Conflict: one is under way.
+        Conflict: a job is queued or running already.
     """
     _check_rules(kind, rules)
     return jobs.enqueue(
@@ -125,7 +125,7 @@ def request_decisions(
 
 
 def run_decision_job(*, progress: Progress, by: AbstractBaseUser | None) -> None:
-    """Do what ``request_decisions`` asked for."""
+    """Run the job that ``request_decisions`` queued."""
     args: dict[str, Any] = progress.job.args
     project = progress.job.project
     assert project is not None
@@ -145,12 +145,12 @@ def run_decision_job(*, progress: Progress, by: AbstractBaseUser | None) -> None
 def _check_rules(kind: str, rules: Mapping[str, DecisionRule]) -> None:
     if kind not in decided_kinds():
         kinds = " or ".join(decided_kinds())
-        why = "nothing is accepted or rejected in it, for no label of its spec speaks for an item"
+        why = "its items are not decided, since its spec has no favourable labels"
         raise Refused(f"kind {kind}: {why}; use {kinds}")
     foreign = sorted(set(rules) - set(default_rules_of_kind(kind)))
     if foreign or not rules:
         names = ", ".join(default_rules_of_kind(kind))
-        raise Refused(f"rules: {foreign[0] if foreign else 'none'} is no dimension of {kind}; use {names}")
+        raise Refused(f"rules: {foreign[0] if foreign else 'none'} is not a dimension of {kind}; use {names}")
     for name, rule in rules.items():
         labels = dimension_labels(kind, name)
         unknown = next((label for label in rule.positive if label not in labels), None)
@@ -159,10 +159,9 @@ def _check_rules(kind: str, rules: Mapping[str, DecisionRule]) -> None:
 
 
 def _insert_decisions(run: DecisionRun, rows: Sequence[tuple[str, str, str, int, float | None]]) -> None:
-    """Add a run's decisions.
+    """Add a run's decisions by one prepared statement.
 
-    By one prepared statement: making 120,000 model instances takes ten times as long, and nobody else can write to
-    SQLite meanwhile.
+    Making 120,000 model instances takes ten times as long, and SQLite allows no other writer meanwhile.
     """
     table = connection.ops.quote_name(ItemDecision._meta.db_table)
     columns = ", ".join(connection.ops.quote_name(name) for name in ("run_id", *COLUMNS))

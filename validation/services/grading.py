@@ -1,4 +1,4 @@
-"""Take in grades. They are append-only: the latest of a grader counts, and one that was taken back counts no more."""
+"""Save grades in append-only rows: a grader's latest grade counts; a grade can be taken back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MAX_NOTE = 500
 
 @dataclass(frozen=True, slots=True)
 class GradeInput:
-    """One grade as somebody gives it. ``reasonable`` is ``None`` where they take theirs back."""
+    """A grade to save. ``reasonable`` is ``None`` if the grader takes their grade back."""
 
     key: PairKey
     reasonable: bool | None
@@ -26,7 +26,7 @@ class GradeInput:
 
 @dataclass(frozen=True, slots=True)
 class RefusedGrade:
-    """A grade that was refused, and why."""
+    """A refused grade and the reason."""
 
     grade: GradeInput
     message: str
@@ -35,7 +35,7 @@ class RefusedGrade:
 def save_grades(
     *, qualification_round: QualificationRound, grades: Sequence[GradeInput], by: AbstractBaseUser
 ) -> list[RefusedGrade]:
-    """Keep grades in their order; return those that were refused. One bad grade never costs the others."""
+    """Save grades in order and return the refused ones; a refused grade does not affect the others."""
     refused = []
     for grade in grades:
         try:
@@ -49,11 +49,11 @@ def save_grades(
 def save_grade(
     *, qualification_round: QualificationRound, grade: GradeInput, by: AbstractBaseUser
 ) -> Grade | None:
-    """Keep one grade. Repeating the same one writes nothing, and returns ``None``.
+    """Save one grade. The same grade again writes nothing and returns ``None``.
 
     Raises:
         Refused: no such pair in this round, or a note that is too long.
-        Conflict: the applicant was answered already.
+        Conflict: the applicant has been decided about.
     """
     note = " ".join(grade.note.split())
     if len(note) > MAX_NOTE:
@@ -61,7 +61,7 @@ def save_grade(
     row = _gradable_assignment(qualification_round, grade.key)
     assert row.submission is not None
     if GradingOutcome.objects.filter(submission=row.submission).exists():
-        raise Conflict(f"{row.worker} was answered already, so grades no longer change")
+        raise Conflict(f"{row.worker} has a decision already, so grades no longer change")
     values = {"reasonable": grade.reasonable, "note": "" if grade.reasonable else note}
     own_grades = Grade.objects.filter(submission=row.submission, item=grade.key.item, grader_id=by.pk)
     latest = own_grades.order_by("-pk").first()
@@ -73,7 +73,7 @@ def save_grade(
 
 
 def _gradable_assignment(qualification_round: QualificationRound, key: PairKey) -> Assignment:
-    # Locked, as an answer locks it: no grade slips in between an outcome and what it was counted from.
+    # Locked, as deciding locks it, so that an outcome counts all stored grades.
     row = (
         Assignment.objects.select_for_update(of=("self",))
         .filter(hit__unit__batch=qualification_round.batch_id, submission=key.submission, match=Match.MATCHED)

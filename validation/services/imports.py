@@ -1,4 +1,4 @@
-"""Take in judgments that were made elsewhere: all of a file, or nothing of it."""
+"""Import files of judgments made outside Deerstalker: all rows of a file, or none."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ _PARQUET = b"PAR1"
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import came to; ``is_new`` is false when the same file had come in before."""
+    """An import; ``is_new`` is false if the same file was imported before."""
 
     row: JudgmentImport
     is_new: bool
@@ -44,18 +44,17 @@ class ImportResult:
 def import_judgments(
     *, project: Project, kind: str, path: Path, name: str = "", by: AbstractBaseUser | None = None
 ) -> ImportResult:
-    """Keep a file's judgments: an answer key of the leaderboard (JSON), or rows of one rating each (CSV, Parquet).
+    """Import a file's judgments: an answer key of the leaderboard (JSON), or one rating per row (CSV, Parquet).
 
-    Raters are kept as keyed hashes of the file's own words for them, the same word alike in every file of a project.
+    Raters are stored as keyed hashes of their names in the file; a name has the same hash in all files of a project.
     The same file again changes nothing.
 
     Raises:
-        BadFile: another kind, a file that cannot be read, a row that is no judgment, one of an item that the same
-            rater judged in an earlier file, or one that was exported from this project. The message names file, row,
-            field and mend; nothing is written.
+        BadFile: another kind, a file or row that cannot be read, or a judgment that an earlier file or this project
+            holds already. The message names file, row, field and correction; nothing is written.
     """
     if not has_spec(kind):
-        raise BadFile(f"kind {kind!r}: holds no judgments; use {', '.join(sorted(kind_names()))}")
+        raise BadFile(f"kind {kind!r}: is not a judging kind; use {', '.join(sorted(kind_names()))}")
     data = _read_bytes(path)
     digest = sha256(data).hexdigest()
     existing = JudgmentImport.objects.filter(project=project, kind=kind, sha256=digest).first()
@@ -89,7 +88,7 @@ def import_judgments(
 
 
 def rater_hash(project: Project, name: str) -> str:
-    """Return the only form in which a file's rater is kept, 32 hex digits; equal words are one rater in a project."""
+    """Return a file's rater as 32 hex digits, the only form that is stored; equal names are one rater in a project."""
     return keyed_worker_hash(settings.WORKER_HASH_SECRET, f"import/{project.pk}", name)
 
 
@@ -113,14 +112,14 @@ def _parse(data: bytes, spec: JudgingSpec, *, allow_simulated: bool) -> list[Par
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise JudgmentFileError("is neither UTF-8 text nor Parquet; write it again as UTF-8") from error
+        raise JudgmentFileError("is neither UTF-8 text nor Parquet; save it as UTF-8") from error
     if not text.lstrip().startswith(("{", "[")):
         return parse_rows(_read_csv_rows(text), spec, allow_simulated=allow_simulated)
     return spec.read_json(parse_json(text), allow_simulated=allow_simulated)
 
 
 def _read_csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield (line, values by column); lines count from 1, the line of names included."""
+    """Yield (line, values by column); lines count from 1 and include the header."""
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         _check_columns(reader.fieldnames or [])
@@ -134,7 +133,7 @@ def _read_csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 {name: unescape_formula(value) if value else value for name, value in row.items()},
             )
     except csv.Error as error:
-        raise JudgmentFileError(f"row {reader.line_num}: no valid CSV ({error}); write it again") from error
+        raise JudgmentFileError(f"row {reader.line_num}: invalid CSV ({error}); correct the file") from error
 
 
 def _read_parquet_rows(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -154,20 +153,20 @@ def _read_parquet_rows(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 number += 1
                 yield number, row
     except (pa.ArrowException, OSError) as error:
-        raise JudgmentFileError(f"no valid Parquet ({error}); write it again") from error
+        raise JudgmentFileError(f"invalid Parquet ({error}); correct the file") from error
 
 
 def _check_columns(names: Sequence[str]) -> None:
     missing = [name for name in REQUIRED_COLUMNS if name not in names]
     if missing:
         raise JudgmentFileError(
-            f"row 1: column {missing[0]} is missing; rows need {', '.join(REQUIRED_COLUMNS)}, and may have kind and seconds"
+            f"row 1: column {missing[0]} is missing; a row needs {', '.join(REQUIRED_COLUMNS)}, and may have kind and seconds"
         )
     repeated = [
         name for name in ("kind", *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if list(names).count(name) > 1
     ]
     if repeated:
-        raise JudgmentFileError(f"row 1: column {repeated[0]} stands twice; keep one")
+        raise JudgmentFileError(f"row 1: column {repeated[0]} occurs twice; keep one")
 
 
 def _insert_judgments(source: JudgmentImport, judgments: Sequence[ParsedJudgment], path: Path) -> None:
@@ -198,24 +197,24 @@ def _check_new(
     for item, rater, name in earlier.values_list("item", "rater", "source__name").iterator(READ_CHUNK_SIZE):
         if rater in stored:
             imported[item, rater] = name
-        if rater in hashes:  # the file names raters as this project's exports do
+        if rater in hashes:  # the file contains rater hashes of this project's exports
             exported.add((item, rater))
     for row in judgments:
         source_name = imported.get((row.item, hashes[row.rater]))
         if source_name is not None:
             raise BadFile(
-                f"{path}: item {row.item!r}, rater {row.rater!r}: that rater’s judgment of it came in with "
-                f"“{source_name}”; take it out of this file"
+                f"{path}: item {row.item!r}, rater {row.rater!r}: this judgment was already imported with "
+                f"“{source_name}”; remove it from this file"
             )
         if (row.item, row.rater) in exported:
             raise BadFile(
-                f"{path}: item {row.item!r}, rater {row.rater!r}: this project holds that judgment and exported it; "
-                "take it out of this file"
+                f"{path}: item {row.item!r}, rater {row.rater!r}: this judgment was collected in this project; "
+                "remove it from this file"
             )
 
 
 def _exported_judgments(source: JudgmentImport, raters: Collection[str]) -> set[tuple[str, str]]:
-    """Return (item, rater) of judgments collected here whose raters the file names as this project's exports do."""
+    """Return (item, rater) of this project's own judgments whose rater hashes, as exported, occur in the file."""
     project, kind = source.project, source.kind
     hashes = {
         pk: worker_hash for pk, worker_hash in worker_hashes(project, kind).items() if worker_hash in raters

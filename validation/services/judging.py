@@ -1,4 +1,4 @@
-"""Launch judging rounds. Nothing here asks the marketplace: publication is a job."""
+"""Launch judging rounds. Nothing here calls the marketplace: publication is a job."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,17 +26,16 @@ from validation.selectors.decisions import current_rules
 from validation.selectors.judging import comparison_spec, has_qualification, review_spec
 from validation.services import quality_checks
 
-QUERY_CHUNK_SIZE = 5_000  # ids in one question to the database
+QUERY_CHUNK_SIZE = 5_000  # ids in one query
 
 
 @dataclass(frozen=True, slots=True)
 class RoundPlan:
-    """How a judging round was chosen, what is mixed into it, and how its items are decided.
+    """How a judging round's items are selected and decided, and which quality checks it has.
 
-    ``rules`` maps a dimension to a ``decisions.Rule`` as plain data; ``None`` takes those of the
-    newest run of decisions. Undecided items are asked about again until they have ``max_redundancy`` (0: never), for at
-    most ``ask_budget_cents``.
-    ``excluded`` names workers, besides the author, who may not judge an item, by its id.
+    ``rules`` maps a dimension to a ``decisions.DecisionRule`` as plain data; ``None`` takes the rules of the newest
+    decision run. Follow-ups add judges to undecided items up to ``max_redundancy`` (0: no follow-ups), for at most
+    ``ask_budget_cents``. ``excluded`` maps an item's id to workers, besides the author, who may not judge it.
     """
 
     selection: Selection = field(default_factory=Selection)
@@ -49,9 +48,9 @@ class RoundPlan:
 
 
 def default_pool(project: Project) -> Pool | None:
-    """Return whom a judging round is open to unless somebody says otherwise.
+    """Return the pool of workers who may judge by default.
 
-    Qualified workers, once the project has asked anybody to qualify; before that there are none, so everybody.
+    Qualified workers, if the project has a qualification; otherwise all workers.
     """
     return Pool.QUALIFIED if has_qualification(project) else None
 
@@ -66,18 +65,18 @@ def launch_review(
     plan: RoundPlan | None = None,
     idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
-    """Launch a review round: each accepted pair is judged by different workers, never by its author.
+    """Launch a review round: several workers, never its author, judge each accepted pair.
 
-    A worker judges a pair once, whichever round asks. Controls of the plan come on top of the pairs.
+    A worker judges a pair once, in any round. The plan's quality checks are added to the pairs.
 
     Args:
         observations: rows or instance ids of accepted pairs of this project.
-        terms: ``None`` takes the kind's own, open to ``usual_pool``.
-        once: names the wish to launch; a repeated one gets the first one's batch.
+        terms: ``None`` takes the kind's own, open to ``default_pool``.
+        idempotency_key: a repeated request with the same key returns the first batch.
 
     Raises:
-        Refused: nothing to judge, a pair that is not accepted, confirmed and of this project, or what controls, the
-            plan or the launch refuse.
+        Refused: no pairs, a pair that is not accepted, confirmed and of this project, or what quality checks, the plan
+            or the launch refuse.
     """
     plan = plan or RoundPlan()
     existing = find_launch(project=project, idempotency_key=idempotency_key)
@@ -116,11 +115,11 @@ def launch_comparison(
 ) -> tuple[Batch, Job]:
     """Launch the rating of comparison sets.
 
-    The author of a set's own pair may not rate it, nor may those of its candidates. ``terms`` are the kind's own by
-    default, open to ``usual_pool``. ``once`` names the wish to launch; a repeated one gets the first one's batch.
+    The authors of a set's own pair and of its candidates may not rate it. ``terms`` are by default the kind's own, open
+    to ``default_pool``. A repeated request with the same ``idempotency_key`` returns the first batch.
 
     Raises:
-        Refused: nothing to judge, or a set whose own pair is not accepted, confirmed and of this project.
+        Refused: no sets, or a set whose own pair is not accepted, confirmed and of this project.
     """
     plan = plan or RoundPlan()
     existing = find_launch(project=project, idempotency_key=idempotency_key)
@@ -158,20 +157,20 @@ def launch_units(
     terms: LaunchTerms,
     **launch_options: Any,
 ) -> tuple[Batch, Job]:
-    """Launch units of a judging kind with their controls, and keep the plan; all of it or nothing.
+    """Launch units of a judging kind with their quality checks, and store the plan; all or nothing.
 
-    Whom a unit is kept from stands in it already. ``launch`` goes to ``launch_batch``.
+    Each unit already lists its excluded workers. ``launch_options`` go to ``launch_batch``.
 
     Raises:
-        Refused: more judges at most than anybody may give, or what controls and the launch refuse.
+        Refused: a maximum redundancy that is too high, or what quality checks and the launch refuse.
     """
     redundancy = terms.redundancy or registry.get_kind(kind).redundancy
     if plan.max_redundancy and not redundancy < plan.max_redundancy <= MAX_REDUNDANCY:
         raise Refused(
-            f"most judges: give more than the {redundancy} that each gets anyway, up to {MAX_REDUNDANCY}"
+            f"workers per item: the maximum has to be above {redundancy}, the redundancy, and at most {MAX_REDUNDANCY}"
         )
-    # Never the selection's seed, which people repeat: with the same keys, whoever answered a control of an earlier
-    # round would be refused this one's ("You did this one already"), and would know it by that.
+    # Not the selection's seed, which people reuse: with the same keys, a worker who answered a check of an earlier
+    # round would be refused this one's ("You did this one already"), and so recognise it.
     rng = np.random.default_rng()
     mixed = quality_checks.mix_quality_checks(
         project=project, kind=kind, units=units, rates=plan.rates, rng=rng
@@ -225,7 +224,7 @@ def _accepted_records(project: Project, ids: Sequence[str]) -> dict[str, Record]
 
 
 def _authors_by_record(project: Project, ids: Iterable[str]) -> dict[str, Worker]:
-    """Return who wrote each of these pairs; ids that are no pair of the project are left out."""
+    """Return the author of each of these pairs; ids that are not a pair of the project are left out."""
     sorted_ids = sorted(ids)
     authors: dict[str, Worker] = {}
     for start in range(0, len(sorted_ids), QUERY_CHUNK_SIZE):

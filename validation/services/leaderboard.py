@@ -1,4 +1,4 @@
-"""Write stored ratings of comparison sets as the published leaderboard's answer key."""
+"""Export stored ratings of comparison sets as the published leaderboard's answer key."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ QUERY_CHUNK_SIZE = 500
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """An answer key, and how much went into it: ``left_out`` sets lack two raters of the same candidate."""
+    """An answer key and its counts: ``left_out`` sets have no two raters of the same candidate."""
 
     key: dict[str, Any]
     sets: int
@@ -33,10 +33,9 @@ class AnswerKey:
 def build_leaderboard_key(project: Project) -> AnswerKey:
     """Return the key of all rated comparison sets, imported and collected, in the order of their first judgment.
 
-    The first two raters of a set, in the order in which they handed in, are annot1 and annot2; further ones are left
-    out, since the format has no place for them. A set that was collected here goes under the id of its region's own
-    pair, or under its own where that pair is not known or another set has that name. What a rehearsal exports says
-    so: ``"rehearsal": true``.
+    A set's first two raters in the order of submission are annot1 and annot2; the format has no field for others. A
+    collected set has the id of its region's own pair; if that pair is unknown or the id is taken, it has its own id. A
+    rehearsal's key contains ``"rehearsal": true``.
 
     Raises:
         Refused: no set has two raters.
@@ -67,10 +66,10 @@ def build_leaderboard_key(project: Project) -> AnswerKey:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a JSON file whole or not at all.
+    """Write a JSON file atomically.
 
     Raises:
-        BadFile: the place cannot be written.
+        BadFile: the path is not writable.
     """
     encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
     try:
@@ -92,12 +91,12 @@ def _instance_row(name: str, judgments: Sequence[JudgmentRow]) -> dict[str, Any]
         for row in first
         if row["candidate"] in second_ratings
     ]
-    # A set without any candidate counts in the published mean, one without a common candidate was never compared.
+    # The published mean counts a set without candidates; a set without a common candidate was never compared.
     return {"Input_iid": name, "candidates": candidates} if candidates or not first else None
 
 
 def _instance_ids(project: Project, units: Mapping[str, int], *, taken: set[str]) -> dict[str, str]:
-    """Return each collected set's instance id: its region's own pair, unless ``taken`` or an earlier set has it."""
+    """Return each collected set's instance id: its region's own pair, unless the id is taken."""
     regions: dict[str, tuple[int, str]] = {}
     items = {unit: item for item, unit in units.items()}
     for chunk in _chunks(sorted(items)):
@@ -128,7 +127,7 @@ def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def _with_distinct_ids(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows; a test id that two files gave to different candidates is derived anew for the later one."""
+    """Yield the rows; if two files gave a test id to different candidates, the later one gets a new id."""
     used: set[str] = set()
     for row in rows:
         candidates = []

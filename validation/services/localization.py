@@ -1,4 +1,4 @@
-"""Launch a localization round: people match the inferences about an image to its regions."""
+"""Launch a localization round: workers match the inferences about an image to its regions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -39,11 +39,11 @@ def launch_localization(
     include_judged: bool = False,
     idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
-    """Launch the matching of ``n`` images drawn with ``seed``; ``None`` takes all that can be matched.
+    """Launch the matching of ``n`` images drawn with ``seed``; ``None`` takes all images that can be matched.
 
-    Who wrote one of an image's pairs does not get that image. ``again`` also draws from images that were sent out
-    before; a worker matches one image once, whichever round asks. ``terms`` are the kind's own by default, open to
-    ``usual_pool``. ``once`` names the wish to launch; a repeated one gets the first one's batch.
+    Authors of an image's pairs do not get that image. ``include_judged`` also draws from images that earlier rounds
+    used; a worker matches an image once, in any round. ``terms`` are by default the kind's own, open to
+    ``default_pool``. A repeated request with the same ``idempotency_key`` returns the first batch.
 
     Raises:
         Refused: no image has three accepted pairs, fewer than ``n`` have, or the terms are not possible.
@@ -79,7 +79,7 @@ def _selection(n: int | None, seed: int, available: int, include_judged: bool) -
     if not available:
         raise Refused("images: none has three approved pairs; approve submissions first")
     if n is not None and n > available:
-        raise Refused(f"images: {available} can be matched; ask for that or fewer")
+        raise Refused(f"images: {available} can be matched; use that number or fewer")
     try:
         if n is None:
             return Selection(SelectionMethod.ALL, seed=seed, include_judged=include_judged)
@@ -89,7 +89,7 @@ def _selection(n: int | None, seed: int, available: int, include_judged: bool) -
 
 
 def _planned_unit(image: MatchableImage, authors: Mapping[int, Worker]) -> PlannedUnit:
-    """Return the unit of one image. Both lists stand in the order of their hashes, which says nothing."""
+    """Return the unit of one image. Both lists are ordered by their hashes, so the order reveals nothing."""
     regions = {_opaque_id("region", pair): pair for pair in image.pairs}
     inferences = {_opaque_id("inference", pair): pair for pair in image.pairs}
     region_of = {pair.instance_id: key for key, pair in regions.items()}
@@ -109,14 +109,14 @@ def _planned_unit(image: MatchableImage, authors: Mapping[int, Worker]) -> Plann
 
 
 def matching_set_id(instance_ids: Iterable[str]) -> str:
-    """Return the name of what is matched, 32 hex digits: the same pairs have it in every round."""
+    """Return the id of a set of pairs, 32 hex digits: the same in every round."""
     return sha256("/".join(sorted(instance_ids)).encode()).hexdigest()[:32]
 
 
 def _opaque_id(field: str, pair: Pair) -> str:
-    """Return a pair's region or inference as an id of 16 hex digits from which the other cannot be told.
+    """Return a pair's region or inference as 16 hex digits that do not reveal the other.
 
-    The key makes it so: a worker who knows published instance ids cannot hash them for comparison.
+    The hash is keyed, so a worker who knows published instance ids cannot compute it.
     """
     return salted_hmac(
         f"localization.{field}", pair.instance_id, secret=settings.WORKER_HASH_SECRET, algorithm="sha256"

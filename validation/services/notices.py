@@ -1,7 +1,7 @@
-"""Tell workers what came of their qualification task or their training, as messages of the marketplace.
+"""Notify workers of the result of their qualification task or training, as messages of the marketplace.
 
-A message is planned in the transaction of the answer that it tells of, as a call of the outbox: it survives a kill,
-and a marketplace that does not answer gets it later. Nothing of the answer depends on it.
+A message is planned as a call of the outbox, in the transaction of the result: it survives a crash, and is repeated
+if the marketplace does not respond. The result does not depend on it.
 """
 
 from hits.domain.images.geometry import box_labels
@@ -15,7 +15,7 @@ from validation.selectors.training import training_kinds
 
 
 def plan_result_notice(*, assignment: Assignment, outcome: GradingOutcome) -> OutgoingCall:
-    """Plan the message with the result of a qualification task; inside the caller's transaction."""
+    """Plan the message with the result of a qualification task; call it inside a transaction."""
     project = assignment.hit.unit.batch.project
     if not outcome.passed:
         subject = notices.NOT_PASSED
@@ -27,7 +27,7 @@ def plan_result_notice(*, assignment: Assignment, outcome: GradingOutcome) -> Ou
 
 
 def plan_feedback_notice(*, assignment: Assignment, feedback: Feedback) -> OutgoingCall:
-    """Plan the message with a trainer's answer and its remarks; inside the caller's transaction."""
+    """Plan the message with a trainer's feedback and remarks; call it inside a transaction."""
     must_repeat = feedback.outcome == TrainingOutcome.RETRY
     subject = notices.TRAINER_RETRY if must_repeat else notices.TRAINER_READY
     remarks_note = "Your next training task shows the remarks beside your photo." if must_repeat else ""

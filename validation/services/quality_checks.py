@@ -1,4 +1,4 @@
-"""Mix controls into a round that is launched, and keep the gold items that may be mixed in."""
+"""Mix quality checks into a new round, and manage gold items."""
 
 import uuid
 from collections import defaultdict
@@ -32,7 +32,7 @@ MAX_NOTE = 400
 
 @dataclass(frozen=True, slots=True)
 class MixedUnits:
-    """What is launched: ``units`` in the order of publication, and which of them are controls."""
+    """The units to launch, in the order of publication, and which of them are quality checks."""
 
     units: list[PlannedUnit]
     checks: list[CheckUnit]
@@ -41,13 +41,12 @@ class MixedUnits:
 def mix_quality_checks(
     *, project: Project, kind: str, units: Sequence[PlannedUnit], rates: CheckRates, rng: np.random.Generator
 ) -> MixedUnits:
-    """Return the round's units with controls between them; writes nothing.
+    """Return the round's units with quality checks between them; writes nothing.
 
-    The author of a pair never gets it, as a repeat, under another photo or as a gold item.
+    A pair's author never gets it as a repeat, under another photo, or as a gold item.
 
     Raises:
-        Refused: gold is asked for and there is none that fits, or too little; attention checks cannot be made of
-            these units.
+        Refused: too few usable gold items, or attention checks cannot be made of these units.
     """
     if not units or not rates.total(len(units)):
         return MixedUnits(list(units), [])
@@ -80,7 +79,7 @@ def mix_quality_checks(
 
 
 def _usable_gold_units(project: Project, spec: JudgingSpec) -> list[GoldUnit]:
-    """Return the gold items that may be mixed in, with whom they are kept from."""
+    """Return the usable gold items, each with the workers who may not get it."""
     rows = usable_gold_items(project, spec.name)
     authors = _author_pks([key for row in rows for key in spec.shown_records(row.payload)])
     excluded = _excluded_workers(project, spec.name, [spec.item(row.payload) for row in rows])
@@ -98,9 +97,9 @@ def _usable_gold_units(project: Project, spec: JudgingSpec) -> list[GoldUnit]:
 
 
 def _excluded_workers(project: Project, kind: str, items: Sequence[str]) -> dict[str, set[int]]:
-    """Return whom the rounds that asked about these items kept from them: a set's own author is not in its payload.
+    """Return the workers whom earlier rounds excluded from these items: a set's payload does not name its author.
 
-    Rounds that asked again also keep out who had judged the item, who are no authors; they are passed over.
+    Follow-up rounds are left out: they also exclude the earlier judges, who are not authors.
     """
     excluded: dict[str, set[int]] = defaultdict(set)
     for start in range(0, len(items), INSERT_BATCH_SIZE):
@@ -126,10 +125,10 @@ def _author_pks(ids: Sequence[str]) -> dict[str, int]:
 
 @transaction.atomic
 def record_quality_checks(*, batch: Batch, mixed: MixedUnits) -> int:
-    """Write down which of a batch's units are controls; return how many rows are new. Repeatable.
+    """Record which units of a batch are quality checks; return the number of new rows. Repeatable.
 
-    Call it in the transaction of the launch. A batch that an earlier press of the button launched has its own
-    controls already: then nothing is written.
+    Call it in the transaction of the launch. A batch that an earlier request launched has its checks already; then
+    nothing is written.
     """
     if not mixed.checks or QualityCheck.objects.filter(unit__batch=batch).exists():
         return 0
@@ -160,29 +159,29 @@ def add_gold_item(
     by: AbstractBaseUser | None,
     note: str = "",
 ) -> GoldItem:
-    """Keep a judged unit as a gold item, with the labels that are right for each dimension.
+    """Store a judged unit as a gold item, with the right labels.
 
     Args:
-        unit: of a judging round of the project; itself no control. expected: allowed labels by dimension or
-            candidate; what is left out may be anything.
+        unit: a unit of a judging round of the project, not a quality check. expected: allowed labels by dimension or
+            candidate; any label is right for a name that is left out.
 
     Raises:
-        Refused: nothing is expected, a label that the kind does not know, or a note that is too long.
-        Conflict: the unit is a control, or the same item is a gold item already.
+        Refused: no expected label, a label that the kind does not know, or a note that is too long.
+        Conflict: the unit is a quality check, or the item is a gold item already.
     """
     batch = unit.batch
     labels = _validate_expected(batch.kind, unit.payload, expected)
     if len(note.strip()) > MAX_NOTE:
         raise Refused(f"note: has {len(note.strip())} characters; use {MAX_NOTE} or fewer")
     if QualityCheck.objects.filter(unit=unit).exists():
-        raise Conflict("This unit is a control itself; choose the item that it came from.")
-    # One writer at a time in a project, so that the same pair is not added twice.
+        raise Conflict("This unit is a quality check; choose the item that it is made from.")
+    # Locks the project, so that an item is not added twice.
     Project.objects.select_for_update().get(pk=batch.project_id)
     spec = spec_of(batch.kind)
     item = spec.item(unit.payload)
     field = f"payload__{spec.item_field}"
     if GoldItem.objects.filter(project=batch.project, kind=batch.kind, **{field: item}).exists():
-        raise Conflict("This is a gold unit already; change which labels are right there.")
+        raise Conflict("This is a gold item already; change its right labels there.")
     author = unit.excluded_workers.order_by("pk").first()
     row = GoldItem.objects.create(
         project=batch.project,
@@ -202,10 +201,10 @@ def add_gold_item(
 def change_gold_item(
     *, gold: GoldItem, expected: Mapping[str, Sequence[str | int]], note: str, by: AbstractBaseUser | None
 ) -> GoldItem:
-    """Change which labels are right. Units that were launched keep what was right then.
+    """Change the right labels of a gold item. Launched units keep their expected labels.
 
     Raises:
-        Refused: nothing is expected, a label that the kind does not know, or a note that is too long.
+        Refused: no expected label, a label that the kind does not know, or a note that is too long.
     """
     if len(note.strip()) > MAX_NOTE:
         raise Refused(f"note: has {len(note.strip())} characters; use {MAX_NOTE} or fewer")
@@ -217,7 +216,7 @@ def change_gold_item(
 
 @transaction.atomic
 def set_gold_active(*, gold: GoldItem, is_active: bool, by: AbstractBaseUser | None) -> bool:
-    """Retire a gold item, or use it again; tell whether that changed anything."""
+    """Retire a gold item or activate it again; return whether that changed anything."""
     changed = GoldItem.objects.filter(pk=gold.pk, is_active=not is_active).update(is_active=is_active)
     if changed:
         action = "gold.restore" if is_active else "gold.retire"
@@ -232,14 +231,14 @@ def _validate_expected(
     validated: dict[str, list[str | int]] = {}
     for name, labels in expected.items():
         if name not in allowed:
-            raise Refused(f"expected: {name} is nothing that this task asks about")
+            raise Refused(f"expected: {name} is not a question of this task")
         foreign = [label for label in labels if label not in allowed[name]]
         if foreign:
             known_labels = ", ".join(str(label) for label in allowed[name])
-            raise Refused(f"expected: {foreign[0]} is no answer about {name}; use {known_labels}")
-        # All labels, or none, leave it open.
+            raise Refused(f"expected: {foreign[0]} is not an answer about {name}; use {known_labels}")
+        # All labels or none mean that any label is right.
         if labels and set(labels) != set(allowed[name]):
             validated[name] = [label for label in allowed[name] if label in labels]
     if not validated:
-        raise Refused("expected: tick the right answers of one question at least, and not all of its answers")
+        raise Refused("expected: tick the right answers of at least one question, but not all of its answers")
     return validated

@@ -1,4 +1,4 @@
-"""Write per-rater rows as CSV and Parquet, with keyed hashes for people, into a folder that is never served."""
+"""Export one row per rating as CSV and Parquet, with keyed hashes for people, into a folder that is never served."""
 
 import json
 import shutil
@@ -31,12 +31,12 @@ from validation.services.report import HEAVY_JUDGMENTS, check_kind
 
 CSV, PARQUET, MANIFEST = "rows.csv", "rows.parquet", "manifest.json"
 FILE_NAMES = (CSV, PARQUET)
-ROWS_CHUNK_SIZE = 20_000  # rows that are held at once
+ROWS_CHUNK_SIZE = 20_000  # rows in memory
 
 
 @dataclass(frozen=True, slots=True)
 class RowsFile:
-    """A file of rows that lies ready."""
+    """An exported file."""
 
     name: str
     bytes: int
@@ -45,7 +45,7 @@ class RowsFile:
 
 @dataclass(frozen=True, slots=True)
 class RaterRowFiles:
-    """The files of one making: how many rows of how many judgments, and when."""
+    """The files of one export, with their numbers of rows and judgments, and the time."""
 
     rows: int
     judgments: int
@@ -54,16 +54,16 @@ class RaterRowFiles:
 
 
 def request_rater_rows(*, project: Project, kind: str, by: AbstractBaseUser | None) -> Job:
-    """Queue the making of the files.
+    """Queue the export.
 
     Raises:
-        Refused: no such kind, or nothing was judged.
-        Conflict: they are being made.
+        Refused: no such kind, or no judgments.
+        Conflict: an export is queued or running already.
     """
     check_kind(kind)
     judgments = selectors.count_judgments(project, kind)
     if not judgments:
-        raise Refused("files: nothing has been judged yet")
+        raise Refused("files: there are no judgments yet")
     return jobs.enqueue(
         task=selectors.MAKE_ROWS_TASK,
         title=f"Files of per-rater rows, {spec_of(kind).title.lower()}",
@@ -76,12 +76,12 @@ def request_rater_rows(*, project: Project, kind: str, by: AbstractBaseUser | No
 
 
 def rows_folder(project: Project, kind: str) -> Path:
-    """Return where a kind's files lie, or will: in the media folder, of which only images are ever served."""
+    """Return the folder of a kind's files, inside the media folder, which serves only images."""
     return Path(settings.MEDIA_ROOT) / "judgments" / f"{project.pk}-{kind}"
 
 
 def find_rater_row_files(project: Project, kind: str) -> RaterRowFiles | None:
-    """Return the files that lie ready; ``None`` when none were made, or somebody removed one."""
+    """Return the exported files; ``None`` if there are none, or one is missing."""
     folder = rows_folder(project, kind)
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
@@ -97,20 +97,20 @@ def find_rater_row_files(project: Project, kind: str) -> RaterRowFiles | None:
 def write_rater_rows(
     *, project: Project, kind: str, folder: Path | None = None, progress: Progress | None = None
 ) -> RaterRowFiles:
-    """Write both files and their manifest, whole or not at all, in the place of earlier ones.
+    """Write both files and their manifest atomically, in place of earlier ones.
 
     Args:
-        folder: where to; by default where the page looks for them.
+        folder: the target; by default the folder that the page reads.
 
     Raises:
-        Refused: the folder cannot be written, or an answer is not on its scale.
+        Refused: the folder is not writable, or an answer is not on its scale.
     """
     target = folder or rows_folder(project, kind)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temp_folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=".rows-"))
     except OSError as error:
-        raise Refused(f"{target}: cannot be written ({error.strerror}); choose another place") from error
+        raise Refused(f"{target}: cannot be written ({error.strerror}); choose another folder") from error
     try:
         rows, judgments = _write_files(temp_folder, project, kind, progress)
         files = tuple(_describe_file(temp_folder / name) for name in FILE_NAMES)
@@ -134,7 +134,7 @@ def _manifest(written: RaterRowFiles) -> dict[str, Any]:
 
 
 def _replace_files(temp_folder: Path, target: Path) -> None:
-    """Move the files to their place, the manifest last: it is what says that they are there."""
+    """Move the files into the target folder, the manifest last: it marks them as complete."""
     target.mkdir(parents=True, exist_ok=True)
     (target / MANIFEST).unlink(missing_ok=True)
     for name in (*FILE_NAMES, MANIFEST):
@@ -144,7 +144,7 @@ def _replace_files(temp_folder: Path, target: Path) -> None:
 
 
 def _write_files(folder: Path, project: Project, kind: str, progress: Progress | None) -> tuple[int, int]:
-    """Write CSV and Parquet side by side, a chunk of rows at a time; return how many rows and judgments."""
+    """Write CSV and Parquet in parallel, a chunk of rows at a time; return the numbers of rows and judgments."""
     import pyarrow as pa  # noqa: PLC0415 - the web process never loads it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -178,7 +178,7 @@ def _write_files(folder: Path, project: Project, kind: str, progress: Progress |
 
 def _write_csv(file: TextIO, rows: Sequence[RaterRow]) -> None:
     csv_text = csv_lines((), (_cells(row) for row in rows))
-    next(csv_text)  # the names of the columns stand at the head of the file
+    next(csv_text)  # skips the header, which is already written
     file.writelines(csv_text)
 
 
@@ -201,7 +201,7 @@ def _cells(row: RaterRow) -> list[object]:
 def _row_chunks(
     project: Project, kind: str, progress: Progress | None
 ) -> Iterator[tuple[list[RaterRow], int]]:
-    """Yield rows by the chunk, and how many judgments were read so far."""
+    """Yield chunks of rows, each with the number of judgments read so far."""
     hashes = worker_hashes(project, kind)
     total, spec = selectors.count_judgments(project, kind), spec_of(kind)
     buffer: list[RaterRow] = []
@@ -218,7 +218,7 @@ def _row_chunks(
 
 
 def worker_hashes(project: Project, kind: str) -> dict[int, str]:
-    """Return the only names under which workers of a kind leave the project, by row key; one query."""
+    """Return the hashes that replace the workers of a kind in exports, by row key; one query."""
     workers = Worker.objects.filter(
         assignments__hit__unit__batch__project=project, assignments__hit__unit__batch__kind=kind
     ).distinct()

@@ -1,4 +1,4 @@
-"""Compute judging reports: read every judgment of a kind once, and keep figures, workers and fingerprint together."""
+"""Compute judging reports: read all judgments of a kind once, and store figures, workers and fingerprint together."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,11 +30,11 @@ from validation.selectors.quality import expected_answers, min_seconds
 from validation.selectors.ratings import read_judgments
 
 HEAVY_JUDGMENTS = (
-    10_000  # judgments; above it a report takes too long to stand between jobs that people wait for
+    10_000  # judgments; a larger report runs in the queue of long jobs
 )
-PROGRESS_STEP = 5_000  # judgments between two looks at whether to stop
+PROGRESS_STEP = 5_000  # judgments between two progress reports
 PERCENT = 100
-READ, DIMENSIONS, ROUNDS, PEOPLE, REST = 40, 70, 80, 90, 98  # how far the work is after each part
+READ, DIMENSIONS, ROUNDS, PEOPLE, REST = 40, 70, 80, 90, 98  # percent done after each phase
 BOXES_STREAM, PAIRS_STREAM = 100, 101
 MAX_REPORTS = 50
 INSERT_BATCH_SIZE = 500
@@ -42,16 +42,16 @@ ReportProgress = Callable[[int], None]
 
 
 def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) -> Job:
-    """Queue the computing of a report.
+    """Queue the computation of a report.
 
     Raises:
-        Refused: no such kind, or nothing was judged.
-        Conflict: one is being computed.
+        Refused: no such kind, or no judgments.
+        Conflict: a report is queued or being computed already.
     """
     check_kind(kind)
     judgments = selectors.count_judgments(project, kind)
     if not judgments:
-        raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
+        raise Refused("report: there are no judgments yet; launch a round, or import judgments")
     return jobs.enqueue(
         task=selectors.COMPUTE_TASK,
         title=f"Report on {spec_of(kind).title.lower()}",
@@ -64,9 +64,9 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
 
 
 def refresh_reports() -> int:
-    """Queue a report wherever judgments came in since the newest one; return how many.
+    """Queue a report for each kind with new judgments since its newest report; return how many.
 
-    Looks at counts and keys alone, so that it costs next to nothing where nothing changed.
+    It compares only counts and keys, so that it costs little if nothing changed.
     """
     queued = 0
     for project in Project.objects.all():
@@ -75,7 +75,7 @@ def refresh_reports() -> int:
                 try:
                     request_report(project=project, kind=kind, by=None)
                 except (Conflict, Refused):
-                    continue  # under way, or nothing stands any more
+                    continue  # running already, or all judgments are rejected
                 queued += 1
     return queued
 
@@ -94,12 +94,12 @@ def compute_report(
     by: AbstractBaseUser | None = None,
     progress: Progress | None = None,
 ) -> JudgingReport:
-    """Compute the report of a kind from all its judgments, and keep it.
+    """Compute the report of a kind from all its judgments, and store it.
 
-    The same judgments give the same figures, so a report whose data has not changed is only marked as checked.
+    The same judgments give the same figures, so a report of unchanged data is only marked as checked.
 
     Raises:
-        Refused: no such kind, nothing was judged, or an answer that is not on its scale.
+        Refused: no such kind, no judgments, or an answer that is not on its scale.
     """
     check_kind(kind)
     spec = spec_of(kind)
@@ -112,7 +112,7 @@ def compute_report(
     all_rows = _read_judgments(project, kind, judgment_count, report_progress)
     rows = [row for row in all_rows if row.role is None]
     if not rows:
-        raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
+        raise Refused("report: there are no judgments yet; launch a round, or import judgments")
     expected, originals = expected_answers(project, kind)
     target = project.target_cents_per_hour
     regions = selectors.boxes_by_image(project, spec)
@@ -153,10 +153,10 @@ def compute_report(
 
 
 def check_kind(kind: str) -> None:
-    """Refuse what is no kind of judging.
+    """Check that a kind is a judging kind.
 
     Raises:
-        Refused: naming those that there are.
+        Refused: it is not; the message lists the judging kinds.
     """
     if not has_spec(kind):
         raise Refused(f"kind {kind}: is not judged; use one of {', '.join(kind_names())}")
@@ -173,7 +173,7 @@ def _progress_reporter(progress: Progress | None) -> ReportProgress:
 def _read_judgments(
     project: Project, kind: str, judgment_count: int, report_progress: ReportProgress
 ) -> list[JudgmentRow]:
-    """Return all judgments and control answers, in the order in which they were handed in."""
+    """Return all judgments and answers to quality checks in the order of submission."""
     rows: list[JudgmentRow] = []
     for row in read_judgments(project=project, kind=kind, roles=None):
         if len(rows) % PROGRESS_STEP == 0:
@@ -223,7 +223,7 @@ def _report_figures(
 
 
 def _pairwise_figures(spec: JudgingSpec, rating_tables: Mapping[str, RatingTable]) -> dict[str, Any] | None:
-    """Return how well people order an item's parts for one another; ``None`` for kinds that order nothing."""
+    """Return how well raters predict one another's order of an item's parts; ``None`` for kinds without an order."""
     if spec.ranked_dimension is None:
         return None
     rng = np.random.default_rng([dimension_report.SEED, PAIRS_STREAM])
@@ -239,7 +239,7 @@ def _pairwise_figures(spec: JudgingSpec, rating_tables: Mapping[str, RatingTable
 def _baseline_figures(
     spec: JudgingSpec, rows: Sequence[JudgmentRow], truth: Mapping[str, Mapping[str, Label]]
 ) -> dict[str, Any] | None:
-    """Return how often people are right; ``None`` for kinds whose units do not know what is right."""
+    """Return the accuracy of people; ``None`` for kinds whose units do not contain the right answer."""
     if not spec.has_truth:
         return None
     answers = [
@@ -255,7 +255,7 @@ def _baseline_figures(
 
 
 def _box_figures(regions: Mapping[int, selectors.BoxesByAuthor]) -> dict[str, Any] | None:
-    """Return how alike several authors' boxes on one image are; ``None`` where no image has two authors."""
+    """Return the agreement of several authors' boxes on one image; ``None`` if no image has two authors."""
     if not regions:
         return None
     ratings = [
@@ -272,15 +272,15 @@ def _worker_figures(
     by_rater: Mapping[str, dict[str, Any]],
     quality: Mapping[int, Mapping[str, Any]],
 ) -> dict[int, dict[str, Any]]:
-    """Return the figures of everybody who works here, by row key; imported raters have no row to link to."""
+    """Return the figures of each worker by row key; raters of imported judgments have no row."""
     raters = {row.worker: row.rater for row in rows if row.worker is not None}
     return {worker: {**by_rater[rater], **quality.get(worker, {})} for worker, rater in raters.items()}
 
 
 def _save_report(new_report: JudgingReport, workers: Mapping[int, dict[str, Any]]) -> JudgingReport:
-    """Write the report and its workers at once; the oldest reports beyond a number of them are forgotten.
+    """Save the report and its workers together; delete the oldest reports beyond the maximum.
 
-    Where somebody else computed the same meanwhile, theirs stands.
+    If another process has saved the same report meanwhile, that one is kept.
     """
     new_report.figures["checked_at"] = timezone.now().isoformat()
     with transaction.atomic():
@@ -302,7 +302,7 @@ def _save_report(new_report: JudgingReport, workers: Mapping[int, dict[str, Any]
 
 
 def _mark_checked(existing: JudgingReport, judgment_count: int, current_key: list[int]) -> JudgingReport:
-    """Note on an unchanged report that it was compared with the judgments just now."""
+    """Mark an unchanged report as compared with the judgments now."""
     existing.figures |= {
         "checked_at": timezone.now().isoformat(),
         "counted": judgment_count,

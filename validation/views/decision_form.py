@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from hits.forms import PageForm
-from hits.forms.parts import SumField
+from hits.forms.fields import SumField
 from validation.domain.reports.decisions import MAX_REDUNDANCY, DecisionRule, Method, RuleError
 from validation.models import JudgingRound
 from validation.registry import spec_of

@@ -24,7 +24,7 @@ from hits.services.launching.launch import find_launched_batch
 from hits.views.access import project_page
 from hits.views.balance import account_balance, forget_balance
 from hits.views.costs import cost_context, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.reports.decisions import DecisionRule, Method
 from validation.models import DecisionRun, ItemDecision, JudgingRound

@@ -14,7 +14,7 @@ from hits.domain.answers.text import parse_row_number
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.models import GoldItem
 from validation.registry import spec_of
 from validation.selectors import quality_checks as selectors

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.models import Grade, QualificationRound
 from validation.selectors.grading import PairKey, grading_queue
 from validation.services.grading import MAX_NOTE, GradeInput, save_grade, save_grades

@@ -11,7 +11,7 @@ from hits import registry
 from hits.domain.money.costs import cost_table
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import MoneyField, PageForm, typed_cost_cents
-from hits.forms.parts import SumField
+from hits.forms.fields import SumField
 from hits.models import Project
 from hits.selectors.eligibility.requirement_labels import (
     EligibilitySummary,
@@ -65,7 +65,7 @@ class RoundTermsForm(PageForm):
     pool = forms.ChoiceField(
         required=False,
         label="Who may judge",
-        choices=[*((pool.value, pool_label(pool)) for pool in SELECTABLE_POOLS), ("", "Everybody")],
+        choices=[*((pool.value, pool_label(pool)) for pool in SELECTABLE_POOLS), ("", "All workers")],
         widget=forms.RadioSelect,
     )
 

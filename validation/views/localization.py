@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import read_idempotency_key
-from hits.forms.hourly import suggest_reward
+from hits.forms.hourly_rate import suggest_reward
 from hits.models import Project
 from hits.selectors.images.images import image_facts
 from hits.services.errors import Refused
@@ -22,7 +22,7 @@ from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import add_available_funds, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.sampling import MAX_SEED
 from validation.domain.reports.localization import ImageScore

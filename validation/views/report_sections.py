@@ -72,7 +72,11 @@ def _label_bar(title: str, counts: list[tuple[str, int]]) -> dict[str, Any] | No
     parts = [(name, count, kind) for (name, count), kind in zip(counts, kinds, strict=True)]
     summary = f"{title}: {', '.join(f'{count} {name}' for name, count in counts)}"
     strip, total = stacked_strip(parts, summary=summary), sum(count for _, count in counts)
-    return None if strip is None else {"strip": strip, "legend": [(*part, 100 * part[1] / total) for part in parts]}
+    return (
+        None
+        if strip is None
+        else {"strip": strip, "legend": [(*part, 100 * part[1] / total) for part in parts]}
+    )
 
 
 def _coefficient_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import read_idempotency_key
-from hits.forms.hourly import suggest_reward
+from hits.forms.hourly_rate import suggest_reward
 from hits.models import Project
 from hits.selectors.eligibility.eligibility import pool_worker_ids
 from hits.selectors.money.pay_forecast import forecast_launch_pay
@@ -18,7 +18,7 @@ from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import add_available_funds, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.domain.judging.quality_check_types import CheckRole
 from validation.domain.judging.sampling import STRATUM_LABELS
 from validation.selectors import judging as selectors

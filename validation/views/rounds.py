@@ -19,7 +19,7 @@ from hits.domain.money.costs import cost_table
 from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import read_idempotency_key
-from hits.forms.hourly import suggest_reward
+from hits.forms.hourly_rate import suggest_reward
 from hits.models import Image, Job, Project
 from hits.payments.summary import sum_batch_money
 from hits.selectors import console
@@ -32,7 +32,7 @@ from hits.services.launching import launch_estimate
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import add_available_funds, cost_context, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.models import QualificationRound
 from validation.selectors import rounds
 from validation.services import answering

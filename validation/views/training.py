@@ -22,7 +22,7 @@ from hits.services.errors import Conflict, Refused
 from hits.services.reviewing import review
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.domain.qualification.remarks import RemarkTarget, describe_target, parse_remarks, remark_rows
 from validation.selectors import training, worker_status
 from validation.services import training as services

@@ -14,7 +14,7 @@ from hits.domain.states import Purpose
 from hits.domain.units.unit_files import MAX_BYTES
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import BatchTermsForm, read_idempotency_key
-from hits.forms.hourly import suggest_reward
+from hits.forms.hourly_rate import suggest_reward
 from hits.kind import HitKind
 from hits.models import Project, UnitFile
 from hits.selectors.instructions import kind_versions
@@ -32,7 +32,7 @@ from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.batches.launch import launch_context
 from hits.views.costs import add_available_funds, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.domain.judging.quality_check_types import MAX_PERCENT, CheckRates
 from validation.registry import spec_of
 from validation.services.judging import default_pool

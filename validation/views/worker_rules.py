@@ -15,7 +15,7 @@ from hits.models import Project
 from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.domain.qualification.worker_rules import describe_finding, summarise_finding
 from validation.domain.qualification.worker_status import Measure, WorkerStatus
 from validation.models import RuleProposal, WorkerRule

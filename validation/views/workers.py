@@ -14,7 +14,7 @@ from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
 from hits.services.workers import demographics
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 from validation.domain.qualification.worker_status import EXCLUDED_STATUSES, WorkerStatus
 from validation.selectors import training, worker_rules, worker_status, workers
 from validation.selectors.judging import has_pairs

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curation.models import ComparisonRound, ComparisonSet, DatasetVersion, Pair, Part
-from curation.selectors import pairs as collected
+from curation.selectors.pairs import accepted_pairs, taken_down_pairs
 from curation.selectors.rounds import is_judged, launched_rounds, launched_sets
 from curation.versions.plan import Plan, PlannedRow, image_reference, worker_hash
 from curation.versions.selection import Reason
@@ -48,7 +48,7 @@ class PlannedRound:
 def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
     """Add the version's pairs and comparison sets to ``plan``, and note why each other pair is left out."""
     choices = SelectionFilter(version.project, Pair.TYPE, plan.selection, record_types=(Pair.TYPE,))
-    for number, pair in enumerate(collected.accepted_pairs(version.project).iterator(chunk_size=BATCH_SIZE)):
+    for number, pair in enumerate(accepted_pairs(version.project).iterator(chunk_size=BATCH_SIZE)):
         if number % BATCH_SIZE == 0:
             report_progress(number)
         if is_simulated(pair) and not version.rehearsal:
@@ -60,9 +60,7 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
             continue
         plan.add_image(pair.image)
         plan.add_row(_observation_row(pair))
-    withdrawn = (
-        collected.taken_down_pairs(version.project).order_by("pk").values_list("instance_id", flat=True)
-    )
+    withdrawn = taken_down_pairs(version.project).order_by("pk").values_list("instance_id", flat=True)
     for key in withdrawn.iterator(chunk_size=BATCH_SIZE):
         plan.exclude_row(Part.OBSERVATION, key, Reason.IMAGE_TAKEN_DOWN)
     _add_comparison(plan, version.project)

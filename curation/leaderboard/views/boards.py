@@ -19,7 +19,7 @@ from rest_framework.throttling import BaseThrottle
 from curation.evaluation.answer_keys import in_file_order
 from curation.evaluation.measures import Measure
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import entries as services
 from curation.leaderboard.views import charts
@@ -42,7 +42,7 @@ def board_page(view: View) -> View:
 
     @wraps(view)
     def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        board = stored.visible_board(request.user, slug)
+        board = board_selectors.visible_board(request.user, slug)
         if board is None:
             raise Http404("There is no such page.")
         return view(request, board, *args, **kwargs)
@@ -54,7 +54,10 @@ def board_page(view: View) -> View:
 @login_not_required
 def board_list(request: HttpRequest) -> HttpResponse:
     """List the leaderboards that the visitor may see."""
-    found = [(board, len(stored.shown_entries(board))) for board in stored.visible_boards(request.user)]
+    found = [
+        (board, len(board_selectors.shown_entries(board)))
+        for board in board_selectors.visible_boards(request.user)
+    ]
     return render(request, "leaderboard/boards.html", {"boards": found})
 
 
@@ -63,7 +66,7 @@ def board_list(request: HttpRequest) -> HttpResponse:
 @board_page
 def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
     """Show the table, the plots, and how to hand in."""
-    entries = stored.shown_entries(board)
+    entries = board_selectors.shown_entries(board)
     every_entry = request.GET.get("all") == "1"
     table = tables.make_table(board, entries, sort=request.GET.get("sort", ""), every_entry=every_entry)
     columns = {measure.name: column for column, measure in enumerate(table.measures)}
@@ -81,11 +84,11 @@ def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
             "human_plot": charts.human_agreement(
                 [row.entry for row in table.rows], table.references, columns
             ),
-            "files": stored.public_files(board),
+            "files": board_selectors.public_files(board),
             "expected": _expected_files(board),
         }
     )
-    if stored.shows_private_figures(board):
+    if board_selectors.shows_private_figures(board):
         final = tables.make_table(board, entries, sort=table.sort.name, every_entry=every_entry, private=True)
         context["final"] = _table_context(final, final.rows[:ROWS_PER_PAGE])
     return render(request, "leaderboard/board.html", context)
@@ -189,7 +192,7 @@ def _entry_by_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
         key = int(_receipts.unsign(receipt))
     except (signing.BadSignature, ValueError) as error:
         raise Http404("There is no such page.") from error
-    found = stored.board_entries(board).filter(pk=key).first()
+    found = board_selectors.board_entries(board).filter(pk=key).first()
     if found is None:
         raise Http404("There is no such page.")
     return found
@@ -205,9 +208,11 @@ def _entry_page(
         "form": form,
         "state": STATE_BADGES[EntryState(found.state)],
         "figures": [(measure, tables.measure_figure(found.figures, measure)) for measure in measures],
-        "is_stuck": stored.is_stuck(found),
-        "notes": stored.entry_notes(found),
-        "waits": found.state == EntryState.QUEUED and not stored.is_stuck(found) and not form.is_bound,
+        "is_stuck": board_selectors.is_stuck(found),
+        "notes": board_selectors.entry_notes(found),
+        "waits": found.state == EntryState.QUEUED
+        and not board_selectors.is_stuck(found)
+        and not form.is_bound,
     }
     return render(request, "leaderboard/entry.html", context, status=status)
 
@@ -217,13 +222,13 @@ def _entry_page(
 @board_page
 def download_file(request: HttpRequest, board: Leaderboard, name: str) -> FileResponse:
     """Send one of the public files. What is no such file's exact name, the keys' above all, is not found."""
-    found = stored.public_file(board, name)
+    found = board_selectors.public_file(board, name)
     if found is None:
         raise Http404("There is no such file.")
     return FileResponse(
         found.path.open("rb"),
         as_attachment=True,
-        filename=stored.download_name(board, found),
+        filename=board_selectors.download_name(board, found),
         content_type="application/octet-stream",
     )
 
@@ -258,19 +263,19 @@ def _team_context(team: LeaderboardTeam) -> dict[str, Any]:
             entry,
             *STATE_BADGES[EntryState(entry.state)],
             receipt(entry),
-            stored.is_stuck(entry),
+            board_selectors.is_stuck(entry),
             _describe_figures(entry, measures),
         )
-        for entry in stored.team_entries(team)
+        for entry in board_selectors.team_entries(team)
     ]
-    return {"team": team, "entries": rows, "used": stored.team_usage(team)}
+    return {"team": team, "entries": rows, "used": board_selectors.team_usage(team)}
 
 
 def _board_context(request: HttpRequest, board: Leaderboard) -> dict[str, Any]:
     return {
         "board": board,
-        "is_member": stored.is_member(request.user, board),
-        "rehearsal": stored.is_rehearsal(board),
+        "is_member": board_selectors.is_member(request.user, board),
+        "rehearsal": board_selectors.is_rehearsal(board),
         "largest": services.max_upload_bytes(board),
         "refused_a_day": services.MAX_REFUSED_PER_DAY,
         "api": settings.PUBLIC_URL + reverse("api-leaderboard-submissions", args=[board.slug]),

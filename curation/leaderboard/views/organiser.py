@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import boards as services
 from curation.leaderboard.views.boards import STATE_BADGES, error_message, receipt
@@ -23,7 +23,7 @@ from hits.models import Project
 from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 ENTRIES_PER_PAGE = 25
 
@@ -33,7 +33,7 @@ ENTRIES_PER_PAGE = 25
 def board_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List the project's leaderboards; make one."""
     family = family_of(project)
-    versions = stored.sealed_splits(project) if family.can_evaluate else []
+    versions = board_selectors.sealed_splits(project) if family.can_evaluate else []
     complete = list(proposal_runs(project).filter(is_complete=True))
     form = NewBoardForm(versions, complete, request.POST or None)
     status = 200
@@ -48,10 +48,10 @@ def board_list(request: HttpRequest, project: Project) -> HttpResponse:
                 messages.success(
                     request, f"{board.title} is being built. It is closed, and members alone see it."
                 )
-                return redirect("leaderboard-desk", project.slug, board.pk)
+                return redirect("leaderboard-manage", project.slug, board.pk)
     context = _base_context(project) | {
         "form": form,
-        "boards": list(stored.listed_boards(project)),
+        "boards": list(board_selectors.listed_boards(project)),
         "versions": versions,
         "family": family,
     }
@@ -74,7 +74,7 @@ def manage_board(request: HttpRequest, project: Project, board_id: int) -> HttpR
                 by=signed_in_user(request),
             )
             messages.success(request, "Saved.")
-            return redirect("leaderboard-desk", project.slug, board.pk)
+            return redirect("leaderboard-manage", project.slug, board.pk)
         status = 400
     return render(
         request,
@@ -101,7 +101,7 @@ def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
         messages.success(
             request, "Teams may hand in." if board.is_open else "It is closed; what was handed in stays."
         )
-    return redirect("leaderboard-desk", project.slug, board.pk)
+    return redirect("leaderboard-manage", project.slug, board.pk)
 
 
 @require_POST
@@ -120,7 +120,7 @@ def publish(request: HttpRequest, project: Project, board_id: int) -> HttpRespon
     else:
         words = "Everybody sees it now." if board.is_public else "Members of the project alone see it now."
         messages.success(request, words)
-    return redirect("leaderboard-desk", project.slug, board.pk)
+    return redirect("leaderboard-manage", project.slug, board.pk)
 
 
 @require_POST
@@ -163,7 +163,7 @@ def team_active(request: HttpRequest, project: Project, board_id: int, team_id: 
     services.set_active(team=team, is_active=request.POST.get("active") == "1", by=signed_in_user(request))
     words = "may hand in again" if team.is_active else "may not hand in any more; its entries stay"
     messages.success(request, f"{team.name} {words}.")
-    return redirect("leaderboard-desk", project.slug, board_id)
+    return redirect("leaderboard-manage", project.slug, board_id)
 
 
 @require_POST
@@ -171,13 +171,13 @@ def team_active(request: HttpRequest, project: Project, board_id: int, team_id: 
 def entry_hidden(request: HttpRequest, project: Project, board_id: int, entry_id: int) -> HttpResponse:
     """Take an entry out of the table, or put it back."""
     board = _get_board(project, board_id)
-    entry = stored.board_entries(board).filter(pk=entry_id).first()
+    entry = board_selectors.board_entries(board).filter(pk=entry_id).first()
     if entry is None:
         raise Http404("There is no such page.")
     services.set_hidden(entry=entry, is_hidden=request.POST.get("hidden") == "1", by=signed_in_user(request))
     words = "is out of the table" if entry.is_hidden else "is in the table again"
     messages.success(request, f"{entry.model} {words}.")
-    return redirect("leaderboard-desk", project.slug, board.pk)
+    return redirect("leaderboard-manage", project.slug, board.pk)
 
 
 def _create_board(request: HttpRequest, form: NewBoardForm) -> Leaderboard:
@@ -200,14 +200,14 @@ def _render_key(request: HttpRequest, team: LeaderboardTeam, key: str) -> HttpRe
 
 
 def _get_board(project: Project, board_id: int) -> Leaderboard:
-    found = stored.project_boards(project).select_related("project").filter(pk=board_id).first()
+    found = board_selectors.project_boards(project).select_related("project").filter(pk=board_id).first()
     if found is None:
         raise Http404("There is no such page.")
     return found
 
 
 def _get_team(project: Project, board_id: int, team_id: int) -> LeaderboardTeam:
-    found = stored.board_teams(_get_board(project, board_id)).filter(pk=team_id).first()
+    found = board_selectors.board_teams(_get_board(project, board_id)).filter(pk=team_id).first()
     if found is None:
         raise Http404("There is no such page.")
     return found
@@ -222,29 +222,29 @@ def _board_context(
 ) -> dict[str, Any]:
     measures = tables.board_measures(board)
     job = board.job
-    page = Paginator(stored.board_entries(board), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(board_selectors.board_entries(board), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
     return _base_context(board.project) | {
         "board": board,
         "form": form,
         "team_form": team_form,
         "is_built": bool(board.sha256),
-        "rehearsal": stored.is_rehearsal(board),
+        "rehearsal": board_selectors.is_rehearsal(board),
         "may_publish": visitor_has_role(request, board.project, Role.ADMIN),
         "job": job if job is not None and job.state in OPEN_JOB_STATES else None,
         "failed": job if job is not None and job.state in STOPPED_JOB_STATES else None,
-        "teams": [(team, stored.team_usage(team)) for team in stored.board_teams(board)],
+        "teams": [(team, board_selectors.team_usage(team)) for team in board_selectors.board_teams(board)],
         "measures": measures,
         "page": page,
         "entries": [_entry_row(entry, measures) for entry in page],
-        "files": stored.public_files(board) if board.sha256 else [],
-        "taken_down": stored.count_taken_down_photos(board) if board.sha256 else 0,
+        "files": board_selectors.public_files(board) if board.sha256 else [],
+        "taken_down": board_selectors.count_taken_down_photos(board) if board.sha256 else 0,
         "scores": sum(board.tasks.values()),
     }
 
 
 def _entry_row(entry: LeaderboardEntry, measures: list[tables.Measure]) -> dict[str, Any]:
     style, label = STATE_BADGES[EntryState(entry.state)]
-    is_stuck = stored.is_stuck(entry)
+    is_stuck = board_selectors.is_stuck(entry)
     if is_stuck:
         is_cancelled = entry.job is not None and entry.job.state == JobState.CANCELLED
         style, label = "badge--warn", "Scoring cancelled" if is_cancelled else "Scoring failed"

@@ -14,7 +14,7 @@ from curation.services.ablation_tables import ablation_table
 from curation.services.ablations import AblationOptions, request_ablations
 from hits.management.base import emit_json, input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 

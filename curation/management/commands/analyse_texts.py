@@ -22,7 +22,7 @@ from curation.services.texts import (
 from curation.texts.captions import Measure
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand, absolute_model
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 # Flag of a file, and the option that says that it is to be read.

@@ -12,7 +12,7 @@ from curation.selectors.jobs import SHORTCUTS
 from curation.services.shortcuts import ShortcutOptions, request_shortcuts
 from hits.management.base import emit_json
 from hits.management.jobs import JobCommand
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 MEANING = (

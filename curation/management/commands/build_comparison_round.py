@@ -18,7 +18,7 @@ from curation.selectors.jobs import COMPARISON_ROUND
 from curation.services import RoundOptions, request_comparison_round
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 

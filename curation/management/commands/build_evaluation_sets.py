@@ -10,7 +10,7 @@ from curation.management.evaluation_options import add_set_options, read_set_opt
 from curation.management.lookups import get_version, resolve_split
 from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand, emit_json, input_error, interrupt_error
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 
 
 class Command(DeerstalkerCommand):

@@ -8,7 +8,7 @@ from curation.selectors.jobs import LEAKAGE
 from curation.services.leakage import CompareBy, LeakageOptions, request_leakage_check
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 DEFAULTS = LeakageOptions()

@@ -10,7 +10,7 @@ from curation.audits.sampling import SampleRecipe, SamplingMethod, default_sampl
 from curation.records import InvalidInput
 from curation.services.audits import create_audit
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 
 
 class Command(DeerstalkerCommand):

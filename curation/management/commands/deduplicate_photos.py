@@ -17,7 +17,7 @@ from curation.services.dedup import (
 )
 from hits.management.base import emit_json, input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 SHARED_OPTIONS = (

@@ -22,7 +22,7 @@ from curation.services.evaluations import (
 from hits.domain.images.region_drawing import RegionMode
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand, absolute_path
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 MAX_NAMED = 10  # scorers in a message

@@ -14,8 +14,8 @@ from curation.versions.export import ExportRefused, WrittenExport, check_target,
 from curation.versions.families import family_of, family_of_version
 from curation.versions.selection import Selection
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.lookups import find_project
 from hits.management.progress import ProgressLines
-from hits.management.rows import find_project
 from hits.models import Project
 from hits.registry import family_names
 from hits.services.errors import Refused

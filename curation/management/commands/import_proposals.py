@@ -9,7 +9,7 @@ from curation.selectors.jobs import PROPOSALS
 from curation.services.proposals import LAYOUTS, request_proposals_import
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 

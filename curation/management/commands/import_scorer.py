@@ -8,7 +8,7 @@ from curation.selectors.jobs import IMPORT_SCORER
 from curation.services.scorers import request_scorer_import
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 

@@ -19,7 +19,7 @@ from curation.services.features import (
 )
 from hits.domain.images.region_drawing import RegionMode
 from hits.management.jobs import JobCommand
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 

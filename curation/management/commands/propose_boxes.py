@@ -9,7 +9,7 @@ from curation.selectors.jobs import OVERLAPS, PROPOSALS
 from curation.services.proposals import ProposalOptions, request_overlaps, request_proposals
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand, absolute_model
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from curation.services.families import set_family
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.registry import family_names
 from hits.services.errors import Refused
 

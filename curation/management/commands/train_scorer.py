@@ -16,7 +16,7 @@ from curation.services.scorer_splits import VAL_SHARE
 from curation.services.scorers import next_free_name, request_training, short_model_name
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Job
 
 SETTINGS = {field.name: field for field in fields(TrainingConfig)}

@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from curation.models import DatasetVersion, ErrorAnalysis, Evaluation
-from curation.selectors import error_analyses as analysed
-from curation.selectors.evaluations import evaluations as stored
+from curation.selectors import error_analyses as error_analysis_selectors
+from curation.selectors.evaluations import evaluations as project_evaluations
 from curation.selectors.evaluations import predictions_file
 from curation.selectors.scorers import ready_scorers
 from curation.selectors.versions import sealed_versions, version_splits
@@ -28,7 +28,7 @@ from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 PER_PAGE = 20
 REGION_LABELS = {
@@ -119,7 +119,7 @@ def _start_evaluation(request: HttpRequest, project: Project, form: EvaluationFo
 
 
 def _list_context(request: HttpRequest, project: Project, form: EvaluationForm) -> dict[str, Any]:
-    rows = list(stored(project))
+    rows = list(project_evaluations(project))
     groups = parts.group_evaluations(rows)
     chosen = next((row for row in groups if row.key == request.GET.get("of")), parts.default_group(groups))
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
@@ -145,7 +145,7 @@ def _list_context(request: HttpRequest, project: Project, form: EvaluationForm) 
 
 
 def _get_evaluation(project: Project, pk: int) -> Evaluation:
-    found = stored(project).filter(pk=pk).first()
+    found = project_evaluations(project).filter(pk=pk).first()
     if found is None:
         raise Http404("There is no such page.")
     return found
@@ -174,7 +174,7 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
             found.options, without=(*SHOWN_FACTS, *({"encoder"} & found.provenance.keys()))
         ),
         "has_predictions": predictions_file(found) is not None,
-        "analyses": analysed.error_analyses(found),
+        "analyses": error_analysis_selectors.error_analyses(found),
         "jobs": [found.job] if found.job is not None and found.job.state in OPEN_JOB_STATES else [],
     }
     return render(request, "curation/scorers/evaluation.html", context)
@@ -208,7 +208,7 @@ def analyse_errors(request: HttpRequest, project: Project, evaluation_id: int) -
 @project_page()
 def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> HttpResponse:
     """Show how well errors are foretold, and the worst of them."""
-    found = analysed.get_error_analysis(project, analysis_id)
+    found = error_analysis_selectors.get_error_analysis(project, analysis_id)
     if found is None:
         raise Http404("There is no such page.")
     job = found.job
@@ -224,7 +224,7 @@ def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> 
         "plot": _area_plot(found),
         "predictors": _predictor_rows(found),
         "galleries": [
-            (name, title, description, analysed.gallery(found, name))
+            (name, title, description, error_analysis_selectors.gallery(found, name))
             for name, title, description in GALLERIES
         ],
         "provenance": parts.fact_rows(found.provenance),

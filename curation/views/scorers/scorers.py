@@ -19,7 +19,7 @@ from curation.scorer.training.journal import (
     read_losses,
     read_validations,
 )
-from curation.selectors import scorers as stored
+from curation.selectors import scorers as scorer_selectors
 from curation.selectors.rounds import rated_split
 from curation.selectors.versions import sealed_versions
 from curation.services.evaluations import request_evaluation
@@ -45,7 +45,7 @@ from hits.models import Project
 from hits.selectors.jobs import can_resume
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 FILES = {LOSSES_FILE: "text/csv", VALIDATIONS_FILE: "text/csv", ENVIRONMENT_FILE: "application/json"}
 MAX_LISTED = 5  # evaluations, newest first; the rest are below Evaluations
@@ -60,7 +60,7 @@ def scorer_page(view: View) -> View:
     def wrapped(
         request: HttpRequest, project: Project, scorer_id: int, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        scorer = stored.get_scorer(project, scorer_id)
+        scorer = scorer_selectors.get_scorer(project, scorer_id)
         if scorer is None:
             raise Http404("There is no such scorer.")
         return view(request, project, scorer, *args, **kwargs)
@@ -72,8 +72,8 @@ def scorer_page(view: View) -> View:
 @project_page()
 def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the project's scorers."""
-    rows = list(stored.scorers(project))
-    import_job = stored.unfinished_import(project)
+    rows = list(scorer_selectors.scorers(project))
+    import_job = scorer_selectors.unfinished_import(project)
     context = {
         "project": project,
         "section": "scorers",
@@ -102,7 +102,7 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the form of a training; queue it."""
-    versions = {version: stored.split_counts(version) for version in _trainable_versions(project)}
+    versions = {version: scorer_selectors.split_counts(version) for version in _trainable_versions(project)}
     form = _form(request, project, versions)
     if request.method == "POST" and form.is_valid():
         try:
@@ -129,7 +129,7 @@ def _trainable_versions(project: Project) -> list[DatasetVersion]:
 
 
 def _form(request: HttpRequest, project: Project, versions: dict[DatasetVersion, Any]) -> TrainingForm:
-    ready = stored.ready_scorers(project)
+    ready = scorer_selectors.ready_scorers(project)
     start = request.GET.get("model", "")
     newest = next(iter(versions), None)
     base = f"{newest.name} {short_model_name(start)}" if start and newest else newest.name if newest else ""
@@ -148,7 +148,7 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
     """Show one scorer: its training as it goes, what it is, where it comes from and what it did since."""
     job = scorer.job
     badge, state = state_badge(scorer)
-    evaluations = list(stored.scorer_evaluations(scorer))
+    evaluations = list(scorer_selectors.scorer_evaluations(scorer))
     context = {
         "project": project,
         "section": "scorers",
@@ -162,13 +162,15 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
         "open_job": job if job is not None and job.state in OPEN_JOB_STATES else None,
         "stopped_job": job if job is not None and can_resume(job) else None,
         "rehearsal": is_from_rehearsal(scorer),
-        "ancestry": stored.ancestry(scorer)[1:],
+        "ancestry": scorer_selectors.ancestry(scorer)[1:],
         "children": list(scorer.children.all()),
-        "rounds": stored.scorer_rounds(scorer),
+        "rounds": scorer_selectors.scorer_rounds(scorer),
         "evaluations": [(row, describe_evaluation(row)) for row in evaluations[:MAX_LISTED]],
         "more_evaluations": max(0, len(evaluations) - MAX_LISTED),
-        "judged": stored.judged_rounds(scorer) if scorer.is_ready else [],
-        "files": [name for name in sorted(FILES) if (stored.scorer_folder(scorer) / name).is_file()],
+        "judged": scorer_selectors.judged_rounds(scorer) if scorer.is_ready else [],
+        "files": [
+            name for name in sorted(FILES) if (scorer_selectors.scorer_folder(scorer) / name).is_file()
+        ],
         "warning": known_pairs_warning(scorer) if scorer.is_ready else "",
     }
     return render(request, "curation/scorers/scorer.html", context | _training_context(scorer))
@@ -179,7 +181,9 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
 def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
     """Queue the evaluation of a scorer on the judgments of a round whose candidates it chose."""
     round_id = request.POST.get("round", "")
-    found = next((judged for judged in stored.judged_rounds(scorer) if str(judged[0].pk) == round_id), None)
+    found = next(
+        (judged for judged in scorer_selectors.judged_rounds(scorer) if str(judged[0].pk) == round_id), None
+    )
     if found is None:
         raise Http404("There is no such round with sealed judgments.")
     chosen, version = found
@@ -209,7 +213,7 @@ def scorer_losses(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
 
 def _training_context(scorer: Scorer) -> dict[str, Any]:
     """What the plots show of a run, as far as it is."""
-    folder = stored.scorer_folder(scorer)
+    folder = scorer_selectors.scorer_folder(scorer)
     losses, validations = read_losses(folder), read_validations(folder)
     last = losses[-1] if losses else None
     job = scorer.job
@@ -227,7 +231,7 @@ def _training_context(scorer: Scorer) -> dict[str, Any]:
 @scorer_page
 def scorer_file(request: HttpRequest, project: Project, scorer: Scorer, name: str) -> FileResponse:
     """Hand out a journal of a training, or what it was made with, as it is."""
-    path = stored.scorer_folder(scorer) / name
+    path = scorer_selectors.scorer_folder(scorer) / name
     if name not in FILES or not path.is_file():
         raise Http404("There is no such file of this scorer.")
     download_name = f"{scorer.name.replace(' ', '-')}-{name}"

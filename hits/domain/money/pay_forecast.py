@@ -43,8 +43,8 @@ class PayPlan:
 class PayForecast:
     """The forecast of a plan. Rates in cents per hour, times in seconds.
 
-    At ``reward_for_half`` and ``reward_for_three_quarters`` so much of the work reaches the target. ``under_count`` of the
-    ``n`` measured submissions would stay below it at the planned reward.
+    At ``reward_for_half`` and ``reward_for_three_quarters`` so much of the work reaches the target. ``under_count``
+    of the ``n`` measured submissions would stay below it at the planned reward.
     """
 
     basis: Basis

@@ -1,1 +1,1 @@
-"""Pages of the MTurk editor: HTML with ``${variables}``, the CSV that fills them in, and what to mend in either."""
+"""Pages of the MTurk editor: HTML with ``${variables}``, the CSV with their values, and checks of both."""

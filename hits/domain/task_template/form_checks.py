@@ -1,4 +1,4 @@
-"""What to look for in a page's form: fields without names or labels, groups that are none, parts nobody sees."""
+"""Checks of a page's form: fields without names or labels, broken radio groups, hidden required fields."""
 
 import re
 from collections import Counter
@@ -8,7 +8,7 @@ from itertools import islice
 from hits.domain.task_template.findings import Finding, advice_finding, error_finding
 from hits.domain.task_template.page import Element, Page, find_hiding_element, hiding_selectors
 
-# What a marketplace puts beside the answer itself; a field of that name would be lost.
+# Names of the marketplace's own fields; a page's field of that name would be lost.
 RESERVED = frozenset({"assignmentid", "hitid", "workerid", "turksubmitto"})
 _CROWD_FIELDS = "crowd-"
 _LABELLED = ("aria-label", "aria-labelledby", "title")
@@ -17,22 +17,22 @@ _VARIABLE = re.compile(r"\$\{[^}]*\}")
 
 
 def check_form(page: Page) -> Iterator[Finding]:
-    """Yield what is wrong with the form as a whole."""
+    """Yield findings about the form as a whole."""
     answers = [field for field in page.fields if field.get("name")]
     crowd = [element for element in page.elements if element.tag.startswith(_CROWD_FIELDS)]
     if not answers and not crowd:
         yield error_finding(
             1,
             "no-fields",
-            "the page has no field with a name, so nothing that a worker does would be sent",
+            "the page has no field with a name, so no answer would be sent",
             "give each field a name attribute, or check that the whole page was pasted",
         )
     for line in page.nested_forms:
         yield error_finding(
             line,
             "nested-form",
-            "a form begins inside another form; browsers drop the inner one",
-            "keep one form around all fields, or none: then one is added",
+            "a form starts inside another form; browsers drop the inner one",
+            "keep one form around all fields, or none; then one is added",
         )
     for line in page.open_forms:
         yield advice_finding(
@@ -44,13 +44,13 @@ def check_form(page: Page) -> Iterator[Finding]:
             yield advice_finding(
                 form.line,
                 "form-action",
-                f"the form is sent to {action[:80]}; here answers go to the project alone",
-                "take the action out, or collect there by other means",
+                f"the form is sent to {action[:80]}; here answers go to the project only",
+                "remove the action, or collect there by other means",
             )
 
 
 def check_fields(page: Page) -> Iterator[Finding]:
-    """Yield what is wrong with single fields."""
+    """Yield findings about single fields."""
     rules = hiding_selectors(page.styles)
     labels = {label.get("for") for label in page.with_tag("label") if label.get("for")}
     for field in page.fields:
@@ -61,13 +61,13 @@ def check_fields(page: Page) -> Iterator[Finding]:
             yield advice_finding(
                 field.line,
                 "optional",
-                f"{describe_field(field)} has the attribute optional, which HTML does not know: it may be left half filled",
+                f"{describe_field(field)} has the attribute optional, which HTML does not have",
                 "remove the attribute; a field without required is optional",
             )
 
 
 def check_labels(page: Page) -> Iterator[Finding]:
-    """Yield labels that point at nothing, and ids that stand twice."""
+    """Yield labels without a target, and repeated ids."""
     ids = Counter(element.get("id") for element in page.elements if element.get("id"))
     seen: set[str] = set()
     for element in page.elements:
@@ -76,7 +76,7 @@ def check_labels(page: Page) -> Iterator[Finding]:
             yield advice_finding(
                 element.line,
                 "duplicate-id",
-                f"the id {name} stands {ids[name]} times; labels and scripts find the first one only",
+                f"the id {name} occurs {ids[name]} times; labels and scripts find only the first",
                 "give each element its own id",
             )
         seen.add(name)
@@ -86,13 +86,13 @@ def check_labels(page: Page) -> Iterator[Finding]:
             yield advice_finding(
                 label.line,
                 "label-target",
-                f"the label “{label.full_text()[:60]}” is for {target}, and nothing has that id: it does nothing",
+                f"the label “{label.full_text()[:60]}” is for {target}, but no element has that id",
                 "write the field’s id into for, or put the field into the label",
             )
 
 
 def check_radio_groups(page: Page) -> Iterator[Finding]:
-    """Yield choices that stand together under different names, so that a worker can tick all of them."""
+    """Yield groups of choices with different names, so that a worker can tick all of them."""
     radios = [field for field in page.fields if field.get("type").lower() == "radio" and field.get("name")]
     uses = Counter(field.get("name") for field in radios)
     groups: dict[int, list[Element]] = {}
@@ -109,13 +109,13 @@ def check_radio_groups(page: Page) -> Iterator[Finding]:
             yield error_finding(
                 alone[0].line,
                 "radio-names",
-                f"{len(alone)} choices of one group have different names ({names}): all can be ticked",
+                f"{len(alone)} choices of one group have different names ({names}), so all can be ticked",
                 "give the choices of one question the same name and different values",
             )
 
 
 def describe_field(field: Element) -> str:
-    """Return a field as a finding names it."""
+    """Return the name of a field in findings."""
     kind = field.get("type").lower() or "text" if field.tag == "input" else field.tag
     name = field.get("name") or field.get("id")
     return f"the {kind} field {name}" if name else f"a {kind} field"
@@ -127,28 +127,28 @@ def _check_name(field: Element) -> Iterator[Finding]:
         yield error_finding(
             field.line,
             "reserved-name",
-            f"{describe_field(field)} has a name that the marketplace uses itself, so its answer is lost",
+            f"{describe_field(field)} has a name that the marketplace uses, so its answer is lost",
             "give it another name",
         )
     elif name == "csrfmiddlewaretoken":
         yield advice_finding(
             field.line,
             "csrf",
-            "a security token of another site is part of the page",
-            "remove it; it protects nothing here",
+            "the page contains a security token of another site",
+            "remove it; it has no effect here",
         )
     elif not name and kind != "hidden":
         yield advice_finding(
             field.line,
             "no-name",
-            f"{describe_field(field)} has no name, so what is written there is not sent",
-            "give it a name, unless a script alone reads it",
+            f"{describe_field(field)} has no name, so its value is not sent",
+            "give it a name, unless only a script reads it",
         )
     if kind == "file":
         yield error_finding(
             field.line,
             "file",
-            f"{describe_field(field)} asks for a file, and files cannot be handed in",
+            f"{describe_field(field)} asks for a file, but files cannot be submitted",
             "ask for a link or a text",
         )
 
@@ -162,7 +162,7 @@ def _check_label(field: Element, labels: set[str]) -> Iterator[Finding]:
     yield advice_finding(
         field.line,
         "no-label",
-        f"{describe_field(field)} has no label: a screen reader cannot tell what is asked",
+        f"{describe_field(field)} has no label, so screen readers cannot announce the question",
         "write the question into a label whose for is the field’s id",
     )
 
@@ -175,14 +175,14 @@ def _check_required(field: Element, rules: set[str]) -> Iterator[Finding]:
         yield error_finding(
             field.line,
             "required-hidden",
-            f"{describe_field(field)} is required in a part that is hidden (line {hiding.line}): who does not open it cannot "
-            "submit, and is not told why",
-            "show that part, or let a script set required when it is shown",
+            f"{describe_field(field)} is required but inside a hidden part (line {hiding.line}): workers who do not open it "
+            "cannot submit and see no reason",
+            "show that part, or let a script set required when it shows the part",
         )
 
 
 def _find_group(radio: Element) -> Element | None:
-    """Return the smallest part around a choice that holds another one."""
+    """Return the smallest element around a choice that contains another choice."""
     for around in radio.ancestors():
         others = (element for element in around.descendants() if element.get("type").lower() == "radio")
         if len(list(islice(others, 2))) > 1:

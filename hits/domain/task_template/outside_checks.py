@@ -1,4 +1,4 @@
-"""What a page fetches from elsewhere or expects of its own scripts."""
+"""Checks of external resources and scripts of a page."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ _HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:\d{1,5})?")
 _CSS_URL = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"])(?P<url>[^'\")\s]+)", re.I)
 _HANDLER_CALL = re.compile(r"(?<![\w.$])([A-Za-z_$][\w$]*)\s*\(")
 _TEXT_CALL = re.compile(r"""\$\(\s*['"]#([\w-]+)['"]\s*\)\.text\(""")
-_MAX_NAMES = 100  # functions that are looked up; a page calls few from its attributes
+_MAX_NAMES = 100  # functions that are looked up; pages call few from their attributes
 _JAVASCRIPT_NAMES = re.compile(
     r"if|for|while|switch|catch|return|function|alert|confirm|prompt|parseInt|parseFloat|Number|String|Boolean|Array"
     r"|Object|Date|isNaN|setTimeout|clearTimeout|setInterval|clearInterval|encodeURIComponent|decodeURIComponent"
@@ -24,20 +24,20 @@ _CROWD_LIBRARY = "crowd-html-elements"
 
 @dataclass(frozen=True, slots=True)
 class ExternalResource:
-    """One thing that the page fetches: what it is for, and from where."""
+    """One resource that the page fetches: its line, type and address."""
 
     line: int
-    what: str
+    kind: str
     url: str
 
     @property
     def host(self) -> str:
-        """The host, as the page's policy names it; empty for an address that is none of a known host."""
+        """The host in the page's policy; empty for an address without an https host."""
         return https_host(self.url)
 
 
 def https_host(url: str) -> str:
-    """Return the host of an https address with its port where it names one; empty for anything else."""
+    """Return the host of an https address, with its port if it has one; empty for other addresses."""
     address = f"https:{url}" if url.startswith("//") else url
     try:
         parts = urlsplit(address.strip())
@@ -48,65 +48,65 @@ def https_host(url: str) -> str:
 
 
 def external_resources(page: Page) -> list[ExternalResource]:
-    """Return what the page fetches by itself, in the order of the page."""
+    """Return the resources that the page fetches, in the order of the page."""
     found = []
     for element in page.elements:
-        what = _resource_type(element)
-        for name in ("src", "href", "data", "poster") if what else ():
+        kind = _resource_type(element)
+        for name in ("src", "href", "data", "poster") if kind else ():
             if element.get(name):
-                found.append(ExternalResource(element.line, what, element.get(name)))
+                found.append(ExternalResource(element.line, kind, element.get(name)))
         for match in _CSS_URL.finditer(element.text if element.tag == "style" else element.get("style")):
             found.append(ExternalResource(element.line, "style", match["url"]))
     return [item for item in found if not is_inline(item.url)]
 
 
 def is_inline(url: str) -> bool:
-    """Tell whether an address leads nowhere outside of the page."""
+    """Return whether an address is within the page."""
     return url.strip().lower().startswith(("data:", "#", "about:", "javascript:"))
 
 
 def check_resources(page: Page, allowed: Sequence[str] = ()) -> Iterator[Finding]:
-    """Yield what is fetched from hosts that are not allowed, and what cannot be fetched at all."""
+    """Yield resources from hosts that are not allowed, and resources that cannot be fetched."""
     for item in external_resources(page):
         if not needs_row(item):
             yield from check_resource(item, allowed)
 
 
 def needs_row(item: ExternalResource) -> bool:
-    """Tell whether only a row says from where: its column holds the address, or the beginning of one."""
+    """Return whether a row has the address, or its beginning, in a column."""
     return "${" in item.url and not item.host and not item.url.lower().startswith("http:")
 
 
 def check_resource(item: ExternalResource, allowed: Sequence[str]) -> Iterator[Finding]:
-    """Yield what is wrong with one thing that is fetched."""
+    """Yield the finding about one resource."""
     if item.url.endswith(_MTURK_HELPER):
         yield advice_finding(
             item.line,
             "mturk-helper",
-            "Amazon’s externalHIT_v1.js does not load, and need not: its functions are there",
+            "Amazon’s externalHIT_v1.js does not load and is not needed: its functions are built in",
             "nothing, or remove the line",
         )
     elif _CROWD_LIBRARY in item.url and item.host not in allowed:
         yield error_finding(
             item.line,
             "crowd-elements",
-            "Amazon’s crowd elements are loaded from outside and do not load, so crowd-… fields stay empty",
+            "Amazon’s crowd elements are external and do not load, so crowd-… fields stay empty",
             f"allow {item.host or 'the host'} at the launch, or use ordinary fields",
         )
     elif not item.host:
         yield _unreachable(item)
     elif item.host not in allowed:
-        level = error_finding if item.what == "script" else advice_finding
+        level = error_finding if item.kind == "script" else advice_finding
         yield level(
             item.line,
-            f"outside-{item.what}",
-            f"the {item.what} {item.url[:80]} comes from {item.host} and does not load by itself",
-            f"put it into the page, or allow {item.host} at the launch; its owner then learns who works here",
+            f"outside-{item.kind}",
+            f"the {item.kind} {item.url[:80]} comes from {item.host} and does not load",
+            f"put it into the page, or allow {item.host} at the launch; its owner can then see your workers’ requests",
         )
 
 
 def check_scripts(page: Page) -> Iterator[Finding]:
-    """Yield handlers that call what nobody defines, and slips that published pages have."""
+    """Yield handlers that call undefined functions, and common mistakes of published pages."""
     scripts = "\n".join(element.text for element in page.with_tag("script"))
     yield from _undefined_calls(page, scripts)
     areas = {element.get("id") for element in page.with_tag("textarea")} - {""}
@@ -116,7 +116,7 @@ def check_scripts(page: Page) -> Iterator[Finding]:
                 yield advice_finding(
                     script.line + script.text.count("\n", 0, match.start()),
                     "text-of-field",
-                    f"a script reads or writes {match[1]} with .text(): that stops working once somebody typed there",
+                    f"a script reads or writes {match[1]} with .text(), which fails after somebody types there",
                     "use .val() for fields",
                 )
     for style in page.with_tag("style"):
@@ -128,7 +128,7 @@ def check_scripts(page: Page) -> Iterator[Finding]:
                 style.line,
                 "blank-phone",
                 "the whole page is hidden on small screens",
-                "remove that rule, or say so in the description",
+                "remove that rule, or mention it in the description",
             )
 
 
@@ -143,13 +143,13 @@ def _undefined_calls(page: Page, scripts: str) -> Iterator[Finding]:
             yield advice_finding(
                 element.line,
                 "undefined-function",
-                f"{handler} calls {name}(), which the page defines nowhere",
+                f"{handler} calls {name}(), which the page does not define",
                 "define it, or remove the call",
             )
 
 
 def _handler_calls(page: Page) -> Iterator[tuple[Element, str, str]]:
-    """Yield what the handlers in attributes call: where, which handler, the function's name."""
+    """Yield the calls of handlers in attributes: element, handler, function name."""
     for element in page.elements:
         for handler, code in element.attributes.items():
             if handler.startswith("on"):
@@ -178,12 +178,12 @@ def _unreachable(item: ExternalResource) -> Finding:
         return error_finding(
             item.line,
             "not-https",
-            f"the {item.what} {item.url[:80]} is fetched without https and cannot load",
+            f"the {item.kind} {item.url[:80]} is fetched without https and cannot load",
             "use its https address",
         )
     return error_finding(
         item.line,
         "relative",
-        f"the {item.what} {item.url[:80]} has no address of its own, and stands nowhere here",
-        "write its whole https address, or put it into the page",
+        f"the {item.kind} {item.url[:80]} has a relative address, which does not exist here",
+        "write its full https address, or put it into the page",
     )

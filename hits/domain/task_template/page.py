@@ -1,6 +1,6 @@
-"""A page as a tree of elements with their lines: enough to look for what a worker would stumble over.
+"""A page as a tree of elements with their lines, for checks.
 
-No browser: an element that the page's own script makes is not seen.
+There is no browser: elements that the page's script creates are not found.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 _VOID = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
-# What ends where another of its kind begins, as HTML allows one to leave the end out.
+# Elements that end where one of these starts, because HTML allows to omit the end tag.
 _IMPLIED_END = {
     "li": {"li"},
     "p": {"p"},
@@ -22,7 +22,7 @@ _FIELDS = frozenset({"input", "select", "textarea"})
 _NOT_ANSWERS = frozenset({"submit", "button", "reset", "image"})
 _SUBMIT_TYPES = {"button": frozenset({"", "submit"}), "input": frozenset({"submit", "image"})}
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
-MAX_DEPTH = 100  # elements within elements; a page that goes deeper is read as if it stayed there
+MAX_DEPTH = 100  # nesting of elements; deeper elements are read at this depth
 _BRACE = re.compile(r"[{}]")
 _SIMPLE_SELECTOR = re.compile(r"[.#][\w-]+")
 
@@ -40,11 +40,11 @@ class Element:
     text: str = ""
 
     def get(self, name: str) -> str:
-        """Return an attribute's value, trimmed; an empty one where there is none."""
+        """Return an attribute's trimmed value, empty if it is missing."""
         return self.attributes.get(name, "").strip()
 
     def has(self, name: str) -> bool:
-        """Tell whether the attribute is there, with a value or without."""
+        """Return whether the attribute exists, with or without a value."""
         return name in self.attributes
 
     @property
@@ -53,11 +53,11 @@ class Element:
         return set(self.get("class").split())
 
     def ancestors(self) -> Iterator["Element"]:
-        """Yield what it stands in, from the inside out."""
-        at = self.parent
-        while at is not None:
-            yield at
-            at = at.parent
+        """Yield the elements around it, from the inside out."""
+        element = self.parent
+        while element is not None:
+            yield element
+            element = element.parent
 
     def descendants(self) -> Iterator["Element"]:
         """Yield every element below it, in the order of the page."""
@@ -68,13 +68,13 @@ class Element:
             waiting += element.children[::-1]
 
     def full_text(self) -> str:
-        """Return all text in it, the element's own first."""
+        """Return its own text and that of all elements in it."""
         return " ".join(" ".join([self.text, *(element.text for element in self.descendants())]).split())
 
 
 @dataclass(slots=True)
 class Page:
-    """A parsed page: its elements in order, and the lines of forms in forms and of forms without an end."""
+    """A parsed page: its elements in order, and the lines of nested forms and of forms without an end."""
 
     elements: list[Element]
     nested_forms: list[int]
@@ -86,7 +86,7 @@ class Page:
 
     @property
     def fields(self) -> list[Element]:
-        """What a worker can fill in or a script can: inputs, selections, text areas; no buttons."""
+        """The inputs, selections and text areas, without buttons."""
         return [
             element
             for element in self.with_tag(*_FIELDS)
@@ -140,12 +140,12 @@ class _PageParser(HTMLParser):
 
 
 def is_submit_button(tag: str, kind: str) -> bool:
-    """Tell whether an element sends its form; ``kind`` is its attribute ``type``, empty where there is none."""
+    """Return whether an element submits its form; ``kind`` is its attribute ``type`` or empty."""
     return kind.strip().lower() in _SUBMIT_TYPES.get(tag, ())
 
 
 def parse_page(html: str) -> Page:
-    """Return the page's elements. Whatever a browser would show is accepted; nothing is refused."""
+    """Return the page's elements. Like a browser, it accepts any input."""
     builder = _PageParser()
     builder.feed(html)
     builder.close()
@@ -153,14 +153,14 @@ def parse_page(html: str) -> Page:
 
 
 def find_hiding_element(element: Element, rules: set[str]) -> Element | None:
-    """Return the element that hides this one, itself or something around it; ``None`` where it can be seen.
+    """Return the element that hides this one, itself or an ancestor; ``None`` if it is visible.
 
-    Looked at are the ``hidden`` attribute, an inline style, a closed ``details``, Bootstrap's collapsed parts, and
-    ``rules``: classes and ids that the page's style sheet hides.
+    It checks the ``hidden`` attribute, inline styles, closed ``details``, Bootstrap's collapsed parts, and ``rules``:
+    classes and ids that the page's style sheet hides.
     """
-    for at in [element, *element.ancestors()]:
-        if _hides(at, rules, element):
-            return at
+    for candidate in [element, *element.ancestors()]:
+        if _hides(candidate, rules, element):
+            return candidate
     return None
 
 
@@ -183,12 +183,12 @@ class StyleRule:
 
     @property
     def hides(self) -> bool:
-        """Tell whether what it is about cannot be seen."""
+        """Whether the rule hides its elements."""
         return _HIDING_STYLE.search(self.body) is not None
 
 
 def parse_rules(styles: str) -> Iterator[StyleRule]:
-    """Yield the rules of a style sheet, read once from front to back."""
+    """Yield the rules of a style sheet in one pass."""
     around: list[str] = []
     start = 0
     for match in _BRACE.finditer(styles):

@@ -1,4 +1,4 @@
-"""The CSV that goes with a page: a line of column names, and a line for each task."""
+"""The CSV of a page: a line of column names, and a line for each task."""
 
 import csv
 import io
@@ -12,12 +12,12 @@ MAX_CELL = 65_536
 
 
 class RowsError(ValueError):
-    """A CSV that cannot be used; the message names line and column, and how to mend it."""
+    """A CSV that cannot be used; the message names line, column and fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns and rows; ``lines`` says where each row begins in the file."""
+    """Columns and rows; ``lines`` has the first line of each row in the file."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -35,13 +35,13 @@ def parse_rows(
     most_rows: int = MAX_ROWS,
     most_columns: int = MAX_COLUMNS,
 ) -> Table:
-    """Read a CSV as spreadsheets write it: UTF-8, with a byte order mark or without, commas, quoted cells.
+    """Read a CSV as spreadsheets write it: UTF-8, with or without a byte order mark, commas, quoted cells.
 
-    ``variables`` are those of the page that it goes with.
+    ``variables`` are those of its page.
 
     Raises:
         RowsError: not UTF-8, not CSV, a web page, a bad heading, a row with too few or too many cells, too many
-            rows, none.
+            rows, or none.
     """
     lines = _lines(_text(data))
     first = next(lines, None)
@@ -50,15 +50,15 @@ def parse_rows(
     _refuse_page(*first, variables)
     columns = _columns(*first, most_columns)
     rows: list[tuple[str, ...]] = []
-    places: list[int] = []
+    row_lines: list[int] = []
     for line, cells in lines:
         if len(rows) == most_rows:
             raise RowsError(f"line {line}: over {most_rows:,} rows; split them into several batches")
         rows.append(_row(line, cells, columns))
-        places.append(line)
+        row_lines.append(line)
     if not rows:
         raise RowsError("the CSV has column names and no rows: write a line for each task")
-    return Table(columns, tuple(rows), tuple(places))
+    return Table(columns, tuple(rows), tuple(row_lines))
 
 
 def _text(data: bytes | str) -> str:
@@ -72,29 +72,29 @@ def _text(data: bytes | str) -> str:
             raise RowsError(f"line {line}: not UTF-8; save the file as “CSV UTF-8” and try again") from None
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
-        raise RowsError(f"line {line}: holds a NUL character; remove it")
-    return text.replace("\r\n", "\n")  # a form sends a cell's line ends so, whatever the file had
+        raise RowsError(f"line {line}: contains a NUL character; remove it")
+    return text.replace("\r\n", "\n")  # forms send a cell's line ends as \r\n
 
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not empty with the line on which it begins."""
+    """Yield each non-empty row with its first line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    begins = 1
+    first_line = 1
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                yield begins, cells
-            begins = reader.line_num + 1
+                yield first_line, cells
+            first_line = reader.line_num + 1
     except csv.Error as error:
-        raise RowsError(f"line {begins}: {error}; look for a quotation mark too many or too few") from None
+        raise RowsError(f"line {first_line}: {error}; check for missing or extra quotation marks") from None
 
 
 def _refuse_page(line: int, cells: list[str], variables: Collection[str]) -> None:
-    """Refuse what reads as a CSV of one odd column: the page itself, given in the place of its rows."""
+    """Refuse a page that was given in place of its rows."""
     if cells[0].lstrip().startswith("<") and not any(cell.strip() in variables for cell in cells):
         raise RowsError(
-            f"line {line}: begins with “<”, so this looks like a web page and not like a CSV; "
-            "give the file with the line of column names"
+            f"line {line}: starts with “<”, so this looks like a web page, not a CSV; "
+            "use the file with the line of column names"
         )
 
 
@@ -108,13 +108,13 @@ def _columns(line: int, cells: list[str], most: int) -> tuple[str, ...]:
         if len(name) > MAX_COLUMN_NAME:
             raise RowsError(f"line {line}, column {number}: its name is over {MAX_COLUMN_NAME} characters")
         if names.index(name) != number - 1:
-            raise RowsError(f"line {line}, column {number}: {name} stands twice; give each its own name")
+            raise RowsError(f"line {line}, column {number}: {name} occurs twice; give each its own name")
     if len(names) == 1 and ";" in names[0]:
-        raise RowsError(f"line {line}: separated by semicolons; save it with commas between the cells")
+        raise RowsError(f"line {line}: the cells are separated by semicolons; save it with commas")
     return tuple(names)
 
 
-# By whether a row has too many cells.
+# The fix, by whether a row has too many cells.
 _CELL_COUNT_FIXES = {
     True: "put cells with commas into quotation marks",
     False: "add what is missing, with a comma for each empty cell",

@@ -1,4 +1,4 @@
-"""The ``${variables}`` of a page, and the columns or parameters that fill them in."""
+"""The ``${variables}`` of a page, and the columns or parameters with their values."""
 
 import re
 from bisect import bisect_right
@@ -11,7 +11,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z0-9_.-]{1,128})\}")
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable's name, and the line of its first use."""
+    """The name of a variable and the line of its first use."""
 
     name: str
     line: int
@@ -19,7 +19,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class ColumnMatch:
-    """What does not fit between a page and its rows."""
+    """The unmatched variables of a page and columns of its rows."""
 
     without_column: tuple[Variable, ...]
     without_variable: tuple[str, ...]
@@ -36,18 +36,18 @@ def find_variables(html: str) -> list[Variable]:
 
 
 def variable_names(html: str) -> list[str]:
-    """Return the name of each use of a variable, in the order of the page; one used twice stands there twice."""
+    """Return the name of each use of a variable, in the order of the page, with repetitions."""
     return [match[1] for match in _VARIABLE.finditer(html)]
 
 
 def line_finder(text: str) -> Callable[[int], int]:
-    """Return a function from a place in the text to its line; quick however often it is asked."""
+    """Return a fast function from a position in the text to its line."""
     ends = [match.start() for match in re.finditer("\n", text)]
-    return lambda place: bisect_right(ends, place - 1) + 1
+    return lambda position: bisect_right(ends, position - 1) + 1
 
 
 def match_columns(variables: Sequence[Variable], columns: Collection[str]) -> ColumnMatch:
-    """Return the variables that no column fills in, and the columns that no variable uses."""
+    """Return the variables without a column, and the columns without a variable."""
     used = {variable.name for variable in variables}
     return ColumnMatch(
         without_column=tuple(variable for variable in variables if variable.name not in columns),
@@ -56,9 +56,9 @@ def match_columns(variables: Sequence[Variable], columns: Collection[str]) -> Co
 
 
 def fill_in(html: str, values: Mapping[str, str]) -> str:
-    """Return the page with each variable replaced by its value, as it stands: a cell may hold HTML, as on Amazon's.
+    """Return the page with each variable replaced by its unescaped value: cells may contain HTML, as on Amazon's site.
 
-    What it yields is therefore shown in a frame without rights only. A variable without a value stays as it is, and
-    what a value brings along is not filled in again.
+    So the result may be shown only in a sandboxed frame. A variable without a value stays, and variables within a
+    value are not replaced.
     """
     return _VARIABLE.sub(lambda match: values.get(match[1], match[0]), html)

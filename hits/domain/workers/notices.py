@@ -32,7 +32,7 @@ def decision_notice(action: WorkerAction, pool: Pool | None, project: str, reaso
     if action is WorkerAction.UNBLOCK:
         return Notice(f"You are no longer blocked from the tasks of {project}", reason)
     if pool is Pool.COMPENSATION and action is WorkerAction.GRANT:
-        return Notice(f"A task of {project} pays you for work that did not get through", reason)
+        return Notice(f"A task of {project} pays you for lost work", reason)
     if pool is not Pool.EXCLUDED:
         return None
     if action is WorkerAction.GRANT:

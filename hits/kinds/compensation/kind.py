@@ -1,4 +1,4 @@
-"""Pay one worker for work that did not get through to the marketplace."""
+"""Pay one worker for work that did not reach the marketplace."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -11,7 +11,7 @@ from hits.kind import HitKind, Schema
 
 
 class Unit(Schema):
-    """The answer that is paid for: our own id of it, its task's title, and when it came in, in words."""
+    """The answer to pay for: our id of it, its task's title, and its time as text."""
 
     submission: str = Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
     task: str = Field(min_length=1, max_length=128)
@@ -19,22 +19,22 @@ class Unit(Schema):
 
 
 class Answer(Schema):
-    """The worker says that the work was theirs; there is nothing else to do."""
+    """The worker confirms that the work is theirs."""
 
     mine: Literal[True]
 
 
 class Compensation(HitKind):
-    """One worker hands in one tick. What it pays is what the lost work would have paid, set at each launch."""
+    """One worker submits one tick. Each launch sets the reward that the lost work would have paid."""
 
     name: ClassVar[str] = "compensation"
     version: ClassVar[int] = 1
-    title: ClassVar[str] = "Get paid for work that did not get through"
+    title: ClassVar[str] = "Get paid for lost work"
     description: ClassVar[str] = (
-        "You did a task and it was lost on its way. Hand this one in and you are paid for it."
+        "You did a task, but its submission was lost. Submit this task to get paid for it."
     )
     keywords: ClassVar[str] = "compensation, payment"
-    paper: ClassVar[str] = "No paper's task: a remedy for paid work whose hand-over was lost"
+    paper: ClassVar[str] = "No paper: a remedy for work whose submission was lost"
     purpose: ClassVar[Purpose] = Purpose.COMPENSATING
     reward_cents: ClassVar[int] = 100
     expected_seconds: ClassVar[int] = 20
@@ -46,13 +46,13 @@ class Compensation(HitKind):
     Answer: ClassVar[type[Schema]] = Answer
 
     def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
-        """Return nothing: there is no image to look at."""
+        """Return an empty list: there is no image."""
         return []
 
     def page_unit(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
-        """Return which work it was, in words."""
+        """Return the task and the time of the lost work."""
         return {"task": unit["task"], "stored": unit["stored"]}
 
 

@@ -1,4 +1,4 @@
-"""Ask with a page that the project brings along: HTML with variables, as Mechanical Turk's editor took it."""
+"""Show a page of the project: HTML with variables, as in Mechanical Turk's editor."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
@@ -17,7 +17,7 @@ MAX_FIELD_NAME = 200
 
 
 class Unit(Schema):
-    """One row of the CSV: which page, and what its variables are filled in with."""
+    """One row of the CSV: the page's id and the values of its variables."""
 
     template: int = Field(ge=1)
     values: dict[
@@ -27,18 +27,18 @@ class Unit(Schema):
 
 
 class Answer(Schema):
-    """The form as it was sent: names and values, in the order of the page. A name may stand several times."""
+    """The submitted form: names and values, in the order of the page. A name may occur several times."""
 
     fields: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = Field(max_length=MAX_FIELDS)
 
 
 class HtmlTemplate(HitKind):
-    """A page of the project's own. What it asks, its fields say; what it pays, the launch says."""
+    """A page of the project. Its fields define the answer; the launch sets the reward."""
 
     name: ClassVar[str] = "html_template"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "A page of the project’s own"
-    description: ClassVar[str] = "Fill in a page. Its instructions stand on the page itself."
+    description: ClassVar[str] = "Fill in a page. The page has its own instructions."
     keywords: ClassVar[str] = "form, survey, page"
     paper: ClassVar[str] = "No paper: pages made for Mechanical Turk's editor"
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
@@ -50,32 +50,34 @@ class HtmlTemplate(HitKind):
     Answer: ClassVar[type[Schema]] = Answer
 
     def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
-        """Return nothing: the page brings its pictures along."""
+        """Return an empty list: the page has its own pictures."""
         return []
 
     def page_unit(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
-        """Return nothing: the old page gets its values in a document of its own, inside a frame without rights."""
+        """Return an empty mapping: the page gets its values in its own document, in a sandboxed frame."""
         return {}
 
     def unit_rows(self, unit: Mapping[str, Any]) -> list[EvidenceRow]:
-        """Return what the row filled in."""
-        return [EvidenceRow(name, said) for name, said in unit["values"].items()]
+        """Return the values of the CSV row."""
+        return [EvidenceRow(name, value) for name, value in unit["values"].items()]
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Return the fields as they came, without what the marketplace itself says, and names that cannot be kept."""
+        """Return the fields without the marketplace's own, and problems of names that cannot be stored."""
         assert isinstance(answer, Answer)
         errors = []
         for position, (name, _) in enumerate(answer.fields):
             if not name.strip() or len(name) > MAX_FIELD_NAME:
-                said = f"the field’s name is empty or over {MAX_FIELD_NAME} characters; the page has to mend that"
-                errors.append(FieldError(f"fields[{position}]", said))
-        # What the marketplace says itself is no part of the answer: a worker's id belongs in no dataset.
-        kept = [[name, value] for name, value in answer.fields if name.lower() not in RESERVED]
-        return {"fields": kept}, errors
+                message = (
+                    f"the field’s name is empty or over {MAX_FIELD_NAME} characters; correct it in the page"
+                )
+                errors.append(FieldError(f"fields[{position}]", message))
+        # The marketplace's own fields are not part of the answer: a worker's id belongs in no dataset.
+        fields = [[name, value] for name, value in answer.fields if name.lower() not in RESERVED]
+        return {"fields": fields}, errors
 
 
 KIND = HtmlTemplate()

@@ -1,4 +1,4 @@
-"""Write observations about one photo (Sherlock; paper 000 §3.1 and A.2, paper 001 A.2)."""
+"""Write observations about one photo (Hessel et al. 2022 §3.1, §A.2)."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -17,7 +17,7 @@ class SherlockObservation(ObservingKind):
         "Find three clues in a photo, box them, and say what they tell you. Two more earn a bonus."
     )
     keywords: ClassVar[str] = "photo, image, clue, reasoning, writing, boxes"
-    paper: ClassVar[str] = "Sherlock: paper 000 §3.1 and A.2; paper 001 A.2"
+    paper: ClassVar[str] = "Hessel et al. 2022 §3.1, §A.2"
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 110

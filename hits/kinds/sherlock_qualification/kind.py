@@ -1,4 +1,4 @@
-"""Show what one makes of three photos, to be graded by people (Sherlock; paper 000 A.1, paper 001 A.1)."""
+"""Qualify by pairs about three photos, which people grade (Hessel et al. 2022 §A.1)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,10 @@ PAIRS = 3
 MAX_DESCRIPTION = 400
 MAX_SENTENCES = 2
 MAX_QUESTIONS = 20
-# A full stop after three letters or fewer may end an abbreviation (Mr., p.m., St.): it is not counted, since
-# counting one sentence too few harms nobody.
+# A full stop after three letters or fewer may end an abbreviation (Mr., p.m., St.), so it is not counted: one
+# sentence too few does no harm.
 _SENTENCE_END = re.compile(r"(?:[.!?…]*[!?…][.!?…]*|(?<=[^\W_]{4})\.+|(?<=\d)\.+)(?=[\"'”’)]*\s+\S)")
-# Cards of different photos stand on one page. What compares cards would set one photo against another, and the
-# rules about boxes have nothing to look at.
+# The page has cards of different photos and no boxes, so rules that compare cards and rules about boxes do not apply.
 HINT_RULES = tuple(
     rule
     for rule in observing.HINT_RULES
@@ -33,7 +32,7 @@ HINT_RULES = tuple(
 
 
 class Question(Schema):
-    """One question of the exam. ``right`` is the index of the right choice and never leaves the server."""
+    """One exam question. ``right`` is the index of the right choice and never leaves the server."""
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")
     text: str = Field(min_length=1, max_length=400)
@@ -42,43 +41,43 @@ class Question(Schema):
 
     @field_validator("choices")
     @classmethod
-    def _distinct(cls, choices: list[str]) -> list[str]:
+    def _check_choices(cls, choices: list[str]) -> list[str]:
         if not all(choice.strip() for choice in choices):
             raise ValueError("a choice is empty: give each a text")
         if len({choice.strip().casefold() for choice in choices}) != len(choices):
-            raise ValueError("a choice stands twice: give each its own text")
+            raise ValueError("a choice occurs twice: give each its own text")
         return choices
 
     @model_validator(mode="after")
-    def _right_is_a_choice(self) -> Self:
+    def _check_right(self) -> Self:
         if self.right >= len(self.choices):
             raise ValueError(f"right: use the index of a choice, 0 to {len(self.choices) - 1}")
         return self
 
 
 class Unit(Schema):
-    """Three images to write about, and questions where the researcher wants an exam."""
+    """Three images, and questions if the researcher adds an exam."""
 
     images: list[int] = Field(min_length=PHOTOS, max_length=PHOTOS)
     questions: list[Question] = Field(default_factory=list, max_length=MAX_QUESTIONS)
 
     @field_validator("images")
     @classmethod
-    def _different(cls, images: list[int]) -> list[int]:
+    def _check_images(cls, images: list[int]) -> list[int]:
         if len(set(images)) != len(images):
-            raise ValueError("an image stands twice: choose three different ones")
+            raise ValueError("an image occurs twice: choose three different ones")
         return images
 
     @field_validator("questions")
     @classmethod
-    def _ids_once(cls, questions: list[Question]) -> list[Question]:
+    def _check_question_ids(cls, questions: list[Question]) -> list[Question]:
         if len({question.id for question in questions}) != len(questions):
-            raise ValueError("a question's id stands twice: give each its own")
+            raise ValueError("a question's id occurs twice: give each its own")
         return questions
 
 
 class Pair(Schema):
-    """Clue, inference, confidence. No boxes: drawing is learned in training."""
+    """Clue, inference, confidence. No boxes: workers learn to draw them in training."""
 
     clue: str = Field(max_length=65_536)
     inference: str = Field(max_length=65_536)
@@ -86,7 +85,7 @@ class Pair(Schema):
 
 
 class Photo(Schema):
-    """What was written about one photo."""
+    """The description and the pairs of one photo."""
 
     image: int
     description: str = Field(max_length=65_536)
@@ -108,7 +107,7 @@ class Answer(Schema):
 
 
 class SherlockQualification(HitKind):
-    """Nine pairs on three photos, graded by hand: eight reasonable ones qualify in the paper."""
+    """Nine pairs about three photos, graded by people: eight reasonable pairs qualify in the paper."""
 
     name: ClassVar[str] = "sherlock_qualification"
     version: ClassVar[int] = 1
@@ -117,7 +116,7 @@ class SherlockQualification(HitKind):
         "Write three clues for each of three photos, and what they tell you. Who does well is invited to training."
     )
     keywords: ClassVar[str] = "photo, image, clue, reasoning, writing, qualification"
-    paper: ClassVar[str] = "Sherlock: paper 000 A.1; paper 001 A.1"
+    paper: ClassVar[str] = "Hessel et al. 2022 §A.1"
     purpose: ClassVar[Purpose] = Purpose.QUALIFYING
     reward_cents: ClassVar[int] = 200
     redundancy: ClassVar[int] = 9
@@ -157,7 +156,7 @@ class SherlockQualification(HitKind):
     def page_unit(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
-        """Return photos, questions and limits; which choice is right stays here."""
+        """Return photos, questions without their right choice, and limits."""
         return {
             "photos": [images[image].as_page_dict() for image in unit["images"]],
             "pairs": list(range(1, PAIRS + 1)),
@@ -176,7 +175,7 @@ class SherlockQualification(HitKind):
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Check photos, texts and questions; return the tidied answer, in the unit's own order, and what is wrong."""
+        """Check photos, texts and questions; return the normalized answer, in the unit's order, and its problems."""
         assert isinstance(answer, Answer)
         photos, errors = _check_photos(unit["images"], answer.images)
         exam, more = _check_exam(unit["questions"], answer.exam)
@@ -186,18 +185,18 @@ class SherlockQualification(HitKind):
         """Return all nine pairs, photo by photo."""
         return [
             GradableItem(
-                item=PAIRS * place + number - 1,
+                item=PAIRS * position + number - 1,
                 image=photo["image"],
                 number=number,
                 texts=(("I spy", pair["clue"]), ("It might indicate that", pair["inference"])),
                 note=Confidence(pair["confidence"]).name.lower(),
             )
-            for place, photo in enumerate(answer["images"])
+            for position, photo in enumerate(answer["images"])
             for number, pair in enumerate(photo["pairs"], start=1)
         ]
 
     def exam_score(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> ExamScore:
-        """Return how many of the unit's questions the answer got right."""
+        """Return how many of the unit's questions were answered correctly."""
         chosen = {row["question"]: row["choice"] for row in answer["exam"]}
         questions = unit["questions"]
         return ExamScore(sum(chosen.get(row["id"]) == row["right"] for row in questions), len(questions))
@@ -205,7 +204,7 @@ class SherlockQualification(HitKind):
     def hint_cards(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
     ) -> list[Card]:
-        """Return the pairs as they stand, numbered 1 to 9 over the photos."""
+        """Return the draft's pairs, numbered 1 to 9 over the photos."""
         rows = draft.get("images")
         return [
             Card(PAIRS * unit["images"].index(row["image"]) + number, *_draft_texts(pair))
@@ -217,7 +216,7 @@ class SherlockQualification(HitKind):
 
 
 def count_sentences(text: str) -> int:
-    """Return how many sentences a tidied text has, rather one too few than one too many."""
+    """Return the number of sentences in a normalized text, never more than it has."""
     return len(_SENTENCE_END.findall(text)) + 1 if text else 0
 
 
@@ -231,7 +230,7 @@ def _check_photos(
         if photo.image not in wanted:
             errors.append(FieldError(f"{path}.image", "is not one of this task's photos"))
         elif photo.image in kept:
-            errors.append(FieldError(f"{path}.image", "stands twice: write about each photo once"))
+            errors.append(FieldError(f"{path}.image", "occurs twice: write about each photo once"))
         else:
             kept[photo.image], found = _check_photo(photo, path, wanted.index(photo.image) + 1)
             errors += found
@@ -251,20 +250,20 @@ def _check_photo(photo: Photo, path: str, number: int) -> tuple[dict[str, Any], 
         missing_message=f"photo {number} needs a description of one or two sentences",
     )
     if count_sentences(description) > MAX_SENTENCES:
-        said = f"has {count_sentences(description)} sentences: use one or two"
-        errors.append(FieldError(f"{path}.description", said))
+        message = f"has {count_sentences(description)} sentences: use one or two"
+        errors.append(FieldError(f"{path}.description", message))
     pairs = []
-    for place, pair in enumerate(photo.pairs):
+    for index, pair in enumerate(photo.pairs):
         row: dict[str, Any] = {"confidence": pair.confidence}
-        for field, maximum, named in (
+        for field, maximum, label in (
             ("clue", MAX_CLUE, "a clue"),
             ("inference", MAX_INFERENCE, "an inference"),
         ):
             row[field], found = observing.check_line(
                 getattr(pair, field),
                 maximum=maximum,
-                path=f"{path}.pairs[{place}].{field}",
-                missing_message=f"pair {place + 1} of photo {number} needs {named}",
+                path=f"{path}.pairs[{index}].{field}",
+                missing_message=f"pair {index + 1} of photo {number} needs {label}",
             )
             errors += found
         pairs.append(row)
@@ -282,15 +281,15 @@ def _check_exam(
         if item.question not in choices:
             errors.append(FieldError(f"{path}.question", "is not one of this task's questions"))
         elif item.question in kept:
-            errors.append(FieldError(f"{path}.question", "stands twice: answer each question once"))
+            errors.append(FieldError(f"{path}.question", "occurs twice: answer each question once"))
         elif item.choice >= choices[item.question]:
             errors.append(FieldError(f"{path}.choice", "is not one of the choices"))
         else:
             kept[item.question] = item.choice
-    open_ones = len(set(choices) - {item.question for item in given})
-    if open_ones:
+    unanswered = len(set(choices) - {item.question for item in given})
+    if unanswered:
         errors.append(
-            FieldError("exam", f"{open_ones} of {len(choices)} questions have no answer: answer each")
+            FieldError("exam", f"{unanswered} of {len(choices)} questions have no answer: answer each")
         )
     return [{"question": key, "choice": kept[key]} for key in choices if key in kept], errors
 

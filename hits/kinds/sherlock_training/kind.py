@@ -1,4 +1,4 @@
-"""Learn to write observations: a collecting task that a trainer answers (Sherlock; paper 000 A.1, paper 001 A.1)."""
+"""Learn to write observations: a task whose answer gets a trainer's feedback (Hessel et al. 2022 §A.1)."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -8,7 +8,7 @@ from hits.observing.kind import ObservingKind
 
 
 class SherlockTraining(ObservingKind):
-    """Three observations about one photo, as in the collecting task; kept for the trainer, in no dataset."""
+    """Three observations about one photo, as in the collecting task. They are never part of a dataset."""
 
     name: ClassVar[str] = "sherlock_training"
     version: ClassVar[int] = 1
@@ -17,7 +17,7 @@ class SherlockTraining(ObservingKind):
         "Learn the task on one photo: find three clues, box them, and say what they tell you. A trainer answers."
     )
     keywords: ClassVar[str] = "photo, image, clue, reasoning, writing, boxes, training"
-    paper: ClassVar[str] = "Sherlock: paper 000 A.1; paper 001 A.1"
+    paper: ClassVar[str] = "Hessel et al. 2022 §A.1"
     purpose: ClassVar[Purpose] = Purpose.TRAINING
     reward_cents: ClassVar[int] = 190
     required: ClassVar[int] = 3

@@ -40,14 +40,14 @@ class Command(DeerstalkerCommand):
         if originals is not None and not (options["repair"] and originals.is_dir()):
             raise input_error("--originals: name an existing folder, together with --repair")
         faulty = list(find_faulty_files())
-        left = list(find_leftover_files())
+        left_over = list(find_leftover_files())
         restored: set[str] = set()
         if options["repair"]:
-            for path in left:
+            for path in left_over:
                 path.unlink(missing_ok=True)
             restored = restore_photos(faulty, originals) if originals is not None else set()
         remaining = [found for found in faulty if found.file.name not in restored]
-        self._report(remaining, restored, len(left), as_json=options["json"], repaired=options["repair"])
+        self._report(remaining, restored, len(left_over), as_json=options["json"], repaired=options["repair"])
         if remaining:
             raise CommandError(
                 f"{len(remaining)} files do not match their rows: restore them from a backup, or photos with "
@@ -56,7 +56,7 @@ class Command(DeerstalkerCommand):
             )
 
     def _report(
-        self, faulty: list[FaultyFile], restored: set[str], left: int, *, as_json: bool, repaired: bool
+        self, faulty: list[FaultyFile], restored: set[str], left_over: int, *, as_json: bool, repaired: bool
     ) -> None:
         if as_json:
             emit_json(
@@ -64,7 +64,7 @@ class Command(DeerstalkerCommand):
                 {
                     "faulty": [found.as_json() for found in faulty],
                     "restored": sorted(restored),
-                    "left_over": left,
+                    "left_over": left_over,
                     "left_over_removed": repaired,
                 },
             )
@@ -74,9 +74,9 @@ class Command(DeerstalkerCommand):
             self.stdout.write(f"{found.fault}: {file.kind} {file.owner}, {file.name} {found.detail}".rstrip())
         for name in sorted(restored):
             self.stdout.write(f"restored: {name}")
-        if left:
+        if left_over:
             self.stdout.write(
-                f"{left} incomplete files {'removed' if repaired else 'can be removed: --repair'}"
+                f"{left_over} incomplete files {'removed' if repaired else 'can be removed: --repair'}"
             )
         if not faulty:
             self.stdout.write("every file matches its row")

@@ -1,7 +1,6 @@
 """``manage.py check_template FILE [CSV] [--host cdn.example.org] [--json]``."""
 
 from argparse import ArgumentParser
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ from django.core.management.base import CommandError
 
 from hits.domain.task_template.check import check_template
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.task_files import read_page_file, read_table_file
+from hits.management.template_files import read_page_file, read_table_file
 
 
 class Command(DeerstalkerCommand):
@@ -38,12 +37,12 @@ class Command(DeerstalkerCommand):
                 "rows": len(table.rows) if table else None,
                 "variables": [variable.name for variable in report.variables],
                 "hosts": list(report.hosts),
-                "findings": [asdict(finding) for finding in report.findings],
+                "findings": [finding.as_row() for finding in report.findings],
             }
             emit_json(self, result)
         else:
             for row in report.findings:
                 where = f"line {row.line}" if row.line else "CSV"
-                self.stdout.write(f"{where}: {row.severity.value}: {row.what}. {row.mend}.")
+                self.stdout.write(f"{where}: {row.severity.value}: {row.problem}. {row.fix}.")
         if report.error_count:
             raise CommandError(f"{report.error_count} errors to fix", returncode=1)

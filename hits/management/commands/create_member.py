@@ -9,7 +9,7 @@ from django.db import transaction
 
 from hits.domain.states import Role
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.services.projects import set_role
 
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import find_account
+from hits.management.lookups import find_account
 from hits.registry import family_names
 from hits.services.projects import DEFAULT_FAMILY, create_project
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hits.domain.mturk_formats.results_csv import csv_lines
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
-from hits.management.rows import find_batch
+from hits.management.lookups import find_batch
 from hits.selectors.results import count_results, result_rows
 from hits.services import audit
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, RenamedOption, emit_json, input_error
-from hits.management.rows import find_batch
+from hits.management.lookups import find_batch
 from hits.models import Batch, Job
 from hits.mturk.boto import marketplace
 from hits.services.batches.extensions import execute_extensions, extend_batch

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import find_project, validate_limit
+from hits.management.lookups import find_project, validate_limit
 from hits.services.images.manifests import import_image_files
 
 
@@ -24,11 +24,16 @@ class Command(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, and print how many were new."""
         project = find_project(options["project"])
-        done = import_image_files(
+        import_result = import_image_files(
             project=project, path=options["path"], limit=validate_limit(options["limit"])
         )
-        result = {"project": project.slug, "images": len(done.images), "new": done.new, "known": done.known}
+        result = {
+            "project": project.slug,
+            "images": len(import_result.images),
+            "new": import_result.new,
+            "known": import_result.known,
+        }
         if options["json"]:
             emit_json(self, result)
         else:
-            self.stdout.write(f"{done.new} new, {done.known} known already")
+            self.stdout.write(f"{import_result.new} new, {import_result.known} known already")

@@ -7,9 +7,9 @@ from hits import registry
 from hits.domain.images.image_selection import ImageSelection, ImageSelectionError, SelectionMethod
 from hits.domain.states import Purpose
 from hits.management.base import DeerstalkerCommand, input_error
-from hits.management.launching import add_terms_options, read_terms
+from hits.management.launch_options import add_terms_options, read_terms
+from hits.management.lookups import find_project, validate_limit
 from hits.management.publishing import print_published, publish_launched_batch
-from hits.management.rows import find_project, validate_limit
 from hits.selectors.images.image_selection import choose_photos
 from hits.selectors.images.images import unused_images, usable_images
 from hits.services.launching.launch import PlannedUnit, launch_batch
@@ -56,8 +56,8 @@ class Command(DeerstalkerCommand):
             )
         limit = validate_limit(options["limit"])
         choice = _photo_choice(options)
-        asked = not options["again"] and not unused_images(project, kind.name).exists()
-        if asked and usable_images(project).exists():
+        no_unused_photos = not options["again"] and not unused_images(project, kind.name).exists()
+        if no_unused_photos and usable_images(project).exists():
             raise input_error(
                 f"project {project.slug}: every photo is in a batch of {kind.name} already; "
                 "resume a stopped one with resume_batch, or use the same photos again with --again"

@@ -8,9 +8,9 @@ from hits import registry
 from hits.domain.workers.countries import parse_codes
 from hits.domain.workers.qualification_pools import Pool
 from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
+from hits.management.lookups import find_project
 from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
-from hits.management.rows import find_project
-from hits.management.task_files import read_page_file, read_table_file
+from hits.management.template_files import read_page_file, read_table_file
 from hits.selectors.listing import TaskListing
 from hits.services.launching.eligibility import SELECTABLE_POOLS, build_eligibility
 from hits.services.launching.template_launch import KIND, TemplateLaunch, launch_template, save_template
@@ -107,7 +107,7 @@ def _read_eligibility(options: dict[str, Any]) -> Eligibility:
     pool = options["pool"]
     if pool is not None and pool not in set(SELECTABLE_POOLS):
         raise input_error(
-            f"--pool {pool}: use {' or '.join(SELECTABLE_POOLS)}, or leave it out for everybody"
+            f"--pool {pool}: use {' or '.join(SELECTABLE_POOLS)}, or leave it out for all workers"
         )
     try:
         codes = parse_codes(options["countries"] or "")

@@ -5,7 +5,7 @@ from typing import Any
 
 from hits.domain.money.usd import format_dollars
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import find_batch
+from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.services.reconciling.reconcile import reconcile_batch, summarize
 

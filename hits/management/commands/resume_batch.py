@@ -4,8 +4,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand
+from hits.management.lookups import find_batch
 from hits.management.publishing import print_published, publish_remaining_hits
-from hits.management.rows import find_batch
 
 
 class Command(DeerstalkerCommand):

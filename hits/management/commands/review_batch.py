@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
-from hits.management.rows import find_batch
+from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.services.batches.lifecycle import approve_waiting
@@ -28,20 +28,20 @@ class Command(DeerstalkerCommand):
         batch = find_batch(options["batch"])
         port = marketplace()
         sync_batch(batch=batch, marketplace=port)
-        done = approve_waiting(batch=batch, by=None, marketplace=port, feedback=options["feedback"])
+        outcome = approve_waiting(batch=batch, by=None, marketplace=port, feedback=options["feedback"])
         sums = ledger.sum_entries(batch=batch)
         result = {
             "batch": batch.pk,
-            "approved": done.approved,
+            "approved": outcome.approved,
             "paid_cents": sums.spent,
             "held_cents": sums.held,
         }
         if options["json"]:
             emit_json(self, result)
         else:
-            self.stdout.write(f"{done.approved} approved")
-        if done.outstanding:
+            self.stdout.write(f"{outcome.approved} approved")
+        if outcome.outstanding:
             raise input_error(
-                f"batch {batch.pk}: {done.outstanding} payments are outstanding; the batch's page shows why, and "
+                f"batch {batch.pk}: {outcome.outstanding} payments are outstanding; the batch's page shows why, and "
                 "the background worker retries what it can"
             )

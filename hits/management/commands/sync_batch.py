@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import find_batch
+from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.selectors.records import unreadable_assignments
 from hits.services.collecting.assignment_sync import sync_batch
@@ -29,13 +29,15 @@ class Command(DeerstalkerCommand):
         """Synchronise."""
         batch = find_batch(options["batch"])
         found = sync_batch(batch=batch, marketplace=marketplace())
-        again = reread_records(batch=batch, by=None) if options["read_records"] else None
-        left = unreadable_assignments(batch).count()
+        retry_result = reread_records(batch=batch, by=None) if options["read_records"] else None
+        unreadable_count = unreadable_assignments(batch).count()
         if options["json"]:
-            emit_json(self, {"batch": batch.pk, **asdict(found), "unreadable_records": left})
+            emit_json(self, {"batch": batch.pk, **asdict(found), "unreadable_records": unreadable_count})
             return
         self.stdout.write(f"{found.new} new, {found.matched} matched, {found.unmatched} not matched")
-        if again is not None:
-            self.stdout.write(f"records of {again.read} submissions read on the retry")
-        if left:
-            self.stdout.write(f"records of {left} submissions cannot be read; see the batch's page")
+        if retry_result is not None:
+            self.stdout.write(f"records of {retry_result.read} submissions read on the retry")
+        if unreadable_count:
+            self.stdout.write(
+                f"records of {unreadable_count} submissions cannot be read; see the batch's page"
+            )

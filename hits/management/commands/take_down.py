@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from hits.models import Image
 from hits.mturk.boto import marketplace
 from hits.services.images import take_down
@@ -33,8 +33,8 @@ class Command(DeerstalkerCommand):
             result: dict[str, Any] = {"image": image.pk, "withdrawn": False}
         else:
             ended = take_down.take_down_image(image=image, reason=options["reason"], by=None)
-            written = take_down.notify_workers(image=image, marketplace=marketplace())
-            result = {"image": image.pk, "withdrawn": True, "hits_to_expire": ended, "workers_told": written}
+            notified = take_down.notify_workers(image=image, marketplace=marketplace())
+            result = {"image": image.pk, "withdrawn": True, "hits_to_expire": ended, "workers_told": notified}
         if options["json"]:
             emit_json(self, result)
         elif options["undo"]:

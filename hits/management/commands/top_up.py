@@ -5,7 +5,7 @@ from typing import Any
 
 from hits.domain.money.usd import format_dollars
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
-from hits.management.rows import find_batch
+from hits.management.lookups import find_batch
 from hits.models import Batch, TopUp
 from hits.mturk.boto import marketplace
 from hits.selectors.money.top_ups import TopUpProposal, propose_top_up
@@ -61,9 +61,9 @@ class Command(DeerstalkerCommand):
         if options["json"]:
             emit_json(self, {"batch": batch.pk} | result)
             return
-        done = "would get" if "dry_run" in result else "got"
+        verb = "would get" if "dry_run" in result else "got"
         self.stdout.write(
-            f"{result['submissions']} submissions {done} {format_dollars(result['cents'])} "
+            f"{result['submissions']} submissions {verb} {format_dollars(result['cents'])} "
             f"(fees {format_dollars(result['fee_cents'])}) up to "
             f"{format_dollars(result['target_cents_per_hour'])} an hour"
         )

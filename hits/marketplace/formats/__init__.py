@@ -1,1 +1,1 @@
-"""The XML that requesters send: pure formats, parsed into plain data. No framework is known here."""
+"""Parsers of the XML that requesters send. They return plain data and use no framework."""

@@ -1,4 +1,4 @@
-"""AnswerKey (schema 2005-10-01): how the answers to a qualification test become the qualification's value."""
+"""AnswerKey (schema 2005-10-01): computes the qualification's value from the answers to its test."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAPPING_TAGS = ("PercentageMapping", "ScaleMapping", "RangeMapping")
 
 @dataclass(frozen=True)
 class ScoredQuestion:
-    """What each exact set of selections of a question is worth; every other answer is worth the default."""
+    """The score of each exact set of selections of a question; other answers get the default."""
 
     identifier: str
     scores: Mapping[frozenset[str], int]
@@ -41,35 +41,35 @@ class ScoredQuestion:
 
 @dataclass(frozen=True)
 class PercentageMapping:
-    """The sum as a share of a maximum, in whole per cent."""
+    """Maps the total score to whole per cent of a maximum."""
 
     maximum: int
 
     def value(self, total: int) -> int:
-        """Return the qualification's value for a sum of scores."""
+        """Return the qualification's value for a total score."""
         return _round_half_up(Fraction(100 * total, self.maximum))
 
 
 @dataclass(frozen=True)
 class ScaleMapping:
-    """The sum times a number, rounded to a whole one."""
+    """Multiplies the total score and rounds to a whole number."""
 
     multiplier: Fraction
 
     def value(self, total: int) -> int:
-        """Return the qualification's value for a sum of scores."""
+        """Return the qualification's value for a total score."""
         return _round_half_up(total * self.multiplier)
 
 
 @dataclass(frozen=True)
 class RangeMapping:
-    """Values for ranges of the sum, both bounds included: ``(low, high, value)``."""
+    """Maps ranges of the total score to values: ``(low, high, value)``, both bounds included."""
 
     ranges: tuple[tuple[int, int, int], ...]
     out_of_range_value: int
 
     def value(self, total: int) -> int:
-        """Return the qualification's value for a sum of scores."""
+        """Return the qualification's value for a total score."""
         for low, high, value in self.ranges:
             if low <= total <= high:
                 return value
@@ -78,14 +78,14 @@ class RangeMapping:
 
 @dataclass(frozen=True)
 class AnswerKey:
-    """The scores of every question, and how their sum becomes a value. Without a mapping the sum is the value."""
+    """The scores of every question and the mapping of the total. Without a mapping the total is the value."""
 
     questions: tuple[ScoredQuestion, ...]
     mapping: PercentageMapping | ScaleMapping | RangeMapping | None = None
 
 
 def parse_answer_key(xml: str) -> AnswerKey:
-    """Read an AnswerKey. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid, which names the element."""
+    """Parse an AnswerKey. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid, which names the element."""
     root = read_root(xml, "AnswerKey", VERSIONS)
     questions: dict[str, ScoredQuestion] = {}
     for child in iter_children(root, "Question", "QualificationValueMapping"):
@@ -102,17 +102,17 @@ def parse_answer_key(xml: str) -> AnswerKey:
 
 
 def check_answer_key(key: AnswerKey, form: QuestionForm) -> None:
-    """Refuse a key that cannot score a test: it may hold selections of the test's own only, and no free text.
+    """Check that a key can score a test: the test has no free text, and the key uses only the test's selections.
 
-    Raises QuestionInvalid which names the question.
+    Raises QuestionInvalid, which names the question.
     """
     questions = {question.identifier: question for question in form.questions}
     for question in form.questions:
         if not isinstance(question.answer, Choice) or question.answer.other is not None:
             raise QuestionInvalid(
-                f"A test with an AnswerKey has multiple-choice questions only, without OtherSelection: "
-                f"question {question.identifier[:80]!r} lets workers write. Leave out the AnswerKey and "
-                "accept or reject the requests yourself, or make it a question with selections only."
+                f"A test with an AnswerKey can have multiple-choice questions only, without OtherSelection: "
+                f"question {question.identifier[:80]!r} has a text field. Leave out the AnswerKey and "
+                "accept or reject the requests yourself, or use selections only."
             )
     for row in key.questions:
         if row.identifier not in questions:
@@ -121,7 +121,7 @@ def check_answer_key(key: AnswerKey, form: QuestionForm) -> None:
 
 
 def score_answers(key: AnswerKey, answers: Iterable[FormAnswer]) -> int:
-    """Return the qualification's value for the answers given, within 32 bits."""
+    """Return the qualification's value for the answers, limited to 32 bits."""
     selections = {answer.question: frozenset(answer.selections) for answer in answers}
     total = sum(
         question.scores.get(selections.get(question.identifier, frozenset()), question.default)
@@ -189,7 +189,7 @@ def _parse_ranges(element: Element) -> RangeMapping:
                 parse_whole_number(required_text(child, name), name, -INT32, INT32) for name in names
             )
             if low > high:
-                raise QuestionInvalid(f"A SummedScoreRange runs from {low} down to {high}.")
+                raise QuestionInvalid(f"A SummedScoreRange has the lower bound {low} above {high}.")
             rows.append((low, high, value))
     ordered = sorted(rows)
     for before, after in pairwise(ordered):
@@ -203,5 +203,5 @@ def _parse_ranges(element: Element) -> RangeMapping:
 
 
 def _round_half_up(number: Fraction) -> int:
-    """Return the nearest whole number; halves go up."""
+    """Return the nearest whole number; halves are rounded up."""
     return math.floor(number + Fraction(1, 2))

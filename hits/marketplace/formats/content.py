@@ -1,4 +1,4 @@
-"""What a QuestionForm shows: titles, text, lists, pictures, sound, films, and a little XHTML."""
+"""Content elements of a QuestionForm: titles, text, lists, images, audio, video, and limited XHTML."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hits.domain.mturk_formats.external_question import QuestionInvalid
 from .xml_reader import get_text, iter_children, optional_text, required_text, short_tag
 
 MAX_PIXELS = 10_000
-# Amazon's table of tags (Formatted Content: XHTML), without image maps. Colours and fonts are left out, too: they
-# would be chosen for a white page, and this one may be dark.
+# Amazon's table of tags (Formatted Content: XHTML), without image maps, colours and fonts: colours for a white page
+# would not fit a dark one.
 _COMMON_ATTRIBUTES = {"title", "lang", "dir"}
 _CELL_ATTRIBUTES = {"abbr", "align", "valign", "colspan", "rowspan", "headers", "scope"}
 _ALLOWED_TAGS: dict[str, set[str]] = {
@@ -89,7 +89,7 @@ _FORBIDDEN_TAGS = frozenset(
 
 
 class MediaKind(StrEnum):
-    """What a Binary element holds."""
+    """The type of a Binary element."""
 
     IMAGE = "image"
     AUDIO = "audio"
@@ -122,7 +122,7 @@ class BulletList:
 
 @dataclass(frozen=True)
 class Media:
-    """A picture, a sound or a film by its https address; sizes in CSS pixels where they are given."""
+    """An image, audio or video with its https URL; sizes in CSS pixels if given."""
 
     media: MediaKind
     url: str
@@ -134,7 +134,7 @@ class Media:
 
 @dataclass(frozen=True)
 class FormattedContent:
-    """XHTML that was sanitised: no script, style, form or address but https and mailto."""
+    """Sanitised XHTML: no scripts, styles and forms, and only https and mailto links."""
 
     html: str
     kind: ClassVar[str] = "formatted"
@@ -168,13 +168,13 @@ def read_content(element: Element) -> Content:
 
 
 def sanitise_html(html: str) -> str:
-    """Return the XHTML that may be shown. Raises QuestionInvalid for scripts, forms and pictures without https.
+    """Return sanitised XHTML. Raises QuestionInvalid for scripts, forms and images without https.
 
-    Tags and attributes that only style (``class``, ``div``, colours) are dropped without a word; what would change
-    the meaning by its absence is refused by name.
+    Tags and attributes for style only (``class``, ``div``, colours) are dropped silently. Elements whose absence
+    would change the meaning are refused with their name.
     """
     finder = _ForbiddenTagFinder()
-    finder.feed(html)  # without close(), which takes long over tags that never end; the sanitiser drops those
+    finder.feed(html)  # without close(), which is slow for unclosed tags; the sanitiser drops them
     clean: str = nh3.clean(
         html,
         tags=set(_ALLOWED_TAGS),
@@ -187,7 +187,7 @@ def sanitise_html(html: str) -> str:
 
 
 def check_https(url: str, name: str) -> str:
-    """Return an address that browsers may load from this site. Raises QuestionInvalid unless it is https."""
+    """Return a URL that browsers may load from this site. Raises QuestionInvalid unless it is https."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -198,7 +198,7 @@ def check_https(url: str, name: str) -> str:
 
 
 def _filter_attribute(tag: str, name: str, value: str) -> str | None:
-    # A relative address leads to our own pages, or with two slashes to anybody's.
+    # A relative URL leads to our own pages, or with two slashes to any site.
     is_unsafe = name in {"href", "src"} and not value.strip().lower().startswith(("https://", "mailto:"))
     return None if is_unsafe else value
 
@@ -225,11 +225,11 @@ def _read_media(element: Element) -> Media:
 def _read_pixels(element: Element, name: str) -> int | None:
     text = optional_text(element, name).removesuffix("px")
     is_usable = text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) <= MAX_PIXELS  # noqa: PLR2004
-    return int(text) if is_usable else None  # a share of the page, "80%", is left to the page's own rule
+    return int(text) if is_usable else None  # a relative size, "80%", is left to the page's style
 
 
 class _ForbiddenTagFinder(HTMLParser):
-    """Finds what is refused by name rather than dropped."""
+    """Raises QuestionInvalid for tags that are refused instead of dropped."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _FORBIDDEN_TAGS:

@@ -1,4 +1,4 @@
-"""A QuestionForm as a page's form: what stands in its fields, and what was wrong with what was sent."""
+"""A QuestionForm as an HTML form: field values, and problems of the sent answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DROPDOWN_STYLES = {SelectionStyle.DROPDOWN, SelectionStyle.LIST, SelectionStyle
 
 
 class ProblemKind(StrEnum):
-    """What can be wrong with an answer. The page has a sentence for each."""
+    """Kinds of problems with an answer. The page has a message for each."""
 
     MISSING = "missing"
     UNCHOSEN = "unchosen"
@@ -45,7 +45,7 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True)
 class FieldProblem:
-    """One fault of one answer. ``bound`` is the limit that was broken, ``error_text`` the requester's own error text."""
+    """One problem of one answer. ``bound`` is the broken limit, ``error_text`` the requester's own message."""
 
     question: Question
     kind: ProblemKind
@@ -55,7 +55,7 @@ class FieldProblem:
 
 @dataclass(frozen=True)
 class Option:
-    """A selection as it stands on the page."""
+    """A selection as it is shown on the page."""
 
     element_id: str
     identifier: str
@@ -65,7 +65,7 @@ class Option:
 
 @dataclass(frozen=True)
 class BoundQuestion:
-    """A question with what stands in its fields. Exactly one of ``widget``'s kinds is shown."""
+    """A question with its field values, shown as exactly one ``widget``."""
 
     question: Question
     text: str
@@ -75,30 +75,30 @@ class BoundQuestion:
 
     @property
     def widget(self) -> str:
-        """``line``, ``lines``, ``box`` (a drop-down list), ``radio`` or ``check``."""
+        """``input``, ``textarea``, ``select``, ``radio`` or ``checkbox``."""
         answer = self.question.answer
         if isinstance(answer, FreeText):
-            return "line" if answer.lines == 1 else "lines"
+            return "input" if answer.lines == 1 else "textarea"
         if answer.max_count > 1:
-            return "check"
+            return "checkbox"
         plain = all(isinstance(selection.label, Text) for selection in answer.selections)
         if plain and answer.style in _DROPDOWN_STYLES and answer.other is None:
-            return "box"
+            return "select"
         return "radio"
 
     @property
     def other(self) -> FreeText | None:
-        """The text field for what is not in the list."""
+        """The text field for an answer that is not in the list."""
         return self.question.answer.other if isinstance(self.question.answer, Choice) else None
 
     @property
     def other_field(self) -> str:
-        """The name of that field."""
+        """The name of the form field of ``other``."""
         return other_field_name(self.question)
 
     @property
     def max_characters(self) -> int:
-        """What the text field takes at most."""
+        """The maximum length of the text field."""
         return max_text_length(
             self.question.answer if isinstance(self.question.answer, FreeText) else self.other
         )
@@ -106,7 +106,7 @@ class BoundQuestion:
 
 @dataclass(frozen=True)
 class BoundForm:
-    """What the templates show."""
+    """A form with values and problems, for the templates."""
 
     sections: tuple[Overview | BoundQuestion, ...]
     problems: tuple[FieldProblem, ...]
@@ -119,7 +119,7 @@ def other_field_name(question: Question) -> str:
 
 
 def max_text_length(answer: FreeText | None) -> int:
-    """Return how many characters a text field takes at most."""
+    """Return the maximum length of a text field in characters."""
     given = answer.max_length if answer else None
     return min(given or MAX_LENGTH, MAX_LENGTH)
 
@@ -131,7 +131,7 @@ def bind_form(
     *,
     disabled: bool = False,
 ) -> BoundForm:
-    """Return a form for the page: with default texts at first, with everything that was typed afterwards."""
+    """Return a form for the page, with default texts, or with the posted values if there are any."""
     listed = tuple(problems)
     by_field = {problem.question.field: problem for problem in reversed(listed)}
     sections = tuple(
@@ -144,10 +144,10 @@ def bind_form(
 
 
 def read_answers(form: QuestionForm, posted: Posted) -> tuple[list[FormAnswer], list[FieldProblem]]:
-    """Return the answers given and what is wrong with them, at most one problem a question, in the form's order.
+    """Return the answers and their problems, at most one problem per question, in the form's order.
 
-    A question that was left out has no answer. Fields that the form does not know are ignored. A text that could not
-    be matched within the form's limit of work (``patterns.Work``) is too long; its bound is what is always matched.
+    A skipped question has no answer. Unknown fields are ignored. A text that cannot be matched within the form's
+    budget (``patterns.WorkBudget``) is too long; its bound is the guaranteed length.
     """
     answers, problems = [], []
     budget = WorkBudget(form.pattern_steps)
@@ -176,7 +176,7 @@ def _bind_question(question: Question, posted: Posted | None, problem: FieldProb
 
 
 def _build_option(question: Question, number: int, selection: Selection, sent: Collection[str]) -> Option:
-    # The first one carries the field's own id, so that the summary's link to the field leads there.
+    # The first option has the field's own id, the target of the links in the error summary.
     element_id = question.field if number == 1 else f"{question.field}-{number}"
     return Option(element_id, selection.identifier, selection.label, selection.identifier in sent)
 
@@ -187,7 +187,7 @@ def _posted_text(posted: Posted, field: str) -> str:
 
 
 def _posted_selections(posted: Posted, question: Question) -> set[str]:
-    """Return the identifiers that were sent, in the form in which the question has them."""
+    """Return the posted identifiers, normalized like those of the question."""
     return {clean_text(value) for value in posted.get(question.field, [])}
 
 
@@ -218,7 +218,7 @@ def _find_problem(question: Question, rules: FreeText, text: str, budget: WorkBu
     if text:
         for kind, bound in (*_check_length(rules, text), *_check_number(rules, text)):
             return FieldProblem(question, kind, bound)
-    # An empty text meets the patterns, too: Amazon's reference lets "^$" allow it.
+    # Patterns apply to an empty text too: Amazon's reference lets "^$" allow it.
     limit = budget.budget_for(text)
     for rule in rules.rules:
         try:

@@ -1,10 +1,10 @@
-"""HTMLQuestion: a whole page of HTML that the marketplace shows for the requester (schema 2011-11-11).
+"""HTMLQuestion: a whole HTML page that the marketplace shows for the requester (schema 2011-11-11).
 
-The root holds HTMLContent, nearly always as CDATA, and FrameHeight. The page is shown as it was written, but for
-three things: a form that names Amazon's own address hands in here instead, and carries the assignment's id
-(``prepare_page``); and a script of ours comes first, because a frame without rights shows no dialogs.
+The root has HTMLContent, usually as CDATA, and FrameHeight. The page is shown as written, with three changes: a form
+with Amazon's submit URL submits here and carries the assignment id (``prepare_page``), and our own script comes
+first, because a sandboxed frame shows no dialogs.
 
-A page of Amazon's editor, from which a layout is made, has no form: there the site put one around it (``in_a_form``).
+A page of Amazon's editor, the source of a layout, has no form: Amazon's site put one around it (``wrap_in_form``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ AMAZON_HOSTS = frozenset({"www.mturk.com", "workersandbox.mturk.com", "worker.mt
 SUBMIT_NAME = "externalSubmit"
 SUBMIT_PATH = f"/mturk/{SUBMIT_NAME}"
 ASSIGNMENT_FIELD = "assignmentId"
-# Name and ids as Amazon's site gave them: scripts of old pages look for them.
+# Name and ids are those of Amazon's site: scripts of old pages use them.
 _FORM_START = (
     f'<form name="mturk_form" id="mturk_form" method="post" action="https://www.mturk.com{SUBMIT_PATH}">'
 )
@@ -48,7 +48,7 @@ class HTMLQuestion:
 
 
 def build_html_question(html: str, frame_height: int = 0) -> str:
-    """Return the XML for a page. Raises QuestionError if it could not be read back."""
+    """Return the XML for a page. Raises QuestionError if it cannot be parsed again."""
     content = html.replace("]]>", "]]]]><![CDATA[>")
     xml = (
         f'<{ROOT} xmlns="{SCHEMAS}/{VERSION}/{ROOT}.xsd"><HTMLContent><![CDATA[{content}]]></HTMLContent>'
@@ -59,7 +59,7 @@ def build_html_question(html: str, frame_height: int = 0) -> str:
 
 
 def parse_html_question(xml: str) -> HTMLQuestion:
-    """Read an HTMLQuestion. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid."""
+    """Parse an HTMLQuestion. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid."""
     root = read_root(xml, ROOT, [VERSION])
     list(iter_children(root, "HTMLContent", "FrameHeight"))
     height = parse_whole_number(required_text(root, "FrameHeight"), "FrameHeight", 0, MAX_FRAME_HEIGHT)
@@ -67,12 +67,12 @@ def parse_html_question(xml: str) -> HTMLQuestion:
 
 
 def prepare_page(html: str, *, submit_to: str, assignment_id: str) -> str:
-    """Return the page as a worker's frame shows it; every other character stays as the requester wrote it.
+    """Return the page for a worker's frame; all other characters stay as the requester wrote them.
 
-    - A form whose action is externalSubmit at Amazon, or without a host, gets ``submit_to``/mturk/externalSubmit.
-    - An empty field named assignmentId gets the id; a form of that kind which has none gets a hidden one.
+    - A form with the action externalSubmit, at Amazon or without a host, gets ``submit_to``/mturk/externalSubmit.
+    - An empty field named assignmentId gets the id; such a form without the field gets a hidden one.
 
-    Forms that a script builds, or sends to the address it read from turkSubmitTo, need neither.
+    Forms that a script builds, or sends to the URL from turkSubmitTo, need neither.
     """
     parser = _PageParser(html)
     changes: list[tuple[int, int, str]] = []
@@ -90,10 +90,10 @@ def prepare_page(html: str, *, submit_to: str, assignment_id: str) -> str:
 
 
 def wrap_in_form(html: str) -> str:
-    """Return a page that cannot hand in by itself with a form around its body, and a button where it has none.
+    """Return a page that has no way to submit with a form around its body, and with a button if it has none.
 
-    A page with a form of its own, with Amazon's ``crowd-form``, or with a script that names externalSubmit is
-    returned as it is; so is a blank one, which stays one that cannot be shown.
+    A page with its own form, with Amazon's ``crowd-form``, or with a script that names externalSubmit stays
+    unchanged. So does a blank page, which stays invalid.
     """
     parser = _PageParser(html)
     if parser.submits_itself or not html.strip():
@@ -105,7 +105,7 @@ def wrap_in_form(html: str) -> str:
 
 
 def insert_first_script(html: str, address: str) -> str:
-    """Return the page with a script before all of its own, after the document type that decides its layout."""
+    """Return the page with a script before its own scripts, after the doctype."""
     position = _doctype_end(html)
     return f'{html[:position]}<script src="{escape(address)}"></script>{html[position:]}'
 
@@ -123,7 +123,7 @@ class _Tag:
 
 
 class _PageParser(HTMLParser):
-    """Finds what hands a page in, forms and empty assignmentId fields with their places; comments are passed over."""
+    """Finds forms, submit code and empty assignmentId fields with their offsets; comments are skipped."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -137,12 +137,12 @@ class _PageParser(HTMLParser):
         self._lines = [0]
         for line in html.split("\n"):
             self._lines.append(self._lines[-1] + len(line) + 1)
-        # Without close(): it would read a tag that never ends again from each of its characters on, and what no
-        # browser reads as a tag is none here either.
+        # Without close(): it would parse an unclosed tag again from each of its characters, and browsers do not read
+        # such text as a tag.
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
-        """Note forms, and fields that carry the assignment's id."""
+        """Record forms and assignmentId fields."""
         found = _Tag(self._offset(), self.get_starttag_text() or "", attrs)
         values = dict(attrs)
         if is_submit_button(tag, values.get("type") or ""):
@@ -166,7 +166,7 @@ class _PageParser(HTMLParser):
         self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        """Leave a form; note where head and body end."""
+        """Leave a form; record where head and body end."""
         if tag == "form":
             self._current_form = None
         elif tag == "head":
@@ -175,12 +175,12 @@ class _PageParser(HTMLParser):
             self._ends[tag] = self._offset()
 
     def handle_data(self, data: str) -> None:
-        """Look whether a script hands in; what it draws cannot be known."""
+        """Record a script that submits; the elements that it creates are unknown."""
         if self.cdata_elem == "script" and SUBMIT_NAME in data:
             self.submits_itself = True
 
     def find_body(self, default_start: int) -> tuple[int, int]:
-        """Return where what is shown begins and ends; ``default_start`` is its start where no element says so."""
+        """Return start and end of the visible content; ``default_start`` applies if no element marks the start."""
         starts, ends = self._starts, self._ends
         start = starts.get("body", starts.get("head", starts.get("html", default_start)))
         end = ends.get("body", ends.get("html", -1))
@@ -206,7 +206,7 @@ def _is_submit_form(attributes: Attributes) -> bool:
 
 
 def _set_attribute(tag: str, name: str, value: str) -> str:
-    """Return a start tag's text with one attribute set, the others as they were."""
+    """Return a start tag's text with one attribute set and the others unchanged."""
     opening = _START_TAG.match(tag)
     if opening is None:
         return tag

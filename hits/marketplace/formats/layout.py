@@ -1,11 +1,11 @@
-"""HIT layouts: pages with ``${variables}`` that HITs are made from by filling in values.
+"""HIT layouts: pages with ``${variables}``; a HIT fills in the values.
 
-Which names a variable may have is said in one place for layouts and for the platform's own templates
-(``hits.domain.task_template.variables``): both take the pages of Amazon's editor.
+``hits.domain.task_template.variables`` defines the variable names for layouts and for the platform's own templates:
+both accept the pages of Amazon's editor.
 
-Values go in as they are, HTML included: that is how Amazon's layouts work ("values with reserved characters or
-invalid HTML markup may result in an invalid HTMLQuestion document"), and requesters pass markup in them. It is safe
-here because such a page runs in a sandboxed frame without an origin of its own.
+Values are inserted unescaped, as in Amazon's layouts ("values with reserved characters or invalid HTML markup may
+result in an invalid HTMLQuestion document"), because requesters pass markup in them. This is safe: the page runs in a
+sandboxed frame without an origin.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from hits.domain.task_template.variables import fill_in, variable_names
 
 MAX_FILLED_LENGTH = (
     2 * MAX_QUESTION_BYTES
-)  # the names of variables go, so the exact limit is checked afterwards
+)  # filling removes variable names, so the exact limit is checked afterwards
 
 
 class LayoutError(ValueError):
-    """Parameters that do not fit the layout; the message names them."""
+    """Parameters that do not match the layout; the message names them."""
 
 
 def list_variables(html: str) -> tuple[str, ...]:
-    """Return the names in a layout, each once, in the order of the page."""
+    """Return the distinct variable names of a layout, in the order of the page."""
     return tuple(dict.fromkeys(variable_names(html)))
 
 
 def fill_layout(html: str, values: Mapping[str, str]) -> str:
-    """Return the page with each variable replaced. Raises LayoutError unless the names are the same on both sides."""
+    """Return the page with each variable replaced. Raises LayoutError unless values and variables match."""
     required = list_variables(html)
     missing = [name for name in required if name not in values]
     if missing:
@@ -38,10 +38,10 @@ def fill_layout(html: str, values: Mapping[str, str]) -> str:
     unused = sorted(set(values) - set(required))
     if unused:
         raise LayoutError(f"The layout has no variable named {', '.join(unused)}.")
-    # Counted first: a value that stands in a hundred places is a hundred times as long.
+    # Computed first: a value may occur a hundred times.
     size = len(html) + sum(len(values[name]) for name in variable_names(html))
     if size > MAX_FILLED_LENGTH:
         raise LayoutError(
-            f"The page filled in has about {size} characters; at most {MAX_FILLED_LENGTH} are allowed."
+            f"The filled page has about {size} characters; at most {MAX_FILLED_LENGTH} are allowed."
         )
     return fill_in(html, values)

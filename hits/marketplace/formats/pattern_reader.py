@@ -1,4 +1,4 @@
-"""Reading a pattern in JavaScript's dialect, from left to right, into parts that write its steps."""
+"""Recursive-descent parser of patterns in JavaScript's dialect. It returns fragments that write the steps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _CLASSES: dict[str, Test] = {
 
 
 class PatternReader:
-    """Reads a pattern from left to right."""
+    """Parses a pattern from left to right."""
 
     def __init__(self, source: str, ignores_case: bool) -> None:
         self.source = source
@@ -55,11 +55,11 @@ class PatternReader:
         self.depth = 0
 
     def remaining(self) -> str:
-        """Return what was not read yet."""
+        """Return the text not read yet."""
         return self.source[self.position :]
 
     def read_alternatives(self) -> Fragment:
-        """Read up to the end or to the parenthesis that closes."""
+        """Read up to the end or the closing parenthesis."""
         fragments = [self._read_sequence()]
         while self._consume("|"):
             fragments.append(self._read_sequence())
@@ -72,7 +72,7 @@ class PatternReader:
 
     def _read_character(self, context: str) -> str:
         if self.position >= len(self.source):
-            raise PatternError(f"it ends within {context}")
+            raise PatternError(f"it ends inside {context}")
         self.position += 1
         return self.source[self.position - 1]
 
@@ -124,13 +124,13 @@ class PatternReader:
         mark = self.source[self.position : self.position + 1]
         if mark in simple and mark:
             self.position += 1
-            self._consume("?")  # lazy or not: whether there is a match is the same
+            self._consume("?")  # a lazy quantifier matches the same texts
             return simple[mark]
         end = self.source.find("}", self.position)
         low, comma, high = self.source[self.position + 1 : end].partition(",")
         is_count = mark == "{" and end > 0 and low.isdecimal() and (not high or high.isdecimal())
         if not is_count:
-            return None  # JavaScript takes such a brace for itself
+            return None  # JavaScript reads such a brace literally
         self.position = end + 1
         self._consume("?")
         least = int(low[:6])
@@ -177,10 +177,10 @@ class PatternReader:
                 ranges.append((first, last))
             else:
                 ranges.append((first, first))
-        tests = [*dict.fromkeys(tests), _in_ranges(ranges)]  # few, however long the class is
+        tests = [*dict.fromkeys(tests), _in_ranges(ranges)]  # few, even for a long class
         if not self.ignores_case:
             return lambda character: any(test(character) for test in tests) is not is_negated
-        # The text is in capitals by then: a class takes a letter that it would take in either form.
+        # The text is in capitals here: a class accepts a letter if it accepts either case.
         return lambda c: any(test(c) or test(c.lower()) for test in tests) is not is_negated
 
     def _read_class_member(self) -> str | Test:
@@ -199,7 +199,7 @@ class PatternReader:
 
 
 def _in_ranges(ranges: list[tuple[str, str]]) -> Test:
-    """Return a test for any of the spans that takes about as long for a hundred of them as for one."""
+    """Return a test for any of the ranges, by binary search over merged ranges."""
     firsts: list[str] = []
     lasts: list[str] = []
     for first, last in sorted(ranges):

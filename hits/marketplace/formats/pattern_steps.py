@@ -1,4 +1,4 @@
-"""The steps of a compiled pattern and how its parts write them. (Read in pattern_reader, matched in patterns.)"""
+"""The steps of a compiled pattern, and fragments that write them (parsed in pattern_reader, matched in patterns)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ UNBOUNDED = -1
 
 
 class PatternError(ValueError):
-    """A pattern that cannot be used; the message says why."""
+    """An unusable pattern; the message explains why."""
 
 
 class Step(Enum):
-    """What a step of a compiled pattern does."""
+    """The kinds of steps of a compiled pattern."""
 
     CHARACTER = "character"
     SPLIT = "split"
@@ -25,7 +25,7 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class Instruction:
-    """A step: a test of one character or of a place, and where the way goes on."""
+    """A step: a test of one character or an anchor, and the next steps."""
 
     step: Step
     accepts: Callable[[str], bool] | None = None
@@ -33,7 +33,7 @@ class Instruction:
     next_steps: tuple[int, ...] = ()
 
 
-# A part of a pattern writes its steps at the end of a program; the way through it ends one step behind.
+# A fragment (Thompson) appends its steps to a program; its exit is the step after its last one.
 Fragment = Callable[[list[Instruction]], None]
 Test = Callable[[str], bool]
 
@@ -46,7 +46,7 @@ def append_instruction(program: list[Instruction], instruction: Instruction) -> 
 
 
 def character_step(test: Test) -> Fragment:
-    """Return a part that takes one character which passes the test."""
+    """Return a fragment that matches one character accepted by the test."""
 
     def fragment(program: list[Instruction]) -> None:
         append_instruction(program, Instruction(Step.CHARACTER, accepts=test, next_steps=(len(program) + 1,)))
@@ -55,7 +55,7 @@ def character_step(test: Test) -> Fragment:
 
 
 def anchor_step(anchor: str) -> Fragment:
-    """Return a part that asks where it stands: ``^``, ``$``, ``b`` or ``B``."""
+    """Return a fragment that matches an anchor: ``^``, ``$``, ``b`` or ``B``."""
 
     def fragment(program: list[Instruction]) -> None:
         append_instruction(program, Instruction(Step.CHECK, anchor=anchor, next_steps=(len(program) + 1,)))
@@ -64,7 +64,7 @@ def anchor_step(anchor: str) -> Fragment:
 
 
 def sequence(fragments: list[Fragment]) -> Fragment:
-    """Return the parts one behind the other."""
+    """Return the fragments in sequence."""
 
     def fragment(program: list[Instruction]) -> None:
         for one in fragments:
@@ -74,7 +74,7 @@ def sequence(fragments: list[Fragment]) -> Fragment:
 
 
 def alternation(fragments: list[Fragment]) -> Fragment:
-    """Return a part that is any of the parts."""
+    """Return a fragment that matches any of the fragments."""
     if len(fragments) == 1:
         return fragments[0]
 
@@ -95,14 +95,14 @@ def alternation(fragments: list[Fragment]) -> Fragment:
 
 
 def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
-    """Return a part ``low`` to ``high`` times, or from ``low`` on for ANY_NUMBER."""
+    """Return a fragment repeated ``low`` to ``high`` times, or without upper limit for UNBOUNDED."""
 
     def fragment(program: list[Instruction]) -> None:
         for _ in range(low):
             before = len(program)
             repeated(program)
             if len(program) == before:
-                return  # repeating nothing is nothing, and "((){500}){500}" would say so for ever
+                return  # an empty group adds no steps; otherwise "((){500}){500}" would loop too long
         if high == UNBOUNDED:
             fork = len(program)
             append_instruction(program, Instruction(Step.SPLIT))
@@ -122,16 +122,16 @@ def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
 
 
 def to_upper(character: str) -> str:
-    """Return a character as a capital, where that is one character."""
+    """Return a character in upper case, if that is one character."""
     capital = character.upper()
     return capital if len(capital) == 1 else character  # "ß" stays one character
 
 
 def is_word(character: str) -> bool:
-    """Return whether JavaScript's ``\\w`` takes a character."""
+    """Return whether JavaScript's ``\\w`` matches a character."""
     return character.isascii() and (character.isalnum() or character == "_")
 
 
 def is_digit(character: str) -> bool:
-    """Return whether JavaScript's ``\\d`` takes a character."""
+    """Return whether JavaScript's ``\\d`` matches a character."""
     return character.isascii() and character.isdigit()

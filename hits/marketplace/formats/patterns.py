@@ -1,13 +1,12 @@
-"""Regular expressions of requesters, matched in time that grows with text and pattern and never explodes.
+"""Regular expressions of requesters, matched in time proportional to text times pattern.
 
 Amazon's site checks AnswerFormatRegex with JavaScript in the worker's browser, so the dialect is JavaScript's and a
-match anywhere is enough. Here the server checks, too. Python's ``re`` tries one way after the other, and a pattern
-such as ``(a+)+$`` keeps it busy for years; so all ways are followed at once, as in Thompson's construction. What that
-cannot do (look-ahead, look-behind, back-references) is refused when the form is made.
+match anywhere is enough. Here the server checks too. Python's ``re`` backtracks, and a pattern such as ``(a+)+$`` can
+block it for years. So all states are followed in parallel, as in Thompson's construction. Look-ahead, look-behind and
+back-references are impossible this way and are refused when the form is created.
 
-Many patterns over long texts would still add up, so all patterns of a form share one limit of work for each time that
-it is handed in (``Work``). It is counted as it is done: an ordinary pattern looks at a few of its steps at each
-character, and only what was made to be slow comes near the limit.
+Many patterns over long texts would still add up, so all patterns of a form share one budget per submission
+(``WorkBudget``). Ordinary patterns use few steps per character; only deliberately slow ones come near the limit.
 """
 
 from __future__ import annotations
@@ -19,32 +18,32 @@ from .pattern_steps import Instruction, PatternError, Step, is_word, to_upper
 
 __all__ = ["BudgetExceeded", "Pattern", "PatternError", "WorkBudget", "compile_pattern"]
 MAX_PATTERN_LENGTH = 500
-MAX_WORK = 500_000  # steps looked at: a fraction of a second
-CHARACTER_COST = 4  # what moving on by a character costs beside the steps, in the same measure
+MAX_WORK = 500_000  # steps: a fraction of a second
+CHARACTER_COST = 4  # cost of one character besides its steps, in steps
 
 
 class BudgetExceeded(Exception):
-    """Matching would take longer than what the form's patterns may take together."""
+    """Matching would exceed the budget that the form's patterns share."""
 
 
 class WorkBudget:
-    """What the patterns of one form may cost, each time that it is handed in.
+    """The work that the patterns of one form may take per submission.
 
-    A text of at most ``always`` characters is matched whatever else was: all patterns of the form at such texts stay
-    within MAX_WORK. Longer texts have as much again between them, in the order in which they are looked at.
+    A text of at most ``guaranteed_length`` characters is always matched: all patterns of the form together stay
+    within MAX_WORK for such texts. Longer texts share another MAX_WORK, in the order of the questions.
     """
 
     def __init__(self, steps: int) -> None:
-        """``steps`` is the sum of the steps of all patterns of the form."""
+        """Set the budget; ``steps`` is the sum of the steps of all patterns of the form."""
         self.guaranteed_length = MAX_WORK // max(steps, 1)
         self.remaining = MAX_WORK
 
     def budget_for(self, text: str) -> WorkBudget | None:
-        """Return what pays for a text: nothing needs to, where it is short."""
+        """Return the budget for a text, or None for a short text, which is always matched."""
         return None if len(text) <= self.guaranteed_length else self
 
     def spend(self, steps: int) -> None:
-        """Take a piece of work from what is left. Raises BudgetExceeded, also at every later call."""
+        """Deduct steps from the budget. Raises BudgetExceeded, also at every later call."""
         self.remaining -= steps
         if self.remaining < 0:
             raise BudgetExceeded
@@ -60,14 +59,11 @@ class Pattern:
 
     @property
     def steps(self) -> int:
-        """The most steps that are looked at for a character."""
+        """The maximum number of steps per character."""
         return len(self.program)
 
     def search(self, text: str, budget: WorkBudget | None = None) -> bool:
-        """Return whether the pattern matches anywhere in ``text``.
-
-        Raises BudgetExceeded when that takes more than is left of ``budget``.
-        """
+        """Return whether the pattern matches anywhere in ``text``. Raises BudgetExceeded."""
         if self.ignores_case:
             if budget is not None:
                 budget.spend(len(text))
@@ -106,9 +102,9 @@ class Pattern:
 
 
 def compile_pattern(source: str, *, ignores_case: bool = False) -> Pattern:
-    """Return the pattern ready for use. Raises PatternError."""
+    """Compile a pattern. Raises PatternError."""
     if len(source) > MAX_PATTERN_LENGTH:
-        raise PatternError(f"it has {len(source)} characters; at most {MAX_PATTERN_LENGTH} are taken")
+        raise PatternError(f"it has {len(source)} characters; at most {MAX_PATTERN_LENGTH} are allowed")
     reader = PatternReader(source, ignores_case)
     tree = reader.read_alternatives()
     if reader.remaining():

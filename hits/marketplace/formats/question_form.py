@@ -1,7 +1,7 @@
 """QuestionForm: questions for a qualification test or a HIT, as plain data.
 
-Schemas 2017-11-06 and 2005-10-01, which differ only in elements that are not served any more. The order of elements
-within a question does not matter here.
+Schemas 2017-11-06 and 2005-10-01, which differ only in elements that are no longer served. The order of elements in a
+question does not matter here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERSIONS = ("2017-11-06", "2005-10-01")
 MAX_LINE_COUNT = 50
 MAX_LENGTH = 100_000
 MAX_PATTERNS = 50
-MAX_STEPS = 20_000  # of a form's compiled patterns together; one of them has 2,000 at most
+MAX_STEPS = 20_000  # of all compiled patterns of a form; one pattern has at most 2,000
 INT32 = 2**31 - 1
 DEFAULT_ERROR = "Invalid input supplied."
 _ANSWER_TAGS = ("FreeTextAnswer", "SelectionAnswer", "FileUploadAnswer")
@@ -38,7 +38,7 @@ _LABEL_TAGS = ("Text", "FormattedContent", "Binary")
 
 
 class SelectionStyle(StrEnum):
-    """How a requester would like selections to look; the page decides by what fits the screen."""
+    """The requester's suggestion for selections; the page decides by what fits the screen."""
 
     RADIO_BUTTON = "radiobutton"
     DROPDOWN = "dropdown"
@@ -50,7 +50,7 @@ class SelectionStyle(StrEnum):
 
 @dataclass(frozen=True)
 class FormatRule:
-    """A pattern that must be found in a text, and what a worker reads when it is not."""
+    """A pattern that a text must match, and the message if it does not."""
 
     pattern: Pattern
     error_text: str
@@ -58,7 +58,7 @@ class FormatRule:
 
 @dataclass(frozen=True)
 class FreeText:
-    """A text field. Bounds are None where none were given; lengths are in characters, white space counted."""
+    """A text field. Absent bounds are None; lengths are in characters, including white space."""
 
     is_numeric: bool = False
     min_value: int | None = None
@@ -72,7 +72,7 @@ class FreeText:
 
 @dataclass(frozen=True)
 class Selection:
-    """One thing to choose."""
+    """One option of a choice."""
 
     identifier: str
     label: Content
@@ -80,7 +80,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Choice:
-    """A multiple-choice field; ``other`` is a text field for what is not in the list."""
+    """A multiple-choice field; ``other`` is a text field for an answer that is not in the list."""
 
     selections: tuple[Selection, ...]
     min_count: int = 1
@@ -91,7 +91,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """One question. ``field`` is the name of its form field: identifiers may be anything, fields must not be."""
+    """One question. ``field`` names its form field, since identifiers may contain any characters."""
 
     number: int
     identifier: str
@@ -108,7 +108,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Overview:
-    """Instructions that stand apart from the questions."""
+    """Instructions outside the questions."""
 
     contents: tuple[Content, ...]
 
@@ -121,33 +121,32 @@ class QuestionForm:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """The questions alone."""
+        """The questions without overviews."""
         return tuple(section for section in self.sections if isinstance(section, Question))
 
     @property
     def pattern_steps(self) -> int:
-        """The steps of all its patterns together."""
+        """The sum of the steps of all patterns."""
         rules = (rule for question in self.questions for rule in _format_rules(question.answer))
         return sum(rule.pattern.steps for rule in rules)
 
 
 def parse_new_form(xml: str) -> QuestionForm:
-    """Read a form that a requester sends. Raises what parse_question_form raises.
+    """Parse a form that a requester sends. Raises the errors of parse_question_form.
 
-    Patterns are refused here, and here alone, that come to so many steps that hardly a text could be matched: what
-    was taken before stays readable.
+    Only new forms are refused for too many pattern steps: forms that were accepted before stay readable.
     """
     form = parse_question_form(xml)
     if form.pattern_steps > MAX_STEPS:
         raise QuestionInvalid(
-            f"The AnswerFormatRegex elements come to {form.pattern_steps} steps together; at most {MAX_STEPS} are "
-            "taken. Each repetition in braces counts as often as it may be repeated: use smaller ones, or Length."
+            f"The AnswerFormatRegex elements have {form.pattern_steps} steps together; at most {MAX_STEPS} are "
+            "allowed. A repetition in braces counts its maximum: use smaller ones, or Length."
         )
     return form
 
 
 def parse_question_form(xml: str) -> QuestionForm:
-    """Read a QuestionForm. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid, which names the element."""
+    """Parse a QuestionForm. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid, which names the element."""
     root = read_root(xml, "QuestionForm", VERSIONS)
     sections: list[Overview | Question] = []
     seen: set[str] = set()

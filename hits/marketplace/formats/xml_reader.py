@@ -1,4 +1,4 @@
-"""Reading a requester's XML: a root of a known schema, no document type, no entities, errors that name elements."""
+"""Read a requester's XML: a root of a known schema, no doctype, no entities, errors that name elements."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ XML_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def read_root(xml: str, name: str, versions: Sequence[str]) -> Element:
-    """Return the root element, with plain element names (the schema's namespace removed from all of them).
+    """Return the root element; the schema's namespace is removed from all element names.
 
-    ``versions`` are the schema's dates that are served, the one to suggest first. Raises QuestionTooLong,
-    QuestionNotXml or QuestionInvalid.
+    ``versions`` are the served dates of the schema, the suggested one first. Raises QuestionTooLong, QuestionNotXml
+    or QuestionInvalid.
     """
     root = parse_question_root(xml, name)
     for version in versions:
@@ -32,17 +32,17 @@ def read_root(xml: str, name: str, versions: Sequence[str]) -> Element:
 
 
 def root_name(xml: str) -> str:
-    """Return the name of the root element, whatever its schema. Raises QuestionTooLong or QuestionNotXml."""
+    """Return the name of the root element of any schema. Raises QuestionTooLong or QuestionNotXml."""
     return short_tag(parse_question_root(xml, "question").tag)
 
 
 def short_tag(tag: str) -> str:
-    """Return an element's name without its namespace, short enough for a message."""
+    """Return an element's name without its namespace, at most 80 characters."""
     return tag.rsplit("}", 1)[-1][:80]
 
 
 def iter_children(parent: Element, *allowed: str) -> Iterator[Element]:
-    """Yield the children in order. Raises QuestionInvalid for an element that does not belong here."""
+    """Yield the children in order. Raises QuestionInvalid for an element that is not allowed."""
     for child in parent:
         if child.tag not in allowed:
             raise QuestionInvalid(f"{short_tag(parent.tag)} cannot hold {short_tag(child.tag)}.")
@@ -50,7 +50,7 @@ def iter_children(parent: Element, *allowed: str) -> Iterator[Element]:
 
 
 def find_only(parent: Element, name: str) -> Element | None:
-    """Return the child of that name, or None. Raises QuestionInvalid when there are several."""
+    """Return the child of that name, or None. Raises QuestionInvalid if there are several."""
     found = parent.findall(name)
     if len(found) > 1:
         raise QuestionInvalid(f"{short_tag(parent.tag)} holds {name} more than once.")
@@ -58,7 +58,7 @@ def find_only(parent: Element, name: str) -> Element | None:
 
 
 def get_text(element: Element) -> str:
-    """Return an element's text without the white space round it. Raises QuestionInvalid for elements inside."""
+    """Return an element's text without surrounding white space. Raises QuestionInvalid for child elements."""
     if len(element):
         raise QuestionInvalid(
             f"{short_tag(element.tag)} holds text only, got the element {short_tag(element[0].tag)}."
@@ -67,13 +67,13 @@ def get_text(element: Element) -> str:
 
 
 def optional_text(parent: Element, name: str, default: str = "") -> str:
-    """Return the text of a child, or the default where there is none."""
+    """Return the text of a child, or the default if it is missing."""
     child = find_only(parent, name)
     return default if child is None else get_text(child)
 
 
 def required_text(parent: Element, name: str) -> str:
-    """Return the text of a child. Raises QuestionInvalid when it is missing or empty."""
+    """Return the text of a child. Raises QuestionInvalid if it is missing or empty."""
     text = optional_text(parent, name)
     if not text:
         raise QuestionInvalid(f"{short_tag(parent.tag)} needs a {name} with a value.")
@@ -81,16 +81,16 @@ def required_text(parent: Element, name: str) -> str:
 
 
 def get_identifier(element: Element) -> str:
-    """Return an identifier as answers can name it: with plain line feeds, without what XML answers cannot carry.
+    """Return an identifier with plain line feeds and without characters that XML answers cannot contain.
 
-    A browser sends every line end as carriage return and line feed; both sides are brought to the same form, so that
-    a selection is recognised and a requester finds the identifier again.
+    Browsers send line ends as carriage return and line feed. Both sides are normalized, so that selections match and
+    requesters find the identifier again.
     """
     return clean_text(get_text(element)).strip()
 
 
 def required_identifier(parent: Element, name: str) -> str:
-    """Return the identifier in a child. Raises QuestionInvalid when it is missing or empty."""
+    """Return the identifier in a child. Raises QuestionInvalid if it is missing or empty."""
     child = find_only(parent, name)
     identifier = "" if child is None else get_identifier(child)
     if not identifier:
@@ -99,7 +99,7 @@ def required_identifier(parent: Element, name: str) -> str:
 
 
 def parse_whole_number(text: str, name: str, low: int, high: int) -> int:
-    """Return a whole number written in digits. Raises QuestionInvalid which names ``what`` and the bounds."""
+    """Return a whole number written in digits. Raises QuestionInvalid, which names ``name`` and the bounds."""
     digits = text.removeprefix("-").removeprefix("+")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 12 or not low <= int(text) <= high:  # noqa: PLR2004
         raise QuestionInvalid(f"{name} must be a whole number from {low} to {high}, got {text[:40]!r}.")
@@ -117,7 +117,7 @@ def _strip_namespace(root: Element, namespace: str) -> None:
     for element in root.iter():
         if not element.tag.startswith(namespace):
             raise QuestionInvalid(
-                f"The element {short_tag(element.tag)} is not of the schema that the root names. "
-                "HTML inside FormattedContent has to stand in <![CDATA[ … ]]>."
+                f"The element {short_tag(element.tag)} is not in the schema of the root. "
+                "HTML inside FormattedContent must be in <![CDATA[ … ]]>."
             )
         element.tag = element.tag.removeprefix(namespace)

@@ -1,4 +1,4 @@
-"""Requesters' accounts for platform admins, and the proof that the books balance."""
+"""Requesters' accounts for platform admins, and the check that the ledger matches the balances."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def list_latest_entries(limit: int = 30) -> QuerySet[LedgerEntry]:
 
 
 def find_unbalanced_requesters() -> list[str]:
-    """Return the names of requesters whose balances differ from the sum of their entries (there are none)."""
+    """Return the names of requesters whose balances differ from the sum of their entries (expected: none)."""
     return [
         row.name
         for row in Requester.objects.annotate(

@@ -1,4 +1,4 @@
-"""A HIT's status, derived from its slots and the clock. It is stored nowhere."""
+"""A HIT's status, computed from its slots and the clock. It is not stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hits.marketplace.models import HIT, Assignment, Requester, SlotState
 
 
 class HITStatus(StrEnum):
-    """The API's names for where a HIT stands."""
+    """The API's names of a HIT's status."""
 
     ASSIGNABLE = "Assignable"
     UNASSIGNABLE = "Unassignable"
@@ -25,7 +25,7 @@ class HITStatus(StrEnum):
 
 @dataclass(frozen=True)
 class SlotCounts:
-    """How many slots of a HIT stand where."""
+    """The number of a HIT's slots in each state."""
 
     open: int = 0
     pending: int = 0
@@ -35,7 +35,7 @@ class SlotCounts:
 
     @property
     def completed(self) -> int:
-        """Decided slots; one that is only submitted is in none of the API's three counters."""
+        """The number of decided slots. The API's three counters leave submitted slots out."""
         return self.approved + self.rejected
 
 
@@ -53,7 +53,7 @@ def count_slots(hits: Iterable[HIT]) -> dict[int, SlotCounts]:
 
 
 def hit_status(hit: HIT, counts: SlotCounts, now: datetime) -> HITStatus:
-    """Derive the status (abandoned slots must have been swept before counting)."""
+    """Return the status (sweep abandoned slots before counting)."""
     if hit.disposed_at is not None:
         return HITStatus.DISPOSED
     is_closed = counts.open == 0 or hit.expires_at <= now
@@ -65,9 +65,9 @@ def hit_status(hit: HIT, counts: SlotCounts, now: datetime) -> HITStatus:
 
 
 def has_free_slot(now: datetime) -> Q:
-    """Return the condition on HITs that one of their slots could be taken now, or was taken and is late.
+    """Return the condition on HITs that a slot is free, or was taken and is past its deadline.
 
-    Two questions, each with an index of its own: asked as one, PostgreSQL reads all slots for every HIT.
+    Two subqueries, each with its own index: with one, PostgreSQL reads all slots of every HIT.
     """
     slots = Assignment.objects.filter(hit=OuterRef("pk"))
     open_slot = Exists(slots.filter(state=SlotState.OPEN))
@@ -84,9 +84,9 @@ def find_reviewable_hits(requester: Requester, *, now: datetime, reviewing: bool
 
 
 def find_stale_hits(idle_since: datetime) -> QuerySet[HIT]:
-    """Return HITs of all requesters with nothing to decide in which nothing has happened since ``idle_since``.
+    """Return HITs of all requesters with nothing to decide and no change since ``idle_since``.
 
-    Idle is a HIT from its last submission on, and from the end of its offer on while it has free slots.
+    A HIT is idle from its last submission, and from the end of its offer while it has free slots.
     """
     slots = Assignment.objects.filter(hit=OuterRef("pk"))
     return HIT.objects.filter(

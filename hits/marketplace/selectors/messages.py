@@ -1,4 +1,4 @@
-"""What a worker was told, and whom a requester may tell something."""
+"""A worker's messages, and the workers whom a requester may write to."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from hits.marketplace.models import Assignment, Message, Qualification, Requeste
 
 
 def list_messages(worker: Worker) -> QuerySet[Message]:
-    """Return what was written to this worker, newest first."""
+    """Return this worker's messages, newest first."""
     return Message.objects.filter(worker=worker).select_related("requester").order_by("-pk")
 
 
 def list_unread(worker: Worker, limit: int) -> list[Message]:
-    """Return the newest messages that the worker has not opened yet, at most ``most``."""
+    """Return the newest unread messages of the worker, at most ``limit``."""
     return list(list_messages(worker).filter(read_at=None)[:limit])
 
 
 def count_unread(worker: Worker) -> int:
-    """Return how many of the worker's messages they have not opened yet."""
+    """Return how many messages the worker has not read."""
     return Message.objects.filter(worker=worker, read_at=None).count()
 
 
 def find_known_workers(requester: Requester, workers: Collection[Worker], now: datetime) -> set[int]:
-    """Return the pks of those of the workers who have worked for the requester.
+    """Return the pks of those workers who have worked for the requester.
 
-    Worked has who had a submission approved or rejected by this requester (what is due for approval counts as
-    approved), or holds, or held and lost, a qualification of theirs: that too follows from work looked at.
+    A worker has worked for a requester who decided a submission of theirs (due auto-approvals count), or who ever
+    granted them a qualification.
     """
     decided = Q(state__in=[SlotState.APPROVED, SlotState.REJECTED]) | Q(
         state=SlotState.SUBMITTED, auto_approval_at__lte=now

@@ -1,4 +1,4 @@
-"""What a worker's page of qualifications shows."""
+"""Data of the worker's page Qualifications."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .worker_profile import WorkerProfile, load_worker_profile
 
 @dataclass(frozen=True)
 class QualificationOverview:
-    """Held and taken away, each newest first, and the requesters who give this worker no new work."""
+    """A worker's held and revoked qualifications and the blocks by requesters, each newest first."""
 
     profile: WorkerProfile
     held: list[Qualification]
@@ -21,9 +21,9 @@ class QualificationOverview:
 
 
 def load_qualification_overview(worker: Worker, now: datetime) -> QualificationOverview:
-    """Return everything that the page shows of one worker; as many queries for ten types as for one."""
+    """Return the overview of one worker; the number of queries does not depend on the number of types."""
     profile = load_worker_profile(worker, now)
-    # What was deleted by its requester opens nothing new: it is gone from here.
+    # A deleted type opens no new work, so it is not listed.
     rows = [row for row in profile.qualifications.values() if row.qualification_type.deleted_at is None]
     return QualificationOverview(
         profile=profile,

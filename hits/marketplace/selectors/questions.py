@@ -1,7 +1,7 @@
-"""Pages that the marketplace shows in a worker's frame itself: which address opens which of them, and for how long.
+"""Signed tokens for pages that the marketplace shows in a worker's frame.
 
-The frame has no session, so its address says what may be seen: a signed token, which names the attempt, or for a
-preview the HIT. It names no worker.
+The frame has no session, so its URL holds a signed token. The token names the attempt, or for a preview the HIT, but
+no worker.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _SALT = "marketplace.question"
 
 @dataclass(frozen=True)
 class FramePage:
-    """What a frame shows: a HIT, for the attempt at it, or as a preview without one."""
+    """The page of a frame: a HIT with the worker's attempt, or without one as a preview."""
 
     hit: HIT
     attempt: Attempt | None
 
 
 def create_task_token(attempt: Attempt) -> str:
-    """Return the token of an attempt's page. It opens the page as long as the attempt is in hand."""
+    """Return the token of an attempt's page, valid while the attempt is open."""
     return signing.dumps({"attempt": attempt.pk}, salt=_SALT)
 
 
 def create_preview_token(hit: HIT) -> str:
-    """Return the token of a preview for somebody who may look at the HIT. It opens the page for an hour."""
+    """Return the token of a preview, valid for an hour. The caller checks that the worker may preview the HIT."""
     return signing.dumps({"hit": hit.pk}, salt=_SALT)
 
 
 def find_page(token: str, now: datetime) -> FramePage | None:
-    """Return the page that a token opens; None when it opens none, or none any more."""
+    """Return the page of a token; None for an invalid or expired one."""
     try:
         payload: dict[str, Any] = signing.loads(token, salt=_SALT)
         if "hit" in payload:

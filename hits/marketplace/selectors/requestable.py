@@ -1,4 +1,4 @@
-"""Qualifications that a worker may ask for: where each stands with them, and when it can be asked for again."""
+"""Qualification types that a worker may request, with the state of the worker's request."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _IS_REQUESTABLE = Q(is_requestable=True, status=TypeStatus.ACTIVE, deleted_at__i
 
 
 class Availability(StrEnum):
-    """What a worker can do about a qualification now."""
+    """Whether a worker can request a qualification now."""
 
-    OPEN = "open"  # ask, or take the test
-    TAKING = "taking"  # the test's clock is running
-    WAITING = "waiting"  # for the requester
-    LATER = "later"  # again, once the retry delay is over
-    CLOSED = "closed"  # asked for before, and its requester takes no second request
-    HELD = "held"  # nothing to ask for
-    BLOCKED = "blocked"  # the requester gives this worker no new work
+    OPEN = "open"  # can be requested, or its test taken
+    TAKING = "taking"  # the worker is taking the test
+    WAITING = "waiting"  # the requester has not decided yet
+    LATER = "later"  # can be requested again after the retry delay
+    CLOSED = "closed"  # requested before, and a second request is not allowed
+    HELD = "held"  # the worker holds it
+    BLOCKED = "blocked"  # the requester blocks this worker
 
 
 @dataclass(frozen=True)
 class RequestableType:
-    """A type as it stands with a worker. ``request`` is their latest; ``opens_at`` says when they may ask again."""
+    """A type and its availability for a worker. ``request`` is their latest; ``opens_at`` ends the retry delay."""
 
     qualification_type: QualificationType
     availability: Availability
@@ -47,18 +47,18 @@ class RequestableType:
 
     @property
     def has_timed_out(self) -> bool:
-        """True when the latest test was not handed in before its time was over."""
+        """True if the latest test was not submitted in time."""
         unfinished = self.request is not None and self.request.submitted_at is None
         return unfinished and self.availability is not Availability.TAKING
 
     @property
     def is_held(self) -> bool:
-        """True for what the worker holds now."""
+        """True if the worker holds the qualification now."""
         return self.held is not None and self.held.status == GrantStatus.GRANTED
 
 
 def find_offered_types(worker: Worker, query: str = "") -> QuerySet[QualificationType]:
-    """Return the types that the worker does not hold and could ask for, by name; ``query`` filters by their texts."""
+    """Return requestable types that the worker does not hold, by name; ``query`` searches their texts."""
     held = Qualification.objects.filter(
         qualification_type=OuterRef("pk"), worker=worker, status=GrantStatus.GRANTED
     )
@@ -75,12 +75,12 @@ def find_offered_types(worker: Worker, query: str = "") -> QuerySet[Qualificatio
 
 
 def find_requestable_types() -> QuerySet[QualificationType]:
-    """Return all types that somebody can ask for."""
+    """Return all requestable types."""
     return QualificationType.objects.filter(_IS_REQUESTABLE).select_related("requester")
 
 
 def can_be_requested(qualification_type: QualificationType) -> bool:
-    """Return whether somebody can ask for a type."""
+    """Return whether workers can request a type."""
     return (
         qualification_type.is_requestable
         and qualification_type.status == TypeStatus.ACTIVE
@@ -89,7 +89,7 @@ def can_be_requested(qualification_type: QualificationType) -> bool:
 
 
 def find_visible_type(worker: Worker, type_id: str) -> QualificationType | None:
-    """Return a type that the worker may look at: one in use, or one that they asked for when it was."""
+    """Return a type that the worker may view: a requestable one, or one that they requested before."""
     types = QualificationType.objects.select_related("requester").filter(type_id=type_id)
     own_requests = QualificationRequest.objects.filter(qualification_type=OuterRef("pk"), worker=worker)
     return types.filter(_IS_REQUESTABLE | Exists(own_requests)).first()
@@ -98,7 +98,7 @@ def find_visible_type(worker: Worker, type_id: str) -> QualificationType | None:
 def list_requestable_types(
     worker: Worker, types: Iterable[QualificationType], now: datetime
 ) -> list[RequestableType]:
-    """Return how the types stand with a worker, in their order; three queries however many there are."""
+    """Return the availability of the types for a worker, in the same order; three queries in total."""
     listed = list(types)
     requests = QualificationRequest.objects.filter(worker=worker, qualification_type__in=listed).order_by(
         "pk"
@@ -123,7 +123,7 @@ def list_requestable_types(
 def get_requestable_type(
     worker: Worker, qualification_type: QualificationType, now: datetime
 ) -> RequestableType:
-    """Return how one type stands with a worker."""
+    """Return the availability of one type for a worker."""
     return list_requestable_types(worker, [qualification_type], now)[0]
 
 
@@ -137,7 +137,7 @@ def _build_requestable_type(
     availability, opens_at = _decide_availability(qualification_type, request, held, now)
     if not can_be_requested(qualification_type) and availability in {Availability.OPEN, Availability.LATER}:
         availability, opens_at = Availability.CLOSED, None
-    # What was begun before a block may be finished, as with tasks.
+    # A test started before a block may be finished, as with tasks.
     if is_blocked and availability in {Availability.OPEN, Availability.LATER}:
         availability, opens_at = Availability.BLOCKED, None
     return RequestableType(qualification_type, availability, request, held, opens_at)
@@ -159,7 +159,7 @@ def _decide_availability(
     ):
         return Availability.TAKING, None
     is_held = held is not None and held.status == GrantStatus.GRANTED
-    # Who holds it may try for a better value, where there is a test to be taken again.
+    # A holder may try for a better value if the test can be taken again.
     if is_held and (not qualification_type.test or qualification_type.retry_delay_seconds is None):
         return Availability.HELD, None
     delay_start = _retry_delay_start(request, held)
@@ -172,7 +172,7 @@ def _decide_availability(
 
 
 def _retry_delay_start(request: QualificationRequest | None, held: Qualification | None) -> datetime | None:
-    """Return when the retry delay began: at the latest request, or when the qualification was taken away."""
+    """Return when the retry delay began: at the latest request or revocation."""
     times = []
     if request is not None:
         times.append(request.submitted_at or request.started_at)

@@ -1,7 +1,7 @@
-"""Statements: what moved between two moments, with the balance after each line.
+"""Statements: the ledger entries of a period with the balance after each.
 
-Lines stand in the order of their time. A running balance is computed while the rows are read, so a statement of any
-length is streamed; what came before it is one sum.
+Rows are in the order of time. The running balance is computed while rows are read, so a statement of any length can
+be streamed; the opening balance is one sum.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHUNK_SIZE = 2_000
 
 @dataclass(frozen=True)
 class WorkerStatementRow:
-    """A change of what a worker is owed, and what is owed after it, in cents."""
+    """A ledger entry of a worker and the amount owed after it, in cents."""
 
     entry: LedgerEntry
     owed: int
@@ -29,7 +29,7 @@ class WorkerStatementRow:
 
 @dataclass(frozen=True)
 class RequesterStatementRow:
-    """A change of a requester's balances, and both after it, in cents."""
+    """A ledger entry of a requester and both balances after it, in cents."""
 
     entry: LedgerEntry
     available: int
@@ -49,7 +49,7 @@ class MonthSummary:
 
 @dataclass(frozen=True)
 class DateRange:
-    """From the beginning of ``first`` to the end of ``last``, both days of UTC; ``None`` is open."""
+    """From the start of ``first`` to the end of ``last``, both UTC days; ``None`` is open."""
 
     first: date | None = None
     last: date | None = None
@@ -66,7 +66,7 @@ class DateRange:
 
     @property
     def condition(self) -> Q:
-        """The condition for entries inside."""
+        """The condition for entries in the range."""
         condition = Q()
         if self.starts_at:
             condition &= Q(created_at__gte=self.starts_at)
@@ -74,7 +74,7 @@ class DateRange:
 
     @classmethod
     def for_month(cls, first: date) -> DateRange:
-        """Return the month which begins on that day."""
+        """Return the range of the month that begins on ``first``."""
         next_month = (first.replace(day=28) + timedelta(days=4)).replace(day=1)
         return cls(first, next_month - timedelta(days=1))
 
@@ -92,7 +92,7 @@ def _sum_kinds(*kinds: EntryKind, prefix: str = "") -> Sum:
 
 
 def list_months(worker: Worker) -> list[MonthSummary]:
-    """Return the months in which something moved, the latest first; one query."""
+    """Return the months with entries, latest first; one query."""
     rows = (
         _worker_entries(worker)
         .order_by()
@@ -113,7 +113,7 @@ def list_months(worker: Worker) -> list[MonthSummary]:
 
 
 def list_worker_rows(worker: Worker, date_range: DateRange) -> tuple[int, Iterator[WorkerStatementRow]]:
-    """Return what was owed before the span, and its lines, oldest first."""
+    """Return the amount owed before the range, and the rows in it, oldest first."""
     rows = _worker_entries(worker)
     earlier = rows.filter(created_at__lt=date_range.starts_at) if date_range.starts_at else rows.none()
     opening = int(earlier.aggregate(sum=Sum("worker_cents", default=0))["sum"])
@@ -130,15 +130,16 @@ def _add_running_balance(rows: QuerySet[LedgerEntry], owed: int) -> Iterator[Wor
 
 
 def list_payouts(worker: Worker) -> QuerySet[Payout]:
-    """Return what was recorded as paid to a worker, newest first, each with its corrections in ``corrected``."""
+    """Return the payouts of a worker, newest first, each with its corrections in ``corrected``."""
     corrections = Sum("ledger__worker_cents", filter=Q(ledger__kind=EntryKind.ADJUSTMENT), default=0)
     return Payout.objects.filter(worker=worker).annotate(corrected=corrections).order_by("-paid_on", "-pk")
 
 
 def list_owed_workers(*, include_all: bool = False) -> QuerySet[Any]:
-    """Return workers with money to their name, those to whom most is owed first, each with its sums in cents.
+    """Return workers with ledger entries, highest amount owed first, with their sums in cents.
 
-    The sums are ``earned``, ``corrected``, ``paid`` (negative) and ``owed``. ``everybody``: also without an entry.
+    The sums are ``earned``, ``corrected``, ``paid`` (negative) and ``owed``. ``include_all`` adds workers without
+    entries.
     """
     rows = Worker.objects.select_related("user").annotate(
         owed=Sum("ledger__worker_cents", default=0),
@@ -155,14 +156,14 @@ def list_owed_workers(*, include_all: bool = False) -> QuerySet[Any]:
 
 
 def total_owed_cents() -> int:
-    """Return what is owed to all workers together, in cents."""
+    """Return the total amount owed to all workers, in cents."""
     return int(LedgerEntry.objects.aggregate(sum=Sum("worker_cents", default=0))["sum"])
 
 
 def list_requester_rows(
     requester: Requester, date_range: DateRange
 ) -> tuple[tuple[int, int], Iterator[RequesterStatementRow]]:
-    """Return what was available and on hold before the span, and its lines, oldest first."""
+    """Return the available and held balances before the range, and the rows in it, oldest first."""
     rows = LedgerEntry.objects.filter(requester=requester)
     earlier = rows.filter(created_at__lt=date_range.starts_at) if date_range.starts_at else rows.none()
     sums = earlier.aggregate(available=Sum("available_cents", default=0), held=Sum("held_cents", default=0))
@@ -185,7 +186,7 @@ def _add_running_balances(
 
 
 def list_requester_entries(requester: Requester, date_range: DateRange) -> QuerySet[LedgerEntry]:
-    """Return the same lines newest first, for a page: ``available_after`` and ``held_after`` are the balances."""
+    """Return the same entries, newest first, with the balances ``available_after`` and ``held_after``."""
     (available, held), _ = list_requester_rows(requester, date_range)
     return (
         LedgerEntry.objects.filter(date_range.condition, requester=requester)

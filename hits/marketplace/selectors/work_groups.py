@@ -1,4 +1,4 @@
-"""What a worker could do: groups of HITs with a free slot, their pay and their usual time."""
+"""The work that a worker can take: groups of HITs with a free slot, their pay and median time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ from .lifecycle import has_free_slot
 from .worker_profile import Closure, find_closures, load_worker_profile
 
 RECENT_SUBMISSIONS = 25
-MEDIAN_CACHE_SECONDS = (
-    60  # seconds for which a usual time is kept: every work list shows it, and it changes slowly
-)
+MEDIAN_CACHE_SECONDS = 60  # every work list shows the median time, and it changes slowly
 MIN_SUBMISSIONS = 3
 HOUR_SECONDS = 3600
 
 
 @dataclass(frozen=True)
 class WorkGroup:
-    """HITs of one type as a worker sees them. Seconds and cents; None where too little is known.
+    """HITs of one type as a worker sees them. Seconds and cents; None if too little is known.
 
-    ``closure`` says why the worker cannot take them; None means that they can.
+    ``closure`` explains why the worker cannot take them; None means that they can.
     """
 
     hit_type: HITType
@@ -39,19 +37,19 @@ class WorkGroup:
 
     @property
     def blocks_preview(self) -> bool:
-        """True when the worker may not look at a task of this group either."""
+        """True if the worker may not preview a task of this group either."""
         return self.closure is not None and self.closure.blocks_preview
 
     @property
     def cents_per_hour(self) -> int | None:
-        """Pay for an hour at the usual time."""
+        """Pay per hour at the median time."""
         if not self.median_seconds:
             return None
         return round(self.hit_type.reward_cents * HOUR_SECONDS / self.median_seconds)
 
 
 def find_open_hits(worker: Worker, now: datetime) -> QuerySet[HIT]:
-    """Return HITs that this worker could accept now: on offer, a slot free, none of the slots theirs."""
+    """Return HITs that this worker can accept now: on offer, with a free slot and no slot of this worker."""
     own_slots = Assignment.objects.filter(hit=OuterRef("pk"), worker=worker)
     return HIT.objects.filter(
         has_free_slot(now),
@@ -62,9 +60,9 @@ def find_open_hits(worker: Worker, now: datetime) -> QuerySet[HIT]:
 
 
 def list_groups(worker: Worker, now: datetime) -> tuple[list[WorkGroup], list[WorkGroup]]:
-    """Return the groups with work that this worker can take and those closed to them, best paid first.
+    """Return the groups that this worker can take and those closed to them, best paid first.
 
-    A group which an unmet condition keeps from being discovered is in neither.
+    A group with an unmet DiscoverPreviewAndAccept requirement is in neither list.
     """
     open_hits = find_open_hits(worker, now).order_by()
     counted = open_hits.values_list("hit_type_id").annotate(n=Count("pk")).values_list("hit_type_id", "n")
@@ -84,21 +82,21 @@ def list_groups(worker: Worker, now: datetime) -> tuple[list[WorkGroup], list[Wo
 
 
 def get_group(worker: Worker, hit_type: HITType, now: datetime) -> WorkGroup:
-    """Return one group, also when nothing is left in it or it is closed to the worker."""
+    """Return one group, even if it has no tasks left or is closed to the worker."""
     tasks_left = find_open_hits(worker, now).filter(hit_type=hit_type).count()
     closure = find_closures(load_worker_profile(worker, now), [hit_type]).get(hit_type.pk)
     return WorkGroup(hit_type, tasks_left, median_seconds([hit_type]).get(hit_type.pk), closure)
 
 
 def find_preview_hit(worker: Worker, hit_type: HITType, now: datetime) -> HIT | None:
-    """Return a HIT to look at before accepting: the one that would be accepted first."""
+    """Return the HIT to preview: the one that an accept would take first."""
     return find_open_hits(worker, now).filter(hit_type=hit_type).order_by("pk").first()
 
 
 def median_seconds(hit_types: Iterable[HITType]) -> dict[int, int]:
-    """Return by pk the median time from accept to submit of each type's latest 25; none below three.
+    """Return by pk the median seconds from accept to submit of each type's latest 25 submissions (at least 3).
 
-    It is kept for a minute, what is not known yet included.
+    Results are cached for a minute, also for types without a median.
     """
     pks = {_median_cache_key(kind.pk): kind.pk for kind in hit_types}
     found = cache.get_many(pks)

@@ -1,4 +1,4 @@
-"""A worker's own tasks and money."""
+"""A worker's tasks, submissions and earnings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hits.marketplace.models import (
     Worker,
 )
 
-LARGE_COLUMNS = ("answer", "hit__question")  # up to 256 and 64 kB a row, which no list shows
+LARGE_COLUMNS = ("answer", "hit__question")  # up to 256 and 64 kB per row; no list shows them
 
 
 @dataclass(frozen=True)
 class Earnings:
-    """A worker's money in cents. ``earned`` includes corrections; ``owed`` is what of it was not yet paid out."""
+    """A worker's money in cents. ``earned`` includes corrections; ``owed`` is the part not yet paid out."""
 
     earned: int
     rewards: int
@@ -35,12 +35,12 @@ class Earnings:
 
     @property
     def owed(self) -> int:
-        """Earned less paid out."""
+        """Earned minus paid out."""
         return self.earned - self.paid_out
 
 
 def list_open_tasks(worker: Worker, now: datetime) -> QuerySet[Assignment]:
-    """Return the tasks this worker is working on, the one with least time first."""
+    """Return the worker's open tasks, the earliest deadline first."""
     return (
         Assignment.objects.filter(worker=worker, state=SlotState.PENDING, deadline__gt=now)
         .select_related("hit__hit_type")
@@ -50,7 +50,7 @@ def list_open_tasks(worker: Worker, now: datetime) -> QuerySet[Assignment]:
 
 
 def find_latest_attempt(worker: Worker, assignment_id: str) -> Attempt | None:
-    """Return the worker's latest attempt at an assignment, however it ended; None when there is none."""
+    """Return the worker's latest attempt at an assignment, with any outcome, or None."""
     return (
         Attempt.objects.filter(worker=worker, assignment__assignment_id=assignment_id)
         .select_related("assignment__hit__hit_type__requester", "assignment__worker")
@@ -60,7 +60,7 @@ def find_latest_attempt(worker: Worker, assignment_id: str) -> Attempt | None:
 
 
 def list_submissions(worker: Worker) -> QuerySet[Assignment]:
-    """Return what this worker submitted, newest first, each with its ``bonus_cents``."""
+    """Return this worker's submissions, newest first, each with its ``bonus_cents``."""
     paid = BonusPayment.objects.filter(assignment=OuterRef("pk")).order_by().values("assignment")
     return (
         Assignment.objects.filter(worker=worker, submitted_at__isnull=False)
@@ -72,13 +72,13 @@ def list_submissions(worker: Worker) -> QuerySet[Assignment]:
 
 
 def list_unfinished_attempts(worker: Worker, limit: int = 20) -> QuerySet[Attempt]:
-    """Return the latest tasks that were returned or ran out of time."""
+    """Return the latest attempts that were returned or ran out of time."""
     ended = Attempt.objects.filter(worker=worker, outcome__in=[Outcome.RETURNED, Outcome.ABANDONED])
     return ended.select_related("assignment__hit__hit_type").order_by("-pk")[:limit]
 
 
 def list_money_entries(worker: Worker) -> QuerySet[LedgerEntry]:
-    """Return the ledger lines that changed what this worker is owed, newest first."""
+    """Return the ledger entries that changed the amount owed to this worker, newest first."""
     return (
         LedgerEntry.objects.filter(worker=worker)
         .exclude(worker_cents=0)

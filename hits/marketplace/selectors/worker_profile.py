@@ -1,6 +1,6 @@
-"""Where a worker stands: what they hold, what was decided about their work, who gives them none.
+"""A worker's profile (qualifications, decided work, blocks) and the groups it closes.
 
-The number of queries is the same however many qualifications, requirements or groups there are.
+The number of queries does not depend on the number of qualifications, requirements or groups.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hits.domain.workers.requirements import (
     Holdings,
     unmet_requirements,
 )
-from hits.marketplace import worker_messages
+from hits.marketplace import closure_reasons
 from hits.marketplace.models import (
     Assignment,
     Attempt,
@@ -45,7 +45,7 @@ ALL_PERCENT = 100
 
 @dataclass(frozen=True)
 class WorkerProfile:
-    """A worker's own facts. ``qualifications`` holds what was taken away, too, by public type id."""
+    """Facts about a worker. ``qualifications`` maps public type ids to rows, revoked ones included."""
 
     holdings: Holdings
     qualifications: Mapping[str, Qualification]
@@ -55,50 +55,50 @@ class WorkerProfile:
 
     @property
     def rejected(self) -> int:
-        """Rejected submissions."""
+        """The number of rejected submissions."""
         return self.decided - self.approved
 
     @property
     def percent_approved(self) -> int:
-        """The computed share, in whole per cent, rounded down."""
+        """The share of approved submissions, in whole per cent, rounded down."""
         return self.holdings.values[PERCENT_APPROVED]
 
     @property
     def is_adult(self) -> bool:
-        """True when the worker has declared to be 18 or older."""
+        """True if the worker has declared to be 18 or older."""
         return ADULT in self.holdings.values
 
 
 @dataclass(frozen=True)
 class Closure:
-    """Why a group is closed to a worker, and from what the strictest unmet condition keeps them."""
+    """Why a group is closed to a worker, and the strictest guard of the unmet requirements."""
 
-    reasons: tuple[worker_messages.Reason, ...]
+    reasons: tuple[closure_reasons.Reason, ...]
     guards: GuardedActions
 
     @property
     def is_hidden(self) -> bool:
-        """True when the group is not even listed."""
+        """True if the group is not listed."""
         return self.guards is GuardedActions.DISCOVER
 
     @property
     def blocks_preview(self) -> bool:
-        """True when the task may not be looked at either."""
+        """True if the task may not be previewed either."""
         return self.guards is not GuardedActions.ACCEPT
 
     @property
     def needs_country(self) -> bool:
-        """True when declaring a country may open the group."""
+        """True if declaring a country may open the group."""
         return any(reason.needs_country for reason in self.reasons)
 
     @property
     def message(self) -> str:
-        """All reasons as one text."""
+        """All reasons as one message."""
         return " ".join(reason.message for reason in self.reasons)
 
 
 def load_worker_profile(worker: Worker, now: datetime) -> WorkerProfile:
-    """Return where a worker stands now."""
+    """Return the worker's profile now."""
     rows = Qualification.objects.filter(worker=worker).select_related("qualification_type__requester")
     qualifications = {row.qualification_type.type_id: row for row in rows}
     blocks = WorkerBlock.objects.filter(worker=worker, ended_at=None).select_related("requester")
@@ -123,10 +123,10 @@ def load_worker_profile(worker: Worker, now: datetime) -> WorkerProfile:
 
 
 def find_closures(profile: WorkerProfile, hit_types: Iterable[HITType]) -> dict[int, Closure]:
-    """Return by pk those of the HIT types that are closed to the worker, each with all its reasons."""
+    """Return by pk the HIT types that are closed to the worker, each with all reasons."""
     unmet_by_type = {kind: unmet_requirements(kind.requirements, profile.holdings) for kind in hit_types}
     type_ids = {requirement.type_id for rows in unmet_by_type.values() for requirement in rows}
-    facts = worker_messages.WorkerFacts(
+    facts = closure_reasons.WorkerFacts(
         values=profile.holdings.values,
         country=profile.holdings.country,
         subdivision=profile.holdings.subdivision,
@@ -136,11 +136,11 @@ def find_closures(profile: WorkerProfile, hit_types: Iterable[HITType]) -> dict[
     )
     closures = {}
     for kind, rows in unmet_by_type.items():
-        reasons = [worker_messages.explain_unmet(requirement, facts) for requirement in rows]
+        reasons = [closure_reasons.explain_unmet(requirement, facts) for requirement in rows]
         guards = [requirement.guards for requirement in rows]
         block = profile.blocks.get(kind.requester_id)
         if block is not None:
-            reasons.insert(0, worker_messages.explain_block(block.requester.name, block.at, block.reason))
+            reasons.insert(0, closure_reasons.explain_block(block.requester.name, block.at, block.reason))
             guards.append(GuardedActions.PREVIEW)
         if reasons:
             closures[kind.pk] = Closure(tuple(reasons), max(guards, key=list(GuardedActions).index))
@@ -148,7 +148,7 @@ def find_closures(profile: WorkerProfile, hit_types: Iterable[HITType]) -> dict[
 
 
 def _count_decided(worker: Worker, now: datetime) -> tuple[int, int]:
-    """Count approved and rejected work of all requesters; what is due for approval counts as approved."""
+    """Count approved and rejected work of all requesters; due auto-approvals count as approved."""
     approved = Q(state=SlotState.APPROVED) | Q(state=SlotState.SUBMITTED, auto_approval_at__lte=now)
     counts = Assignment.objects.filter(worker=worker).aggregate(
         approved=Count("pk", filter=approved), rejected=Count("pk", filter=Q(state=SlotState.REJECTED))
@@ -157,7 +157,7 @@ def _count_decided(worker: Worker, now: datetime) -> tuple[int, int]:
 
 
 def _outcome_percents(worker: Worker, now: datetime) -> dict[str, int]:
-    """Return how the tasks that the worker took ended, in per cent. A task in hand has not ended yet."""
+    """Return the outcomes of the worker's ended tasks, in per cent. Open tasks do not count."""
     late = Q(outcome=Outcome.WORKING, deadline__lte=now)
     counts = Attempt.objects.filter(worker=worker).aggregate(
         submitted=Count("pk", filter=Q(outcome=Outcome.SUBMITTED)),
@@ -173,18 +173,18 @@ def _outcome_percents(worker: Worker, now: datetime) -> dict[str, int]:
 
 
 def _percent(part: int, whole: int, *, default: int) -> int:
-    """Return whole per cent, rounded down, and what who has done nothing yet is given."""
+    """Return whole per cent, rounded down; ``default`` if ``whole`` is 0."""
     return ALL_PERCENT * part // whole if whole else default
 
 
 def _describe_custom_qualifications(
     profile: WorkerProfile, type_ids: set[str]
-) -> dict[str, worker_messages.CustomQualification]:
+) -> dict[str, closure_reasons.CustomQualification]:
     described = {}
     for qualification_type in QualificationType.objects.filter(type_id__in=type_ids):
         row = profile.qualifications.get(qualification_type.type_id)
         is_revoked = row is not None and row.status == GrantStatus.REVOKED
-        described[qualification_type.type_id] = worker_messages.CustomQualification(
+        described[qualification_type.type_id] = closure_reasons.CustomQualification(
             name=qualification_type.name,
             instructions=qualification_type.description,
             revoked_at=row.changed_at if row and is_revoked else None,

@@ -39,7 +39,7 @@ NOT_PENDING = "There was a problem submitting your results: you can no longer su
 
 
 AcceptCheck = Callable[..., tuple[list[str], bool]]
-"""``settings.MARKETPLACE_ACCEPT_CHECK``: (worker_id, hit_id, taken_hit_ids) to reasons and whether all HITs are refused."""
+"""``settings.MARKETPLACE_ACCEPT_CHECK``: (worker_id, hit_id, taken_hit_ids) to reasons, and if they close the group."""
 
 
 class CountryRequired(ActionRefused):

@@ -8,9 +8,9 @@ from django.db import transaction
 
 from hits.domain.workers.countries import CHANGE_INTERVAL, is_country
 from hits.domain.workers.subdivisions import is_place, join_place, place_name, subdivisions_of
+from hits.marketplace.closure_reasons import format_day
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import CountryDeclaration, Worker
-from hits.marketplace.worker_messages import format_day
 
 
 @transaction.atomic

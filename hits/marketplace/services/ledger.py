@@ -127,7 +127,7 @@ def owed_cents(worker: Worker) -> int:
 
 @transaction.atomic
 def post_payout(*, payout: Payout, at: datetime) -> LedgerEntry:
-    """Save a payout and its ledger entry under a lock of the worker's row. Raises ValueError above the amount owed."""
+    """Save a payout and its ledger entry, with the worker's row locked. Raises ValueError above the amount owed."""
     _lock_worker(payout.worker)
     owed = owed_cents(payout.worker)
     if not 0 < payout.amount_cents <= owed:

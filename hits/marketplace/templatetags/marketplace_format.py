@@ -8,7 +8,7 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
-from hits.marketplace import worker_messages
+from hits.marketplace import closure_reasons
 
 register = template.Library()
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -48,7 +48,7 @@ def minus(cents: int, deducted: int) -> int:
 @register.filter
 def remove_reference(reason: str) -> str:
     """A bonus's reason without the requester's reference at its end."""
-    return worker_messages.remove_reference(reason)
+    return closure_reasons.remove_reference(reason)
 
 
 def _amount(cents: int, *, grouped: bool = False) -> str:

@@ -1,1 +1,1 @@
-"""Thin views: read the request, call a service or a selector, render."""
+"""Views: read the request, call a service or a selector, render."""

@@ -1,4 +1,4 @@
-"""Who may see which page of the worker site."""
+"""Access checks for the pages of the worker site."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ WorkerView = Callable[..., HttpResponseBase]
 
 
 def find_worker(request: HttpRequest) -> Worker | None:
-    """Return the signed-in person's worker row, or None."""
+    """Return the signed-in user's worker, or None."""
     if not request.user.is_authenticated:
         return None
     return Worker.objects.filter(user=request.user.pk, user__is_active=True).first()
 
 
 def worker_required(view: WorkerView) -> View:
-    """Call the view with the signed-in worker as ``worker``; others get a page that says what is missing."""
+    """Call the view with the signed-in worker as ``worker``; others get an explanation (403)."""
 
     @login_required
     @wraps(view)
@@ -39,7 +39,7 @@ def worker_required(view: WorkerView) -> View:
 
 
 def platform_admin_required(view: View) -> View:
-    """Let superusers in; refuse everybody else with 403."""
+    """Allow superusers only; others get 403."""
 
     @login_required
     @wraps(view)

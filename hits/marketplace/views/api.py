@@ -1,4 +1,4 @@
-"""The requester API over HTTP: a plain view on the raw body, because the body is signed."""
+"""The requester API over HTTP. The view reads the raw body, because the body is signed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hits.marketplace.errors import ApiError
 @csrf_exempt
 @login_not_required
 def requester_api(request: HttpRequest) -> HttpResponse:
-    """Answer one call. Who calls is told by its signature, not by a session."""
+    """Answer one call. The signature identifies the caller, not a session."""
     if legacy_api.is_legacy_call(request.META.get("QUERY_STRING", "")):
-        return _http_response(legacy_api.refusal_reply(wire.new_request_id()))  # a GET, in its time
+        return _http_response(legacy_api.refusal_reply(wire.new_request_id()))  # such calls used GET
     return _handle_post(request)
 
 
@@ -25,7 +25,7 @@ def requester_api(request: HttpRequest) -> HttpResponse:
 def _handle_post(request: HttpRequest) -> HttpResponse:
     try:
         body = request.body
-    except RawPostDataException:  # a form with files was read as one; no call of the API is one
+    except RawPostDataException:  # the body was parsed as a form with files, which no API call is
         body = b""
     except RequestDataTooBig:
         refusal = ApiError("RequestTooLarge", "The request is too large.", status=413)

@@ -1,4 +1,4 @@
-"""What a worker declares about themselves besides the country."""
+"""Declarations of a worker besides the country."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .access import worker_required
 @require_POST
 @worker_required
 def declare_adult(request: HttpRequest, worker: Worker) -> HttpResponse:
-    """Record that the worker is 18 or older, when they ticked so."""
+    """Record that the worker is 18 or older, if they ticked the box."""
     if request.POST.get("adult") == "yes":
         system_qualifications.declare_adult(worker=worker, now=Clock.now())
         messages.success(request, gettext("Recorded: tasks with content for adults are open to you."))
     else:
-        messages.warning(request, gettext("Tick the sentence first, if it is true."))
+        messages.warning(request, gettext("Tick the box first if the statement is true."))
     return redirect("marketplace:qualifications")

@@ -1,4 +1,4 @@
-"""The address of a worker's frame, for a requester's own page and for HTML that the marketplace shows."""
+"""URLs of a worker's frame, for a requester's own page and for HTML that the marketplace shows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .language import add_chosen_language
 
 
 def submit_url(attempt: Attempt | None) -> str:
-    """Return turkSubmitTo: the attempt's own address, and for a preview the site, which takes nothing."""
+    """Return turkSubmitTo: the attempt's own URL; for a preview the site itself, which accepts no submission."""
     if attempt is None:
         return settings.PUBLIC_URL
     return f"{settings.PUBLIC_URL}/a/{attempts.attempt_secret(attempt)}"
 
 
 def task_frame_url(request: HttpRequest, attempt: Attempt, worker: Worker) -> str:
-    """Return the address of a task in hand, with MTurk's four parameters."""
+    """Return the URL of an open task, with MTurk's four parameters."""
     slot = attempt.assignment
     return frame_url(
         _page_url(request, slot.hit, attempt),
@@ -34,7 +34,7 @@ def task_frame_url(request: HttpRequest, attempt: Attempt, worker: Worker) -> st
 
 
 def preview_frame_url(request: HttpRequest, hit: HIT, worker: Worker) -> str:
-    """Return the address of a preview; the caller has checked that the worker may look."""
+    """Return the URL of a preview; the caller has checked that the worker may see it."""
     return frame_url(
         _page_url(request, hit, None),
         assignment_id=NO_ASSIGNMENT,

@@ -1,4 +1,4 @@
-"""The language that a worker chose here, for pages of ours that see no cookie."""
+"""The language that a worker chose on this site, for own pages that get no cookie."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from django.utils.translation import get_language
 
 
 def add_chosen_language(request: HttpRequest, question_url: str) -> str:
-    """Return the address of a HIT page with the language chosen on the worker site, ``lang=de``.
+    """Return the URL of a HIT page with the language chosen on the worker site, ``lang=de``.
 
-    Only for pages of the platform's own origin, and only where a choice was made: otherwise the browser asks the
-    page as it asked this one. Another requester's page is opened with MTurk's own parameters alone.
+    Only for pages of the platform's own origin, and only if the worker chose a language: otherwise the browser's
+    header decides. Other requesters' pages get MTurk's own parameters only.
     """
     if settings.LANGUAGE_COOKIE_NAME not in request.COOKIES:
         return question_url

@@ -1,4 +1,4 @@
-"""What requesters wrote to a worker."""
+"""The worker's page Messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PER_PAGE = 20
 @require_GET
 @worker_required
 def message_list(request: HttpRequest, worker: Worker) -> HttpResponse:
-    """List what was written to the worker, newest first; what this page shows counts as read from now on."""
+    """List the worker's messages, newest first, and mark the shown ones as read."""
     page = Paginator(list_messages(worker), PER_PAGE).get_page(request.GET.get("page"))
     services.mark_messages_read(worker=worker, messages=list(page), now=Clock.now())
     return render(request, "marketplace/messages.html", {"worker": worker, "page": page})

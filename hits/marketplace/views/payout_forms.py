@@ -1,4 +1,4 @@
-"""What an administrator types about payouts."""
+"""Forms for payouts and corrections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hits.marketplace.models import Payout, Worker
 from hits.marketplace.services import payout_file, payouts
 from hits.marketplace.services.payouts import PayoutFieldError, Transfer
 
-_FORM_FIELDS = {"date": "paid_on"}  # what a service calls a field, where the form calls it something else
+_FORM_FIELDS = {"date": "paid_on"}  # service field names that differ from the form's
 
 
 @contextmanager
@@ -33,7 +33,7 @@ class _PayoutFormBase(forms.Form):
             field.widget.attrs["class"] = "input"
 
     def refuse(self, error: PayoutFieldError) -> None:
-        """Show what a service refused at its field."""
+        """Show a service's error at its field."""
         name = _FORM_FIELDS.get(error.field, error.field)
         self.add_error(name if name in self.fields else None, str(error))
 
@@ -48,14 +48,14 @@ class PayoutForm(_PayoutFormBase):
     )
     paid_on = forms.DateField(
         label="Day",
-        help_text="When it was paid.",
+        help_text="The day of the payment.",
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     means = forms.CharField(
-        max_length=payouts.MAX_MEANS, label="Means", help_text="Bank transfer, gift card, cash."
+        max_length=payouts.MAX_MEANS, label="Payment method", help_text="Such as bank transfer, gift card or cash."
     )
     reference = forms.CharField(
-        max_length=payouts.MAX_REFERENCE, label="Reference", help_text="The worker reads it."
+        max_length=payouts.MAX_REFERENCE, label="Reference", help_text="The worker sees it."
     )
 
     def __init__(self, worker: Worker, owed_cents: int, *args: Any, **kwargs: Any) -> None:
@@ -64,10 +64,10 @@ class PayoutForm(_PayoutFormBase):
         self.worker = worker
         self.owed_cents = owed_cents
 
-    # Each field by itself, so that all that is wrong is told at once.
+    # Each field is cleaned separately, so that all errors are shown together.
 
     def clean_amount(self) -> int:
-        """Return the cents; more than is owed cannot be paid."""
+        """Return the cents; at most the amount owed."""
         with _as_validation_error():
             cents = payouts.validate_cents(payout_file.parse_amount(self.cleaned_data["amount"]))
         if cents > self.owed_cents:
@@ -80,18 +80,18 @@ class PayoutForm(_PayoutFormBase):
             return payouts.validate_day(self.cleaned_data["paid_on"])
 
     def clean_means(self) -> str:
-        """Return how it was paid, tidied."""
+        """Return the normalized payment method."""
         with _as_validation_error():
             return payouts.validate_means(self.cleaned_data["means"])
 
     def clean_reference(self) -> str:
-        """Return what the payment is called, tidied."""
+        """Return the normalized payment reference."""
         with _as_validation_error():
             return payouts.validate_reference(self.cleaned_data["reference"])
 
     @property
     def transfer(self) -> Transfer:
-        """What was typed; the form has to be valid."""
+        """The payout of a valid form."""
         data = self.cleaned_data
         return Transfer(
             worker=self.worker,
@@ -103,22 +103,22 @@ class PayoutForm(_PayoutFormBase):
 
 
 class CorrectionForm(_PayoutFormBase):
-    """A change of what a worker is owed, because something was recorded wrongly."""
+    """A change of the amount owed to a worker after a wrong record."""
 
     sign = forms.ChoiceField(
-        label="What", choices=[("more", "Owe the worker more"), ("less", "Owe the worker less")]
+        label="Change", choices=[("more", "Increase the amount owed"), ("less", "Decrease the amount owed")]
     )
     amount = forms.CharField(
         max_length=16,
-        label="By, US$",
+        label="Amount, US$",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
-    reason = forms.CharField(max_length=payouts.MAX_REASON, label="Why", help_text="The worker reads it.")
+    reason = forms.CharField(max_length=payouts.MAX_REASON, label="Reason", help_text="The worker sees it.")
     payout = forms.ModelChoiceField(
         queryset=Payout.objects.none(),
         required=False,
-        label="Which payout was wrong",
-        empty_label="None of them",
+        label="Payout to correct",
+        empty_label="None",
     )
 
     def __init__(self, worker: Worker, *args: Any, **kwargs: Any) -> None:
@@ -130,7 +130,7 @@ class CorrectionForm(_PayoutFormBase):
         )
 
     def clean_amount(self) -> str:
-        """Read the sum."""
+        """Read the amount."""
         typed: str = self.cleaned_data["amount"]
         with _as_validation_error():
             self.cents = payout_file.parse_amount(typed)
@@ -138,5 +138,5 @@ class CorrectionForm(_PayoutFormBase):
 
     @property
     def signed_cents(self) -> int:
-        """By how much what is owed changes, in cents; the form has to be valid."""
+        """The signed change of the amount owed, in cents, of a valid form."""
         return self.cents if self.cleaned_data["sign"] == "more" else -self.cents

@@ -1,4 +1,4 @@
-"""Payouts, for platform admins: what is owed to whom, recording what was paid, and correcting it."""
+"""Payouts, for platform admins: list owed amounts, record payouts and correct them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PER_PAGE = 100
 @require_GET
 @platform_admin_required
 def payout_list(request: HttpRequest) -> HttpResponse:
-    """List who is owed how much, most first."""
+    """List the workers with the amounts owed, highest first."""
     rows = statements.list_owed_workers()
     context = {
         "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
@@ -43,7 +43,7 @@ def payout_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 @platform_admin_required
 def owed_csv(request: HttpRequest) -> StreamingHttpResponse:
-    """Download what is owed in the columns that an import takes; day, means and reference are to be filled in."""
+    """Download the amounts owed in the columns of an import; the admin fills in day, method and reference."""
     return csv_response(name="owed.csv", columns=COLUMNS, rows=_owed_rows())
 
 
@@ -58,12 +58,14 @@ def _owed_rows() -> Iterator[tuple[str, ...]]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @platform_admin_required
 def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
-    """Show one worker's money, and record a payout in two steps."""
+    """Show one worker's money and record a payout in two steps."""
     worker = _find_worker(worker_pk)
     form = PayoutForm(worker, worker.owed, request.POST or None)
     step = request.POST.get("step")
     if step == "record" and payouts.is_recorded(idempotency_key=_read_idempotency_key(request)):
-        return redirect("marketplace:worker-payouts", worker.pk)  # a second press; less is owed by now
+        return redirect(
+            "marketplace:worker-payouts", worker.pk
+        )  # a second press; the amount owed is lower by now
     if request.method != "POST" or step == "change" or not form.is_valid():
         return _render_worker_page(
             request, worker, form, status=400 if form.is_bound and form.errors else 200
@@ -84,7 +86,7 @@ def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
 @require_POST
 @platform_admin_required
 def correct_balance(request: HttpRequest, worker_pk: int) -> HttpResponse:
-    """Write a correction of what a worker is owed."""
+    """Record a correction of the amount owed to a worker."""
     worker = _find_worker(worker_pk)
     form = CorrectionForm(worker, request.POST)
     if form.is_valid():
@@ -99,7 +101,7 @@ def correct_balance(request: HttpRequest, worker_pk: int) -> HttpResponse:
         except PayoutFieldError as error:
             form.refuse(error)
         else:
-            messages.success(request, "The correction is written down; the worker reads it under Earnings.")
+            messages.success(request, "The correction is recorded. The worker sees it under Earnings.")
             return redirect("marketplace:worker-payouts", worker.pk)
     return _render_worker_page(request, worker, PayoutForm(worker, worker.owed), correction=form, status=400)
 
@@ -108,7 +110,7 @@ def correct_balance(request: HttpRequest, worker_pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @platform_admin_required
 def import_payouts(request: HttpRequest) -> HttpResponse:
-    """Record many payouts from a CSV: look at it first, then record all of it or nothing."""
+    """Import payouts from a CSV: preview them first, then record all or none."""
     if request.method != "POST":
         return _render_import_page(request)
     try:
@@ -128,12 +130,12 @@ def import_payouts(request: HttpRequest) -> HttpResponse:
             raise payout_file.locate_error(rows, error) from None
     except PayoutFileError as error:
         return _render_import_page(request, error=error, status=400)
-    messages.success(request, f"{len(recorded)} payouts are recorded, {format_dollars(total)} in all.")
+    messages.success(request, f"{len(recorded)} payouts are recorded, {format_dollars(total)} in total.")
     return redirect("marketplace:payouts")
 
 
 def _read_upload(request: HttpRequest) -> str:
-    """Return the file that was chosen, or on the second step what the first one showed."""
+    """Return the uploaded file, or on the second step the text that the preview showed."""
     uploaded = request.FILES.get("file")
     if uploaded is not None:
         return payout_file.decode_file(uploaded.read(payout_file.MAX_BYTES + 1))
@@ -148,7 +150,7 @@ def _find_worker(pk: int) -> Any:
 
 
 def _read_idempotency_key(request: HttpRequest) -> str:
-    """Return what names this wish: the confirming page gave it out, a second press repeats it."""
+    """Return the idempotency key that the confirmation page issued; a second press repeats it."""
     return str(request.POST.get("idempotency_key", ""))[:32] or uuid.uuid4().hex
 
 

@@ -1,4 +1,4 @@
-"""Asking for a qualification: its page, its test, and how the request went."""
+"""Request a qualification: its page, its test, and the result of the request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .access import worker_required
 @require_GET
 @worker_required
 def qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
-    """Show what a qualification says, how one gets it, and how the worker's own request stands."""
+    """Show a qualification, how to get it, and the state of the worker's request."""
     qualification_type = _find_type(worker, type_id)
     context = {
         "worker": worker,
@@ -46,7 +46,7 @@ def qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpRes
 @require_POST
 @worker_required
 def request_qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
-    """Ask for a qualification or start its test; pressing twice does it once."""
+    """Request a qualification or start its test; a second press changes nothing."""
     qualification_type = _find_type(worker, type_id)
     try:
         own_request = qualification_requests.request_qualification(
@@ -65,7 +65,7 @@ def request_qualification(request: HttpRequest, type_id: str, worker: Worker) ->
 @csp_update(QUESTION_FORM_MEDIA)
 @worker_required
 def take_test(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
-    """Show the test that the worker has started, or take its answers."""
+    """Show the worker's running test, or submit its answers."""
     qualification_type = _find_type(worker, type_id)
     row = get_requestable_type(worker, qualification_type, Clock.now())
     if request.method == "POST":
@@ -76,7 +76,7 @@ def take_test(request: HttpRequest, type_id: str, worker: Worker) -> HttpRespons
 
 
 def _submit_test(request: HttpRequest, worker: Worker, row: RequestableType) -> HttpResponse:
-    """Take a test's answers; what cannot be taken comes back with everything that was typed."""
+    """Submit a test's answers; after an error the page keeps everything that was typed."""
     own_request = row.request
     if own_request is None or not own_request.test:
         return redirect("marketplace:qualification", type_id=row.qualification_type.type_id)
@@ -132,5 +132,5 @@ def _render_test(
 def _find_type(worker: Worker, type_id: str) -> QualificationType:
     qualification_type = find_visible_type(worker, type_id)
     if qualification_type is None:
-        raise Http404("There is no such qualification to ask for.")
+        raise Http404("There is no such qualification to request.")
     return qualification_type

@@ -1,4 +1,4 @@
-"""What a worker holds, and the country that they declare."""
+"""The worker's page Qualifications, and the country declaration."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MAX_QUERY = 100
 @require_GET
 @worker_required
 def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
-    """Show what is held, what can be asked for, what was taken away and why, and the country."""
+    """Show held, requestable and revoked qualifications, and the country."""
     return _render_page(request, worker)
 
 
 @require_POST
 @worker_required
 def declare_country(request: HttpRequest, worker: Worker) -> HttpResponse:
-    """Take the country; the first time, go on to the work."""
+    """Record the country; after the first declaration redirect to the work list."""
     is_first = not worker.country
     code = request.POST.get("country", "")
     try:

@@ -1,7 +1,7 @@
 """An HTMLQuestion's page, inside a worker's frame on the HIT origin.
 
-The requester's HTML runs here, so the page has no origin of its own (``sandbox`` without allow-same-origin): it reads
-no cookie, keeps nothing and sees nothing of the page around it. What it can do is run its scripts and send its form.
+The requester's HTML runs here, so the page has no origin (``sandbox`` without allow-same-origin): it reads no cookie,
+stores nothing and cannot see the page around it. It can only run its scripts and send its form.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .frames import submit_url
 @login_not_required
 @require_safe
 @never_cache  # the page carries the attempt's secret
-@xframe_options_exempt  # frame-ancestors says more exactly who may frame it
+@xframe_options_exempt  # frame-ancestors is more exact
 def show_question(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the HTML of a task in hand or of a preview, or say that it is not open."""
+    """Show the HTML of an open task or of a preview, or a message that it is not open."""
     page = find_page(token, Clock.now())
     if page is None:
         response = render(request, "marketplace/task/question_closed.html", status=403)
@@ -42,16 +42,16 @@ def show_question(request: HttpRequest, token: str) -> HttpResponse:
     )
     for name in ("marketplace/page-dialogs.js", "js/hit/forgotten-storage.js"):
         html = insert_first_script(html, f"{settings.HIT_ORIGIN}{static(name)}")
-    # A preview's form goes nowhere, whatever its script does.
+    # A preview's form cannot be sent, whatever its script does.
     policy = content_security_policy.SANDBOX_WITH_FORMS if attempt else content_security_policy.SANDBOX
     return _set_frame_policy(HttpResponse(html), policy)
 
 
 def _set_frame_policy(response: HttpResponse, policy: str) -> HttpResponse:
-    """Set the whole policy (the middleware leaves one that is there alone)."""
+    """Set the whole policy (the middleware keeps an existing one)."""
     response["Content-Security-Policy"] = content_security_policy.html_question_policy(
         policy=policy, framed_by=settings.PUBLIC_URL
     )
-    # The address names the worker and carries the secret; what the page loads from elsewhere must not learn it.
+    # The URL contains the worker id and the secret; other hosts must not receive it as Referer.
     response["Referrer-Policy"] = "no-referrer"
     return response

@@ -1,4 +1,4 @@
-"""Statements: a worker's by the month, a requester's between two days; both as a page and as CSV."""
+"""Statements: a worker's per month, a requester's between two days; both as page and CSV."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.views.decorators.http import require_GET
 
 from hits.domain.files.csv_download import escape_formula
 from hits.domain.money.usd import format_usd
+from hits.marketplace.closure_reasons import remove_reference
 from hits.marketplace.models import Clock, LedgerEntry, Requester, Worker
 from hits.marketplace.selectors import statements
 from hits.marketplace.selectors.statements import DateRange
 from hits.marketplace.services import lifecycle
-from hits.marketplace.worker_messages import remove_reference
 
 from .access import platform_admin_required, worker_required
 from .csv_download import csv_response
@@ -43,7 +43,7 @@ REQUESTER_COLUMNS = (
 @require_GET
 @worker_required
 def worker_statement(request: HttpRequest, year: int, month: int, worker: Worker) -> HttpResponse:
-    """Show one month of a worker's money, line by line, with what was owed after each."""
+    """Show the ledger entries of a worker in one month, with the amount owed after each."""
     lifecycle.sweep_worker(worker_pk=worker.pk, now=Clock.now())
     first = _first_day(year, month)
     opening, rows_iterator = statements.list_worker_rows(worker, DateRange.for_month(first))
@@ -63,7 +63,7 @@ def worker_statement(request: HttpRequest, year: int, month: int, worker: Worker
 def worker_statement_csv(
     request: HttpRequest, year: int, month: int, worker: Worker
 ) -> StreamingHttpResponse:
-    """Download the same."""
+    """Download the same rows."""
     _, rows = statements.list_worker_rows(worker, DateRange.for_month(_first_day(year, month)))
     name = f"statement-{year}-{month:02d}.csv"
     return csv_response(name=name, columns=WORKER_COLUMNS, rows=_worker_rows(rows))
@@ -82,7 +82,7 @@ def _worker_rows(rows: Iterator[statements.WorkerStatementRow]) -> Iterator[tupl
 
 
 def describe_entry(entry: LedgerEntry) -> str:
-    """Return what a line is for: the bonus's reason, the task's title, or the note."""
+    """Return the purpose of an entry: the bonus's reason, the task's title, or the note."""
     if entry.bonus is not None:
         return remove_reference(entry.bonus.reason)
     return entry.hit.hit_type.title if entry.hit is not None else entry.note
@@ -92,7 +92,7 @@ def describe_entry(entry: LedgerEntry) -> str:
 @require_GET
 @platform_admin_required
 def requester_statement(request: HttpRequest, requester_pk: int) -> HttpResponse:
-    """Show one requester's entries between two days, with the balances after each."""
+    """Show the ledger entries of a requester between two days, with the balances after each."""
     owner = get_object_or_404(Requester, pk=requester_pk)
     date_range, error = _parse_date_range(request)
     rows = statements.list_requester_entries(owner, date_range)
@@ -111,11 +111,11 @@ def requester_statement(request: HttpRequest, requester_pk: int) -> HttpResponse
 @require_GET
 @platform_admin_required
 def requester_statement_csv(request: HttpRequest, requester_pk: int) -> HttpResponseBase:
-    """Download the same, for accounting."""
+    """Download the same rows, for accounting."""
     owner = get_object_or_404(Requester, pk=requester_pk)
     date_range, error = _parse_date_range(request)
     if error:
-        return requester_statement(request, requester_pk)  # the page says what to mend
+        return requester_statement(request, requester_pk)  # the page shows the error
     _, rows = statements.list_requester_rows(owner, date_range)
     days = "".join(f"-{day:%Y%m%d}" for day in (date_range.first, date_range.last) if day)
     return csv_response(
@@ -146,20 +146,20 @@ def _first_day(year: int, month: int) -> date:
     except ValueError:
         raise Http404("There is no such month.") from None
     if first > Clock.now().date():
-        raise Http404("That month has not begun.")
+        raise Http404("This month has not begun.")
     return first
 
 
 def _parse_date_range(request: HttpRequest) -> tuple[DateRange, str]:
-    """Return the days of the address's query, and what is wrong with them."""
+    """Return the date range of the query string, and an error message."""
     days: list[date | None] = []
     for name in ("from", "to"):
         typed = request.GET.get(name, "").strip()
         try:
             days.append(date.fromisoformat(typed) if typed else None)
         except ValueError:
-            return DateRange(), f"{name}: {typed} is no day; write it as 2026-11-30."
+            return DateRange(), f"{name}: {typed} is not a date; write it as 2026-11-30."
     first, last = days
     if first and last and last < first:
-        return DateRange(), "to: the last day is before the first one."
+        return DateRange(), "to: the last day is before the first day."
     return DateRange(first, last), ""

@@ -1,4 +1,4 @@
-"""externalSubmit: where a HIT page's own form arrives, inside the worker's frame, without a cookie."""
+"""externalSubmit: the target of a HIT page's own form, inside the worker's frame, without a cookie."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from .access import find_worker
 @xframe_options_sameorigin
 @csp_replace(SAME_SITE_FRAMES)  # type: ignore[arg-type]  # django-csp's types know no path parameters
 def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
-    """Take an answer at the address that only the present attempt was given.
+    """Accept an answer at the URL that only the current attempt knows.
 
-    By GET as well: a form without a method sends so, and old pages do (LabelMe's, video annotation's). The secret in
-    the address is what permits it.
+    GET is accepted too: a form without a method uses it, and old pages do (LabelMe, video annotation). The secret in
+    the URL permits it.
     """
     try:
         receipt = attempts.submit_with_secret(
             secret=secret,
-            fields=_read_fields(request),  # first: it says what cannot be read
+            fields=_read_fields(request),  # first: it reports unreadable input
             assignment_id=_read_assignment_id(request),
             now=Clock.now(),
         )
@@ -53,12 +53,12 @@ def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
 @xframe_options_sameorigin
 @csp_replace(SAME_SITE_FRAMES)
 def submit_signed_in(request: HttpRequest) -> HttpResponse:
-    """Take an answer at the bare address: from a signed-in worker, for their own open task only.
+    """Accept an answer at the URL without a secret: from a signed-in worker, for their own open task only.
 
-    There is no CSRF token, since the form stands on the requester's page. A foreign site's form brings no
-    session, the cookie being SameSite=Lax.
+    There is no CSRF token because the form is on the requester's page. A form of another site sends no session: the
+    cookie is SameSite=Lax.
     """
-    if request.method != "POST":  # any page can make a signed-in browser ask for an address
+    if request.method != "POST":  # any page can make a signed-in browser send a GET
         return _render_refusal(
             request, gettext("Nothing was submitted: open the task from your list, and submit it there."), 405
         )
@@ -70,7 +70,7 @@ def submit_signed_in(request: HttpRequest) -> HttpResponse:
     try:
         receipt = attempts.submit_signed_in(
             worker=worker,
-            fields=_read_fields(request),  # first: it says what cannot be read
+            fields=_read_fields(request),  # first: it reports unreadable input
             assignment_id=_read_assignment_id(request),
             now=Clock.now(),
         )
@@ -80,7 +80,7 @@ def submit_signed_in(request: HttpRequest) -> HttpResponse:
 
 
 def _read_assignment_id(request: HttpRequest) -> str:
-    """Return which assignment is meant; some pages put it into the address of a form that they send by POST."""
+    """Return the assignment id; some pages send it in the query string of a POST."""
     return request.POST.get("assignmentId") or request.GET.get("assignmentId", "")
 
 
@@ -103,6 +103,6 @@ def _render_refusal(request: HttpRequest, reason: str, status: int = 409) -> Htt
     response = render(
         request, "marketplace/task/not_submitted.html", {"reason": gettext(reason)}, status=status
     )
-    # Django logs the path of refused requests, and this path may hold a secret that still works.
+    # Django logs the path of refused requests, and this path may contain a valid secret.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response

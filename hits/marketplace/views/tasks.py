@@ -1,4 +1,4 @@
-"""A task that a worker has taken: the requester's page in its frame, or their form; the clock, the way back."""
+"""A task that a worker accepted: the requester's page in a frame, or a form; submit and return."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .work import FRAME_SOURCES
 @csp_update(FRAME_SOURCES | QUESTION_FORM_MEDIA)
 @worker_required
 def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
-    """Show the worker's open task, or how the attempt ended."""
+    """Show the worker's open task, or the outcome of the attempt."""
     attempt = _find_attempt(worker, assignment_id)
     if attempt.outcome != Outcome.WORKING or attempt.deadline <= Clock.now():
         return _render_ended(request, attempt, worker)
@@ -46,7 +46,7 @@ def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpRespon
 @csp_update(QUESTION_FORM_MEDIA)
 @worker_required
 def submit_form(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
-    """Hand in a QuestionForm; with a problem the page comes back with everything that was typed."""
+    """Submit a QuestionForm; after an error the page keeps everything that was typed."""
     attempt = _find_attempt(worker, assignment_id)
     if attempt.assignment.hit.question_kind != QuestionKind.FORM:
         raise Http404("This task has no form.")
@@ -67,7 +67,7 @@ def submit_form(request: HttpRequest, assignment_id: str, worker: Worker) -> Htt
 @require_POST
 @worker_required
 def return_task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
-    """Give the task back."""
+    """Return the task."""
     try:
         attempts.return_task(worker=worker, assignment_id=assignment_id, now=Clock.now())
     except ActionRefused as refusal:

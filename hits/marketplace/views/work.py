@@ -27,7 +27,7 @@ from .access import worker_required
 from .frames import preview_frame_url
 
 PER_PAGE = 50
-MAX_UNREAD_SHOWN = 3  # of the newest messages on the work list; the menu counts all
+MAX_UNREAD_SHOWN = 3  # newest messages on the work list; the menu counts all
 # The requester's page, and then our own answer to its form.
 FRAME_SOURCES = task_frame_policy(hit_origin=settings.HIT_ORIGIN)
 
@@ -36,7 +36,7 @@ FRAME_SOURCES = task_frame_policy(hit_origin=settings.HIT_ORIGIN)
 @require_GET
 @worker_required
 def work_list(request: HttpRequest, worker: Worker) -> HttpResponse:
-    """Show what can be started now, and first what is still open."""
+    """Show the worker's open tasks and the groups that can be started now."""
     now = Clock.now()
     groups, closed_groups = work_groups.list_groups(worker, now)
     context = {
@@ -59,7 +59,7 @@ def work_list(request: HttpRequest, worker: Worker) -> HttpResponse:
 @csp_update(FRAME_SOURCES | QUESTION_FORM_MEDIA)
 @worker_required
 def preview(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpResponse:
-    """Show a task without taking it, or why it cannot be looked at: no clock runs, nothing is submitted."""
+    """Preview a task without accepting it, or show why it is closed. Nothing can be submitted."""
     hit_type = get_object_or_404(HITType.objects.select_related("requester"), hit_type_id=hit_type_id)
     now = Clock.now()
     group = work_groups.get_group(worker, hit_type, now)
@@ -78,7 +78,7 @@ def preview(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpRespo
 @require_POST
 @worker_required
 def accept(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpResponse:
-    """Take a free task of the group and open it; pressing twice opens the same one."""
+    """Accept a free task of the group and open it; a second press opens the same task."""
     hit_type = get_object_or_404(HITType, hit_type_id=hit_type_id)
     try:
         slot = attempts.accept_from_group(worker=worker, hit_type=hit_type, now=Clock.now())
@@ -95,7 +95,7 @@ def accept(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpRespon
 @require_GET
 @worker_required
 def history(request: HttpRequest, worker: Worker) -> HttpResponse:
-    """List what the worker submitted with each decision and its reason."""
+    """List the worker's submissions with decision and reason."""
     lifecycle.sweep_worker(worker_pk=worker.pk, now=Clock.now())
     page = Paginator(worker_selectors.list_submissions(worker), PER_PAGE).get_page(request.GET.get("page"))
     context = {
@@ -110,7 +110,7 @@ def history(request: HttpRequest, worker: Worker) -> HttpResponse:
 @require_GET
 @worker_required
 def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
-    """Show earned, in review, paid out and owed, and the lines they are sums of."""
+    """Show earned, in review, paid out and owed amounts, and the ledger entries."""
     lifecycle.sweep_worker(worker_pk=worker.pk, now=Clock.now())
     page = Paginator(worker_selectors.list_money_entries(worker), PER_PAGE).get_page(request.GET.get("page"))
     context = {

@@ -26,16 +26,16 @@ def count_bonus_items(rows: "QuerySet[Assignment]") -> Counter[int]:
             paid=Count("submission__records", filter=Q(submission__records__bonus=True)),
         )
     )
-    found: Counter[int] = Counter()
+    items_by_assignment: Counter[int] = Counter()
     without_records: list[int] = []
-    for pk, written, paid in counts.iterator(chunk_size=5_000):
-        if written:
-            found[pk] = paid
+    for pk, record_count, bonus_count in counts.iterator(chunk_size=5_000):
+        if record_count:
+            items_by_assignment[pk] = bonus_count
         else:
             without_records.append(pk)
     for first in range(0, len(without_records), CHUNK_SIZE):
-        found.update(_count_in_answers(without_records[first : first + CHUNK_SIZE]))
-    return found
+        items_by_assignment.update(_count_in_answers(without_records[first : first + CHUNK_SIZE]))
+    return items_by_assignment
 
 
 def _count_in_answers(keys: list[int]) -> Counter[int]:

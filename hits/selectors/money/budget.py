@@ -26,13 +26,13 @@ def committed_cents(*, project: Project, batch: Batch | None = None) -> int:
     )
     # A refused top-up is not retried: the next proposal includes what is still owed.
     topped_up = bonuses.filter(batch__in=still_open, top_up__isnull=False).exclude(state=CallState.REFUSED)
-    on_its_way = bonuses.filter(batch__in=closed, state__in=OPEN_CALL_STATES)
+    pending = bonuses.filter(batch__in=closed, state__in=OPEN_CALL_STATES)
     return (
         _sum(still_open, "estimate_cents")
         + _sum(Extension.objects.filter(batch__in=still_open), "estimate_cents")
         + _sum(topped_up, "sum")
         + _sum(closed.filter(_SPENDING), "ledger__amount_cents")
-        + _sum(on_its_way, "sum")
+        + _sum(pending, "sum")
     )
 
 

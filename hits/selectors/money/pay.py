@@ -52,12 +52,12 @@ def measured_work(
     """
     rows = measured_assignments(scope, workers).order_by("submitted_at", "id")
     batches = {batch.pk: batch for batch in _scope_batches(scope)}
-    extras = bonus_cents_by_assignment(scope, batches, workers, promised=promised)
+    bonus_cents = bonus_cents_by_assignment(scope, batches, workers, promised=promised)
     values = rows.values_list(
         "pk", "submitted_at", "worker_id", "hit__unit__batch_id", "submission__active_seconds"
     )
     return [
-        MeasuredWork(at, worker, batch, batches[batch].reward_cents + extras[pk], seconds)
+        MeasuredWork(at, worker, batch, batches[batch].reward_cents + bonus_cents[pk], seconds)
         for pk, at, worker, batch, seconds in values.iterator(chunk_size=5_000)
     ]
 
@@ -151,19 +151,19 @@ def work_spread(work: Iterable[MeasuredWork], target: int) -> RateSpread | None:
 def median_by_worker(project: Project, *, workers: Collection[int] | None = None) -> dict[int, int | None]:
     """Return each worker's median cents per hour in a project; ``workers`` restricts it to some workers."""
     batches = {batch.pk: batch for batch in _scope_batches(project)}
-    extras = bonus_cents_by_assignment(project, batches, workers)
+    bonus_cents = bonus_cents_by_assignment(project, batches, workers)
     rows = measured_assignments(project, workers).order_by()
     values = rows.values_list("pk", "worker_id", "hit__unit__batch_id", "submission__active_seconds")
     by_worker: dict[int, list[int]] = defaultdict(list)
     # A median needs no order and no submission time, which takes longest to read.
     for pk, worker, batch, seconds in values.iterator(chunk_size=5_000):
-        rate = cents_per_hour(batches[batch].reward_cents + extras[pk], seconds)
+        rate = cents_per_hour(batches[batch].reward_cents + bonus_cents[pk], seconds)
         if rate is not None:
             by_worker[worker].append(rate)
     return {worker: median_cents(rates) for worker, rates in by_worker.items()}
 
 
-def busiest_share(work: Iterable[MeasuredWork]) -> tuple[int, float]:
+def most_active_share(work: Iterable[MeasuredWork]) -> tuple[int, float]:
     """Return the number of workers and the share of the most active one (0 to 1)."""
     counts = Counter(row.worker for row in work)
     return len(counts), (max(counts.values()) / counts.total() if counts else 0.0)
@@ -225,9 +225,9 @@ def project_pay(project: Project, kind: str = "") -> ProjectPay:
     """Return the pay of a project, or of its work of one kind; seven queries."""
     target = project.target_cents_per_hour
     batches = {batch.pk: batch for batch in Batch.objects.filter(project=project)}
-    everything = measured_work(project)
-    present = {batches[pk].kind for pk in {row.batch for row in everything}}
-    work = [row for row in everything if not kind or batches[row.batch].kind == kind]
+    all_work = measured_work(project)
+    present_kinds = {batches[pk].kind for pk in {row.batch for row in all_work}}
+    work = [row for row in all_work if not kind or batches[row.batch].kind == kind]
 
     def group_rows(key: Any, group_label: Any) -> list[PayRow]:
         groups: dict[Hashable, list[MeasuredWork]] = defaultdict(list)
@@ -243,7 +243,7 @@ def project_pay(project: Project, kind: str = "") -> ProjectPay:
         by_batch=group_rows(lambda row: row.batch, lambda pk: batches[pk].name),
         by_kind=group_rows(lambda row: batches[row.batch].kind, kind_title),
         by_worker=group_rows(lambda row: row.worker, lambda pk: str(Worker(pk=pk))),
-        kinds=sorted(((name, kind_title(name)) for name in present), key=lambda pair: pair[1]),
+        kinds=sorted(((name, kind_title(name)) for name in present_kinds), key=lambda pair: pair[1]),
         chart=chart_by_day(work, target),
         histogram=pay_histogram(hourly_rates(work), target=target),
     )

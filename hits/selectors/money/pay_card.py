@@ -23,7 +23,7 @@ class PayCard:
     chart: Chart | None
     by_day: bool
     workers: int
-    busiest: int
+    most_active_percent: int
     top_up: TopUp
     topped_up_cents: int
 
@@ -66,7 +66,7 @@ def _compute(batch: Batch) -> PayCard:
     promised = pay.promised_bonuses(batch, {batch.pk: batch})
     work = pay.measured_work(batch, promised=promised)
     target = batch.project.target_cents_per_hour
-    workers, busiest = pay.busiest_share(work)
+    workers, busiest = pay.most_active_share(work)
     by_day = len({row.at.date() for row in work}) > 1
     proposal = top_ups.propose_top_up(batch, promised=promised)
     return PayCard(
@@ -74,7 +74,7 @@ def _compute(batch: Batch) -> PayCard:
         chart=(pay.chart_by_day if by_day else pay.chart_by_submission)(work, target),
         by_day=by_day,
         workers=workers,
-        busiest=round(100 * busiest),
+        most_active_percent=round(100 * busiest),
         top_up=TopUp(proposal.cents, proposal.submissions),
         topped_up_cents=top_ups.topped_up_cents(batch),
     )

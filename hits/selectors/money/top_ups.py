@@ -69,19 +69,19 @@ class TopUpProposal:
     """A proposed top-up. ``rates`` are those of all approved work, under the target or not."""
 
     target_cents_per_hour: int
-    gaps: Sequence[UnderpaidSubmission]
+    underpaid: Sequence[UnderpaidSubmission]
     rates: Sequence[int]
     spread: RateSpread | None
 
     @property
     def cents(self) -> int:
         """The sum for workers."""
-        return sum(gap.cents for gap in self.gaps)
+        return sum(row.cents for row in self.underpaid)
 
     @property
     def fee_cents(self) -> int:
         """The marketplace's fees."""
-        return sum(gap.fee_cents for gap in self.gaps)
+        return sum(row.fee_cents for row in self.underpaid)
 
     @property
     def total_cents(self) -> int:
@@ -91,20 +91,20 @@ class TopUpProposal:
     @property
     def submissions(self) -> int:
         """How many submissions are under the target."""
-        return len(self.gaps)
+        return len(self.underpaid)
 
     @property
-    def reached(self) -> int:
+    def reached_count(self) -> int:
         """How many approved submissions reach the target now."""
-        return len(self.rates) - len(self.gaps)
+        return len(self.rates) - len(self.underpaid)
 
     @property
     def shares(self) -> list[WorkerShare]:
         """The top-up per worker, largest first."""
         by_worker: dict[int, list[UnderpaidSubmission]] = defaultdict(list)
-        for gap in self.gaps:
-            by_worker[gap.worker].append(gap)
-        found = [
+        for row in self.underpaid:
+            by_worker[row.worker].append(row)
+        shares = [
             WorkerShare(
                 worker,
                 len(rows),
@@ -114,7 +114,7 @@ class TopUpProposal:
             )
             for worker, rows in by_worker.items()
         ]
-        return sorted(found, key=lambda share: (-share.cents, share.worker))
+        return sorted(shares, key=lambda share: (-share.cents, share.worker))
 
 
 def propose_top_up(
@@ -126,24 +126,26 @@ def propose_top_up(
     result of ``promised_bonuses``.
     """
     target = batch.project.target_cents_per_hour if target_cents_per_hour is None else target_cents_per_hour
-    extras = bonus_cents_by_assignment(
+    bonus_cents = bonus_cents_by_assignment(
         batch, {batch.pk: batch}, top_ups=_PAID_OR_OPEN_STATES, promised=promised
     )
     fees = batch.fees
     rows = measured_assignments(batch).filter(status=AssignmentStatus.APPROVED).order_by("pk")
-    gaps: list[UnderpaidSubmission] = []
+    underpaid: list[UnderpaidSubmission] = []
     work: list[tuple[int, float]] = []
     for pk, assignment_id, worker, seconds in rows.values_list(
         "pk", "assignment_id", "worker_id", "submission__active_seconds"
     ):
-        earned = batch.reward_cents + extras[pk]
-        work.append((earned, seconds))
-        missing = gap_cents(earned, seconds, target)
-        if missing:
-            fee = fees.bonus_fee_cents(missing)
-            gaps.append(UnderpaidSubmission(pk, assignment_id, worker, seconds, earned, missing, fee))
+        earned_cents = batch.reward_cents + bonus_cents[pk]
+        work.append((earned_cents, seconds))
+        shortfall = gap_cents(earned_cents, seconds, target)
+        if shortfall:
+            fee = fees.bonus_fee_cents(shortfall)
+            underpaid.append(
+                UnderpaidSubmission(pk, assignment_id, worker, seconds, earned_cents, shortfall, fee)
+            )
     rates = [round(cents * HOUR_SECONDS / seconds) for cents, seconds in work]
-    return TopUpProposal(target, gaps, rates, rate_spread(work, target))
+    return TopUpProposal(target, underpaid, rates, rate_spread(work, target))
 
 
 def top_up_history(batch: Batch) -> "QuerySet[TopUp]":
@@ -162,7 +164,7 @@ def top_up_history(batch: Batch) -> "QuerySet[TopUp]":
     )
 
 
-def count_refusals(batch: Batch) -> list[tuple[str, int]]:
+def top_up_errors(batch: Batch) -> list[tuple[str, int]]:
     """Return the three most frequent errors of refused top-ups with their counts."""
     calls = batch.calls.filter(top_up__isnull=False, state=CallState.REFUSED).order_by()
     return list(calls.values_list("error").annotate(n=Count("id")).order_by("-n")[:3])

@@ -139,7 +139,7 @@ def _check_target(cents: int | None) -> None:
 
 def _check_sum(proposal: TopUpProposal, seen_cents: int | None) -> None:
     total_cents = proposal.total_cents
-    if not proposal.gaps:
+    if not proposal.underpaid:
         raise Refused(
             "Nothing to top up: each approved submission with a measured time reaches "
             f"{format_dollars(proposal.target_cents_per_hour)} an hour"
@@ -165,8 +165,8 @@ def _write_top_up(
         idempotency_key=idempotency_key,
         decided_by_id=by.pk if by else None,
     )
-    rows = Assignment.objects.only("pk").in_bulk([gap.assignment for gap in proposal.gaps])
-    for gap in proposal.gaps:
+    rows = Assignment.objects.only("pk").in_bulk([gap.assignment for gap in proposal.underpaid])
+    for gap in proposal.underpaid:
         outbox.plan_call(
             operation=OutgoingCall.Operation.BONUS,
             batch=batch,

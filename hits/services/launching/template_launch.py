@@ -126,7 +126,7 @@ def _check_template(plan: TemplateLaunch, hosts: Sequence[str]) -> None:
     report = check_template(plan.template.html, plan.table, allowed=hosts)
     if not report.has_all_columns:
         first = next(finding for finding in report.findings if finding.code == "no-column")
-        raise Refused(f"page, line {first.line}: {first.what}; {first.mend}")
+        raise Refused(f"page, line {first.line}: {first.problem}; {first.fix}")
     if report.error_count and not plan.ignore_findings:
         raise Refused(
             f"page: the check has {report.error_count} error{'s' * (report.error_count != 1)}; fix "

@@ -214,8 +214,8 @@ def _check_cap(subject: str, cap_cents: int, committed: int, more_cents: int, re
         return
     addition = f", and this can cost {format_dollars(more_cents)} more" if more_cents else ""
     raise Refused(
-        f"budget: {subject} may cost {format_dollars(cap_cents)}, {format_dollars(committed)} is committed{addition}, "
-        f"{format_dollars(excess)} too much; {remedy}"
+        f"budget: {subject} may cost {format_dollars(cap_cents)}; {format_dollars(committed)} is committed{addition},"
+        f" {format_dollars(excess)} too much; {remedy}"
     )
 
 

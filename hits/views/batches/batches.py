@@ -28,7 +28,7 @@ from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
 from hits.views.balance import account_balance, forget_balance
 from hits.views.pay import pay_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 # The review queues of these purposes; their addresses belong to an app above.
 _QUEUE_PAGES = {
@@ -230,12 +230,12 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
 @batch_page()
 def batch_read_records(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Retry the records that could not be read."""
-    found = reread_records(batch=batch, by=signed_in_user(request))
-    if found.unreadable:
+    result = reread_records(batch=batch, by=signed_in_user(request))
+    if result.unreadable:
         messages.warning(
             request,
-            f"Records of {found.unreadable} submissions still cannot be read; {found.read} were read.",
+            f"Records of {result.unreadable} submissions still cannot be read; {result.read} were read.",
         )
     else:
-        messages.success(request, f"Records of {found.read} submissions were read.")
+        messages.success(request, f"Records of {result.read} submissions were read.")
     return redirect("batch-detail", batch.pk)

@@ -23,7 +23,7 @@ from hits.services.launching.terms import MAX_REDUNDANCY
 from hits.views.access import batch_page
 from hits.views.balance import account_balance, forget_balance
 from hits.views.costs import cost_context, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 DAY_SECONDS = 86_400
 MAX_DAYS = services.MAX_SECONDS // DAY_SECONDS

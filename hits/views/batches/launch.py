@@ -14,7 +14,7 @@ from hits.domain.money.costs import cost_table
 from hits.domain.states import Purpose
 from hits.domain.units.redundancy import slice_sizes
 from hits.forms import BatchTermsForm, LaunchForm, PhotoOptions, read_idempotency_key
-from hits.forms.hourly import suggest_reward
+from hits.forms.hourly_rate import suggest_reward
 from hits.kind import HitKind
 from hits.models import Project
 from hits.selectors.images import image_selection
@@ -26,7 +26,7 @@ from hits.services.launching import launch, launch_estimate
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import add_available_funds, cost_context, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -93,17 +93,17 @@ def launch_context(project: Project, kind: HitKind, form: BatchTermsForm, units:
     """Return the context of a launch's confirmation page: costs, terms and pay forecast."""
     terms = form.terms
     reward, bonus, each = terms.reward_cents or 0, terms.bonus_cents or 0, terms.redundancy or 1
-    found = launch_estimate.estimate_cost(kind=kind, terms=terms, units=units)
+    cost_estimate = launch_estimate.estimate_cost(kind=kind, terms=terms, units=units)
     units_label = f"{units} {kind.unit_word[units != 1]}"
     rewards = f"Rewards, {units_label} × {each} worker{'' if each == 1 else 's'}"
     return cost_context(
         project=project,
-        cost=cost_table(found, rewards=rewards, reward_cents=reward, bonus_cents=bonus),
-        held_cents=found.held_cents,
-        max_cents=found.max_cents,
+        cost=cost_table(cost_estimate, rewards=rewards, reward_cents=reward, bonus_cents=bonus),
+        held_cents=cost_estimate.held_cents,
+        max_cents=cost_estimate.max_cents,
         batch_cap_cents=terms.budget_cap_cents,
     ) | {
-        "estimate": found,
+        "estimate": cost_estimate,
         "terms": terms,
         "eligibility": form.eligibility_summary,
         "unit_scope": form.unit_scope_label,

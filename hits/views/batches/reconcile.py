@@ -25,7 +25,7 @@ from hits.services.reviewing import review
 from hits.views.access import batch_page
 from hits.views.balance import forget_balance
 from hits.views.costs import cost_context, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 _REMEDY_MESSAGES = {
     Remedy.APPROVE: "Approved as shown. The answer stays out of the data.",
@@ -89,7 +89,7 @@ def reconcile_assignment(request: HttpRequest, batch: Batch, assignment_id: int)
         refused = _refusal_page_context(request, resolved)
     context = _base_context(batch) | {
         "row": row,
-        "open": reconciliation.open_assignments(batch).filter(pk=assignment_id).exists(),
+        "open": reconciliation.undecided_assignments(batch).filter(pk=assignment_id).exists(),
         "undecided": row.assignment.status == AssignmentStatus.SUBMITTED,
     }
     return render(

@@ -17,7 +17,7 @@ from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.reviewing.results_upload import ResultsUpload, apply_upload, read_upload
 from hits.views.access import batch_page
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 MAX_UPLOAD_BYTES = 50_000_000
 MAX_DECISIONS_BYTES = 2_000_000  # the confirmation page carries them

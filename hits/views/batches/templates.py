@@ -20,7 +20,7 @@ from hits.domain.task_template.check import check_template
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
 from hits.domain.task_template.variables import fill_in
 from hits.domain.units.redundancy import slice_sizes
-from hits.forms.hourly import suggest_reward
+from hits.forms.hourly_rate import suggest_reward
 from hits.forms.launch import read_idempotency_key
 from hits.forms.templates import RowsForm, TemplateForm, TemplateLaunchForm, uploaded_text
 from hits.models import Project, TaskTemplate
@@ -31,7 +31,7 @@ from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import add_available_funds, cost_context, refusal_context
 from hits.views.task_pages.template_frame import frame_policy, framed_document
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -43,13 +43,13 @@ def project_templates(request: HttpRequest, project: Project) -> HttpResponse:
     if request.method == "POST":
         if form.is_valid():
             try:
-                saved = template_launch.save_template(
+                template = template_launch.save_template(
                     project=project,
                     name=form.cleaned_data["name"],
                     html=uploaded_text(form.cleaned_data, "page", "html"),
                     by=signed_in_user(request),
                 )
-                return redirect("template-detail", project.slug, saved.pk)
+                return redirect("template-detail", project.slug, template.pk)
             except Refused as error:
                 field = "name" if str(error).startswith("name") else "html"
                 form.add_error(field, f"{str(error).partition(': ')[2].capitalize()}.")
@@ -112,10 +112,10 @@ def _row_error(typed: str, rows: int) -> HttpResponse:
 
 
 def _get_template(project: Project, pk: int) -> TaskTemplate:
-    found = find_template(project, pk)
-    if found is None:
+    template = find_template(project, pk)
+    if template is None:
         raise Http404("There is no such page.")
-    return found
+    return template
 
 
 def _read_rows(request: HttpRequest, form: RowsForm, template: TaskTemplate) -> tuple[Table | None, str]:
@@ -149,7 +149,7 @@ def _render_with_rows(
             request,
             project,
             template_launch.TemplateLaunch(
-                template, table, form.listing, hosts, ignore_findings=form.cleaned_data["in_spite"]
+                template, table, form.listing, hosts, ignore_findings=form.cleaned_data["ignore_findings"]
             ),
             form,
         )
@@ -167,17 +167,17 @@ def _render_with_rows(
 def _cost_context(project: Project, form: TemplateLaunchForm, rows: int) -> dict[str, Any]:
     terms = form.terms
     reward, each = terms.reward_cents or 0, terms.redundancy or 1
-    found = launch_estimate.estimate_cost(kind=registry.get_kind(KIND), terms=terms, units=rows)
+    cost_estimate = launch_estimate.estimate_cost(kind=registry.get_kind(KIND), terms=terms, units=rows)
     rows_label = f"{rows} row{'' if rows == 1 else 's'} × {each} worker{'' if each == 1 else 's'}"
     rate = cents_per_hour(reward, form.listing.expected_seconds) or 0
     return cost_context(
         project=project,
-        cost=cost_table(found, rewards=f"Rewards, {rows_label}", reward_cents=reward, bonus_cents=0),
-        held_cents=found.held_cents,
-        max_cents=found.max_cents,
+        cost=cost_table(cost_estimate, rewards=f"Rewards, {rows_label}", reward_cents=reward, bonus_cents=0),
+        held_cents=cost_estimate.held_cents,
+        max_cents=cost_estimate.max_cents,
         batch_cap_cents=terms.budget_cap_cents,
     ) | {
-        "estimate": found,
+        "estimate": cost_estimate,
         "terms": terms,
         "listing": form.listing,
         "hosts": form.host_names,

@@ -23,7 +23,7 @@ from hits.services.errors import Refused
 from hits.views.access import batch_page
 from hits.views.balance import forget_balance
 from hits.views.costs import cost_context, refusal_context
-from hits.views.who import signed_in_user
+from hits.views.users import signed_in_user
 
 MAX_ROWS = 200  # submissions in the list; the sums cover all
 
@@ -45,12 +45,12 @@ def _render_page(request: HttpRequest, batch: Batch, refusal: Refused | None = N
         "section": "batches",
         "batch": batch,
         "proposal": proposal,
-        "listed": sorted(proposal.gaps, key=lambda gap: -gap.cents)[:MAX_ROWS],
+        "listed": sorted(proposal.underpaid, key=lambda gap: -gap.cents)[:MAX_ROWS],
         "target": proposal.target_cents_per_hour,
         "histogram": pay_histogram(proposal.rates, target=proposal.target_cents_per_hour),
         "idempotency_key": read_idempotency_key(request.POST) or uuid.uuid4().hex,
         "history": list(top_ups.top_up_history(batch)),
-        "why_refused": top_ups.count_refusals(batch),
+        "why_refused": top_ups.top_up_errors(batch),
         "running": list(open_jobs_for_keys(f"top-up:{batch.pk}")),
     }
     context |= cost_context(

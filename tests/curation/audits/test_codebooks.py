@@ -271,12 +271,12 @@ class TestSampling:
             ({"n": 5001}, "n: 5001 is out of range; use 1 to 5,000"),
             ({"seed": -1}, "seed: -1 is out of range"),
             ({"analysis": 3}, "analysis: name one for the top pairs"),
-            ({"how": SamplingMethod.TOP}, "analysis: name one for the top pairs"),
+            ({"method": SamplingMethod.TOP}, "analysis: name one for the top pairs"),
         ],
     )
     def test_recipes_that_make_no_sense(self, wish: dict[str, Any], why: str) -> None:
         with pytest.raises(InvalidInput, match=why):
-            SampleRecipe(**({"how": SamplingMethod.RANDOM, "n": 3} | wish))
+            SampleRecipe(**({"method": SamplingMethod.RANDOM, "n": 3} | wish))
 
     def test_a_recipe_is_kept_as_a_row(self) -> None:
         for recipe in (
@@ -348,7 +348,7 @@ def items(answers: Sequence[tuple[str, str]], split: str = "train") -> list[Labe
 
 
 def measure(found: list[LabelledItem], how: SamplingMethod = SamplingMethod.RANDOM) -> list[CodeFigures]:
-    return measured.code_figures(found, book(), how=how, rng=np.random.default_rng(0))
+    return measured.code_figures(found, book(), method=how, rng=np.random.default_rng(0))
 
 
 class TestFigures:

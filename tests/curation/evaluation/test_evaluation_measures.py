@@ -82,8 +82,8 @@ def test_nothing_to_retrieve_is_null() -> None:
         ({"1/1": ["i1", 7]}, "'1/1' must be"),
         ({"1/1": {"a": 1, "b": 2}}, "'1/1' must be"),
         ({"1/1": ["i1", "zz"]}, "the inference of '1/1' belongs to no image"),
-        ({"1/1": ["i1", "i0"]}, "'1/0' and '1/1' ask for the same pair"),
-        ({"2/2": ["i1", "i1"]}, "'1/1' and '2/2' ask for the same pair"),
+        ({"1/1": ["i1", "i0"]}, "'1/0' and '1/1' are the same pair"),
+        ({"2/2": ["i1", "i1"]}, "'1/1' and '2/2' are the same pair"),
     ],
 )
 def test_keys_of_retrieval_that_cannot_be(change: dict[str, Any], words: str) -> None:
@@ -281,10 +281,10 @@ def test_json_is_read_as_the_standard_library_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"a": 1, "a": 1}', "f: given more than once: 'a'"),
-        ('{"b": {"a": 1, "a": 2}}', "given more than once: 'a'"),
-        ('[{"b": [{"a": ":", "a": 2}]}]', "given more than once: 'a'"),
-        ('{"x:y": 1, "x:y": 2}', "given more than once: 'x:y'"),
+        ('{"a": 1, "a": 1}', "f: repeated: 'a'"),
+        ('{"b": {"a": 1, "a": 2}}', "repeated: 'a'"),
+        ('[{"b": [{"a": ":", "a": 2}]}]', "repeated: 'a'"),
+        ('{"x:y": 1, "x:y": 2}', "repeated: 'x:y'"),
         ('{"a": 1', "not valid JSON"),
         ("[1, 2,]", "not valid JSON"),
         ("", "not valid JSON"),

@@ -169,12 +169,12 @@ def test_noise_of_desktops_is_left_alone(read: Read) -> None:
     [
         (whole(), {"name": "mine.zip"}, "mine.zip: is not called test_set_predictions.zip; rename it"),
         (whole(), {"name": "../../etc/passwd"}, "passwd: is not called"),
-        (b"PK but no zip", {}, "is no whole zip file"),
-        (b"", {}, "is no whole zip file"),
+        (b"PK but no zip", {}, "is not a whole zip file"),
+        (b"", {}, "is not a whole zip file"),
         ({}, {}, "comparison.npy: is missing"),
         (whole(comparison=None), {}, "comparison.npy: is missing; every submission needs it"),
-        (whole(retrieval_1=None), {}, "'retrieval_1.npy' missing of 2 files of retrieval; send all or none"),
-        ({"comparison.npy": npy(range(4))}, {}, "comparison.npy: lies in no folder; zip the folder"),
+        (whole(retrieval_1=None), {}, "'retrieval_1.npy' missing of 2 retrieval files; include all or none"),
+        ({"comparison.npy": npy(range(4))}, {}, "comparison.npy: is not in a folder; zip the folder"),
         (
             {f"{FOLDER}/{FOLDER}/comparison.npy": npy(range(4))},
             {},
@@ -186,12 +186,12 @@ def test_noise_of_desktops_is_left_alone(read: Read) -> None:
         ({f"C:/{FOLDER}/comparison.npy": b""}, {}, "leads out of the zip"),
         (whole(comparision=npy(range(4))), {}, "call it comparison.npy"),
         (whole() | {f"{FOLDER}/notes.txt": b"hello"}, {}, "is no file of this leaderboard's submissions"),
-        (whole() | {f"{FOLDER}/comparison.csv": b"1,2"}, {}, "is no .npy file; save it with numpy.save"),
+        (whole() | {f"{FOLDER}/comparison.csv": b"1,2"}, {}, "is not a .npy file; save it with numpy.save"),
         (whole() | {f"{FOLDER}/comparison.json": b"{}"}, {}, "keep one of the two"),
         (
             whole() | {"test_set_submission/localization.npy": npy(range(8))},
             {},
-            "localization.npy is there too; keep one",
+            "localization.npy is included too; keep one",
         ),
         (whole(retrieval_23=npy([1])), {}, "retrieval_23.npy: is no file of this leaderboard's"),
         (whole(comparison=npy(range(3))), {}, "3 scores, and 4 are expected: 1 missing"),
@@ -202,17 +202,17 @@ def test_noise_of_desktops_is_left_alone(read: Read) -> None:
         (whole(comparison=npy([1, 2, 3, 4], np.int64)), {}, "scores are int64, and float32 or float64 is"),
         (whole(comparison=npy([1, 2, 3, 4], np.float16)), {}, "scores are float16"),
         (whole(comparison=npy([1, 2, 3, 4], ">f4")), {}, "scores are big-endian (>f4)"),
-        (whole(comparison=npy([{"a": 1}] * 4, object)), {}, "holds pickled objects, which are never loaded"),
-        (whole(comparison=b"1 2 3 4"), {}, "is no plain .npy array; write it with numpy.save"),
+        (whole(comparison=npy([{"a": 1}] * 4, object)), {}, "contains pickled objects, which are never loaded"),
+        (whole(comparison=b"1 2 3 4"), {}, "is not a plain .npy array; write it with numpy.save"),
         (whole(comparison=b""), {}, "is no plain .npy array"),
         (whole(comparison=b"\x93NUMPY\x01\x00\x10\x27" + b"(" * 10_000), {}, "is no plain .npy array"),
         (whole() | {f"{FOLDER}/a\nb.npy": npy(range(4))}, {}, "has letters that cannot be seen"),
-        (whole(comparison=npy(range(4))[:-3]), {}, "the file is cut or damaged, so save it again"),
+        (whole(comparison=npy(range(4))[:-3]), {}, "the file is truncated or damaged: save it again"),
         (whole(comparison=npy(range(4)) + b"more"), {}, "the file is cut or damaged"),
         (
             whole(comparison=npy([1, np.nan, np.inf, np.nan])),
             {},
-            "2 NaN and 1 infinite of 4 scores, the first at place 1 (counted from 0)",
+            "2 NaN and 1 infinite of 4 scores, the first at position 1 (counted from 0)",
         ),
     ],
 )
@@ -239,7 +239,7 @@ def test_json_names_the_ids(read: Read, scores: Any, words: str) -> None:
 def test_json_with_nan_or_a_key_twice_or_torn(read: Read) -> None:
     for text, words in (
         (b'{"c0": NaN, "c1": 1, "c2": 1, "c3": 1}', "NaN or infinite score for 'c0'"),
-        (b'{"c0": 1, "c0": 1, "c2": 1, "c3": 1}', "given more than once: 'c0'"),
+        (b'{"c0": 1, "c0": 1, "c2": 1, "c3": 1}', "repeated: 'c0'"),
         (b'{"c0": 1, ', "not valid JSON"),
         (b'{"c0": ' + b"9" * 5000 + b"}", "comparison.json: not valid JSON"),
         (b"\xff\xfe", "not valid JSON"),
@@ -249,7 +249,7 @@ def test_json_with_nan_or_a_key_twice_or_torn(read: Read) -> None:
 
 def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_is(read: Read, tmp_path: Path) -> None:
     bomb = whole(comparison=npy(np.zeros(10_000_000)))
-    assert "bytes unpacked, and its scores take up" in defect(read, bomb)
+    assert "bytes unpacked, but its scores need at most" in defect(read, bomb)
     path = zipped(tmp_path, bomb)
     data = bytearray(path.read_bytes())
     lying = 200  # the size that both headers now state
@@ -316,7 +316,7 @@ def test_without_comparison_on_the_board_none_is_wanted(read: Read) -> None:
     expected = {"retrieval_0": 4, "retrieval_1": 4}
     files = {f"{FOLDER}/retrieval_{n}.npy": npy(range(4)) for n in range(2)}
     assert set(read(files, expected=expected).scores) == set(expected)
-    assert "holds no predictions; add 'retrieval_0'" in defect(read, {}, expected=expected)
+    assert "contains no predictions; add 'retrieval_0'" in defect(read, {}, expected=expected)
     assert "comparison.npy: is no file of this leaderboard's" in defect(read, whole(), expected=expected)
 
 

@@ -259,7 +259,7 @@ def test_a_chunk_that_lost_all_of_its_pairs_is_dropped(
         pair = parse_record(raw)
         return replace(pair, split_idx=number[pair.image.url])
 
-    monkeypatch.setattr("curation.families.sherlock.evaluation_plan.record_of", numbered)
+    monkeypatch.setattr("curation.families.sherlock.evaluation_plan.parse_record", numbered)
     Image.objects.filter(pk=corpus.images[1].pk).update(taken_down_at=work.clock)
     sets = plan_sets(corpus.version, split="test", proposals=None)
     assert [{pair.split_idx for pair in chunk} for chunk in sets.chunks] == [{0}, {2}, {3}]
@@ -281,7 +281,7 @@ def test_a_chunk_that_lost_all_pairs_but_one_is_dropped(
         is_first = pair.image.url == gone or pair.instance_id == alone.instance_id
         return replace(pair, split_idx=0 if is_first else 1)
 
-    monkeypatch.setattr("curation.families.sherlock.evaluation_plan.record_of", numbered)
+    monkeypatch.setattr("curation.families.sherlock.evaluation_plan.parse_record", numbered)
     assert len(plan_sets(corpus.version, split="test", proposals=None).chunks) == 2
     Image.objects.filter(pk=corpus.images[1].pk).update(taken_down_at=work.clock)
     (chunk,) = plan_sets(corpus.version, split="test", proposals=None).chunks
@@ -392,7 +392,7 @@ def test_a_stop_leaves_nothing(corpus: Corpus, tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        written(corpus, tmp_path / "out", tell=stop)
+        written(corpus, tmp_path / "out", report_progress=stop)
     assert [path for path in tmp_path.iterdir() if "out" in path.name] == []
 
 

@@ -143,7 +143,7 @@ def test_the_offline_encoder_finds_the_right_sentence(pictures: list[Pillow.Imag
 
 
 def test_missing_weights_are_explained(tmp_path: Path) -> None:
-    with pytest.raises(EncoderUnavailable, match="cannot be had: name a folder"):
+    with pytest.raises(EncoderUnavailable, match="are not available: give a folder"):
         get_encoder(f"clip:{tmp_path}")
 
 
@@ -151,7 +151,7 @@ def test_cut_off_weights_are_explained(tmp_path: Path, tiny_clip: str) -> None:
     shutil.copytree(tiny_clip, tmp_path / "cut")
     weights = tmp_path / "cut" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:5])
-    with pytest.raises(EncoderUnavailable, match="cannot be had: name a folder"):
+    with pytest.raises(EncoderUnavailable, match="are not available: give a folder"):
         get_encoder(f"clip:{tmp_path / 'cut'}")
 
 

@@ -77,5 +77,5 @@ def test_vectors_with_and_without_a_prompt_never_stand_in_one_set() -> None:
 
 @pytest.mark.parametrize("prompt", ["", "A photo", "{} and {}"])
 def test_a_prompt_has_one_place_for_the_text(prompt: str) -> None:
-    with pytest.raises(InvalidInput, match=r"^prompt: .* needs one"):
+    with pytest.raises(InvalidInput, match=r"^prompt: .* needs exactly one"):
         PromptedEncoder(Recording(), prompt)

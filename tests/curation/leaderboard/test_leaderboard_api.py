@@ -315,7 +315,7 @@ def test_a_team_withdraws_its_own_entry_once_and_for_good(
     ).json()
     assert (mine["limits"]["used"], mine["submissions"][0]["is_withdrawn"]) == (1, True)
     client.force_login(researcher)
-    desk = client.get(reverse("leaderboard-desk", args=[board.project.slug, board.pk])).text
+    desk = client.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
     assert "Withdrawn by its team" in desk
     assert "Too early" in desk
 

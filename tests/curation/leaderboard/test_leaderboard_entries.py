@@ -9,7 +9,7 @@ import pytest
 
 from curation.evaluation.submission import read_submission
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.services import boards as services
 from curation.leaderboard.services import entries
 from curation.records import InvalidInput
@@ -64,10 +64,10 @@ def test_a_zip_of_another_name_leaves_no_trace_and_is_taken_once_renamed(team: L
         ):
             handed_in(team, predictions(), file_name="mine.zip")
     assert not LeaderboardEntry.objects.exists()
-    assert list((stored.board_folder(team.leaderboard) / "entries").iterdir()) == []
+    assert list((board_selectors.board_folder(team.leaderboard) / "entries").iterdir()) == []
     entry = scored(team, predictions(), file_name="test_set_predictions.zip")
     assert (entry.state, entry.file_name) == (EntryState.SCORED, "test_set_predictions.zip")
-    assert stored.team_usage(team).total == 1
+    assert board_selectors.team_usage(team).total == 1
     again = handed_in(team, predictions(), file_name="mine.zip")
     assert again == entry, "what is known is known by any name"
 
@@ -100,14 +100,14 @@ def sent(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_name_that_is_taken_can_be_scored(team: LeaderboardTeam, sent: Path, name: str) -> None:
-    held = stored.board_folder(team.leaderboard) / "held"
+    held = board_selectors.board_folder(team.leaderboard) / "held"
     assert read_submission(sent, file_name=name, expected=EXPECTED, keys=held).scores
     assert scored(team, predictions(), file_name=name).state == EntryState.SCORED
 
 
 @pytest.mark.parametrize("name", NOT_TAKEN)
 def test_a_name_that_is_not_taken_could_not_be_scored(team: LeaderboardTeam, sent: Path, name: str) -> None:
-    held = stored.board_folder(team.leaderboard) / "held"
+    held = board_selectors.board_folder(team.leaderboard) / "held"
     with pytest.raises(InvalidInput, match="is not called"):
         read_submission(sent, file_name=name, expected=EXPECTED, keys=held)
     with pytest.raises(Refused, match="file: it is called"):
@@ -139,7 +139,7 @@ def _of_another_kind(key: Path) -> None:
 def test_a_lost_or_broken_key_is_never_charged_to_the_team(
     board: Leaderboard, team: LeaderboardTeam, harm: Callable[[Path], None], name: str, data: bytes
 ) -> None:
-    key = next((stored.board_folder(board) / "held").rglob(f"*_{name}_answer_key.json"))
+    key = next((board_selectors.board_folder(board) / "held").rglob(f"*_{name}_answer_key.json"))
     whole = key.read_text()
     harm(key)
     entry = scored(team, data)
@@ -151,7 +151,7 @@ def test_a_lost_or_broken_key_is_never_charged_to_the_team(
     assert said.startswith(f"the held key of {name} "), said
     assert f"restore {board.path}/held" in said
     assert "\n" not in said
-    assert str(stored.board_folder(board)) not in said
+    assert str(board_selectors.board_folder(board)) not in said
     key.write_text(whole)
     jobs.run_in_process(job=jobs.resume_job(job=entry.job, queue=False))
     entry.refresh_from_db()
@@ -161,7 +161,7 @@ def test_a_lost_or_broken_key_is_never_charged_to_the_team(
 def test_a_key_that_is_whole_but_makes_no_sense_is_the_servers_fault(
     board: Leaderboard, team: LeaderboardTeam
 ) -> None:
-    key = next((stored.board_folder(board) / "held").rglob("*comparison_answer_key.json"))
+    key = next((board_selectors.board_folder(board) / "held").rglob("*comparison_answer_key.json"))
     broken: dict[str, Any] = COMPARISON | {"annotations": "none"}
     key.write_text(json.dumps(broken))
     entry = scored(team, by_id())

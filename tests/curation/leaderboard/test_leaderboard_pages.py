@@ -59,8 +59,8 @@ def desk_places(
     at = [board.project.slug, board.pk]
     return {
         "list": ("get", reverse("leaderboards", args=at[:1])),
-        "desk": ("get", reverse("leaderboard-desk", args=at)),
-        "change": ("post", reverse("leaderboard-desk", args=at)),
+        "desk": ("get", reverse("leaderboard-manage", args=at)),
+        "change": ("post", reverse("leaderboard-manage", args=at)),
         "open": ("post", reverse("leaderboard-open", args=at)),
         "publish": ("post", reverse("leaderboard-publish", args=at)),
         "team": ("post", reverse("leaderboard-teams", args=at)),
@@ -110,7 +110,7 @@ def public_places(board: Leaderboard, entry: LeaderboardEntry) -> dict[str, str]
     return {
         "board": reverse("leaderboard", args=[board.slug]),
         "submit": reverse("leaderboard-submit", args=[board.slug]),
-        "mine": reverse("leaderboard-mine", args=[board.slug]),
+        "mine": reverse("leaderboard-team-submissions", args=[board.slug]),
         "entry": reverse("leaderboard-entry", args=[board.slug, receipt(entry)]),
         "file": reverse("leaderboard-file", args=[board.slug, "instances.zip"]),
         "table": reverse("api-leaderboard", args=[board.slug]),
@@ -146,10 +146,10 @@ def test_a_board_that_is_not_built_has_no_page(project: Project, researcher: Use
         version=sealed_version(project), split="", wording=services.Wording("Title"), by=None, queue=False
     )
     assert signed_in(researcher).get(reverse("leaderboard", args=[board.slug])).status_code == 404
-    desk = signed_in(researcher).get(reverse("leaderboard-desk", args=[project.slug, board.pk]))
+    desk = signed_in(researcher).get(reverse("leaderboard-manage", args=[project.slug, board.pk]))
     assert "Build leaderboard Title" in desk.text
     Job.objects.filter(pk=board.job_id).update(state=JobState.FAILED, error="the disk is full")
-    desk = signed_in(researcher).get(reverse("leaderboard-desk", args=[project.slug, board.pk]))
+    desk = signed_in(researcher).get(reverse("leaderboard-manage", args=[project.slug, board.pk]))
     assert "the disk is full" in desk.text
     assert "Not built" in signed_in(researcher).get(reverse("leaderboards", args=[project.slug])).text
 
@@ -165,7 +165,7 @@ def test_the_form_makes_a_board_of_a_sealed_version(project: Project, researcher
     assert "not within the daily limit" in refused.text
     reply = desk.post(place, form | {"total_limit": "20", "note": "two\nlines"})
     board = Leaderboard.objects.get()
-    assert reply.headers["Location"] == reverse("leaderboard-desk", args=[project.slug, board.pk])
+    assert reply.headers["Location"] == reverse("leaderboard-manage", args=[project.slug, board.pk])
     assert (board.daily_limit, board.total_limit, board.note) == (3, 20, "two lines")
     assert (board.is_open, board.is_public, board.created_by) == (False, False, researcher)
     assert board.job is not None
@@ -182,7 +182,7 @@ def test_a_key_is_shown_once_and_never_again(board: Leaderboard, researcher: Use
     assert "no-store" in reply.headers["Cache-Control"]
     team = LeaderboardTeam.objects.get()
     assert services.find_team_by_key(board=board, key=found[1]) == team
-    assert found[1] not in desk.get(reverse("leaderboard-desk", args=at)).text
+    assert found[1] not in desk.get(reverse("leaderboard-manage", args=at)).text
     again = desk.post(reverse("leaderboard-teams", args=at), {"name": "Baker Street"})
     assert again.status_code == 400
     assert "There is a team Baker Street already" in again.text
@@ -205,8 +205,8 @@ def test_opening_is_a_researchers_act_and_publishing_an_admins(
     )
     board.refresh_from_db()
     assert not board.is_public
-    assert "Publish…" not in signed_in(researcher).get(reverse("leaderboard-desk", args=at)).text
-    assert "Publish…" in signed_in(admin).get(reverse("leaderboard-desk", args=at)).text
+    assert "Publish…" not in signed_in(researcher).get(reverse("leaderboard-manage", args=at)).text
+    assert "Publish…" in signed_in(admin).get(reverse("leaderboard-manage", args=at)).text
     signed_in(admin).post(reverse("leaderboard-publish", args=at), {"public": "1"})
     board.refresh_from_db()
     assert board.is_public
@@ -218,7 +218,7 @@ def test_a_rehearsals_board_says_so_and_stays_with_members(rehearsal: Project, a
     board = made_board(rehearsal)
     at = [rehearsal.slug, board.pk]
     desk = signed_in(admin)
-    assert "it can never be public" in desk.get(reverse("leaderboard-desk", args=at)).text
+    assert "it can never be public" in desk.get(reverse("leaderboard-manage", args=at)).text
     reply = desk.post(reverse("leaderboard-publish", args=at), {"public": "1"}, follow=True)
     assert "rests on a rehearsal" in reply.text
     board.refresh_from_db()
@@ -309,7 +309,7 @@ def test_a_team_reads_the_figures_of_all_that_it_handed_in(
 ) -> None:
     Leaderboard.objects.update(is_public=True)
     scored(team[0], predictions(HALF))
-    mine = client.post(reverse("leaderboard-mine", args=[board.slug]), {"key": team[1]})
+    mine = client.post(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": team[1]})
     assert "P@1 50.0, " in squeezed(mine)
 
 
@@ -321,7 +321,7 @@ def test_a_defect_is_told_on_the_entrys_page_and_to_the_team(
     assert entry.job is not None
     jobs.run_in_process(job=entry.job)
     assert "retrieval_0.npy" in client.get(place).text
-    mine = client.post(reverse("leaderboard-mine", args=[board.slug]), {"key": team[1]})
+    mine = client.post(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": team[1]})
     assert "retrieval_0.npy" in mine.text
     assert "0 of 5 used" in squeezed(mine)
     assert team[1] not in mine.text
@@ -362,7 +362,7 @@ def test_a_stuck_entry_says_whose_fault_it_is(
     desk = signed_in(researcher)
     page = desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
     assert "stopped on this side" in page
-    text = desk.get(reverse("leaderboard-desk", args=[board.project.slug, board.pk])).text
+    text = desk.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
     assert "Scoring failed" in text
     assert reverse("job-detail", args=[entry.job.pk]) in text
 
@@ -377,7 +377,7 @@ def test_a_cancelled_entry_waits_for_the_organisers(
     page = desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
     assert "Waits for the organisers" in page
     assert "refresh" not in page
-    text = desk.get(reverse("leaderboard-desk", args=[board.project.slug, board.pk])).text
+    text = desk.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
     assert "Scoring cancelled" in text
     assert reverse("job-detail", args=[entry.job.pk]) in text
 
@@ -388,7 +388,7 @@ def test_the_desk_says_in_one_line_what_is_wrong_with_a_key(
     next((board_folder(board) / "held").rglob("*comparison_answer_key.json")).unlink()
     entry = scored(team[0], predictions())
     desk = signed_in(researcher)
-    text = squeezed(desk.get(reverse("leaderboard-desk", args=[board.project.slug, board.pk])))
+    text = squeezed(desk.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])))
     assert "Scoring failed" in text
     assert f"restore {board.path}/held in the media folder, then resume this job" in text
     Leaderboard.objects.update(is_public=True)
@@ -408,7 +408,7 @@ def test_a_zip_of_another_name_is_told_at_its_field(hand_in: Callable[..., Any])
 def test_the_desk_says_that_photos_were_taken_down_since(board: Leaderboard, researcher: User) -> None:
     def seen() -> str:
         return squeezed(
-            signed_in(researcher).get(reverse("leaderboard-desk", args=[board.project.slug, board.pk]))
+            signed_in(researcher).get(reverse("leaderboard-manage", args=[board.project.slug, board.pk]))
         )
 
     (photo,) = Image.objects.filter(sha256__in=VersionImage.objects.values("sha256"))
@@ -463,7 +463,7 @@ def test_the_state_of_an_entry_is_never_another_teams(
     entry = scored(team[0], b"broken")
     assert entry.state == EntryState.REFUSED
     other, key = services.add_team(board=board, name="Scotland Yard", by=None)
-    mine = client.post(reverse("leaderboard-mine", args=[board.slug]), {"key": key})
+    mine = client.post(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": key})
     assert "Nothing yet" in mine.text
     assert "broken" not in mine.text
     assert other.entries.count() == 0

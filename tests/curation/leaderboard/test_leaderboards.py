@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import boards as services
 from curation.leaderboard.services import entries
@@ -88,11 +88,13 @@ def test_what_cannot_be_scored_is_refused_in_one_line(team: LeaderboardTeam, dat
     assert entry.state == EntryState.REFUSED
     assert re.search(said, entry.defect), entry.defect
     assert "\n" not in entry.defect
-    assert str(stored.board_folder(team.leaderboard)) not in entry.defect, "where things lie is our business"
+    assert str(board_selectors.board_folder(team.leaderboard)) not in entry.defect, (
+        "where things lie is our business"
+    )
     assert not entries.entry_file(entry).exists(), "a refused zip is removed"
     assert entry.job is not None
     assert entry.job.state == JobState.DONE, "a defect is no fault of the job"
-    assert stored.team_usage(team).total == 0
+    assert board_selectors.team_usage(team).total == 0
 
 
 def test_the_same_zip_of_a_team_is_one_entry(board: Leaderboard, team: LeaderboardTeam) -> None:
@@ -103,7 +105,7 @@ def test_the_same_zip_of_a_team_is_one_entry(board: Leaderboard, team: Leaderboa
     assert handed_in(other, predictions()).pk != first.pk
     refused = scored(team, b"broken")
     assert handed_in(team, b"broken").pk == refused.pk
-    folder = stored.board_folder(board) / "entries"
+    folder = board_selectors.board_folder(board) / "entries"
     assert len(list(folder.iterdir())) == 2, "two kept zips, and nothing left half-way"
     assert folder.stat().st_mode & 0o077 == 0
 
@@ -159,8 +161,8 @@ def test_two_at_once_cannot_both_be_the_last(project: Project) -> None:
     taken = [each for each in found if isinstance(each, LeaderboardEntry)]
     assert len(taken) == 2, found
     assert all(isinstance(each, LeaderboardEntry | entries.LimitReached) for each in found), found
-    assert stored.team_usage(team).total == 3
-    kept = [path.name for path in (stored.board_folder(board) / "entries").iterdir()]
+    assert board_selectors.team_usage(team).total == 3
+    kept = [path.name for path in (board_selectors.board_folder(board) / "entries").iterdir()]
     assert len(kept) == 3, kept
 
 
@@ -175,7 +177,7 @@ def test_the_same_zip_sent_twice_at_once_is_one_entry(project: Project) -> None:
 
 
 def test_a_fault_of_ours_fails_the_job_and_the_entry_waits(board: Leaderboard, team: LeaderboardTeam) -> None:
-    key = next((stored.board_folder(board) / "held").rglob("*comparison_answer_key.json"))
+    key = next((board_selectors.board_folder(board) / "held").rglob("*comparison_answer_key.json"))
     whole = key.read_text()
     key.write_text("{")
     entry = scored(team, predictions())
@@ -228,7 +230,7 @@ def test_too_large_a_zip_is_not_kept(board: Leaderboard, team: LeaderboardTeam, 
     settings.LEADERBOARD_MAX_BYTES = 100
     with pytest.raises(TooLarge, match="larger than 100 bytes"):
         handed_in(team, b"x" * 101)
-    assert list((stored.board_folder(board) / "entries").iterdir()) == []
+    assert list((board_selectors.board_folder(board) / "entries").iterdir()) == []
     settings.LEADERBOARD_MAX_BYTES = 1000
     Leaderboard.objects.filter(pk=board.pk).update(options=board.options | {"largest": 50})
     team.leaderboard.refresh_from_db()
@@ -342,7 +344,7 @@ def test_the_table_has_the_best_of_each_team_by_the_measure_it_is_sorted_by(
     weak = scored(team, predictions(HALF), model="weak")
     good = scored(team, predictions(PERFECT), model="good")
     late = scored(other, predictions(PERFECT), model="late")
-    rows = stored.shown_entries(board)
+    rows = board_selectors.shown_entries(board)
     best = tables.make_table(board, rows)
     assert [row.entry for row in best.rows] == [good, late], "of two that are equal the older stands above"
     assert best.sort.name == "p_at_1"
@@ -352,7 +354,7 @@ def test_the_table_has_the_best_of_each_team_by_the_measure_it_is_sorted_by(
     ranks = tables.make_table(board, rows, sort="im2txt", every_entry=True)
     assert [row.entry for row in ranks.rows] == [good, late, weak], "of ranks the low ones are good"
     services.set_hidden(entry=good, is_hidden=True, by=None)
-    hidden = tables.make_table(board, stored.shown_entries(board))
+    hidden = tables.make_table(board, board_selectors.shown_entries(board))
     assert [row.entry for row in hidden.rows] == [late, weak]
     assert tables.make_table(board, rows, sort="no such").sort.name == "p_at_1"
 
@@ -384,7 +386,7 @@ def test_figures_are_written_with_a_minus_and_without_a_negative_zero() -> None:
         "33.3",
         "0.0",
     ]
-    assert tables.Figure(2.0, -1.0, 5.0).reach == "−1.0 to 5.0"
+    assert tables.Figure(2.0, -1.0, 5.0).interval == "−1.0 to 5.0"
     assert (tables.EMPTY_FIGURE.text, tables.EMPTY_FIGURE.interval) == ("–", "")
 
 
@@ -501,10 +503,10 @@ def test_the_command_makes_a_team_and_prints_its_key_once(board: Leaderboard, ca
 
 
 def test_only_plain_files_of_the_public_folder_are_offered(board: Leaderboard, tmp_path: Path) -> None:
-    home = stored.board_folder(board)
+    home = board_selectors.board_folder(board)
     (home / "public" / "link.json").symlink_to(next((home / "held").rglob("*answer_key.json")))
     (home / "public" / "folder").symlink_to(home / "held")
-    names = [file.name for file in stored.public_files(board)]
+    names = [file.name for file in board_selectors.public_files(board)]
     assert names == [
         "instances.zip",
         "all_comparison/all_comparison_instance_ids.json",

@@ -27,7 +27,7 @@ from curation.models import ImageProposals, ProposalOverlap, ProposalRun
 from curation.pipelines import proposals as pipeline
 from curation.pipelines import vectors
 from curation.proposals.detector import DetectedBoxes
-from curation.selectors import proposals as stored
+from curation.selectors import proposals as proposal_selectors
 from curation.services import proposals as services
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job, Project
@@ -528,7 +528,7 @@ class TestOverlaps:
         assert first.best == 1.0
         assert (recall.pairs, recall.images) == (3, 1)
         run.refresh_from_db()
-        assert stored.read_recall(run) == recall
+        assert proposal_selectors.read_recall(run) == recall
 
     def test_the_nearest_of_several_boxes_counts(self, work: Work) -> None:
         from tests.support.answers import observation
@@ -546,12 +546,12 @@ class TestOverlaps:
         run = self.run(work, [[7, 4, 10, 12, 0.9]])
         pipeline.measure_run(run=run)
         before = list(ProposalOverlap.objects.values_list("pk", "ious"))
-        assert stored.count_unmeasured_pairs(run) == 0
+        assert proposal_selectors.count_unmeasured_pairs(run) == 0
         work.observed(image, worker="W2")
-        assert stored.count_unmeasured_pairs(run) == 3
+        assert proposal_selectors.count_unmeasured_pairs(run) == 3
         job = run_job(services.request_overlaps(run=run, by=None, queue=False))
         assert job.state == JobState.DONE
-        assert (job.result["pairs"], stored.count_unmeasured_pairs(run)) == (6, 0)
+        assert (job.result["pairs"], proposal_selectors.count_unmeasured_pairs(run)) == (6, 0)
         assert list(ProposalOverlap.objects.values_list("pk", "ious"))[:3] == before
 
     def test_a_photo_that_was_taken_down_counts_no_more(self, work: Work) -> None:
@@ -561,8 +561,8 @@ class TestOverlaps:
         assert pipeline.measure_run(run=run).pairs == 3
         Image.objects.filter(pk=image.pk).update(taken_down_at="2026-01-01T00:00Z")
         assert pipeline.measure_run(run=run).pairs == 0
-        assert list(stored.proposals_by_coverage(run, stored.WORST)) == []
-        assert "".join(stored.stream_boxes_json(run, str)) == "{}\n"
+        assert list(proposal_selectors.proposals_by_coverage(run, stored.WORST)) == []
+        assert "".join(proposal_selectors.stream_boxes_json(run, str)) == "{}\n"
 
     def test_an_unfinished_run_is_not_measured(self, work: Work) -> None:
         work.image(1)
@@ -580,8 +580,16 @@ class TestOverlaps:
         boxes = {far.pk: [[40, 30, 5, 5, 1]], near.pk: [[2, 5, 10, 12, 1]], bare.pk: [[0, 0, 9, 9, 1]]}
         services.store_boxes(run=run, found=boxes)
         pipeline.measure_run(run=run)
-        assert [found.image for found in stored.proposals_by_coverage(run, stored.WORST)] == [far, near, bare]
-        assert [found.image for found in stored.proposals_by_coverage(run, stored.BEST)] == [near, far, bare]
+        assert [found.image for found in proposal_selectors.proposals_by_coverage(run, stored.WORST)] == [
+            far,
+            near,
+            bare,
+        ]
+        assert [found.image for found in proposal_selectors.proposals_by_coverage(run, stored.BEST)] == [
+            near,
+            far,
+            bare,
+        ]
 
 
 class TestImport:
@@ -630,7 +638,7 @@ class TestImport:
         from curation.versions.plan import image_url
 
         path = tmp_path / "again.json"
-        path.write_text("".join(stored.stream_boxes_json(run, image_url)))
+        path.write_text("".join(proposal_selectors.stream_boxes_json(run, image_url)))
         out = io.StringIO()
         call_command(
             "import_proposals", str(path), project=project.slug, json=True, stdout=out, stderr=io.StringIO()
@@ -653,7 +661,7 @@ class TestImport:
         [
             ({}, "names none of the project's photos"),
             ({"https://example.org/x.jpg": [[9, 9, 4, 4]]}, "names none of the project's photos"),
-            ([1], "image_url2auto_bboxes.json: is no object"),
+            ([1], "image_url2auto_bboxes.json: is not an object"),
             ({"URL": [[1, 2, 60]]}, r"record 1 \('https://example.org/\d+.jpg'\): box 1 is \[1, 2, 60\]"),
             ({"URL": [[300, 2, 310, 40]]}, "record 1 .*is not in its image of 64 × 48 pixels"),
         ],
@@ -814,20 +822,20 @@ class TestPages:
         client.force_login(researcher)
         path = self.places(run)["run"][1]
         page = squeezed(client.get(path))
-        recall = stored.read_recall(run)
+        recall = proposal_selectors.read_recall(run)
         assert recall is not None
         assert f"{100 * (recall.solvable or 0):.1f}%" in page
-        worst = stored.proposals_by_coverage(run, stored.WORST).first()
+        worst = proposal_selectors.proposals_by_coverage(run, stored.WORST).first()
         assert worst is not None
         left, top, width, height, _ = worst.boxes[0]
         assert f"M{left} {top}h{width}v{height}h-{width}z" in page
         assert page.index(worst.image.name) < page.index(
-            stored.proposals_by_coverage(run, stored.BEST)[0].image.name
+            proposal_selectors.proposals_by_coverage(run, stored.BEST)[0].image.name
         )
         best = squeezed(client.get(path, {"order": "best"}))
-        assert best.index(stored.proposals_by_coverage(run, stored.BEST)[0].image.name) < best.index(
-            worst.image.name
-        )
+        assert best.index(
+            proposal_selectors.proposals_by_coverage(run, stored.BEST)[0].image.name
+        ) < best.index(worst.image.name)
         overlap = ProposalOverlap.objects.filter(best__gt=0).first()
         assert overlap is not None
         assert f'class="iou-text">{overlap.best:.2f}<' in page

@@ -347,7 +347,7 @@ class TestModels:
     ) -> None:
         monkeypatch.chdir(tmp_path)
         shutil.copytree(folder, tmp_path / "facebook" / "detr")
-        with pytest.raises(DetectorUnavailable, match=r"is a hub id, and /.*/facebook/detr lies here"):
+        with pytest.raises(DetectorUnavailable, match=r"is a hub id, but the folder /.*/facebook/detr lies here"):
             get_detector("hf:facebook/detr")
         for source in ("./facebook/detr", f"{tmp_path}/facebook/detr"):
             assert get_detector(f"hf:{source}").name == "hf:detr"
@@ -381,7 +381,7 @@ class TestModels:
         if damage == "cut off":
             for path in folder.iterdir():
                 (tmp_path / path.name).write_bytes(path.read_bytes()[:4000])
-        with pytest.raises(DetectorUnavailable, match="cannot be had: name a folder with config"):
+        with pytest.raises(DetectorUnavailable, match="are not available: give a folder with config"):
             get_detector(f"hf:{tmp_path}")
 
     @pytest.mark.parametrize("name", ["", "hf:", "yolo", "classical:2"])
@@ -480,12 +480,12 @@ class TestPublished:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ("", "boxes.json: is no object of the form"),
-            ("[]", "boxes.json: is no object of the form"),
-            ('{"a.jpg": [[1, 2, 3', "boxes.json: is broken at character 10, where a whole JSON value"),
-            ('{"a.jpg": [] "b.jpg": []}', "boxes.json: is broken at character 14, where a comma"),
-            ('{"a.jpg": []} {}', "boxes.json: is broken at character 14, where the end"),
-            ('{"a.jpg" []}', "boxes.json: is broken at character 9, where a whole|address and a colon"),
+            ("", "boxes.json: is not an object of the form"),
+            ("[]", "boxes.json: is not an object of the form"),
+            ('{"a.jpg": [[1, 2, 3', "boxes.json: invalid at character 10, where a whole JSON value"),
+            ('{"a.jpg": [] "b.jpg": []}', "boxes.json: invalid at character 14, where a comma"),
+            ('{"a.jpg": []} {}', "boxes.json: invalid at character 14, where the end"),
+            ('{"a.jpg" []}', "boxes.json: invalid at character 9, where a whole|address and a colon"),
             ("{3: []}", "where an image address and a colon"),
             ({"a.jpg": 3}, r"boxes.json: record 1 \('a.jpg'\): holds int; give a list of boxes"),
             ({"a.jpg": [], "b.jpg": [[1, 2, 3]]}, r"record 2 \('b.jpg'\): box 1 is \[1, 2, 3\]; give four"),

@@ -82,7 +82,7 @@ class TestFolder:
 
     def test_a_folder_of_something_else_is_left_alone(self, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("mine")
-        with pytest.raises(InvalidInput, match="holds no scorer; choose another place"):
+        with pytest.raises(InvalidInput, match="holds no scorer; choose another path"):
             save_scorer(tmp_path, load_starting_model("tiny"))
         assert files_of(tmp_path) == {"notes.txt": b"mine"}
 
@@ -144,16 +144,16 @@ def _deepen(folder: Path) -> None:
 
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "no card": (lambda f: (f / "scorer.json").unlink(), "holds no scorer.json"),
-    "no JSON": (lambda f: (f / "scorer.json").write_text("{"), "is no JSON"),
+    "no JSON": (lambda f: (f / "scorer.json").write_text("{"), "is not JSON"),
     "a list": (lambda f: (f / "scorer.json").write_text("[]"), "format None"),
     "other format": (lambda f: _edit(f, format="deerstalker-scorer/9"), "deerstalker-scorer/9.*this reads"),
     "mode": (lambda f: _edit(f, region_mode="blur"), "'blur' is not a valid RegionMode"),
-    "prompt": (lambda f: _edit(f, prompt="a photo"), "has no place for the text"),
-    "mean": (lambda f: _edit(f, mean=[1, 2]), "save the scorer anew"),
+    "prompt": (lambda f: _edit(f, prompt="a photo"), "has no placeholder for the text"),
+    "mean": (lambda f: _edit(f, mean=[1, 2]), "save the scorer again"),
     "architecture": (lambda f: _edit(f, architecture={"dim": 3}), "does not describe two towers"),
     "heads": (
         lambda f: _edit(f, architecture=TINY | {"text": TINY["text"] | {"heads": 3}}),
-        "64 wide, no multiple of 3",
+        "64 wide, not a multiple of 3",
     ),
     "activation": (
         lambda f: _edit(f, architecture=TINY | {"text": TINY["text"] | {"activation": "loud"}}),
@@ -169,7 +169,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "size": (
         lambda f: _edit(f, architecture=TINY | {"dim": "8"}),
-        "architecture.dim: '8' is no whole number",
+        "architecture.dim: '8' is not a whole number",
     ),
     "weights gone": (lambda f: _weights(f).unlink(), "safetensors is missing"),
     "weights cut": (_cut, "is cut off or was replaced"),
@@ -190,11 +190,11 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "nested without end": (
         lambda f: (f / "scorer.json").write_text("[" * 100_000),
-        "is no JSON",
+        "is not JSON",
     ),
     "far too long": (lambda f: _edit(f, made={"x": "x" * (1 << 20)}), "is over 1048576 bytes"),
     "deviation": (lambda f: _edit(f, std=[0.0, 1.0, 1.0]), "no deviation is above 0"),
-    "end": (lambda f: _edit(f, architecture=TINY | {"end": 258}), "end: 258 is none of the 258 tokens"),
+    "end": (lambda f: _edit(f, architecture=TINY | {"end": 258}), "end: 258 is not one of the 258 tokens"),
     "no number": (_spoil, "logit_scale holds NaN or infinity"),
     "no files": (lambda f: _edit(f, files={}), "names no model file"),
     "tokenizer gone": (lambda f: _edit(f, tokenizer="clip"), "names no tokenizer file"),

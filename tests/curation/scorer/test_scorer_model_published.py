@@ -196,7 +196,7 @@ DEFECTS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no words": (
         _saved(**{"token_embedding.weight": torch.zeros(0, 64)}),
-        "vocabulary: 0 is no whole number",
+        "vocabulary: 0 is not a whole number",
     ),
     "twice": (_saved(**{"module.logit_scale": torch.tensor(1.0)}), "logit_scale is there twice"),
     "vocabulary": (_saved(**{"token_embedding.weight": torch.zeros(99, 64)}), "has 54 tokens, the model 99"),

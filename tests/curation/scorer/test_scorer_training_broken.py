@@ -35,7 +35,7 @@ def edited(run: Path, **values: object) -> None:
 def test_a_pair_that_is_none_is_said_with_its_line(tmp_path: Path, values: dict[str, object]) -> None:
     run = make_run(tmp_path / "run")
     edited(run, **values)
-    with pytest.raises(InvalidInput, match=r"train\.jsonl: line 1 is no pair"):
+    with pytest.raises(InvalidInput, match=r"train\.jsonl: line 1 is not a pair"):
         train(run)
 
 
@@ -45,7 +45,7 @@ def test_half_characters_bytes_and_nesting_are_said_in_one_line(tmp_path: Path) 
     whole = path.read_text("utf-8")
     for text in (whole.replace("somebody likes red", "\\ud800"), "[" * 100_000):
         path.write_text(text, "utf-8")
-        with pytest.raises(InvalidInput, match="line 1 is no pair"):
+        with pytest.raises(InvalidInput, match="line 1 is not a pair"):
             train(run)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidInput, match="cannot be read"):
@@ -137,5 +137,5 @@ def test_a_full_disk_is_said_and_the_run_goes_on_later(
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1])
 def test_a_decay_that_is_none_is_said(value: float) -> None:
-    with pytest.raises(InvalidInput, match=r"^weight_decay: .* is no decay; use 0 or more$"):
+    with pytest.raises(InvalidInput, match=r"^weight_decay: .* is not a valid decay; use 0 or more$"):
         TrainingConfig("tiny", weight_decay=value)

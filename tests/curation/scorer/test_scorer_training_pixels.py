@@ -232,7 +232,7 @@ def test_other_boxes_are_prepared_anew_and_the_old_ones_removed(images: Path, tm
 def test_a_broken_picture_names_its_pair(images: Path, tmp_path: Path) -> None:
     (images / "1.png").write_bytes(b"no picture")
     look = ViewSettings(RegionMode.HIGHLIGHT, Crop.PAD, NORM)
-    with pytest.raises(InvalidInput, match=r"pair p1: its picture 1\.png cannot be read"):
+    with pytest.raises(InvalidInput, match=r"pair p1: its image 1\.png cannot be read"):
         prepare_pixels(PAIRS, images, look, tmp_path / "pixels", split="train")
 
 

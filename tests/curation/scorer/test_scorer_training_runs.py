@@ -239,18 +239,18 @@ def test_what_cannot_be_trained_is_said_in_one_line(tmp_path: Path) -> None:
     ):
         train(run)
     changed(run, batch_size=4, processes=4)
-    with pytest.raises(InvalidInput, match="processes: the run is for 4, and 1 started; use torchrun"):
+    with pytest.raises(InvalidInput, match="processes: the run needs 4, and 1 started; use torchrun"):
         train(run)
     changed(run, processes=1)
     picture = tmp_path / "pictures" / "3.png"
     picture.rename(tmp_path / "elsewhere.png")
-    with pytest.raises(InvalidInput, match=r"pair pair-3: its picture 3\.png is missing"):
+    with pytest.raises(InvalidInput, match=r"pair pair-3: its image 3\.png is missing"):
         train(run)
     (run / "train.jsonl").write_text("")
     with pytest.raises(InvalidInput, match=r"train\.jsonl: holds no pair"):
         train(run)
     (run / "train.jsonl").write_text('{"id": "x"}\n')
-    with pytest.raises(InvalidInput, match="line 1 is no pair"):
+    with pytest.raises(InvalidInput, match="line 1 is not a pair"):
         train(run)
     (run / "run.json").write_text("{}")
     with pytest.raises(InvalidInput, match=r"run\.json: is not of the format"):

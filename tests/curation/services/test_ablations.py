@@ -40,7 +40,7 @@ def version(project: Project, make_image: Callable[..., Image]) -> DatasetVersio
 @pytest.fixture
 def runner(monkeypatch: pytest.MonkeyPatch) -> Runner:
     found = Runner()
-    monkeypatch.setattr("curation.pipelines.inner_jobs.jobs.run_here", found)
+    monkeypatch.setattr("curation.pipelines.inner_jobs.jobs.run_in_process", found)
     return found
 
 

@@ -206,7 +206,7 @@ def test_a_vcr_with_many_faults_is_refused_once_for_all(tmp_path: Path, project:
     lines = (tmp_path / "train.jsonl").read_text().splitlines()
     broken = [line.replace(f"{made.MOVIE}/", "../", 1) for line in lines[:2]] + ["{"] + lines[2:]
     (tmp_path / "train.jsonl").write_text("\n".join(broken))
-    with pytest.raises(CommandError, match=r"line 1: .*leaves the folder.*line 2: .*line 3: is no JSON"):
+    with pytest.raises(CommandError, match=r"line 1: .*leaves the folder.*line 2: .*line 3: is not JSON"):
         run("import_vcr", tmp_path, project)
 
 

@@ -61,15 +61,15 @@ def test_a_list_is_read_record_by_record_whatever_the_chunk(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ('{"id": 1}', "does not begin with a list"),
-        ("", "does not begin with a list"),
-        ('[{"id": 1}, {"id": ', "record 2 is no JSON"),
+        ('{"id": 1}', "does not start with a list"),
+        ("", "does not start with a list"),
+        ('[{"id": 1}, {"id": ', "record 2 is not JSON"),
         ('[{"id": 1} {"id": 2}]', "after record 1 a comma is missing"),
-        ('[{"id": 1}', "after record 1 a comma is missing, or the end is cut off"),
-        ("[1, 2,]", "record 3 is no JSON"),
-        ("[1] 2", "more text behind its list"),
-        ("[NaN]", "NaN is no JSON value"),
-        ("[[[" + "[" * 100_000, "record 1 is no JSON"),
+        ('[{"id": 1}', "after record 1 , or the end is cut off"),
+        ("[1, 2,]", "record 3 is not JSON"),
+        ("[1] 2", "more text after its list"),
+        ("[NaN]", "NaN is not JSON value"),
+        ("[[[" + "[" * 100_000, "record 1 is not JSON"),
     ],
 )
 def test_a_file_that_is_no_list_is_named(tmp_path: Path, text: str, complaint: str) -> None:
@@ -113,14 +113,14 @@ def test_a_line_without_end_is_refused_before_all_of_it_is_read(
     path.write_text(longest + longest)
     assert len(list(iterate_lines(path))) == 2
     path.write_text(longest + "x" * 1000)
-    with pytest.raises(InvalidInput, match="line 2 is longer than 20 characters; give one JSON value a line"):
+    with pytest.raises(InvalidInput, match="line 2 is longer than 20 characters; give one JSON value per line"):
         list(iterate_lines(path))
 
 
 def test_lines_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "train.jsonl"
     path.write_text('{"a": 1}\n\n{"a": \n')
-    with pytest.raises(InvalidInput, match="line 3: is no JSON"):
+    with pytest.raises(InvalidInput, match="line 3: is not JSON"):
         list(iterate_lines(path))
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidInput, match="not UTF-8"):
@@ -151,7 +151,7 @@ def test_published_forms_of_splits_are_read(tmp_path: Path) -> None:
     ("value", "complaint"),
     [
         ({"train": [1], "val": [1]}, "image 1 is in the lists of train and val"),
-        ({"train": []}, "train must be a list of image ids that is not empty"),
+        ({"train": []}, "train must be a non-empty list of image ids"),
         ({"dev": [1]}, "must be an object with the lists train, val, test"),
         ([1, 2], "must be an object with the lists"),
         ({"train": [1, None]}, "train, entry 2: names no image"),
@@ -322,7 +322,7 @@ def test_missing_pictures_are_refused_or_skipped_and_counted(tmp_path: Path) -> 
         ({"height": 48.0}, "record 2: height is 48.0"),
         ({"url": "VG_100K_2/2.jpg"}, "record 2: url .* is no web address"),
         ({"url": None}, "record 2: url is None; it must be a text"),
-        ({"url": "https://x.org/" + "a" * 500}, "is no web address of up to 500"),
+        ({"url": "https://x.org/" + "a" * 500}, "is not a web address of up to 500"),
         ({"coco_id": "12"}, "record 2: coco_id is '12'"),
     ],
 )
@@ -406,7 +406,7 @@ def test_a_region_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None
     made.regions(path)
     plan = vg(tmp_path, regions=str(path))
     made.regions(path, [2, 1, 3, 4, 5, 6])
-    with pytest.raises(InvalidInput, match=r"has changed since it was read|is no JSON"):
+    with pytest.raises(InvalidInput, match=r"has changed since it was read|is not JSON"):
         plan.regions(plan.images[0])
 
 

@@ -99,7 +99,7 @@ def test_deep_folders_and_too_many_entries_are_not_looked_at(
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"nowhere: cannot be read .*check the folder of imports"):
+    with pytest.raises(InvalidInput, match=r"nowhere: cannot be read .*check the import folder"):
         scan_folder(tmp_path / "nowhere")
 
 
@@ -130,7 +130,7 @@ def test_a_folder_whose_name_only_begins_alike_is_outside(tmp_path: Path) -> Non
 
 
 def refused(path: Path) -> Any:
-    return pytest.raises(InvalidInput, match=rf"{path.name}: lies outside of .*; put the file itself there")
+    return pytest.raises(InvalidInput, match=rf"{path.name}: is outside of .*; put the file itself there")
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_a_value_that_never_ends_and_one_that_is_none_are_told_apart(tmp_path: P
     with open_json_reader(path, chunk=64, max_length=100) as pieces, pytest.raises(ValueTooLong):
         pieces.read_value()
     path.write_text("NaN")
-    with open_json_reader(path) as pieces, pytest.raises(InvalidJson, match="NaN is no JSON value"):
+    with open_json_reader(path) as pieces, pytest.raises(InvalidJson, match="NaN is not JSON value"):
         pieces.read_value()
     with open_json_reader(path, lenient=True) as pieces:
         assert math.isnan(pieces.read_value())

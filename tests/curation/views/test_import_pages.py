@@ -315,7 +315,7 @@ def test_a_link_that_comes_after_the_choice_is_refused_by_the_job(
     (root / "genome" / "VG_100K" / "3.jpg").symlink_to(tmp_path / "elsewhere.jpg")
     job = done(reply)
     assert job.state == JobState.FAILED
-    assert "VG_100K/3.jpg: lies outside of" in job.error
+    assert "VG_100K/3.jpg: is outside of" in job.error
     assert not Image.objects.exists()
 
 
@@ -422,7 +422,7 @@ def test_a_file_that_becomes_a_link_leading_out_is_refused_by_the_job_whenever_i
     swap_before(0)
     job = done(reply)
     assert job.state == JobState.FAILED
-    assert "image_url2auto_bboxes.json: lies outside of" in job.error
+    assert "image_url2auto_bboxes.json: is outside of" in job.error
     assert opened == steps[: steps.index(before)]
     assert ProposalRun.objects.get().boxes == 0
 
@@ -488,7 +488,7 @@ def test_a_link_that_comes_after_the_plan_is_refused_before_it_is_opened(
     job = done(page.start(splits="lists/ids.json", regions="genome/region_descriptions.json"))
     assert job.state == JobState.FAILED
     named = {"VG_100K": "VG_100K/1.jpg"}.get(late, late)
-    assert f"{root}/genome/{named}: lies outside of {root}; put the file itself there" in job.error
+    assert f"{root}/genome/{named}: is outside of {root}; put the file itself there" in job.error
     assert not Image.objects.exists()
 
 
@@ -505,7 +505,7 @@ def test_metadata_that_becomes_a_link_after_the_plan_is_refused(
     read = sources.read_vcr
     monkeypatch.setattr(sources, "read_vcr", planned)
     job = done(page.start("vcr"))
-    assert f"{metadata}: lies outside of {root}" in job.error
+    assert f"{metadata}: is outside of {root}" in job.error
     assert not Image.objects.exists()
 
 
@@ -522,7 +522,7 @@ def test_a_link_between_two_batches_ends_the_import_where_it_stands(
 
     job = jobs.run_in_process(job=Job.objects.get(), listener=listen)
     assert (job.state, job.done) == (JobState.FAILED, 4)
-    assert "VG_100K/5.jpg: lies outside of" in job.error
+    assert "VG_100K/5.jpg: is outside of" in job.error
     assert Image.objects.count() == 4
     picture.unlink()
     (tmp_path / "elsewhere.jpg").rename(picture)

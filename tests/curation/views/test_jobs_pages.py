@@ -390,7 +390,7 @@ def test_a_round_is_built_from_the_command_line(
     ("flags", "said"),
     [
         ([], "name --project, or a job to --resume"),
-        (["--project", "PROJECT"], "observations: none is approved yet"),
+        (["--project", "PROJECT"], "pairs: none is approved yet"),
         (["--project", "PROJECT", "--size", "1"], "size: a set needs at least two"),
         (["--project", "PROJECT", "--seed", "-2"], "seed: -2 is negative"),
         (["--project", "PROJECT", "--order", "best"], "invalid choice: 'best'"),

@@ -188,9 +188,9 @@ def test_a_training_is_asked_for(desk: Client, sealed: DatasetVersion, researche
     [
         ({"batch_size": "64"}, "batch_size", "64 is more than the 9 pairs to train on; use 9 or fewer."),
         ({"name": "7"}, "name", "&#x27;7&#x27;; use at most 60 letters"),
-        ({"learning_rate": "2"}, "learning_rate", "2 is not within 0 to 1; the paper uses 1e-5."),
+        ({"learning_rate": "2"}, "learning_rate", "2 is not between 0 and 1; the paper uses 1e-5."),
         ({"model": "clip:/etc"}, "model", "Select a valid choice."),
-        ({"batch_size": "9", "processes": "2"}, "batch_size", "9 cannot be shared evenly by 2 processes"),
+        ({"batch_size": "9", "processes": "2"}, "batch_size", "9 cannot be divided among 2 processes"),
     ],
 )
 def test_what_is_to_mend_is_said_at_its_field(

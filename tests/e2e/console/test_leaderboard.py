@@ -49,7 +49,7 @@ def test_every_page_fits_every_window(
         "board": reverse("leaderboard", args=[board.slug]),
         "all": reverse("leaderboard", args=[board.slug]) + "?all=1&sort=im2txt",
         "submit": reverse("leaderboard-submit", args=[board.slug]),
-        "mine": reverse("leaderboard-mine", args=[board.slug]),
+        "mine": reverse("leaderboard-team-submissions", args=[board.slug]),
         "refused": reverse("leaderboard-entry", args=[board.slug, receipt(entries["refused"])]),
         "scored": reverse("leaderboard-entry", args=[board.slug, receipt(entries["scored"])]),
     }.items():
@@ -59,7 +59,7 @@ def test_every_page_fits_every_window(
     at = [board.project.slug, board.pk]
     for name, path in {
         "desks": reverse("leaderboards", args=at[:1]),
-        "desk": reverse("leaderboard-desk", args=at),
+        "desk": reverse("leaderboard-manage", args=at),
     }.items():
         page.goto(path)
         check_sizes(page, name, SIZES)

@@ -79,7 +79,7 @@ def test_lost_work_is_compensated_by_a_task_for_its_worker_alone(
     page = open_page(width=390, height=844)
     sign_in(page, "unlucky")
     page.goto("/work/")
-    page.get_by_text("Get paid for work that did not get through").first.wait_for()
+    page.get_by_text("Get paid for lost work").first.wait_for()
     page.get_by_role("button", name="Start").first.click()
     frame = page.frame_locator("iframe")
     frame.locator("html[data-ready=true]").wait_for(state="attached")

@@ -47,7 +47,7 @@ def failed(pairs: list[ObservationPair], active: float = 200.0) -> list[str]:
     return [check.short for check in found if not check.ok]
 
 
-def test_a_careful_answer_is_clear() -> None:
+def test_careful_answer_passes_all_checks() -> None:
     assert failed(PAIRS) == []
 
 
@@ -66,21 +66,21 @@ def test_a_careful_answer_is_clear() -> None:
         ([pair(1, "her open bag")], "“her”"),
     ],
 )
-def test_what_a_reviewer_should_look_at(pairs: list[ObservationPair], short: str) -> None:
+def test_checks_find_problems_for_reviewers(pairs: list[ObservationPair], short: str) -> None:
     assert failed(pairs) == [short]
 
 
-def test_words_that_hold_a_pronoun_are_none() -> None:
+def test_words_that_contain_a_pronoun_are_not_pronouns() -> None:
     assert failed([pair(1, "the shelf", "There is a theory that the hermit hears the sheep")]) == []
 
 
-def test_fast_is_under_a_third_of_the_usual_time() -> None:
+def test_check_pace_fails_below_a_third_of_expected_time() -> None:
     assert failed(PAIRS, 99.9) == ["fast"]
     assert failed(PAIRS, 100.0) == []
-    assert checks.pace(61, 300).text == "Fast: 1 min 01 s of active time"
+    assert checks.check_pace(61, 300).text == "Fast: 1 min 01 s of active time"
 
 
-def test_a_payout_has_a_fee_on_each_payment() -> None:
+def test_approval_cost_has_a_fee_on_each_payment() -> None:
     paid = approval_cost(reward_cents=110, bonus_each_cents=15, items=1, max_assignments=1, fees=AMAZON_FEES)
     assert (paid.bonus_cents, paid.fee_cents, paid.total_cents) == (15, 25, 150)
     free = approval_cost(reward_cents=110, bonus_each_cents=15, items=0, max_assignments=1, fees=LOCAL_FEES)
@@ -97,7 +97,7 @@ def test_pay_per_hour() -> None:
     assert compute_top_up([(110, 300.0), (140, 300.0)], 1500) == TopUp(15, 1)
 
 
-def test_any_answer_reads_as_lines() -> None:
+def test_answer_rows_of_any_answer() -> None:
     rows = evidence.answer_rows(
         {"ratings": [{"id": "b", "rating": 3}, {"certainty": "very sure", "rating": 1}]}
     )
@@ -118,7 +118,7 @@ class Written(Schema):
     parts: list[Part]
 
 
-def test_answer_rows_free_text_to_the_letter_and_labels_in_words() -> None:
+def test_answer_rows_humanize_labels_and_keep_free_text() -> None:
     answer = {
         "first": "car",
         "odd": "left",
@@ -129,7 +129,7 @@ def test_answer_rows_free_text_to_the_letter_and_labels_in_words() -> None:
     assert said == ["car", "Left", "left", "snake_case · Calm", "bus · Very lively"]
 
 
-def test_answer_rows_without_a_schema_shows_values_as_they_are() -> None:
+def test_answer_rows_without_a_schema_keep_values() -> None:
     said = [
         row.value for row in evidence.answer_rows({"pick": "car", "other": "Snake_Case", "fit": "too_big"})
     ]
@@ -148,7 +148,7 @@ def box(left: int, top: int, width: int, height: int) -> dict[str, int]:
     return {"left": left, "top": top, "width": width, "height": height}
 
 
-def test_the_photo_tag_draws_halo_line_and_tab() -> None:
+def test_photo_tag_draws_halo_outline_and_label() -> None:
     svg = render(660, 440, box(100, 100, 200, 150), box(10, 200, 20, 20))
     assert svg.count('class="halo"') == svg.count('class="line hit"') == 2
     assert 'viewBox="0 0 660 440"' in svg
@@ -169,11 +169,11 @@ def test_the_photo_tag_draws_halo_line_and_tab() -> None:
         (box(655, 100, 5, 200), "M-22 -24h"),  # to the left at the right edge
     ],
 )
-def test_the_tab_stays_on_the_photo(shape: dict[str, int], start: str) -> None:
+def test_photo_tag_keeps_the_label_on_the_photo(shape: dict[str, int], start: str) -> None:
     assert f'd="{start}' in render(660, 440, shape)
 
 
-def test_sums_and_times_as_people_read_them() -> None:
+def test_sums_and_times_are_formatted() -> None:
     assert (usd(110), usd(123456), usd(-5), usd(None)) == ("$1.10", "$1,234.56", "−$0.05", "–")
     assert (usd_bare(110), usd_bare(-5)) == ("1.10", "−0.05")
     assert [duration(s) for s in (45, 60, 284.2, 7500, None)] == [

@@ -20,7 +20,7 @@ def codes(html: str, rows: str = "", **more: object) -> dict[str, int]:
     return {finding.code: finding.line for finding in check_template(html, table, **more).findings}  # type: ignore[arg-type]
 
 
-def test_a_sound_page_has_no_finding() -> None:
+def test_check_template_of_valid_page_has_no_finding() -> None:
     html = f'<form name="mturk_form" action="/mturk/externalSubmit">\n<p>${{text}}</p>{LABEL}{BUTTON}</form>'
     assert check_template(html, parse_rows("text\nhello\n")).findings == ()
 
@@ -78,7 +78,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("code", FAULTS)
-def test_a_fault_is_found_with_its_line_and_its_absence_is_not(code: str) -> None:
+def test_check_template_finds_each_fault_with_its_line(code: str) -> None:
     bad, good = FAULTS[code]
     assert codes(f"<form>\n{bad}\n{LABEL}{BUTTON}</form>").get(code) == 2
     assert code not in codes(f"<form>\n{good}\n{LABEL}{BUTTON}</form>")
@@ -94,20 +94,20 @@ def test_a_fault_is_found_with_its_line_and_its_absence_is_not(code: str) -> Non
         "<details><summary>More</summary>FIELD</details>",
     ],
 )
-def test_a_required_field_is_found_in_every_kind_of_hidden_part(around: str) -> None:
+def test_check_template_finds_required_fields_in_hidden_parts(around: str) -> None:
     field = "<label>H <select name='h' required></select></label>"
     found = codes(f"<form>{around.replace('FIELD', field)}{BUTTON}</form>")
     assert "required-hidden" in found
     assert "required-hidden" not in codes(f"<form>{field}{BUTTON}</form>")
 
 
-def test_parts_that_only_a_small_screen_hides_are_not_hidden() -> None:
+def test_parts_hidden_on_small_screens_are_not_hidden() -> None:
     style = "<style>@media (max-width: 30em) { .side { display: none } }</style>"
     field = "<div class='side'><label>S <input name='s' required></label></div>"
     assert "required-hidden" not in codes(f"<form>{style}{field}{BUTTON}</form>")
 
 
-def test_forms_that_a_browser_reads_otherwise_are_found() -> None:
+def test_check_template_finds_nested_and_open_forms() -> None:
     assert codes(f"<form>\n<form>{LABEL}{BUTTON}</form></form>")["nested-form"] == 2
     assert codes(f"\n<form>{LABEL}{BUTTON}")["open-form"] == 2
     assert "no-fields" in codes("<p>Only words</p>")
@@ -115,7 +115,7 @@ def test_forms_that_a_browser_reads_otherwise_are_found() -> None:
     assert codes(f'<form action="https://mine.example.org/save">{LABEL}{BUTTON}</form>')["form-action"] == 1
 
 
-def test_matrix_of_questions_is_no_group_of_different_names() -> None:
+def test_question_matrix_is_not_a_broken_radio_group() -> None:
     rows = "".join(
         f"<tr><td>{q}</td>"
         + "".join(f"<td><input type=radio name={q} value={v} title={v}></td>" for v in "123")
@@ -125,18 +125,18 @@ def test_matrix_of_questions_is_no_group_of_different_names() -> None:
     assert "radio-names" not in codes(f"<form><table>{rows}</table>{BUTTON}</form>")
 
 
-def test_columns_and_variables_that_do_not_fit_are_named_both_ways() -> None:
+def test_unmatched_columns_and_variables_are_named() -> None:
     report = check_template(f"<p>\n${{url}}</p>{SOUND}", parse_rows("image,more\na,b\n"))
     found = {(finding.code, finding.severity): finding for finding in report.findings}
     missing = found["no-column", Severity.ERROR]
     assert missing.line == 2
-    assert "${url}" in missing.what
-    assert "image, more" in missing.what
+    assert "${url}" in missing.problem
+    assert "image, more" in missing.problem
     assert not report.has_all_columns
     assert sum(finding.code == "no-variable" for finding in report.findings) == 2
 
 
-def test_hosts_are_those_of_the_page_and_of_its_rows() -> None:
+def test_report_hosts_come_from_page_and_rows() -> None:
     html = f'<img src="${{url}}"><script src="//cdn.example.org/a.js"></script><p>${{html}}</p>{SOUND}'
     rows = 'url,html\nhttps://Pics.example.org/1.png,"<img src=""https://more.example.net:8443/x.png"">"\n'
     hosts = ("cdn.example.org", "more.example.net:8443", "pics.example.org")
@@ -145,7 +145,7 @@ def test_hosts_are_those_of_the_page_and_of_its_rows() -> None:
     assert not report.findings
 
 
-def test_what_only_the_rows_fetch_is_found_as_in_the_page() -> None:
+def test_resources_of_rows_are_checked() -> None:
     html = (
         f'<p>\n<img src="${{url}}" alt=""></p><script src="https://${{host}}/a.js"></script>${{html}}{SOUND}'
     )
@@ -159,27 +159,27 @@ def test_what_only_the_rows_fetch_is_found_as_in_the_page() -> None:
     )
     assert not check_template(html).findings
     found = check_template(html, parse_rows(rows)).findings
-    assert [(finding.line, finding.severity, finding.code, finding.what[:6]) for finding in found] == [
+    assert [(finding.line, finding.severity, finding.code, finding.problem[:6]) for finding in found] == [
         (0, Severity.ADVICE, "outside-sound", "row 2:"),
         (2, Severity.ERROR, "outside-script", "row 1:"),
         (2, Severity.ERROR, "not-https", "row 3:"),
         (2, Severity.ERROR, "relative", "row 4:"),
         (2, Severity.ADVICE, "outside-picture", "row 1:"),
     ]
-    assert "https://pics.example.org/1.png comes from pics.example.org" in found[-1].what
-    assert "allow pics.example.org at the launch" in found[-1].mend
+    assert "https://pics.example.org/1.png comes from pics.example.org" in found[-1].problem
+    assert "allow pics.example.org at the launch" in found[-1].fix
     hosts = ["cdn.example.net", "more.example.com", "pics.example.org"]
     left = check_template(html, parse_rows(rows), allowed=hosts).findings
     assert [finding.code for finding in left] == ["not-https", "relative"]
 
 
 @pytest.mark.parametrize("line", ["", "\n" * 3])
-def test_pages_without_anything_are_refused(line: str) -> None:
+def test_empty_pages_are_refused(line: str) -> None:
     with pytest.raises(PageError, match="empty"):
         read_page(line)
 
 
-def test_a_page_in_another_encoding_is_refused_by_line() -> None:
+def test_page_in_another_encoding_is_refused_with_its_line() -> None:
     with pytest.raises(PageError, match="line 2: not UTF-8"):
         read_page("a\ncafé".encode("latin-1"))
     assert read_page("﻿<p>é</p>".encode()) == "<p>é</p>"
@@ -188,7 +188,7 @@ def test_a_page_in_another_encoding_is_refused_by_line() -> None:
 @pytest.mark.rule(
     "template-variables", source="D", text="A page's ${variables} are replaced by the cells of their columns."
 )
-def test_variables_are_found_once_and_filled_in_as_they_stand() -> None:
+def test_variables_are_found_once_and_filled_in_unescaped() -> None:
     html = "${a}\n${b-2.c} ${a} ${no such}"
     assert [(v.name, v.line) for v in find_variables(html)] == [("a", 1), ("b-2.c", 2)]
     assert match_columns(find_variables(html), ["a", "x"]).without_variable == ("x",)
@@ -202,9 +202,9 @@ def test_rows_are_read_as_spreadsheets_write_them() -> None:
     assert table.lines == (2, 5)
 
 
-def test_a_page_in_the_place_of_its_rows_is_refused() -> None:
+def test_page_given_as_rows_is_refused() -> None:
     for page in ("<!DOCTYPE html>\n<p>Look</p>\n", "\n  <!-- Look, v2, final -->\n<p>,,</p>\n"):
-        with pytest.raises(RowsError, match=r"line [12]: begins with “<”"):
+        with pytest.raises(RowsError, match=r"line [12]: starts with “<”"):
             parse_rows(page, variables=["city"])
     assert parse_rows("<5 years,city\n1,Porto\n", variables=["city"]).columns == ("<5 years", "city")
 
@@ -214,16 +214,16 @@ def test_a_page_in_the_place_of_its_rows_is_refused() -> None:
     [
         ("", "empty"),
         ("a,b\n", "no rows"),
-        ("a,a\n1,2\n", "line 1, column 2: a stands twice"),
+        ("a,a\n1,2\n", "line 1, column 2: a occurs twice"),
         ("a,\n1,2\n", "line 1, column 2: has no name"),
         ("a;b\n1;2\n", "semicolons"),
         ('a,b\n"x\ny",2\n1\n', "line 4: has 1 cell "),
         ('a\n"open\n', "line 2: .*quotation"),
-        ("a\n\x00\n", "line 2: holds a NUL"),
+        ("a\n\x00\n", "line 2: contains a NUL"),
         ("a\n" + "x\n" * (MAX_ROWS + 1), f"line {MAX_ROWS + 2}: over 10,000 rows"),
     ],
 )
-def test_rows_that_cannot_be_used_name_line_and_column(data: str, said: str) -> None:
+def test_invalid_rows_are_refused_with_line_and_column(data: str, said: str) -> None:
     with pytest.raises(RowsError, match=said):
         parse_rows(data)
 
@@ -240,7 +240,7 @@ def test_rows_that_cannot_be_used_name_line_and_column(data: str, said: str) -> 
     ],
     ids=["deep", "media", "no braces", "variables", "odd variables", "handlers"],
 )
-def test_a_page_made_to_be_slow_is_checked_all_the_same(html: str) -> None:
+def test_pathological_page_is_checked_quickly(html: str) -> None:
     begun = time.process_time()
     check_template(html)
     assert time.process_time() - begun < 10

@@ -59,7 +59,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "encoder.sock"
 
 
-def test_a_good_answer_comes_through(path: Path) -> None:
+def test_client_returns_valid_scores(path: Path) -> None:
     asked = []
 
     def answer(line: socket.socket) -> None:
@@ -71,14 +71,14 @@ def test_a_good_answer_comes_through(path: Path) -> None:
     assert asked == [{"do": "similar", "pairs": [list(pair) for pair in PAIRS]}]
 
 
-def test_no_socket_is_no_answer(path: Path, tmp_path: Path) -> None:
+def test_client_without_socket_returns_none(path: Path, tmp_path: Path) -> None:
     assert EncoderClient(path).score_similarity(PAIRS, 5.0) is None
     path.write_text("no socket")
     assert EncoderClient(path).score_similarity(PAIRS, 5.0) is None
     assert EncoderClient(tmp_path / ("x" * 200)).score_similarity(PAIRS, 5.0) is None
 
 
-def test_a_server_that_never_answers_costs_one_budget(path: Path) -> None:
+def test_silent_server_costs_one_budget(path: Path) -> None:
     over = threading.Event()
     with server(path, lambda line: over.wait(30) and None) as clients:
         client = EncoderClient(path)
@@ -88,7 +88,7 @@ def test_a_server_that_never_answers_costs_one_budget(path: Path) -> None:
         assert len(clients) == 1, "after a failure it asks nobody for a while"
 
 
-def test_a_server_that_drips_is_not_waited_for_longer(path: Path) -> None:
+def test_slow_server_costs_one_budget(path: Path) -> None:
     """Each byte comes in time, the whole never: the budget is for the whole."""
     over = threading.Event()
 
@@ -128,12 +128,12 @@ def test_a_server_that_drips_is_not_waited_for_longer(path: Path) -> None:
         struct.pack(">I", 24) + b'{"scores": [1e999, 1.0]}',
     ],
 )
-def test_garbage_is_no_answer_and_no_error(path: Path, raw: bytes) -> None:
+def test_invalid_answer_gives_none_without_error(path: Path, raw: bytes) -> None:
     with server(path, says(raw)):
         assert EncoderClient(path).score_similarity(PAIRS, 5.0) is None
 
 
-def test_it_asks_again_after_the_pause(path: Path) -> None:
+def test_client_retries_after_the_pause(path: Path) -> None:
     now = [0.0]
     client = EncoderClient(path, pause=5.0, clock=lambda: now[0])
     assert client.score_similarity(PAIRS, 1.0) is None
@@ -145,7 +145,7 @@ def test_it_asks_again_after_the_pause(path: Path) -> None:
         assert client.score_similarity(PAIRS, 1.0) == [1.0, 1.0]
 
 
-def test_a_model_that_is_not_there_is_no_failure(path: Path) -> None:
+def test_missing_model_is_not_a_failure(path: Path) -> None:
     with server(path, says(wire.pack_message({"scores": None}))) as clients:
         client = EncoderClient(path)
         assert client.score_contradiction(PAIRS, 5.0) is None
@@ -153,7 +153,7 @@ def test_a_model_that_is_not_there_is_no_failure(path: Path) -> None:
         assert len(clients) == 2
 
 
-def test_too_much_or_nothing_is_not_asked(path: Path) -> None:
+def test_too_many_or_no_pairs_are_not_sent(path: Path) -> None:
     with server(path, says(wire.pack_message({"scores": []}))) as clients:
         client = EncoderClient(path)
         assert client.score_similarity([], 5.0) is None
@@ -162,7 +162,7 @@ def test_too_much_or_nothing_is_not_asked(path: Path) -> None:
         assert clients == []
 
 
-def test_the_client_loads_neither_numpy_nor_a_model() -> None:
+def test_client_loads_neither_numpy_nor_a_model() -> None:
     code = "import sys, hits.hints.client; print(sorted({'numpy', 'torch', 'django'} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=children.ROOT, capture_output=True, text=True, check=False
@@ -170,7 +170,7 @@ def test_the_client_loads_neither_numpy_nor_a_model() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
-def test_the_page_s_hints_load_no_model(db: None) -> None:
+def test_hints_of_the_page_load_no_model(db: None) -> None:
     code = "import sys, hits.api.hints; print(sorted({'torch', 'curation.features'} & set(sys.modules)))"
     done = children.run(code)
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr

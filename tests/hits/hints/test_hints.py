@@ -67,7 +67,7 @@ class Near:
 # --- Boxes
 
 
-def test_a_written_card_without_a_box_is_told_so() -> None:
+def test_no_box_rule_finds_written_card_without_box() -> None:
     (hint,) = of_rule(HintRule.NO_BOX, Card(2, "a cup", "Somebody drinks tea", ()))
     assert (hint.card, hint.field, hint.quote) == (2, HintField.BOXES, "")
 
@@ -82,11 +82,11 @@ def test_a_written_card_without_a_box_is_told_so() -> None:
         Card(1, "a cup", "Somebody drinks tea", None),
     ],
 )
-def test_an_unfinished_card_or_a_kind_without_boxes_is_not(card: Card) -> None:
+def test_no_box_rule_ignores_unfinished_cards_and_kinds_without_boxes(card: Card) -> None:
     assert of_rule(HintRule.NO_BOX, card) == []
 
 
-def test_boxes_that_point_at_everything_or_nothing() -> None:
+def test_box_rules_find_too_large_and_too_small_boxes() -> None:
     boxes = (Box(10, 10, 60, 60), Box(0, 0, 640, 440), Box(3, 3, 5, 5))
     card = Card(1, boxes=boxes)
     (large,), (small,) = of_rule(HintRule.BOX_TOO_LARGE, card), of_rule(HintRule.BOX_TOO_SMALL, card)
@@ -113,18 +113,18 @@ def test_boxes_that_point_at_everything_or_nothing() -> None:
         ("😀 her dog", ["her"]),
     ],
 )
-def test_pronouns_are_found_as_they_are_written(text: str, found: list[str]) -> None:
+def test_pronouns_are_found_as_written(text: str, found: list[str]) -> None:
     assert on(text, HintRule.PRONOUN) == found
 
 
 @pytest.mark.parametrize(
     "text", ["they them theirs", "the theme here", "shed", "sheriff", "history", "a she-wolf", "hé", "cheher"]
 )
-def test_words_that_hold_a_pronoun_are_none(text: str) -> None:
+def test_words_that_contain_a_pronoun_are_not_pronouns(text: str) -> None:
     assert on(text, HintRule.PRONOUN) == []
 
 
-def test_a_pronoun_says_its_form_and_place_in_clue_and_inference() -> None:
+def test_pronoun_hint_has_form_and_position() -> None:
     hints = of_rule(HintRule.PRONOUN, Card(3, f"{FAMILY} her coat", "Her coat is new, so is her hat"))
     assert [(h.field, h.quote, h.params["form"]) for h in hints] == [
         (HintField.CLUE, "her", "her"),
@@ -164,11 +164,11 @@ def test_profanity_is_found(text: str, found: list[str]) -> None:
         "It costs $3 at 10:30",
     ],
 )
-def test_innocent_words_are_no_profanity(text: str) -> None:
+def test_innocent_words_are_not_profanity(text: str) -> None:
     assert on(text, HintRule.PROFANITY) == []
 
 
-def test_every_profane_word_is_found_alone_and_never_inside_another() -> None:
+def test_profanity_matches_whole_words_only() -> None:
     for word in words.PROFANITY:
         assert on(f"so {word.capitalize()}, then", HintRule.PROFANITY) == [word.capitalize()]
         assert on(f"x{word}x", HintRule.PROFANITY) == []
@@ -188,7 +188,7 @@ def test_every_profane_word_is_found_alone_and_never_inside_another() -> None:
         ("A close-up of a pizza", "A close-up of a pizza"),
     ],
 )
-def test_what_a_camera_records_is_like_a_caption(text: str, quote: str) -> None:
+def test_caption_like_rule_finds_captions(text: str, quote: str) -> None:
     assert on(text, HintRule.CAPTION_LIKE) == [quote]
 
 
@@ -209,14 +209,14 @@ def test_what_a_camera_records_is_like_a_caption(text: str, quote: str) -> None:
         "a man",
     ],
 )
-def test_what_is_worked_out_is_not(text: str) -> None:
+def test_caption_like_rule_ignores_inferences(text: str) -> None:
     assert on(text, HintRule.CAPTION_LIKE) == []
 
 
 # --- Repetition
 
 
-def test_an_inference_that_says_its_clue_again() -> None:
+def test_repeats_clue_rule_finds_repeated_clue() -> None:
     card = Card(1, "the wet umbrella by the door", "The wet umbrella, by the door!")
     (hint,) = of_rule(HintRule.REPEATS_CLUE, card)
     assert hint.quote == "The wet umbrella, by the door"
@@ -224,14 +224,14 @@ def test_an_inference_that_says_its_clue_again() -> None:
     assert of_rule(HintRule.REPEATS_CLUE, Card(1, "a wet umbrella", "It rained not long ago")) == []
 
 
-def test_an_inference_that_says_another_ones_again_names_the_earlier_card() -> None:
+def test_repeats_other_rule_names_the_earlier_card() -> None:
     first, second = Card(2, "a", "Somebody left the cup there."), Card(4, "b", "somebody left the cup there")
     (hint,) = of_rule(HintRule.REPEATS_OTHER, first, second)
     assert (hint.card, hint.other) == (4, 2)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "😀", "…"])
-def test_texts_without_words_repeat_nothing(text: str) -> None:
+def test_texts_without_words_are_not_repetitions(text: str) -> None:
     cards = [Card(1, text, text), Card(2, text, text)]
     assert (
         find_hints(
@@ -241,7 +241,7 @@ def test_texts_without_words_repeat_nothing(text: str) -> None:
     )
 
 
-def test_a_long_text_is_quoted_by_its_first_words() -> None:
+def test_hint_quotes_first_words_of_a_long_text() -> None:
     text = " ".join(f"word{n}" for n in range(100))
     (hint,) = of_rule(HintRule.REPEATS_CLUE, Card(1, text, f"  {text}"))
     assert hint.quote == " ".join(f"word{n}" for n in range(rules.QUOTED_WORDS))
@@ -259,7 +259,7 @@ def test_a_long_text_is_quoted_by_its_first_words() -> None:
         ("The family lives in the city", "The family lives in the countryside"),
     ],
 )
-def test_a_denied_inference_contradicts_and_repeats_nothing(a: str, b: str) -> None:
+def test_denied_inference_is_contradiction_not_repetition(a: str, b: str) -> None:
     cards = [Card(1, "x", a), Card(2, "y", b)]
     near = Near(1.0)
     found = find_hints(cards, SIZE, [HintRule.REPEATS_OTHER, HintRule.CONTRADICTS], near)
@@ -275,14 +275,14 @@ def test_a_denied_inference_contradicts_and_repeats_nothing(a: str, b: str) -> N
         ("They are not rich", "They are not here"),
     ],
 )
-def test_other_texts_do_not_contradict(a: str, b: str) -> None:
+def test_contradicts_rule_ignores_other_texts(a: str, b: str) -> None:
     assert find_hints([Card(1, "", a), Card(2, "", b)], SIZE, [HintRule.CONTRADICTS]) == []
 
 
 # --- Meaning
 
 
-def test_the_encoder_is_asked_once_about_what_words_do_not_settle() -> None:
+def test_encoder_gets_undecided_comparisons_in_one_call() -> None:
     cards = [
         Card(1, "wet umbrella", "It rained"),
         Card(2, "same words", "Same words"),
@@ -304,12 +304,12 @@ def test_the_encoder_is_asked_once_about_what_words_do_not_settle() -> None:
 
 
 @pytest.mark.parametrize("score", [None, 0.0, MIN_COSINES[HintRule.REPEATS_CLUE] - 0.01])
-def test_no_answer_and_a_low_one_are_no_hint(score: float | None) -> None:
+def test_missing_and_low_scores_give_no_hint(score: float | None) -> None:
     cards = [Card(1, "a cup", "Tea time", None), Card(2, "a coat", "It is cold", None)]
     assert find_hints(cards, SIZE, ALL, Near(score), Near(score)) == []
 
 
-def test_the_budget_is_for_all_questions_together() -> None:
+def test_budget_covers_all_model_calls() -> None:
     times = iter([0.0, 0.1, 0.25])
     near, model = Near(0.0), Near(0.0)
     find_hints([Card(1, "a", "b c"), Card(2, "d", "e f")], SIZE, ALL, near, model, clock=lambda: next(times))
@@ -320,7 +320,7 @@ def test_the_budget_is_for_all_questions_together() -> None:
     assert late.asked == []
 
 
-def test_a_model_of_contradictions_is_asked_only_where_the_rule_is_on() -> None:
+def test_contradiction_model_is_used_only_with_its_rule() -> None:
     cards = [Card(1, "a", "They are rich"), Card(2, "b", "They can hardly pay the rent")]
     model = Near(0.95)
     assert find_hints(cards, SIZE, [HintRule.PRONOUN], None, model) == []
@@ -331,7 +331,7 @@ def test_a_model_of_contradictions_is_asked_only_where_the_rule_is_on() -> None:
 # --- Together
 
 
-def test_hints_come_card_by_card_the_surest_first() -> None:
+def test_hints_are_sorted_by_card_and_rule() -> None:
     cards = [Card(2, "the bitch", "She is standing", ()), Card(1, "a cup", "he left", ())]
     found = find_hints(cards, SIZE, ALL)
     assert [hint.card for hint in found] == sorted(hint.card for hint in found)
@@ -343,7 +343,7 @@ def test_hints_come_card_by_card_the_surest_first() -> None:
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
-def test_no_text_makes_a_rule_fail_and_every_quote_is_in_its_place(text: str) -> None:
+def test_rules_never_fail_and_quotes_match_positions(text: str) -> None:
     cards = [Card(n, text, text, (Box(0, 0, 640, 480),)) for n in (1, 2)]
     for hint in find_hints(cards, SIZE, ALL, Near(1.0), Near(1.0)):
         quoted = {HintField.CLUE: text, HintField.INFERENCE: text, HintField.BOXES: ""}[hint.field]
@@ -352,7 +352,7 @@ def test_no_text_makes_a_rule_fail_and_every_quote_is_in_its_place(text: str) ->
         json.dumps(hint.as_dict(), allow_nan=False)
 
 
-def test_a_rule_that_is_off_says_nothing() -> None:
+def test_disabled_rule_gives_no_hint() -> None:
     cards = [Card(1, "her fucking cup", "her fucking cup", ()), Card(2, "x", "her fucking cup", ())]
     for rule in HintRule:
         others = [other for other in HintRule if other is not rule]
@@ -372,11 +372,11 @@ def test_a_rule_that_is_off_says_nothing() -> None:
         {"observations": [None, 3, [], {}, {"index": "1"}, {"index": True}, {"index": 0}, {"index": 6}]},
     ],
 )
-def test_a_draft_that_cannot_be_read_has_no_cards(draft: dict[str, Any]) -> None:
+def test_unreadable_draft_has_no_cards(draft: dict[str, Any]) -> None:
     assert hint_cards(draft, IMAGE) == []
 
 
-def test_what_can_be_read_of_a_draft_is_read() -> None:
+def test_readable_parts_of_a_draft_are_read() -> None:
     good = {"left": 1, "top": 1, "width": 9, "height": 9}
     rows = [
         {
@@ -393,7 +393,7 @@ def test_what_can_be_read_of_a_draft_is_read() -> None:
     assert hint_cards({"observations": rows}, IMAGE, boxes=False)[1].boxes is None
 
 
-def test_the_observation_kind_offers_every_rule_and_other_kinds_none() -> None:
+def test_observation_kind_has_every_rule_and_others_none() -> None:
     kind = registry.get_kind("sherlock_observation")
     assert set(kind.hint_rules) == set(HintRule)
     assert kind.hint_cards({"image": 1}, {1: IMAGE}, {"observations": [{"index": 1, "clue": "x"}]})
@@ -406,7 +406,7 @@ def test_the_observation_kind_offers_every_rule_and_other_kinds_none() -> None:
 ROW = {"rule": "pronoun", "card": 1, "field": "clue", "quote": "she", "dismissed": True, "fixed": False}
 
 
-def test_a_report_is_kept_as_it_was_sent() -> None:
+def test_valid_hint_report_is_returned_unchanged() -> None:
     rows = [ROW] * shown.MAX_ROWS
     assert shown.parse_hint_report(rows) == rows
     assert shown.parse_hint_report([]) == []
@@ -432,7 +432,7 @@ def test_a_report_is_kept_as_it_was_sent() -> None:
         ([ROW | {"fixed": "no"}], "hints[0].fixed: "),
     ],
 )
-def test_a_report_that_cannot_be_is_refused_by_field(raw: Any, said: str) -> None:
+def test_invalid_hint_report_is_refused_by_field(raw: Any, said: str) -> None:
     with pytest.raises(shown.HintReportError) as caught:
         shown.parse_hint_report(raw)
     assert str(caught.value).startswith(said)

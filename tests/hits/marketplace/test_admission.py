@@ -69,7 +69,7 @@ class TestGuards:
     @pytest.mark.rule(
         "guards-discover", source="M", text="DiscoverPreviewAndAccept hides a HIT from who is not qualified."
     )
-    def test_discover_hides_preview_and_accept_with_it(
+    def test_discover_guard_hides_preview_and_accept(
         self, mturk: Any, worker: Worker, browser: Browser
     ) -> None:
         trained = make_type(mturk)
@@ -79,7 +79,7 @@ class TestGuards:
         assert "Closed to you" not in page(client)
         looked = page(client, f"/work/groups/{hit['HITTypeId']}/preview")
         assert "<iframe" not in looked
-        assert "Only for people who hold “Trained”. You do not hold it yet." in looked
+        assert "Only for workers who hold “Trained”. You do not hold it yet." in looked
         refused = client.post(f"/work/groups/{hit['HITTypeId']}/accept", follow=True)
         assert "is closed to you" in unescape(refused.content.decode())
         assert not Attempt.objects.exists()
@@ -91,7 +91,7 @@ class TestGuards:
     @pytest.mark.rule(
         "guards-preview", source="M", text="PreviewAndAccept keeps the task from who is not qualified."
     )
-    def test_preview_lists_it_as_closed_and_shows_no_task(
+    def test_preview_guard_lists_group_as_closed_without_task(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
         trained = make_type(near)
@@ -104,7 +104,7 @@ class TestGuards:
         assert "<iframe" not in page(client, f"/work/groups/{hit['HITTypeId']}/preview")
 
     @pytest.mark.rule("guards-accept", source="M", text="Accept lets everybody look.")
-    def test_accept_may_be_looked_at_without_a_start(
+    def test_accept_guard_shows_preview_without_start_button(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
         hit = publish(near, need(make_type(near)))
@@ -116,18 +116,18 @@ class TestGuards:
     @pytest.mark.rule(
         "guards-strictest", source="ours", text="Of several unmet requirements the strictest guard counts."
     )
-    def test_the_strictest_unmet_requirement_counts(
+    def test_strictest_unmet_requirement_decides(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
         held, missing = make_type(near, "Held"), make_type(near, "Missing")
         grant(near, held, worker)
         publish(near, need(held, guards="DiscoverPreviewAndAccept"), need(missing))
         listed = page(browser(worker))
-        assert "Only for people who hold “Missing”" in listed
+        assert "Only for workers who hold “Missing”" in listed
         assert "“Held”" not in listed
 
     @pytest.mark.rule("accept-checked", source="D", text="Requirements are checked when a task is accepted.")
-    def test_both_ways_of_accepting_refuse(self, near: Any, worker: Worker) -> None:
+    def test_both_ways_of_accepting_refuse_closed_group(self, near: Any, worker: Worker) -> None:
         hit = publish(near, need(make_type(near)))
         with pytest.raises(ActionRefused, match="is closed to you"):
             accept(worker, hit)
@@ -156,7 +156,7 @@ class TestGuards:
         ("NotIn", [1, 0, 1]),
     ],
 )
-def test_borders_of_a_granted_value(
+def test_granted_value_at_bounds_opens_or_closes_work(
     near: Any, workers: list[Worker], comparator: str, taken: list[int]
 ) -> None:
     rounds = make_type(near)
@@ -173,11 +173,11 @@ def test_borders_of_a_granted_value(
 @pytest.mark.rule(
     "does-not-exist", source="D", text="DoesNotExist keeps work from those who hold a qualification."
 )
-def test_exclusion_takes_work_from_those_who_hold_it(near: Any, worker: Worker, other: Worker) -> None:
+def test_exclusion_closes_work_for_holders(near: Any, worker: Worker, other: Worker) -> None:
     excluded = make_type(near, "Has seen the answers")
     hit = publish(near, need(excluded, "DoesNotExist"))
     grant(near, excluded, worker)
-    with pytest.raises(ActionRefused, match="Not for people who hold “Has seen the answers”"):
+    with pytest.raises(ActionRefused, match="Not for workers who hold “Has seen the answers”"):
         accept(worker, hit)
     assert accept(other, hit)
     revoke(near, excluded, worker)
@@ -185,7 +185,7 @@ def test_exclusion_takes_work_from_those_who_hold_it(near: Any, worker: Worker, 
 
 
 @pytest.mark.rule("counted-over-all", source="D", text="Approved work is counted over all requesters.")
-def test_counted_work_over_all_requesters(
+def test_decided_work_counts_over_all_requesters(
     near_market: Market, near: Any, worker: Worker, browser: Browser
 ) -> None:
     elsewhere = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
@@ -206,7 +206,7 @@ def test_counted_work_over_all_requesters(
 
 @pytest.mark.clock
 @pytest.mark.rule("counted-when-due", source="ours", text="Work that is due for approval counts as approved.")
-def test_work_that_is_due_for_approval_counts(near: Any, worker: Worker) -> None:
+def test_work_due_for_approval_counts_as_approved(near: Any, worker: Worker) -> None:
     hit = publish(near, need(APPROVED, "GreaterThanOrEqualTo", 1), LifetimeInSeconds=3 * 86_400)
     work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     with pytest.raises(ActionRefused, match=r"Open after 1 approved submission\. You have 0"):
@@ -224,7 +224,7 @@ class TestRevoking:
         text="A qualification taken away with DisassociateQualificationFromWorker closes HITs at once, "
         "also on a page that is open; the worker reads the reason.",
     )
-    def test_while_the_page_is_open(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_revocation_while_page_is_open_refuses_accept(self, near: Any, worker: Worker, browser: Browser) -> None:
         trained = make_type(near)
         grant(near, trained, worker)
         hit = publish(near, need(trained))
@@ -245,7 +245,7 @@ class TestRevoking:
         source="ours",
         text="Who loses a qualification may still submit what they have in hand.",
     )
-    def test_work_in_hand_may_be_submitted(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_work_in_hand_may_be_submitted_after_revocation(self, near: Any, worker: Worker, browser: Browser) -> None:
         trained = make_type(near)
         grant(near, trained, worker)
         hit = publish(near, need(trained))
@@ -254,7 +254,7 @@ class TestRevoking:
         assert accept(worker, hit).pk == slot.pk  # opens the one in hand, takes no other
         assert hand_in(worker, slot).submitted_at is not None
 
-    def test_revoking_and_accepting_at_once_leaves_one_truth(
+    def test_concurrent_revoke_and_accept_run_one_after_the_other(
         self, near_market: Market, requester: accounts.KeyPair, worker: Worker
     ) -> None:
         clients = [near_market.client(requester) for _ in range(2)]
@@ -269,7 +269,7 @@ class TestRevoking:
             accept(worker, publish(clients[0], need(trained), Title="Another"))
 
 
-def test_two_accepts_at_once_check_each(near: Any, worker: Worker, other: Worker) -> None:
+def test_concurrent_accepts_are_checked_each(near: Any, worker: Worker, other: Worker) -> None:
     trained = make_type(near)
     grant(near, trained, worker)
     hit = publish(near, need(trained), MaxAssignments=2)
@@ -289,7 +289,7 @@ class TestBlocks:
         text="CreateWorkerBlock gives a worker no new work of this requester until DeleteWorkerBlock; what "
         "they have accepted may be handed in.",
     )
-    def test_no_new_work_and_the_reason_to_read(
+    def test_blocked_worker_gets_no_new_work_and_reads_reason(
         self, near_market: Market, near: Any, worker: Worker, browser: Browser
     ) -> None:
         hit = near.create_hit(**hit_params())["HIT"]
@@ -300,7 +300,7 @@ class TestBlocks:
         near.create_worker_block(WorkerId=worker.worker_id, Reason="Copied answers")
         client = browser(worker)
         listed = page(client)
-        assert "Abduction lab gives you no new work since" in listed
+        assert "Abduction lab has given you no new work since" in listed
         assert "“Copied answers”." in listed
         assert "<iframe" not in page(client, f"/work/groups/{hit['HITTypeId']}/preview")
         assert "No new work from" in page(client, "/work/qualifications")
@@ -315,7 +315,7 @@ class TestBlocks:
         assert accept(worker, near.create_hit(**hit_params())["HIT"])
 
 
-def test_the_page_of_qualifications(near: Any, worker: Worker, browser: Browser) -> None:
+def test_qualifications_page_shows_held_and_revoked(near: Any, worker: Worker, browser: Browser) -> None:
     assert "No qualifications yet" in page(browser(worker), "/work/qualifications")
     grant(near, make_type(near, "Round <2>"), worker, 87)
     shown = browser(worker).get("/work/qualifications")
@@ -335,7 +335,7 @@ def counted(client: Client, path: str) -> int:
     return len(queries)
 
 
-def test_queries_do_not_grow_with_groups_types_and_requirements(
+def test_query_count_does_not_grow_with_groups_types_and_requirements(
     near: Any, worker: Worker, browser: Browser
 ) -> None:
     client, asked = browser(worker), []
@@ -356,7 +356,7 @@ def test_queries_do_not_grow_with_groups_types_and_requirements(
     assert figures[0] == figures[1]
 
 
-def test_a_block_waits_for_the_accept_before_it(
+def test_block_waits_for_earlier_accept(
     near_market: Market, requester: accounts.KeyPair, worker: Worker
 ) -> None:
     client, taken = near_market.client(requester), threading.Event()

@@ -122,7 +122,7 @@ def slow_score(questions: dict[str, Any], mapping: Any, chosen: dict[str, set[st
 
 
 @given(QUESTIONS, MAPPINGS, st.dictionaries(st.sampled_from(["one", "two", "three", "four"]), SETS))
-def test_scores_as_an_independent_model_does(
+def test_score_equals_independent_model(
     questions: dict[str, Any], mapping: Any, chosen: dict[str, set[str]]
 ) -> None:
     written = ""
@@ -138,7 +138,7 @@ def test_scores_as_an_independent_model_does(
     assert score_answers(parse_answer_key(xml), given_answers) == slow_score(questions, mapping, chosen)
 
 
-def test_a_value_stays_within_thirty_two_bits() -> None:
+def test_score_stays_within_32_bits() -> None:
     huge = key_xml(key_question("a", {"x": 2**31 - 1}), key_question("b", {"x": 2**31 - 1}))
     assert score_answers(parse_answer_key(huge), answers(a="x", b="x")) == 2**31 - 1
     tiny = key_xml(key_question("a", {"x": 1 - 2**31}), mapping=SCALE.format("1000"))
@@ -170,12 +170,12 @@ def test_a_value_stays_within_thirty_two_bits() -> None:
         (
             key_xml(key_question("a", {"x": 1}), mapping=ranges((5, 1, 1))),
             QuestionInvalid,
-            "from 5 down to 1",
+            "the lower bound 5 above 1",
         ),
         (key_xml(key_question("a", {"x": 1}), mapping=ranges()), QuestionInvalid, "SummedScoreRange"),
     ],
 )
-def test_a_bad_key_is_refused_by_name(xml: str, error: type[QuestionError], words: str) -> None:
+def test_bad_answer_key_error_names_element(xml: str, error: type[QuestionError], words: str) -> None:
     with pytest.raises(error, match=words):
         parse_answer_key(xml)
 
@@ -202,7 +202,7 @@ def test_a_bad_key_is_refused_by_name(xml: str, error: type[QuestionError], word
         ),
     ],
 )
-def test_a_key_fits_its_test(test: str, key: str, words: str) -> None:
+def test_answer_key_must_fit_its_test(test: str, key: str, words: str) -> None:
     with pytest.raises(QuestionInvalid, match=words):
         check_answer_key(parse_answer_key(key), parse_question_form(test))
     check_answer_key(parse_answer_key(TEST_KEY), parse_question_form(TEST))

@@ -21,7 +21,7 @@ def run(*args: str) -> dict[str, Any]:
     return dict(json.loads(out.getvalue()))
 
 
-def test_same_name_is_the_same_account_with_a_new_key(near_market: Market) -> None:
+def test_create_requester_with_same_name_adds_key_to_account(near_market: Market) -> None:
     first, second = run("Old lab"), run("Old lab")
     assert first["access_key_id"] != second["access_key_id"]
     assert first["endpoint_url"] == "http://localhost:8000/mturk/"
@@ -35,7 +35,7 @@ def test_same_name_is_the_same_account_with_a_new_key(near_market: Market) -> No
         assert near_market.client(pair).get_account_balance()["AvailableBalance"] == "10002.50"
 
 
-def test_port_is_spelt_out(transactional_db: None, settings: Any) -> None:
+def test_endpoint_url_includes_default_port(transactional_db: None, settings: Any) -> None:
     settings.PUBLIC_URL = "https://hats.example"
     assert run("Lab")["endpoint_url"] == "https://hats.example:443/mturk/"
 
@@ -79,7 +79,7 @@ def make_worker(*args: str) -> dict[str, Any]:
     return dict(json.loads(out.getvalue()))
 
 
-def test_a_worker_declares_the_country_themselves_unless_it_is_given(transactional_db: None) -> None:
+def test_create_worker_without_country_leaves_country_empty(transactional_db: None) -> None:
     assert make_worker("walter")["country"] == ""
     assert make_worker("wilma", "--country", "de")["country"] == "DE"
     kept = dict(Worker.objects.values_list("user__username", "country"))

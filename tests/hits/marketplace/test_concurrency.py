@@ -18,7 +18,7 @@ from tests.support.threads import together
     source="ours",
     text="Of several workers who accept the last slot at once exactly one gets it.",
 )
-def test_last_slot_goes_to_one(near: Any, workers: list[Worker]) -> None:
+def test_last_slot_goes_to_one_worker(near: Any, workers: list[Worker]) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     results = together([lambda person=person: accept(person, hit) for person in workers])
     assert sum(isinstance(result, Assignment) for result in results) == 1
@@ -32,7 +32,7 @@ def test_last_slot_goes_to_one(near: Any, workers: list[Worker]) -> None:
     text="Workers who accept at once are not refused while a slot is free, though they all look at the same HIT "
     "first.",
 )
-def test_nobody_is_refused_while_a_slot_is_free(near: Any, workers: list[Worker]) -> None:
+def test_no_worker_is_refused_while_slot_is_free(near: Any, workers: list[Worker]) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
     near.create_hit(**hit_params(MaxAssignments=1))
     results = together([lambda person=person: accept(person, hit) for person in workers])
@@ -40,7 +40,7 @@ def test_nobody_is_refused_while_a_slot_is_free(near: Any, workers: list[Worker]
     assert len({slot.pk for slot in results}) == 3
 
 
-def test_who_waited_for_the_last_slot_gets_it_when_the_other_fails(
+def test_waiting_worker_gets_last_slot_when_other_accept_fails(
     near: Any, workers: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
@@ -95,7 +95,7 @@ def test_one_token_makes_one_hit(near_market: Market, requester: accounts.KeyPai
     text="CreateHIT calls at once never hold the same cent twice: what the balance does not cover is "
     "refused as InsufficientFunds.",
 )
-def test_the_same_money_is_not_held_twice(near_market: Market) -> None:
+def test_concurrent_hits_do_not_hold_same_money_twice(near_market: Market) -> None:
     pair = accounts.create_requester(name="Poor lab", funds_cents=220)
     clients = [near_market.client(pair) for _ in range(4)]
     params = hit_params(MaxAssignments=1)
@@ -110,7 +110,7 @@ def test_the_same_money_is_not_held_twice(near_market: Market) -> None:
     source="D",
     text="Of ApproveAssignment and RejectAssignment calls at once about one assignment exactly one stands.",
 )
-def test_approve_reject_and_approve_at_once(
+def test_concurrent_decisions_pay_at_most_once(
     near_market: Market, requester: accounts.KeyPair, worker: Worker
 ) -> None:
     clients = [near_market.client(requester) for _ in range(3)]

@@ -36,7 +36,7 @@ def code_of(failure: pytest.ExceptionInfo[ClientError]) -> tuple[str, str]:
     source="D",
     text="GetAccountBalance shows what is left after an approval.",
 )
-def test_whole_cycle(mturk: Any, worker: Worker) -> None:
+def test_full_cycle_from_hit_to_payment(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     assert hit["HITStatus"] == "Assignable"
     assert hit["Reward"] == "1.10"
@@ -61,7 +61,7 @@ def test_whole_cycle(mturk: Any, worker: Worker) -> None:
     source="ours",
     text="ListAssignmentsForHIT and GetAssignment return an answer of 60 KB whole, as externalSubmit took it.",
 )
-def test_an_answer_of_sixty_kilobytes_comes_back_whole(mturk: Any, worker: Worker) -> None:
+def test_answer_of_60_kb_comes_back_unchanged(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     slot = accept(worker, hit)
     line = 'a < b && c > d ]]> "Bär" \u2603 \U0001f98c\n'
@@ -102,7 +102,7 @@ def test_equal_values_give_the_same_hit_type(mturk: Any) -> None:
     source="D",
     text="A token used again within 24 hours makes nothing: HITAlreadyExists, with the HITId.",
 )
-def test_token_repeated_makes_no_second_hit(mturk: Any) -> None:
+def test_repeated_request_token_creates_no_second_hit(mturk: Any) -> None:
     hit = mturk.create_hit(**hit_params(UniqueRequestToken="t" * 64))["HIT"]
     with pytest.raises(ClientError) as failure:
         mturk.create_hit(**hit_params(UniqueRequestToken="t" * 64))
@@ -164,7 +164,7 @@ def test_error_envelope(mturk: Any) -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_bad_parameters_are_named_and_nothing_is_made(near: Any, change: dict[str, Any], code: str) -> None:
+def test_bad_parameters_are_named_and_create_nothing(near: Any, change: dict[str, Any], code: str) -> None:
     with pytest.raises(ClientError) as failure:
         near.create_hit(**hit_params(**change))
     assert code in code_of(failure)
@@ -177,7 +177,7 @@ def test_bad_parameters_are_named_and_nothing_is_made(near: Any, change: dict[st
     source="X",
     text="ListHITs and the other lists give 10 rows unless told otherwise, with a NextToken while there are rows.",
 )
-def test_pages_default_to_ten_and_end_with_an_empty_one(mturk: Any) -> None:
+def test_pages_have_ten_rows_by_default_and_end_with_empty_page(mturk: Any) -> None:
     for _ in range(25):
         mturk.create_hit(**hit_params(MaxAssignments=1))
     assert mturk.list_hits()["NumResults"] == 10
@@ -238,7 +238,7 @@ def _three_of_each(client: Any, workers: list[Worker]) -> dict[str, tuple[str, d
     "ListBonusPayments, ListHITs, ListHITsForQualificationType, ListQualificationRequests, ListQualificationTypes, "
     "ListReviewableHITs, ListWorkerBlocks, ListWorkersWithQualificationType.",
 )
-def test_every_list_is_walked_to_its_end(near: Any, workers: list[Worker]) -> None:
+def test_every_list_operation_pages_to_its_end(near: Any, workers: list[Worker]) -> None:
     lists = _three_of_each(near, workers)
     assert {name for name in dir(near) if name.startswith("list_") and near.can_paginate(name)} == set(lists)
     for name, (key, asked) in lists.items():
@@ -254,7 +254,7 @@ def test_every_list_is_walked_to_its_end(near: Any, workers: list[Worker]) -> No
     source="ours",
     text="A NextToken belongs to one operation (ListHITs, ListReviewableHITs …) with one set of filters.",
 )
-def test_foreign_or_broken_next_token(near: Any) -> None:
+def test_foreign_or_broken_next_token_is_refused(near: Any) -> None:
     near.create_hit(**hit_params())
     token = near.list_hits()["NextToken"]
     for call, kwargs in (
@@ -305,7 +305,7 @@ def test_extension_increment_has_limits(near: Any, seconds: int) -> None:
     source="I",
     text="The same UpdateExpirationForHIT sent twice is answered as an idempotency token already processed.",
 )
-def test_the_same_prolongation_twice_changes_nothing(near: Any) -> None:
+def test_repeated_extension_changes_nothing(near: Any) -> None:
     hit_id = near.create_hit(**hit_params())["HIT"]["HITId"]
     until = (datetime.now(UTC) + timedelta(hours=5)).replace(microsecond=0)
     near.update_expiration_for_hit(HITId=hit_id, ExpireAt=until)
@@ -320,7 +320,7 @@ def test_the_same_prolongation_twice_changes_nothing(near: Any) -> None:
     source="I",
     text="RejectAssignment releases the money held, does not offer the slot again, and decides once.",
 )
-def test_reject_decides_once_and_releases_money(mturk: Any, worker: Worker) -> None:
+def test_second_rejection_is_refused_and_first_releases_money(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     slot = work(worker, hit)
     mturk.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="The boxes are empty.")
@@ -341,7 +341,7 @@ def test_reject_decides_once_and_releases_money(mturk: Any, worker: Worker) -> N
     text="RejectAssignment takes an empty RequesterFeedback, and SendBonus an empty Reason, as psiTurk sends them.",
 )
 @pytest.mark.parametrize("feedback", ["", " \n"])
-def test_a_rejection_without_a_reason_is_taken(near: Any, worker: Worker, feedback: str) -> None:
+def test_rejection_without_reason_is_accepted(near: Any, worker: Worker, feedback: str) -> None:
     slot = work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback=feedback)
     near.send_bonus(WorkerId=worker.worker_id, AssignmentId=slot.assignment_id, BonusAmount="0.10", Reason="")
@@ -356,7 +356,7 @@ def test_a_rejection_without_a_reason_is_taken(near: Any, worker: Worker, feedba
     text="ApproveAssignment with OverrideRejection works within 30 days of the submission.",
 )
 @pytest.mark.parametrize(("days", "allowed"), [(29, True), (31, False)])
-def test_override_of_a_rejection_within_thirty_days(
+def test_rejection_can_be_overridden_within_30_days(
     near: Any, worker: Worker, days: int, allowed: bool
 ) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
@@ -384,7 +384,7 @@ def test_override_of_a_rejection_within_thirty_days(
     source="M",
     text="SendBonus pays the worker who submitted, once for each token; ListBonusPayments shows it.",
 )
-def test_bonus(mturk: Any, worker: Worker, other: Worker) -> None:
+def test_bonus_is_paid_once_per_token(mturk: Any, worker: Worker, other: Worker) -> None:
     hit = mturk.create_hit(**hit_params())["HIT"]
     slot = work(worker, hit)
     bonus = {
@@ -413,7 +413,7 @@ def test_bonus(mturk: Any, worker: Worker, other: Worker) -> None:
     source="I",
     text="DeleteHIT takes a Reviewable or Reviewing HIT whose submissions are all decided.",
 )
-def test_delete_refuses_in_amazons_own_contradiction(mturk: Any, worker: Worker) -> None:
+def test_delete_hit_with_undecided_work_gives_amazons_error(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     with pytest.raises(ClientError) as failure:
         mturk.delete_hit(HITId=hit["HITId"])
@@ -459,7 +459,7 @@ def test_review_status_moves_both_ways(near: Any, worker: Worker) -> None:
     source="D",
     text="GetFileUploadURL: FileUploadAnswer was withdrawn; workers upload to a page of your own (ExternalQuestion).",
 )
-def test_file_uploads_are_refused_by_name(mturk: Any) -> None:
+def test_file_upload_url_is_not_served(mturk: Any) -> None:
     with pytest.raises(ClientError) as failure:
         mturk.get_file_upload_url(AssignmentId="3A", QuestionIdentifier="q")
     assert code_of(failure)[1] == "NotImplemented"
@@ -472,7 +472,7 @@ def test_file_uploads_are_refused_by_name(mturk: Any) -> None:
     text="Review policies, in CreateHIT and CreateHITWithHITType: decide from your own script; so "
     "ListReviewPolicyResultsForHIT has no results to tell of.",
 )
-def test_review_policies_are_refused_and_no_hit_has_results_of_one(mturk: Any) -> None:
+def test_review_policies_are_refused_and_have_no_results(mturk: Any) -> None:
     type_id = mturk.create_hit(**hit_params())["HIT"]["HITTypeId"]
     by_type = {"HITTypeId": type_id, "LifetimeInSeconds": 60, "Question": hit_params()["Question"]}
     for policy in (

@@ -23,7 +23,7 @@ class TestCountry:
     @pytest.mark.rule(
         "country-first", source="ours", text="A worker declares a country before the first task."
     )
-    def test_first_accept_needs_it(self, near: Any, browser: Browser) -> None:
+    def test_first_accept_needs_country(self, near: Any, browser: Browser) -> None:
         person = undeclared()
         hit = near.create_hit(**hit_params())["HIT"]
         client = browser(person)
@@ -38,14 +38,14 @@ class TestCountry:
         person.refresh_from_db()
         assert accept(person, hit)
 
-    def test_submitting_asks_for_none(self, near: Any, worker: Worker) -> None:
+    def test_submitting_needs_no_country(self, near: Any, worker: Worker) -> None:
         slot = accept(worker, near.create_hit(**hit_params())["HIT"])
         Worker.objects.filter(pk=worker.pk).update(country="", country_declared_at=None)
         assert hand_in(worker, slot).submitted_at
 
     @pytest.mark.rule("country-codes", source="D", text="A country is a code of ISO 3166-1 alpha-2.")
     @pytest.mark.parametrize("code", ["", "XX", "de", "Germany", "DEU"])
-    def test_only_codes_of_the_list(self, transactional_db: None, browser: Browser, code: str) -> None:
+    def test_unknown_country_code_is_refused(self, transactional_db: None, browser: Browser, code: str) -> None:
         person = undeclared()
         answer = browser(person).post("/work/country", {"country": code})
         assert answer.status_code == 400
@@ -59,7 +59,7 @@ class TestCountry:
         source="ours",
         text="A declared country can be changed once in 30 days, and each change is kept.",
     )
-    def test_changed_at_most_once_in_thirty_days(
+    def test_country_changes_at_most_once_in_30_days(
         self, transactional_db: None, worker: Worker, browser: Browser
     ) -> None:
         client = browser(worker)
@@ -68,7 +68,7 @@ class TestCountry:
         later(days=29, hours=23)
         refused = client.post("/work/country", {"country": "CA"})
         assert refused.status_code == 400
-        assert "can be changed from" in refused.content.decode()
+        assert "You can change it from" in refused.content.decode()
         assert 'id="country-code"' not in page(client, "/work/qualifications")
         later(hours=2)
         assert 'id="country-code"' in page(client, "/work/qualifications")
@@ -102,8 +102,8 @@ class TestCountry:
                 accept(person, hit)
         assert len(taken) == len(open_to)
 
-    def test_undeclared_reads_what_opens_it(self, near: Any, browser: Browser) -> None:
+    def test_worker_without_country_reads_how_to_open_work(self, near: Any, browser: Browser) -> None:
         publish(near, within("In", "US", "CA"))
         listed = page(browser(undeclared()))
-        assert "Only for people who work from: Canada, United States." in listed
-        assert "Say which country you work from first." in listed
+        assert "Only for workers in: Canada, United States." in listed
+        assert "Enter your country first." in listed

@@ -33,7 +33,7 @@ class TestAnotherType:
         source="M",
         text="UpdateHITTypeOfHIT gives a HIT all properties of another type.",
     )
-    def test_the_hit_takes_on_its_properties(self, mturk: Any) -> None:
+    def test_hit_takes_properties_of_new_type(self, mturk: Any) -> None:
         hit = mturk.create_hit(**hit_params())["HIT"]
         wanted = type_of(mturk, Title="Another title", AssignmentDurationInSeconds=60, Keywords="other")
         mturk.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=wanted)
@@ -55,7 +55,7 @@ class TestAnotherType:
             ({"Reward": "1.10", "QualificationRequirements": [MASTERS]}, "4.14"),  # 3 × (110 + 28)
         ],
     )
-    def test_holds_follow_to_the_cent(
+    def test_hold_follows_new_price_exactly(
         self, near: Any, amazon_fees: None, change: dict[str, Any], held: str
     ) -> None:
         hit = near.create_hit(**hit_params(MaxAssignments=3))["HIT"]
@@ -67,7 +67,7 @@ class TestAnotherType:
         near.delete_hit(HITId=hit["HITId"])
         assert balance(near) == ("10000.00", "0.00")
 
-    def test_one_cent_short(self, near_market: Market) -> None:
+    def test_balance_one_cent_short_is_refused(self, near_market: Market) -> None:
         client = near_market.client(accounts.create_requester(name="Poor lab", funds_cents=221))
         hit = client.create_hit(**hit_params(MaxAssignments=2))["HIT"]
         with pytest.raises(ClientError) as failure:
@@ -81,7 +81,7 @@ class TestAnotherType:
         source="ours",
         text="Once somebody took a task of a HIT, its reward and fee stay: they are paid what they accepted.",
     )
-    def test_work_is_paid_what_was_accepted(self, near: Any, worker: Worker) -> None:
+    def test_accepted_work_is_paid_at_accepted_price(self, near: Any, worker: Worker) -> None:
         hit = near.create_hit(**hit_params())["HIT"]
         accept(worker, hit)
         with pytest.raises(ClientError) as failure:
@@ -90,7 +90,7 @@ class TestAnotherType:
         near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(near, Title="Same price"))
         assert near.get_hit(HITId=hit["HITId"])["HIT"]["Title"] == "Same price"
 
-    def test_disposed_hits_and_strangers_types(self, near: Any, near_market: Market) -> None:
+    def test_change_of_type_refuses_disposed_hits_and_foreign_types(self, near: Any, near_market: Market) -> None:
         hit = near.create_hit(**hit_params())["HIT"]
         stranger = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
         with pytest.raises(ClientError) as failure:
@@ -112,7 +112,7 @@ class TestDisposalByItself:
         source="D",
         text="A HIT that has been reviewable for 120 days with nothing left to decide is disposed of by itself.",
     )
-    def test_after_120_days_and_once(self, near: Any, worker: Worker) -> None:
+    def test_hit_is_disposed_once_after_120_days(self, near: Any, worker: Worker) -> None:
         hit = near.create_hit(**hit_params(MaxAssignments=2, AutoApprovalDelayInSeconds=DAY))["HIT"]
         work(worker, hit)
         later(days=2)
@@ -127,7 +127,7 @@ class TestDisposalByItself:
         assert balance(near) == ("9998.90", "0.00")
         books_balance()
 
-    def test_all_slots_done_counts_from_the_last_submission(self, near: Any, worker: Worker) -> None:
+    def test_finished_hit_is_idle_from_its_last_submission(self, near: Any, worker: Worker) -> None:
         hit = near.create_hit(**hit_params(MaxAssignments=1, LifetimeInSeconds=365 * DAY))["HIT"]
         slot = work(worker, hit)
         near.approve_assignment(AssignmentId=slot.assignment_id)
@@ -136,7 +136,7 @@ class TestDisposalByItself:
         later(days=2)
         assert dispose_stale_hits(now=Clock.now()) == 1
 
-    def test_what_is_on_offer_or_undecided_stays(self, near: Any, worker: Worker, other: Worker) -> None:
+    def test_offered_or_undecided_hits_are_not_disposed(self, near: Any, worker: Worker, other: Worker) -> None:
         near.create_hit(**hit_params(LifetimeInSeconds=300 * DAY))
         undecided = near.create_hit(**hit_params(MaxAssignments=1, Title="Undecided"))["HIT"]
         work(worker, undecided)
@@ -152,7 +152,7 @@ class TestDisposalByItself:
         later(days=30)
         assert dispose_stale_hits(now=Clock.now()) == 0
 
-    def test_no_more_at_once_than_asked(self, near: Any) -> None:
+    def test_disposal_respects_limit(self, near: Any) -> None:
         for _ in range(3):
             near.create_hit(**hit_params(MaxAssignments=1))
         later(days=121)
@@ -176,7 +176,7 @@ def test_no_override_after_disposal(near: Any, worker: Worker) -> None:
     assert not LedgerEntry.objects.filter(kind="reward").exists()
 
 
-def test_an_override_looks_at_its_task_anew(near: Any, worker: Worker) -> None:
+def test_override_rereads_assignment_under_lock(near: Any, worker: Worker) -> None:
     """What was read before somebody disposed of the HIT must not decide."""
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     given = work(worker, hit)
@@ -214,7 +214,7 @@ def test_bonus_within_six_months(near: Any, worker: Worker) -> None:
     source="ours",
     text="An expired HIT takes additional assignments; they are on offer once it is prolonged.",
 )
-def test_more_assignments_for_an_expired_hit(near: Any, worker: Worker) -> None:
+def test_expired_hit_can_get_more_assignments(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
     near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)

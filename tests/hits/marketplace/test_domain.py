@@ -79,7 +79,7 @@ def test_amazons_fee_table(cents: int, assignments: int, masters: bool, fee: int
     assert AMAZON_FEES.fee_cents(cents, assignments, masters=masters) == fee
 
 
-def test_local_schedule_takes_nothing_and_unknown_ones_are_named() -> None:
+def test_local_fees_are_zero_and_unknown_schedule_is_named() -> None:
     assert LOCAL_FEES.fee_cents(110, 100, masters=True) == 0
     with pytest.raises(LookupError, match="amazon, local"):
         fee_schedule("ebay")
@@ -118,7 +118,7 @@ class TestExternalQuestion:
             external_question.parse_external_question(xml)
 
     @pytest.mark.parametrize("declared", DECLARED)
-    def test_a_declared_encoding_does_not_garble_what_was_decoded_before(self, declared: str) -> None:
+    def test_declared_encoding_does_not_garble_decoded_text(self, declared: str) -> None:
         url = "https://example.org/Größe/大?q=é"
         written = external_question.build_external_question(url, 600)
         xml = f'\n<?xml version="1.0" encoding="{declared}"?>{written}'
@@ -252,7 +252,7 @@ class TestAnswerXml:
         assert answer_xml.parse_answer(xml) == {"a": "x[0my\nz\tend"}
 
     @pytest.mark.parametrize("declared", DECLARED)
-    def test_a_declared_encoding_does_not_garble_what_was_decoded_before(self, declared: str) -> None:
+    def test_declared_encoding_does_not_garble_decoded_text(self, declared: str) -> None:
         xml = answer_xml.build_answer([("a", "Größe – 大")]).replace("UTF-8", declared)
         assert answer_xml.parse_answer(xml) == {"a": "Größe – 大"}
 
@@ -296,5 +296,5 @@ def test_secrets_depend_on_both_parts() -> None:
     assert (
         len({derive_secret("server", key), derive_secret("server2", key), derive_secret("server", "k")}) == 3
     )
-    with pytest.raises(ValueError, match="needed"):
+    with pytest.raises(ValueError, match="required"):
         derive_secret("", key)

@@ -20,7 +20,7 @@ def _choose(client: Client, language: str, next_: str = "/work/") -> Any:
     return client.post("/language", {"language": language, "next": next_})
 
 
-def test_the_browser_is_listened_to(worker: Worker, browser: Browser) -> None:
+def test_page_language_follows_browser(worker: Worker, browser: Browser) -> None:
     page = browser(worker).get("/work/", headers=GERMAN)
     assert '<html lang="de">' in page.text
     assert "Arbeit, die Sie jetzt beginnen können" in page.text
@@ -29,7 +29,7 @@ def test_the_browser_is_listened_to(worker: Worker, browser: Browser) -> None:
     assert "Accept-Language" in page["Vary"]
 
 
-def test_the_choice_is_kept_in_a_cookie_and_wins(worker: Worker, browser: Browser) -> None:
+def test_chosen_language_is_stored_in_cookie_and_wins(worker: Worker, browser: Browser) -> None:
     client = browser(worker)
     assert 'value="de" lang="de">Deutsch</button>' in client.get("/work/").text
     chosen = _choose(client, "de", "/work/earnings?page=1")
@@ -44,11 +44,11 @@ def test_the_choice_is_kept_in_a_cookie_and_wins(worker: Worker, browser: Browse
 
 
 @pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/x", "javascript:alert(1)"])
-def test_the_switch_leads_nowhere_else(worker: Worker, browser: Browser, elsewhere: str) -> None:
+def test_language_switch_redirects_only_within_site(worker: Worker, browser: Browser, elsewhere: str) -> None:
     assert _choose(browser(worker), "de", elsewhere)["Location"] == "/"
 
 
-def test_the_switch_is_a_form_with_a_token_for_people_who_are_signed_in(worker: Worker) -> None:
+def test_language_switch_needs_csrf_token_and_sign_in(worker: Worker) -> None:
     guarded = Client(enforce_csrf_checks=True)
     guarded.force_login(worker.user)  # type: ignore[arg-type]
     assert _choose(guarded, "de").status_code == 403
@@ -59,7 +59,7 @@ def test_the_switch_is_a_form_with_a_token_for_people_who_are_signed_in(worker: 
     assert settings.LANGUAGE_COOKIE_NAME not in by_link.cookies
 
 
-def test_counted_words_have_their_plural(near: Any, worker: Worker, browser: Browser) -> None:
+def test_german_plurals_follow_count(near: Any, worker: Worker, browser: Browser) -> None:
     near.create_hit(**hit_params(MaxAssignments=1))
     client = browser(worker)
     assert "1 Art, 1 Aufgabe<" in client.get("/work/", headers=GERMAN).text
@@ -68,7 +68,7 @@ def test_counted_words_have_their_plural(near: Any, worker: Worker, browser: Bro
     assert "1 kind, 2 tasks<" in client.get("/work/").text
 
 
-def test_only_our_own_task_pages_are_told_the_chosen_language(
+def test_chosen_language_is_added_only_to_own_task_pages(
     near: Any, worker: Worker, browser: Browser
 ) -> None:
     own = f"{settings.HIT_ORIGIN}/hit/00000000-0000-4000-8000-000000000000/?unit=7"
@@ -87,7 +87,7 @@ def test_only_our_own_task_pages_are_told_the_chosen_language(
         assert query["workerId"] == [worker.worker_id]
 
 
-def test_a_refusal_is_german(worker: Worker, browser: Browser) -> None:
+def test_refusal_is_translated_to_german(worker: Worker, browser: Browser) -> None:
     said = browser(worker).post("/work/tasks/3NONE/return", headers=GERMAN, follow=True)
     assert "Diese Aufgabe ist nicht offen; es gibt nichts zurückzugeben." in said.text
 
@@ -111,12 +111,12 @@ def test_staff_pages_stay_english(path: str, db: None) -> None:
     source="ours",
     text="Whatever language the worker site speaks, the requester API answers in English.",
 )
-def test_the_requester_api_speaks_english(db: None) -> None:
+def test_requester_api_messages_are_english(db: None) -> None:
     refused = Client().post("/mturk/", b"{}", content_type="application/x-amz-json-1.1", headers=GERMAN)
     assert "Content-Language" not in refused.headers
 
 
-def test_the_answer_in_the_frame_is_german_without_a_cookie(db: None) -> None:
+def test_submit_page_in_frame_is_german_without_cookie(db: None) -> None:
     said = Client().post("/a/none/mturk/externalSubmit", {"assignmentId": "3NONE"}, headers=GERMAN)
     assert said.status_code == 409
     assert "Dies wurde nicht abgegeben" in said.text
@@ -124,7 +124,7 @@ def test_the_answer_in_the_frame_is_german_without_a_cookie(db: None) -> None:
     assert not said.cookies
 
 
-def test_a_task_taken_in_german_keeps_the_marketplaces_parameters(
+def test_task_page_in_german_keeps_mturk_parameters(
     near: Any, worker: Worker, browser: Browser
 ) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]

@@ -52,7 +52,7 @@ def create(client: Any, layout_id: str, values: dict[str, str]) -> dict[str, Any
     source="D",
     text="HITLayoutParameters take the places of a layout's ${variables} as they are, and make an HTMLQuestion.",
 )
-def test_values_go_in_as_they_are(mturk: Any, tmp_path: Path) -> None:
+def test_layout_values_are_inserted_unescaped(mturk: Any, tmp_path: Path) -> None:
     layout_id = make(tmp_path / "page.html", frame_height=450)
     hit = create(mturk, layout_id, VALUES)
     assert hit["HITLayoutId"] == layout_id
@@ -76,7 +76,7 @@ def test_values_go_in_as_they_are(mturk: Any, tmp_path: Path) -> None:
     [({"url": "u"}, "text"), ({}, "url, text"), (VALUES | {"extra": "e"}, "extra")],
     ids=["missing", "all missing", "unused"],
 )
-def test_names_are_the_same_on_both_sides(
+def test_layout_parameters_must_match_variables(
     near: Any, tmp_path: Path, values: dict[str, str], named: str
 ) -> None:
     layout_id = make(tmp_path / "page.html")
@@ -91,7 +91,7 @@ def test_names_are_the_same_on_both_sides(
     source="ours",
     text="A layout's variables are named as a template's are: letters, digits, dots, dashes, underscores.",
 )
-def test_names_may_hold_dots_and_dashes(near: Any, tmp_path: Path) -> None:
+def test_layout_variable_names_may_hold_dots_and_dashes(near: Any, tmp_path: Path) -> None:
     html = PAGE.replace("${url}", "${image.url}").replace("${text}", "${text-1}")
     layout_id = make(tmp_path / "page.html", html)
     hit = create(near, layout_id, {"image.url": "https://example.org/a.jpg", "text-1": "Look"})
@@ -104,7 +104,7 @@ def test_names_may_hold_dots_and_dashes(near: Any, tmp_path: Path) -> None:
     source="I",
     text="A layout without a form, as Amazon's editor made them, gets one to externalSubmit, and a button.",
 )
-def test_a_page_of_the_editor_is_handed_in(
+def test_editor_page_without_form_can_be_submitted(
     mturk: Any, tmp_path: Path, worker: Worker, browser: Browser
 ) -> None:
     hit = create(mturk, make(tmp_path / "page.html", EDITOR_PAGE), {"text": "Look"})
@@ -153,7 +153,7 @@ def submit_to(worker: Worker, slot: Assignment) -> str:
         ),
     ],
 )
-def test_where_form_and_button_go(html: str, around: str) -> None:
+def test_form_and_button_are_inserted_into_body(html: str, around: str) -> None:
     assert wrap_in_form(html) == around
 
 
@@ -167,16 +167,16 @@ def test_where_form_and_button_go(html: str, around: str) -> None:
     ],
     ids=["form", "form without address", "crowd-form", "script"],
 )
-def test_a_page_that_hands_in_by_itself_stays_as_it_is(html: str) -> None:
+def test_page_with_own_submission_stays_unchanged(html: str) -> None:
     assert wrap_in_form(html) == html
 
 
-def test_a_page_has_to_have_room_for_its_form(near: Any, tmp_path: Path) -> None:
+def test_page_with_inserted_form_must_fit_size_limit(near: Any, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="65535"):
         make(tmp_path / "page.html", "x" * 65_300)
 
 
-def test_filled_in_it_may_be_no_longer_than_a_question(near: Any, tmp_path: Path) -> None:
+def test_filled_layout_must_fit_question_size(near: Any, tmp_path: Path) -> None:
     layout_id = make(tmp_path / "page.html")
     with pytest.raises(ClientError) as failure:
         create(near, layout_id, VALUES | {"text": "x" * 40_000})
@@ -229,7 +229,7 @@ def test_bad_input_is_one_line_and_exit_status_two(
     assert not HITLayout.objects.exists()
 
 
-def test_a_name_is_used_once(near: Any, tmp_path: Path) -> None:
+def test_layout_name_is_unique(near: Any, tmp_path: Path) -> None:
     make(tmp_path / "page.html")
     with pytest.raises(CommandError, match="Choose another name"):
         make(tmp_path / "page.html")

@@ -67,7 +67,7 @@ def test_expired_with_work_pending(near: Any, worker: Worker) -> None:
     source="I",
     text="A slot that ran out of time or was returned goes to the next worker under the same AssignmentId.",
 )
-def test_abandoned_slot_goes_to_the_next_worker_under_the_same_id(
+def test_abandoned_slot_is_offered_again_under_same_id(
     near: Any, worker: Worker, other: Worker
 ) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1, AssignmentDurationInSeconds=60))["HIT"]
@@ -107,7 +107,7 @@ def test_pending_work_is_invisible_to_requesters(near: Any, worker: Worker) -> N
     source="D",
     text="A submission that nobody decides is approved after AutoApprovalDelayInSeconds and paid once.",
 )
-def test_auto_approval_pays_once_however_often_it_is_noticed(near: Any, worker: Worker) -> None:
+def test_repeated_auto_approval_pays_once(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1, AutoApprovalDelayInSeconds=3600))["HIT"]
     slot = work(worker, hit)
     later(seconds=3601)
@@ -138,7 +138,7 @@ def test_sweep_does_everything_that_is_due(near: Any, workers: list[Worker]) -> 
 
 @pytest.mark.clock
 @pytest.mark.rule("token-24-hours", source="D", text="A UniqueRequestToken is forgotten after 24 hours.")
-def test_token_is_forgotten_after_a_day(near: Any) -> None:
+def test_request_token_expires_after_a_day(near: Any) -> None:
     near.create_hit(**hit_params(UniqueRequestToken="t"))
     later(hours=23, minutes=59)
     with pytest.raises(ClientError):
@@ -151,7 +151,7 @@ def test_token_is_forgotten_after_a_day(near: Any) -> None:
 @pytest.mark.rule(
     "token-of-a-failed-call", source="ours", text="A call that failed does not use up its token."
 )
-def test_failed_call_does_not_use_up_its_token(near: Any) -> None:
+def test_failed_call_keeps_its_token_usable(near: Any) -> None:
     with pytest.raises(ClientError):
         near.create_hit(**hit_params(UniqueRequestToken="t", Title=""))
     near.create_hit(**hit_params(UniqueRequestToken="t"))
@@ -173,7 +173,7 @@ def test_tokens_belong_to_a_requester_and_an_operation(near_market: Any, request
     source="D",
     text="CreateAdditionalAssignmentsForHIT never goes from below 10 to 10: InvalidMaximumAssignmentsIncrease.",
 )
-def test_extension_keeps_below_ten(near: Any) -> None:
+def test_extension_from_below_ten_stays_below_ten(near: Any) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=8))["HIT"]
     near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
     with pytest.raises(ClientError) as failure:
@@ -228,7 +228,7 @@ def test_no_worker_gets_the_same_hit_twice(near: Any, worker: Worker) -> None:
 
 
 @pytest.mark.rule("accept-one-hit", source="ours", text="A worker can take a slot of one certain HIT.")
-def test_accepting_one_hit_by_name(near: Any, worker: Worker) -> None:
+def test_accept_hit_takes_slot_of_that_hit(near: Any, worker: Worker) -> None:
     near.create_hit(**hit_params(MaxAssignments=1))
     second = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     row = Assignment.objects.get(hit__hit_id=second["HITId"])

@@ -40,7 +40,7 @@ def long_list(near: Any) -> HIT:
 @pytest.mark.rule(
     "lists-flat", source="ours", text="A page of ListHITs costs the same wherever it is in the list."
 )
-def test_a_page_deep_in_the_list_reads_no_more_than_the_first(near: Any, long_list: HIT) -> None:
+def test_deep_page_reads_no_more_rows_than_first_page(near: Any, long_list: HIT) -> None:
     with CaptureQueriesContext(
         connection,
     ) as first:

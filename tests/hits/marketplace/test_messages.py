@@ -47,7 +47,7 @@ def shown(client: Client, path: str = "/work/messages") -> str:
     text="NotifyWorkers tells who was not reached: HardFailure for a worker who does not exist, "
     "SoftFailure for one whom the caller does not know.",
 )
-def test_who_is_reached_and_why_others_are_not(mturk: Any, worker: Worker, other: Worker) -> None:
+def test_notify_workers_names_unreached_workers_with_reason(mturk: Any, worker: Worker, other: Worker) -> None:
     grant(mturk, worker)
     named = (worker.worker_id, other.worker_id, NOBODY, worker.worker_id)
     assert notify(mturk, *named) == {other.worker_id: "SoftFailure", NOBODY: "HardFailure"}
@@ -64,7 +64,7 @@ def test_who_is_reached_and_why_others_are_not(mturk: Any, worker: Worker, other
     "held a qualification of the caller's.",
 )
 @pytest.mark.parametrize("decide", ["approve", "reject", "wait", "lose"])
-def test_having_worked_is_a_decision_or_a_qualification(near: Any, worker: Worker, decide: str) -> None:
+def test_known_worker_has_decision_or_qualification(near: Any, worker: Worker, decide: str) -> None:
     slot = work(worker, near.create_hit(**hit_params())["HIT"])
     assert notify(near, worker.worker_id) == {worker.worker_id: "SoftFailure"}  # handed in, not decided
     if decide == "approve":
@@ -113,7 +113,7 @@ def test_work_for_another_requester_does_not_count(near_market: Market, near: An
         {"WorkerIds": ["lower"]},
     ],
 )
-def test_what_is_too_long_or_empty_is_refused_and_nothing_sent(
+def test_too_long_or_empty_message_is_refused_and_not_sent(
     near: Any, worker: Worker, changes: dict[str, Any]
 ) -> None:
     grant(near, worker)
@@ -125,7 +125,7 @@ def test_what_is_too_long_or_empty_is_refused_and_nothing_sent(
     assert near.notify_workers(**good)["NotifyWorkersFailureStatuses"] == []
 
 
-def test_the_platforms_client_says_who_was_missed_beyond_a_hundred(
+def test_client_reports_unreached_workers_beyond_100(
     transactional_db: None, worker: Worker
 ) -> None:
     port: BotoMarketplace = marketplace()
@@ -139,7 +139,7 @@ def test_the_platforms_client_says_who_was_missed_beyond_a_hundred(
 
 
 @pytest.mark.clock
-def test_the_page_shows_newest_first_and_opening_it_reads_them(
+def test_messages_page_shows_newest_first_and_marks_read(
     near: Any, worker: Worker, browser: Browser
 ) -> None:
     client = browser(worker)
@@ -163,7 +163,7 @@ def test_the_page_shows_newest_first_and_opening_it_reads_them(
     assert "unread" not in shown(client, "/work/")
 
 
-def test_nobody_reads_anothers_messages(near: Any, worker: Worker, other: Worker, browser: Browser) -> None:
+def test_worker_sees_only_own_messages(near: Any, worker: Worker, other: Worker, browser: Browser) -> None:
     grant(near, worker, other)
     notify(near, worker.worker_id, subject="For the first worker alone")
     page = shown(browser(other))
@@ -174,7 +174,7 @@ def test_nobody_reads_anothers_messages(near: Any, worker: Worker, other: Worker
     assert browser(worker).post("/work/messages").status_code == 405
 
 
-def test_queries_do_not_grow_with_messages(near: Any, worker: Worker, browser: Browser) -> None:
+def test_query_count_does_not_grow_with_messages(near: Any, worker: Worker, browser: Browser) -> None:
     client = browser(worker)
     grant(near, worker)
     figures = []
@@ -185,7 +185,7 @@ def test_queries_do_not_grow_with_messages(near: Any, worker: Worker, browser: B
     assert figures[0] == figures[1]
 
 
-def test_what_is_not_shown_stays_unread(near: Any, worker: Worker, browser: Browser) -> None:
+def test_messages_not_shown_stay_unread(near: Any, worker: Worker, browser: Browser) -> None:
     grant(near, worker)
     for number in range(25):
         notify(near, worker.worker_id, subject=f"Number {number}.")

@@ -37,7 +37,7 @@ def books_balance() -> None:
     source="D",
     text="GetAccountBalance: held at creation, paid at approval, released at rejection and disposal.",
 )
-def test_every_step_of_a_hits_money(near: Any, workers: list[Worker], amazon_fees: None) -> None:
+def test_each_step_of_hit_moves_expected_money(near: Any, workers: list[Worker], amazon_fees: None) -> None:
     hit = near.create_hit(**hit_params(Reward="0.45", MaxAssignments=4))["HIT"]  # 45 + 9 cents a slot
     assert balance(near) == ("9997.84", "2.16")
     slots = [work(person, hit) for person in workers]
@@ -61,7 +61,7 @@ def test_every_step_of_a_hits_money(near: Any, workers: list[Worker], amazon_fee
 
 
 @pytest.mark.rule("fee-from-ten", source="D", text="From ten assignments on the fee is 20 % more.")
-def test_ten_assignments_cost_more(near: Any, amazon_fees: None) -> None:
+def test_ten_assignments_cost_higher_fee(near: Any, amazon_fees: None) -> None:
     near.create_hit(**hit_params(Reward="0.45", MaxAssignments=10))
     assert balance(near)[1] == "6.30"
 
@@ -71,7 +71,7 @@ def test_ten_assignments_cost_more(near: Any, amazon_fees: None) -> None:
     source="I",
     text="CreateHIT is refused with InsufficientFunds when one cent is missing, and nothing is made.",
 )
-def test_one_cent_short(near_market: Market, amazon_fees: None) -> None:
+def test_balance_one_cent_short_is_refused(near_market: Market, amazon_fees: None) -> None:
     pair = accounts.create_requester(name="Poor lab", funds_cents=107)
     client = near_market.client(pair)
     with pytest.raises(ClientError) as failure:
@@ -89,7 +89,7 @@ def test_one_cent_short(near_market: Market, amazon_fees: None) -> None:
     source="ours",
     text="A bonus beyond the available balance is refused; one of nothing, too.",
 )
-def test_bonus_beyond_the_balance(near_market: Market, worker: Worker) -> None:
+def test_bonus_above_balance_is_refused(near_market: Market, worker: Worker) -> None:
     client = near_market.client(accounts.create_requester(name="Poor lab", funds_cents=110))
     slot = work(worker, client.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     bonus = {"WorkerId": worker.worker_id, "AssignmentId": slot.assignment_id, "Reason": "r"}
@@ -103,7 +103,7 @@ def test_bonus_beyond_the_balance(near_market: Market, worker: Worker) -> None:
 
 
 @pytest.mark.rule("reward-zero", source="M", text="A reward may be 0.00.")
-def test_unpaid_work_is_allowed_and_writes_no_empty_entries(near: Any, worker: Worker) -> None:
+def test_zero_reward_is_allowed_and_writes_no_empty_entries(near: Any, worker: Worker) -> None:
     slot = work(worker, near.create_hit(**hit_params(Reward="0"))["HIT"])
     near.approve_assignment(AssignmentId=slot.assignment_id)
     assert set(LedgerEntry.objects.values_list("kind", flat=True)) == {"deposit"}
@@ -128,7 +128,7 @@ def test_python_refuses_to_change_the_ledger(near: Any) -> None:
     "sql",
     ["UPDATE marketplace_ledgerentry SET note = 'x'", "DELETE FROM marketplace_ledgerentry"],
 )
-def test_the_database_refuses_too(near: Any, sql: str) -> None:
+def test_database_refuses_to_change_ledger(near: Any, sql: str) -> None:
     with (
         pytest.raises(DatabaseError, match="append-only"),
         transaction.atomic(),
@@ -152,7 +152,7 @@ def test_the_database_refuses_too(near: Any, sql: str) -> None:
         {"kind": "gift", "available_cents": 5},
     ],
 )
-def test_entries_obey_their_kind(requester: accounts.KeyPair, worker: Worker, entry: dict[str, Any]) -> None:
+def test_ledger_entry_must_match_its_kind(requester: accounts.KeyPair, worker: Worker, entry: dict[str, Any]) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         LedgerEntry.objects.create(
             requester=requester.requester, worker=worker, created_at=Clock.now(), **entry
@@ -177,13 +177,13 @@ def _payout(worker: Worker, cents: int) -> Payout:
         paid_on=now.date(),
         means="bank",
         reference="1",
-        once=str(cents),
+        idempotency_key=str(cents),
         recorded_at=now,
     )
 
 
 @pytest.mark.rule("payouts", source="ours", text="A worker is paid out at most what they are owed.")
-def test_payouts(near: Any, worker: Worker) -> None:
+def test_payout_reduces_owed_and_never_exceeds_it(near: Any, worker: Worker) -> None:
     slot = work(worker, near.create_hit(**hit_params())["HIT"])
     assert (compute_earnings(worker).in_review, compute_earnings(worker).owed) == (110, 0)
     with pytest.raises(ValueError, match="owed"):

@@ -133,7 +133,7 @@ def deliver() -> int:
     source="M",
     text="UpdateNotificationSettings sets for one HIT type where its events are sent to.",
 )
-def test_the_document_in_snss_envelope(mturk: Any, worker: Worker, mailbox: Mailbox) -> None:
+def test_sns_envelope_holds_document(mturk: Any, worker: Worker, mailbox: Mailbox) -> None:
     type_id = subscribe(mturk, mailbox, "AssignmentSubmitted")
     slot = work(worker, mturk.create_hit(**hit_params())["HIT"])
     assert deliver() == 1
@@ -160,7 +160,7 @@ def test_the_document_in_snss_envelope(mturk: Any, worker: Worker, mailbox: Mail
     source="D",
     text="With Transport SQS the same document is the MessageBody of a SendMessage form (version 2012-11-05).",
 )
-def test_the_document_in_sqss_form(near: Any, worker: Worker, mailbox: Mailbox) -> None:
+def test_sqs_form_holds_document(near: Any, worker: Worker, mailbox: Mailbox) -> None:
     subscribe(near, mailbox, "AssignmentSubmitted", transport="SQS")
     work(worker, near.create_hit(**hit_params())["HIT"])
     assert deliver() == 1
@@ -179,7 +179,7 @@ def test_the_document_in_sqss_form(near: Any, worker: Worker, mailbox: Mailbox) 
     "AssignmentSubmitted, AssignmentRejected, AssignmentApproved, HITCreated, HITExpired, HITReviewable, "
     "HITExtended, HITDisposed; Ping is for tests only.",
 )
-def test_every_kind_of_event_is_told_once(near: Any, workers: list[Worker], mailbox: Mailbox) -> None:
+def test_each_event_type_is_sent_once(near: Any, workers: list[Worker], mailbox: Mailbox) -> None:
     subscribe(near, mailbox)
     hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
     returned = accept(workers[0], hit)
@@ -226,7 +226,7 @@ def test_every_kind_of_event_is_told_once(near: Any, workers: list[Worker], mail
     text="HITReviewable is told when the last slot is handed in, or when the HIT has expired and nobody works on "
     "it; slots added or time given make a HIT expire and become reviewable anew.",
 )
-def test_reviewable_and_expired_are_told_again_after_more_work(
+def test_reviewable_and_expired_are_sent_again_after_extension(
     near: Any, workers: list[Worker], mailbox: Mailbox
 ) -> None:
     subscribe(near, mailbox, "HITReviewable", "HITExpired")
@@ -251,7 +251,7 @@ def test_reviewable_and_expired_are_told_again_after_more_work(
     text="UpdateNotificationSettings with Active alone switches an existing specification off and on; a new "
     "specification replaces the old one.",
 )
-def test_switching_off_on_and_replacing(near: Any, worker: Worker, mailbox: Mailbox) -> None:
+def test_setting_can_be_switched_and_replaced(near: Any, worker: Worker, mailbox: Mailbox) -> None:
     type_id = subscribe(near, mailbox, "HITCreated")
     near.update_notification_settings(HITTypeId=type_id, Active=False)
     near.create_hit(**hit_params())
@@ -268,7 +268,7 @@ def test_switching_off_on_and_replacing(near: Any, worker: Worker, mailbox: Mail
 
 
 @pytest.mark.clock
-def test_a_new_setting_tells_of_nothing_that_was_over_before(near: Any, mailbox: Mailbox) -> None:
+def test_new_setting_sends_nothing_about_earlier_expiry(near: Any, mailbox: Mailbox) -> None:
     near.create_hit(**hit_params())
     later(hours=2)
     subscribe(near, mailbox, "HITExpired")
@@ -284,7 +284,7 @@ def test_a_new_setting_tells_of_nothing_that_was_over_before(near: Any, mailbox:
     text="UpdateNotificationSettings needs Notification or Active, and Active alone only where a specification "
     "exists.",
 )
-def test_a_switch_needs_something_to_switch(near: Any) -> None:
+def test_switching_without_setting_is_refused(near: Any) -> None:
     type_id = hit_type(near)
     for arguments in ({}, {"Active": True}):
         with pytest.raises(ClientError) as failure:
@@ -297,7 +297,7 @@ def test_a_switch_needs_something_to_switch(near: Any) -> None:
     source="D",
     text="UpdateNotificationSettings reaches the caller's own HIT types only.",
 )
-def test_nobody_listens_to_anothers_hits(near_market: Market, near: Any, mailbox: Mailbox) -> None:
+def test_setting_on_foreign_hit_type_is_refused(near_market: Market, near: Any, mailbox: Mailbox) -> None:
     stranger = near_market.client(accounts.create_requester(name="Other lab", funds_cents=100))
     with pytest.raises(ClientError) as failure:
         stranger.update_notification_settings(
@@ -311,7 +311,7 @@ def test_nobody_listens_to_anothers_hits(near_market: Market, near: Any, mailbox
     source="M",
     text="SendTestEventNotification sends a made-up event at once, also one that the specification does not name.",
 )
-def test_a_test_event_is_sent_and_says_what_it_is(
+def test_test_event_is_sent_and_marked_as_test(
     mturk: Any, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     woken: list[str] = []
@@ -345,7 +345,7 @@ def test_a_test_event_is_sent_and_says_what_it_is(
 @pytest.mark.parametrize(
     ("changes", "code", "words"),
     [
-        ({"Transport": "Email"}, "RequestError", "use Transport SNS or SQS"),
+        ({"Transport": "Email"}, "RequestError", "Use Transport SNS or SQS"),
         ({"Version": "2017-01-17"}, "ParameterValidationError", "2014-08-15"),
         ({"EventTypes": []}, "ParameterValidationError", "at least one event"),
         ({"EventTypes": ["Ping"]}, "ParameterValidationError", "Ping"),
@@ -384,26 +384,26 @@ def test_bad_specifications_are_refused(
 @pytest.mark.parametrize(
     ("destination", "words"),
     [
-        ("arn:aws:sns:us-east-1:123456789012:topic", "give an https address of your own"),
-        ("https://sqs.us-east-1.amazonaws.com/123456789012/queue", "give an https address of your own"),
-        ("http://lab.example/in", "http is for this machine only"),
+        ("arn:aws:sns:us-east-1:123456789012:topic", "use your own https URL"),
+        ("https://sqs.us-east-1.amazonaws.com/123456789012/queue", "use your own https URL"),
+        ("http://lab.example/in", "http is allowed for this machine only"),
         ("https://lab.example:8443/in", "MARKETPLACE_NOTIFICATION_HOSTS"),
         ("https://other.example/in", "MARKETPLACE_NOTIFICATION_HOSTS"),
         ("http://127.0.0.1:1/in", "MARKETPLACE_NOTIFICATION_HOSTS"),
-        ("http://2130706433/in", "http is for this machine only"),
-        ("https://lab.example@evil.example/in", "without name"),
-        ("https://me:key@lab.example/in", "without name"),
-        ("https://lab.example/in#part", "without name"),
-        ("ftp://lab.example/in", "give an https address"),
-        ("file:///etc/passwd", "give an https address"),
-        ("https://lab.example:x/in", "no address"),
-        ("https://lab.example/in out", "no address"),
+        ("http://2130706433/in", "http is allowed for this machine only"),
+        ("https://lab.example@evil.example/in", "without user name"),
+        ("https://me:key@lab.example/in", "without user name"),
+        ("https://lab.example/in#part", "without user name"),
+        ("ftp://lab.example/in", "use your own https URL"),
+        ("file:///etc/passwd", "use your own https URL"),
+        ("https://lab.example:x/in", "is not a URL"),
+        ("https://lab.example/in out", "must be a URL"),
         ("https://lab.example/\r\nHost: x", "printable"),
         ("https://lab.example/" + "x" * 500, "printable"),
-        ("", "no address"),
+        ("", "must be a URL"),
     ],
 )
-def test_addresses_that_nothing_is_sent_to(settings: Any, destination: str, words: str) -> None:
+def test_disallowed_destinations_are_refused(settings: Any, destination: str, words: str) -> None:
     settings.MARKETPLACE_NOTIFICATION_HOSTS = ["lab.example", "localhost:8000"]
     with pytest.raises(delivery.DestinationError, match=words):
         delivery.check_destination(destination)
@@ -411,7 +411,7 @@ def test_addresses_that_nothing_is_sent_to(settings: Any, destination: str, word
         delivery.check_destination(good)
 
 
-def test_a_refused_address_leaves_no_setting(near: Any, settings: Any) -> None:
+def test_refused_destination_saves_no_setting(near: Any, settings: Any) -> None:
     settings.MARKETPLACE_NOTIFICATION_HOSTS = []
     with pytest.raises(ClientError) as failure:
         near.update_notification_settings(
@@ -428,7 +428,7 @@ def test_a_refused_address_leaves_no_setting(near: Any, settings: Any) -> None:
     text="What does not arrive is sent again with growing pauses for a day and then given up; it may arrive "
     "twice, always with the same EventDocId.",
 )
-def test_what_does_not_arrive_is_sent_again_for_a_day(near: Any, mailbox: Mailbox) -> None:
+def test_undelivered_notification_is_retried_for_a_day(near: Any, mailbox: Mailbox) -> None:
     subscribe(near, mailbox, "HITCreated")
     near.create_hit(**hit_params())
     mailbox.status = 503
@@ -451,7 +451,7 @@ def test_what_does_not_arrive_is_sent_again_for_a_day(near: Any, mailbox: Mailbo
 
 
 @pytest.mark.clock
-def test_what_happened_during_an_outage_has_its_whole_day_afterwards(
+def test_event_during_outage_is_retried_for_a_day_afterwards(
     near: Any, workers: list[Worker], mailbox: Mailbox
 ) -> None:
     hit = near.create_hit(**hit_params(LifetimeInSeconds=60, AutoApprovalDelayInSeconds=60))["HIT"]
@@ -477,7 +477,7 @@ def test_what_happened_during_an_outage_has_its_whole_day_afterwards(
 
 
 @pytest.mark.clock
-def test_a_receiver_that_comes_back_gets_everything(near: Any, mailbox: Mailbox) -> None:
+def test_recovered_receiver_gets_all_notifications(near: Any, mailbox: Mailbox) -> None:
     subscribe(near, mailbox, "HITCreated")
     for _ in range(3):
         near.create_hit(**hit_params())
@@ -498,7 +498,7 @@ def test_redirects_are_not_followed(near: Any, mailbox: Mailbox) -> None:
     assert len(mailbox.posts) == 1
 
 
-def test_a_dead_address_does_not_hold_up_the_others(near: Any, mailbox: Mailbox, settings: Any) -> None:
+def test_dead_destination_does_not_delay_others(near: Any, mailbox: Mailbox, settings: Any) -> None:
     settings.MARKETPLACE_NOTIFICATION_HOSTS = [mailbox.host, "127.0.0.1:9"]
     dead = hit_type(near, Title="Nobody listens")
     near.update_notification_settings(
@@ -514,7 +514,7 @@ def test_a_dead_address_does_not_hold_up_the_others(near: Any, mailbox: Mailbox,
     assert "ConnectionRefusedError" in failed.get().error
 
 
-def test_a_host_that_is_listed_no_longer_is_not_asked(near: Any, mailbox: Mailbox, settings: Any) -> None:
+def test_host_removed_from_list_is_not_contacted(near: Any, mailbox: Mailbox, settings: Any) -> None:
     subscribe(near, mailbox, "HITCreated")
     near.create_hit(**hit_params())
     settings.MARKETPLACE_NOTIFICATION_HOSTS = []
@@ -522,7 +522,7 @@ def test_a_host_that_is_listed_no_longer_is_not_asked(near: Any, mailbox: Mailbo
     assert mailbox.posts == []
 
 
-def test_two_senders_send_once(near: Any, mailbox: Mailbox) -> None:
+def test_concurrent_senders_send_once(near: Any, mailbox: Mailbox) -> None:
     subscribe(near, mailbox, "HITCreated")
     near.create_hit(**hit_params())
     sent: list[int] = []
@@ -549,7 +549,7 @@ def _on_its_own_connection() -> int:
 
 
 @pytest.mark.clock
-def test_what_was_sent_a_month_ago_is_forgotten_and_what_waits_is_not(near: Any, mailbox: Mailbox) -> None:
+def test_old_sent_notifications_are_deleted_and_queued_ones_kept(near: Any, mailbox: Mailbox) -> None:
     subscribe(near, mailbox, "HITCreated")
     near.create_hit(**hit_params())
     deliver()
@@ -570,7 +570,7 @@ deliver_notifications()
 @pytest.mark.parametrize(
     ("point", "arrived"), [("marketplace.deliver.after_claim", 1), ("marketplace.deliver.after_send", 2)]
 )
-def test_a_killed_sender_loses_nothing(near: Any, mailbox: Mailbox, point: str, arrived: int) -> None:
+def test_killed_sender_loses_no_notification(near: Any, mailbox: Mailbox, point: str, arrived: int) -> None:
     subscribe(near, mailbox, "HITCreated")
     near.create_hit(**hit_params())
     killed = children.run(DELIVER, MARKETPLACE_NOTIFICATION_HOSTS=mailbox.host, DEERSTALKER_CRASH_AT=point)
@@ -591,7 +591,7 @@ def test_nothing_is_sent_inside_a_transaction(near: Any, mailbox: Mailbox) -> No
     assert mailbox.posts == []
 
 
-def test_an_act_that_is_undone_tells_nothing(near: Any, worker: Worker, mailbox: Mailbox) -> None:
+def test_rolled_back_action_sends_nothing(near: Any, worker: Worker, mailbox: Mailbox) -> None:
     type_id = subscribe(near, mailbox, "AssignmentAccepted")
     near.create_hit(**hit_params())
     with transaction.atomic():
@@ -604,7 +604,7 @@ def test_an_act_that_is_undone_tells_nothing(near: Any, worker: Worker, mailbox:
 
 
 @pytest.mark.clock
-def test_the_sweep_is_two_looks_when_nothing_is_due(
+def test_sweep_makes_two_queries_when_nothing_is_due(
     near: Any, worker: Worker, django_assert_num_queries: Any
 ) -> None:
     work(worker, near.create_hit(**hit_params())["HIT"])

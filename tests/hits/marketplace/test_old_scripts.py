@@ -32,7 +32,7 @@ def address(worker: Worker, slot: Assignment, end: str = "/mturk/externalSubmit"
     source="ours",
     text="externalSubmit takes a form sent by GET at the attempt's secret address, and none at the bare one.",
 )
-def test_a_form_without_a_method_hands_its_answer_in(worker: Worker, slot: Assignment) -> None:
+def test_form_without_method_submits_by_get(worker: Worker, slot: Assignment) -> None:
     sent = {"assignmentId": slot.assignment_id, "answer": "a cat", "more": ["1", "2"]}
     reply = Client().get(address(worker, slot), sent)
     assert reply.status_code == 200
@@ -50,7 +50,7 @@ def test_a_form_without_a_method_hands_its_answer_in(worker: Worker, slot: Assig
 @pytest.mark.parametrize(
     "path", ["/mturk/externalSubmit", "/a/wrong/mturk/externalSubmit", "/mturk/externalSubmit/"]
 )
-def test_a_get_without_the_secret_writes_nothing_and_says_so_within_the_frame(
+def test_get_without_secret_submits_nothing_and_shows_message(
     worker: Worker, slot: Assignment, browser: Any, path: str
 ) -> None:
     reply = browser(worker).get(path, {"assignmentId": slot.assignment_id, "answer": "x"})
@@ -63,19 +63,19 @@ def test_a_get_without_the_secret_writes_nothing_and_says_so_within_the_frame(
 
 @pytest.mark.parametrize("end", ["/mturk/externalSubmit/", "//mturk/externalSubmit", "/mturk/externalSubmit"])
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_addresses_with_a_slash_too_many_lead_to_the_same_place(
+def test_submit_urls_with_extra_slashes_work(
     worker: Worker, slot: Assignment, end: str, method: str
 ) -> None:
     send = getattr(Client(), method)
     assert send(address(worker, slot, end), {"assignmentId": slot.assignment_id, "a": "b"}).status_code == 200
 
 
-def test_the_bare_address_may_begin_with_two_slashes(worker: Worker, slot: Assignment, browser: Any) -> None:
+def test_bare_submit_url_may_begin_with_two_slashes(worker: Worker, slot: Assignment, browser: Any) -> None:
     sent = {"assignmentId": slot.assignment_id, "a": "b"}
     assert browser(worker).post("/", sent, PATH_INFO="//mturk/externalSubmit").status_code == 200
 
 
-def test_an_assignment_that_stands_in_the_query_of_a_post_is_found(worker: Worker, slot: Assignment) -> None:
+def test_post_with_assignment_id_in_query_is_accepted(worker: Worker, slot: Assignment) -> None:
     path = f"{address(worker, slot)}?assignmentId={slot.assignment_id}"
     assert Client().post(path, {"answer": "x"}).status_code == 200
 
@@ -100,7 +100,7 @@ def test_a_revoked_qualification_has_no_score(near: Any, worker: Worker) -> None
     assert code_of(failure)[1] == "InvalidQualificationState"
 
 
-def test_a_type_without_a_test_may_name_a_duration(near: Any) -> None:
+def test_type_without_test_accepts_test_duration(near: Any) -> None:
     made = near.create_qualification_type(
         Name="No test", Description="d", QualificationTypeStatus="Active", TestDurationInSeconds=60
     )
@@ -132,7 +132,7 @@ def test_events_of_an_expired_and_deleted_hit_come_in_order(near: Any) -> None:
 @pytest.mark.parametrize(
     ("path", "host"), [("/mturk/", HIT_HOST), ("/", "localhost:8000"), ("/mturk/x", "localhost:8000")]
 )
-def test_a_call_at_the_wrong_address_is_told_the_right_one(path: str, host: str) -> None:
+def test_call_at_wrong_url_names_right_url(path: str, host: str) -> None:
     reply = Client(enforce_csrf_checks=True).post(
         path,
         data="{}",
@@ -147,7 +147,7 @@ def test_a_call_at_the_wrong_address_is_told_the_right_one(path: str, host: str)
     )
 
 
-def test_boto_shows_the_right_address(live_server: Any, settings: Any) -> None:
+def test_boto_error_shows_right_url(live_server: Any, settings: Any) -> None:
     settings.PUBLIC_URL = live_server.url.replace("localhost", "console.example")
     client = boto3.client(
         "mturk",
@@ -160,7 +160,7 @@ def test_boto_shows_the_right_address(live_server: Any, settings: Any) -> None:
         client.get_account_balance()
 
 
-def test_a_worker_reads_that_no_reason_was_given(
+def test_rejection_without_reason_is_shown_as_such(
     near: Any, worker: Worker, slot: Assignment, browser: Any
 ) -> None:
     Client().post(address(worker, slot), {"assignmentId": slot.assignment_id, "a": "b"})

@@ -66,7 +66,7 @@ def record_shown(desk: Client, page: Any) -> Any:
     )
 
 
-def test_a_payout_is_confirmed_recorded_once_and_read_by_the_worker(
+def test_payout_is_confirmed_recorded_once_and_shown_to_worker(
     near: Any, worker: Worker, desk: Client, root: User, browser: Browser
 ) -> None:
     pay(near, worker)
@@ -99,7 +99,7 @@ def test_a_payout_is_confirmed_recorded_once_and_read_by_the_worker(
     assert find_unbalanced_requesters() == []
 
 
-def test_all_that_is_wrong_with_a_payout_is_told_at_once(near: Any, worker: Worker, desk: Client) -> None:
+def test_payout_form_shows_all_errors_together(near: Any, worker: Worker, desk: Client) -> None:
     pay(near, worker)
     url = f"/marketplace/payouts/workers/{worker.pk}"
     typed = {"amount": "1.11", "paid_on": "1999-12-31", "means": "", "reference": "TX 17", "step": "look"}
@@ -111,7 +111,7 @@ def test_all_that_is_wrong_with_a_payout_is_told_at_once(near: Any, worker: Work
         "means": "This field is required.",
     }
     page = desk.post(url, typed | {"amount": "abc", "means": "cash"}).content.decode()
-    assert "&#x27;abc&#x27; is no sum; use whole cents, such as 12.50." in page
+    assert "&#x27;abc&#x27; is not an amount; use whole cents, such as 12.50." in page
     assert 'value="abc"' in page
     assert not Payout.objects.exists()
 
@@ -129,7 +129,7 @@ def test_all_that_is_wrong_with_a_payout_is_told_at_once(near: Any, worker: Work
     ],
 )
 @pytest.mark.clock
-def test_what_cannot_be_a_payout(near: Any, worker: Worker, change: dict[str, Any], field: str) -> None:
+def test_invalid_payout_fields_are_refused(near: Any, worker: Worker, change: dict[str, Any], field: str) -> None:
     pay(near, worker)
     if "paid_on" in change:
         change = {"paid_on": payouts.today() + change["paid_on"]}
@@ -142,7 +142,7 @@ def test_what_cannot_be_a_payout(near: Any, worker: Worker, change: dict[str, An
     assert compute_earnings(worker).owed == 110
 
 
-def test_two_admins_cannot_pay_the_same_cent(near: Any, worker: Worker) -> None:
+def test_concurrent_payouts_cannot_exceed_owed(near: Any, worker: Worker) -> None:
     pay(near, worker)
     gate = threading.Barrier(4)
     refused: list[PayoutFieldError] = []
@@ -168,7 +168,7 @@ def test_two_admins_cannot_pay_the_same_cent(near: Any, worker: Worker) -> None:
     assert compute_earnings(worker).owed == 0
 
 
-def test_what_is_owed_comes_down_as_a_file_that_goes_up_again(
+def test_owed_csv_can_be_filled_in_and_imported(
     near: Any, workers: list[Worker], desk: Client
 ) -> None:
     pay(near, *workers[:2])
@@ -193,7 +193,7 @@ def test_what_is_owed_comes_down_as_a_file_that_goes_up_again(
     assert Payout.objects.count() == 2
 
 
-def test_a_file_with_one_bad_row_records_nothing_and_says_which(
+def test_import_with_bad_row_records_nothing_and_names_row(
     near: Any, workers: list[Worker], desk: Client
 ) -> None:
     pay(near, *workers[:2])
@@ -226,17 +226,17 @@ def test_a_file_with_one_bad_row_records_nothing_and_says_which(
     [
         ("", "The file is empty"),
         (HEADER, "no rows below"),
-        ("worker,amount\nA1,1.00", "they have to be worker_id, amount"),
-        (f'{HEADER}\nA1,"1.00', "this is no CSV"),
+        ("worker,amount\nA1,1.00", "they must be worker_id, amount"),
+        (f'{HEADER}\nA1,"1.00', "this is not valid CSV"),
     ],
 )
-def test_a_file_that_is_none(desk: Client, text: str, message: str) -> None:
+def test_unreadable_payout_file_is_refused(desk: Client, text: str, message: str) -> None:
     page = upload(desk, text)
     assert page.status_code == 400
     assert message in page.content.decode()
 
 
-def test_a_slip_is_corrected_by_a_line_with_a_reason(
+def test_correction_adds_entry_with_reason(
     near: Any, worker: Worker, desk: Client, browser: Browser
 ) -> None:
     pay(near, worker)
@@ -262,7 +262,7 @@ def test_a_slip_is_corrected_by_a_line_with_a_reason(
     assert find_unbalanced_requesters() == []
 
 
-def test_payouts_are_for_platform_admins(worker: Worker, browser: Browser, near: Any) -> None:
+def test_payout_pages_are_for_platform_admins_only(worker: Worker, browser: Browser, near: Any) -> None:
     pay(near, worker)
     pages = [
         "/marketplace/payouts/",
@@ -285,7 +285,7 @@ def test_payouts_are_for_platform_admins(worker: Worker, browser: Browser, near:
     assert compute_earnings(worker).owed == 110
 
 
-def test_payouts_take_a_post_with_a_token_only(worker: Worker, root: User) -> None:
+def test_payouts_need_post_with_csrf_token(worker: Worker, root: User) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(root)
     for page in ("import", f"workers/{worker.pk}", f"workers/{worker.pk}/correct"):

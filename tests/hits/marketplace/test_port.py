@@ -19,7 +19,7 @@ def port(transactional_db: None) -> BotoMarketplace:
     return marketplace()
 
 
-def test_a_type_is_made_once_and_found_by_its_exact_name(port: BotoMarketplace) -> None:
+def test_type_is_created_once_and_found_by_exact_name(port: BotoMarketplace) -> None:
     assert port.find_qualification_type("Trained") is None
     made = port.create_qualification_type("Trained", "Finish the round.")
     port.create_qualification_type("Trained 2", "Finish the second round.")
@@ -29,7 +29,7 @@ def test_a_type_is_made_once_and_found_by_its_exact_name(port: BotoMarketplace) 
     assert MADE.count() == 2
 
 
-def test_found_beyond_the_first_page(port: BotoMarketplace) -> None:
+def test_type_beyond_first_page_is_found(port: BotoMarketplace) -> None:
     first = port.create_qualification_type("First", "d")
     owner = MADE.get().requester
     now = MADE.get().created_at
@@ -51,12 +51,12 @@ def test_grant_holders_and_revoke(port: BotoMarketplace, workers: list[Worker]) 
     assert Qualification.objects.get(worker=workers[1]).reason == "No work for a year."
 
 
-def test_revoking_what_was_never_held_is_no_error(port: BotoMarketplace, worker: Worker) -> None:
+def test_revoking_qualification_never_held_is_no_error(port: BotoMarketplace, worker: Worker) -> None:
     port.revoke(port.create_qualification_type("Trained", "d"), worker.worker_id, "")
     assert not Qualification.objects.exists()
 
 
-def test_what_does_not_exist_is_said(port: BotoMarketplace, worker: Worker) -> None:
+def test_missing_type_or_worker_is_reported(port: BotoMarketplace, worker: Worker) -> None:
     trained = port.create_qualification_type("Trained", "d")
     calls: list[Any] = [
         lambda: port.grant(trained, NOBODY, 1),
@@ -81,7 +81,7 @@ def test_blocks(port: BotoMarketplace, worker: Worker, other: Worker) -> None:
     assert WorkerBlock.objects.count() == 2
 
 
-def test_requirements_travel_whole(port: BotoMarketplace) -> None:
+def test_requirements_round_trip_through_api(port: BotoMarketplace) -> None:
     trained = port.create_qualification_type("Trained", "d")
     asked = (
         QualificationRequirement(

@@ -27,13 +27,13 @@ def text(answer: Any) -> str:
     return " ".join(unescape(strip_tags(answer.content.decode().replace("<", " <"))).split())
 
 
-def test_from_a_closed_group_to_a_test_and_to_its_value(near: Any, worker: Worker, browser: Browser) -> None:
+def test_closed_group_links_to_test_and_passing_opens_it(near: Any, worker: Worker, browser: Browser) -> None:
     type_id = make_type(near, "Photo reader", **SCORED)
     asked = [{"QualificationTypeId": type_id, "Comparator": "GreaterThan", "IntegerValues": [50]}]
     near.create_hit(**hit_params(QualificationRequirements=asked))
     client = browser(worker)
     assert f'href="{LIST}/{type_id}"' in client.get("/work/").content.decode()
-    assert "By a test of at most 10 min." in text(client.get(LIST))
+    assert "Test with a time limit of 10 min." in text(client.get(LIST))
     shown = text(client.get(f"{LIST}/{type_id}"))
     assert "Start the test" in shown
     assert "Before you start" not in shown, "the questions are shown when the clock runs"
@@ -44,13 +44,13 @@ def test_from_a_closed_group_to_a_test_and_to_its_value(near: Any, worker: Worke
     assert "img-src 'self' data: http://127.0.0.1:8000 https:" in page["Content-Security-Policy"]
     assert "Continue the test" in text(client.get(LIST))
     done = client.post(started["Location"], SKY_BLUE, follow=True)
-    assert "You hold it. Value 100" in text(done)
+    assert "You hold this qualification. Value 100" in text(done)
     assert held(worker, type_id) == 100
     assert "Closed to you" not in text(client.get("/work/"))
     assert client.get(started["Location"])["Location"] == f"{LIST}/{type_id}"
 
 
-def test_a_failed_check_keeps_what_was_typed(near: Any, worker: Worker, browser: Browser) -> None:
+def test_failed_check_keeps_typed_answers(near: Any, worker: Worker, browser: Browser) -> None:
     asked = form_xml(
         question(
             "why",
@@ -65,7 +65,7 @@ def test_a_failed_check_keeps_what_was_typed(near: Any, worker: Worker, browser:
     failed = client.post(f"{LIST}/{type_id}/test", {"q1": "<b>", "q2": "12 years"})
     assert failed.status_code == 400
     shown = text(failed)
-    assert "3 answers need another look" in shown
+    assert "3 answers need attention" in shown
     for words in (
         "Question 1: Write at least 5 characters.",
         "Your age: Write a number in digits",
@@ -76,7 +76,7 @@ def test_a_failed_check_keeps_what_was_typed(near: Any, worker: Worker, browser:
     assert 'value="12 years"' in failed.content.decode()
     assert QualificationRequest.objects.get().state == RequestState.TAKING
     sent = client.post(f"{LIST}/{type_id}/test", {"q1": "because", "q2": "44", "q3": "green"}, follow=True)
-    assert "Waiting." in text(sent)
+    assert "Request pending." in text(sent)
     assert QualificationRequest.objects.get().state == RequestState.PENDING
 
 
@@ -90,35 +90,35 @@ def test_late_answers_stay_on_the_page(near: Any, worker: Worker, browser: Brows
     late = client.post(f"{LIST}/{type_id}/test", {"q1": "My careful answer"})
     assert late.status_code == 409
     shown = text(late)
-    assert "Your answers came too late to be counted." in shown
+    assert "Your answers came too late and do not count." in shown
     assert 'value="My careful answer"' in late.content.decode()
     assert "You can take the test again from" in shown
-    assert "Hand in the test" not in shown
+    assert "Submit the test" not in shown
     assert "The time for the test ran out." in text(client.get(f"{LIST}/{type_id}"))
     later(hours=1)
     assert "Take the test again" in text(client.get(f"{LIST}/{type_id}"))
 
 
-def test_asking_waiting_and_the_answer(near: Any, worker: Worker, browser: Browser) -> None:
+def test_request_waits_and_shows_decision(near: Any, worker: Worker, browser: Browser) -> None:
     once = make_type(near, "Once")
     given = make_type(near, "Given", AutoGranted=True, AutoGrantedValue=4)
     client = browser(worker)
-    assert "Its requester decides." in text(client.get(LIST))
-    assert "Waiting." in text(client.post(f"{LIST}/{once}/ask", follow=True))
-    assert "You hold it. Value 4" in text(client.post(f"{LIST}/{given}/ask", follow=True))
+    assert "The requester decides." in text(client.get(LIST))
+    assert "Request pending." in text(client.post(f"{LIST}/{once}/ask", follow=True))
+    assert "You hold this qualification. Value 4" in text(client.post(f"{LIST}/{given}/ask", follow=True))
     (row,) = near.list_qualification_requests()["QualificationRequests"]
     near.reject_qualification_request(
         QualificationRequestId=row["QualificationRequestId"], Reason="Too new <here>."
     )
     refused = text(client.get(f"{LIST}/{once}"))
-    assert "Not this time. The reason: “Too new <here>.”" in refused
-    assert "no second request is taken" in refused
-    assert "Ask for it" not in refused
+    assert "Request rejected. The reason: “Too new <here>.”" in refused
+    assert "You can request this qualification only once." in refused
+    assert "Request this qualification" not in refused
     again = client.post(f"{LIST}/{once}/ask", follow=True)
-    assert "cannot be asked for right now" in text(again)
+    assert "You cannot request this qualification right now" in text(again)
 
 
-def test_many_types_are_searched_by_page(near: Any, worker: Worker, browser: Browser) -> None:
+def test_offered_types_are_searched_and_paged(near: Any, worker: Worker, browser: Browser) -> None:
     for number in range(12):
         make_type(near, f"Round {number:02}", Keywords="owls" if number == 11 else "")
     client = browser(worker)
@@ -130,10 +130,10 @@ def test_many_types_are_searched_by_page(near: Any, worker: Worker, browser: Bro
     found = text(client.get(f"{LIST}?q=OWLS"))
     assert "Round 11" in found
     assert "Round 00" not in found
-    assert "speaks of “moose”" in text(client.get(f"{LIST}?q=moose"))
+    assert "No available qualification matches “moose”" in text(client.get(f"{LIST}?q=moose"))
 
 
-def test_ten_types_cost_as_many_queries_as_one(near: Any, worker: Worker, browser: Browser) -> None:
+def test_query_count_does_not_grow_with_types(near: Any, worker: Worker, browser: Browser) -> None:
     client = browser(worker)
     counts = []
     for number in (1, 9):
@@ -150,7 +150,7 @@ def test_ten_types_cost_as_many_queries_as_one(near: Any, worker: Worker, browse
 @pytest.mark.parametrize(
     ("path", "method"), [("", "get"), ("/test", "get"), ("/test", "post"), ("/ask", "post")]
 )
-def test_who_may_open_the_pages(
+def test_qualification_pages_are_for_workers_only(
     near: Any, worker: Worker, other: Worker, browser: Browser, path: str, method: str
 ) -> None:
     type_id = make_type(near, **WITH_TEST)

@@ -71,7 +71,7 @@ class TestTypes:
         source="M",
         text="A qualification type shows its test, key, times and automatic grant as they were given.",
     )
-    def test_terms_come_back(self, mturk: Any) -> None:
+    def test_type_terms_round_trip(self, mturk: Any) -> None:
         scored = mturk.get_qualification_type(
             QualificationTypeId=make_type(mturk, "Scored", **SCORED, RetryDelayInSeconds=0)
         )["QualificationType"]
@@ -108,7 +108,7 @@ class TestTypes:
             (SCORED | {"AnswerKey": key_xml(key_question("sea", {"blue": 1}))}, "AnswerKey: .*'sea'"),
         ],
     )
-    def test_terms_that_do_not_fit_are_refused(self, near: Any, params: dict[str, Any], words: str) -> None:
+    def test_contradictory_terms_are_refused(self, near: Any, params: dict[str, Any], words: str) -> None:
         with pytest.raises(ClientError, match=words) as failure:
             make_type(near, **params)
         assert code_of(failure)[0] == "ParameterValidationError"
@@ -179,7 +179,7 @@ class TestTypes:
         source="ours",
         text="Workers may ask for any active type; the platform's pools only with a test or automatic grant.",
     )
-    def test_the_platforms_own_pools_take_no_requests(self, near_market: Market, worker: Worker) -> None:
+    def test_platform_pools_accept_no_requests(self, near_market: Market, worker: Worker) -> None:
         own = near_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
         pool = make_type(own)
         assert (
@@ -287,7 +287,7 @@ class TestAsking:
         source="M",
         text="A grant leaves a waiting request alone, and rejecting the request leaves the grant alone.",
     )
-    def test_a_grant_beside_a_request(self, near: Any, worker: Worker) -> None:
+    def test_grant_leaves_pending_request_open(self, near: Any, worker: Worker) -> None:
         type_id = make_type(near)
         waiting = ask(worker, type_id)
         near.associate_qualification_with_worker(
@@ -352,12 +352,12 @@ class TestAsking:
         with pytest.raises(ActionRefused):
             ask(other, type_id)
 
-    def test_a_double_click_asks_once(self, near: Any, worker: Worker) -> None:
+    def test_double_click_creates_one_request(self, near: Any, worker: Worker) -> None:
         type_id = make_type(near)
         results = together([lambda: ask(worker, type_id)] * 4)
         assert len({row.pk for row in results}) == 1
 
-    def test_accept_and_reject_at_once(
+    def test_concurrent_accept_and_reject_decide_once(
         self, near_market: Market, requester: accounts.KeyPair, worker: Worker
     ) -> None:
         clients = [near_market.client(requester) for _ in range(2)]
@@ -380,7 +380,7 @@ class TestTests:
         source="M",
         text="A test with an AnswerKey is scored and granted when it is handed in.",
     )
-    def test_scored(self, near: Any, worker: Worker, other: Worker) -> None:
+    def test_test_with_answer_key_is_scored_at_once(self, near: Any, worker: Worker, other: Worker) -> None:
         type_id = make_type(near, **SCORED)
         asked = [
             {"QualificationTypeId": type_id, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [80]}
@@ -398,7 +398,7 @@ class TestTests:
         source="M",
         text="A test without a key waits with its questions and answers for the requester.",
     )
-    def test_without_a_key(self, mturk: Any, worker: Worker) -> None:
+    def test_test_without_answer_key_waits_for_requester(self, mturk: Any, worker: Worker) -> None:
         asked = form_xml(question("why", free_text()), question("which", choice("a", "b", most=2)))
         type_id = make_type(mturk, Test=asked, TestDurationInSeconds=60)
         request = ask(worker, type_id)
@@ -435,7 +435,7 @@ class TestTests:
         later(hours=1)
         assert hand_in(ask(worker, type_id), RIGHT).state == RequestState.GRANTED
 
-    def test_handing_in_twice_counts_the_first(self, near: Any, worker: Worker) -> None:
+    def test_second_submission_of_test_keeps_first(self, near: Any, worker: Worker) -> None:
         type_id = make_type(near, **SCORED)
         request = ask(worker, type_id)
         results = together([lambda: hand_in(request, RIGHT), lambda: hand_in(request, RIGHT)])
@@ -443,7 +443,7 @@ class TestTests:
         assert hand_in(request, WRONG).score == 100
         assert held(worker, type_id) == 100
 
-    def test_a_better_score_may_be_tried_for(self, near: Any, worker: Worker) -> None:
+    def test_retake_may_improve_score(self, near: Any, worker: Worker) -> None:
         type_id = make_type(near, **SCORED, RetryDelayInSeconds=60)
         hand_in(ask(worker, type_id), WRONG)
         assert availability(worker, type_id) is Availability.LATER
@@ -451,7 +451,7 @@ class TestTests:
         hand_in(ask(worker, type_id), RIGHT)
         assert held(worker, type_id) == 100
 
-    def test_a_test_that_was_replaced_is_decided_by_hand(self, near: Any, worker: Worker) -> None:
+    def test_replaced_test_is_decided_by_requester(self, near: Any, worker: Worker) -> None:
         type_id = make_type(near, **SCORED)
         request = ask(worker, type_id)
         other = form_xml(question("sky", choice("blue", "red")))
@@ -463,7 +463,7 @@ class TestTests:
         (row,) = near.list_qualification_requests()["QualificationRequests"]
         assert row["Test"] == TEST
 
-    def test_somebody_elses_test_cannot_be_handed_in(self, near: Any, worker: Worker, other: Worker) -> None:
+    def test_foreign_test_cannot_be_submitted(self, near: Any, worker: Worker, other: Worker) -> None:
         request = ask(worker, make_type(near, **SCORED))
         with pytest.raises(ActionRefused):
             qualification_requests.submit_test(

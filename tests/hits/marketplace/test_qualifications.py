@@ -32,7 +32,7 @@ def make_type(client: Any, name: str = "Trained", **more: Any) -> str:
     text="CreateQualificationType makes a type, GetQualificationType shows it, UpdateQualificationType "
     "changes what is given and nothing else.",
 )
-def test_a_type_from_making_to_listing(mturk: Any) -> None:
+def test_type_can_be_created_updated_and_listed(mturk: Any) -> None:
     made = mturk.create_qualification_type(
         Name="Trained",
         Description="Finish the training round.",
@@ -56,7 +56,7 @@ def test_a_type_from_making_to_listing(mturk: Any) -> None:
     source="I",
     text="A requester has one qualification type of a name; CreateQualificationType says so otherwise.",
 )
-def test_a_name_is_taken_once_per_requester(mturk: Any, market: Market) -> None:
+def test_type_name_is_unique_per_requester(mturk: Any, market: Market) -> None:
     make_type(mturk)
     with pytest.raises(ClientError) as failure:
         make_type(mturk)
@@ -157,7 +157,7 @@ def test_grant_value_score_and_revoke(mturk: Any, worker: Worker, other: Worker)
     source="ours",
     text="A revoked qualification granted again has a new GrantTime.",
 )
-def test_granted_again_starts_anew(near: Any, worker: Worker) -> None:
+def test_grant_after_revocation_sets_new_grant_time(near: Any, worker: Worker) -> None:
     type_id = make_type(near)
     here = {"QualificationTypeId": type_id, "WorkerId": worker.worker_id}
     near.associate_qualification_with_worker(**here)
@@ -249,7 +249,7 @@ def test_blocks(mturk: Any, worker: Worker, other: Worker) -> None:
         {"QualificationTypeStatus": "Maybe"},
     ],
 )
-def test_bad_types(near: Any, params: dict[str, str]) -> None:
+def test_bad_type_parameters_are_refused(near: Any, params: dict[str, str]) -> None:
     with pytest.raises(ClientError) as failure:
         make_type(near, **{"name": params.pop("Name", "n"), **params})
     assert code_of(failure)[0] == "ParameterValidationError"
@@ -257,7 +257,7 @@ def test_bad_types(near: Any, params: dict[str, str]) -> None:
 
 
 @pytest.mark.rule("qualification-value", source="M", text="A qualification's value is a 32-bit integer.")
-def test_a_value_must_fit_thirty_two_bits(near: Any, worker: Worker) -> None:
+def test_qualification_value_must_fit_32_bits(near: Any, worker: Worker) -> None:
     type_id = make_type(near)
     here = {"QualificationTypeId": type_id, "WorkerId": worker.worker_id}
     for value in (2**31 - 1, -(2**31)):
@@ -278,7 +278,7 @@ class TestRequirements:
         text="QualificationRequirements come back with the HIT, with RequiredToPreview and ActionsGuarded "
         "in step, and belong to the values of its type whatever their order.",
     )
-    def test_they_come_back_and_decide_the_type(self, mturk: Any) -> None:
+    def test_requirements_are_returned_and_distinguish_hit_types(self, mturk: Any) -> None:
         trained = make_type(mturk)
         asked: list[dict[str, Any]] = [
             {
@@ -368,7 +368,7 @@ class TestRequirements:
         assert near.list_hits()["HITs"] == []
 
     @pytest.mark.rule("requirements-ten", source="D", text="A HIT has at most 10 qualification requirements.")
-    def test_ten_at_most(self, near: Any) -> None:
+    def test_more_than_ten_requirements_are_refused(self, near: Any) -> None:
         asked = [
             {"QualificationTypeId": APPROVED, "Comparator": "NotEqualTo", "IntegerValues": [n + 1]}
             for n in range(11)
@@ -383,7 +383,7 @@ class TestRequirements:
         source="D",
         text="No HIT can be made that requires an Inactive qualification type.",
     )
-    def test_an_inactive_type_makes_no_new_hits(self, near: Any) -> None:
+    def test_inactive_type_refuses_new_hits(self, near: Any) -> None:
         trained = make_type(near)
         asked = [{"QualificationTypeId": trained, "Comparator": "Exists"}]
         hit = near.create_hit(**hit_params(QualificationRequirements=asked))["HIT"]
@@ -404,7 +404,7 @@ class TestRequirements:
             assert code_of(failure)[1] == "InvalidQualificationTypeState"
 
 
-def test_the_trail_is_never_changed(near: Any, worker: Worker) -> None:
+def test_qualification_changes_are_append_only(near: Any, worker: Worker) -> None:
     near.associate_qualification_with_worker(QualificationTypeId=make_type(near), WorkerId=worker.worker_id)
     change = QualificationChange.objects.get()
     change.value = 9

@@ -70,7 +70,7 @@ def faults(form: Any, **posted: str | list[str]) -> list[tuple[ProblemKind, int 
     "form-schemas", source="D", text="QuestionForm is read in the schemas 2017-11-06 and 2005-10-01."
 )
 @pytest.mark.parametrize("namespace", [FORM, OLD_FORM])
-def test_a_form_as_the_reference_shows_it(namespace: str) -> None:
+def test_form_from_reference_is_read(namespace: str) -> None:
     form = parse_question_form(
         form_xml(
             overview(
@@ -162,7 +162,7 @@ def test_what_is_refused(xml: str, words: str) -> None:
         (form_xml(question("a", free_text(), text="é" * 33_000)), QuestionTooLong),
     ],
 )
-def test_what_is_no_form_at_all(xml: str, error: type[QuestionError]) -> None:
+def test_other_xml_is_not_a_form(xml: str, error: type[QuestionError]) -> None:
     with pytest.raises(error):
         parse_question_form(xml)
 
@@ -244,7 +244,7 @@ def test_free_text(constraints: str, text: str, wrong: list[Any]) -> None:
     assert faults(one(free_text(constraints)), q1=text) == wrong
 
 
-def test_a_requesters_own_words_are_shown() -> None:
+def test_requesters_error_text_is_shown() -> None:
     rule = '<AnswerFormatRegex regex="^x$" errorText="Write an x, nothing &lt;else&gt;."/>'
     page = shown(form_xml(question("a", free_text(rule))), {"q1": ["y"]})
     assert "Write an x, nothing &lt;else&gt;." in page
@@ -283,7 +283,7 @@ def test_selections() -> None:
     "written", ["left\nright", "left\r\nright", "left&#13;right", "le&#127;ft&#10;right"]
 )
 @pytest.mark.parametrize("style", ["radiobutton", "dropdown"])
-def test_a_line_feed_in_an_identifier_comes_back_as_browsers_send_it(written: str, style: str) -> None:
+def test_line_feed_in_identifier_survives_browser_encoding(written: str, style: str) -> None:
     xml = form_xml(question("a", choice(written, "other", style=style)))
     form = parse_question_form(xml)
     answers, problems = read_answers(form, {"q1": ["left\r\nright"]})  # a browser's line end
@@ -296,7 +296,7 @@ def test_a_line_feed_in_an_identifier_comes_back_as_browsers_send_it(written: st
     assert score_answers(key, answers) == 3
 
 
-def test_identifiers_that_answers_could_not_tell_apart_are_refused() -> None:
+def test_ambiguous_identifiers_are_refused() -> None:
     for other in ("x&#127;", "\tx"):
         with pytest.raises(QuestionInvalid, match="its own SelectionIdentifier"):
             one(choice("x", other))
@@ -306,7 +306,7 @@ def test_identifiers_that_answers_could_not_tell_apart_are_refused() -> None:
         parse_question_form(form_xml(question("a", free_text()), question("a&#127;", free_text())))
 
 
-def test_fields_are_named_by_place_so_that_identifiers_may_be_anything() -> None:
+def test_field_names_are_numbered_for_any_identifier() -> None:
     xml = form_xml(question("csrfmiddlewaretoken", free_text()), question("assignmentId", free_text()))
     page = shown(xml)
     assert 'name="q1"' in page
@@ -325,13 +325,13 @@ def test_fields_are_named_by_place_so_that_identifiers_may_be_anything() -> None
         ("dropdown", 2, 'type="checkbox"'),
     ],
 )
-def test_choices_look_as_their_counts_allow(style: str, most: int, mark: str) -> None:
+def test_choice_widget_follows_selection_counts(style: str, most: int, mark: str) -> None:
     page = shown(form_xml(question("a", choice("x", "y", most=most, style=style))), {"q1": ["y"]})
     assert mark in page
     assert page.count("checked") + page.count("selected") == 1
 
 
-def test_pictures_sound_and_films_by_https() -> None:
+def test_media_urls_must_be_https() -> None:
     media = "".join(BINARY.format(kind, f"https://e.org/{kind}") for kind in ("image", "audio", "video"))
     page = shown(form_xml(overview(media) + question("a", free_text())))
     assert '<img class="qform-image" src="https://e.org/image" alt="The board"' in page
@@ -372,7 +372,7 @@ class TestPatterns:
     @pytest.mark.parametrize(
         "source", ["(a+)+$", "(a|a)*$", "(a*)*b", "a*a*a*a*a*a*a*b", "(x+x+)+y", "(.*)(.*)(.*)[^a]"]
     )
-    def test_no_pattern_takes_for_ever(self, source: str) -> None:
+    def test_slow_pattern_finishes_in_time(self, source: str) -> None:
         text = "a" * 3_000
         start = time.thread_time()
         assert compile_pattern(source).search(text) in {True, False}
@@ -386,7 +386,7 @@ class TestPatterns:
         st.lists(st.sampled_from(["", "*", "+", "?", "{1,2}", "{2}", "*?"]), min_size=4, max_size=4),
         st.text("abc1 \n", max_size=6),
     )
-    def test_agrees_with_pythons_own(self, atoms: list[str], marks: list[str], text: str) -> None:
+    def test_pattern_agrees_with_python_re(self, atoms: list[str], marks: list[str], text: str) -> None:
         pairs = zip(atoms, marks, strict=False)
         source = "".join(atom + ("" if atom in {"^", r"\b"} else mark) for atom, mark in pairs)
         expected = re.search(source, text, re.ASCII) is not None
@@ -404,7 +404,7 @@ class TestPatterns:
             ("", "", True),
         ],
     )
-    def test_javascripts_ways(self, source: str, text: str, found: bool) -> None:
+    def test_pattern_follows_javascript_dialect(self, source: str, text: str, found: bool) -> None:
         assert compile_pattern(source).search(text) is found
 
     def test_case_is_ignored_within_classes_too(self) -> None:
@@ -431,10 +431,10 @@ class TestPatterns:
             "(" * 30,
         ],
     )
-    def test_what_cannot_be_used(self, source: str) -> None:
+    def test_unsupported_pattern_is_refused(self, source: str) -> None:
         with pytest.raises(PatternError):
             compile_pattern(source)
 
 
-def test_the_test_of_the_other_tests_is_good() -> None:
+def test_sample_form_is_valid() -> None:
     assert len(parse_question_form(TEST).questions) == 2

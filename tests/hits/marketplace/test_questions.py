@@ -75,7 +75,7 @@ class TestHTMLQuestionFormat:
         source="D",
         text="An HTMLQuestion holds HTMLContent and FrameHeight, at most 65,535 bytes in all.",
     )
-    def test_read_and_written(self) -> None:
+    def test_html_question_round_trips(self) -> None:
         xml = build_html_question("<p>a ]]> b &amp; c</p>", 450)
         page = parse_html_question(xml)
         assert (page.html, page.frame_height) == ("<p>a ]]> b &amp; c</p>", 450)
@@ -105,7 +105,7 @@ class TestHTMLQuestionFormat:
             ("\n <!-- by hand --> <!DOCTYPE html><p>", "\n <!-- by hand --> <!DOCTYPE html><script"),
         ],
     )
-    def test_a_script_of_ours_comes_first(self, html: str, start: str) -> None:
+    def test_own_script_comes_before_page_scripts(self, html: str, start: str) -> None:
         shown = insert_first_script(html, "http://site/first.js?a&b")
         assert shown.startswith(f'{start} src="http://site/first.js?a&amp;b"></script><p>')
 
@@ -133,7 +133,7 @@ class TestHTMLQuestionFormat:
             ),
         ],
     )
-    def test_forms_of_amazons_are_brought_here(self, written: str, shown: str) -> None:
+    def test_amazon_form_actions_point_to_own_submit_url(self, written: str, shown: str) -> None:
         assert prepare_page(written, submit_to="http://site/a/s", assignment_id="3ID") == shown
 
     @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ class TestHTMLQuestionFormat:
             '<input name="assignmentId" value="mine"> <b>5 < 6 & 7</b>',
         ],
     )
-    def test_everything_else_stays_as_it_was_written(self, html: str) -> None:
+    def test_other_markup_stays_unchanged(self, html: str) -> None:
         assert prepare_page(html, submit_to="http://site/a/s", assignment_id="3ID") == html
 
 
@@ -159,7 +159,7 @@ class TestHTMLQuestion:
         source="D",
         text="An HTMLQuestion is shown in a frame with MTurk's parameters and submits to externalSubmit.",
     )
-    def test_from_creation_to_the_answer(self, mturk: Any, worker: Worker, browser: Browser) -> None:
+    def test_html_question_from_creation_to_answer(self, mturk: Any, worker: Worker, browser: Browser) -> None:
         hit = html_hit(mturk, MaxAssignments=1)
         slot = accept(worker, hit)
         address = frame_of(browser(worker), f"/work/tasks/{slot.assignment_id}")
@@ -187,7 +187,7 @@ class TestHTMLQuestion:
         source="ours",
         text="The HTML runs without an origin of its own, sees no cookie and is framed by the worker site alone.",
     )
-    def test_the_frame_has_no_rights(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_html_question_frame_is_sandboxed(self, near: Any, worker: Worker, browser: Browser) -> None:
         slot = accept(worker, html_hit(near))
         answer = framed(frame_of(browser(worker), f"/work/tasks/{slot.assignment_id}"))
         assert answer["Content-Security-Policy"] == (
@@ -197,7 +197,7 @@ class TestHTMLQuestion:
         assert answer["Referrer-Policy"] == "no-referrer"
         assert not answer.cookies
 
-    def test_a_preview_shows_it_without_a_form_that_works(
+    def test_preview_of_html_question_cannot_submit(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
         hit = html_hit(near)
@@ -207,11 +207,11 @@ class TestHTMLQuestion:
         assert 'value="ASSIGNMENT_ID_NOT_AVAILABLE"' in answer.content.decode()
         assert "/a/" not in answer.content.decode()
 
-    def test_closed_previews_give_no_address(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_closed_group_preview_gives_no_frame_url(self, near: Any, worker: Worker, browser: Browser) -> None:
         hit = html_hit(near, QualificationRequirements=[need(make_type(near), guards="PreviewAndAccept")])
         assert "<iframe" not in page(browser(worker), f"/work/groups/{hit['HITTypeId']}/preview")
 
-    def test_addresses_end_and_cannot_be_made_up(
+    def test_frame_tokens_expire_and_cannot_be_forged(
         self, near: Any, worker: Worker, other: Worker, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hit = html_hit(near)
@@ -229,7 +229,7 @@ class TestHTMLQuestion:
         monkeypatch.setattr(questions, "PREVIEW_SECONDS", -1)
         assert questions.find_page(preview, Clock.now()) is None
 
-    def test_a_returned_task_shows_nothing_more(self, near: Any, worker: Worker, other: Worker) -> None:
+    def test_returned_task_frame_shows_nothing(self, near: Any, worker: Worker, other: Worker) -> None:
         hit = html_hit(near, MaxAssignments=1)
         slot = accept(worker, hit)
         attempt = find_latest_attempt(worker, slot.assignment_id)
@@ -239,7 +239,7 @@ class TestHTMLQuestion:
         accept(other, hit)
         assert questions.find_page(token, Clock.now()) is None
 
-    def test_the_question_comes_back_as_it_was_sent(self, near: Any) -> None:
+    def test_question_comes_back_unchanged(self, near: Any) -> None:
         xml = build_html_question(PAGE, 450)
         assert near.create_hit(**hit_params(Question=xml))["HIT"]["Question"] == xml
 
@@ -268,7 +268,7 @@ class TestQuestionForm:
         assert (mood.question, mood.selections, mood.text) == ("mood", ("tense",), None)
         assert (why.question, why.text) == ("why", "Fists & frowns")
 
-    def test_a_problem_keeps_what_was_typed_and_submits_nothing(
+    def test_form_with_problem_keeps_input_and_submits_nothing(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
         slot = accept(worker, near.create_hit(**hit_params(Question=FORM))["HIT"])
@@ -280,7 +280,7 @@ class TestQuestionForm:
         slot.refresh_from_db()
         assert slot.submitted_at is None
 
-    def test_a_text_too_long_to_be_matched_comes_back_with_its_bound(
+    def test_text_above_pattern_budget_is_refused_with_limit(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
         slow = '<FreeTextAnswer><Constraints><AnswerFormatRegex regex="(a?){190}-"/></Constraints></FreeTextAnswer>'
@@ -296,7 +296,7 @@ class TestQuestionForm:
         slot.refresh_from_db()
         assert slot.submitted_at is not None
 
-    def test_pressed_twice_it_is_one_submission(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_form_submitted_twice_counts_once(self, near: Any, worker: Worker, browser: Browser) -> None:
         slot = accept(worker, near.create_hit(**hit_params(Question=FORM))["HIT"])
         client, address = browser(worker), f"/work/tasks/{slot.assignment_id}/answer"
         for mood in ("calm", "tense"):
@@ -310,20 +310,20 @@ class TestQuestionForm:
         source="ours",
         text="A QuestionForm is handed in through its own form alone, after its checks and within the time.",
     )
-    def test_nothing_gets_past_its_checks(
+    def test_external_submit_cannot_bypass_form_checks(
         self, near: Any, worker: Worker, other: Worker, browser: Browser
     ) -> None:
         hit = near.create_hit(**hit_params(Question=FORM))["HIT"]
         slot = accept(worker, hit)
         fields = [("mood", "made up")]
-        with pytest.raises(ActionRefused, match="form of its own"):
+        with pytest.raises(ActionRefused, match="has its own form"):
             attempts.submit_with_secret(
                 secret=secret_of(worker, slot),
                 assignment_id=slot.assignment_id,
                 fields=fields,
                 now=Clock.now(),
             )
-        with pytest.raises(ActionRefused, match="form of its own"):
+        with pytest.raises(ActionRefused, match="has its own form"):
             attempts.submit_signed_in(
                 worker=worker, assignment_id=slot.assignment_id, fields=fields, now=Clock.now()
             )
@@ -335,7 +335,7 @@ class TestQuestionForm:
         assert "ran out" in late.content.decode()
         assert not Assignment.objects.exclude(submitted_at=None).exists()
 
-    def test_a_task_with_a_page_of_its_own_has_no_form(
+    def test_external_question_has_no_form(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
         slot = accept(worker, html_hit(near))
@@ -345,7 +345,7 @@ class TestQuestionForm:
         with pytest.raises(ActionRefused):
             attempts.submit_form(worker=worker, assignment_id=slot.assignment_id, answers=[], now=Clock.now())
 
-    def test_a_preview_is_read_only(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_form_preview_is_disabled(self, near: Any, worker: Worker, browser: Browser) -> None:
         hit = near.create_hit(**hit_params(Question=FORM))["HIT"]
         shown = page(browser(worker), f"/work/groups/{hit['HITTypeId']}/preview")
         assert "What is the mood?" in shown

@@ -67,13 +67,13 @@ HOLDINGS = st.builds(
         ("GreaterThan", [False, False, True]),
     ],
 )
-def test_borders(comparator: str, met: list[bool]) -> None:
+def test_comparators_at_bounds(comparator: str, met: list[bool]) -> None:
     asked = Requirement("T", Comparator(comparator), (5,))
     assert [is_met(asked, Holdings({"T": value})) for value in (4, 5, 6)] == met
 
 
 @given(NUMBERS, NUMBERS)
-def test_opposites_divide_the_holders(value: int, wanted: int) -> None:
+def test_opposite_comparators_partition_holders(value: int, wanted: int) -> None:
     for one, other in OPPOSITES:
         met = [is_met(Requirement("T", kind, (wanted,)), Holdings({"T": value})) for kind in (one, other)]
         assert sorted(met) == [False, True]
@@ -81,7 +81,7 @@ def test_opposites_divide_the_holders(value: int, wanted: int) -> None:
 
 @pytest.mark.rule("comparators-in", source="M", text="In is any equal value, NotIn none.")
 @given(NUMBERS, st.lists(NUMBERS, min_size=1, max_size=15))
-def test_in_is_any_equal_and_not_in_is_all_unequal(value: int, wanted: list[int]) -> None:
+def test_in_and_not_in_equal_any_and_all(value: int, wanted: list[int]) -> None:
     held = Holdings({"T": value})
     equal = [is_met(Requirement("T", Comparator.EQUAL_TO, (one,)), held) for one in wanted]
     assert is_met(Requirement("T", Comparator.IN, tuple(wanted)), held) == any(equal)
@@ -90,14 +90,14 @@ def test_in_is_any_equal_and_not_in_is_all_unequal(value: int, wanted: list[int]
 
 @pytest.mark.rule("comparators-nothing-held", source="D", text="Who holds no value meets DoesNotExist alone.")
 @given(st.sampled_from(SINGLE), NUMBERS)
-def test_who_holds_nothing_meets_no_comparison_but_does_not_exist(comparator: Comparator, n: int) -> None:
+def test_worker_without_qualification_meets_only_does_not_exist(comparator: Comparator, n: int) -> None:
     assert not is_met(Requirement("T", comparator, (n,)), Holdings({"U": n}))
     assert is_met(Requirement("T", Comparator.DOES_NOT_EXIST), Holdings({"U": n}))
     assert not is_met(Requirement("T", Comparator.EXISTS), Holdings({"U": n}))
 
 
 @given(st.lists(requirements(), max_size=10), HOLDINGS)
-def test_unmet_is_a_partition_in_order(asked: list[Requirement], held: Holdings) -> None:
+def test_unmet_keeps_order_and_partitions_requirements(asked: list[Requirement], held: Holdings) -> None:
     missing = unmet_requirements(asked, held)
     assert missing == [one for one in asked if not is_met(one, held)]
     assert unmet_requirements(missing, held) == missing
@@ -108,7 +108,7 @@ def test_unmet_is_a_partition_in_order(asked: list[Requirement], held: Holdings)
 
 
 @given(st.lists(requirements(), max_size=10), HOLDINGS, st.sampled_from("VW"), NUMBERS)
-def test_other_holdings_change_nothing(asked: list[Requirement], held: Holdings, other: str, n: int) -> None:
+def test_other_qualifications_do_not_matter(asked: list[Requirement], held: Holdings, other: str, n: int) -> None:
     more = Holdings({**held.values, other: n}, held.country)
     assert unmet_requirements(asked, more) == unmet_requirements(asked, held)
 
@@ -117,7 +117,7 @@ def test_other_holdings_change_nothing(asked: list[Requirement], held: Holdings,
     "locale-undeclared", source="ours", text="Who declared no country meets no requirement about countries."
 )
 @given(st.sampled_from(sorted(COUNTRY_COMPARATORS)), PLACES)
-def test_an_undeclared_country_meets_nothing(comparator: Comparator, place: str) -> None:
+def test_undeclared_country_meets_no_requirement(comparator: Comparator, place: str) -> None:
     assert not is_met(Requirement(LOCALE, comparator, locales=(place,)), Holdings())
 
 
@@ -156,14 +156,14 @@ def test_countries(home: str, places: list[str]) -> None:
         (LOCALE, Comparator.IN, (), tuple(sorted(COUNTRIES))[:31]),
     ],
 )
-def test_what_cannot_be_asked(
+def test_invalid_requirements_are_refused(
     type_id: str, comparator: Comparator, integers: tuple[int, ...], places: tuple[str, ...]
 ) -> None:
     with pytest.raises(RequirementError):
         Requirement(type_id, comparator, integers, places)
 
 
-def test_countries_are_the_249_of_the_standard() -> None:
+def test_country_list_has_249_iso_codes() -> None:
     assert len(COUNTRIES) == 249
     assert all(len(code) == 2 and code.isascii() and code.isupper() for code in COUNTRIES)
     assert len(set(COUNTRIES.values())) == 249

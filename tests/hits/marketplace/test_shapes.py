@@ -66,12 +66,12 @@ def test_each_rule_of_the_model(operation: str, value: Any, words: str) -> None:
     source="M",
     text="The model of version 2017-01-17 has 39 operations, and each is registered.",
 )
-def test_the_model_and_what_is_served() -> None:
+def test_all_model_operations_are_registered() -> None:
     assert len(shapes.service_model().operation_names) == 39
     assert registry.list_served() == sorted(shapes.service_model().operation_names)
 
 
-def test_registering_refuses_strangers_and_doubles() -> None:
+def test_register_refuses_unknown_and_duplicate_operations() -> None:
     with pytest.raises(LookupError, match="no operation"):
         registry.operation("MakeTea")
     with pytest.raises(LookupError, match="twice"):
@@ -79,7 +79,7 @@ def test_registering_refuses_strangers_and_doubles() -> None:
 
 
 @pytest.mark.rule("shapes-null", source="X", text="A member that is null on the wire counts as not given.")
-def test_nulls_mean_not_given() -> None:
+def test_null_members_mean_absent() -> None:
     assert shapes.drop_nulls({"a": None, "b": [{"c": None, "d": 1}]}) == {"b": [{"d": 1}]}
 
 
@@ -89,7 +89,7 @@ def test_nulls_mean_not_given() -> None:
     text="Each reply is checked against the model's shapes too; one outside of them is a ServiceFault, and "
     "the call is undone.",
 )
-def test_a_reply_outside_the_model_undoes_the_call(near: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reply_outside_model_rolls_back_call(near: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from hits.marketplace.models import HIT
     from hits.marketplace.operations import hits
     from tests.hits.marketplace.support import hit_params

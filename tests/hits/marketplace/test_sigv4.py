@@ -63,7 +63,7 @@ def test_hosts_with_and_without_port(url: str, host: str) -> None:
     source="M",
     text="The credential scope's service is mturk-requester; any region is accepted.",
 )
-def test_any_region_but_one_service() -> None:
+def test_any_region_and_only_mturk_service_is_accepted() -> None:
     assert call(signed("http://h:1/mturk/", region="eu-west-1"), "h:1") == "KEY"
     with pytest.raises(ApiError, match="mturk-requester"):
         call(signed("http://h:1/mturk/", service="mturk"), "h:1")
@@ -93,7 +93,7 @@ def test_query_is_part_of_the_signature() -> None:
     [{"path": "/mturk"}, {"body": b"{ }"}, {"host": "h:2"}, {"host": "other:1"}],
     ids=str,
 )
-def test_anything_signed_that_changes_is_noticed(change: dict[str, Any]) -> None:
+def test_change_of_signed_content_is_detected(change: dict[str, Any]) -> None:
     wanted: dict[str, Any] = {"host": "h:1", **change}
     with pytest.raises(ApiError, match="does not match"):
         call(signed("http://h:1/mturk/"), **wanted)
@@ -105,7 +105,7 @@ def test_anything_signed_that_changes_is_noticed(change: dict[str, Any]) -> None
     text="A request is authenticated by computing its Signature Version 4 again over method, path, query, "
     "signed headers and body.",
 )
-def test_changed_target_header_is_noticed() -> None:
+def test_changed_target_header_is_detected() -> None:
     headers = signed("http://h:1/mturk/")
     with pytest.raises(ApiError, match="does not match"):
         call({**headers, "x-amz-target": "T.DeleteHIT"}, "h:1")
@@ -125,7 +125,7 @@ def test_changed_target_header_is_noticed() -> None:
         ("AWS4-HMAC-SHA256 Credential=KEY/x", "IncompleteSignatureException"),
     ],
 )
-def test_headers_that_are_no_signature(header: str, kind: str) -> None:
+def test_malformed_authorization_headers_are_refused(header: str, kind: str) -> None:
     with pytest.raises(ApiError) as failure:
         call({"authorization": header}, "h:1")
     assert failure.value.kind == kind
@@ -145,7 +145,7 @@ def test_host_and_date_must_be_signed() -> None:
 
 @pytest.mark.rule("sigv4-skew", source="D", text="A signature is good for 15 minutes around the wall clock.")
 @pytest.mark.parametrize(("minutes", "allowed"), [(14, True), (-14, True), (16, False), (-16, False)])
-def test_skew(minutes: int, allowed: bool) -> None:
+def test_clock_skew_above_15_minutes_is_refused(minutes: int, allowed: bool) -> None:
     headers = signed("http://h:1/mturk/")
     request = ApiRequest("POST", "/mturk/", "", {**headers, "host": "h:1"}, b"{}")
     clock = datetime.now(UTC) + timedelta(minutes=minutes)
@@ -163,7 +163,7 @@ def test_skew(minutes: int, allowed: bool) -> None:
     text="A wrong secret is an InvalidSignatureException, an unknown or withdrawn key an "
     "UnrecognizedClientException.",
 )
-def test_wrong_secret_and_unknown_key(market: Market, requester: accounts.KeyPair) -> None:
+def test_wrong_secret_and_unknown_key_are_refused(market: Market, requester: accounts.KeyPair) -> None:
     with pytest.raises(ClientError) as failure:
         market.client(requester, secret="wrong").get_account_balance()
     assert failure.value.response["Error"]["Code"] == "InvalidSignatureException"
@@ -179,7 +179,7 @@ def test_wrong_secret_and_unknown_key(market: Market, requester: accounts.KeyPai
     source="ours",
     text="A moved marketplace clock changes no signature's age; GetAccountBalance still answers.",
 )
-def test_moved_clock_does_not_touch_signatures(market: Market, mturk: Any) -> None:
+def test_moved_marketplace_clock_does_not_affect_signatures(market: Market, mturk: Any) -> None:
     later(days=400)
     assert mturk.get_account_balance()["OnHoldBalance"] == "0.00"
 
@@ -190,7 +190,7 @@ def test_moved_clock_does_not_touch_signatures(market: Market, mturk: Any) -> No
     text="Every operation is a POST to one address; GetAccountBalance answers there with and without the "
     "trailing slash.",
 )
-def test_both_addresses_and_other_verbs(live_server: Any, requester: accounts.KeyPair) -> None:
+def test_both_api_urls_accept_post_only(live_server: Any, requester: accounts.KeyPair) -> None:
     for path in ("/mturk", "/mturk/"):
         client = Market(live_server.url + path, in_process=False).client(requester)
         assert client.get_account_balance()["AvailableBalance"] == "10000.00"
@@ -206,7 +206,7 @@ def test_both_addresses_and_other_verbs(live_server: Any, requester: accounts.Ke
 )
 @pytest.mark.parametrize("path", ["/mturk", "/mturk/"])
 @pytest.mark.parametrize("verb", ["get", "post", "form"])
-def test_calls_of_older_versions_are_told_what_to_use(path: str, verb: str) -> None:
+def test_legacy_calls_get_message_with_current_version(path: str, verb: str) -> None:
     old = "Service=AWSMechanicalTurkRequester&Operation=GetAccountBalance&Version=2014-08-15"
     if verb == "form":
         answer = Client().post(path, old, content_type="application/x-www-form-urlencoded; charset=UTF-8")
@@ -236,7 +236,7 @@ def test_calls_of_older_versions_are_told_what_to_use(path: str, verb: str) -> N
         ("MTurkRequesterServiceV20170117.GetAccountBalance", b"{}", "MissingAuthenticationTokenException"),
     ],
 )
-def test_unsigned_calls(transactional_db: None, target: str, body: bytes, kind: str) -> None:
+def test_unsigned_calls_are_refused(transactional_db: None, target: str, body: bytes, kind: str) -> None:
     answer = Client().post(
         "/mturk/", body, content_type="application/x-amz-json-1.1", headers={"X-Amz-Target": target}
     )
@@ -252,7 +252,7 @@ def test_unsigned_calls(transactional_db: None, target: str, body: bytes, kind: 
     text="A requester sees, lists and changes its own HITs only: for GetHIT, DeleteHIT, "
     "ListAssignmentsForHIT and CreateHITWithHITType those of others do not exist.",
 )
-def test_requesters_see_only_their_own(near_market: Market, requester: accounts.KeyPair) -> None:
+def test_requesters_see_only_own_rows(near_market: Market, requester: accounts.KeyPair) -> None:
     mine = near_market.client(requester)
     theirs = near_market.client(accounts.create_requester(name="Other lab", funds_cents=500))
     hit = mine.create_hit(**hit_params())["HIT"]

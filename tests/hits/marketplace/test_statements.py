@@ -32,7 +32,7 @@ def earned(worker: Worker, cents: int, at: datetime) -> None:
     )
 
 
-def test_each_month_begins_with_what_the_last_one_left(worker: Worker, browser: Browser) -> None:
+def test_month_opens_with_closing_balance_of_previous_month(worker: Worker, browser: Browser) -> None:
     for moment, cents in (
         (datetime(2026, 9, 30, 23, 59, 59, tzinfo=UTC), 100),
         (datetime(2026, 10, 1, tzinfo=UTC), 20),
@@ -40,7 +40,7 @@ def test_each_month_begins_with_what_the_last_one_left(worker: Worker, browser: 
         (datetime(2026, 11, 1, tzinfo=UTC), 7),
     ):
         earned(worker, cents, moment)
-    found = [(month.first, month.corrected, month.lines) for month in statements.list_months(worker)]
+    found = [(month.first, month.corrected, month.entry_count) for month in statements.list_months(worker)]
     assert found == [(date(2026, 11, 1), 7, 1), (date(2026, 10, 1), 15, 2), (date(2026, 9, 1), 100, 1)]
     opening, lines = statements.list_worker_rows(worker, DateRange.for_month(date(2026, 10, 1)))
     assert (opening, [line.owed for line in lines]) == (100, [120, 115])
@@ -61,7 +61,7 @@ def test_each_month_begins_with_what_the_last_one_left(worker: Worker, browser: 
         assert client.get(f"/work/earnings/{following:%Y}/{following.month}{ending}").status_code == 404
 
 
-def test_a_worker_reads_their_own_statement_only(workers: list[Worker], browser: Browser) -> None:
+def test_worker_reads_only_own_statement(workers: list[Worker], browser: Browser) -> None:
     earned(workers[0], 4321, datetime(2026, 10, 1, tzinfo=UTC))
     assert b"43.21" in browser(workers[0]).get("/work/earnings/2026/10").content
     assert b"43.21" not in browser(workers[1]).get("/work/earnings/2026/10").content
@@ -69,7 +69,7 @@ def test_a_worker_reads_their_own_statement_only(workers: list[Worker], browser:
     assert Client().get("/work/earnings/2026/10.csv").status_code == 302
 
 
-def test_a_requesters_statement_adds_up_to_the_balances(
+def test_requester_statement_adds_up_to_balances(
     near: Any, worker: Worker, requester: accounts.KeyPair, amazon_fees: None
 ) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
@@ -98,7 +98,7 @@ def test_a_requesters_statement_adds_up_to_the_balances(
         assert desk.get(f"{url}.csv{slip}").status_code == 400
 
 
-def test_a_pages_balances_go_on_from_what_came_before(requester: accounts.KeyPair) -> None:
+def test_page_balances_continue_from_earlier_entries(requester: accounts.KeyPair) -> None:
     owner = requester.requester
     first = datetime(2030, 1, 1, tzinfo=UTC)
     for day in range(5):

@@ -52,7 +52,7 @@ class TestComputed:
         source="D",
         text="Submitted, abandoned and returned are shares of the tasks that a worker took and no longer has.",
     )
-    def test_how_tasks_ended(self, near: Any, worker: Worker) -> None:
+    def test_outcome_percentages_count_ended_tasks(self, near: Any, worker: Worker) -> None:
         assert [
             values_of(worker)[kind] for kind in (PERCENT_SUBMITTED, PERCENT_ABANDONED, PERCENT_RETURNED)
         ] == [
@@ -84,7 +84,7 @@ class TestComputed:
         source="ours",
         text="Approved and rejected are shares of decided submissions from the first one on, rounded down.",
     )
-    def test_approved_and_rejected(self, near: Any, worker: Worker) -> None:
+    def test_approval_percentages_count_decided_work(self, near: Any, worker: Worker) -> None:
         assert (values_of(worker)[PERCENT_APPROVED], values_of(worker)[PERCENT_REJECTED]) == (100, 0)
         slots = [work(worker, near.create_hit(**hit_params(Title=f"{n}"))["HIT"]) for n in range(3)]
         near.reject_assignment(AssignmentId=slots[0].assignment_id, RequesterFeedback="r")
@@ -95,13 +95,13 @@ class TestComputed:
     @pytest.mark.parametrize(
         ("type_id", "sentence"),
         [
-            (PERCENT_SUBMITTED, "who submitted 100% of the tasks they took. You have 0%."),
-            (PERCENT_RETURNED, "who returned 100% of the tasks they took. You have 0%."),
-            (PERCENT_ABANDONED, "who ran out of time on 0% of the tasks they took. You have 100%."),
+            (PERCENT_SUBMITTED, "who submitted 100% of their accepted tasks. You have 0%."),
+            (PERCENT_RETURNED, "who returned 100% of their accepted tasks. You have 0%."),
+            (PERCENT_ABANDONED, "who ran out of time on 0% of their accepted tasks. You have 100%."),
             (PERCENT_REJECTED, "with 100% of their decided submissions rejected. You have 0%, 0 of 0."),
         ],
     )
-    def test_closed_work_says_which_share_it_asks(
+    def test_closed_work_states_required_percentage(
         self, near: Any, worker: Worker, type_id: str, sentence: str
     ) -> None:
         accept(worker, near.create_hit(**hit_params(Title="Warm-up"))["HIT"])
@@ -112,10 +112,10 @@ class TestComputed:
             accept(worker, hit)
         assert sentence.replace(f"{wanted}%", f"exactly {wanted}%", 1) in str(refusal.value)
 
-    def test_nobody_is_asked_whether_they_hold_one(self, near: Any) -> None:
+    def test_exists_on_computed_type_is_refused(self, near: Any) -> None:
         with pytest.raises(ClientError) as failure:
             publish(near, need(PERCENT_RETURNED, "Exists"))
-        assert "compare it with a number" in failure.value.response["Error"]["Message"]
+        assert "Compare it with a number" in failure.value.response["Error"]["Message"]
 
 
 class TestAdult:
@@ -124,7 +124,7 @@ class TestAdult:
     @pytest.mark.rule(
         "adult", source="D", text="Work that asks for Worker_Adult is open to who declared to be 18 or older."
     )
-    def test_declared_once(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_adult_is_declared_once(self, near: Any, worker: Worker, browser: Browser) -> None:
         hit = publish(near, need(ADULT, "EqualTo", 1, guards="DiscoverPreviewAndAccept"))
         client = browser(worker)
         with pytest.raises(ActionRefused, match="Declared on the page Qualifications"):
@@ -138,7 +138,7 @@ class TestAdult:
         assert "I am 18 or older" not in page(client, "/work/qualifications")
         assert accept(worker, hit)
 
-    def test_only_a_worker_declares_it(self, near: Any, browser: Browser, worker: Worker) -> None:
+    def test_only_worker_can_declare_adult(self, near: Any, browser: Browser, worker: Worker) -> None:
         assert browser(worker).get("/work/adult").status_code == 405
         worker.user.is_active = False
         worker.user.save()
@@ -153,7 +153,7 @@ class TestMasters:
         "masters-ids", source="I", text="Masters of production and of the sandbox are held together."
     )
     @pytest.mark.parametrize("asked", MASTERS_IDS)
-    def test_granted_under_both_ids(self, near: Any, worker: Worker, asked: str) -> None:
+    def test_masters_is_granted_under_both_ids(self, near: Any, worker: Worker, asked: str) -> None:
         hit = publish(near, need(asked))
         with pytest.raises(ActionRefused, match="Masters"):
             accept(worker, hit)
@@ -164,7 +164,7 @@ class TestMasters:
         with pytest.raises(ActionRefused, match="Long absence"):
             accept(worker, publish(near, need(asked), Title="Another"))
 
-    def test_the_platforms_own_client_grants_one_and_both_are_held(
+    def test_grant_of_one_masters_id_holds_both(
         self, near_market: Any, near: Any, worker: Worker
     ) -> None:
         platform = near_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
@@ -191,7 +191,7 @@ class TestMasters:
         text="Work for Masters costs 5 % more; work that only shuts them out does not.",
     )
     @pytest.mark.parametrize(("comparator", "held"), [("Exists", "1.38"), ("DoesNotExist", "1.32")])
-    def test_fee(self, near: Any, amazon_fees: None, comparator: str, held: str) -> None:
+    def test_masters_requirement_raises_fee(self, near: Any, amazon_fees: None, comparator: str, held: str) -> None:
         publish(near, need(MASTERS, comparator), MaxAssignments=1)
         assert balance(near)[1] == held
 
@@ -216,7 +216,7 @@ class TestPlaces:
             (Comparator.NOT_IN, ("US-WA", "FR"), [True, True, False, True]),
         ],
     )
-    def test_who_is_where(self, comparator: Comparator, places: tuple[str, ...], met: list[bool]) -> None:
+    def test_locale_requirement_matches_place(self, comparator: Comparator, places: tuple[str, ...], met: list[bool]) -> None:
         people = [
             Holdings(country="US", subdivision="CA"),
             Holdings(country="US", subdivision="NY"),
@@ -227,7 +227,7 @@ class TestPlaces:
         assert [is_met(asked, person) for person in people] == met
         assert not is_met(asked, Holdings())
 
-    def test_states(self) -> None:
+    def test_united_states_has_51_known_states(self) -> None:
         assert len(SUBDIVISIONS["US"]) == 51
         assert place_name("US-CA") == "California, United States"
         assert place_name("DE") == "Germany"
@@ -239,30 +239,30 @@ class TestPlaces:
             False,
         ]
 
-    def test_asked_and_shown_again(self, mturk: Any) -> None:
+    def test_locale_values_round_trip(self, mturk: Any) -> None:
         asked = in_place("In", ("US", "CA"), ("DE", ""))
         hit = publish(mturk, asked)
         assert hit["QualificationRequirements"][0]["LocaleValues"] == asked["LocaleValues"]
 
     @pytest.mark.parametrize("place", [("US", "XX"), ("DE", "BY"), ("US", "ca")])
-    def test_places_that_are_none(self, near: Any, place: tuple[str, str]) -> None:
+    def test_unknown_places_are_refused(self, near: Any, place: tuple[str, str]) -> None:
         with pytest.raises(ClientError) as failure:
             publish(near, in_place("EqualTo", place))
         assert code_of(failure)[0] == "ParameterValidationError"
         assert place[1] in failure.value.response["Error"]["Message"]
 
-    def test_a_state_opens_work(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_declared_state_opens_work(self, near: Any, worker: Worker, browser: Browser) -> None:
         hit = publish(near, in_place("EqualTo", ("US", "CA")))
         client = browser(worker)
         listed = page(client)
-        assert "Only for people who work from: California, United States." in listed
-        assert "Say which state you work from first." in listed
+        assert "Only for workers in: California, United States." in listed
+        assert "Enter your state first." in listed
         assert client.post("/work/country", {"country": "US", "subdivision": "CA"}).status_code == 302
         assert "California" in page(client, "/work/qualifications")
         assert accept(worker, hit)
 
     @pytest.mark.clock
-    def test_a_state_is_added_at_once_and_changed_after_thirty_days(
+    def test_state_can_be_added_at_once_and_changed_after_30_days(
         self, transactional_db: None, worker: Worker
     ) -> None:
         def declare(part: str) -> bool:
@@ -280,14 +280,14 @@ class TestPlaces:
         trail = CountryDeclaration.objects.filter(worker=worker).order_by("pk")
         assert list(trail.values_list("subdivision", flat=True)) == ["", "CA", "NY"]
 
-    def test_other_countries_have_none(self, transactional_db: None) -> None:
+    def test_other_countries_have_no_states(self, transactional_db: None) -> None:
         person = accounts.create_worker_account(username="new", password="p", country="")
         countries.declare_country(worker=person, country="DE", subdivision="BY", now=Clock.now())
         person.refresh_from_db()
         assert (person.country, person.subdivision) == ("DE", "")
 
 
-def test_the_types_belong_to_the_platform_and_are_made_once(transactional_db: None) -> None:
+def test_system_types_belong_to_platform_and_are_created_once(transactional_db: None) -> None:
     accounts.ensure_platform_requester()
     platform = Requester.objects.get(name=accounts.PLATFORM_NAME)
     kinds = platform.qualification_types.order_by("pk")

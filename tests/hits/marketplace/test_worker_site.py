@@ -67,7 +67,7 @@ def test_list_preview_accept_submit_and_earn(near: Any, worker: Worker, browser:
     assert "Approved" in client.get("/work/history").content.decode()
 
 
-def test_a_usual_time_is_shown_once_there_is_one(near: Any, workers: list[Worker], browser: Browser) -> None:
+def test_usual_time_is_shown_when_known(near: Any, workers: list[Worker], browser: Browser) -> None:
     hit, _ = [near.create_hit(**hit_params(MaxAssignments=3))["HIT"] for _ in range(2)]
     client = browser(workers[0])
     first = client.get("/work/").content.decode()
@@ -107,7 +107,7 @@ def test_continue_banner_and_double_start(near: Any, worker: Worker, browser: Br
     assert first["Location"] in page
 
 
-def test_nothing_left(near: Any, worker: Worker, other: Worker, browser: Browser) -> None:
+def test_preview_without_tasks_left_shows_message(near: Any, worker: Worker, other: Worker, browser: Browser) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     accept(other, hit)
     client = browser(worker)
@@ -115,7 +115,7 @@ def test_nothing_left(near: Any, worker: Worker, other: Worker, browser: Browser
     assert "no task of this kind left" in refused.content.decode()
     assert "No work right now" in refused.content.decode()
     assert (
-        "Nothing of this kind is left"
+        "No task of this kind is left"
         in client.get(f"/work/groups/{hit['HITTypeId']}/preview").content.decode()
     )
     assert client.get("/work/groups/3NONE/preview").status_code == 404
@@ -126,7 +126,7 @@ def test_nothing_left(near: Any, worker: Worker, other: Worker, browser: Browser
     source="I",
     text="A returned slot is offered again under the same AssignmentId.",
 )
-def test_return_offers_the_slot_again(near: Any, worker: Worker, browser: Browser) -> None:
+def test_returned_slot_is_offered_again(near: Any, worker: Worker, browser: Browser) -> None:
     slot = accept(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     client = browser(worker)
     back = client.post(f"/work/tasks/{slot.assignment_id}/return", follow=True)
@@ -148,7 +148,7 @@ def test_rejection_shows_its_reason(near: Any, worker: Worker, browser: Browser)
 
 
 @pytest.mark.clock
-def test_time_over_page(near: Any, worker: Worker, browser: Browser) -> None:
+def test_expired_task_shows_time_over_page(near: Any, worker: Worker, browser: Browser) -> None:
     slot = accept(worker, near.create_hit(**hit_params(AssignmentDurationInSeconds=60))["HIT"])
     later(seconds=61)
     assert "ran out" in browser(worker).get(f"/work/tasks/{slot.assignment_id}").content.decode()
@@ -172,7 +172,7 @@ class TestWhoMaySeeWorkerPages:
         assert answer.status_code == 302
         assert "/sign-in/" in answer["Location"]
 
-    def test_non_worker_is_told(self, transactional_db: None, path: str) -> None:
+    def test_non_worker_sees_explanation(self, transactional_db: None, path: str) -> None:
         user = get_user_model().objects.create_user("researcher", password="x")
         client = Client()
         client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
@@ -254,7 +254,7 @@ class TestExternalSubmit:
         text="Only the slot's present attempt may hand in: each accept has an address of its own in "
         "turkSubmitTo, so that a returned worker's old tab cannot hand in as the next worker.",
     )
-    def test_old_tab_of_a_returned_worker_is_refused(
+    def test_old_tab_after_return_cannot_submit(
         self, near: Any, worker: Worker, other: Worker, browser: Browser
     ) -> None:
         hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
@@ -276,7 +276,7 @@ class TestExternalSubmit:
         source="I",
         text="A worker who returned a task may accept it again, with the same AssignmentId.",
     )
-    def test_the_same_worker_may_come_back(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_worker_may_take_returned_task_again(self, near: Any, worker: Worker, browser: Browser) -> None:
         hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
         slot = accept(worker, hit)
         old = secret_of(worker, slot)
@@ -292,7 +292,7 @@ class TestExternalSubmit:
         outcomes = list(Attempt.objects.order_by("pk").values_list("outcome", flat=True))
         assert outcomes == [Outcome.RETURNED, Outcome.SUBMITTED]
 
-    def test_a_returned_task_is_offered_last(self, near: Any, worker: Worker, browser: Browser) -> None:
+    def test_returned_task_is_offered_last(self, near: Any, worker: Worker, browser: Browser) -> None:
         hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
         near.create_hit(**hit_params(MaxAssignments=1))
         first = accept(worker, hit)
@@ -320,7 +320,7 @@ class TestExternalSubmit:
         source="ours",
         text="What is handed in after the assignment's time is refused.",
     )
-    def test_late(self, near: Any, worker: Worker) -> None:
+    def test_late_submission_is_refused(self, near: Any, worker: Worker) -> None:
         slot = accept(worker, near.create_hit(**hit_params(AssignmentDurationInSeconds=60))["HIT"])
         later(seconds=61)
         answer = Client().post(
@@ -345,7 +345,7 @@ class TestExternalSubmit:
             {"assignmentId": "{slot}", "workerId": "A1", "hitId": "3", "turkSubmitTo": "x"},
         ],
     )
-    def test_incomplete_forms(self, near: Any, worker: Worker, form: dict[str, str]) -> None:
+    def test_incomplete_forms_are_refused(self, near: Any, worker: Worker, form: dict[str, str]) -> None:
         slot = accept(worker, near.create_hit(**hit_params())["HIT"])
         filled = {key: value.format(slot=slot.assignment_id) for key, value in form.items()}
         answer = Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", filled)
@@ -373,7 +373,7 @@ class TestExternalSubmit:
         source="ours",
         text="The bare /mturk/externalSubmit takes only the signed-in worker's own pending task.",
     )
-    def test_bare_address_is_for_the_signed_in_worker(
+    def test_bare_submit_url_accepts_signed_in_worker_only(
         self, near: Any, worker: Worker, other: Worker, browser: Browser
     ) -> None:
         slot = accept(worker, near.create_hit(**hit_params())["HIT"])

@@ -54,13 +54,13 @@ def _is_whole(found: dict[str, Any]) -> None:
 
 
 @pytest.mark.long
-def test_an_old_sqlite_database_keeps_its_rows_and_guards(tmp_path: Path) -> None:
+def test_migration_of_old_sqlite_database_keeps_rows_and_triggers(tmp_path: Path) -> None:
     _is_whole(migrated(tmp_path, SQLITE_PATH=str(tmp_path / "old.sqlite3")))
 
 
 @pytest.mark.long
 @pytest.mark.postgres
-def test_an_old_postgresql_database_keeps_its_rows_and_guards(tmp_path: Path) -> None:
+def test_migration_of_old_postgresql_database_keeps_rows_and_triggers(tmp_path: Path) -> None:
     with database_url() as url:
         _is_whole(migrated(tmp_path, DATABASE_URL=url))
 

@@ -69,7 +69,7 @@ def _case() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_the_case_of_the_paper_gives_each_worker_the_arm_that_it_expects(number: int) -> None:
+def test_next_arm_matches_worked_example(number: int) -> None:
     case = _case()
     unit, expected = case["given"]["units"][number], case["expected"]["arms"][number]
     live: dict[str, int] = {}
@@ -83,7 +83,7 @@ def test_the_case_of_the_paper_gives_each_worker_the_arm_that_it_expects(number:
     assert given == expected
 
 
-def test_ties_go_round_from_the_start_arm() -> None:
+def test_next_arm_breaks_ties_from_the_start_arm() -> None:
     start = start_arm("words-1", 3)
     assert next_arm([], "words-1", 3) == start
     assert next_arm([start], "words-1", 3) == (start + 1) % 3
@@ -205,7 +205,7 @@ def two_orders(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("two_orders")
-def test_orders_end_balanced_though_notices_come_late_or_never(project: Project) -> None:
+def test_orders_are_balanced_despite_late_or_lost_notifications(project: Project) -> None:
     day, ends = simulate(project, 20, 7)
     assert ends == {(2, 2): 20}
     assert arm_counts([day.batch]) == [(1, 40), (2, 40)]
@@ -215,7 +215,7 @@ def test_orders_end_balanced_though_notices_come_late_or_never(project: Project)
 @pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("two_orders")
-def test_two_hundred_units_of_four_workers_end_balanced(project: Project) -> None:
+def test_orders_of_two_hundred_units_are_balanced(project: Project) -> None:
     day, ends = simulate(project, 200, 11)
     print(json.dumps({"units": 200, "events": day.events, "ends": {str(k): v for k, v in ends.items()}}))  # noqa: T201
     assert ends == {(2, 2): 200}
@@ -223,7 +223,7 @@ def test_two_hundred_units_of_four_workers_end_balanced(project: Project) -> Non
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("two_orders")
-def test_without_ending_older_tries_orders_come_out_unbalanced(
+def test_orders_are_unbalanced_if_older_attempts_stay_open(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rule that the balance rests on: without it the simulation above shows what goes wrong."""
@@ -249,7 +249,7 @@ def handed_in(task: market.Accepted, key: Any) -> Submission:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_three_workers_see_three_orders_and_a_reload_shows_the_same(project: Project) -> None:
+def test_three_workers_see_three_orders_that_survive_a_reload(project: Project) -> None:
     batch = launched(project, 1, 3)
     seen = []
     for name in ("wilma", "walter", "wanda"):
@@ -267,7 +267,7 @@ def test_three_workers_see_three_orders_and_a_reload_shows_the_same(project: Pro
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_open_nothing_is_kept(project: Project) -> None:
+def test_submission_without_open_is_refused(project: Project) -> None:
     batch = launched(project, 1, 3)
     _, key = taken(batch, "wilma")
     with pytest.raises(Refused, match="not open yet"):
@@ -278,7 +278,7 @@ def test_without_open_nothing_is_kept(project: Project) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_work_begun_before_there_were_orders_goes_on_with_the_old_seed(project: Project) -> None:
+def test_attempt_from_before_arms_keeps_its_seed(project: Project) -> None:
     batch = launched(project, 1, 3)
     task, key = taken(batch, "wilma")
     attempt = submit.open_attempt(key)
@@ -306,7 +306,7 @@ def test_rejected_work_frees_its_order(project: Project) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_notice_of_the_same_second_does_not_end_the_next_try(project: Project) -> None:
+def test_notification_of_the_same_second_does_not_end_the_next_attempt(project: Project) -> None:
     batch = launched(project, 1, 1)
     with time_machine.travel(BEGIN + timedelta(milliseconds=100), tick=False) as clock:
         task, key = taken(batch, "wilma")
@@ -323,7 +323,7 @@ def test_a_notice_of_the_same_second_does_not_end_the_next_try(project: Project)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_whoever_looked_once_may_not_look_again(project: Project, settings: Any) -> None:
+def test_worker_cannot_reopen_single_attempt_unit(project: Project, settings: Any) -> None:
     batch = launched(project, 1, 3)
     task, key = taken(batch, "wilma")
     submit.open_attempt(key)
@@ -343,7 +343,7 @@ def test_whoever_looked_once_may_not_look_again(project: Project, settings: Any)
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("two_orders")
-def test_four_who_open_at_the_same_moment_are_balanced(project: Project) -> None:
+def test_four_concurrent_opens_are_balanced(project: Project) -> None:
     batch = launched(project, 6, 4)
     for unit in Unit.objects.filter(batch=batch):
         hit = Hit.objects.get(unit=unit)
@@ -353,7 +353,7 @@ def test_four_who_open_at_the_same_moment_are_balanced(project: Project) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_page_waits_for_its_order_and_a_preview_shows_the_first(project: Project, client: Client) -> None:
+def test_page_waits_for_its_order_and_preview_shows_the_first(project: Project, client: Client) -> None:
     batch = launched(project, 1, 3)
     task, key = taken(batch, "wilma")
     host = task_address(task).split("/")[2]
@@ -381,7 +381,7 @@ def _token(client: Client, task: market.Accepted) -> str:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("way", ["submission", "draft"])
-def test_an_old_tab_cannot_answer_under_another_order(
+def test_old_tab_cannot_submit_under_another_order(
     project: Project, client: Client, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(registry.get_kind("three_orders")), "once", False)

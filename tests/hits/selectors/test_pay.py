@@ -30,7 +30,7 @@ from tests.support.loop import approve, collected, published
 MakeImage = Callable[..., Image]
 
 
-def test_a_spread_worked_out_by_hand() -> None:
+def test_rate_spread_worked_example() -> None:
     """Rewards of $1 for 200, 240, 300, 360 and 400 seconds make $18, $15, $12, $10 and $9 an hour."""
     found = rate_spread([(100, 200), (100, 240), (100, 300), (100, 360), (100, 400), (100, 0)], 1500)
     assert found == RateSpread(
@@ -58,7 +58,7 @@ def test_ranks_of_the_interval_for_a_median(n: int, ranks: tuple[int, int] | Non
     assert median_ranks(n) == ranks
 
 
-def test_exact_and_approximate_ranks_meet() -> None:
+def test_exact_and_approximate_ranks_agree() -> None:
     low, high = median_ranks(1_000) or (0, 0)
     after = median_ranks(1_001) or (0, 0)
     assert abs(after[0] - low) <= 1
@@ -66,7 +66,7 @@ def test_exact_and_approximate_ranks_meet() -> None:
     assert sum(after) == 1_002
 
 
-def test_the_interval_holds_the_median_19_times_in_20() -> None:
+def test_median_interval_has_95_percent_coverage() -> None:
     generator = random.Random(4)
     held = 0
     for _ in range(2_000):
@@ -95,7 +95,7 @@ def slow_spread(work: list[tuple[int, float]], target: int) -> dict[str, Any]:
     }
 
 
-def test_random_work_against_a_slow_model() -> None:
+def test_rate_spread_matches_a_slow_model() -> None:
     generator = random.Random(6)
     for _ in range(200):
         work = [
@@ -137,7 +137,7 @@ def measured(project: Project, make_image: MakeImage) -> Batch:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_same_rates_before_and_after_a_decision(measured: Batch, project: Project) -> None:
+def test_rates_are_equal_before_and_after_a_decision(measured: Batch, project: Project) -> None:
     """Before it the answer says which bonuses are earned, after it the planned calls do."""
     expected = [1800, 1200, 720]  # 100 in 200 s, 100 in 300 s, 120 in 600 s
     assert pay.hourly_rates(pay.measured_work(measured)) == expected
@@ -163,7 +163,7 @@ def test_rejected_work_is_not_measured(measured: Batch) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_card_of_many_submissions_is_kept_until_something_changes(
+def test_pay_card_is_cached_until_something_changes(
     measured: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh = pay_card.pay_card(measured)
@@ -198,7 +198,7 @@ def test_a_card_of_many_submissions_is_kept_until_something_changes(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_projects_pay_asks_as_much_of_one_batch_as_of_many(
+def test_pay_page_queries_are_independent_of_batches(
     measured: Batch, project: Project, make_image: MakeImage
 ) -> None:
     def queries() -> int:
@@ -243,7 +243,7 @@ def test_the_page_and_its_csv(measured: Batch, project: Project, client: Client,
 
 
 @pytest.mark.django_db
-def test_an_empty_project_says_what_will_appear(project: Project, client: Client, researcher: User) -> None:
+def test_pay_page_of_an_empty_project(project: Project, client: Client, researcher: User) -> None:
     client.force_login(researcher)
     page = client.get(reverse("project-pay", args=[project.slug]))
     assert "No measured work yet" in page.content.decode()

@@ -25,7 +25,7 @@ def pilot(*seconds: float) -> list[PaySample]:
     return [PaySample(value) for value in seconds]
 
 
-def test_a_forecast_worked_out_by_hand() -> None:
+def test_forecast_worked_example() -> None:
     """At $15 an hour 200, 240, 300, 360 and 400 seconds ask for 84, 100, 125, 150 and 167 cents."""
     found = forecast_pay(samples=pilot(300, 200, 400, 240, 360), batches=2, expected_seconds=999, plan=PLAN)
     assert found == PayForecast(
@@ -44,14 +44,14 @@ def test_a_forecast_worked_out_by_hand() -> None:
     assert (found.shortfall_cents, found.hours, found.reaches_target) == (300, 300 * 40 / 3600, False)
 
 
-def test_four_submissions_are_too_few() -> None:
+def test_forecast_of_four_samples_uses_expected_time() -> None:
     found = forecast_pay(samples=pilot(1, 1, 1, 1, 0), batches=1, expected_seconds=301, plan=PLAN)
     assert (found.basis, found.n, found.median_seconds) == (Basis.EXPECTED, 4, 301)
     assert found.reward_for_half == 126, "125.4 cents, rounded up so that it reaches the target"
     assert found.rate_cents == 1196
 
 
-def test_bonuses_that_people_earned_count() -> None:
+def test_forecast_counts_earned_bonuses() -> None:
     plan = PayPlan(reward_cents=100, bonus_cents=15, assignments=1, target_cents_per_hour=1500)
     samples = [PaySample(300, bonus_items=items) for items in (0, 1, 2, 2, 2, 2)]
     found = forecast_pay(samples=samples, batches=1, expected_seconds=300, plan=plan)
@@ -60,7 +60,7 @@ def test_bonuses_that_people_earned_count() -> None:
     assert found.interval == (300, 300)
 
 
-def test_the_named_rewards_reach_what_they_promise() -> None:
+def test_forecast_rewards_reach_the_target() -> None:
     generator = random.Random(8)
     for _ in range(200):
         samples = [
@@ -81,7 +81,7 @@ def test_the_named_rewards_reach_what_they_promise() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_rests_on_confirmed_work_of_the_kind_in_this_project(
+def test_forecast_uses_confirmed_work_of_kind_and_project(
     project: Project, rehearsal: Project, make_image: MakeImage
 ) -> None:
     market.fund()
@@ -101,7 +101,7 @@ def test_it_rests_on_confirmed_work_of_the_kind_in_this_project(
     assert found.median_seconds == (times[2] + times[3]) / 2
     assert found.rate_cents == round((115 * 3600 / times[2] + 115 * 3600 / times[3]) / 2)
     page = render_to_string("hits/batches/_forecast.html", {"forecast": found, "project": project})
-    assert "from 6 submissions of 2 batches" in page
+    assert "based on 6 submissions in 2 batches" in page
     Assignment.objects.filter(hit__unit__batch=batch).update(status="Rejected")
     fewer = forecast_launch_pay(project, kind, reward_cents=100, bonus_cents=15, redundancy=3, units=20)
     assert (fewer.basis, fewer.n) == (Basis.EXPECTED, 3)

@@ -214,7 +214,7 @@ def test_approving_pays_and_goes_on_to_the_next(desk: Client, waiting: Any) -> N
     assert ledger.sum_entries(batch=batch).spent == 125
     page = squeezed(desk.get(reply.headers["Location"]))
     assert f"Submission {first.pk} approved, $1.25 paid." in page
-    assert "2 submissions wait for you" in page
+    assert "2 submissions to review" in page
     desk.post(reverse("decide", args=[third.pk]), {"verdict": "approve", "scope": "project"})
     reply = desk.post(reverse("decide", args=[second.pk]), {"verdict": "approve", "scope": "project"})
     assert reply.headers["Location"] == reverse("project-review", args=[batch.project.slug])
@@ -325,7 +325,7 @@ def test_each_bad_file_is_named_and_good_ones_are_kept(desk: Client, project: Pr
     assert reply.status_code == 400
     page = squeezed(reply)
     assert "2 files could not be used" in page
-    assert "broken.jpg: is broken" in page
+    assert "broken.jpg: is not a readable image" in page
     assert "wrong.jpg: is really PNG" in page
     assert list(project.images.values_list("name", flat=True)) == ["fine.png"]
 

@@ -243,7 +243,7 @@ def _broken(**changes: Any) -> dict[str, Any]:
         (
             _broken(boxes=[{"left": 1, "top": 1, "width": 0, "height": 5}]),
             "observations[1].boxes[0]",
-            "needs an area",
+            "width and height must be at least 1",
         ),
         (
             _broken(boxes=[{"left": 1.5, "top": 1, "width": 3, "height": 5}]),
@@ -253,7 +253,7 @@ def _broken(**changes: Any) -> dict[str, Any]:
         (_broken(boxes=[{"left": 1, "top": 1, "width": 3}]), "observations[1].boxes[0]", "exactly"),
         (_broken(boxes=[]), "observations[1].boxes", "at least 1"),
         (_broken(index=7), "observations[1].index", "less than or equal to 5"),
-        (_broken(index=1), "observations", "stands twice"),
+        (_broken(index=1), "observations", "occurs twice"),
         (_broken(confidence=4), "observations[1].confidence", "less than or equal to 3"),
         (_broken(confidence="2"), "observations[1].confidence", "valid integer"),
         (_broken(clue="a cup\x07"), "observations[1].clue", "control character U+0007"),

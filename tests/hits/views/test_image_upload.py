@@ -62,10 +62,10 @@ def test_one_photo_is_added_with_what_is_said_of_it_and_known_the_second_time(ad
 @pytest.mark.parametrize(
     ("name", "data", "fields", "why"),
     [
-        ("broken.jpg", picture(image_format="JPEG")[:200], {}, "broken.jpg: is broken or no image"),
-        ("a.gif", b"GIF89a", {}, "a.gif: is broken or no image"),
+        ("broken.jpg", picture(image_format="JPEG")[:200], {}, "broken.jpg: is not a readable image"),
+        ("a.gif", b"GIF89a", {}, "a.gif: is not a readable image"),
         ("a.png", picture(), {"split": "holdout"}, "a.png, column split: 'holdout' is unknown"),
-        ("a.png", picture(), {"width": "7", "height": "7"}, "the manifest says 7 × 7"),
+        ("a.png", picture(), {"width": "7", "height": "7"}, "the manifest has 7 × 7"),
         ("a.png", picture(), {"url": "ftp://x"}, "a.png, column url"),
     ],
 )
@@ -85,7 +85,7 @@ def test_a_full_disk_is_no_fault_of_the_photo(add: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(import_image, "save_content", full)
     reply = add("a.png", picture())
     assert reply.status_code == 507
-    assert "the disk is full; make room" in reply.json()["error"]
+    assert "the disk is full; free some space" in reply.json()["error"]
     assert not Image.objects.exists()
 
 
@@ -104,7 +104,7 @@ def test_a_manifest_is_returned_by_the_names_of_its_files(check: Any) -> None:
     ("text", "why"),
     [
         ("file,credit\na.jpg,x\na.jpg,y\n", "row 3, column file: a.jpg is named in row 2 already"),
-        ("name,credit\na.jpg,x\n", "has no column called file"),
+        ("name,credit\na.jpg,x\n", "has no column file"),
         ("file,colour\na.jpg,x\n", "unknown column 'colour'"),
         ("file,split\na.jpg,holdout\n", "row 2, column split: 'holdout' is unknown"),
         ("file,credit\na.jpg\n", "row 2 has 1 values, the header has 2"),
@@ -130,7 +130,7 @@ def test_import_of_another_kind_of_file_names_the_kind(project: Project, tmp_pat
     corpus = tmp_path / "corpus.json"
     corpus.write_text("[]")
     with pytest.raises(
-        BadFile, match=r"is a \.json; use a folder, .*CSV manifest that lies beside its photos"
+        BadFile, match=r"is a \.json; use a folder, .*CSV manifest in the folder of its photos"
     ):
         import_image_files(project=project, path=corpus)
 

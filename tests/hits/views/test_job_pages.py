@@ -68,7 +68,7 @@ def test_a_part_leads_to_its_whole_and_cannot_be_resumed_alone(desk: Client, who
     part = whole.subjobs.get(title="The left half")
     Job.objects.filter(pk=part.pk).update(state=JobState.FAILED, error="no disk", resumable=True)
     page = squeezed(desk.get(_page(part)))
-    assert f'<a href="{_page(whole)}">Count the photos</a> / Part' in page
+    assert f'<a href="{_page(whole)}">Count the photos</a> / Step' in page
     assert "no disk" in page
     assert reverse("job-resume", args=[part.pk]) not in page
 
@@ -151,7 +151,7 @@ def test_a_stopped_job_is_resumed_once(desk: Client, project: Project, state: Jo
     Job.objects.filter(pk=job.pk).update(state=state, error="no disk", done=3, total=9)
     url = reverse("job-resume", args=[job.pk])
     page = squeezed(desk.post(url, follow=True))
-    assert "Count: is queued again, and goes on where it ended." in page
+    assert "Count is queued and resumes where it stopped." in page
     job.refresh_from_db()
     assert (job.state, job.error, job.done) == (JobState.QUEUED, "", 3)
     again = squeezed(desk.post(url, follow=True))

@@ -16,7 +16,7 @@ from tests.support.box_editor import agreed, task_address
 SECRETS = ("a glass of wine", "Midjourney, prompt 7", "hypothesis-1-plausible.png")
 
 
-def test_texts_that_are_not_allowed_make_way_for_the_images_place() -> None:
+def test_neutralize_images_replaces_texts_by_image_numbers() -> None:
     images = {
         pk: ImageFacts(pk, f"/{pk}", 4, 3, name="gold.png", alt=f"alt {pk}", credit="me") for pk in (7, 8)
     }
@@ -29,7 +29,7 @@ def test_texts_that_are_not_allowed_make_way_for_the_images_place() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_neither_page_nor_addresses_tell_what_the_kind_leaves_out(
+def test_page_and_addresses_hide_excluded_texts(
     project: Project, make_image: Callable[..., Image], client: Client
 ) -> None:
     market.fund()

@@ -154,7 +154,7 @@ def test_a_sum_above_the_projects_threshold_has_to_be_typed(
         reply = desk.post(url, wish | {"typed_cost": typed})
         page = _words(reply)
         assert reply.status_code == 400
-        assert f"{why}; type the most that this can cost, 1.25." in page
+        assert f"{why}; type the maximum cost, 1.25." in page
         assert (f'value="{typed}" aria-invalid="true"' if typed else 'aria-invalid="true"') in page
         assert ">The network broke.</textarea>" in page
     assert not Resolution.objects.exists()
@@ -191,7 +191,7 @@ def test_a_refused_remedy_keeps_its_reason(desk: Client, batch: Batch) -> None:
     url = _url("reconcile-assignment", batch, row.pk)
     refused = desk.post(url, {"remedy": "nonsense", "note": "Another one’s answer."})
     assert refused.status_code == 400
-    assert "Nothing was decided: Choose an action about it." in _words(refused)
+    assert "Nothing was decided: Choose an action." in _words(refused)
     assert ">Another one’s answer.</textarea>" in _words(refused)
 
 

@@ -75,7 +75,7 @@ def test_strata_with_controls(project: Project, pairs: list[Pair]) -> None:
         (["--most-judges", "5"], "--most-judges and --ask-budget-cents go together"),
         (
             ["--most-judges", "3", "--ask-budget-cents", "80"],
-            "most judges: give more than the 3 that each gets anyway",
+            "workers per item: the maximum has to be above 3",
         ),
         (["--seed", "-1"], "seed: use 0 to"),
     ],

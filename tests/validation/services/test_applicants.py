@@ -160,7 +160,7 @@ def test_pairs_wait_oldest_first_and_leave_when_graded(
     assert (look.waiting, look.position) == (18, 1)
     assert [card.key for card in look.cards] == [PairKey(s.pk, i) for s in (first, second) for i in range(9)]
     card = look.cards[4]
-    assert (card.photo, card.photos, card.pair.number) == (2, 3, 2)
+    assert (card.photo_number, card.photo_count, card.pair.number) == (2, 3, 2)
     assert card.image.id == first.answer["images"][1]["image"]
     assert "A" in card.description
     assert str(first.attempt.worker.worker_id) not in {card.worker}

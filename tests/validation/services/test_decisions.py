@@ -107,7 +107,7 @@ def test_what_cannot_be_decided_is_refused(work: Work) -> None:
         services.decide_items(
             project=work.project, kind=KIND, rules=selectors.default_rules_of_kind(KIND), by=None
         )
-    with pytest.raises(Refused, match="nothing is accepted or rejected in it"):
+    with pytest.raises(Refused, match="its items are not decided"):
         services.decide_items(project=work.project, kind="localization_match", rules={}, by=None)
     foreign = DecisionRule("beauty", Method.MAJORITY, ("highly",))
     with pytest.raises(Refused, match="beauty is no dimension"):

@@ -113,37 +113,37 @@ def small_key(**changes: Any) -> dict[str, Any]:
         ({"test_id_map": {}}, "annotations is missing"),
         (
             small_key(rehearsal=True),
-            "rehearsal: scripts may have made it up; only a rehearsal project takes it",
+            "rehearsal: its ratings may be simulated; only a rehearsal project takes it",
         ),
-        (small_key(annotations=[]), r"test_id_map\['t1'\]: candidate 'c1' of 'i1' is rated nowhere"),
+        (small_key(annotations=[]), r"test_id_map\['t1'\]: candidate 'c1' of 'i1' has no ratings"),
         (small_key(annotations=[], test_id_map={}), "nothing to import"),
         (small_key(annotations=[{}]), r"annotations\[0\]\.Input_iid: is missing"),
         (small_key(annotations=[{"Input_iid": "i1"}]), r"annotations\[0\]\.candidates \('i1'\): is missing"),
         (
             small_key(candidate={"annot2": 4}),
-            r"annotations\[0\]\.candidates\[0\]\.annot2: 4 is no rating; use 1",
+            r"annotations\[0\]\.candidates\[0\]\.annot2: 4 is not a rating; use 1",
         ),
-        (small_key(candidate={"annot1": 2.5}), "annot1: 2.5 is no rating"),
-        (small_key(candidate={"annot1": True}), "annot1: True is no rating"),
-        (small_key(candidate={"annot1": float("nan")}), "annot1: nan is no rating"),
-        (small_key(candidate={"annot1": None}), "annot1: None is no rating"),
+        (small_key(candidate={"annot1": 2.5}), "annot1: 2.5 is not a rating"),
+        (small_key(candidate={"annot1": True}), "annot1: True is not a rating"),
+        (small_key(candidate={"annot1": float("nan")}), "annot1: nan is not a rating"),
+        (small_key(candidate={"annot1": None}), "annot1: None is not a rating"),
         (small_key(candidate={"source_iid": "c2"}), r"candidates\[0\]\.source_iid: 'c2' of 'i1' is not in"),
         (small_key(candidate={"source_iid": "c" * 65}), "has 65 characters"),
         (
             small_key(candidate={"source_iid": "c/1"}),
             r"source_iid: 'c/1' is not an id; use visible characters",
         ),
-        (small_key(annotations=[{"Input_iid": "\ud800"}]), r"Input_iid: '.ud800' is no id"),
-        (small_key(annotations=[{"Input_iid": ".."}]), r"Input_iid: '\.\.' is no id"),
-        (small_key(annotations=[{"Input_iid": " i1"}]), r"Input_iid: ' i1' is no id"),
-        (small_key(annotations=[{"Input_iid": "i\n1"}]), r"Input_iid: 'i.n1' is no id"),
+        (small_key(annotations=[{"Input_iid": "\ud800"}]), r"Input_iid: '.ud800' is not an id"),
+        (small_key(annotations=[{"Input_iid": ".."}]), r"Input_iid: '\.\.' is not an id"),
+        (small_key(annotations=[{"Input_iid": " i1"}]), r"Input_iid: ' i1' is not an id"),
+        (small_key(annotations=[{"Input_iid": "i\n1"}]), r"Input_iid: 'i.n1' is not an id"),
         (
             small_key(test_id_map={n: {"Input_iid": "i1", "candidate": "c1"} for n in ("t1", "t2")}),
             r"test_id_map\['t2'\]: names the same candidate as 't1'",
         ),
         (
             small_key(annotations=small_key()["annotations"] * 2),
-            r"annotations\[1\]\.Input_iid: 'i1' stands twice",
+            r"annotations\[1\]\.Input_iid: 'i1' occurs twice",
         ),
     ],
 )
@@ -205,21 +205,21 @@ GOOD = {"item": "s/c", "dimension": "rating", "label": "3", "rater": "R"}
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"label": "4"}, "row 2, label: '4' is no rating; use 1, 2 or 3"),
+        ({"label": "4"}, "row 2, label: '4' is not a rating; use 1, 2 or 3"),
         ({"label": ""}, "row 2, label: is empty"),
         ({"rater": None}, "row 2, rater: is empty"),
-        ({"item": "s"}, "row 2, item: 's' names no part"),
+        ({"item": "s"}, "row 2, item: 's' has no part"),
         ({"item": "s/" + "c" * 65}, "row 2, item: has 65 characters; an id has at most 64"),
         ({"item": "a/b/c"}, "row 2, item: 'a/b' is not an id; use visible characters, no slash"),
-        ({"item": "s/c\x00"}, "row 2, item: 'c.x00' is no id"),
+        ({"item": "s/c\x00"}, "row 2, item: 'c.x00' is not an id"),
         ({"item": ["s/c"]}, "row 2, item: is list, not text"),
         ({"item": b"s/c"}, "row 2, item: is bytes, not text"),
         ({"rater": "R" * 201}, "row 2, rater: use a name of at most 200 visible characters"),
-        ({"simulated": "1"}, "row 2, simulated: a script made it up; only a rehearsal project takes it"),
+        ({"simulated": "1"}, "row 2, simulated: the rating is simulated; import it into a rehearsal project"),
         ({"simulated": True}, "row 2, simulated"),
         ({"dimension": "boxes"}, "row 2, dimension: 'boxes' is not one of likert_comparison; use rating"),
-        ({"kind": "observation_review"}, "row 2, kind: 'observation_review'; this import is of"),
-        ({"seconds": "-3"}, "row 2, seconds: '-3' is no time"),
+        ({"kind": "observation_review"}, "row 2, kind: 'observation_review'; this import takes"),
+        ({"seconds": "-3"}, "row 2, seconds: '-3' is not a time"),
         ({"seconds": "nan"}, "row 2, seconds"),
     ],
 )
@@ -272,7 +272,7 @@ def test_a_rating_twice_and_half_an_answer_are_refused() -> None:
     with pytest.raises(JudgmentFileError, match="row 3, item: rater 'R' rated 's/c' twice"):
         parse_rows([(2, GOOD), (3, GOOD)], spec_of(KIND))
     row = {"item": "p", "dimension": "boxes", "label": "mostly", "rater": "R"}
-    with pytest.raises(JudgmentFileError, match="row 2: the answer that begins here lacks reasonable"):
+    with pytest.raises(JudgmentFileError, match="row 2: the answer that starts here lacks reasonable"):
         parse_rows([(2, row)], spec_of("observation_review"))
     with pytest.raises(JudgmentFileError, match="label: 'fine' is not on the scale; use appropriate, mostly"):
         parse_rows([(2, row | {"label": "fine"})], spec_of("observation_review"))
@@ -288,7 +288,7 @@ def test_a_rating_twice_and_half_an_answer_are_refused() -> None:
         (b"[" + b"9" * 5000 + b"]", "invalid JSON"),
         (
             b"item,item,dimension,label,rater\na/b,c/d,rating,3,R\n",
-            "row 1: column item stands twice; keep one",
+            "row 1: column item occurs twice; keep one",
         ),
         (b"PAR1 and more", "no valid Parquet"),
         (b"item,label\n", "row 1: column dimension is missing"),
@@ -338,7 +338,7 @@ def test_collected_ratings_are_exported_under_their_pair(work: Work, tmp_path: P
     assert len(made.key["test_id_map"]) == 3
     assert "rehearsal" not in made.key
 
-    # The same pair in an imported key keeps its name, so that no name stands twice in the file.
+    # The same pair in an imported key keeps its name, so that no name occurs twice in the file.
     named = {"Input_iid": mine[0].instance_id}
     key = small_key(
         test_id_map={"t1": named | {"candidate": "c1"}},

@@ -281,7 +281,7 @@ def test_answers_are_collected_scored_and_kept_with_what_was_shown(work: Work, i
     assert (found.accuracy, found.images, found.matchings) == (75.0, 1, 2)
     rows, _ = selectors.load_baseline(work.project)
     told = selectors.inference_rows(unit, rows)
-    assert [row.right for row in told].count(1) == 2
+    assert [row.correct for row in told].count(1) == 2
     assert [row.letter for row in told] == ["A", "B", "C", "D"]
     wrong = {row.letter: [chosen.letter for chosen in row.wrong_choices] for row in told if row.wrong_choices}
     one, other = wrong

@@ -52,8 +52,8 @@ NOT_QUALIFIED = "qualified"
 ANSWER = """
 from hits.mturk.boto import marketplace
 from validation.models import QualificationRound
-from validation.services.answering import answer_applicants
-answer_applicants(found=QualificationRound.objects.get(), by=None, marketplace=marketplace())
+from validation.services.answering import decide_applicants
+decide_applicants(qualification_round=QualificationRound.objects.get(), by=None, marketplace=marketplace())
 """
 
 

@@ -422,7 +422,7 @@ def test_no_control_reaches_the_author_of_what_it_shows(work: Work) -> None:
         project=work.project, observations=rows, by=None, plan=RoundPlan(rates=CheckRates(10, 50, 50))
     )
     by_id = {row.instance_id: row.submission.attempt.worker_id for row in rows}
-    for row in QualityCheck.objects.filter(unit__batch=batch).select_related("unit", "of"):
+    for row in QualityCheck.objects.filter(unit__batch=batch).select_related("unit", "original"):
         barred = set(row.unit.excluded_workers.values_list("pk", flat=True))
         if row.role == CheckRole.GOLD:
             assert barred == {item.author_id}
@@ -459,8 +459,8 @@ def test_gold_is_added_once_and_only_with_an_answer(work: Work) -> None:
     for expected, words in (
         ({}, "tick the right answers"),
         ({"reasonable": ["highly", "relatively", "un"]}, "not all of its answers"),
-        ({"reasonable": ["maybe"]}, "maybe is no answer about reasonable"),
-        ({"colour": ["red"]}, "colour is nothing that this task asks about"),
+        ({"reasonable": ["maybe"]}, "maybe is not an answer about reasonable"),
+        ({"colour": ["red"]}, "colour is not a question of this task"),
     ):
         with pytest.raises(Refused, match=words):
             quality_checks.add_gold_item(unit=unit, expected=expected, by=None)

@@ -150,7 +150,7 @@ def test_judges_over_several_tasks_of_a_unit_count_together_and_nobody_twice(wor
         project=work.project, sets=[a_set(mine, others)], by=None, terms=LaunchTerms(redundancy=12)
     )
     work.publish(batch)
-    nine, three = Hit.objects.filter(unit__batch=batch).order_by("part")
+    nine, three = Hit.objects.filter(unit__batch=batch).order_by("slice")
     for number in range(9):
         work.answered(nine, f"J{number}", ratings(nine, 2))
     assert not is_fully_judged(batch=batch)

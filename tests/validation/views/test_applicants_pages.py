@@ -143,8 +143,8 @@ def test_a_qualification_round_is_launched_in_two_steps(
     assert 'Passes with <span class="num">8 of 9</span>' in page
     assert not Batch.objects.exists()
     # The confirming page sends what it was given once more, and nothing else.
-    carried = dict.fromkeys(name for name, _ in asked.context["carried"])
-    again = {name: [v for n, v in asked.context["carried"] if n == name] for name in carried}
+    carried = dict.fromkeys(name for name, _ in asked.context["carried_fields"])
+    again = {name: [v for n, v in asked.context["carried_fields"] if n == name] for name in carried}
     again |= {"step": ["launch"], "idempotency_key": [asked.context["idempotency_key"]]}
     for _ in range(2):
         assert client.post(url, again).status_code == 302
@@ -372,7 +372,7 @@ def test_who_would_fail_without_a_reason_is_pointed_out(
     assert "Write why" in page
     assert "applicant…" not in page
     reply = client.post(reverse("answer-applicants", args=[work.project.slug, found.pk]), follow=True)
-    assert "Nobody is ready to be answered" in reply.content.decode()
+    assert "No applicant is ready" in reply.content.decode()
 
 
 def test_pages_have_no_inline_style_or_script(

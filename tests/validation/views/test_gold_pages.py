@@ -98,7 +98,7 @@ def test_nothing_ticked_is_refused_and_nothing_is_lost(client: Client, judged: W
     form = f"{address(judged.project, 'gold-new')}?kind={REVIEW}&unit={unit.pk}"
     reply = client.post(form, {"note": "Kept <b>words</b>", "right-reasonable": ["nonsense"]})
     assert reply.status_code == BAD
-    assert "tick the right answers of one question" in reply.content.decode()
+    assert "tick the right answers of at least one question" in reply.content.decode()
     assert "Kept &lt;b&gt;words&lt;/b&gt;" in reply.content.decode()
     assert not GoldItem.objects.exists()
     again = client.post(form, {"right-boxes": ["mostly"]})
@@ -170,7 +170,7 @@ def with_gold(work: Work) -> GoldItem:
         plan=RoundPlan(rates=CheckRates(gold=10)),
     )
     work.publish(batch)
-    hits = list(Hit.objects.filter(unit__batch=batch, unit__quality_check__gold=row).order_by("part"))
+    hits = list(Hit.objects.filter(unit__batch=batch, unit__quality_check__gold_item=row).order_by("slice"))
     for n in range(11):
         work.answered(hits[0 if n < 9 else -1], f"P{n}", review("un" if n < 5 else "highly"))
     return row

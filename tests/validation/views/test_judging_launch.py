@@ -52,7 +52,7 @@ def test_a_sample_is_launched_in_two_steps_and_its_seed_kept(client: Client, wor
     assert "Launch 2 tasks, hold $2.40" in text
     assert "Pairs 2 of 4 that no judge got yet, by 1 author" in text
     assert "Random sample of 2, seed 7" in text
-    assert "Open to Everybody" in text
+    assert "Open to All workers" in text
     assert not Batch.objects.filter(kind="observation_review").exists()
     assert client.post(url, VALUES | {"step": "launch", "found": "2"}).status_code == 302
     batch = Batch.objects.get(kind="observation_review")

@@ -1,6 +1,6 @@
-"""How far several people's labels agree: coefficients with intervals, per item and per rater.
+"""Agreement of several raters' labels: coefficients with intervals, per item and per rater.
 
-``RatingTable`` goes in; a missing rating is an absent row. Sources, for every measure in its function:
+All functions take a ``RatingTable``; a missing rating is an absent row. Sources; each function names its own:
 Krippendorff, K. (2011). Computing Krippendorff's alpha-reliability. University of Pennsylvania, ASC working paper.
 Hayes, A. F. and Krippendorff, K. (2007). doi:10.1080/19312450709336664
 Fleiss, J. L. (1971). doi:10.1037/h0031619; with missing ratings Gwet, K. L. (2014), Handbook of Inter-Rater
@@ -94,7 +94,7 @@ _CELLS_CHUNK_SIZE = 2_000_000
 
 
 class Statistic(StrEnum):
-    """A coefficient over all raters of a table; the names are the reports' keys."""
+    """A coefficient over all raters of a table; the values are the keys in reports."""
 
     ALPHA_NOMINAL = "alpha_nominal"
     ALPHA_ORDINAL = "alpha_ordinal"
@@ -119,11 +119,11 @@ _ALPHA_STATISTICS = {
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient with its bootstrap interval, and what it rests on.
+    """A coefficient with its bootstrap interval and the counts behind it.
 
-    ``value`` is ``None`` where it is not defined. ``low`` and ``high`` are ``None`` then, and with fewer than two
-    items (or sets of items) to draw from. ``items`` have two ratings or more, ``ratings`` are theirs, and
-    ``raters`` gave them.
+    ``value`` is ``None`` if it is undefined. ``low`` and ``high`` are ``None`` then, and with fewer than two items
+    (or sets of items) to draw from. ``items`` counts items with at least two ratings; ``ratings`` and ``raters``
+    count the ratings of these items and their raters.
     """
 
     value: float | None
@@ -137,19 +137,19 @@ class Coefficient:
 def krippendorff_alpha(table: RatingTable, metric: Metric) -> float | None:
     """Return Krippendorff's alpha, 1 less the observed over the expected disagreement (Krippendorff 2011).
 
-    Items with one rating are left out. ``None`` where no item has two ratings, or all have one label (for
-    ``INTERVAL``: one value): then nothing could disagree. ``ORDINAL`` follows the order of ``table.scale``,
-    ``INTERVAL`` takes ``table.values``.
+    Items with one rating are left out. ``None`` if no item has two ratings, or all ratings have one label (for
+    ``INTERVAL``: one value), so that no disagreement is possible. ``ORDINAL`` uses the order of ``table.scale``,
+    ``INTERVAL`` uses ``table.values``.
     """
     return _compute_value(table, _ALPHA_STATISTICS[metric])
 
 
 def fleiss_kappa(table: RatingTable) -> float | None:
-    """Return Fleiss' kappa (1971); with missing ratings in Gwet's form, which is the same where all are there.
+    """Return Fleiss' kappa (1971) in Gwet's form for missing ratings, which is the same if no rating is missing.
 
-    Agreement is the mean over items with two ratings or more of the share of agreeing pairs; chance is the sum of
-    squares of the labels' mean shares over all rated items. ``None`` where no item has two ratings, or chance
-    agrees always: all gave one label.
+    Agreement is the mean share of agreeing pairs over items with at least two ratings; chance is the sum of squares
+    of the labels' mean shares over all rated items. ``None`` if no item has two ratings, or if all ratings have one
+    label.
     """
     return _compute_value(table, Statistic.FLEISS)
 
@@ -160,7 +160,7 @@ def percent_agreement(table: RatingTable) -> float | None:
 
 
 def coincidence_matrix(table: RatingTable) -> FloatArray:
-    """Return Krippendorff's coincidence matrix (2011): (labels, labels), symmetric, its sum the pairable ratings.
+    """Return Krippendorff's coincidence matrix (2011): (labels, labels), symmetric; it sums to the pairable ratings.
 
     Each ordered pair of ratings of an item with m ratings counts 1 / (m - 1).
     """
@@ -190,9 +190,9 @@ def agreement_by_item(table: RatingTable) -> FloatArray:
 
 
 def agreement_by_rater(table: RatingTable) -> FloatArray:
-    """Return for each rater the mean share, 0 to 1, of an item's other raters who said the same: (raters,).
+    """Return for each rater the mean share, 0 to 1, of an item's other raters with the same label: (raters,).
 
-    NaN for somebody whose items nobody else rated.
+    NaN for a rater whose items have no other rater.
     """
     labels = max(1, len(table.scale))
     _, cell_of, cell_counts = np.unique(
@@ -208,11 +208,11 @@ def agreement_by_rater(table: RatingTable) -> FloatArray:
 
 
 def hardest_items(table: RatingTable, metric: Metric, n: int) -> list[tuple[Hashable, float]]:
-    """Return the ``n`` items whose raters differ most, the worst first: ``(item id, disagreement)``.
+    """Return the ``n`` items with the most disagreement, in falling order: ``(item id, disagreement)``.
 
     The disagreement is the mean difference of an item's pairs of ratings over that of any two ratings in the table:
-    0 is agreement, 1 what chance would give; alpha is 1 less its mean weighted by ratings. Items without
-    disagreement are left out; of equal ones those that come first in the table stand first.
+    0 is agreement, 1 is chance; alpha is 1 less its mean weighted by ratings. Items without disagreement are left
+    out; ties keep the order of the table.
     """
     if not table.size:
         return []
@@ -231,7 +231,7 @@ def coefficient_with_interval(
     replicates: int = 1000,
     level: float = 0.95,
 ) -> Coefficient:
-    """Return one coefficient with its interval; see ``coefficients``, which shares the work between several."""
+    """Return one coefficient with its interval; ``coefficients`` computes several with shared work."""
     return coefficients(table, [name], rng=rng, replicates=replicates, level=level)[name]
 
 
@@ -245,14 +245,13 @@ def coefficients(
 ) -> dict[Statistic, Coefficient]:
     """Return coefficients with percentile bootstrap intervals over items (Zapf et al. 2016).
 
-    Items are drawn with replacement, those with one rating apart from the others, and the coefficient is computed
-    anew from each draw, the chance term included; draws in which it is not defined are left out. Items of one set
-    (see ``RatingTable.sets``) share an image and their raters, so whole sets are drawn. Hayes and Krippendorff
-    (2007) resample pairs around a fixed chance term instead. Raters are taken as they are: the interval speaks of
-    other items and the same crowd.
+    Items are drawn with replacement, items with one rating separately, and each draw gives a coefficient with its own
+    chance term; draws in which it is undefined are left out. Items of one set (see ``RatingTable.sets``) share an
+    image and their raters, so whole sets are drawn. Hayes and Krippendorff (2007) resample pairs around a fixed
+    chance term instead. Raters are fixed: the interval is about other items and the same crowd.
 
     Args:
-        names: which ones. rng: draws the items. replicates: number of draws. level: of the interval, 0 to 1.
+        names: the coefficients. rng: draws the items. replicates: number of draws. level: of the interval, 0 to 1.
     """
     statistics = list(names)
     if not table.size:
@@ -293,7 +292,7 @@ def _none_if_nan(value: float) -> float | None:
 def _bootstrap_draws(
     profiles: Profiles, sets: IntArray, rng: np.random.Generator, replicates: int
 ) -> Iterator[FloatArray]:
-    """Yield draws as how often each profile occurs, (b, P) at a time; nothing where there is one set alone."""
+    """Yield draws as counts of each profile, (b, P) at a time; nothing if there is only one set."""
     rated = profiles.profile_of_item >= 0
     is_ungrouped = sets.size == int(sets.max()) + 1
     pairable = rated & profiles.pairable[profiles.profile_of_item]
@@ -318,7 +317,7 @@ def _draw_items(profiles: Profiles, rng: np.random.Generator, size: int) -> Floa
 
 
 def _draw_sets(profiles: Profiles, sets: IntArray, rng: np.random.Generator, size: int) -> FloatArray:
-    """Draw sets, ``sets`` being that of each rated item, and sum their items' profiles: (size, P)."""
+    """Draw sets and sum their items' profiles: (size, P); ``sets`` is the set of each rated item."""
     codes = np.unique(sets, return_inverse=True)[1]
     count = int(codes.max()) + 1
     cells, times = np.unique(
@@ -340,7 +339,7 @@ def _percentile_interval(draws: Sequence[FloatArray], level: float) -> tuple[flo
 
 
 def _count_pairable_sets(table: RatingTable, profiles: Profiles) -> int:
-    """Count the sets, or items of their own, with a pairable item."""
+    """Count the sets (an item without a set is its own) that have a pairable item."""
     rated = profiles.profile_of_item >= 0
     return int(np.unique(table.sets()[rated & profiles.pairable[profiles.profile_of_item]]).size)
 

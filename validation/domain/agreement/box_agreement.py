@@ -1,9 +1,9 @@
-"""How far people agree on boxes: matched one to one, and Krippendorff's alpha over areas.
+"""Agreement on boxes: one-to-one matching, and Krippendorff's alpha over areas.
 
 A region is one person's set of boxes for one unit, in fractions of its image, so that regions of images of different
-sizes compare. Two regions differ by 1 - IoU of their areas, overlapping boxes counted once. Put into Krippendorff's
-general form (2011), alpha is 1 less the mean difference within units over the mean difference of any two regions.
-Matching follows the localization measure of Sherlock (paper 000 §4.2: IoU strictly over 0.5).
+sizes are comparable. The distance of two regions is 1 - IoU of their areas; overlapping boxes count once. In
+Krippendorff's general form (2011), alpha is 1 less the mean distance within units over the mean distance of any two
+regions. Matching follows the localization measure of Hessel et al. 2022 §4.2: IoU strictly over 0.5.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 IOU_THRESHOLD = 0.5
-MAX_EXACT_REGIONS = 3_000  # up to here every pair of regions is measured: nine million
+MAX_EXACT_REGIONS = 3_000  # up to this number, all nine million pairs of regions are measured
 SAMPLED_PAIRS = 1_000_000
 _CHUNK_SIZE = 500_000  # rectangles, or drawn units, in memory
 MIN_RATERS = 2
@@ -24,7 +24,7 @@ _ROUNDING = 1e-12  # far below one pixel of any photograph
 
 
 class BoxError(ValueError):
-    """Boxes that have no area or leave their image."""
+    """A box has no area or leaves its image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class BoxRating:
 
 @dataclass(frozen=True, slots=True)
 class BoxMatch:
-    """Two people's boxes, matched one to one so that the sum of IoU is largest.
+    """Two people's boxes, matched one to one with the maximum sum of IoU.
 
-    ``mean_iou`` is over all matched boxes, those that do not touch included: ``None`` if either has no box. ``over``
-    are matched with an IoU over 0.5; ``f1`` is twice that over all boxes, ``None`` if neither has one.
+    ``mean_iou`` is over all matched boxes, including those that do not overlap: ``None`` if a region has no box.
+    ``accepted`` counts matches with an IoU over 0.5; ``f1`` is twice that over all boxes, ``None`` without boxes.
     """
 
     mean_iou: float | None
@@ -61,9 +61,9 @@ class BoxMatch:
 class BoxAgreement:
     """Agreement on boxes over all units.
 
-    ``alpha`` is at most 1, and 0 where people agree no more than on different units. ``mean_iou`` and ``f1`` are
-    means over pairs of people in a unit, then over units; ``None`` where nothing is defined. ``low`` and ``high``
-    bound ``alpha``. ``estimated``: the difference expected by chance comes from a sample of pairs of regions.
+    ``alpha`` is at most 1, and 0 if people agree no more within units than between units. ``mean_iou`` and ``f1`` are
+    means over pairs of people in a unit, then over units; ``None`` if undefined. ``low`` and ``high`` bound
+    ``alpha``. ``estimated``: the expected distance comes from a sample of pairs of regions.
     """
 
     alpha: float | None
@@ -85,7 +85,7 @@ def region(boxes: Iterable[tuple[float, float, float, float]], *, width: float, 
     """
     rows = np.array(list(boxes), dtype=np.float64).reshape(-1, 4)
     corners = np.column_stack([rows[:, :2], rows[:, :2] + rows[:, 2:]])
-    inside = (corners >= 0).all() and (corners[:, 2:] <= [width, height]).all()  # not so for a NaN
+    inside = (corners >= 0).all() and (corners[:, 2:] <= [width, height]).all()  # False for a NaN
     if not inside or not (rows[:, 2:] > 0).all():
         raise BoxError(f"a box has no area or leaves its image of {width} × {height}")
     return Region(corners / [width, height, width, height])
@@ -114,17 +114,17 @@ def match_boxes(first: Region, second: Region) -> BoxMatch:
 
 
 def region_iou(first: Region, second: Region) -> float:
-    """Return the IoU of two areas; two empty regions are alike (1)."""
+    """Return the IoU of two areas; 1 for two empty regions."""
     return float(1 - _DisjointRegions([first, second]).distances(np.array([0]), np.array([1]))[0])
 
 
 def iou_alpha(
     ratings: Sequence[BoxRating], *, rng: np.random.Generator, max_exact_regions: int = MAX_EXACT_REGIONS
 ) -> float | None:
-    """Return Krippendorff's alpha with the difference 1 - IoU of areas.
+    """Return Krippendorff's alpha with the distance 1 - IoU of areas.
 
-    Units with one region are left out. ``None`` where no unit has two, or all regions are one and the same. Above
-    ``exact_up_to`` regions ``rng`` draws a million pairs for the difference expected by chance.
+    Units with one region are left out. ``None`` if no unit has two regions, or if all regions are equal. Above
+    ``max_exact_regions`` regions the expected distance is estimated from a million random pairs.
     """
     return _alpha(_RegionDistances(ratings, rng, max_exact_regions))
 
@@ -139,8 +139,8 @@ def box_agreement(
 ) -> BoxAgreement:
     """Return alpha over areas and the matched measures, with a percentile bootstrap interval of alpha over units.
 
-    A draw takes units with replacement. Up to ``exact_up_to`` regions the difference expected by chance is computed
-    anew from each draw; above, where it is estimated from a sample of pairs, it stays as it is.
+    Units are drawn with replacement. Up to ``max_exact_regions`` regions each draw has its own expected distance;
+    above, it is estimated once from a sample of pairs.
 
     Args:
         ratings: one per person and unit. rng: draws pairs and units. replicates: draws of units. level: 0 to 1.
@@ -165,7 +165,7 @@ def box_agreement(
 
 
 class _DisjointRegions:
-    """Regions as disjoint rectangles, so that areas in common are plain sums."""
+    """Regions as disjoint rectangles, so that intersection areas are plain sums."""
 
     def __init__(self, regions: Sequence[Region]) -> None:
         parts = [
@@ -186,7 +186,7 @@ class _DisjointRegions:
         return _distance(shared, self.areas[start:stop, None] + self.areas[None, :])
 
     def distances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Return 1 - IoU of each pair of regions, by their places: (n,) of two (n,)."""
+        """Return 1 - IoU of each pair of regions, by their indexes: (n,) of two (n,)."""
         distances = np.empty(first.size)
         max_products = max(1, int(self.counts.max(initial=1))) ** 2
         rows = max(1, _CHUNK_SIZE // max_products)
@@ -207,7 +207,7 @@ class _DisjointRegions:
 
 
 class _RegionDistances:
-    """What alpha is made of: per unit the differences within, and the mean difference of any two regions."""
+    """The terms of alpha: the distances within each unit, and the mean distance of any two regions."""
 
     def __init__(
         self, ratings: Sequence[BoxRating], rng: np.random.Generator, max_exact_regions: int
@@ -232,7 +232,7 @@ class _RegionDistances:
             self.expected = 0.0
 
     def _sum_within(self, regions: _DisjointRegions) -> FloatArray:
-        """Sum the differences of ordered pairs of a unit, each over the unit's regions less one: (units,)."""
+        """Sum the distances of ordered pairs of a unit, divided by the unit's regions less one: (units,)."""
         starts = np.cumsum(self.sizes) - self.sizes
         pair_counts = self.sizes**2
         unit = np.repeat(np.arange(self.sizes.size), pair_counts)
@@ -341,10 +341,10 @@ def _subtract_box(box: FloatArray, other: FloatArray) -> list[FloatArray]:
 
 
 def _distance(shared: FloatArray, total: FloatArray) -> FloatArray:
-    """Return 1 - IoU from areas in common and sums of areas; two regions without area are alike."""
+    """Return 1 - IoU from intersection areas and sums of areas; 0 for two regions without area."""
     union = total - shared
     distance = np.where(union > 0, 1 - shared / np.where(union > 0, union, 1.0), 0.0)
-    return np.where(distance < _ROUNDING, 0.0, distance)  # one area, drawn as other boxes, is alike
+    return np.where(distance < _ROUNDING, 0.0, distance)  # the same area drawn with other boxes has distance 0
 
 
 def _areas(boxes: FloatArray) -> FloatArray:
@@ -352,7 +352,7 @@ def _areas(boxes: FloatArray) -> FloatArray:
 
 
 def _intersection_areas(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Areas in common of boxes (…, 4) that broadcast: (…)."""
+    """Return the intersection areas of boxes (…, 4) that broadcast: (…)."""
     width = np.minimum(first[..., 2], second[..., 2]) - np.maximum(first[..., 0], second[..., 0])
     height = np.minimum(first[..., 3], second[..., 3]) - np.maximum(first[..., 1], second[..., 1])
     return np.maximum(width, 0) * np.maximum(height, 0)

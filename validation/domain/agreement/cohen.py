@@ -1,4 +1,4 @@
-"""Two raters: Cohen's kappa, plain with its standard error and weighted, and the table that it rests on.
+"""Agreement of two raters: Cohen's kappa, plain with its standard error and weighted, and the confusion matrix.
 
 Cohen, J. (1960). A coefficient of agreement for nominal scales. doi:10.1177/001316446002000104; weighted: Cohen, J.
 (1968). doi:10.1037/h0026256. The standard error is the large-sample one of Fleiss, J. L., Cohen, J. and Everitt,
@@ -19,7 +19,7 @@ Z_95 = 1.959964
 
 
 class Weights(StrEnum):
-    """How much a disagreement of two raters counts, by the steps between the labels on their scale."""
+    """The weight of a disagreement of two raters by the steps between the labels on their scale."""
 
     NONE = "none"
     LINEAR = "linear"
@@ -28,10 +28,10 @@ class Weights(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GraderAgreement:
-    """Two graders over the same ``of`` items.
+    """The agreement of two graders over the same ``total`` items.
 
-    ``kappa`` is ``None`` where chance alone would agree always: both used one word throughout. ``low`` and ``high``
-    bound its 95 % interval, cut off at −1 and 1.
+    ``kappa`` is ``None`` if the expected agreement is 1: both used the same single label. ``low`` and ``high`` bound
+    its 95 % interval, clipped to −1 and 1.
     """
 
     total: int
@@ -42,12 +42,12 @@ class GraderAgreement:
 
     @property
     def percent(self) -> float | None:
-        """The share graded alike, or ``None`` of nothing."""
+        """The share of equal grades, or ``None`` without items."""
         return 100 * self.same / self.total if self.total else None
 
 
 def grader_agreement(pairs: Sequence[tuple[Hashable, Hashable]]) -> GraderAgreement:
-    """Return the agreement of two graders; each pair is (what the first said, what the second said) of one item."""
+    """Return the agreement of two graders; each pair is (first label, second label) of one item."""
     total = len(pairs)
     same = sum(first == second for first, second in pairs)
     if not total:
@@ -65,7 +65,7 @@ def grader_agreement(pairs: Sequence[tuple[Hashable, Hashable]]) -> GraderAgreem
 
 
 def confusion_matrix(table: RatingTable, first: Hashable, second: Hashable) -> IntArray:
-    """Count the items by what two raters said, by their ids: (labels, labels), the first one's labels in rows.
+    """Count the items by the labels of two raters (their ids): (labels, labels), the first rater's labels in rows.
 
     Raises:
         RatingError: an unknown rater.
@@ -86,8 +86,8 @@ def cohen_kappa(
 ) -> float | None:
     """Return Cohen's kappa of two raters (their ids) over the items that both rated (1960; weighted 1968).
 
-    ``LINEAR`` and ``QUADRATIC`` weigh a disagreement by the steps between the labels on the scale. ``None`` where
-    they share no item, or chance agrees always: both used one and the same label.
+    ``LINEAR`` and ``QUADRATIC`` weigh a disagreement by the steps between the labels on the scale. ``None`` if they
+    share no item, or if the expected disagreement is 0: both used the same single label.
 
     Raises:
         RatingError: an unknown rater.

@@ -1,23 +1,23 @@
-"""What the true labels are, and how reliable each rater is, when nobody knows either: Dawid and Skene's model.
+"""Dawid and Skene's model: estimates of the true labels and of each rater's reliability from the ratings alone.
 
-Model. Item ``i`` has one true label ``z_i``, drawn with the priors ``p``: ``P(z_i = k) = p[k]``. Rater ``r`` who is
-shown an item of true label ``k`` says ``l`` with probability ``e[r, k, l]``, whoever else labels the item and
-whatever else is in it. Symbols: ``q[i, k] = P(z_i = k | all labels)`` the posteriors, ``e`` the errors (one row of
-probabilities for each true label), ``p`` the priors.
+Model. Item ``i`` has one true label ``z_i``, drawn with the priors ``p``: ``P(z_i = k) = p[k]``. Rater ``r`` gives an
+item of true label ``k`` the label ``l`` with probability ``e[r, k, l]``, independently of all else. Symbols:
+``q[i, k] = P(z_i = k | all labels)`` the posteriors, ``e`` the errors (one row of probabilities for each true label),
+``p`` the priors.
 
-Steps, by expectation and maximisation:
+Expectation and maximisation:
 
 1. Start: ``q[i, k]`` is the share of item ``i``'s labels that are ``k``.
-2. M: ``p[k]`` is the mean of ``q[:, k]``; ``e[r, k, l]`` is the sum of ``q[i, k]`` over the items that ``r`` called
-   ``l``, as a share of the same sum over everything that ``r`` said.
-3. E: ``q[i, k]`` is ``p[k]`` times the product of ``e[r, k, l]`` over the labels of ``i``, made to sum to 1.
-4. Again from 2 until the bound (below) grows by less than the tolerance, or the iterations are used up.
+2. M: ``p[k]`` is the mean of ``q[:, k]``; ``e[r, k, l]`` is the sum of ``q[i, k]`` over the items that ``r`` labelled
+   ``l``, divided by the same sum over all items of ``r``.
+3. E: ``q[i, k]`` is ``p[k]`` times the product of ``e[r, k, l]`` over the labels of ``i``, normalised to sum to 1.
+4. Repeat from 2 until the bound (below) grows by less than the tolerance, or the maximum of iterations is reached.
 
-This is the maximum likelihood procedure of Dawid and Skene. It finds a local maximum; starting from the votes makes
-it the one in which most raters are better than chance. Start, floors and stop are those of crowd-kit 1.4.2 (Ustalov,
-Pavlichenko and Tseitlin), so the same table gives the same figures there. That includes its stop: the bound, divided
-by the number of ratings, counts ``log p`` once for each rating, where the evidence lower bound of the model counts it
-once for each item. It can therefore fall, and iterations end a little early then. Only when to stop depends on it.
+This is the maximum likelihood procedure of Dawid and Skene. It finds a local maximum; the start from the votes
+selects the one in which most raters are better than chance. Start, floors and stop are those of crowd-kit 1.4.2
+(Ustalov, Pavlichenko and Tseitlin), so both give the same figures for a table. Its bound, divided by the number of
+ratings, counts ``log p`` once per rating; the evidence lower bound of the model counts it once per item. The bound
+can therefore fall, and iterations then end slightly early. Only the stop depends on it.
 
 References:
     Dawid, A. P. and Skene, A. M. (1979). Maximum likelihood estimation of observer error-rates using the EM
@@ -35,7 +35,7 @@ Example:
     >>> found = fit(table)
     >>> found.posteriors[:2].round(3).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
-    >>> reliability(found, table).round(2).tolist()  # c reads the scale the wrong way round
+    >>> reliability(found, table).round(2).tolist()  # c gives the opposite labels
     [0.82, 0.82, -0.55]
 """
 
@@ -47,14 +47,10 @@ from numpy.typing import NDArray
 from validation.domain.judging.ratings import IntArray, RatingTable
 
 FloatArray = NDArray[np.float64]
-SMOOTHING = (
-    0.3  # for decisions and rankings: plain maximum likelihood is too sure of few ratings (docs/decisions.md)
-)
-FLOOR = 1e-10  # least expected count and least prior, so that logarithms exist; crowd-kit's
-MAX_LAYERS = 50  # more ratings of one item than anybody pays for; only speed depends on it
-PRIOR_RATINGS = (
-    10.0  # ratings with the crowd's proportions that a rater's own are mixed with; see reliability
-)
+SMOOTHING = 0.3  # for decisions and rankings: maximum likelihood is overconfident on few ratings (docs/decisions.md)
+FLOOR = 1e-10  # minimum expected count and prior, so that logarithms exist; crowd-kit's value
+MAX_LAYERS = 50  # more than the ratings of any item in practice; affects only speed
+PRIOR_RATINGS = 10.0  # ratings in the crowd's proportions added to a rater's own; see reliability
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +59,9 @@ class DawidSkene:
 
     ``posteriors`` (n, L): probability of each true label; rows sum to 1. ``errors`` (m, L, L):
     ``errors[rater, true, given]``; rows sum to 1. ``priors`` (L,). A label that nobody gave has prior and posteriors
-    of 0. Items without ratings have the priors for posteriors and no part in them; where a rater, or a true label,
-    has no ratings, the error row is even. ``log_likelihood`` is the natural logarithm of the probability of all
-    labels under ``errors`` and ``priors``.
+    0. Items without ratings do not affect the fit; their posteriors are the priors. The error row of a rater or true
+    label without ratings is uniform. ``log_likelihood`` is the natural logarithm of the probability of all labels
+    under ``errors`` and ``priors``.
     """
 
     posteriors: FloatArray
@@ -77,11 +73,11 @@ class DawidSkene:
 
 @dataclass(frozen=True, slots=True)
 class _Ratings:
-    """The ratings, with rater and given label as one number, a cell; items are numbered by falling count of ratings.
+    """The ratings, with (rater, given label) as one number, a cell; items are numbered by falling count of ratings.
 
-    ``layers[j]`` holds the cell of rating ``j`` of every item that has so many: those are the first items, so sums by
-    item are sums of whole arrays, and sums by cell read the items in order. What items have beyond ``LAYERS`` ratings
-    is in ``rest_items`` and ``rest_cells``, one row per rating. Memory is for the ratings, never for items x raters.
+    ``layers[j]`` holds the cell of rating ``j`` of each item with more than ``j`` ratings. Those are the first items,
+    so sums by item are sums of whole arrays, and sums by cell read the items in order. Ratings beyond ``MAX_LAYERS``
+    of an item are in ``rest_items`` and ``rest_cells``. Memory grows with the ratings, not with items x raters.
     """
 
     layers: list[IntArray]
@@ -155,7 +151,7 @@ def fit(
 
 
 def _compact(table: RatingTable) -> tuple[IntArray, IntArray, _Ratings]:
-    """Return the labels and items that occur, and the ratings renumbered among them."""
+    """Return the labels and items that occur, and the ratings renumbered to them."""
     seen, labels = np.unique(table.labels, return_inverse=True)
     rated, items, per_item = np.unique(table.items, return_inverse=True, return_counts=True)
     by_count = np.argsort(-per_item, kind="stable")
@@ -180,9 +176,9 @@ def _one_hot(ratings: _Ratings) -> FloatArray:
 
 
 def _maximisation_step(counts: FloatArray, ratings: _Ratings, smoothing: float) -> FloatArray:
-    """Turn expected counts (true, cells) into probabilities: 1 in sum for each rater and true label.
+    """Turn expected counts (true, cells) into probabilities that sum to 1 for each rater and true label.
 
-    Without smoothing, a label that a rater never gave has 0: the floor is for true labels that came to nothing.
+    Without smoothing, a label that a rater never gave has probability 0; the floor is only for vanished true labels.
     """
     floored = np.maximum(counts + smoothing, FLOOR)
     if not smoothing:
@@ -226,7 +222,7 @@ def _expand(
     iterations: int,
     likelihood: float,
 ) -> DawidSkene:
-    """Put what was fitted to the labels and items that occur back into the table's own numbering."""
+    """Map the fit of the occurring labels and items back to the table's numbering."""
     (q, errors, priors), (seen, rated) = fitted, occurring
     empty = _empty_fit(table)
     full_priors = np.zeros(len(table.scale))
@@ -242,19 +238,18 @@ def _expand(
 
 
 def reliability(fit: DawidSkene, table: RatingTable) -> FloatArray:
-    """Return how far each rater's labels follow the fitted truth, beyond chance: (raters,), from -1 to 1.
+    """Return each rater's agreement with the fitted truth, corrected for chance: (raters,), from -1 to 1.
 
-    1: always right. 0: no better than somebody who gives the same labels equally often without looking, so all who
-    answer at random or give one label throughout are near 0, however common that label is. Below 0: the opposite of
-    the truth is said more often than chance would have it. nan: the rater has no item that somebody else rated too
-    (their own label would be compared with itself), or chance alone would be right always.
+    1: always right. 0: no better than giving the same labels equally often without looking: raters who answer at
+    random or always give one label are near 0, even if that label is common. Below 0: wrong more often than chance.
+    nan: no other rater rated the rater's items (their label would be compared with itself), or chance is always
+    right.
 
-    It is Cohen's kappa of the rater and the true label, whose probabilities are the posteriors: ``a`` the expected
-    share of right labels among the rater's own, ``c`` that share if labels were dealt out over the same items at
-    random, ``(a - c) / (1 - c)``. The plain expected share, over own items or by the priors, is not used: where
-    nine of ten pairs are good it puts who always says "good" above careful people (docs/decisions.md has figures). A
-    rater's table is first mixed with ``PEERS`` ratings that have the crowd's proportions, so that few ratings say
-    little: a beginner stands near the others and moves with every rating.
+    It is Cohen's kappa of the rater and the true label with the posteriors as its probabilities: ``(a - c) / (1 - c)``
+    with ``a`` the expected share of right labels and ``c`` that share if the rater's labels were permuted at random.
+    The expected share ``a`` itself would rank a rater who always answers "good" above careful raters if nine of ten
+    pairs are good (docs/decisions.md has figures). The rater's table is first mixed with ``PRIOR_RATINGS`` ratings in
+    the crowd's proportions, so few ratings have little effect: a new rater starts near the crowd.
 
     Raises:
         ValueError: a fit of another table.

@@ -1,9 +1,9 @@
-"""Chance-corrected agreement from how often each label was given to each item.
+"""Chance-corrected agreement from the label counts of each item.
 
-Krippendorff's alpha, Fleiss' kappa and the share of agreeing pairs see an item through its label counts alone. Items
-with equal counts therefore form one *profile*, and a table of 121,000 items with three ratings on a scale of four has
-no more than twenty of them. A coefficient is computed from profiles with weights, so that a thousand bootstrap
-replicates are one array of weights and cost no more than the profiles do.
+Krippendorff's alpha, Fleiss' kappa and the share of agreeing pairs depend only on an item's label counts. Items with
+equal counts form one *profile*: a table of 121,000 items with three ratings on a scale of four has at most twenty
+profiles. Coefficients are computed from weighted profiles, so a thousand bootstrap replicates are one array of
+weights and cost only as much as the profiles.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ PAIRABLE = 2  # ratings of one item that can be compared
 
 
 class Metric(StrEnum):
-    """What two labels differ by: anything, the ratings between them, or their values squared."""
+    """The difference of two labels: equal or unequal, the ratings between them, or the squared difference of values."""
 
     NOMINAL = "nominal"
     ORDINAL = "ordinal"
@@ -89,7 +89,7 @@ class Profiles:
 
 
 def profiles_of(table: RatingTable) -> Profiles:
-    """Group a table's items by equal label counts; time and memory in proportion to the ratings."""
+    """Group a table's items by equal label counts, in time and memory proportional to the ratings."""
     labels = max(1, len(table.scale))
     ordered = np.sort(table.items * labels + table.labels)
     items, codes = np.divmod(ordered, labels)
@@ -119,7 +119,7 @@ def profiles_of(table: RatingTable) -> Profiles:
 
 
 def _number_equal_items(codes: IntArray, first: IntArray, sizes: IntArray, labels: int) -> IntArray:
-    """Number items (n,) so that two have one number exactly when their sorted labels are the same."""
+    """Number items (n,) so that two items have the same number exactly if their sorted labels are equal."""
     keys = np.zeros(sizes.size, dtype=np.int64)
     used = 1
     for position in range(int(sizes.max(initial=0))):
@@ -127,19 +127,19 @@ def _number_equal_items(codes: IntArray, first: IntArray, sizes: IntArray, label
         longer, inverse = np.unique(
             keys[active] * labels + codes[first[active] + position], return_inverse=True
         )
-        keys[active] = used + inverse  # never a number that a shorter item keeps
+        keys[active] = used + inverse  # never the number of a shorter item
         used += longer.size
     return keys
 
 
 def _ranges(lengths: IntArray) -> IntArray:
-    """Count 0, 1, 2 … anew for each of ``lengths``."""
+    """Return the concatenated ranges 0, 1, 2 … of each of ``lengths``."""
     ends = np.cumsum(lengths)
     return np.arange(int(ends[-1]) if ends.size else 0) - np.repeat(ends - lengths, lengths)
 
 
 def alpha_nominal(profiles: Profiles, weights: FloatArray) -> FloatArray:
-    """Krippendorff's alpha for unordered labels: (B,) for weights (B, P), NaN where nothing could disagree."""
+    """Krippendorff's alpha for unordered labels: (B,) for weights (B, P), NaN if no disagreement is possible."""
     disagreeing = (profiles.sizes**2 - profiles.agreeing_pairs - profiles.sizes) / np.maximum(
         1, profiles.sizes - 1
     )
@@ -168,7 +168,7 @@ def alpha_ordinal(profiles: Profiles, weights: FloatArray) -> FloatArray:
 
 
 def midranks(totals: FloatArray) -> FloatArray:
-    """Return how many ratings lie below each label, half of its own included: (B, K) of (B, K)."""
+    """Return the number of ratings below each label, plus half of its own: (B, K) of (B, K)."""
     return np.cumsum(totals, axis=1) - totals / 2
 
 
@@ -181,7 +181,7 @@ def _alpha_of_values(
 
 
 def _squared_differences(totals: FloatArray, values: FloatArray) -> FloatArray:
-    """Sum squared differences over unordered pairs of ratings: (B,), exactly 0 where all have one value."""
+    """Sum squared differences over unordered pairs of ratings: (B,), exactly 0 if all have one value."""
     ratings = totals.sum(axis=1)
     means = (totals * values).sum(axis=1) / np.maximum(1, ratings)
     given = np.where(totals > 0, values, np.nan)
@@ -210,7 +210,7 @@ def relative_disagreement(profiles: Profiles, metric: Metric) -> FloatArray:
 
 
 def fleiss(profiles: Profiles, weights: FloatArray) -> FloatArray:
-    """Fleiss' kappa, in Gwet's form where ratings are missing: (B,) for weights (B, P)."""
+    """Fleiss' kappa in Gwet's form for missing ratings: (B,) for weights (B, P)."""
     items = weights.sum(axis=1)
     shares = (
         profiles.totals(weights, cell_values=profiles.cell_count / profiles.sizes[profiles.cell_profile])
@@ -229,6 +229,6 @@ def percent(profiles: Profiles, weights: FloatArray) -> FloatArray:
 
 
 def _one_minus_ratio(observed: FloatArray, expected: FloatArray) -> FloatArray:
-    """1 - observed / expected, NaN where nothing is expected."""
+    """Return 1 - observed / expected, NaN if the expected disagreement is 0."""
     defined = expected > 0
     return np.where(defined, 1 - observed / np.where(defined, expected, 1.0), np.nan)

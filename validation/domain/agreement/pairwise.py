@@ -1,10 +1,9 @@
-"""Pairwise accuracy: how often one rating orders two candidates as another one does, as on the Sherlock leaderboard.
+"""Pairwise accuracy: how often one rating orders two candidates like another rating, as on the Sherlock leaderboard.
 
-Paper 000 §4.3: for each image, a pair of candidates that a person rated differently gives a point where it is
-ranked alike; chance (50 %) is taken off and the rest doubled. To break ties the published scorer adds a tiny vector,
-drawn from a generator seeded with 1, to whatever ranks the candidates, anew for each image; the same draw is used
-here, for any number of candidates.
-Source: Hessel et al. 2022, section 5.1, doi:10.1007/978-3-031-20059-5_32.
+In each image, a pair of candidates with different ratings gives a point if the ranking orders it in the same way;
+chance (50 %) is subtracted and the rest doubled. To break ties the published scorer adds a tiny vector to the
+ranking, drawn for each image from a generator seeded with 1; this module uses the same draw for any number of
+candidates. Source: Hessel et al. 2022 §4.3 and §5.1, doi:10.1007/978-3-031-20059-5_32.
 """
 
 from collections.abc import Callable, Hashable
@@ -17,9 +16,9 @@ from validation.domain.judging.ratings import IntArray, RatingTable
 
 TIE_BREAK_SEED = 1
 TIE_BREAK_SCALE = 1e-9
-PUBLISHED_CANDIDATES = 10  # the published draw has this length even where fewer candidates are rated
+PUBLISHED_CANDIDATES = 10  # length of the published draw, even for fewer candidates
 CHANCE = 0.5
-MIN_VALUES = 10  # values that a bootstrap of a mean needs
+MIN_VALUES = 10  # for a bootstrap of a mean
 _CHUNK_SIZE = 1_000_000  # comparisons in memory
 
 FloatArray = NDArray[np.float64]
@@ -28,11 +27,11 @@ GeneratorFactory = Callable[[], np.random.RandomState]
 
 @dataclass(frozen=True, slots=True)
 class PairwiseAccuracy:
-    """How well people's ratings order candidates for one another, in percent.
+    """How well one rater's ratings predict another's order of candidates, in percent.
 
-    ``value`` has chance at 0 and perfect order at 100, as published; ``accuracy`` is the plain one, chance at 50.
-    Both are ``None`` without two raters of one set. ``low`` and ``high`` bound ``value``. ``pairs`` are ordered pairs
-    of raters, and ``by_set`` is each set's value in the order of the table.
+    ``value`` is 0 at chance and 100 for perfect order, as published; ``accuracy`` is the plain accuracy, 50 at
+    chance. Both are ``None`` if no set has two raters. ``low`` and ``high`` bound ``value``. ``pairs`` counts ordered
+    pairs of raters; ``by_set`` is each set's value in the order of the table.
     """
 
     value: float | None
@@ -45,7 +44,7 @@ class PairwiseAccuracy:
 
 
 def published_generator() -> np.random.RandomState:
-    """The generator that the published figures were made with, in its first state."""
+    """Return the generator of the published figures in its initial state."""
     return np.random.RandomState(TIE_BREAK_SEED)
 
 
@@ -60,10 +59,10 @@ def draw_published(generator: np.random.RandomState, n: int) -> FloatArray:
 
 
 def pairwise_agreement(ratings: NDArray[np.floating], ranking: NDArray[np.floating]) -> float:
-    """How well a ranking orders the pairs that the ratings order, from -1 to 1.
+    """Return how well a ranking orders the pairs that the ratings order, from -1 to 1.
 
-    Both (n,), higher is better. Pairs with equal ratings are left out; a pair tied in the ranking alone is
-    wrong. Without any usable pair the result is 0, which counts in means, as published.
+    Both (n,), higher is better. Pairs with equal ratings are left out; a pair tied only in the ranking is wrong.
+    Without a usable pair the result is 0, which counts in means, as published.
     """
     return float(_agreements(np.asarray(ratings)[None, :], np.asarray(ranking)[None, :])[0])
 
@@ -76,16 +75,16 @@ def pairwise_accuracy(
     replicates: int = 1000,
     level: float = 0.95,
 ) -> PairwiseAccuracy:
-    """Return how well raters of the same candidates order them for one another.
+    """Return how well raters of the same candidates predict one another's order.
 
-    In each set every ordered pair of raters who share a candidate counts: the second one, with the published noise,
-    ranks for the first one. The mean over a set's pairs, then the mean over sets. With two raters in each set this
-    is the leaderboard's ``human`` figure.
+    In each set every ordered pair of raters who share a candidate counts: the second rater's ratings with the
+    published noise are the ranking for the first rater. The result is the mean over a set's pairs, then over sets.
+    With two raters in each set it is the leaderboard's ``human`` figure.
 
     Args:
         table: items are ``(set, candidate)``; a set's candidates get the noise in the order of ``item_ids``.
-        generator: returns a fresh generator for the noise. rng: draws the bootstrap over sets; no interval without,
-            nor where ``says_enough`` denies it.
+        generator: returns a new generator for the noise. rng: draws the bootstrap over sets; there is no interval
+            without it, or if ``can_bootstrap`` is false.
         replicates: bootstrap samples. level: of the interval, 0 to 1.
     """
     agreements = _by_set(table, generator)
@@ -102,9 +101,9 @@ def pairwise_accuracy(
 
 
 def can_bootstrap(values: FloatArray) -> bool:
-    """Tell whether a bootstrap of n ``values`` (n,) says how far their mean may be off.
+    """Return whether a bootstrap of ``values`` (n,) gives a meaningful interval of their mean.
 
-    Of fewer than ten, or where all are equal, it draws the same few again and seems surer than it can be.
+    With fewer than ten values, or equal ones, the interval is too narrow: all draws are nearly the same.
     """
     return len(values) >= MIN_VALUES and float(np.min(values)) < float(np.max(values))
 
@@ -156,7 +155,7 @@ def _by_set(table: RatingTable, generator: GeneratorFactory) -> dict[Hashable, t
 
 
 def _ranks_in_set(sets: IntArray) -> IntArray:
-    """Return each item's place among those of its set: (items,) of (items,)."""
+    """Return each item's index within its set: (items,) of (items,)."""
     order = np.argsort(sets, kind="stable")
     sizes = np.bincount(sets)
     ranks = np.empty(sets.size, dtype=np.int64)
@@ -179,10 +178,10 @@ def _add_pairs(
 
 
 def _ordered_pairs(sets: IntArray) -> tuple[IntArray, IntArray]:
-    """Return all ordered pairs of places in ``sets`` (ascending) with the same set."""
+    """Return all ordered pairs of positions in ``sets`` (ascending) with the same set."""
     sizes = np.unique(sets, return_counts=True)[1]
     starts = np.cumsum(sizes) - sizes
-    each = np.repeat(sizes, sizes)  # partners of each place, itself among them
+    each = np.repeat(sizes, sizes)  # partners of each position, itself included
     first = np.repeat(np.arange(sets.size), each)
     step = np.arange(first.size) - np.repeat(np.cumsum(each) - each, each)
     second = np.repeat(np.repeat(starts, sizes), each) + step
@@ -191,7 +190,7 @@ def _ordered_pairs(sets: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _agreements(ratings: NDArray[np.floating], ranking: NDArray[np.floating]) -> FloatArray:
-    """Agreement of each row of two (k, n) arrays, -1 to 1: (k,). A pair with a NaN is not usable."""
+    """Return the agreement of each row of two (k, n) arrays, -1 to 1: (k,). A pair with a NaN is not usable."""
     first, second = np.triu_indices(ratings.shape[1], k=1)
     higher = ratings[:, first] > ratings[:, second]
     lower = ratings[:, first] < ratings[:, second]

@@ -1,8 +1,8 @@
 """Plain tallies of judgments: counts, majorities, shares and means. No model of the judges.
 
-Source: paper 003 §3 reports the share of acceptable pairs, of accurate boxes and of interesting
-inferences over 17K pairs with three judges each (paper 001 A.3); paper 001 E has two ratings of each
-candidate. doi:10.1007/978-3-031-20059-5_32
+Source: Hessel et al. 2022, doi:10.1007/978-3-031-20059-5_32. §3 reports the share of acceptable pairs, of accurate
+boxes and of interesting inferences over 17K pairs with three judges each (supplement A.3); supplement E has two
+ratings of each candidate.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ HALF = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Votes on one thing. ``counts`` holds every label of the scale; ``majority`` is ``None`` on a tie."""
+    """Votes on one item. ``counts`` holds every label of the scale; ``majority`` is ``None`` on a tie."""
 
     counts: Mapping[str, int]
     votes: int
@@ -28,7 +28,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many; ``undecided`` are among ``of`` but not among ``count``."""
+    """``count`` of ``total``; ``undecided`` are part of ``total`` but not of ``count``."""
 
     count: int
     total: int
@@ -36,13 +36,13 @@ class Share:
 
     @property
     def percent(self) -> float | None:
-        """0 to 100, or ``None`` when there is nothing to measure."""
+        """0 to 100, or ``None`` if the total is 0."""
         return None if self.total == 0 else 100 * self.count / self.total
 
 
 @dataclass(frozen=True, slots=True)
 class RatingSummary:
-    """Ratings of one candidate: how many of each value, and their mean (``None`` without any)."""
+    """Ratings of one candidate: the count of each value, and their mean (``None`` without ratings)."""
 
     counts: Mapping[int, int]
     ratings: int
@@ -68,7 +68,7 @@ def tally(labels: Iterable[str], scale: Sequence[str]) -> Tally:
 
 
 def is_favoured(counts: Mapping[str, int], positive: Iterable[str]) -> bool | None:
-    """Tell whether more than half of the votes are positive; ``None`` at exactly half or without votes."""
+    """Return whether more than half of the votes are positive; ``None`` at exactly half or without votes."""
     votes = sum(counts.values())
     if votes == 0:
         return None
@@ -77,7 +77,7 @@ def is_favoured(counts: Mapping[str, int], positive: Iterable[str]) -> bool | No
 
 
 def verdict_share(verdicts: Iterable[bool | None]) -> Share:
-    """Return how many verdicts are positive; the undecided stay in the whole."""
+    """Return the share of positive verdicts; undecided ones stay in the total."""
     results = list(verdicts)
     return Share(
         count=sum(v is True for v in results), total=len(results), undecided=sum(v is None for v in results)

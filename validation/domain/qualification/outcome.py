@@ -1,4 +1,4 @@
-"""Whether a qualification submission passes, and what the worker reads about it."""
+"""Whether a qualification submission passes, and the message about it to the worker."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -6,26 +6,26 @@ from typing import Any
 
 from hits.domain.answers.exam import ExamScore
 
-MAX_REASON_LENGTH = 1000  # as much as a marketplace lets a requester write about an assignment
+MAX_REASON_LENGTH = 1000  # characters; MTurk's limit for feedback on an assignment
 DISAGREEMENT_RULE = "A pair counts as reasonable when more than half of its graders say so."
 
 
 @dataclass(frozen=True, slots=True)
 class PassRule:
-    """What a round asks for: reasonable pairs, right answers in the exam, and how many people grade each pair."""
+    """The minimum of reasonable pairs and of right exam answers, and the number of graders of each pair."""
 
     needed: int = 8
     exam_needed: int = 0
     graders: int = 1
 
     def as_row(self) -> dict[str, Any]:
-        """Return the rule as it is kept beside an outcome, disagreement included."""
+        """Return the rule as data to store with an outcome, with the rule for disagreeing graders."""
         return asdict(self) | {"disagreement": DISAGREEMENT_RULE}
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What a grader wrote about a pair that is not reasonable; photo and pair count from 1."""
+    """A grader's remark about a pair that is not reasonable; photo and pair count from 1."""
 
     photo: int
     pair: int
@@ -34,7 +34,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one submission came to; ``graded`` are its pairs that have all their grades."""
+    """The counts of one submission's pairs; ``graded`` are the pairs that have all their grades."""
 
     reasonable: int
     graded: int
@@ -43,14 +43,14 @@ class Score:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether every pair has all its grades."""
+        """Whether every pair has all its grades."""
         return self.pairs > 0 and self.graded == self.pairs
 
 
 def is_reasonable(grades: Iterable[bool]) -> bool:
-    """Return what a pair counts as: reasonable when more than half of its graders say so.
+    """Return whether more than half of a pair's grades are reasonable.
 
-    Two who differ therefore count as not reasonable, until one of them changes their grade or a third person grades.
+    A pair with two different grades is not reasonable until a grader changes their grade or a third person grades.
     """
     votes = list(grades)
     return 2 * sum(votes) > len(votes)
@@ -62,12 +62,12 @@ def has_passed(score: Score, rule: PassRule) -> bool:
 
 
 def needs_remark(score: Score, rule: PassRule, remarks: Sequence[Remark]) -> bool:
-    """Return whether no grader has said yet what was wrong with pairs that keep the worker from passing."""
+    """Return whether the submission fails and no grader has written a remark about its pairs."""
     return score.is_complete and score.reasonable < rule.needed and not remarks
 
 
 def describe_outcome(score: Score, rule: PassRule, remarks: Sequence[Remark]) -> str:
-    """Return what the worker reads: the figures, then what graders wrote, as far as it fits."""
+    """Return the message to the worker: the figures, then graders' remarks up to the maximum length."""
     passed = has_passed(score, rule)
     sentences = [
         f"You {'passed' if passed else 'did not pass'} the qualification: {score.reasonable} of {score.pairs} "

@@ -1,4 +1,4 @@
-"""Where a trainer's remark hangs: on the whole, on an observation, on one of its fields, or on one box."""
+"""The target of a trainer's remark: the whole attempt, an observation, one of its fields, or one box."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ _NAME = re.compile(rf"{PREFIX}(?:whole|([1-5])(?:-({'|'.join(CARD_FIELDS)})(?:-(
 
 @dataclass(frozen=True, slots=True)
 class RemarkTarget:
-    """A place of a remark; ``box`` counts from 1. Nothing but ``None`` means the whole."""
+    """The target of a remark; ``box`` counts from 1. Without an observation the target is the whole attempt."""
 
     observation: int | None = None
     part: str | None = None
@@ -21,23 +21,23 @@ class RemarkTarget:
 
     @property
     def field(self) -> str:
-        """The name of the form's field for this place, such as ``remark-2-boxes-1``."""
+        """The name of the target's form field, such as ``remark-2-boxes-1``."""
         if self.observation is None:
             return f"{PREFIX}whole"
         return PREFIX + "-".join(str(p) for p in (self.observation, self.part, self.box) if p is not None)
 
     def row(self, text: str) -> dict[str, Any]:
-        """Return the remark as it is stored."""
+        """Return the remark as data to store."""
         return {"observation": self.observation, "part": self.part, "box": self.box, "text": text}
 
 
 def target_from_row(row: Mapping[str, Any]) -> RemarkTarget:
-    """Return the place of a stored remark."""
+    """Return the target of a stored remark."""
     return RemarkTarget(row.get("observation"), row.get("part"), row.get("box"))
 
 
 def target_from_field(field: str) -> RemarkTarget | None:
-    """Return the place that a form's field stands for, or ``None`` of any other name."""
+    """Return the target of a form field, or ``None`` for any other name."""
     match = _NAME.fullmatch(field)
     if match is None:
         return None
@@ -48,7 +48,7 @@ def target_from_field(field: str) -> RemarkTarget | None:
 
 
 def parse_remarks(fields: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Return the remarks of a form's fields in the order of their places; empty ones are left out."""
+    """Return the remarks of a form's fields in the order of their targets; empty ones are left out."""
     pairs = [(target_from_field(name), text.strip()) for name, text in fields]
     targeted = [(target, text) for target, text in pairs if target is not None and text]
     targeted.sort(key=lambda pair: _order(pair[0]))
@@ -56,7 +56,7 @@ def parse_remarks(fields: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
 
 
 def describe_target(target: RemarkTarget, letters: str = "") -> str:
-    """Return a place as people read it: “The whole attempt”, “Observation 2”, “Clue of 2”, “Box 2b”."""
+    """Return a target as people read it: “The whole attempt”, “Observation 2”, “Clue of 2”, “Box 2b”."""
     if target.observation is None:
         return "The whole attempt"
     if target.part is None:
@@ -69,7 +69,7 @@ def describe_target(target: RemarkTarget, letters: str = "") -> str:
 def remark_rows(
     remarks: Iterable[Mapping[str, Any]], boxes: Mapping[int, list[str]]
 ) -> list[tuple[str, str]]:
-    """Return stored remarks as (where, what); ``boxes`` are the labels of each observation's boxes."""
+    """Return stored remarks as (target, text); ``boxes`` are the labels of each observation's boxes."""
     rows = []
     for remark in remarks:
         target = target_from_row(remark)

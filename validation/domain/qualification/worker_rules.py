@@ -1,4 +1,4 @@
-"""Rules about workers: which of them fall short of a figure over their last items. They find; people decide."""
+"""Worker rules: find the workers who fall short of a limit over their last items. A person decides what follows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,10 +14,10 @@ Series = Mapping[int, Sequence[Value]]
 
 @dataclass(frozen=True, slots=True)
 class RuleSettings:
-    """Compare a measure over a worker's last ``window`` items with a limit; fewer than ``at_least`` say nothing.
+    """Compare a measure over a worker's last ``window`` items with a limit, from ``at_least`` items on.
 
-    Shares are found when they are under ``below`` percent. Pay per hour is found when its median is over ``below``
-    cents: so much an hour means that the tasks were rushed.
+    A share falls short if it is under ``below`` percent. Pay per hour falls short if its median is over ``below``
+    cents: such a rate means that the worker rushed the tasks.
     """
 
     measure: Measure
@@ -27,7 +27,7 @@ class RuleSettings:
 
 
 class RuleFigures(TypedDict):
-    """The numbers that a rule saw, as they are stored. ``items`` is the length of the whole history."""
+    """The stored numbers behind a finding. ``items`` is the length of the worker's whole history."""
 
     measure: str
     below: int
@@ -41,7 +41,7 @@ class RuleFigures(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
-    """A worker (by row key) whom a rule found, with what it saw."""
+    """A worker (by row key) who falls short of a rule's limit, with the figures."""
 
     worker: int
     figures: RuleFigures
@@ -49,7 +49,7 @@ class RuleFinding:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What a rule finds now: among ``workers`` with any item at all, ``measured`` have enough of them."""
+    """The findings of a rule. ``workers`` have at least one item, ``measured`` of them have enough items."""
 
     findings: Sequence[RuleFinding]
     measured: int
@@ -57,7 +57,7 @@ class RuleResult:
 
 
 def evaluate_rule(rule: RuleSettings, series: Series) -> RuleResult:
-    """Return the workers whom the rule finds, by row key; ``series`` holds each one's values, oldest first."""
+    """Return the workers who fall short; ``series`` holds each worker's values by row key, oldest first."""
     measurable = {
         worker: values
         for worker, values in series.items()
@@ -71,45 +71,41 @@ def evaluate_rule(rule: RuleSettings, series: Series) -> RuleResult:
 
 
 def has_new_items(figures: RuleFigures, earlier_figures: Iterable[Mapping[str, Any]]) -> bool:
-    """Tell whether items came in since the findings that somebody decided about already."""
+    """Return whether the worker has new items since the findings that somebody has decided about."""
     return all(figures["items"] > figures_before.get("items", 0) for figures_before in earlier_figures)
 
 
 def describe_finding(figures: Mapping[str, Any]) -> str:
-    """Return what a rule saw, in words to the worker."""
+    """Return the figures of a finding as sentences to the worker."""
     measure, n, count = Measure(figures["measure"]), figures["n"], figures["count"]
     limit = figures["below"]
     if measure is Measure.CENTS_PER_HOUR:
         tasks = f"median of your last {n} tasks" if n > 1 else "pay of your last task"
         return (
-            f"The {tasks} comes to ${figures['value'] / 100:.2f} an hour of active time, over "
-            f"${limit / 100:.2f}: that is faster than can be done with care."
+            f"The {tasks} is ${figures['value'] / 100:.2f} per hour of active time, over ${limit / 100:.2f}: "
+            "careful work takes longer."
         )
     verb = "was" if count == 1 else "were"
     description = {
-        Measure.ACCEPTABLE_SHARE: f"Of your last {n} validated pairs, most judges found {count} reasonable",
-        Measure.BOXES_SHARE: f"Of your last {n} validated pairs, most judges found the boxes of {count} appropriate",
-        Measure.APPROVED_SHARE: f"Of your last {n} decided submissions, {count} {verb} approved",
-        Measure.GOLD_SHARE: f"Of your last {n} tasks whose answer is known, {count} {verb} answered so",
-        Measure.ATTENTION_SHARE: (
-            f"Of your last {n} tasks that everybody who looks at the photo answers alike, {count} {verb} answered so"
-        ),
+        Measure.ACCEPTABLE_SHARE: f"Most judges found {count} of your last {n} validated pairs reasonable",
+        Measure.BOXES_SHARE: f"Most judges found the boxes of {count} of your last {n} validated pairs appropriate",
+        Measure.APPROVED_SHARE: f"{count} of your last {n} decided submissions {verb} approved",
+        Measure.GOLD_SHARE: f"{count} of your last {n} answers to tasks with a known answer {verb} right",
+        Measure.ATTENTION_SHARE: f"{count} of your last {n} answers to tasks with an obvious answer {verb} right",
         Measure.REPEAT_SHARE: (
-            f"Of your last {n} answers to questions that came to you twice, {count} {verb} the same both times"
+            f"{count} of your last {n} answers to questions that you saw twice {verb} the same both times"
         ),
         Measure.PACE_SHARE: (
-            f"Of your last {n} judgments, {count} took long enough to look and read, going by everybody’s times"
+            f"{count} of your last {n} judgments took long enough to look and read, compared with all workers’ times"
         ),
-        Measure.VARIED_SHARE: (
-            f"Of your last {n} judgments, {count} {verb} outside long runs of one and the same answer"
-        ),
-        Measure.ORIGINAL_SHARE: f"Of your last {n} pairs, {count} {verb} written anew, not as a copy of another",
+        Measure.VARIED_SHARE: f"{count} of your last {n} judgments {verb} outside long runs of the same answer",
+        Measure.ORIGINAL_SHARE: f"{count} of your last {n} pairs {verb} new, not a copy of another pair",
     }[measure]
-    return f"{description} ({_percent(count, n, limit)}). This project asks for at least {limit}%."
+    return f"{description} ({_percent(count, n, limit)}). This project requires at least {limit}%."
 
 
 def summarise_finding(figures: Mapping[str, Any]) -> str:
-    """Return what a rule saw, in as few words as a list has room for."""
+    """Return the figures of a finding as a short phrase for a list."""
     if figures["measure"] == Measure.CENTS_PER_HOUR:
         return f"${figures['value'] / 100:.2f} an hour over the last {figures['n']}"
     share = _percent(figures["count"], figures["n"], figures["below"])
@@ -117,7 +113,7 @@ def summarise_finding(figures: Mapping[str, Any]) -> str:
 
 
 def _percent(count: int, of: int, limit: int) -> str:
-    """Return a share to one decimal, never rounded up to a limit that it does not reach."""
+    """Return a share to one decimal, never rounded up to a limit that it misses."""
     tenths = round(PERCENT * 10 * count / of)
     if tenths >= 10 * limit and PERCENT * count < limit * of:
         tenths = 10 * limit - 1
@@ -136,7 +132,7 @@ def _find_shortfall(rule: RuleSettings, worker: int, values: Sequence[Value]) ->
             return None
         value, count = float(median(cents)), len(cents)
     else:
-        count = sum(value is True for value in last)  # the undecided stay in the whole
+        count = sum(value is True for value in last)  # undecided items stay in the total
         if PERCENT * count >= rule.below * len(last):
             return None
         value = PERCENT * count / len(last)

@@ -1,9 +1,9 @@
-"""Decide items from several people's labels, by rules that are data: k of n, majority, or weighted by reliability.
+"""Decide items from several people's labels by rules as data: k of n, majority, or weighted by reliability.
 
-A label is for the item (in a rule's ``positive``) or against it. Nobody is asked more than the rule needs: an item is
-undecided only while judges who are still missing could change what it comes to, or where the rule itself leaves a
-gap (a tie, a probability between the two thresholds). The weighted rule reads ``P(true label is positive)`` from
-Dawid and Skene's model (see ``dawid_skene``): there a label counts by how often that rater's such labels are right.
+A label is positive (in a rule's ``positive``) or negative. An item is undecided only while missing judges can still
+change its outcome, or if the rule leaves a gap (a tie, a probability between the two thresholds). The weighted rule
+uses ``P(true label is positive)`` of Dawid and Skene's model (see ``dawid_skene``), which weighs a label by how often
+that rater gives it rightly.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -22,11 +22,11 @@ from validation.domain.judging.spec import JudgingSpec
 
 HALF = 0.5
 MAX_REDUNDANCY = 100
-ROUNDING = 1e-12  # 1 - 0.9 is a hair under 0.1; both thresholds are meant to include themselves
+ROUNDING = 1e-12  # 1 - 0.9 is slightly under 0.1; both thresholds include themselves
 
 
 class Outcome(StrEnum):
-    """What the judgments of one item come to in one dimension."""
+    """The outcome of one item in one dimension."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -34,14 +34,14 @@ class Outcome(StrEnum):
 
 
 class Method(StrEnum):
-    """How labels become an outcome."""
+    """How labels give an outcome."""
 
     K_OF_N = "k_of_n"
     MAJORITY = "majority"
-    WEIGHTED = "weighted"  # by how reliable each worker is (Dawid and Skene 1979)
+    WEIGHTED = "weighted"  # by each worker's reliability (Dawid and Skene 1979)
 
 
-# What each field of a rule may be as plain data.
+# The type of each field of a rule as plain data.
 _TYPES: dict[str, Any] = {
     "dimension": str,
     "method": str,
@@ -54,7 +54,7 @@ _TYPES: dict[str, Any] = {
 
 
 class RuleError(ValueError):
-    """A rule that decides nothing sensible. ``field`` names the rule's field; the message says what to write."""
+    """The rule is not valid. ``field`` names the rule's field; the message says what to write."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -65,12 +65,12 @@ class RuleError(ValueError):
 class DecisionRule:
     """How one dimension is decided. Raises RuleError for values that contradict each other.
 
-    ``positive`` are the labels that speak for an item. ``at_least`` judges are needed before anything is decided.
+    ``positive`` are the labels that count as positive. ``at_least`` is the minimum number of judges for a decision.
 
-    - K_OF_N: accepted by ``k`` positive labels of ``of`` judges, rejected once that cannot be reached any more.
-      Beyond ``of`` judges the same share is asked of all of them. Without ``of``, of those who judged so far.
-    - MAJORITY: accepted by more than half, rejected by less, undecided at half. With ``of``, decided early only when
-      the missing judges cannot turn it; ``k`` is not used.
+    - K_OF_N: accepted with ``k`` positive labels of ``of`` judges, rejected as soon as ``k`` is out of reach. With
+      more than ``of`` judges, the same share of them is required. Without ``of``, all judges so far count.
+    - MAJORITY: accepted with more than half, rejected with less, undecided at half. With ``of``, decided early only
+      if the missing judges cannot change the outcome; ``k`` is not used.
     - WEIGHTED: accepted from a probability of ``threshold``, rejected up to ``1 - threshold``; at a threshold of 0.5
       only 0.5 itself is undecided. ``k`` and ``of`` are not used. Other methods do not use ``threshold``.
     """
@@ -86,11 +86,11 @@ class DecisionRule:
     def __post_init__(self) -> None:
         if not self.dimension or not self.positive:
             field = "positive" if self.dimension else "dimension"
-            raise RuleError(field, "Name a dimension and at least one label that speaks for an item.")
+            raise RuleError(field, "Choose a dimension and at least one label that counts as positive.")
         for field in ("at_least", "of", "k"):
             self._check_count(field, getattr(self, field))
         if self.method is Method.K_OF_N and self.k is None:
-            raise RuleError("k", "Say how many positive judgments an item needs.")
+            raise RuleError("k", "Enter how many positive judgments an item needs.")
         if self.k is not None and self.of is not None and self.k > self.of:
             raise RuleError("k", f"{self.k} positive judgments cannot come from {self.of} judges.")
         if not HALF <= self.threshold <= 1:
@@ -102,14 +102,17 @@ class DecisionRule:
 
     def as_row(self) -> dict[str, Any]:
         """Return the rule as plain data that JSON can hold; ``from_row`` reads it."""
-        return asdict(self) | {"method": self.method.value, "positive": [str(word) for word in self.positive]}
+        return asdict(self) | {
+            "method": self.method.value,
+            "positive": [str(label) for label in self.positive],
+        }
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "DecisionRule":
-        """Return the rule that ``as_row`` wrote; fields left out have their defaults.
+        """Return the rule that ``as_row`` wrote; missing fields have their defaults.
 
         Raises:
-            RuleError: a field that is unknown, missing or of another type, or values that contradict each other.
+            RuleError: an unknown or missing field, a wrong type, or values that contradict each other.
         """
         unknown = sorted(set(row) - set(cls.__dataclass_fields__))
         if unknown:
@@ -117,7 +120,7 @@ class DecisionRule:
         values = dict(row)
         for field, types in _TYPES.items():
             if field in values and (isinstance(values[field], bool) or not isinstance(values[field], types)):
-                raise RuleError(field, f"{field}: {values[field]!r} is not of the type that a rule needs.")
+                raise RuleError(field, f"{field}: {values[field]!r} has the wrong type for this field.")
         try:
             values["method"] = Method(row["method"])
             values["positive"] = tuple(map(str, row["positive"]))
@@ -131,9 +134,9 @@ class DecisionRule:
 
 
 class DecidedItem(NamedTuple):
-    """What one item came to. ``support`` is the positive share of its judges, or the probability; 0 to 1.
+    """The outcome of one item. ``support`` is the positive share of its labels, or the probability; 0 to 1.
 
-    ``item`` is the table's item id, ``judges`` how many labelled it; ``support`` is ``None`` of nobody.
+    ``item`` is the table's item id, ``judge_count`` the number of its labels; ``support`` is ``None`` without labels.
     """
 
     item: Hashable
@@ -144,7 +147,7 @@ class DecidedItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Of each item of a table, (n,) each: how many labels it has and how many of them are positive."""
+    """For each item of a table, (n,) each: the number of its labels and of its positive labels."""
 
     judge_count: IntArray
     positive: IntArray
@@ -154,9 +157,9 @@ OUTCOMES = (Outcome.REJECT, Outcome.UNDECIDED, Outcome.ACCEPT)  # by sign, see o
 
 
 def default_rules(spec: JudgingSpec) -> dict[str, DecisionRule]:
-    """Return a rule for each dimension that decides: more than half of those who judged so far.
+    """Return a majority rule for each deciding dimension: more than half of the labels so far, one label is enough.
 
-    An item with one judge counts. The dimension's favourable labels speak for an item.
+    The dimension's favourable labels count as positive.
     """
     return {
         dimension.name: DecisionRule(
@@ -169,10 +172,10 @@ def default_rules(spec: JudgingSpec) -> dict[str, DecisionRule]:
 
 
 def decide(table: RatingTable, rule: DecisionRule, *, fit: DawidSkene | None = None) -> list[DecidedItem]:
-    """Return what each item of ``table`` comes to by ``rule``, in the table's order of items.
+    """Return the outcome of each item of ``table`` by ``rule``, in the table's order of items.
 
     Args:
-        fit: the model fitted to this table, for the weighted rule; fitted here, smoothed, when it is left out.
+        fit: the model fitted to this table, for the weighted rule; by default it is fitted here, smoothed.
 
     Raises:
         RuleError: a positive label that is not on the table's scale.
@@ -187,9 +190,9 @@ def decide(table: RatingTable, rule: DecisionRule, *, fit: DawidSkene | None = N
 def decide_arrays(
     table: RatingTable, rule: DecisionRule, *, fit: DawidSkene | None = None
 ) -> tuple[NDArray[np.int8], Votes, NDArray[np.float64]]:
-    """Return the same as arrays over the table's items: signs (n,), votes, and support (n,), nan of nobody.
+    """Return the outcomes as arrays over the table's items: signs (n,), votes, and support (n,), nan without labels.
 
-    A sign is 1 for accept, 0 for undecided, -1 for reject. Arguments and errors as for ``decide``.
+    A sign is 1 for accept, 0 for undecided, -1 for reject. Arguments and errors are those of ``decide``.
     """
     positive = _positive_mask(table, rule)
     votes = count_votes(table, positive)
@@ -213,14 +216,14 @@ def decide_arrays(
 
 
 def count_votes(table: RatingTable, positive: NDArray[np.bool_]) -> Votes:
-    """Count the labels of each item; ``positive`` (len(scale),) marks those that speak for it."""
+    """Count the labels of each item; ``positive`` (len(scale),) is the mask of positive labels."""
     n = len(table.item_ids)
     positive_items = table.items[positive[table.labels]]
     return Votes(np.bincount(table.items, minlength=n), np.bincount(positive_items, minlength=n))
 
 
 def items_needing_judges(items: Iterable[DecidedItem], max_redundancy: int) -> list[Hashable]:
-    """Return the items to ask one more judge about: undecided, with fewer judges than the cap; in their order."""
+    """Return the items that need another judge: undecided, with fewer than ``max_redundancy`` judges; in order."""
     return [
         row.item for row in items if row.outcome is Outcome.UNDECIDED and row.judge_count < max_redundancy
     ]
@@ -247,18 +250,18 @@ def _positive_probability(
 
 
 def _signs_by_count(votes: Votes, rule: DecisionRule) -> NDArray[np.int8]:
-    """Signs by whole numbers alone. ``of`` is the number of judges once all are in."""
+    """Return signs by integer arithmetic only; ``expected_count`` is the final number of judges of each item."""
     expected_count = votes.judge_count if rule.of is None else np.maximum(votes.judge_count, rule.of)
     missing = expected_count - votes.judge_count
     if rule.method is Method.MAJORITY:
-        # The worst and the best that the missing judges can make of it, in half votes.
+        # The worst and the best case of the missing judges, in half votes.
         return _signs(2 * votes.positive > expected_count, 2 * (votes.positive + missing) < expected_count)
     k = rule.k or 1
     if rule.of is None:
         return _signs(votes.positive >= k, votes.positive < k)
     required = -(
         -k * expected_count // rule.of
-    )  # the same share of more judges, rounded up; k itself of ``rule.of``
+    )  # k of ``rule.of`` judges; the same share of more judges, rounded up
     return _signs(votes.positive >= required, votes.positive + missing < required)
 
 

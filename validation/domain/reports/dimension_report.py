@@ -1,6 +1,6 @@
 """Figures of one dimension of a judging report as plain data: counts, shares, agreement, confusion, hardest items.
 
-Which of them a dimension has follows from its scale. Sources of the measures: ``agreement`` beside this.
+The dimension's scale decides which figures it has. Sources of the measures: ``validation.domain.agreement``.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -16,12 +16,12 @@ from validation.domain.judging.ratings import IntArray, JudgmentRow, RatingTable
 from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
 from validation.domain.reports.planner import score_interval
 
-SEED = 20221023  # of all bootstrap intervals
+SEED = 20221023  # for all bootstrap intervals
 REPLICATES = 1_000
 HARDEST_COUNT = 6
-MAX_CELLS = 20_000_000  # items × labels that are tabulated; above it only the shares are told
+MAX_CELLS = 20_000_000  # items × labels that are tabulated; larger tables have only counts
 HALF = 0.5
-# Which coefficients mean something on which scale. Labels that come with each unit have no common chance agreement.
+# The meaningful coefficients of each scale. Labels that come with each unit have no common chance agreement.
 STATISTICS: Mapping[Scale, tuple[Statistic, ...]] = {
     Scale.NOMINAL: (Statistic.ALPHA_NOMINAL, Statistic.FLEISS, Statistic.PERCENT),
     Scale.ORDINAL: tuple(Statistic),
@@ -37,15 +37,15 @@ ALPHA_KEYS = {
 
 
 def metric_of(dimension: Dimension) -> Metric:
-    """Return the difference that disagreement is measured by: of ranks, of numbers, or equal against unequal."""
+    """Return how the difference of two labels is measured: by rank, by value, or as equal or unequal."""
     return _METRICS.get(dimension.scale, Metric.NOMINAL)
 
 
 def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int = 0) -> dict[str, Any]:
-    """Return everything that the report tells about one dimension.
+    """Return all figures of the report about one dimension.
 
     Args:
-        stream: which of the seed's independent streams the bootstrap takes, so that dimensions share none.
+        stream: the number of the seed's random stream for the bootstrap; each dimension has its own.
     """
     per_label = np.bincount(table.labels, minlength=len(table.scale))
     figures: dict[str, Any] = {
@@ -85,7 +85,7 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
 
 
 def unanimity(counts: IntArray) -> dict[str, Any]:
-    """Return on how many items with two judges or more all of them gave one label; counts are (items, labels)."""
+    """Count the items with at least two judges on which all judges agree; counts are (items, labels)."""
     votes = counts.sum(axis=1)
     is_shared = votes > 1
     unanimous = int((counts[is_shared].max(axis=1, initial=0) == votes[is_shared]).sum())
@@ -94,7 +94,7 @@ def unanimity(counts: IntArray) -> dict[str, Any]:
 
 
 def _label_rows(dimension: Dimension, table: RatingTable, stream: int) -> list[dict[str, Any]]:
-    """Return a row for each label of a multiple choice: how often it was ticked, and how far judges agree on it."""
+    """Return a row for each label of a multiple choice: how often judges ticked it, and their agreement on it."""
     item_labels = np.array([str(item[-1]) for item in table.item_ids if isinstance(item, tuple)])
     rows = []
     for number, label in enumerate(dimension.labels):
@@ -117,7 +117,7 @@ def _label_rows(dimension: Dimension, table: RatingTable, stream: int) -> list[d
 
 
 def text_figures(dimension: Dimension, rows: Iterable[JudgmentRow], spec: JudgingSpec) -> dict[str, Any]:
-    """Return what a report tells about free text: how many texts there are, how long, and by how many people."""
+    """Return a report's figures about free text: how many texts there are, their length, and how many raters."""
     texts = [
         (row, str(label))
         for row in rows
@@ -145,7 +145,7 @@ def _coefficient_figures(coefficient: agreement.Coefficient) -> dict[str, Any]:
 
 
 def plain_number(value: Any) -> Any:
-    """Return a plain number that JSON has, or ``None``."""
+    """Return a Python number that JSON can hold, or ``None``."""
     if value is None or isinstance(value, bool):
         return value
     number = float(value)
@@ -155,13 +155,13 @@ def plain_number(value: Any) -> Any:
 
 
 def positive_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]:
-    """Return how many items most judges are positive about; ties are undecided and stay in the whole.
+    """Return how many items have a positive majority; ties are undecided and stay in the total.
 
     Args:
-        counts: (items, labels). positive: (labels,) which of them speak for an item.
+        counts: (items, labels). positive: (labels,) the mask of positive labels.
 
     Returns:
-        ``count``, ``of``, ``undecided``; ``percent``, ``low`` and ``high`` from 0 to 100, ``None`` of nothing. The
+        ``count``, ``of``, ``undecided``; ``percent``, ``low`` and ``high`` from 0 to 100, ``None`` without items. The
         interval is Wilson's (1927, doi:10.1080/01621459.1927.10502953) over items.
     """
     votes = counts.sum(axis=1)
@@ -186,12 +186,12 @@ def positive_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]
 
 
 def split_item(item: Hashable) -> tuple[str, str]:
-    """Return an item's key and the part of it that was rated; the part is empty where the whole was."""
+    """Return an item's key and its rated part; the part is empty if the whole item was rated."""
     return (str(item[0]), str(item[1])) if isinstance(item, tuple) else (str(item), "")
 
 
 def hardest_item_rows(table: RatingTable, counts: IntArray, metric: Metric) -> list[dict[str, Any]]:
-    """Return the items whose raters differ most, with their labels from low to high; counts are (items, labels)."""
+    """Return the items with the most disagreement, with their labels from low to high; counts are (items, labels)."""
     index_of = {item: number for number, item in enumerate(table.item_ids)}
     rows = []
     for item, disagreement in agreement.hardest_items(table, metric, HARDEST_COUNT):
@@ -206,7 +206,7 @@ def hardest_item_rows(table: RatingTable, counts: IntArray, metric: Metric) -> l
 
 
 def _example_items(counts: IntArray, table: RatingTable) -> dict[str, str]:
-    """Return for each pair of labels, as ``"low,high"``, an item that got both, the one that most people judged."""
+    """Return for each pair of labels, as ``"low,high"``, the item with both labels that most raters judged."""
     examples = {}
     votes = counts.sum(axis=1)
     for low in range(len(table.scale)):

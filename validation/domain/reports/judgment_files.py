@@ -1,6 +1,6 @@
-"""Files of judgments as plain answers: rows of one rating each, as the report page exports them.
+"""Parse files of judgments with one rating per row, as the report page exports them, into answers.
 
-A row has kind, item, dimension, label, rater, and the seconds that the whole answer took.
+A row has kind, item, dimension, label, rater, and the active seconds of the whole answer.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,15 +18,15 @@ AnswerLabels = Mapping[tuple[str, str], Any]
 def parse_rows(
     rows: Iterable[tuple[int, Mapping[str, Any]]], spec: JudgingSpec, *, allow_simulated: bool = False
 ) -> list[ParsedJudgment]:
-    """Return the answers that rows of one rating each make up, in the order of their first row.
+    """Return the answers in rows of one rating each, in the order of their first row.
 
     Args:
-        rows: (number in the file, values by column). A kind or a batch of another kind in a row is refused.
-        made_up: whether rows marked as simulated are taken; only a rehearsal takes them.
+        rows: (number in the file, values by column). A row of another kind is refused.
+        allow_simulated: whether to accept rows marked as simulated; only a rehearsal does.
 
     Raises:
-        FileError: a value that is missing or not on the scale, a rating that stands twice, an answer that lacks one
-            of its dimensions, a simulated row that is not to be taken.
+        JudgmentFileError: a value that is missing or not on the scale, a repeated rating, an answer that lacks a
+            dimension, or a simulated row.
     """
     answers: dict[tuple[str, str], dict[tuple[str, str], Any]] = {}
     first_rows: dict[tuple[str, str], tuple[int, float | None]] = {}
@@ -36,11 +36,11 @@ def parse_rows(
         kind = str(row.get("kind") or spec.name)
         if kind != spec.name:
             raise JudgmentFileError(
-                f"{where}, kind: {kind!r}; this import is of {spec.name}, keep only its rows"
+                f"{where}, kind: {kind!r}; this import takes {spec.name}, remove other rows"
             )
         if not allow_simulated and str(row.get("simulated") or "").strip().casefold() in SIMULATED_VALUES:
             raise JudgmentFileError(
-                f"{where}, simulated: a script made it up; only a rehearsal project takes it"
+                f"{where}, simulated: the rating is simulated; import it into a rehearsal project"
             )
         item, part = _split_item(values["item"], spec, where)
         label = _parse_label(values["dimension"], values["label"], spec, where)
@@ -53,7 +53,7 @@ def parse_rows(
         labels[values["dimension"], part] = label
         first_rows.setdefault(key, (number, _read_seconds(row, where)))
     if not answers:
-        raise JudgmentFileError("no row; there is nothing to import")
+        raise JudgmentFileError("the file has no rows; there is nothing to import")
     return [
         ParsedJudgment(
             item, rater, _build_answer(spec, labels, first_rows[item, rater][0]), first_rows[item, rater][1]
@@ -88,18 +88,18 @@ def _read_seconds(row: Mapping[str, Any], where: str) -> float | None:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
         raise JudgmentFileError(
-            f"{where}, seconds: {value!r} is no time; use seconds from 0, or leave it empty"
+            f"{where}, seconds: {value!r} is not a time; use seconds from 0, or leave it empty"
         )
     return seconds
 
 
 def _split_item(item: str, spec: JudgingSpec, where: str) -> tuple[str, str]:
-    """Return the judgment's item and, where one answer rates several things, which of them."""
+    """Return the judgment's item and the rated part; the part is empty if the kind rates whole items."""
     if not spec.has_parts:
         return validate_id(item, f"{where}, item"), ""
     item_id, _, part = item.rpartition("/")
     if not item_id or not part:
-        raise JudgmentFileError(f"{where}, item: {item!r} names no part; write it as set/candidate")
+        raise JudgmentFileError(f"{where}, item: {item!r} has no part; write it as set/candidate")
     validate_id(part, f"{where}, item")
     return validate_id(item_id, f"{where}, item"), part
 
@@ -122,7 +122,7 @@ def _parse_label(name: str, label: str, spec: JudgingSpec, where: str) -> Any:
 
 
 def _match_label(dimension: Dimension, label: str, where: str) -> str | int:
-    """Return a label of the dimension's scale; numbers may be written as 2 or 2.0."""
+    """Return a label of the dimension's scale; a file may write a number as 2 or 2.0."""
     if dimension.is_numeric:
         return parse_number(dimension, label, f"{where}, label")
     for known in dimension.labels:
@@ -136,7 +136,7 @@ def parse_number(dimension: Dimension, value: Any, where: str) -> int:
     """Return a number of a numeric scale.
 
     Raises:
-        FileError: it is none of the scale's.
+        JudgmentFileError: the number is not on the scale.
     """
     try:
         number = float("nan") if isinstance(value, bool) else float(value)
@@ -144,7 +144,7 @@ def parse_number(dimension: Dimension, value: Any, where: str) -> int:
         number = float("nan")
     if number not in dimension.values:
         *others, last = (str(label) for label in dimension.labels)
-        raise JudgmentFileError(f"{where}: {value!r} is no rating; use {', '.join(others)} or {last}")
+        raise JudgmentFileError(f"{where}: {value!r} is not a rating; use {', '.join(others)} or {last}")
     return int(number)
 
 
@@ -154,7 +154,7 @@ def _build_answer(spec: JudgingSpec, labels: AnswerLabels, number: int) -> dict[
         missing = [name for name in required if (name, part) not in labels]
         if missing:
             raise JudgmentFileError(
-                f"row {number}: the answer that begins here lacks {missing[0]}; add a row for it"
+                f"row {number}: the answer that starts here lacks {missing[0]}; add a row for it"
             )
     if spec.has_parts:
         return spec.build_answer(labels)

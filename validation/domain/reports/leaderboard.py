@@ -12,15 +12,15 @@ TASK = "comparison"
 
 
 def make_test_id(gold: str, candidate: str) -> str:
-    """Return the 32-hex id under which a candidate of an instance is scored."""
+    """Return the 32-hex id of a candidate of an instance, under which the leaderboard scores it."""
     return content_sha256([TASK, gold, candidate])[:32]
 
 
 def build_answer_key(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return ``{"test_id_map", "annotations"}`` as the comparison scorer reads it.
 
-    Each row has ``Input_iid`` and ``candidates``, each of them with ``source_iid``, ``annot1`` and ``annot2``; one
-    that came with a ``test_id`` keeps it.
+    Each row has ``Input_iid`` and ``candidates``; a candidate has ``source_iid``, ``annot1`` and ``annot2``. A
+    candidate with a ``test_id`` keeps it.
     """
     names: dict[str, dict[str, str]] = {}
     annotations = []

@@ -1,8 +1,8 @@
-"""The human baseline of localization: how often people give an inference the region that it was written for.
+"""The human baseline of localization: how often people match an inference to its own region.
 
-Accuracy is the share right in each image, mean over the raters of that image, then over images, as for models.
-Source: Hessel et al. 2022, §4.2 (92.3 % for one rater on 101 images), doi:10.1007/978-3-031-20059-5_32. The interval
-is a percentile bootstrap over images, since images are what was sampled: Efron & Tibshirani 1993, §13.3,
+Accuracy is the share of correct matches in each image, averaged over the image's raters, then over images, as for
+models. Source: Hessel et al. 2022, §4.2 (92.3 % for one rater on 101 images), doi:10.1007/978-3-031-20059-5_32. The
+interval is a percentile bootstrap over images, the sampling units: Efron & Tibshirani 1993, §13.3,
 doi:10.1201/9780429246593.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 from validation.domain.agreement.pairwise import can_bootstrap
 from validation.domain.judging.spec import JudgedLabel, Label
 
-MIN_PAIRS = 3  # as in the paper: with fewer, guessing is too often right
-MAX_PAIRS = 10  # letters A to J; more regions can hardly be told apart on one photo
+MIN_PAIRS = 3  # Hessel et al. 2022 §4.2: with fewer, guessing is right too often
+MAX_PAIRS = 10  # letters A to J; people can hardly distinguish more regions on one photo
 REPLICATES = 1000
 LEVEL = 0.95
 
@@ -30,13 +30,13 @@ class Matching:
 
     @classmethod
     def from_labels(cls, item: str, rater: str, labels: Iterable[JudgedLabel]) -> "Matching":
-        """Return the assignment in the labels of an answer."""
+        """Return the matching from the labels of an answer."""
         return cls(item, rater, {row.part: row.label for row in labels})
 
 
 @dataclass(frozen=True, slots=True)
 class ImageScore:
-    """One image: ``right`` of ``of`` inferences for each rater, in the order of the answers; ``share`` 0 to 1."""
+    """One image: ``correct`` of ``total`` inferences for each rater, in the order of the answers."""
 
     item: str
     total: int
@@ -49,16 +49,16 @@ class ImageScore:
 
     @property
     def is_perfect(self) -> bool:
-        """Whether every rater had every inference right."""
+        """Whether every rater matched every inference correctly."""
         return all(count == self.total for count in self.correct)
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineScore:
-    """Percentages. ``accuracy`` is ``None`` without images, the interval with fewer than two.
+    """Percentages. ``accuracy`` is ``None`` without images, the interval with too few.
 
-    ``images`` and ``matchings`` are what was scored, ``raters`` how many people; ``chance`` is what drawing an
-    assignment by lot would reach on these images. ``by_image`` is in the order of each image's first answer.
+    ``images``, ``matchings`` and ``raters`` are counts; ``chance`` is the expected accuracy of a random one-to-one
+    matching on these images. ``by_image`` is in the order of each image's first answer.
     """
 
     accuracy: float | None
@@ -72,7 +72,7 @@ class BaselineScore:
 
 
 def count_correct(chosen: Mapping[str, Label], truth: Mapping[str, Label]) -> int:
-    """Return how many inferences of ``truth`` (inference id -> region id) got their own region."""
+    """Count the inferences of ``truth`` (inference id -> region id) that are matched to their own region."""
     return sum(chosen.get(inference) == region for inference, region in truth.items())
 
 
@@ -88,7 +88,7 @@ def score_matchings(
 
     Args:
         truths: by item, inference id -> region id. Answers about other items are left out.
-        rng: draws the bootstrap's images. replicates: how many times. level: coverage of the interval, 0 to 1.
+        rng: draws the bootstrap's images. replicates: number of draws. level: coverage of the interval, 0 to 1.
     """
     correct: dict[str, list[int]] = {}
     raters = set()
@@ -108,7 +108,7 @@ def score_matchings(
         images=len(images),
         matchings=sum(len(image.correct) for image in images),
         raters=len(raters),
-        # In a random one-to-one assignment one inference is right on the average, whatever their number.
+        # A random one-to-one matching has one correct inference on average, for any number of inferences.
         chance=float(100 * np.mean([1 / image.total for image in images])) if images else None,
         by_image=images,
     )
@@ -117,11 +117,11 @@ def score_matchings(
 def _interval(
     shares: np.ndarray, rng: np.random.Generator, replicates: int, level: float
 ) -> tuple[float | None, float | None]:
-    """Return the percentile interval of the mean of ``shares`` (n,), in percent; None where they say too little."""
+    """Return the percentile interval of the mean of ``shares`` (n,), in percent; None with too few shares."""
     count = len(shares)
     if not can_bootstrap(shares):
         return None, None
-    # All that the mean needs is how often each share is drawn, and few shares are different.
+    # The mean needs only how often each share is drawn, and there are few distinct shares.
     values, counts = np.unique(shares, return_counts=True)
     times = rng.multinomial(count, counts / count, size=replicates)
     low, high = np.quantile(times @ values / count, [(1 - level) / 2, (1 + level) / 2])

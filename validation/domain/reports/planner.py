@@ -1,12 +1,12 @@
-"""How many items a judging round needs for an interval of a wished width, and what that width is for fewer or more.
+"""Plan how many items a judging round needs for a target interval width, and the width for other numbers of items.
 
-The interval of a share is Wilson's score interval (Wilson 1927, doi:10.1080/01621459.1927.10502953): symbols as
-there, ``n`` items, share ``p``, ``z`` of the level. For a sample without replacement from ``N`` items the variance
-``p(1 - p)/n`` shrinks by ``(N - n)/(N - 1)`` (Cochran 1977, Sampling Techniques, section 2.6), which is the same as
-counting ``n(N - 1)/(N - n)`` items; when all are judged nothing is left to estimate.
+The interval of a share is Wilson's score interval (Wilson 1927, doi:10.1080/01621459.1927.10502953) with his symbols:
+``n`` items, share ``p``, ``z`` of the level. For a sample without replacement from ``N`` items the variance
+``p(1 - p)/n`` shrinks by ``(N - n)/(N - 1)`` (Cochran 1977, Sampling Techniques, section 2.6), which equals a sample
+of ``n(N - 1)/(N - n)`` items; if all items are judged, nothing is left to estimate.
 
-One item counts once, however many people judged it: more judges make the verdict about an item steadier, and do not
-narrow the interval of the share over items.
+An item counts once for any number of judges: more judges make an item's verdict more reliable, but do not narrow the
+interval of the share over items.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _POINTS = 60
 
 
 class PlanError(ValueError):
-    """A wish that no number of items meets; ``field`` names the part of the wish, the message the mend."""
+    """No number of items meets the target; ``field`` names the target's field, the message how to correct it."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -28,10 +28,10 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PrecisionTarget:
-    """What is wished for.
+    """The target precision of a share.
 
     ``width`` is the full width of the interval and ``rate`` the expected share, both from 0 to 1; ``population`` is
-    how many items there are to draw from, ``None`` when that is far more than any sample.
+    the number of items to draw from, ``None`` if it is far larger than any sample.
     """
 
     width: float
@@ -65,7 +65,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class SampleSize:
-    """The fewest items whose interval is no wider than wished. ``is_census``: all that there are."""
+    """The minimum number of items for the target width. ``is_census``: it is the whole population."""
 
     items: int
     interval: Interval
@@ -73,7 +73,7 @@ class SampleSize:
 
 
 def score_interval(n: int, rate: float, *, population: int | None = None, level: float = LEVEL) -> Interval:
-    """Return Wilson's interval for a share ``rate`` among ``n`` items; the whole range for none.
+    """Return Wilson's interval for a share ``rate`` among ``n`` items; the whole range without items.
 
     A share need not be a whole number of items: before a round it is only expected.
     """
@@ -90,17 +90,17 @@ def score_interval(n: int, rate: float, *, population: int | None = None, level:
 
 
 def find_sample_size(target: PrecisionTarget) -> SampleSize:
-    """Return the fewest items whose interval is at most as wide as wished.
+    """Return the minimum number of items whose interval is at most as wide as the target.
 
-    The width falls with every further item (its square is ``(4p(1-p)c + c²)/(1 + c)²`` with ``c = z²/n``, which grows
-    with ``c``), so halving the range finds the exact number.
+    The width falls with each item (its square is ``(4p(1-p)c + c²)/(1 + c)²`` with ``c = z²/n``, which grows with
+    ``c``), so bisection finds the exact number.
 
     Raises:
-        PlanError: more than ten million items would be needed.
+        PlanError: the target needs more than ten million items.
     """
     max_items = MAX_ITEMS if target.population is None else min(target.population, MAX_ITEMS)
     if _width(max_items, target) > target.width:
-        raise PlanError("width", f"Even {max_items:,} items give a wider interval; wish for a wider one.")
+        raise PlanError("width", f"Even {max_items:,} items give a wider interval; use a larger width.")
     low, high = 0, max_items  # too wide at low, narrow enough at high
     while high - low > 1:
         middle = (low + high) // 2
@@ -113,10 +113,10 @@ def find_sample_size(target: PrecisionTarget) -> SampleSize:
 
 
 def coefficient_width(*, pilot_width: float, pilot_items: int, items: int) -> float:
-    """Return how wide a coefficient's interval will be over ``items``, told from a pilot's bootstrap interval.
+    """Return the expected width of a coefficient's interval over ``items``, from a pilot's bootstrap interval.
 
-    The spread of a statistic resampled over items falls with the square root of their number (Efron and Tibshirani
-    1993, An Introduction to the Bootstrap, chapter 6): a rule for planning, not a bound.
+    The bootstrap spread of a statistic falls with the square root of the number of items (Efron and Tibshirani 1993,
+    An Introduction to the Bootstrap, chapter 6): a planning rule, not a bound.
 
     Raises:
         PlanError: a pilot or a plan without items.
@@ -127,22 +127,22 @@ def coefficient_width(*, pilot_width: float, pilot_items: int, items: int) -> fl
 
 
 def coefficient_items(*, pilot_width: float, pilot_items: int, width: float) -> int:
-    """Return over how many items a coefficient's interval will be ``width`` wide, by the same rule.
+    """Return the number of items for which a coefficient's interval is ``width`` wide, by the same rule.
 
     Raises:
-        PlanError: a width that is not above 0.
+        PlanError: the width is not above 0.
     """
     if width <= 0:
         raise PlanError("width", "Use a width above 0.")
     return max(1, ceil(pilot_items * (pilot_width / width) ** 2))
 
 
-def width_curve(wish: PrecisionTarget, planned: SampleSize) -> list[tuple[int, float]]:
-    """Return the interval's width in percentage points for about 60 numbers of items around the planned one."""
-    last = _last_count(wish, planned)
-    first = max(1, planned.items // 5)
+def width_curve(target: PrecisionTarget, sample: SampleSize) -> list[tuple[int, float]]:
+    """Return the interval's width in percentage points for about 60 numbers of items around the sample size."""
+    last = _last_count(target, sample)
+    first = max(1, sample.items // 5)
     counts = sorted({round(first + (last - first) * step / _POINTS) for step in range(_POINTS + 1)})
-    return [(n, 100 * _width(n, wish)) for n in counts]
+    return [(n, 100 * _width(n, target)) for n in counts]
 
 
 def _width(n: int, target: PrecisionTarget) -> float:
@@ -150,7 +150,7 @@ def _width(n: int, target: PrecisionTarget) -> float:
 
 
 def _effective_count(n: int, population: int | None) -> float:
-    """Return how many items of an endless population tell as much as ``n`` of ``population``."""
+    """Return the sample size from an infinite population that is as informative as ``n`` of ``population``."""
     if population is None:
         return float(n)
     return inf if n >= population else n * (population - 1) / (population - n)

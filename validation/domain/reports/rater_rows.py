@@ -1,4 +1,4 @@
-"""One judgment as plain rows, one per rating, for files that leave the project."""
+"""Turn a judgment into plain rows, one per rating, for exported files."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -23,11 +23,11 @@ COLUMNS = (
 
 
 class RaterRow(NamedTuple):
-    """One rating. ``item`` is the item's key, with the rated part behind a slash where there is one.
+    """One rating. ``item`` is the item's key; a rated part follows after a slash.
 
-    ``label`` of several at once are joined by "|". ``value`` is the label's rank on its scale from low to high, from
-    0, or the label itself where labels are numbers. ``rater`` is a keyed hash; ``seconds`` the active ones of the
-    whole answer; ``submitted_at`` aware UTC.
+    ``label`` holds the labels of a multiple choice joined by "|". ``value`` is the label's rank on its scale from low
+    to high, from 0, or the label itself if labels are numbers. ``rater`` is a keyed hash; ``seconds`` are the active
+    seconds of the whole answer; ``submitted_at`` is aware UTC.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class RaterRow(NamedTuple):
 
 
 def rater_rows(judgment: JudgmentRow, rater: str, spec: JudgingSpec) -> Iterator[RaterRow]:
-    """Yield a row for each rating of one judgment; ``rater`` is the keyed hash of who made it. Empty texts have none.
+    """Yield a row for each rating of one judgment, except empty texts; ``rater`` is the keyed hash of its rater.
 
     Raises:
         RatingError: a label that is not on its scale; the message names item and label.
@@ -69,7 +69,7 @@ def rater_rows(judgment: JudgmentRow, rater: str, spec: JudgingSpec) -> Iterator
 
 
 def _format_label(judgment: JudgmentRow, dimension: Dimension, label: Any) -> tuple[str, float | None]:
-    """Return a label as a cell holds it, and its value."""
+    """Return a label as the text of a cell, and its value."""
     if dimension.scale is Scale.MULTIPLE:
         return SEPARATOR.join(str(each) for each in label) or SEPARATOR, None
     if dimension.scale is Scale.TEXT or not dimension.is_fixed:

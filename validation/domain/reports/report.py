@@ -1,7 +1,7 @@
 """Figures of a judging report as plain data: shares, agreement, confusion, hardest items, time and pay, raters.
 
-Everything here takes rating tables or plain rows and gives what a JSON column keeps; what it is called on the page
-and how it is drawn is the page's matter. Sources of the measures: ``agreement`` and ``dawid_skene`` beside this.
+The functions take rating tables or plain rows and return data for a JSON column; pages add labels and drawings.
+Sources of the measures: ``agreement`` and ``dawid_skene`` in ``validation.domain.agreement``.
 """
 
 import hashlib
@@ -30,13 +30,13 @@ from validation.domain.reports.dimension_report import (
 )
 from validation.domain.reports.localization import Matching, count_correct
 
-FORMAT = 1  # of the figures; a new one makes the same judgments count as changed
+FORMAT = 1  # of the figures; a new number changes the fingerprint of the same judgments
 
 
 def fingerprint(rows: Iterable[JudgmentRow], *context: object) -> str:
-    """Return the sha256 of the judgments, whatever order they come in, and of what else decides the figures.
+    """Return the sha256 of the judgments, independent of their order, and of the other inputs of the figures.
 
-    Each row counts with its item, rater, answer, batch, seconds, reward, time, role and whether it was simulated.
+    It covers each row's item, rater, answer, batch, unit, seconds, reward, time, role and whether it was simulated.
     """
     row_hashes = sorted(
         hashlib.sha256(
@@ -64,7 +64,7 @@ def fingerprint(rows: Iterable[JudgmentRow], *context: object) -> str:
 
 
 def agreement_counts_by_rater(table: RatingTable) -> dict[str, tuple[int, int]]:
-    """Return by rater: how many ratings by others of the same items are the same, and of how many."""
+    """Return by rater: the other raters' ratings of the same items that are equal, and the number of those ratings."""
     if not table.size:
         return {}
     pair = table.items * len(table.scale) + table.labels
@@ -79,10 +79,10 @@ def agreement_counts_by_rater(table: RatingTable) -> dict[str, tuple[int, int]]:
 def reliability_by_rater(
     rating_tables: Mapping[str, RatingTable], spec: JudgingSpec
 ) -> dict[str, dict[str, float]]:
-    """Return by rater and dimension how far labels follow the fitted truth beyond chance, -1 to 1; see dawid_skene.
+    """Return by rater and dimension the reliability of the labels, -1 to 1; see ``dawid_skene.reliability``.
 
-    Whoever shares no item with others has none. Labels that come with each unit mean something else on each item and
-    tell the model nothing, so such dimensions have none either; nor do several labels at once.
+    A rater without a shared item has none. Dimensions whose labels come with each unit, and multiple choices, have
+    none: their labels do not mean the same on each item, so the model cannot use them.
     """
     by_rater: dict[str, dict[str, float]] = defaultdict(dict)
     for name, table in rating_tables.items():
@@ -98,9 +98,9 @@ def reliability_by_rater(
 
 
 def time_figures(rows: Iterable[JudgmentRow], target_cents_per_hour: int) -> dict[str, Any] | None:
-    """Return how active seconds and pay per hour are spread over judgments; ``None`` when none has a time.
+    """Return the distribution of active seconds and of pay per hour over judgments; ``None`` without times.
 
-    Seconds are active ones. Dollars per hour count the reward alone.
+    Seconds are active seconds. Pay per hour counts only the reward.
     """
     timed = [(row.cents, row.seconds) for row in rows if row.seconds is not None and row.seconds > 0]
     if not timed:
@@ -133,7 +133,7 @@ def time_figures(rows: Iterable[JudgmentRow], target_cents_per_hour: int) -> dic
 
 
 def batch_figures(batch: int, rows: Sequence[JudgmentRow], spec: JudgingSpec, target: int) -> dict[str, Any]:
-    """Return one round's line: how much was judged by how many, shares, agreement without interval, time and pay."""
+    """Return the figures of one round: counts, shares, agreement without intervals, time and pay."""
     rating_tables = build_tables(rows, spec)
     time = time_figures(rows, target)
     dimensions = {}
@@ -173,7 +173,7 @@ def _batch_dimension(dimension: Dimension, table: RatingTable) -> dict[str, Any]
 def rater_figures(
     rows: Sequence[JudgmentRow], rating_tables: Mapping[str, RatingTable], spec: JudgingSpec, target: int
 ) -> dict[str, dict[str, Any]]:
-    """Return by rater what their judgments come to: how many, agreement with others, reliability, time and pay."""
+    """Return the figures of each rater: count of judgments, agreement with others, reliability, time and pay."""
     by_rater: dict[str, list[JudgmentRow]] = defaultdict(list)
     for row in rows:
         by_rater[row.rater].append(row)
@@ -202,10 +202,10 @@ def add_accuracy(
     truths: Mapping[str, Mapping[str, Label]],
     spec: JudgingSpec,
 ) -> None:
-    """Set each rater's reliability to the share of parts that got their right label, 0 to 1.
+    """Set each rater's reliability to the share of parts with the right label, 0 to 1.
 
     Args:
-        people: by rater, as ``rater_figures`` gives it; gains ``accuracy``, right and of how many.
+        people: the result of ``rater_figures``; gains ``accuracy``, the correct parts and their total.
         truths: by item, part -> label, such as inference id -> region id.
     """
     for row in rows:
@@ -219,9 +219,9 @@ def add_accuracy(
 
 
 def rank_workers(figures: Mapping[int, Mapping[str, Any]]) -> list[int]:
-    """Return workers from the most to the least reliable; equal ones by agreement, then by their number.
+    """Return workers from the most to the least reliable; ties are ordered by agreement, then by row key.
 
-    Whoever has no reliability stands last: nobody else judged what they judged.
+    Workers without a reliability come last: they share no item with others.
     """
 
     def sort_key(worker: int) -> tuple[bool, float, float, int]:

@@ -1,7 +1,7 @@
-"""The leaderboard's answer key, read as judgments of comparison sets.
+"""Parse the leaderboard's answer key into judgments of comparison sets.
 
-A key, as the published leaderboard has it, is ``{"test_id_map": {id: {Input_iid, candidate}}, "annotations":
-[{Input_iid, candidates: [{source_iid, annot1, annot2}]}]}``.
+The published format is ``{"test_id_map": {id: {Input_iid, candidate}}, "annotations": [{Input_iid, candidates:
+[{source_iid, annot1, annot2}]}]}``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,22 +21,24 @@ RATER_NAMES = ("annot1", "annot2")
 
 
 def parse_answer_key(raw: Any, rating: Dimension, *, allow_simulated: bool = False) -> list[ParsedJudgment]:
-    """Return both annotators' ratings of each instance of an answer key, the first annotator's first.
+    """Return both raters' ratings of each instance of an answer key, annot1's first.
 
-    Each rating keeps its test id, so that an exported key has the same ones. ``rating`` is the scale; ``made_up``:
-    whether a key that says it is a rehearsal's is taken; only a rehearsal takes it.
+    Each rating keeps its test id, so an exported key has the same ids.
+
+    Args:
+        rating: the scale. allow_simulated: whether to accept the key of a rehearsal; only a rehearsal does.
 
     Raises:
-        FileError: an entry that is malformed or stands twice, a rating that is not 1, 2 or 3, a candidate without a
-            test id, or a test id without a candidate.
+        JudgmentFileError: a malformed or repeated entry, a rating that is not 1, 2 or 3, a candidate without a test
+            id, or a test id without a candidate.
     """
     if not isinstance(raw, dict) or not isinstance(raw.get("test_id_map"), dict):
         raise JudgmentFileError("test_id_map is missing; an answer key has test_id_map and annotations")
     if raw.get("rehearsal") and not allow_simulated:
-        raise JudgmentFileError("rehearsal: scripts may have made it up; only a rehearsal project takes it")
+        raise JudgmentFileError("rehearsal: its ratings may be simulated; import it into a rehearsal project")
     if not isinstance(raw.get("annotations"), list):
         raise JudgmentFileError(
-            "annotations is missing, or no list; an answer key has test_id_map and annotations"
+            "annotations is missing or not a list; an answer key has test_id_map and annotations"
         )
     test_ids = _test_ids(raw["test_id_map"])
     judgments: list[ParsedJudgment] = []
@@ -46,15 +48,15 @@ def parse_answer_key(raw: Any, rating: Dimension, *, allow_simulated: bool = Fal
         item = read_id(entry, "Input_iid", where)
         if item in seen_items:
             raise JudgmentFileError(
-                f"{where}.Input_iid: {item!r} stands twice; keep one entry for each instance"
+                f"{where}.Input_iid: {item!r} occurs twice; keep one entry for each instance"
             )
         seen_items.add(item)
         judgments.extend(_instance_judgments(where, item, entry, test_ids, rating))
     if test_ids:
         (item, candidate), name = next(iter(test_ids.items()))
         raise JudgmentFileError(
-            f"test_id_map[{name!r}]: candidate {candidate!r} of {item!r} is rated nowhere in annotations; "
-            "add its ratings, or take the entry out"
+            f"test_id_map[{name!r}]: candidate {candidate!r} of {item!r} has no ratings in annotations; "
+            "add its ratings, or remove the entry"
         )
     if not judgments:
         raise JudgmentFileError("annotations is empty; there is nothing to import")
@@ -78,17 +80,17 @@ def _test_ids(raw: Mapping[str, Any]) -> dict[tuple[str, str], str]:
 def _instance_judgments(
     where: str, item: str, entry: Mapping[str, Any], test_ids: dict[tuple[str, str], str], scale: Dimension
 ) -> Iterator[ParsedJudgment]:
-    """Yield both annotators' answers; takes the test ids that it uses out of ``test_ids``."""
+    """Yield both raters' answers; removes the test ids that it uses from ``test_ids``."""
     candidates = entry.get("candidates")
     if not isinstance(candidates, list):
-        raise JudgmentFileError(f"{where}.candidates ({item!r}): is missing, or no list; add it")
+        raise JudgmentFileError(f"{where}.candidates ({item!r}): is missing or not a list; add it")
     ratings: dict[str, list[dict[str, Any]]] = {name: [] for name in RATER_NAMES}
     seen: set[str] = set()
     for index, row in enumerate(candidates):
         path = f"{where}.candidates[{index}]"
         source = read_id(row, "source_iid", path)
         if source in seen:
-            raise JudgmentFileError(f"{path}.source_iid: {source!r} of {item!r} stands twice; keep one")
+            raise JudgmentFileError(f"{path}.source_iid: {source!r} of {item!r} occurs twice; keep one")
         seen.add(source)
         test_id = test_ids.pop((item, source), None)
         if test_id is None:

@@ -71,7 +71,7 @@ class LikertComparison(HitKind):
         "See a photo with one region marked, and say how well each of ten statements fits that region."
     )
     keywords: ClassVar[str] = "photo, image, rating, statements, reasoning"
-    paper: ClassVar[str] = "Sherlock: paper 000 §4.3 and C; paper 001 E"
+    paper: ClassVar[str] = "Hessel et al. 2022 §4.3, §C, §E"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 55

@@ -84,7 +84,7 @@ class LocalizationMatch(HitKind):
         "See a photo with several marked parts and as many statements. Say which part each statement is about."
     )
     keywords: ClassVar[str] = "photo, image, matching, statements, reasoning"
-    paper: ClassVar[str] = "Sherlock: paper 000 §4.2"
+    paper: ClassVar[str] = "Hessel et al. 2022 §4.2"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 50

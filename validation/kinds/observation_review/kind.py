@@ -42,7 +42,7 @@ class ObservationReview(HitKind):
         "Look at a photo with a clue in boxes and what somebody concluded from it. Answer three questions."
     )
     keywords: ClassVar[str] = "photo, image, rating, review, reasoning"
-    paper: ClassVar[str] = "Sherlock: paper 001 A.3 and figure 5; paper 003 §3"
+    paper: ClassVar[str] = "Hessel et al. 2022 §A.3, fig. 5"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 40

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from validation.domain.reports.decisions import DecisionRule, RuleError
 from validation.registry import decidable_kinds
 from validation.selectors.decisions import current_rules

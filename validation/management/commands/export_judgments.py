@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from validation.selectors.judging import comparison_spec
 from validation.services.leaderboard import build_leaderboard_key, write_json
 

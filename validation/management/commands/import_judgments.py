@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from validation.registry import kind_names
 from validation.services.imports import import_judgments
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
-from hits.management.rows import find_project
+from hits.management.lookups import find_project
 from validation.domain.judging.spec import JudgingSpec
 from validation.models import JudgingReport
 from validation.registry import kind_names, spec_of

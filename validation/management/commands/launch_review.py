@@ -6,8 +6,8 @@ from typing import Any
 
 from hits.domain.workers.qualification_pools import Pool
 from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.lookups import find_project
 from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
-from hits.management.rows import find_project
 from hits.models import Project
 from hits.services.launching.eligibility import SELECTABLE_POOLS, build_eligibility
 from hits.services.launching.terms import LaunchTerms

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.lookups import find_project
 from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
-from hits.management.rows import find_project
 from hits.models import Batch, Project
 from hits.selectors.images.images import list_usable_images
 from hits.services.launching.terms import LaunchTerms

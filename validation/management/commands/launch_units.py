@@ -9,9 +9,9 @@ from typing import Any
 from hits.domain.answers.storable_json import replace_unstorable
 from hits.domain.units.unit_files import MAX_BYTES, MAX_PROBLEMS
 from hits.management.base import DeerstalkerCommand, input_error
-from hits.management.launching import add_terms_options, read_terms
+from hits.management.launch_options import add_terms_options, read_terms
+from hits.management.lookups import find_project
 from hits.management.publishing import print_published, publish_launched_batch
-from hits.management.rows import find_project
 from hits.services.errors import Refused
 from hits.services.launching.unit_files import BadUnitFile, build_example_file
 from validation.domain.judging.quality_check_types import CheckRates, QualityCheckError

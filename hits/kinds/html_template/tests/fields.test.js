@@ -1,6 +1,6 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { documentAddress, fieldList, heightOf } from '../static/html_template/fields.js';
+import { documentAddress, fieldList, parseHeight } from '../static/html_template/fields.js';
 
 test('the frame gets the marketplace\'s parameters, and of turkSubmitTo the origin only', () => {
   const own = 'http://127.0.0.1:8000/hit/5f/?assignmentId=A1&hitId=H&workerId=W&turkSubmitTo=http%3A%2F%2Flocalhost%3A8000%2Fa%2Fsecret#top';
@@ -21,5 +21,5 @@ test('fields are rows of two texts, and whatever else a page sends is left out',
 });
 
 test('a frame is neither lower than a few lines nor higher than a screen can scroll', () => {
-  assert.deepEqual([300.2, 10, 1e9, 0, -5, NaN, 'x', Infinity].map(heightOf), [301, 240, 12000, 0, 0, 0, 0, 0]);
+  assert.deepEqual([300.2, 10, 1e9, 0, -5, NaN, 'x', Infinity].map(parseHeight), [301, 240, 12000, 0, 0, 0, 0, 0]);
 });

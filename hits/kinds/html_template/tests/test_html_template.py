@@ -18,7 +18,7 @@ def test_terms() -> None:
     assert KIND.records(UNIT, {"fields": []}) == []
 
 
-def test_a_unit_names_its_page_and_the_text_of_each_column() -> None:
+def test_unit_has_page_id_and_values() -> None:
     assert KIND.parse_unit(UNIT) == UNIT
     for raw, field in [
         ({"template": 0, "values": {}}, "template"),
@@ -31,17 +31,17 @@ def test_a_unit_names_its_page_and_the_text_of_each_column() -> None:
         assert caught.value.errors[0].field.startswith(field)
 
 
-def test_the_page_s_script_learns_nothing_of_the_row() -> None:
+def test_page_unit_is_empty() -> None:
     assert KIND.page_unit(UNIT, {}, "seed") == {}
 
 
-def test_fields_stay_in_order_and_names_may_stand_twice() -> None:
+def test_answer_keeps_field_order_and_repeated_names() -> None:
     fields = [["why", "because\n"], ["has", "tram"], ["has", "harbour"], ["empty", ""]]
     assert KIND.parse_answer(UNIT, {}, {"fields": fields}) == {"fields": fields}
     assert KIND.parse_answer(UNIT, {}, {"fields": []}) == {"fields": []}
 
 
-def test_what_the_marketplace_says_itself_is_no_part_of_an_answer() -> None:
+def test_answer_excludes_reserved_fields() -> None:
     fields = [["assignmentId", "A1"], ["WorkerId", "W"], ["why", "x"], ["hitId", ""], ["turkSubmitTo", ""]]
     assert KIND.parse_answer(UNIT, {}, {"fields": fields}) == {"fields": [["why", "x"]]}
 
@@ -57,7 +57,7 @@ def test_what_the_marketplace_says_itself_is_no_part_of_an_answer() -> None:
         ([["a", "b"]] * 501, "fields"),
     ],
 )
-def test_fields_that_are_none_are_named(fields: Any, field: str) -> None:
+def test_invalid_fields_are_reported(fields: Any, field: str) -> None:
     with pytest.raises(InvalidAnswer) as caught:
         KIND.parse_answer(UNIT, {}, {"fields": fields})
     assert caught.value.errors[0].field == field

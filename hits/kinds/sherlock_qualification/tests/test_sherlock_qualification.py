@@ -64,7 +64,7 @@ def fields(raw: Any, unit: dict[str, Any] | None = None) -> list[str]:
     return [error.field for error in caught.value.errors]
 
 
-def test_unit_is_kept_and_an_exam_may_be_left_out() -> None:
+def test_unit_is_valid_with_and_without_exam() -> None:
     assert KIND.parse_unit(UNIT) == UNIT
     assert KIND.parse_unit({"images": [7, 9, 8]}) == {"images": [7, 9, 8], "questions": []}
     assert KIND.image_ids(UNIT) == [7, 9, 8]
@@ -89,13 +89,13 @@ def test_unit_is_kept_and_an_exam_may_be_left_out() -> None:
         ({"key": "x"}, "key"),
     ],
 )
-def test_bad_units_are_refused_by_field(change: dict[str, Any], field: str) -> None:
+def test_invalid_units_are_reported_by_field(change: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidUnit) as caught:
         KIND.parse_unit(UNIT | change)
     assert [error.field for error in caught.value.errors] == [field]
 
 
-def test_the_page_is_never_told_which_choice_is_right() -> None:
+def test_page_unit_hides_the_right_choice() -> None:
     page = KIND.page_unit(UNIT, IMAGES, "seed")
     assert "right" not in json.dumps(page)
     assert [photo["id"] for photo in page["photos"]] == [7, 9, 8]
@@ -106,14 +106,14 @@ def test_the_page_is_never_told_which_choice_is_right() -> None:
     assert KIND.page_unit(other, IMAGES, "seed") == page, "the page must not depend on the key in any way"
 
 
-def test_a_wrong_choice_is_taken_like_a_right_one() -> None:
+def test_answer_accepts_wrong_choices() -> None:
     raw = answer()
     for choice in (0, 1, 2):
         raw["exam"][1]["choice"] = choice
         assert KIND.parse_answer(UNIT, IMAGES, raw)["exam"][1] == {"question": "pay", "choice": choice}
 
 
-def test_answer_is_tidied_and_kept_in_the_units_order() -> None:
+def test_answer_is_normalized_in_the_units_order() -> None:
     raw = answer()
     raw["images"][0]["description"] = "  A kitchen \n in the   morning.  "
     raw["images"].reverse()
@@ -124,7 +124,7 @@ def test_answer_is_tidied_and_kept_in_the_units_order() -> None:
     assert [row["question"] for row in tidy["exam"]] == ["caption", "pay"]
 
 
-def test_a_hit_without_an_exam_needs_none() -> None:
+def test_answer_without_exam_is_valid() -> None:
     raw = answer()
     del raw["exam"]
     unit = {"images": [7, 9, 8], "questions": []}
@@ -169,7 +169,7 @@ def _set(*path: Any) -> Callable[[dict[str, Any]], None]:
         (_set("note", "hello"), "note"),
     ],
 )
-def test_every_refusal_names_its_field(change: Callable[[dict[str, Any]], None], field: str) -> None:
+def test_every_error_names_its_field(change: Callable[[dict[str, Any]], None], field: str) -> None:
     raw = answer()
     change(raw)
     assert fields(raw) == [field]
@@ -182,7 +182,7 @@ def test_three_pairs_of_each_photo_are_required() -> None:
         assert fields(raw) == ["images[1].pairs"]
 
 
-def test_each_photo_is_wanted_once() -> None:
+def test_each_photo_is_required_once() -> None:
     raw = answer()
     raw["images"].pop()
     assert fields(raw) == ["images"]
@@ -192,7 +192,7 @@ def test_each_photo_is_wanted_once() -> None:
     assert fields(raw) == ["images[2].image", "images"]
 
 
-def test_each_question_is_wanted_once() -> None:
+def test_each_question_is_required_once() -> None:
     raw = answer()
     raw["exam"].pop()
     assert fields(raw) == ["exam"]
@@ -204,7 +204,7 @@ def test_each_question_is_wanted_once() -> None:
         KIND.parse_answer(UNIT, IMAGES, raw)
 
 
-def test_everything_wrong_is_said_at_once() -> None:
+def test_all_errors_are_reported_together() -> None:
     raw = answer()
     raw["images"][0]["description"] = ""
     raw["images"][0]["pairs"][0]["clue"] = ""
@@ -266,7 +266,7 @@ def test_hint_cards_are_numbered_over_the_photos_and_have_no_boxes() -> None:
 
 
 @pytest.mark.parametrize("draft", [{}, {"images": 3}, {"images": [None, 4, {"image": 99}, {}]}])
-def test_hint_cards_of_a_draft_that_cannot_be_read(draft: dict[str, Any]) -> None:
+def test_hint_cards_of_an_unreadable_draft(draft: dict[str, Any]) -> None:
     assert KIND.hint_cards(UNIT, IMAGES, draft) == []
 
 

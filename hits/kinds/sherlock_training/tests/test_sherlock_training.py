@@ -32,13 +32,13 @@ def test_the_page_has_three_cards_and_no_bonus() -> None:
     assert page["required"] == 3
 
 
-def test_three_observations_are_taken_as_they_are() -> None:
+def test_three_observations_are_accepted() -> None:
     tidy = KIND.parse_answer(UNIT, IMAGES, observations())
     assert [row["index"] for row in tidy["observations"]] == [1, 2, 3]
     assert [pair.bonus for pair in KIND.records(UNIT, tidy)] == [False] * 3
 
 
-def test_two_are_too_few_and_a_fourth_is_too_many() -> None:
+def test_two_or_four_observations_are_refused() -> None:
     assert fields(observations(2)) == ["observations"]
     assert fields(observations(4)) == ["observations"]
 
@@ -53,7 +53,7 @@ def test_two_are_too_few_and_a_fourth_is_too_many() -> None:
         ({"boxes": [{"left": 60, "top": 0, "width": 10, "height": 5}]}, "observations[1].boxes[0]"),
     ],
 )
-def test_every_refusal_names_its_field(change: dict[str, Any], field: str) -> None:
+def test_every_error_names_its_field(change: dict[str, Any], field: str) -> None:
     raw = {"observations": [observation(1), observation(2) | change, observation(3)]}
     assert fields(raw) == [field]
 

@@ -1,9 +1,9 @@
 /**
- * Behaviour of the worker site, by attributes, so that its pages carry no script of their own:
+ * Behaviour of the worker site, controlled by attributes, so that its pages need no inline scripts:
  * - command="show-modal" and command="close" with commandfor="ID" open and close a <dialog>, in older browsers too;
  *   data-open-now opens one at load
  * - data-countdown="SECONDS" counts down; at zero it fires "countdown-over" on the document and shows [data-when-over]
- * - <time data-local="day|minute"> is rewritten in the reader's own time zone
+ * - <time data-local="day|minute"> is rewritten in the browser's time zone
  * - data-shown-for="VALUE" with data-shown-by="ID" shows a field only while the select of that id has the value
  * - <select data-countries> and <b data-country="CODE"> are rewritten with the countries' names in the page's language
  */
@@ -13,20 +13,20 @@ import { language } from '../js/ui/i18n.js';
 const LATE_SECONDS = 120;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const SHORT = { day: 'numeric', month: 'short' };
-const two = (n) => String(n).padStart(2, '0');
+const padTwo = (n) => String(n).padStart(2, '0');
 
 /** @param {number} seconds @returns {string} "21:40", "1:02:05" */
 export function clock(seconds) {
   const whole = Math.max(0, Math.ceil(seconds));
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
-  return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+  return hours ? `${hours}:${padTwo(minutes)}:${padTwo(whole % 60)}` : `${minutes}:${padTwo(whole % 60)}`;
 }
 
 /** @param {Date} moment @param {"day"|"minute"} precision @returns {string} "20 Nov", "20 Nov 16:42"; "20. Nov." in German */
 export function localTime(moment, precision) {
   if (language !== 'en') return moment.toLocaleString(language, precision === 'day' ? SHORT : { ...SHORT, hour: '2-digit', minute: '2-digit' });
   const day = `${moment.getDate()} ${MONTHS[moment.getMonth()]}`;
-  return precision === 'day' ? day : `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
+  return precision === 'day' ? day : `${day} ${padTwo(moment.getHours())}:${padTwo(moment.getMinutes())}`;
 }
 
 function countDown(shown) {
@@ -42,16 +42,16 @@ function countDown(shown) {
   const timer = setInterval(tick, 1000);
 }
 
-/** Hides a field, with what was chosen in it, while it is beside the point. */
-function showFor(field) {
+/** Shows a field only while its select has the matching value. */
+function bindVisibility(field) {
   const select = document.getElementById(field.dataset.shownBy);
   const update = () => { field.hidden = select.value !== field.dataset.shownFor; };
   select.addEventListener('change', update);
   update();
 }
 
-/** For browsers older than 2026, in which buttons know no commands. */
-function onClick(event) {
+/** For browsers before 2026, which do not support button commands. */
+function runButtonCommand(event) {
   const button = event.target.closest('button[commandfor]');
   const dialog = button && document.getElementById(button.getAttribute('commandfor'));
   if (button?.getAttribute('command') === 'show-modal') dialog?.showModal();
@@ -59,12 +59,12 @@ function onClick(event) {
 }
 
 if (typeof document !== 'undefined') {
-  if (!('command' in HTMLButtonElement.prototype)) document.addEventListener('click', onClick);
+  if (!('command' in HTMLButtonElement.prototype)) document.addEventListener('click', runButtonCommand);
   for (const shown of document.querySelectorAll('[data-countdown]')) countDown(shown);
   for (const notice of document.querySelectorAll('[data-when-over]')) {
     document.addEventListener('countdown-over', () => { notice.hidden = false; });
   }
-  for (const field of document.querySelectorAll('[data-shown-for]')) showFor(field);
+  for (const field of document.querySelectorAll('[data-shown-for]')) bindVisibility(field);
   for (const select of document.querySelectorAll('select[data-countries]')) nameCountries(select);
   for (const shown of document.querySelectorAll('[data-country]')) nameCountry(shown);
   for (const dialog of document.querySelectorAll('dialog[data-open-now]')) dialog.showModal();

@@ -1,6 +1,6 @@
 /**
- * The page around a task. It learns from the thank-you page inside the frame (same origin, checked) that the
- * task was submitted, then offers the next one. The requester's own page can tell it nothing.
+ * The page around a task. The thank-you page inside the frame (same origin, checked) reports the submission; then this
+ * page offers the next task. Messages of the requester's own page are ignored.
  */
 const working = document.getElementById('working');
 const done = document.getElementById('done');
@@ -8,7 +8,7 @@ const over = document.getElementById('time-over');
 const leave = document.getElementById('leave');
 const frame = document.getElementById('task-frame');
 
-function submitted() {
+function showSubmitted() {
   working.hidden = true;
   over.hidden = true;
   done.hidden = false;
@@ -17,7 +17,7 @@ function submitted() {
 
 window.addEventListener('message', (event) => {
   if (event.origin !== window.location.origin || event.source !== frame?.contentWindow) return;
-  if (event.data === 'marketplace:submitted') submitted();
+  if (event.data === 'marketplace:submitted') showSubmitted();
   if (event.data === 'marketplace:leave') window.location.assign(leave.href);
 });
 

@@ -1,4 +1,4 @@
-"""Paying for work that did not get through: one task for one worker, once, and told to them."""
+"""Paying for lost work: one task for one worker, once, and told to them."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -199,7 +199,7 @@ def test_the_page_says_what_it_pays_for_and_takes_nothing_but_the_tick(case: Cas
     url = reverse("hit-page", args=[hit.unit.public_id])
     page = frame.get(url, query | {"workerId": case.worker.worker_id})
     assert page.status_code == 200
-    assert "it did not get through to the marketplace" in page.text
+    assert "it did not reach the marketplace" in page.text
     assert "Submit for $1.40" in page.text
     assert frame.get(url, query | {"workerId": "ASOMEBODYELSE"}).status_code == 403
     with pytest.raises(ValueError, match="mine"):

@@ -86,11 +86,11 @@ def check_ledgers(batch: Batch) -> None:
 
 def test_only_approved_work_under_the_target_is_proposed(batch: Batch) -> None:
     found = top_ups.propose_top_up(batch)
-    assert [(gap.active_seconds, gap.earned_cents, gap.cents) for gap in found.gaps] == [
+    assert [(gap.active_seconds, gap.earned_cents, gap.cents) for gap in found.underpaid] == [
         (300.1, 100, 26),  # 125.0416… is 126 in whole cents, so that nobody stays under
         (600.0, 120, 130),
     ]
-    assert (found.cents, found.submissions, found.reached) == (156, 2, 1)
+    assert (found.cents, found.submissions, found.reached_count) == (156, 2, 1)
     assert [share.cents for share in found.shares] == [130, 26], "the most first"
 
 
@@ -175,7 +175,7 @@ def test_a_second_proposal_counts_what_was_given(batch: Batch) -> None:
     pay_all(decide(batch)[0])
     approve(collected(batch)[3])
     found = top_ups.propose_top_up(batch)
-    assert [(gap.active_seconds, gap.cents) for gap in found.gaps] == [(301.0, 26)]
+    assert [(gap.active_seconds, gap.cents) for gap in found.underpaid] == [(301.0, 26)]
     pay_all(decide(batch)[0])
     pay_all(decide(batch, target_cents_per_hour=1800)[0])
     assert not any(is_under(work.cents, work.active_seconds, 1800) for work in pay.measured_work(batch))

@@ -78,7 +78,7 @@ def batch_of(work: Work, photos: int) -> Batch:
     return batch
 
 
-def test_records_have_types_images_and_one_count_of_indices(work: Work, kind: TwoTypes) -> None:
+def test_records_have_types_images_and_unique_indices(work: Work, kind: TwoTypes) -> None:
     batch = batch_of(work, 1)
     kind.other_image = work.image(9).pk
     hit = Hit.objects.get(unit__batch=batch)
@@ -106,12 +106,12 @@ def test_records_may_be_generated(work: Work, kind: TwoTypes, monkeypatch: pytes
     assert Record.objects.count() == 2
 
 
-def test_a_record_type_that_no_database_keeps_is_said_at_start(kind: TwoTypes) -> None:
+def test_too_long_record_type_is_a_system_check_error(kind: TwoTypes) -> None:
     kind.record_types = {"t" * 41: Note}  # type: ignore[misc]
     assert kind.problems() == [f"record type {'t' * 41!r} has 41 characters; use at most 40"]
 
 
-def test_one_image_taken_down_leaves_the_record_out(work: Work, kind: TwoTypes) -> None:
+def test_record_of_taken_down_image_is_excluded(work: Work, kind: TwoTypes) -> None:
     batch = batch_of(work, 1)
     second = work.image(9)
     kind.other_image = second.pk
@@ -130,22 +130,22 @@ def test_one_image_taken_down_leaves_the_record_out(work: Work, kind: TwoTypes) 
         (lambda unit: [PlainRecord("dreamt", 1)], "type 'dreamt' is not one of"),
         (lambda unit: [PlainRecord("seen", 1, (), {"text": 5})], "record 1, text: "),
         (lambda unit: [PlainRecord("seen", 1, (), {})], "record 1, text: "),
-        (lambda unit: [PlainRecord("seen", 2, (), {"text": "a"})] * 2, "record 2: number records from 1"),
-        (lambda unit: [PlainRecord("seen", 40_000, (), {"text": "a"})], "number records from 1 to 32,767"),
+        (lambda unit: [PlainRecord("seen", 2, (), {"text": "a"})] * 2, "record 2: use each number from 1"),
+        (lambda unit: [PlainRecord("seen", 40_000, (), {"text": "a"})], "use each number from 1 to 32,767"),
         (lambda unit: [PlainRecord("seen", 1, (), {"text": "a\0"})], "record 1, text: contains the control"),
-        (lambda unit: [PlainRecord("seen", 1.2, (), {"text": "a"})], "record 1.2: number records from 1"),  # type: ignore[arg-type]
-        (lambda unit: [PlainRecord("seen", True, (), {"text": "a"})], "number records from 1"),
+        (lambda unit: [PlainRecord("seen", 1.2, (), {"text": "a"})], "record 1.2: use each number from 1"),  # type: ignore[arg-type]
+        (lambda unit: [PlainRecord("seen", True, (), {"text": "a"})], "use each number from 1"),
         (lambda unit: [PlainRecord("seen", 1, (), {"text": "a"}, None)], "record 1: bonus None"),  # type: ignore[arg-type]
         (lambda unit: int("a\0"), "ValueError: invalid literal"),
         (lambda unit: None, "TypeError"),
-        (lambda unit: ["seen"], "records: str is no Record"),
+        (lambda unit: ["seen"], "records: str is not a Record"),
         (
             lambda unit: [PlainRecord("seen", 1, (10**9,), {"text": "a"})],
             "image 1000000000 is not one of its unit",
         ),
     ],
 )
-def test_an_answer_that_cannot_be_read_is_marked_and_stops_nothing(
+def test_unreadable_answer_is_marked_and_stops_nothing(
     work: Work, kind: TwoTypes, monkeypatch: pytest.MonkeyPatch, wrong: Any, words: str
 ) -> None:
     batch = batch_of(work, 2)
@@ -167,7 +167,7 @@ def test_an_answer_that_cannot_be_read_is_marked_and_stops_nothing(
     assert list(selectors.unreadable_assignments(batch)) == [marked]
 
 
-def test_a_researcher_reads_them_again_once_the_kind_is_mended(
+def test_unreadable_answers_are_read_after_the_kind_is_fixed(
     work: Work, kind: TwoTypes, monkeypatch: pytest.MonkeyPatch, client: Client, researcher: User
 ) -> None:
     batch = batch_of(work, 1)
@@ -200,7 +200,7 @@ def test_records_are_never_changed(work: Work) -> None:
             cursor.execute(statement)
 
 
-def test_sync_says_how_many_cannot_be_read(
+def test_sync_reports_number_of_unreadable_answers(
     work: Work, kind: TwoTypes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     batch = batch_of(work, 1)

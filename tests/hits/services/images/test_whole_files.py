@@ -100,7 +100,7 @@ def test_restoring_refuses_a_file_that_gives_other_bytes(media: Path, project: P
         photo(project, 1)
 
 
-def test_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_return(
+def test_atomic_file_flushes_bytes_then_name(
     media: Path, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
@@ -142,7 +142,7 @@ def killed_at(block: int, write: Callable[[], object], monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_photo_import_killed_while_writing_leaves_nothing_that_is_trusted(
+def test_killed_photo_import_leaves_no_trusted_file(
     media: Path, project: Project, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
     from hits.storage import save_content
@@ -162,7 +162,7 @@ def test_photo_import_killed_while_writing_leaves_nothing_that_is_trusted(
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_photo_import_onto_a_full_disk_leaves_nothing_and_says_so(
+def test_photo_import_onto_a_full_disk_leaves_no_file(
     small_disk: Path, project: Project, rounds: int
 ) -> None:
     for seed in range(rounds):
@@ -179,7 +179,7 @@ def test_photo_import_onto_a_full_disk_leaves_nothing_and_says_so(
         path_of(image).unlink()
 
 
-def test_no_room_tells_a_full_disk_from_a_folder_that_refuses() -> None:
+def test_full_disk_is_distinguished_from_an_unwritable_folder() -> None:
     assert "the disk is full" in str(StorageFull.after(OSError(errno.ENOSPC, "No space left"), "a: not kept"))
     assert "Read-only file system; mend the folder" in str(
         StorageFull.after(OSError(errno.EROFS, "Read-only file system"), "a: not kept")
@@ -195,7 +195,7 @@ def check(*flags: str) -> tuple[dict[str, Any], int]:
     return json.loads(out.getvalue()), status
 
 
-def test_check_media_names_what_is_missing_cut_off_and_changed(media: Path, project: Project) -> None:
+def test_check_media_names_missing_truncated_and_changed_files(media: Path, project: Project) -> None:
     images = [photo(project, seed)[0] for seed in range(4)]
     assert check()[1] == 0
     missing, cut, changed, _ = images

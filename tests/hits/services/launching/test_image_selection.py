@@ -38,7 +38,7 @@ def ids(photos: list[Image]) -> list[int]:
     return [photo.pk for photo in photos]
 
 
-def test_a_draw_is_the_same_for_the_same_seed_and_in_the_photos_order(
+def test_random_selection_is_repeatable_and_ordered(
     project: Project, photos: list[Image]
 ) -> None:
     one = choose_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=7))
@@ -55,7 +55,7 @@ def test_a_draw_is_the_same_for_the_same_seed_and_in_the_photos_order(
     assert len(draws) > 10
 
 
-def test_splits_and_sources_narrow_the_choice(project: Project, photos: list[Image]) -> None:
+def test_selection_by_split_and_source(project: Project, photos: list[Image]) -> None:
     assert choose_photos(project, KIND, ImageSelection(split="test")) == ids(photos[6:])
     assert choose_photos(project, KIND, ImageSelection(source="visual_genome")) == ids(photos[:3])
     assert choose_photos(project, KIND, ImageSelection(split="test", source="visual_genome")) == []
@@ -65,7 +65,7 @@ def test_splits_and_sources_narrow_the_choice(project: Project, photos: list[Ima
         choose_photos(project, KIND, ImageSelection(source="vcr"))
 
 
-def test_photos_that_a_batch_showed_are_left_out_unless_asked_for(
+def test_shown_photos_are_excluded_unless_requested(
     project: Project, photos: list[Image]
 ) -> None:
     launched(project, photos[:8])
@@ -73,7 +73,7 @@ def test_photos_that_a_batch_showed_are_left_out_unless_asked_for(
     assert choose_photos(project, KIND, ImageSelection(again=True)) == ids(photos)
 
 
-def test_by_hand_a_photo_is_named_once(project: Project, photos: list[Image]) -> None:
+def test_named_photos_must_be_unique(project: Project, photos: list[Image]) -> None:
     names = (photos[4].name, str(photos[1].pk), photos[4].name)
     assert choose_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=names)) == [
         photos[4].pk,
@@ -99,7 +99,7 @@ def test_by_hand_a_photo_is_named_once(project: Project, photos: list[Image]) ->
         ),
     ],
 )
-def test_the_form_launches_what_was_chosen_and_the_batch_keeps_how(
+def test_form_launches_selection_and_batch_stores_it(
     asked: dict[str, str],
     chosen: slice,
     kept: dict[str, object],
@@ -126,7 +126,7 @@ def test_the_form_launches_what_was_chosen_and_the_batch_keeps_how(
         ({"which": "all", "split": "test", "source": "visual_genome"}, "This selection contains no photo"),
     ],
 )
-def test_a_choice_that_cannot_be_made_is_said_at_its_field(
+def test_invalid_selection_is_reported_at_its_field(
     asked: dict[str, str], said: str, client: Client, researcher: User, project: Project, photos: list[Image]
 ) -> None:
     client.force_login(researcher)
@@ -136,7 +136,7 @@ def test_a_choice_that_cannot_be_made_is_said_at_its_field(
     assert not Batch.objects.exists()
 
 
-def test_the_command_draws_and_names_photos(project: Project, photos: list[Image]) -> None:
+def test_command_selects_random_and_named_photos(project: Project, photos: list[Image]) -> None:
     flags = ["launch_batch", KIND, "--project", project.slug, "--reward-cents", "50"]
     call_command(*flags, "--random", "3", "--seed", "5", stdout=StringIO())
     first = Batch.objects.get()
@@ -152,7 +152,7 @@ def test_the_command_draws_and_names_photos(project: Project, photos: list[Image
         call_command(*flags, "--random", "6", stdout=StringIO())
 
 
-def test_where_every_photo_was_shown_the_page_leads_to_asking_again(
+def test_page_offers_shown_photos_if_no_others_are_left(
     client: Client, researcher: User, project: Project, photos: list[Image]
 ) -> None:
     launched(project, photos)

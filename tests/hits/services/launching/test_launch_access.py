@@ -75,7 +75,7 @@ def test_left_alone_the_form_lets_everybody_in(desk: Client, form_url: str) -> N
     assert batch.worker_limit is None
     assert batch.instructions is None
     page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
-    assert "<dt>Open to</dt><dd>Everybody</dd><dt>Countries</dt><dd>All countries</dd>" in page
+    assert "<dt>Open to</dt><dd>All workers</dd><dt>Countries</dt><dd>All countries</dd>" in page
 
 
 def test_what_was_chosen_is_confirmed_launched_and_said_on_the_batchs_page(
@@ -120,7 +120,7 @@ def test_the_newest_version_is_offered_first_and_the_own_text_last(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"pool": "experts"}, "Who may do these tasks</a>: Select a valid choice"),
+        ({"pool": "experts"}, "Workers</a>: Select a valid choice"),
         ({"where": "some", "countries": "US, Ruritania"}, "“Ruritania” is not a country"),
         ({"where": "some", "countries": " , "}, "Enter countries, such as US, CA"),
         ({"worker_limit": "0"}, "Tasks per worker</a>: Ensure this value is greater than or equal to 1"),
@@ -140,7 +140,7 @@ def test_a_slip_is_named_and_nothing_is_launched(
 def test_more_countries_than_a_marketplace_takes_are_refused(desk: Client, form_url: str) -> None:
     many = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR"
     form = FORM | {"where": "some", "countries": many.replace(" ", ",")}
-    assert "name 30 or fewer" in squeezed(desk.post(form_url, form))
+    assert "enter at most 30" in squeezed(desk.post(form_url, form))
     with pytest.raises(Refused, match="countries: there are 31"):
         build_eligibility(countries=parse_codes(many.replace(" ", ",")))
 
@@ -164,7 +164,7 @@ def test_other_conditions_have_words_too(project: Project, make_image: MakeImage
     batch.refresh_from_db()
     said = batch_eligibility(batch)
     assert said.workers == (
-        "Workers who have not handed in the qualification task yet; "
+        "Workers who have not submitted the qualification task; "
         "workers whose “street-scenes: qualified” is at least 8"
     )
     assert said.countries == "All but France and Germany"

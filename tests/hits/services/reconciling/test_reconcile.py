@@ -219,7 +219,7 @@ def test_unmatched_work_is_paid_as_shown_and_enters_nothing(batch: Batch, resear
     assert ledger.sum_entries(batch=batch).spent == 110
     assert not Pair.objects.exists()
     assert not list(collected_rows.judgments(kind=batch.kind, batch=batch))
-    assert not reconciliation.open_assignments(batch).exists()
+    assert not reconciliation.undecided_assignments(batch).exists()
     (past,) = reconciliation.batch_resolutions(batch)
     assert (past, past.decided_by, past.note) == (resolution, researcher, "The photo is described.")
     with pytest.raises(Conflict):

@@ -222,7 +222,7 @@ class TestUpload:
         with pytest.raises(Refused, match=said):
             results_upload.read_upload(batch=batch, data=change(filled(batch, ("x", ""))))
 
-    def test_an_assignment_of_elsewhere_refuses_the_atomic_file(self, batch: Batch) -> None:
+    def test_an_assignment_of_elsewhere_refuses_the_whole_file(self, batch: Batch) -> None:
         foreign = Assignment.objects.order_by("submitted_at", "id").last()
         assert foreign is not None
         data = filled(batch, ("x", ""), ("x", ""), ("x", "")).replace(foreign.assignment_id, "ELSEWHERE")

@@ -135,5 +135,5 @@ def test_no_place_is_missing_and_few_are_left_over(places: int) -> None:
 
 @pytest.mark.parametrize(("places", "over"), [(0, 1), (3, 0), (2, 3)])
 def test_places_that_cannot_be_spread(places: int, over: int) -> None:
-    with pytest.raises(ValueError, match="place"):
+    with pytest.raises(ValueError, match="slot"):
         plan_slots(places, variants=over)

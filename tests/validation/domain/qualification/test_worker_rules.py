@@ -79,28 +79,28 @@ def test_the_same_finding_is_news_again_once_items_came_in() -> None:
 @pytest.mark.parametrize(
     ("measure", "values", "words"),
     [
-        (Measure.ACCEPTABLE_SHARE, votes(39, 11), "most judges found 39 reasonable (78%)"),
-        (Measure.BOXES_SHARE, votes(1, 2), "most judges found the boxes of 1 appropriate (33.3%)"),
-        (Measure.APPROVED_SHARE, votes(799, 201), "799 were approved (79.9%)"),
+        (Measure.ACCEPTABLE_SHARE, votes(39, 11), "Most judges found 39 of your last 50 validated pairs reasonable (78%)"),
+        (Measure.BOXES_SHARE, votes(1, 2), "Most judges found the boxes of 1 of your last 3 validated pairs appropriate (33.3%)"),
+        (Measure.APPROVED_SHARE, votes(799, 201), "799 of your last 1000 decided submissions were approved (79.9%)"),
         (
             Measure.GOLD_SHARE,
             votes(11, 9),
-            "Of your last 20 tasks whose answer is known, 11 were answered so (55%)",
+            "11 of your last 20 answers to tasks with a known answer were right (55%)",
         ),
         (
             Measure.ATTENTION_SHARE,
             votes(1, 9),
-            "everybody who looks at the photo answers alike, 1 was answered so",
+            "1 of your last 10 answers to tasks with an obvious answer was right",
         ),
         (
             Measure.REPEAT_SHARE,
             votes(5, 5),
-            "questions that came to you twice, 5 were the same both times (50%)",
+            "5 of your last 10 answers to questions that you saw twice were the same both times (50%)",
         ),
-        (Measure.PACE_SHARE, votes(3, 5), "Of your last 8 judgments, 3 took long enough to look and read"),
-        (Measure.VARIED_SHARE, votes(1, 5), "1 was outside long runs of one and the same answer (16.7%)"),
-        (Measure.ORIGINAL_SHARE, votes(7, 3), "Of your last 10 pairs, 7 were written anew, not as a copy"),
-        (Measure.CENTS_PER_HOUR, [8123] * 3, "comes to $81.23 an hour of active time, over $0.80"),
+        (Measure.PACE_SHARE, votes(3, 5), "3 of your last 8 judgments took long enough to look and read"),
+        (Measure.VARIED_SHARE, votes(1, 5), "1 of your last 6 judgments was outside long runs of the same answer"),
+        (Measure.ORIGINAL_SHARE, votes(7, 3), "7 of your last 10 pairs were new, not a copy"),
+        (Measure.CENTS_PER_HOUR, [8123] * 3, "is $81.23 per hour of active time, over $0.80"),
     ],
 )
 def test_a_worker_reads_the_figures(measure: Measure, values: list[bool | int | None], words: str) -> None:
@@ -110,14 +110,14 @@ def test_a_worker_reads_the_figures(measure: Measure, values: list[bool | int | 
 
 def test_a_share_is_never_rounded_up_to_the_limit() -> None:
     (finding,) = evaluate_rule(rule(window=10_000), {1: votes(7999, 2001)}).findings
-    assert "(79.9%). This project asks for at least 80%." in describe_finding(finding.figures)
+    assert "(79.9%). This project requires at least 80%." in describe_finding(finding.figures)
 
 
 def test_every_measure_has_a_sentence_a_few_words_and_a_place_in_the_form() -> None:
     for measure in Measure:
         values: list[bool | int | None] = [9000] * 3 if measure is Measure.CENTS_PER_HOUR else votes(1, 2)
         (finding,) = evaluate_rule(rule(measure, below=50, at_least=1), {1: values}).findings
-        assert describe_finding(finding.figures).endswith((".", "care."))
+        assert describe_finding(finding.figures).endswith(".")
         assert summarise_finding(finding.figures)
         assert MEASURE_LABELS[measure]
 

@@ -1,9 +1,9 @@
-/** What passes between an old page's frame and the page around it. Nothing here knows a document. */
+/** Messages between an old page's frame and the page around it. Pure functions. */
 const LOWEST = 240;
 const HIGHEST = 12_000;
 
 /**
- * What another window sent, made safe to keep.
+ * The fields that another window sent, validated.
  * @param {any} fields @returns {[string, string][]}
  */
 export function fieldList(fields) {
@@ -12,8 +12,8 @@ export function fieldList(fields) {
 }
 
 /**
- * The frame's address: ours with the marketplace's parameters, as old scripts expect them. The attempt's secret in
- * turkSubmitTo stays here: the page needs no more of it than the origin.
+ * The frame's address: ours with the marketplace's parameters, as old scripts expect them. Only the origin of
+ * turkSubmitTo is passed on, since the rest has the attempt's secret.
  * @param {string} address this page's @returns {string}
  */
 export function documentAddress(address) {
@@ -26,10 +26,10 @@ export function documentAddress(address) {
 }
 
 /**
- * How high the frame should be, whatever the page in it says.
- * @param {any} said @returns {number} pixels, or 0 for what is no height
+ * The frame's height, limited to valid values.
+ * @param {any} value @returns {number} pixels, or 0 for an invalid height
  */
-export function heightOf(said) {
-  const height = Number(said);
+export function parseHeight(value) {
+  const height = Number(value);
   return height > 0 && Number.isFinite(height) ? Math.min(HIGHEST, Math.max(LOWEST, Math.ceil(height))) : 0;
 }

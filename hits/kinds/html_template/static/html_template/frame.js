@@ -1,6 +1,6 @@
 /**
- * Stands in front of an old page, before any script of its own: what the page sends to the marketplace goes to the
- * page around it instead. A plain script, since it has to run first, in a document without an origin.
+ * Runs before the scripts of an old page: what the page sends to the marketplace goes to the page around it instead.
+ * It is a plain script, because it must run first, in a document without an origin.
  */
 (() => {
   'use strict';
@@ -10,10 +10,10 @@
   const submitWord = document.currentScript.dataset.submit;
   const RESERVED = new Set(['assignmentid', 'hitid', 'workerid', 'turksubmitto']);
   const OWN_FORM = 'form-around-the-page';
-  const MOST_HEIGHTS = 60; // a page as high as its window would grow for ever
+  const MAX_HEIGHTS = 60; // a page as high as its window would grow for ever
   let restoring = false;
 
-  // The page around has our own origin, so nobody else who frames this hears anything.
+  // The page around it has our origin, so no other page that frames this gets a message.
   const tell = (message) => window.parent.postMessage({ from: 'old-page', ...message }, location.origin);
 
   /* -- what old scripts expect, and a frame without rights has not */
@@ -27,7 +27,7 @@
   const isText = ([, value]) => typeof value === 'string';
   const isAnswer = ([name]) => name !== '' && !RESERVED.has(name.toLowerCase());
 
-  // Amazon put one form around a page that had none; fields may come later, from the page's own script.
+  // Amazon put a form around a page without one; the page's script may add fields later.
   function gather() {
     const form = document.getElementById(OWN_FORM);
     if (!form) return;
@@ -43,13 +43,13 @@
 
   const send = (form, pressed) => tell(preview ? { type: 'submit' } : { type: 'submit', fields: fieldsOf(form ? [form] : [], pressed) });
 
-  // Last of all listeners, so that the page's own checks have had their say.
+  // The last listener, so that the page's own checks run first.
   window.addEventListener('submit', (e) => {
     if (e.defaultPrevented) return;
     e.preventDefault();
     send(e.target, e.submitter);
   });
-  // A page that stops the event on its way would send its form nowhere.
+  // A page that stops the event would otherwise not send its form.
   window.addEventListener('submit', (e) => { e.stopPropagation = () => {}; }, true);
   HTMLFormElement.prototype.submit = function submit() { send(this, null); };
 
@@ -104,7 +104,7 @@
 
   const BUTTONS = 'button:not([type]), button[type=submit], input[type=submit], input[type=image]';
   function addForm() {
-    if (customElements.get('crowd-form')) return; // Amazon's elements were loaded, and bring form and button along
+    if (customElements.get('crowd-form')) return; // Amazon's elements bring their own form and button
     let [form] = document.forms;
     if (!form) {
       form = document.body.appendChild(Object.assign(document.createElement('form'), { id: OWN_FORM }));
@@ -112,7 +112,7 @@
       for (const button of document.querySelectorAll('crowd-button[form-action=submit]')) button.addEventListener('click', () => form.requestSubmit());
     }
     if (document.querySelector(`${BUTTONS}, crowd-button[form-action=submit]`)) return;
-    // Amazon's editor did not show its own button either; pages were made without one.
+    // Pages were made without a button, because Amazon's editor added one.
     form.append(Object.assign(document.createElement('button'), { type: 'submit', textContent: submitWord, style: 'margin: 1em 0; padding: .5em 1.5em; font-size: 1rem' }));
   }
 
@@ -120,7 +120,7 @@
   let height = 0;
   function measure() {
     const now = Math.max(document.body.scrollHeight, Math.ceil(document.body.getBoundingClientRect().bottom + window.scrollY)) + 16;
-    if (Math.abs(now - height) < 8 || heights >= MOST_HEIGHTS) return;
+    if (Math.abs(now - height) < 8 || heights >= MAX_HEIGHTS) return;
     heights += 1;
     height = now;
     tell({ type: 'height', height });
@@ -129,7 +129,7 @@
   document.addEventListener('DOMContentLoaded', () => {
     fillIn();
     addForm();
-    // After what the page itself does at this moment.
+    // After the page's own handlers of this event.
     setTimeout(() => {
       tell({ type: 'ready' });
       measure();

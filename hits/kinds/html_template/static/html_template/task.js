@@ -1,7 +1,7 @@
-/** An old page in a frame without rights: what it sends is the answer. The frame's side is frame.js. */
+/** An old page in a sandboxed frame, whose form is the answer. The frame's side is frame.js. */
 import { boot } from '../js/hit/page.js';
 import { setText, element } from '../js/ui/dom.js';
-import { documentAddress, fieldList, heightOf } from './fields.js';
+import { documentAddress, fieldList, parseHeight } from './fields.js';
 import { gettext, interpolate, ngettext } from '../js/ui/i18n.js';
 
 const byId = (id) => document.getElementById(id);
@@ -77,20 +77,20 @@ class OldPage {
   }
 
   #restore(fields) {
-    // The frame has no origin of its own that could be named; nothing but the answer itself is told.
+    // The frame has no origin that could be named; only the answer itself is posted.
     this.frame.contentWindow.postMessage({ from: 'task', type: 'restore', fields }, '*');
   }
 
-  #grow(said) {
-    const height = heightOf(said);
+  #grow(value) {
+    const height = parseHeight(value);
     if (height) this.frame.style.setProperty('--page-height', `${height}px`);
   }
 
   #show(text, own = false) {
-    const said = own ? text : words.pageSays(text.slice(0, 500));
+    const message = own ? text : words.pageSays(text.slice(0, 500));
     this.note ??= byId('bars').appendChild(element('div', { class: 'note-bar note-bar--info' }, element('p', {})));
-    setText(this.note.querySelector('p'), said);
-    this.say(said);
+    setText(this.note.querySelector('p'), message);
+    this.say(message);
   }
 }
 

@@ -1,4 +1,4 @@
-/** One card: clue, inference, how sure. */
+/** One card: clue, inference, confidence. */
 import { icon, setText } from '../js/ui/dom.js';
 import { isComplete, isEmpty, missing, tidy } from './answer.js';
 import { words } from './words.js';
@@ -11,7 +11,7 @@ export class PairCard {
     this.clue = details.querySelector('[data-field="clue"]');
     this.inference = details.querySelector('[data-field="inference"]');
     this.radios = [...details.querySelectorAll('input[type="radio"]')];
-    // A clue is one line: Enter goes on instead of breaking it.
+    // A clue is one line: Enter moves to the next field.
     this.clue.addEventListener('keydown', (e) => {
       if (e.key !== 'Enter' || e.isComposing) return;
       e.preventDefault();
@@ -36,12 +36,12 @@ export class PairCard {
     this.#grow();
   }
 
-  /** @returns {HTMLElement} the control of a part */
-  control(part) { return { clue: this.clue, inference: this.inference, confidence: this.radios[0] }[part]; }
+  /** @returns {HTMLElement} the control of a field */
+  control(field) { return { clue: this.clue, inference: this.inference, confidence: this.radios[0] }[field]; }
 
   open() { this.details.open = true; }
 
-  /** Brings summary and badge in line with what is written. */
+  /** Updates summary and badge. */
   render() {
     const now = this.read();
     this.details.querySelector('[data-dot]').classList.toggle('dot--empty', isEmpty(now));

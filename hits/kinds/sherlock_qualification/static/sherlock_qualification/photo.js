@@ -1,4 +1,4 @@
-/** A photo to look at closely: buttons, keys, wheel and mouse enlarge and move it. Nothing is drawn. */
+/** A photo with zoom: buttons, keys, wheel and mouse enlarge and move it, without drawing. */
 import { Zoom, wheelScale } from '../js/boxes/zoom.js';
 
 const KEYS = { '+': 'in', '=': 'in', '-': 'out', '0': 'fit' };

@@ -1,4 +1,4 @@
-/** Three photos one after the other, three pairs and a description each; then the questions, where there are any. */
+/** Three photos, one at a time, with three pairs and a description each; then the exam questions, if any. */
 import { boot } from '../js/hit/page.js';
 import { element, icon, setText } from '../js/ui/dom.js';
 import { descriptionGap, isComplete, missingFrom, photoState, toAnswer } from './answer.js';
@@ -14,7 +14,7 @@ class QualificationTask {
 
   start({ config, say, preview, changed }) {
     Object.assign(this, { config, say, preview });
-    this.most = config.unit.limits.sentences;
+    this.maxSentences = config.unit.limits.sentences;
     this.questions = config.unit.questions.map(({ id }) => id);
     this.panels = all('.panel[data-panel]');
     this.steps = all('.step');
@@ -25,7 +25,7 @@ class QualificationTask {
       changed();
     });
     this.steps.forEach((step, at) => step.addEventListener('click', () => this.#show(at, { spoken: true })));
-    for (const button of all('[data-next]')) button.addEventListener('click', () => this.#goOn(Number(button.dataset.next)));
+    for (const button of all('[data-next]')) button.addEventListener('click', () => this.#advance(Number(button.dataset.next)));
     document.querySelector('.toolbar').addEventListener('click', (e) => this.#enlarge(e.target.closest('[data-tool]')?.dataset.tool));
     this.#show(0);
     this.#render();
@@ -44,9 +44,9 @@ class QualificationTask {
   write(answer) {
     const photos = Array.isArray(answer?.images) ? answer.images : [];
     for (const { id, description, pairs } of this.photos) {
-      const kept = photos.find((photo) => photo?.image === id);
-      description.value = kept?.description ?? '';
-      pairs.forEach((pair, at) => pair.write(kept?.pairs?.[at]));
+      const saved = photos.find((photo) => photo?.image === id);
+      description.value = saved?.description ?? '';
+      pairs.forEach((pair, at) => pair.write(saved?.pairs?.[at]));
     }
     const exam = new Map((Array.isArray(answer?.exam) ? answer.exam : []).map((row) => [row?.question, row?.choice]));
     this.radios.forEach((row, at) => row.forEach((radio) => { radio.checked = Number(radio.value) === exam.get(this.questions[at]); }));
@@ -55,7 +55,7 @@ class QualificationTask {
 
   answer() { return toAnswer(this.read()); }
 
-  gaps() { return missingFrom(this.read(), this.questions, this.most).map((gap) => this.#gap(gap)); }
+  gaps() { return missingFrom(this.read(), this.questions, this.maxSentences).map((gap) => this.#gap(gap)); }
 
   cents() { return this.config.pay.reward_cents; }
 
@@ -74,7 +74,7 @@ class QualificationTask {
   }
 
   resume() {
-    const states = this.read().images.map((photo) => photoState(photo, this.most));
+    const states = this.read().images.map((photo) => photoState(photo, this.maxSentences));
     const next = states.findIndex((state) => state !== 'complete');
     this.#show(next < 0 ? this.steps.length - 1 : next);
     const { pairs } = this.photos[Math.max(0, next)];
@@ -104,12 +104,12 @@ class QualificationTask {
     if (spoken) this.say(photo ? words.shown(at + 1, this.photos.length, this.#stateOf(at)) : words.questionsShown(this.questions.length));
   }
 
-  /** Goes to a step as somebody who has finished the one before: the page's top, its heading read out. */
-  #goOn(at) {
+  /** Moves to a step after the one before is finished: to the top of the page, with the heading read out. */
+  #advance(at) {
     this.#show(at);
     const title = byId(`t-${at + 1}`);
     title.focus({ preventScroll: true });
-    // Not scrollIntoView: on a phone it leaves room for a photo that stays on top, which is not there yet.
+    // Not scrollIntoView: on a phone it reserves room for a sticky photo that is not there yet.
     window.scrollBy(0, document.querySelector('.steps').getBoundingClientRect().top);
     if (this.photos[at]) this.photos[at].pairs[0].open();
   }
@@ -121,7 +121,7 @@ class QualificationTask {
     control.scrollIntoView({ block: 'center' });
   }
 
-  #gap({ photo, what, pair, parts, question, questions }) {
+  #gap({ photo, what, pair, fields, question, questions }) {
     if (questions !== undefined || question !== undefined) {
       const first = question ?? 0;
       const text = questions === undefined ? words.gapQuestion(question + 1) : words.gapQuestions(questions);
@@ -134,11 +134,11 @@ class QualificationTask {
     }
     const card = shown.pairs[pair];
     return {
-      key: `p${photo}-${pair}`, href: `#p-${photo + 1}-${pair + 1}`, text: words.gapPair(photo + 1, pair + 1, parts), focus: () => this.#focus(photo, card.control(parts[0]), card),
+      key: `p${photo}-${pair}`, href: `#p-${photo + 1}-${pair + 1}`, text: words.gapPair(photo + 1, pair + 1, fields), focus: () => this.#focus(photo, card.control(fields[0]), card),
     };
   }
 
-  #placeOnPhoto(at, pair, part) {
+  #placeOnPhoto(at, pair, field) {
     const photo = this.photos[at];
     if (!photo) return null;
     if (pair === null) return { control: photo.description, name: words.named(at + 1, words.field.description), reveal: () => this.#show(at) };
@@ -147,7 +147,7 @@ class QualificationTask {
       this.#show(at);
       card.open();
     };
-    return card ? { control: card.control(part), name: words.namedPair(at + 1, pair + 1, words.field[part]), reveal } : null;
+    return card ? { control: card.control(field), name: words.namedPair(at + 1, pair + 1, words.field[field]), reveal } : null;
   }
 
   #render() {
@@ -155,9 +155,9 @@ class QualificationTask {
     const done = now.images.flatMap(({ pairs }) => pairs).filter(isComplete).length;
     for (const { pairs } of this.photos) for (const pair of pairs) pair.render();
     now.images.forEach((photo, at) => {
-      const state = photoState(photo, this.most);
+      const state = photoState(photo, this.maxSentences);
       renderStep(this.steps[at], state, this.#stateOf(at));
-      const long = descriptionGap(photo, this.most) === 'long';
+      const long = descriptionGap(photo, this.maxSentences) === 'long';
       byId(`long-${at + 1}`).hidden = !long;
       this.photos[at].description.setAttribute('aria-invalid', String(long));
     });
@@ -171,7 +171,7 @@ class QualificationTask {
 
   #stateOf(at) {
     const photo = this.read().images[at];
-    const state = photoState(photo, this.most);
+    const state = photoState(photo, this.maxSentences);
     if (state === 'complete') return words.complete;
     return state === 'empty' ? words.notStarted : words.of(photo.pairs.filter(isComplete).length, photo.pairs.length);
   }
@@ -192,12 +192,12 @@ function renderStep(step, state, text) {
 
 function showScale(zoom) { setText(byId('zoom'), `${Math.round(zoom.scale * 100)}%`); }
 
-// `name` closes the others where the browser knows it; older ones are helped here.
+// `name` closes the others in new browsers; this function does so in older ones.
 function closeOthers(pairs, opened) {
   for (const pair of pairs) if (pair !== opened) pair.details.open = false;
 }
 
-/** CSS pixels the photo may be high: all of it visible between header and submit bar; less on a phone. */
+/** The photo's maximal height in CSS pixels: it fits between header and submit bar; less on a phone. */
 function roomHeight() {
   if (window.matchMedia('(max-width: 60rem)').matches) return window.innerHeight * 0.36;
   const taken = ['.hitbar', '.steps', '.toolbar', '.submitbar'].map((s) => document.querySelector(s)?.offsetHeight ?? 0);

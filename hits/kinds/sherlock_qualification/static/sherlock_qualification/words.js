@@ -1,9 +1,9 @@
-/** What the qualification page says, in one place and in the page's language. */
+/** Messages of the qualification page, in the page's language. */
 import { gettext, interpolate, ngettext, pieces } from '../js/ui/i18n.js';
 
-const PART = { clue: gettext('clue'), inference: gettext('inference'), confidence: gettext('how sure') };
+const FIELD = { clue: gettext('clue'), inference: gettext('inference'), confidence: gettext('how sure') };
 const ALONE = { clue: gettext('name a clue'), inference: gettext('say what it indicates'), confidence: gettext('say how sure you are') };
-const parts = (names) => (names.length === 1 ? ALONE[names[0]] : names.map((name) => PART[name]).join(', '));
+const fields = (names) => (names.length === 1 ? ALONE[names[0]] : names.map((name) => FIELD[name]).join(', '));
 
 export const words = {
   gapPhoto: (n) => interpolate(gettext('Photo %(n)s: not started'), { n }),
@@ -11,7 +11,7 @@ export const words = {
   gapLong: (n) => interpolate(gettext('Photo %(n)s: describe it in one or two sentences'), { n }),
   gapPair: (photo, pair, names) => (names.length === 3
     ? interpolate(gettext('Photo %(photo)s, pair %(pair)s: not started'), { photo, pair })
-    : interpolate(gettext('Photo %(photo)s, pair %(pair)s: %(gap)s'), { photo, pair, gap: parts(names) })),
+    : interpolate(gettext('Photo %(photo)s, pair %(pair)s: %(gap)s'), { photo, pair, gap: fields(names) })),
   gapQuestion: (n) => interpolate(gettext('Question %(n)s'), { n }),
   gapQuestions: (n) => interpolate(ngettext('%(n)s question to answer', '%(n)s questions to answer', n), { n }),
   pair: (n) => interpolate(gettext('Pair %(n)s'), { n }),

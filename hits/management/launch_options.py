@@ -78,7 +78,7 @@ def _read_eligibility(project: Project, kind_name: str, options: dict[str, Any])
     pool, limit = options["pool"], options["worker_limit"]
     if pool is not None and pool not in set(SELECTABLE_POOLS):
         raise input_error(
-            f"--pool {pool}: use {' or '.join(SELECTABLE_POOLS)}, or leave it out for everybody"
+            f"--pool {pool}: use {' or '.join(SELECTABLE_POOLS)}, or leave it out for all workers"
         )
     if limit is not None and limit < 1:
         raise input_error(f"--worker-limit {limit}: use 1 or more, or leave it out")

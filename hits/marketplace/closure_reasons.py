@@ -1,4 +1,4 @@
-"""Messages that workers read: why work is closed to them and what opens it."""
+"""Why work is closed to a worker and how to open it, as messages for a page."""
 
 from __future__ import annotations
 
@@ -101,29 +101,28 @@ def _explain_number_approved(requirement: Requirement, facts: WorkerFacts) -> Re
     if requirement.comparator in {Comparator.GREATER_THAN, Comparator.GREATER_THAN_OR_EQUAL_TO}:
         noun = "submission" if minimum == 1 else "submissions"
         return Reason(f"Open after {minimum} approved {noun}. {current}")
-    return Reason(
-        f"Only for people whose approved submissions number {_describe_range(requirement)}. {current}"
-    )
+    return Reason(f"Only for workers with {_describe_range(requirement)} approved submissions. {current}")
 
 
 def _explain_percent_approved(requirement: Requirement, facts: WorkerFacts) -> Reason:
     current = facts.values[PERCENT_APPROVED]
     return Reason(
-        f"Only for people with {_describe_range(requirement, '%')} of their decided submissions approved. "
+        f"Only for workers with {_describe_range(requirement, '%')} of their decided submissions approved. "
         f"You have {current}%, {facts.approved} of {facts.decided}."
     )
 
 
 def _explain_percent_rejected(requirement: Requirement, facts: WorkerFacts) -> Reason:
     return Reason(
-        f"Only for people with {_describe_range(requirement, '%')} of their decided submissions rejected. "
+        f"Only for workers with {_describe_range(requirement, '%')} of their decided submissions rejected. "
         f"You have {facts.values[PERCENT_REJECTED]}%, {facts.decided - facts.approved} of {facts.decided}."
     )
 
 
 def _explain_percent_ended(requirement: Requirement, facts: WorkerFacts) -> Reason:
     return Reason(
-        f"Only for people who {_OUTCOME_VERBS[requirement.type_id]} {_describe_range(requirement, '%')} of the tasks they took. "
+        f"Only for workers who {_OUTCOME_VERBS[requirement.type_id]} {_describe_range(requirement, '%')} of their "
+        "accepted tasks. "
         f"You have {facts.values[requirement.type_id]}%."
     )
 
@@ -132,22 +131,18 @@ def _explain_country(requirement: Requirement, facts: WorkerFacts) -> Reason:
     has_states = any(split_place(place)[1] for place in requirement.locales)
     places = ("; " if has_states else ", ").join(sorted(place_name(place) for place in requirement.locales))
     is_inclusive = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
-    rule = (
-        f"Only for people who work from: {places}."
-        if is_inclusive
-        else f"Not for people who work from: {places}."
-    )
+    rule = f"Only for workers in: {places}." if is_inclusive else f"Not for workers in: {places}."
     if not facts.country:
-        return Reason(f"{rule} Say which country you work from first.", needs_country=True)
+        return Reason(f"{rule} Enter your country first.", needs_country=True)
     if not facts.subdivision and any(place.startswith(f"{facts.country}-") for place in requirement.locales):
-        return Reason(f"{rule} Say which state you work from first.", needs_country=True)
+        return Reason(f"{rule} Enter your state first.", needs_country=True)
     return Reason(f"{rule} Your country is {place_name(join_place(facts.country, facts.subdivision))}.")
 
 
 def _explain_custom(requirement: Requirement, facts: WorkerFacts) -> Reason:
     qualification = facts.custom_qualifications[requirement.type_id]
     if requirement.comparator is Comparator.DOES_NOT_EXIST:
-        return Reason(f"Not for people who hold “{qualification.name}”.", qualification.instructions)
+        return Reason(f"Not for workers who hold “{qualification.name}”.", qualification.instructions)
     requestable_type_id = requirement.type_id if qualification.can_be_requested else ""
     if qualification.revoked_at:
         reason = f" The reason: {_quote(qualification.revoke_reason)}" if qualification.revoke_reason else ""
@@ -159,7 +154,7 @@ def _explain_custom(requirement: Requirement, facts: WorkerFacts) -> Reason:
     value = facts.values.get(requirement.type_id)
     current = "You do not hold it yet." if value is None else f"You hold it at {value}."
     return Reason(
-        f"Only for people who hold “{qualification.name}”{required_value}. {current}",
+        f"Only for workers who hold “{qualification.name}”{required_value}. {current}",
         qualification.instructions,
         requestable_type_id=requestable_type_id,
     )

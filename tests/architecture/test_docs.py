@@ -1,0 +1,38 @@
+"""Documents name files that exist, and link to pages and headings that exist."""
+
+import re
+from pathlib import Path
+
+_PATH = re.compile(r"`((?:hits|validation|curation|annotation_site|tests|static|scripts|docs)/[\w./-]+)`")
+_LINK = re.compile(r"\]\(([\w./-]+\.(?:md|webp))?(?:#([\w-]+))?\)")
+_EXAMPLES = ("my_kind", "my_family", "hits/task/")  # what a reader is told to make; and a template's name
+
+
+def documents(root: Path) -> list[Path]:
+    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", one.lower()).strip().replace(" ", "-") for one in headings}
+
+
+def test_paths_in_documents_exist(root: Path) -> None:
+    missing = [
+        f"{document.name}: {path}"
+        for document in documents(root)
+        for path in _PATH.findall(document.read_text("utf-8"))
+        if not any(one in path for one in _EXAMPLES) and not (root / path).exists()
+    ]
+    assert not missing, "\n".join(missing)
+
+
+def test_links_in_documents_lead_somewhere(root: Path) -> None:
+    broken = []
+    for document in documents(root):
+        for target, heading in _LINK.findall(document.read_text("utf-8")):
+            page = document.parent / target if target else document
+            if not page.exists() or (heading and heading not in anchors(page.read_text("utf-8"))):
+                broken.append(f"{document.name}: {target}#{heading}")
+    assert not broken, "\n".join(broken)
