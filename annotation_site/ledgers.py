@@ -164,7 +164,7 @@ def _find_script_bonuses(batch: int) -> list[ScriptBonus]:
             row.fee_cents,
         )
         for row in paid.select_related("assignment__hit").order_by("pk").iterator()
-        # A bonus of ours ends with its call's reference (hits.services.outbox_calls).
+        # A bonus of ours ends with its call's reference (hits.services.outbox.outbox_operations).
         if row.reason.rpartition(" ")[2] not in references and f"{_SCRIPT_BONUS_PREFIX}{row.pk}" not in posted
     ]
 

@@ -99,7 +99,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "annotation_site.middleware.NulCharacterMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "annotation_site.limits.BodyLimitMiddleware",
+    "annotation_site.request_limits.BodyLimitMiddleware",
     "annotation_site.middleware.SignInRequiredMiddleware",
     "annotation_site.middleware.OutageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -106,7 +106,7 @@ class SkipReason(StrEnum):
 class ComparisonSet:
     """The inferences to be rated for one instance.
 
-    chosen: ids of inferences in the order of picking. rank: 1 is the set with the best set score.
+    chosen: ids of inferences in the order of selection. rank: 1 is the set with the best set score.
     """
 
     instance: int

@@ -1,4 +1,4 @@
-"""Addresses of curation and version pages."""
+"""URLs of curation and version pages."""
 
 from django.urls import path
 

@@ -53,7 +53,7 @@ def family_names() -> list[str]:
 
 @cache
 def family_modules() -> dict[str, str]:
-    """Return the dotted name of each family's package: a folder in ``settings.FAMILY_PACKAGES`` with ``family.py``."""
+    """Return the dotted name of each family's package, found in ``settings.FAMILY_PACKAGES`` by its ``family.py``."""
     from django.conf import settings  # noqa: PLC0415 - settings themselves call kind_apps()
 
     found: dict[str, str] = {}

@@ -16,7 +16,7 @@ BLOCK_BYTES = 1 << 20
 
 @deconstructible(path="hits.storage.WholeFileStorage")
 class WholeFileStorage(FileSystemStorage):
-    """Write each file under a temporary name, flush and rename it. Names derive from content, so they are replaced."""
+    """Write each file under a temporary name, flush and rename it. Names derive from content and are replaced."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **{"allow_overwrite": True, **kwargs})  # type: ignore[arg-type]

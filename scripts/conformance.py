@@ -255,13 +255,13 @@ def error_codes(root: Path) -> set[str]:
 
 
 def _codes_in_call(name: str, call: ast.Call) -> Iterator[str]:
-    position = {"ApiError": 0, "invalid": 1, "missing": 0}.get(name)
+    position = {"ApiError": 0, "validation_error": 1, "not_found_error": 0}.get(name)
     if position is None:
         return
     keywords = [keyword.value for keyword in call.keywords if keyword.arg == "code"]
     for value in [*call.args[position : position + 1], *keywords]:
         if isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value:
-            yield value.value + ("DoesNotExist" if name == "missing" else "")
+            yield value.value + ("DoesNotExist" if name == "not_found_error" else "")
 
 
 def build_page(root: Path = ROOT) -> str:

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class ValidationConfig(AppConfig):
-    """Judging kinds, their rounds and their tallies; and people: qualification rounds, training, standing."""
+    """Judging kinds, their rounds and their tallies; and people: qualification rounds, training, worker status."""
 
     name = "validation"
     verbose_name = "Judging"

@@ -1,4 +1,4 @@
-"""Mistakes in judging kinds, found at start; each message names the kind and what to mend."""
+"""System checks of judging kinds at start; each message names the kind and how to correct it."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from validation import registry
 
 @register()
 def check_judging_specs(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Every judging kind has a spec, and its answer schema knows every label that the spec names."""
+    """Check that every judging kind has a spec and that its answer schema accepts every label of the spec."""
     try:
         errors = registry.find_spec_errors()
     except LookupError:
-        return []  # the kinds themselves cannot be found, which another check says
+        return []  # another check reports kinds that cannot be found
     return [Error(message, id="deerstalker.E010") for message in errors]

@@ -1,4 +1,4 @@
-"""Find the specs of judging kinds: ``judging.py`` beside each judging kind's ``kind.py``, with a ``SPEC``."""
+"""Find the specs of judging kinds: the ``SPEC`` in ``judging.py`` beside each judging kind's ``kind.py``."""
 
 from functools import cache
 from importlib import import_module
@@ -10,18 +10,18 @@ from validation.domain.judging.spec_problems import find_problems
 
 
 class SpecError(LookupError):
-    """A judging kind without a spec that can be used; the message names the kind and what to mend."""
+    """A judging kind has no valid spec; the message names the kind and how to correct it."""
 
 
 def kind_names() -> tuple[str, ...]:
-    """Return the names of all judging kinds in the order in which pages list them."""
+    """Return the names of all judging kinds in the order of pages."""
     return tuple(
         sorted(registry.kinds_with_purpose(Purpose.JUDGING), key=lambda name: (spec_of(name).order, name))
     )
 
 
 def specs() -> list[JudgingSpec]:
-    """Return the specs of all judging kinds in the order in which pages list them."""
+    """Return the specs of all judging kinds in the order of pages."""
     return [spec_of(name) for name in kind_names()]
 
 
@@ -53,7 +53,7 @@ def spec_of(name: str) -> JudgingSpec:
 
 
 def record_types_of(name: str) -> tuple[str, ...]:
-    """Return the types of the records that a kind collects or judges; none of a kind that is no longer there."""
+    """Return the types of the records that a kind collects or judges; empty if the kind no longer exists."""
     if name not in registry.kind_names():
         return ()
     judged = spec_of(name).record_type if has_spec(name) else None
@@ -61,7 +61,7 @@ def record_types_of(name: str) -> tuple[str, ...]:
 
 
 def has_spec(name: str) -> bool:
-    """Tell whether ``name`` is a judging kind."""
+    """Return whether ``name`` is a judging kind."""
     return name in registry.kinds_with_purpose(Purpose.JUDGING)
 
 
@@ -71,15 +71,15 @@ def decidable_kinds() -> tuple[str, ...]:
 
 
 def spec_for_material(material: Material) -> JudgingSpec:
-    """Return the first spec whose rounds are made of ``material``.
+    """Return the first spec whose rounds use ``material``.
 
     Raises:
-        LookupError: no judging kind is.
+        LookupError: no judging kind uses it.
     """
     for spec in specs():
         if spec.material is material:
             return spec
-    raise LookupError(f"no judging kind takes {material.value.replace('_', ' ')}")
+    raise LookupError(f"no judging kind uses {material.value.replace('_', ' ')}")
 
 
 def spec_for_record_type(record_type: str) -> JudgingSpec:
@@ -95,7 +95,7 @@ def spec_for_record_type(record_type: str) -> JudgingSpec:
 
 
 def find_spec_errors() -> list[str]:
-    """Return what is wrong with any spec, each sentence with the kind's name; nothing where all is well."""
+    """Return the mistakes in all specs as messages with the kind's name."""
     found: list[str] = []
     for name in registry.kinds_with_purpose(Purpose.JUDGING):
         try:

@@ -6,22 +6,30 @@ from django.contrib.auth import get_user_model
 from hits.mturk.boto import marketplace
 from hits.services.jobs import jobs
 from validation.models import QualificationRound
-from validation.services import answering, applicants, ask_more, decisions, rater_rows, report, worker_rules
+from validation.services import (
+    applicant_decisions,
+    applicants,
+    decisions,
+    follow_ups,
+    rater_rows,
+    report,
+    worker_rules,
+)
 
 
 @shared_task(name="validation.note_applicants")
 def note_applicants() -> None:
-    """Note who handed in a qualification task, so that nobody takes it twice."""
+    """Record who submitted a qualification task, so that nobody takes it twice."""
     applicants.record_applicants(marketplace=marketplace())
 
 
 @shared_task(name="validation.answer_applicants")
 def answer_applicants(job_id: int) -> None:
-    """Answer, pay and qualify a round's applicants."""
+    """Decide about a round's applicants, pay and qualify them."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             args = progress.job.args
-            done = answering.decide_applicants(
+            done = applicant_decisions.decide_applicants(
                 qualification_round=QualificationRound.objects.select_related("batch__project").get(
                     pk=args["round"]
                 ),
@@ -36,7 +44,7 @@ def answer_applicants(job_id: int) -> None:
 
 @shared_task(name="validation.evaluate_rules")
 def evaluate_rules() -> None:
-    """Let the standing rules look; they only propose."""
+    """Evaluate the worker rules; they only propose."""
     worker_rules.evaluate_rules()
 
 
@@ -66,7 +74,7 @@ def make_rater_rows(job_id: int) -> None:
 
 @shared_task(name="validation.refresh_reports")
 def refresh_reports() -> None:
-    """Queue a report wherever judgments came in since the last one."""
+    """Queue a report for each kind with new judgments since the last one."""
     report.refresh_reports()
 
 
@@ -80,5 +88,5 @@ def decide_items(job_id: int) -> None:
 
 @shared_task(name="validation.ask_one_more")
 def ask_one_more() -> None:
-    """Ask one more judge about undecided items, wherever a round wishes it and nobody has to type a sum."""
-    ask_more.launch_due_follow_ups(marketplace=marketplace())
+    """Launch the follow-ups of rounds with undecided items that need no confirmation by a person."""
+    follow_ups.launch_due_follow_ups(marketplace=marketplace())

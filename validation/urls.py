@@ -1,4 +1,4 @@
-"""Addresses of judging pages."""
+"""URLs of the pages about judging and workers."""
 
 from django.urls import path
 
@@ -27,7 +27,7 @@ urlpatterns = [
     path("projects/<slug:slug>/judging/review/", review_round.review_new, name="review-new"),
     path("projects/<slug:slug>/judging/ratings/<int:batch_id>/", judging.ratings, name="judging-ratings"),
     path("projects/<slug:slug>/judging/localization/", localization.localization, name="localization"),
-    path("projects/<slug:slug>/applicants/", rounds.applicants, name="applicants"),
+    path("projects/<slug:slug>/applicants/", rounds.round_list, name="applicants"),
     path("projects/<slug:slug>/applicants/qualify", rounds.qualification_new, name="qualification-new"),
     path("projects/<slug:slug>/applicants/train", rounds.training_new, name="training-new"),
     path(
@@ -37,7 +37,7 @@ urlpatterns = [
     ),
     path(
         "projects/<slug:slug>/applicants/<int:round_id>/answer",
-        rounds.answer_applicants,
+        rounds.answer_round,
         name="answer-applicants",
     ),
     path("projects/<slug:slug>/applicants/<int:round_id>/grading", grading.grading, name="grading"),

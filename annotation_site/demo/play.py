@@ -20,7 +20,10 @@ ReportProgress = Callable[[str], None]
 # Hessel et al. 2022 use at least 20 candidates; a demo with few photos has fewer inferences.
 MIN_CANDIDATES = 12
 JOB_TIMEOUT_SECONDS = 600
-APPLICANTS = (("wolfgang", 0), ("wanda", 4))  # the worker, and how many of their pairs are only captions
+QUALIFYING_WORKERS = (
+    ("wolfgang", 0),
+    ("wanda", 4),
+)  # the worker, and how many of their pairs are only captions
 UNLAUNCHED_PHOTOS = 2  # photos that are left for a visitor's own batch
 
 __all__ = [
@@ -66,7 +69,7 @@ def play_qualification(users: DemoUsers, report_progress: ReportProgress) -> Non
     photos = Image.objects.filter(project=users.project)
     names = dict(photos.values_list("pk", "name"))
     descriptions = {pk: alt or "A photograph" for pk, alt in photos.values_list("pk", "alt")}
-    for worker_index, (name, captions) in enumerate(APPLICANTS):
+    for worker_index, (name, captions) in enumerate(QUALIFYING_WORKERS):
         _answer_batch(
             users,
             name,

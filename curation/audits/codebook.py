@@ -1,6 +1,6 @@
-"""A codebook: what readers are shown and asked about each pair, as data.
+"""A codebook: what readers see and answer for each pair.
 
-Written as TOML, or as JSON with the same fields; ``parsing`` reads it. Shipped codebooks lie in ``codebooks/``.
+Written as TOML, or as JSON with the same fields, and read by ``parsing``. Built-in codebooks are in ``codebooks/``.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ YES, NO = "yes", "no"
 
 
 class CodeKind(StrEnum):
-    """How a code is answered."""
+    """The kind of answer to a code."""
 
     YES_NO = "yes-no"
     SINGLE = "single"
@@ -22,7 +22,7 @@ class CodeKind(StrEnum):
 
 
 class ShownText(StrEnum):
-    """What readers see of a pair beside its photo and boxes."""
+    """The texts of a pair that readers see, besides its photo and boxes."""
 
     PAIR = "pair"
     CLUE = "clue"
@@ -31,9 +31,9 @@ class ShownText(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer: its ``value`` in data, its words on the page, the ``key`` that gives it.
+    """A choice: its ``value`` in data, its label on the page, and its keyboard shortcut ``key``.
 
-    ``alone`` is for codes of several choices: nothing can be chosen beside it, as beside "none of these".
+    ``alone`` is for codes of several choices: the choice excludes all others, such as "none of these".
     """
 
     value: str
@@ -45,7 +45,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A code is asked only where an earlier ``code`` was answered with one of ``values``."""
+    """A code applies only if an earlier ``code`` was answered with one of ``values``."""
 
     code: str
     values: tuple[str, ...]
@@ -53,7 +53,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One question about a pair."""
+    """A question about a pair."""
 
     id: str
     question: str
@@ -64,22 +64,22 @@ class Code:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The values that an answer may have, in the order of the page."""
+        """The possible values of an answer, in page order."""
         return tuple(choice.value for choice in self.choices)
 
     @property
     def alone(self) -> frozenset[str]:
-        """The values beside which nothing can be chosen."""
+        """The values that exclude all others."""
         return frozenset(choice.value for choice in self.choices if choice.alone)
 
     def value_label(self, value: str) -> str:
-        """Return a value as people read it; one that is not in the codebook stays as it is."""
+        """Return the label of a value, or the value itself if it is not in the codebook."""
         return next((choice.words for choice in self.choices if choice.value == value), value)
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """A published figure that stands beside the own one: ``count`` ``of`` items, in ``words``."""
+    """A published figure, shown next to ours: ``count`` ``of`` items, described by ``words``."""
 
     code: str
     value: str
@@ -90,9 +90,9 @@ class PublishedFigure:
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """All that readers are asked. ``source`` names the paper's section, ``pairs`` how many it read in all.
+    """The questions to readers. ``source`` names the paper's section, ``pairs`` its sample size.
 
-    ``pairs_per_split`` is how many it read of each split, where it took them split by split.
+    ``pairs_per_split`` is its sample size of each split, if it sampled by split.
     """
 
     id: str
@@ -107,7 +107,7 @@ class Codebook:
     published: tuple[PublishedFigure, ...] = field(default=())
 
     def as_row(self) -> dict[str, Any]:
-        """Return the codebook as JSON keeps it; ``from_row`` in ``parsing`` reads it back."""
+        """Return the codebook as JSON; ``codebook_from_row`` in ``parsing`` reads it."""
         row: dict[str, Any] = {
             "id": self.id,
             "title": self.title,
@@ -122,7 +122,7 @@ class Codebook:
 
     @property
     def sha256(self) -> str:
-        """The hash of its content: two codebooks of one name and version are the same only with the same hash."""
+        """The hash of its content, since codebooks with the same name and version may still differ."""
         text = json.dumps(self.as_row(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 

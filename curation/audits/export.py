@@ -1,7 +1,7 @@
-"""An audit as files: one line per pair and code for a spreadsheet, and one JSON document with all of it.
+"""Audits as files: a CSV with one line per pair and code, and a complete JSON document.
 
-Readers are letters; who they are is told nowhere. What has been read of a pair that still waits for a reader is left
-out while the audit is open, so that nobody reads it there first.
+Readers are anonymous letters. While the audit is open, labels of pairs that still need readers are left out, so that
+no reader can see them first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def csv_columns(letters: Sequence[str]) -> list[str]:
 def csv_rows(
     items: Sequence[LabelledItem], codebook: Codebook, letters: Sequence[str], *, is_open: bool
 ) -> Iterator[list[object]]:
-    """Yield a line per pair and code: what each reader who counts says, and what is agreed; several by ``;``."""
+    """Yield a line per pair and code: each counted reader's answer and the agreed one; several values are joined by ``;``."""
     for item in items:
         state = item.labels.state(codebook)
         hidden = is_hidden(state, is_open=is_open)
@@ -48,14 +48,14 @@ def csv_rows(
 
 
 def is_hidden(state: ItemState, *, is_open: bool) -> bool:
-    """Tell whether the readings of a pair are kept from everybody for now."""
+    """Whether the labels of a pair are hidden for now."""
     return is_open and state is ItemState.INCOMPLETE
 
 
 def items_document(
     items: Sequence[LabelledItem], codebook: Codebook, *, is_open: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield each pair with its readings as plain data."""
+    """Yield each pair with its labels as plain data."""
     for item in items:
         state = item.labels.state(codebook)
         row: dict[str, Any] = {
@@ -73,7 +73,7 @@ def items_document(
 
 
 def figures_document(found: Sequence[CodeFigures]) -> list[dict[str, Any]]:
-    """Return the figures as plain data; coefficients that are not defined are null."""
+    """Return the figures as plain data; undefined coefficients are null."""
     return [
         {
             "code": figures.code.id,

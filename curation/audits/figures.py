@@ -1,12 +1,11 @@
-"""The figures of an audit: how many pairs have each value, with intervals, and how far readers agree.
+"""The figures of an audit: the share of each value, with intervals, and the readers' agreement.
 
-Shares are of agreed values, with Wilson's interval (``validation.domain.reports.planner``) where pairs were drawn
-at random: in all for a random sample, within a split also for a sample of each split. Pairs chosen by a score
-speak for themselves alone.
+Shares are of agreed values, with Wilson's interval (``validation.domain.reports.planner``) if pairs were sampled at
+random: overall for a random sample, and within splits also for a sample of each split. There are no intervals for
+pairs chosen by a score.
 
-Agreement is of blind readings (``readings``): percent and Krippendorff's alpha, and Cohen's kappa where the same two
-people read all (``validation.domain.agreement``). Each choice of a code with several choices is a question of its
-own.
+Agreement is of blind labels (``labels``): percent and Krippendorff's alpha, and Cohen's kappa if the same two people
+labelled everything (``validation.domain.agreement``). Each choice of a multiple-choice code is a separate question.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -34,7 +33,7 @@ READERS_OF_TABLE = 2
 
 @dataclass(frozen=True, slots=True)
 class LabelledItem:
-    """One pair of the sample, by its published id, with its readings. ``place`` is that of the sample, from 1."""
+    """A pair of the sample, by its published id, with its labels. ``position`` is its position in the sample, from 1."""
 
     key: str
     position: int
@@ -45,7 +44,7 @@ class LabelledItem:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of the pairs with an agreed answer have one value; ``interval`` where they were drawn by lot."""
+    """The number of pairs with an agreed answer that have a value; ``interval`` if they were sampled at random."""
 
     count: int
     total: int
@@ -53,13 +52,13 @@ class Share:
 
     @property
     def share(self) -> float | None:
-        """The share, 0 to 1, or ``None`` of nothing."""
+        """The share, 0 to 1, or ``None`` if there are no pairs."""
         return self.count / self.total if self.total else None
 
 
 @dataclass(frozen=True, slots=True)
 class ValueFigures:
-    """One value of a code: in all, by split, and what was published of it."""
+    """A value's figures: overall, by split, and as published."""
 
     value: str
     label: str
@@ -70,10 +69,10 @@ class ValueFigures:
 
 @dataclass(frozen=True, slots=True)
 class AgreementFigures:
-    """How far readers agree on one question, blind.
+    """The readers' blind agreement on a question.
 
-    ``choice`` is set where the question is whether that choice was ticked. ``cohen`` and ``table`` (labels, labels),
-    the first of ``pair`` in rows, are there where two people read all.
+    ``choice`` is set if the question is whether that choice was ticked. ``cohen`` and ``table`` (labels, labels), with
+    the first of ``pair`` in rows, are set if two people labelled everything.
     """
 
     choice: str | None
@@ -87,7 +86,7 @@ class AgreementFigures:
 
 @dataclass(frozen=True, slots=True)
 class CodeFigures:
-    """One code: its values, how many pairs have an agreed answer, and on how many the readers differ still."""
+    """A code's figures: its values, and the numbers of pairs with an agreed answer and with open differences."""
 
     code: Code
     values: tuple[ValueFigures, ...]
@@ -97,7 +96,7 @@ class CodeFigures:
 
 
 def count_by_state(items: Sequence[LabelledItem], codebook: Codebook) -> dict[ItemState, int]:
-    """Return how many pairs are how far."""
+    """Return the number of pairs in each state."""
     states = [item.labels.state(codebook) for item in items]
     return {state: states.count(state) for state in ItemState}
 
@@ -108,7 +107,7 @@ def code_figures(
     """Return the figures of every code, over the complete pairs.
 
     Args:
-        how: how the pairs were chosen, which says where an interval makes sense. rng: draws the bootstrap's items.
+        how: how the pairs were chosen, which determines where intervals are given. rng: used for the bootstrap.
     """
     done = [item for item in items if item.labels.is_complete]
     agreed = [(item.split, item.labels.agreed(codebook)) for item in done]
@@ -173,7 +172,7 @@ def _choice_table(code: Code, value: str, done: Sequence[LabelledItem]) -> Ratin
 
 
 def _blind_answers(code: Code, done: Sequence[LabelledItem]) -> list[tuple[Hashable, Hashable, list[str]]]:
-    """Return (pair, reader, values) of the blind answers to a code, where it was asked."""
+    """Return (pair, reader, values) of the blind answers to a code, where it applied."""
     return [
         (item.key, reader, values)
         for item in done
@@ -197,7 +196,7 @@ def _agreement(table: RatingTable, choice: str | None, rng: np.random.Generator)
 
 
 def _rater_pair(table: RatingTable) -> tuple[Hashable, Hashable] | None:
-    """Return the two people of the table, if there are two, in the order of their names."""
+    """Return the two readers of the table, in order, if there are exactly two."""
     if len(table.rater_ids) != READERS_OF_TABLE:
         return None
     first, second = sorted(table.rater_ids, key=str)
@@ -205,7 +204,7 @@ def _rater_pair(table: RatingTable) -> tuple[Hashable, Hashable] | None:
 
 
 def _paired_labels(table: RatingTable, pair: tuple[Hashable, Hashable]) -> list[tuple[Hashable, Hashable]]:
-    """Return what the two said of each item that both answered."""
+    """Return the answers of two readers to each item that both answered."""
     labels_by_item: dict[int, dict[Hashable, int]] = {}
     for item, rater, label in zip(table.items, table.raters, table.labels, strict=True):
         labels_by_item.setdefault(int(item), {})[table.rater_ids[rater]] = int(label)

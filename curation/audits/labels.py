@@ -1,8 +1,8 @@
-"""What readings of one pair amount to: whose count, what they said blind, what is agreed.
+"""The combined result of the labels of one pair: which count, the blind answers, and the agreed ones.
 
-A pair is complete when ``readers`` people have read it, and only then is anybody shown what others said of it. So
-agreement is measured on what stood at that moment, and a later correction changes the agreed value alone. Somebody
-who read a complete pair all the same, having opened it before, has a surplus reading: kept, and not counted.
+A pair is complete when ``readers`` people have labelled it; only then are others' labels shown. Agreement is measured
+on the labels at that moment; later corrections only change the agreed value. A label for a pair that is already
+complete, by a reader who had opened it before, is surplus: stored, but not counted.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ Reader = TypeVar("Reader", bound=Hashable)
 
 
 class ItemState(StrEnum):
-    """How far one pair is."""
+    """The state of a pair."""
 
     INCOMPLETE = "reading"
     AGREED = "agreed"
@@ -28,7 +28,7 @@ class ItemState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReaderLabel:
-    """One reading as it was written; ``reader`` is any key. Settling ones do not count among the readers."""
+    """A label as stored; ``reader`` is any key. Labels that settle differences are not counted as readers'."""
 
     reader: Hashable
     answers: Mapping[str, Any]
@@ -36,18 +36,18 @@ class ReaderLabel:
 
     @property
     def is_settlement(self) -> bool:
-        """Whether it was written to settle a difference."""
+        """Whether it settles a difference."""
         return bool(self.answers.get(SETTLEMENT_KEY))
 
     @property
     def codes(self) -> Answers:
-        """The answers by the code's id, without marks."""
+        """The answers by code id, without internal marks."""
         return {code: value for code, value in self.answers.items() if code != SETTLEMENT_KEY}
 
 
 @dataclass(slots=True)
 class ItemLabels:
-    """The readings of one pair, by reader: what stands, what stood when it became complete, what came too late."""
+    """The labels of one pair by reader: the latest, those when it became complete, and surplus ones."""
 
     readers: int
     current: dict[Hashable, ReaderLabel] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class ItemLabels:
 
     @classmethod
     def from_labels(cls, rows: Iterable[ReaderLabel], readers: int) -> "ItemLabels":
-        """Return what readings, oldest first, amount to."""
+        """Combine labels, given oldest first."""
         found = cls(readers)
         for row in rows:
             found._add(row)
@@ -75,15 +75,15 @@ class ItemLabels:
 
     @property
     def is_complete(self) -> bool:
-        """Whether as many people as were wanted have read it."""
+        """Whether the required number of readers have labelled it."""
         return len(self.current) >= self.readers
 
     def reader_label(self, reader: Hashable) -> ReaderLabel | None:
-        """Return what stands of one reader, counted or not."""
+        """Return a reader's latest label, counted or not."""
         return self.current.get(reader) or self.surplus.get(reader)
 
     def state(self, codebook: Codebook) -> ItemState:
-        """Return how far the pair is."""
+        """Return the state of the pair."""
         if not self.is_complete:
             return ItemState.INCOMPLETE
         if self.settlement is not None:
@@ -91,7 +91,7 @@ class ItemLabels:
         return ItemState.DIFFERS if self.differing(codebook) else ItemState.AGREED
 
     def agreed(self, codebook: Codebook) -> Answers:
-        """Return the agreed value of each code that has one: settled, or said by all who count."""
+        """Return the agreed value of each code that has one: settled, or given by all counted readers."""
         if not self.is_complete:
             return {}
         if self.settlement is not None:
@@ -104,7 +104,7 @@ class ItemLabels:
         }
 
     def differing(self, codebook: Codebook) -> list[str]:
-        """Return the ids of the codes which readers answered differently, or some were not asked; none if settled."""
+        """Return the ids of the codes that readers answered differently, or that applied to only some; empty if settled."""
         if self.settlement is not None:
             return []
         labels = list(self.current.values())
@@ -116,7 +116,7 @@ def _is_unanimous(labels: Sequence[ReaderLabel], code: str) -> bool:
 
 
 def assign_letters(readers: Iterable[Reader]) -> dict[Reader, str]:
-    """Return A, B … Z, AA … for readers in the order in which they first occur."""
+    """Return the letters A, B … Z, AA … for readers, in order of first occurrence."""
     return {reader: _letter_of_rank(rank) for rank, reader in enumerate(dict.fromkeys(readers))}
 
 
@@ -126,16 +126,16 @@ def _letter_of_rank(rank: int) -> str:
 
 
 def first_position(rank: int, readers: int, items: int) -> int:
-    """Return at which place, from 0, the reader who came as number ``rank`` (from 0) begins.
+    """Return the position, from 0, at which the reader with number ``rank`` (from 0) starts.
 
-    The first ``readers`` people begin at the beginning. Who comes later begins elsewhere, far from all others (steps
-    of the golden section), so that more people than a pair needs are seldom at the same pair.
+    The first ``readers`` people start at the beginning. Later ones start far from all others (at steps of the golden
+    section), so that surplus readers are rarely at the same pair.
     """
     return int((rank // readers) * GOLDEN_RATIO % 1 * items)
 
 
 def order_queue(open_positions: Sequence[int], start: int) -> list[int]:
-    """Return the places that wait for a reader in the order in which they are offered: from ``start``, then round."""
+    """Return the waiting positions in the order in which a reader gets them: from ``start`` on, wrapping around."""
     ordered = sorted(open_positions)
     return [position for position in ordered if position >= start] + [
         position for position in ordered if position < start

@@ -1,4 +1,4 @@
-"""Read a codebook that somebody wrote, strictly: what is not understood is refused with file and field.
+"""Strict parsing of codebooks: anything unknown is refused, with the file and field in the message.
 
 A codebook needs ``id``, ``title``, ``version`` and ``codes``; it may have ``source``, ``intro``, ``shows`` (pair,
 clue or inference), ``pairs``, ``pairs_per_split`` and ``published``. A code has ``id``, ``question``, ``kind``
@@ -33,17 +33,17 @@ MAX_SHORT_TEXT, MAX_LONG_TEXT = 160, 1000  # characters
 CODEBOOK_FOLDER = Path(__file__).parent / "codebooks"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _DIGIT_KEYS = "123456789"
-_RESERVED_KEYS = frozenset("jkn")  # previous, next and the note on the reading page
+_RESERVED_KEYS = frozenset("jkn")  # shortcuts for previous, next and the note on the labelling page
 
 
 def parse_codebook(text: str, name: str) -> Codebook:
-    """Return the codebook written in ``text``: JSON where it begins with a brace, TOML otherwise.
+    """Parse a codebook: JSON if it starts with a brace, TOML otherwise.
 
     Args:
-        name: what messages call it, such as the file's name.
+        name: its name in messages, such as the file's name.
 
     Raises:
-        InvalidInput: what is wrong, in which field, and how to mend it.
+        InvalidInput: the codebook is invalid; the message names the field and the remedy.
     """
     if len(text.encode()) > MAX_BYTES:
         raise InvalidInput(f"{name}: over {MAX_BYTES:,} bytes; a codebook is a page or two")
@@ -51,18 +51,18 @@ def parse_codebook(text: str, name: str) -> Codebook:
 
 
 def codebook_from_row(row: Mapping[str, Any]) -> Codebook:
-    """Return the codebook that ``Codebook.as_row`` wrote."""
+    """Return the codebook written by ``Codebook.as_row``."""
     return read_codebook(row, "codebook")
 
 
 def shipped_codebooks() -> dict[str, Codebook]:
-    """Return the codebooks that come with the platform, by id; those that read most pairs come first."""
+    """Return the built-in codebooks by id, those with the largest samples first."""
     found = [parse_codebook(path.read_text("utf-8"), path.name) for path in CODEBOOK_FOLDER.glob("*.toml")]
     return {book.id: book for book in sorted(found, key=lambda book: (-(book.pairs or 0), book.id))}
 
 
 def read_codebook(data: Any, name: str) -> Codebook:
-    """Return the codebook that plain data holds, checked.
+    """Validate plain data and return its codebook.
 
     Raises:
         InvalidInput: see ``parse_codebook``.
@@ -72,7 +72,7 @@ def read_codebook(data: Any, name: str) -> Codebook:
     for row in table.tables("codes", MAX_CODES):
         codes.append(_parse_code(row, codes))
     if not codes:
-        raise InvalidInput(f"{name}: codes: there is none; write at least one [[codes]]")
+        raise InvalidInput(f"{name}: codes: there are none; write at least one [[codes]]")
     codebook = Codebook(
         id=table.name("id"),
         title=table.text("title", MAX_SHORT_TEXT),
@@ -95,9 +95,9 @@ def _load(text: str, name: str) -> Any:
     try:
         return json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"{name}: no TOML: {error}") from error
+        raise InvalidInput(f"{name}: not valid TOML: {error}") from error
     except ValueError as error:
-        raise InvalidInput(f"{name}: no JSON: {error}") from error
+        raise InvalidInput(f"{name}: not valid JSON: {error}") from error
     except RecursionError as error:
         raise InvalidInput(f"{name}: nested too deeply; a codebook has four levels") from error
 
@@ -141,7 +141,7 @@ def _parse_choice(row: "_Table", kind: CodeKind, earlier: Sequence[Choice]) -> C
         alone=row.flag("alone"),
     )
     if choice.alone and kind is not CodeKind.MULTIPLE:
-        raise row.error("alone", "only codes of kind multiple have it", "leave it out")
+        raise row.error("alone", "only codes of kind multiple can have it", "leave it out")
     if choice.key and (not choice.key.isalnum() or choice.key.lower() in _RESERVED_KEYS):
         raise row.error("key", f"{choice.key!r} is not free", "use a digit or a letter other than j, k, n")
     row.refuse_unknown()
@@ -149,7 +149,7 @@ def _parse_choice(row: "_Table", kind: CodeKind, earlier: Sequence[Choice]) -> C
 
 
 def _assign_keys(choices: Sequence[Choice], table: "_Table") -> tuple[Choice, ...]:
-    """Give the digits to choices without a key, in their order."""
+    """Assign digits to choices without a key, in order."""
     used = [choice.key.lower() for choice in choices if choice.key]
     if len(used) != len(set(used)):
         raise table.error("choices", "two have the same key", "give each its own")
@@ -167,7 +167,7 @@ def _parse_condition(table: "_Table", earlier: Sequence[Code]) -> Condition | No
     unknown = [value for value in values if value not in known]
     if unknown or not values:
         found = repr(unknown[0]) if unknown else "nothing"
-        raise inner.error("is", f"{found} is no value of {code_id}", f"use {', '.join(known)}")
+        raise inner.error("is", f"{found} is not a value of {code_id}", f"use {', '.join(known)}")
     inner.refuse_unknown()
     return Condition(code_id, tuple(values))
 
@@ -183,16 +183,16 @@ def _parse_published(row: "_Table", codes: Iterable[Code]) -> PublishedFigure:
         of=row.number("of", minimum=1) if row.has("of") else None,
     )
     if (figure.count is None) != (figure.of is None):
-        raise row.error("of", "a count needs its whole", "give both, count and of, or neither")
+        raise row.error("of", "a count needs a total", "give both, count and of, or neither")
     if figure.count is not None and figure.of is not None and figure.count > figure.of:
-        raise row.error("count", f"{figure.count} is more than its whole, {figure.of}", "correct one of them")
+        raise row.error("count", f"{figure.count} is more than its total, {figure.of}", "correct one of them")
     row.refuse_unknown()
     return figure
 
 
 @dataclass(slots=True)
 class _Table:
-    """One table of the file: hands out fields checked, and knows where it stands for messages."""
+    """A table of the file, with validated access to its fields and its path for messages."""
 
     data: Any
     path: str
@@ -203,15 +203,15 @@ class _Table:
             raise InvalidInput(f"{self.path}: is {_type_name(self.data)}; write a table of fields")
 
     def error(self, name: str, problem: str, advice: str) -> InvalidInput:
-        """Return the error about one field."""
+        """Return the error for a field."""
         return InvalidInput(f"{self._at(name)}: {problem}; {advice}")
 
     def has(self, name: str) -> bool:
-        """Tell whether the field is there."""
+        """Whether the field is present."""
         return name in self.data
 
     def text(self, name: str, max_length: int, default: str | None = None) -> str:
-        """Return a text without space around it; only one with a default may be missing or empty."""
+        """Return a stripped text; it may be missing or empty only if there is a default."""
         value = self._take(name, default)
         if not isinstance(value, str):
             raise self.error(name, f"is {_type_name(value)}", "write a text in quotes")
@@ -223,17 +223,17 @@ class _Table:
         return value
 
     def name(self, name: str) -> str:
-        """Return a short name of small letters, digits and hyphens."""
+        """Return a short name of lower-case letters, digits and hyphens."""
         value = self.text(name, MAX_SHORT_TEXT)
         if not _NAME.fullmatch(value):
-            raise self.error(name, f"{value!r} is no name", "use a to z, 0 to 9 and -, at most 40")
+            raise self.error(name, f"{value!r} is not a valid name", "use a to z, 0 to 9 and -, at most 40")
         return value
 
     def unique_name(self, name: str, used: Sequence[str]) -> str:
-        """Return a short name that is not among those taken."""
+        """Return a short name that is not taken."""
         value = self.name(name)
         if value in used:
-            raise self.error(name, f"{value!r} is there already", "give each its own")
+            raise self.error(name, f"{value!r} is a duplicate", "give each its own")
         return value
 
     def names(self, name: str) -> list[str]:
@@ -244,14 +244,14 @@ class _Table:
         return value
 
     def one_of(self, name: str, known: Sequence[str], default: str | None = None) -> str:
-        """Return a text that is among those known."""
+        """Return a text that is one of the known values."""
         value = self.text(name, MAX_SHORT_TEXT, default)
         if value not in known:
-            raise self.error(name, f"{value!r} is not known", f"use {', '.join(known) or 'none here'}")
+            raise self.error(name, f"{value!r} is not known", f"use {', '.join(known) or 'none'}")
         return value
 
     def number(self, name: str, *, minimum: int) -> int:
-        """Return a whole number of at least ``least``."""
+        """Return a whole number of at least ``minimum``."""
         value = self._take(name, None)
         if not isinstance(value, int) or isinstance(value, bool):
             raise self.error(name, f"is {_type_name(value)}", "write a whole number")
@@ -260,18 +260,18 @@ class _Table:
         return value
 
     def flag(self, name: str) -> bool:
-        """Return true or false; false where it is missing."""
+        """Return a flag; False if it is missing."""
         value = self._take(name, False)
         if not isinstance(value, bool):
             raise self.error(name, f"is {_type_name(value)}", "write true or false")
         return value
 
     def table(self, name: str) -> "_Table":
-        """Return the table of that name."""
+        """Return the table with this name."""
         return _Table(self._take(name, None), self._at(name))
 
     def tables(self, name: str, max_count: int) -> "Iterable[_Table]":
-        """Return the tables of a list, none where it is missing; places in messages count from 1."""
+        """Return the tables of a list, empty if it is missing; positions in messages start at 1."""
         rows = self._take(name, [])
         if not isinstance(rows, list):
             raise self.error(name, f"is {_type_name(rows)}", f"write a list, as [[{name}]]")
@@ -280,7 +280,7 @@ class _Table:
         return [_Table(row, self._at(f"{name}[{number}]")) for number, row in enumerate(rows, start=1)]
 
     def refuse_unknown(self) -> None:
-        """Refuse the fields that nobody asked for: most are slips of the pen."""
+        """Refuse unknown fields, which are usually typing errors."""
         unknown = sorted(str(name) for name in self.data if name not in self.seen)
         if unknown:
             raise self.error(

@@ -1,8 +1,8 @@
-"""Which pairs are read: a random sample, a sample of each split, or the top ones by a score.
+"""Sampling of pairs: at random, at random within each split, or by the highest scores.
 
-The recipe holds all that the choice rests on; the same pairs, scores and recipe give the same sample in the same
-order of reading, in whatever order they come from the database. That order is by lot, so that a pair's place says
-nothing of its score. Paper 000 A.4 reads 250 random pairs, and the 50 most toxic ones of each split.
+The same pairs, scores and recipe give the same sample in the same reading order, whatever their order in the
+database. The reading order is random, so a pair's position does not reveal its score. Hessel et al. (ECCV 2022,
+appendix A.4) read 250 random pairs, and the 50 most toxic ones of each split.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from validation.domain.judging.sampling import (
 from validation.domain.judging.sampling import SelectionMethod as Drawn
 
 MAX_PAIRS = 5000
-_ORDER_STREAM = 1  # of the seed's streams: which pairs is 0, in what order 1
+_ORDER_STREAM = 1  # the seed's streams: 0 chooses pairs, 1 their order
 
 
 class SamplingMethod(StrEnum):
@@ -39,10 +39,10 @@ class SamplingMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SampleRecipe:
-    """How a sample is made. ``n`` is the number in all (``RANDOM``) or of each split.
+    """How a sample is made. ``n`` is the total size (``RANDOM``) or that of each split.
 
-    ``split`` takes one split alone; ``None`` takes all, and empty text the pairs whose photos have none. ``analysis``
-    is the row key of the analysis whose scores choose (``TOP``).
+    ``split`` restricts it to one split; ``None`` means all, and the empty string pairs whose photos have no split.
+    ``analysis`` is the row key of the analysis with the scores (``TOP``).
     """
 
     method: SamplingMethod
@@ -57,10 +57,10 @@ class SampleRecipe:
         if not 0 <= self.seed <= MAX_SEED:
             raise InvalidInput(f"seed: {self.seed} is out of range; use 0 to {MAX_SEED}")
         if (self.method is SamplingMethod.TOP) != (self.analysis is not None):
-            raise InvalidInput("analysis: name one for the top pairs, and for no other sample")
+            raise InvalidInput("analysis: required for the top pairs, and not allowed for other samples")
 
     def as_row(self) -> dict[str, Any]:
-        """Return the recipe as JSON keeps it."""
+        """Return the recipe as JSON."""
         return {
             "how": self.method.value,
             "n": self.n,
@@ -71,12 +71,12 @@ class SampleRecipe:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "SampleRecipe":
-        """Return the recipe that ``as_row`` wrote."""
+        """Return the recipe written by ``as_row``."""
         return cls(SamplingMethod(row["how"]), row["n"], row["seed"], row["split"], row["analysis"])
 
     @property
     def description(self) -> str:
-        """The recipe in words."""
+        """A description of the recipe."""
         where = "" if self.split is None else f" of {self.split or NO_SPLIT}"
         if self.method is SamplingMethod.RANDOM:
             return f"random sample of {self.n} pairs{where}, seed {self.seed}"
@@ -87,7 +87,7 @@ class SampleRecipe:
 
 @dataclass(frozen=True, slots=True)
 class CandidatePair:
-    """A pair that may be read: its row key, published id, split, and its score where one chooses."""
+    """A pair that may be sampled: its row key, published id, split, and score if any."""
 
     key: int
     instance_id: str
@@ -97,38 +97,40 @@ class CandidatePair:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The pairs in the order of reading. ``missing`` is how many fewer there are than were asked for."""
+    """The pairs in reading order. ``missing`` is how many fewer there are than requested."""
 
     pairs: tuple[CandidatePair, ...]
     missing: int
 
 
 def default_sample_size(codebook: Codebook, how: SamplingMethod) -> int:
-    """Return the ``n`` of the paper's own sample: in all, or of each split where ``how`` chooses split by split.
+    """Return the codebook's sample size: in total, or of each split if ``how`` samples by split.
 
     Raises:
-        InvalidInput: the codebook names no such number.
+        InvalidInput: the codebook has no such number.
     """
     number = codebook.pairs if how is SamplingMethod.RANDOM else codebook.pairs_per_split
     if number is None:
         of = "" if how is SamplingMethod.RANDOM else " of each split"
-        raise InvalidInput(f"n: say how many pairs{of}; this codebook names no number")
+        raise InvalidInput(f"n: enter the number of pairs{of}; this codebook has no default")
     return number
 
 
 def draw_sample(pairs: Sequence[CandidatePair], recipe: SampleRecipe) -> Sample:
-    """Return the sample; where there are fewer pairs than asked for, all of them.
+    """Draw the sample; all pairs, if there are fewer than requested.
 
-    Of equal scores the smaller published id comes first. A split without any pair asks for nothing.
+    Ties are broken by published id. Splits without pairs are not counted as missing.
 
     Raises:
-        InvalidInput: there is no pair to choose from.
+        InvalidInput: there are no pairs.
     """
     pool = [pair for pair in pairs if recipe.split is None or pair.split == recipe.split]
     if recipe.method is SamplingMethod.TOP:
         pool = [pair for pair in pool if pair.score is not None]
     if not pool:
-        raise InvalidInput("pairs: there is none to choose from; approve work first, or choose another split")
+        raise InvalidInput(
+            "pairs: there are none to choose from; approve work first, or choose another split"
+        )
     sampled = _take_top(pool, recipe.n) if recipe.method is SamplingMethod.TOP else _draw_random(pool, recipe)
     requested = recipe.n * (
         1 if recipe.method is SamplingMethod.RANDOM else len({pair.split for pair in pool})

@@ -76,10 +76,10 @@ def target_cluster_count(cut: Cut, n: int) -> int | None:
         return cut.clusters
     if isinstance(cut, ByFraction):
         if not 0 < cut.fraction <= 1:
-            raise InvalidInput(f"fraction: {cut.fraction} is not a fraction; give more than 0 and at most 1")
+            raise InvalidInput(f"fraction: {cut.fraction} is out of range; give more than 0 and at most 1")
         return max(1, round(cut.fraction * n))
     if not 0 <= cut.distance < np.inf:
-        raise InvalidInput(f"distance: {cut.distance} is not a distance; give a number of at least 0")
+        raise InvalidInput(f"distance: {cut.distance} is out of range; give a number of at least 0")
     return None
 
 
@@ -104,7 +104,7 @@ class Clustering:
 
     @property
     def threshold(self) -> float | None:
-        """The distance of the last merge; a cut there gives the same clusters, except for ties. None without a merge."""
+        """Distance of the last merge; a cut there gives the same clusters, except for ties. None without merges."""
         return float(self.heights[-1]) if len(self.heights) else None
 
 

@@ -1,8 +1,8 @@
 """Exact hierarchical clustering from the few pairs of rows that lie near one another.
 
 The tree's n - k lowest merges need only pairs of rows within some distance h, the radius. The algorithm guesses h,
-collects the pairs within it, merges, and verifies that all merges are safely below h; otherwise it raises h. Memory is
-O(n d + pairs) instead of O(n^2). Distances are 1 - cosine.
+collects the pairs within it, merges, and verifies that all merges are safely below h; otherwise it raises h. Memory
+is O(n d + pairs) instead of O(n^2). Distances are 1 - cosine.
 
 Why no merge is missed or wrong. D is the distance of two clusters; the nearest pair is always merged next.
 
@@ -19,10 +19,10 @@ Why no merge is missed or wrong. D is the distance of two clusters; the nearest 
    is a distance, when no pair at or below it remains. If the pairs run out earlier, h was too low. It is then raised,
    first within the pairs that were collected beyond it, then with a second matrix product.
 
-The result is a function of the rows alone. Distances of pairs are summed in float64 from the input rows by one machine
-code, whichever backend proposed them; distances of unions come from the sums of their members, added in the order of
-the merges. The guess, the block size, the memory and the filter have no influence (a filter passes a superset:
-``curation.dedup.matmul_backends``), and ties are broken by name:
+The result is a function of the rows alone. Distances of pairs are summed in float64 from the input rows by one
+machine code, whichever backend proposed them; distances of unions come from the sums of their members, added in the
+order of the merges. The guess, the block size, the memory and the filter have no influence (a filter passes a
+superset: ``curation.dedup.matmul_backends``), and ties are broken by name:
 
     Rows with equal values merge first, the lowest rows first. Then the nearest pair merges; among equally near
     pairs, the one with the lowest smallest member of one cluster, then the lowest smallest member of the other.
@@ -74,7 +74,7 @@ COLLECT_FACTOR = 6.0  # collect this many times the pairs if all collected pairs
 
 @dataclass(frozen=True, slots=True)
 class MergeGoal:
-    """When to stop: after a number of merges, or when the nearest pair is above a distance (half its square for Ward)."""
+    """When to stop: after a number of merges, or at a distance of the nearest pair (half its square for Ward)."""
 
     linkage: Linkage
     merges: int | None

@@ -21,7 +21,7 @@ def keep_random(labels: NDArray[np.integer], generator: np.random.Generator) -> 
 
 
 def keep_first(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the lowest index of each cluster. labels: (n,), 0..k-1. Returns (k,) indices in the order of the labels."""
+    """Return the lowest index of each cluster as (k,) in the order of the labels. labels: (n,), 0..k-1."""
     return np.array([members[0] for members in _members(labels)], dtype=np.int64)
 
 

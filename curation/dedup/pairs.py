@@ -158,7 +158,7 @@ class NearPairs:
 
 
 def block_slices(n: int, shape: Block) -> list[tuple[slice, slice]]:
-    """Return rows and columns of blocks that cover every pair with row < column once, with little below the diagonal."""
+    """Return the blocks that cover every pair with row < column once, with little below the diagonal."""
     slices = []
     for top in range(0, n, shape.rows):
         bottom = min(top + shape.rows, n)

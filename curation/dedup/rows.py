@@ -16,8 +16,8 @@ from curation.dedup.vectors import unit_rows
 class DistinctRows:
     """The distinct rows of the features.
 
-    values: (n, d) float32 or float64. inverse: (n,) 1 / length. copies: (n,) number of input rows that equal this one.
-    groups: (input_count,) the distinct row of each input row; numbered in order of first appearance.
+    values: (n, d) float32 or float64. inverse: (n,) 1 / length. copies: (n,) number of input rows that equal this
+    one. groups: (input_count,) the distinct row of each input row; numbered in order of first appearance.
     copied_bytes: memory of the values beyond the features.
     """
 

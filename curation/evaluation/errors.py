@@ -105,7 +105,7 @@ def measure_outcomes(scores: Scores, key: ComparisonKey) -> list[InstanceOutcome
 
 
 def split_at_median(
-    outcomes_: Sequence[InstanceOutcome], *, min_agreement: float = MIN_AGREEMENT
+    all_outcomes: Sequence[InstanceOutcome], *, min_agreement: float = MIN_AGREEMENT
 ) -> MedianGroups:
     """Select the images with human agreement, and split them at the model's median.
 
@@ -117,17 +117,18 @@ def split_at_median(
     Raises:
         InvalidInput: a group would have fewer images than there are folds.
     """
-    selected = tuple(outcome for outcome in outcomes_ if outcome.human > min_agreement)
+    selected = tuple(outcome for outcome in all_outcomes if outcome.human > min_agreement)
     values = np.array([outcome.model for outcome in selected], dtype=np.float64)
     median = float(np.median(values)) if selected else 0.0
     above = min((values > median, values >= median), key=_size_difference)
     smallest = min(int(above.sum()), int((~above).sum()))
     if smallest < FOLDS:
         raise InvalidInput(
-            f"images: {len(selected)} of {len(outcomes_)} have human agreement above {min_agreement:g}, which makes a "
-            f"group of {smallest}; {FOLDS} folds need {FOLDS} in each, so rate more sets or lower the threshold"
+            f"images: {len(selected)} of {len(all_outcomes)} have human agreement above {min_agreement:g}, which "
+            f"makes a group of {smallest}; {FOLDS} folds need {FOLDS} in each; "
+            "rate more sets or lower the threshold"
         )
-    return MedianGroups(selected, above, median, len(outcomes_))
+    return MedianGroups(selected, above, median, len(all_outcomes))
 
 
 def _size_difference(above: NDArray[np.bool_]) -> int:

@@ -53,8 +53,8 @@ def comparison_figures(
 ) -> dict[str, Any]:
     """Return the figures of comparison.
 
-    agreements: (n, 4) as from ``comparison.instance_agreements``. omitted: names of figures without meaning here, such
-    as the model's if only people are measured.
+    agreements: (n, 4) as from ``comparison.instance_agreements``. omitted: names of figures without meaning here,
+    such as the model's if only people are measured.
     """
     measured = {
         name: mean_figure(agreements[:, column] if name not in omitted else np.zeros(0), rng=rng).as_json()

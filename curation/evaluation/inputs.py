@@ -1,7 +1,7 @@
 """Read predictions and answer keys; reject invalid ones with a message that names the ids.
 
-Predictions are either a JSON object {id: score} or the leaderboard's one-dimensional .npy of float32 or float64 with a
-separate list of ids. Without that list the scores follow the sorted ids of the answer key.
+Predictions are either a JSON object {id: score} or the leaderboard's one-dimensional .npy of float32 or float64 with
+a separate list of ids. Without that list the scores follow the sorted ids of the answer key.
 
 A chunk of retrieval has a million pairs, so this code works on whole columns; single ids are inspected only to name
 them in an error.
@@ -71,7 +71,7 @@ def parse_json(data: bytes, name: str) -> Any:
 
 @contextmanager
 def _garbage_collection_off() -> Iterator[None]:
-    """Turn Python's garbage collector off: it would repeatedly traverse millions of new objects, none of them garbage."""
+    """Turn Python's garbage collector off: it would repeatedly traverse millions of new objects."""
     was_on = gc.isenabled()
     gc.disable()
     try:

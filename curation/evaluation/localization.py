@@ -262,7 +262,8 @@ def _true_pairs(name: str, pairs: _Pairs) -> TruePairs:
     if len(regions) != len(inferences) or len(pairs) != len(regions) * len(inferences):
         raise InvalidInput(
             f"answer key: image {name!r} has {len(pairs)} true pairs for {len(regions)} regions and "
-            f"{len(inferences)} inferences; every region must be paired with every inference, and their numbers must be equal"
+            f"{len(inferences)} inferences; every region must be paired with every "
+            "inference, and their numbers must be equal"
         )
     cells = [[pairs[region, inference] for inference in inferences] for region in regions]
     return TruePairs(

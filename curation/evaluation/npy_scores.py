@@ -43,7 +43,7 @@ def read_npy_scores(data: bytes, name: str, count: int) -> NDArray[np.float64]:
     _check_type(dtype, name)
     if len(shape) != 1:
         raise InvalidInput(
-            f"{name}: scores have shape {shape}, expected is one dimension; save scores.reshape(-1)"
+            f"{name}: scores have shape {shape} instead of one dimension; save scores.reshape(-1)"
         )
     if shape[0] != count:
         raise InvalidInput(f"{name}: {_describe_length(shape[0], count)}")
@@ -78,12 +78,12 @@ def _check_type(dtype: np.dtype, name: str) -> None:
             f"{name}: scores are big-endian ({dtype.str}); save them with .astype(numpy.float32)"
         )
     raise InvalidInput(
-        f"{name}: scores are {dtype}, expected is float32 or float64; save them with .astype(numpy.float32)"
+        f"{name}: scores are {dtype} instead of float32 or float64; save them with .astype(numpy.float32)"
     )
 
 
 def _describe_length(found: int, count: int) -> str:
-    message = f"{found} scores, expected are {count}"
+    message = f"{found} scores instead of {count}"
     if found and abs(found - count) <= _SMALL_DIFFERENCE:
         problem = "missing" if found < count else "too many"
         return f"{message}: {abs(found - count)} {problem}; give one score for each of the sorted ids"

@@ -2,8 +2,8 @@
 
 Retrieval has chunks of about 1,000 pairs, each image with each inference. Localization has each region with each
 inference of an image with three or more pairs, and each proposed box with each inference of any image. Comparison has
-the rated candidates. Test ids are keyed hashes, so that neither they nor their order reveal which inference belongs to
-which image. Source: Hessel et al. 2022 §4 and the published leaderboard's files.
+the rated candidates. Test ids are keyed hashes, so that neither they nor their order reveal which inference belongs
+to which image. Source: Hessel et al. 2022 §4 and the published leaderboard's files.
 """
 
 from __future__ import annotations

@@ -131,7 +131,8 @@ def score_submission(
 ) -> dict[str, Any]:
     """Return the figures of a submission, as ``curation.evaluation.figures`` describes them.
 
-    ``keys``: the folder of the answer keys, or the keys. ``rng`` draws the intervals. Equal input gives equal figures.
+    ``keys``: the folder of the answer keys, or the keys. ``rng`` draws the intervals. Equal input gives equal
+    figures.
 
     Raises:
         InvalidInput: a key is missing or broken.
@@ -200,7 +201,7 @@ def _locate_file(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[st
     if len(parts) < _PATH_DEPTH:
         raise InvalidInput(f"{name}: is not in a folder; {hint}")
     if len(parts) > _PATH_DEPTH:
-        raise InvalidInput(f"{name}: is {len(parts) - 1} folders deep, expected is one; {hint}")
+        raise InvalidInput(f"{name}: is {len(parts) - 1} folders deep instead of one; {hint}")
     if parts[0] not in {FOLDER, README_FOLDER}:
         raise InvalidInput(f"{name}: the folder is called {parts[0]}; rename it to {FOLDER}")
     stem, kind = PurePosixPath(name).stem, PurePosixPath(name).suffix

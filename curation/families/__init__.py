@@ -1,1 +1,1 @@
-"""Dataset families, one folder each, found by folder: what a version of the family holds, and how it is written."""
+"""Dataset families: the contents of a family's versions, and how they are written. Each subfolder is a family."""

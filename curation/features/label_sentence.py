@@ -1,8 +1,10 @@
 """An offline image and text encoder made of permissively licensed packages. It is **not** CLIP.
 
 Image → EfficientNet-lite0 → its three most probable ImageNet names → "A photo with a, b, c" → all-MiniLM-L6-v2.
-Text → all-MiniLM-L6-v2. So it encodes object names only: no attributes, actions or relations. On 258 photographs with
-one caption each, recall@10 of the caption was 56 % (chance: 4 %). It is meant for rehearsals; a real round needs CLIP.
+
+Text → all-MiniLM-L6-v2. So it encodes object names only: no attributes, actions or relations.
+On 258 photographs with one caption each, recall@10 of the caption was 56 % (chance: 4 %). It is meant for
+rehearsals; a real round needs CLIP.
 """
 
 import contextlib

@@ -8,8 +8,9 @@ from PIL import Image as Pillow
 class Crop(StrEnum):
     """How a non-square image becomes a model's square input.
 
-    ``two_squares``: the squares at both ends, whose vectors are averaged (Hessel et al. 2022, appendix B). ``centre``:
-    the middle of the image scaled by its short side, as CLIP was trained. ``pad``: the whole image on the mean colour.
+    ``two_squares``: the squares at both ends, whose vectors are averaged (Hessel et al. 2022, appendix B).
+    ``centre``: the middle of the image scaled by its short side, as CLIP was trained. ``pad``: the whole image on the
+    mean colour.
     """
 
     TWO_SQUARES = "two_squares"

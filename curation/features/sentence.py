@@ -1,4 +1,7 @@
-"""SentenceBERT all-MiniLM-L6-v2: sentence vectors for diversity and soft de-duplication (Hessel et al. 2022, app. E)."""
+"""SentenceBERT all-MiniLM-L6-v2: sentence vectors for diversity and soft de-duplication.
+
+Source: Hessel et al. (2022), appendix E.
+"""
 
 import threading
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Rows of curation. Observations and images stay rows of ``hits``; here they are referred to, never changed."""
+"""Curation's models. Observations and images are models of ``hits``; here they are referenced, never changed."""
 
 from curation.models.audits import (
     Audit,

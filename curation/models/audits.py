@@ -1,4 +1,4 @@
-"""Close readings: a sample of pairs, a codebook, several readers."""
+"""Audits: a sample of pairs is labelled by several readers with a codebook."""
 
 from enum import StrEnum
 
@@ -12,17 +12,17 @@ from hits.models.base import AppendOnly, CreatedByModel
 
 
 class AuditState(StrEnum):
-    """Life of an audit: a closed one takes no more readings."""
+    """State of an audit: a closed one accepts no more labels."""
 
     OPEN = "open"
     CLOSED = "closed"
 
 
 class Audit(CreatedByModel):
-    """A close reading of some pairs with a codebook, by a number of readers who do not see one another's words.
+    """An audit of some pairs with a codebook, by several readers who do not see each other's labels.
 
-    ``codebook`` is kept as it was when the audit began; ``sample`` says how the pairs were chosen (at random with
-    a seed, or the top ones of an analysis per split).
+    ``codebook`` is a copy as of the audit's creation. ``sample`` is how the pairs were chosen (at random with a seed,
+    or the highest scores of an analysis per split).
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="audits")
@@ -47,7 +47,7 @@ class Audit(CreatedByModel):
 
 
 class AuditItem(models.Model):
-    """One pair to be read. ``score`` is what chose it, where something did."""
+    """One pair to be labelled. ``score`` is the score it was chosen by, if any."""
 
     audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="items")
     observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="audit_items")
@@ -64,7 +64,7 @@ class AuditItem(models.Model):
 
 
 class AuditLabel(AppendOnly):
-    """One reader's codes for one pair; of a reader's readings the newest stands.
+    """A reader's codes for a pair; the reader's newest label counts.
 
     ``answers`` maps each code's id to the chosen value, or to a list of them.
     """

@@ -1,4 +1,4 @@
-"""De-duplication runs: what a clustering found, and whether its photos were set aside."""
+"""De-duplication runs: the results of a clustering, and whether its photos were set aside."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from hits.models.base import CreatedByModel
 
 
 class DuplicateRunState(StrEnum):
-    """PREVIEW: no photo was touched. SET_ASIDE: the duplicates are marked. UNDONE: the marks were taken back."""
+    """PREVIEW: no photo was changed. SET_ASIDE: the duplicates are marked. UNDONE: the marks were removed again."""
 
     PREVIEW = "preview"
     SET_ASIDE = "set_aside"
@@ -18,12 +18,12 @@ class DuplicateRunState(StrEnum):
 
 
 class DuplicateRun(CreatedByModel):
-    """What one de-duplication found.
+    """The results of one de-duplication.
 
-    ``groups`` are ``{"kept", "members", "pair", "cosine"}`` in row keys of images: ``pair`` are the two photos of the
-    group that are least alike, ``cosine`` is theirs. ``compared_images`` are the photos that were compared. ``changed``
-    maps a photo to its mark before and after the photos were set aside, so that this can be undone; ``outcome`` is
-    what that act counted.
+    ``groups`` are ``{"kept", "members", "pair", "cosine"}`` with row keys of images: ``pair`` are the two least similar
+    photos of the group, and ``cosine`` is their similarity. ``compared_images`` are the photos compared.
+    ``changed`` maps a photo to its mark before and after setting photos aside, so that it can be undone; ``outcome``
+    has the counts of setting aside.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="duplicate_runs")

@@ -17,12 +17,11 @@ class Subject(StrEnum):
 
 
 class FeatureSet(models.Model):
-    """Vectors that an encoder made of some items, kept as shards in one folder so that they are made once.
+    """Vectors of some items, made by an encoder and stored as shards in one folder.
 
-    ``path`` is the folder, relative to the media folder and never served; ``sha256`` is of its manifest, which
-    names every shard with its own. ``items_sha256`` is a fingerprint of the items in their order.
-    ``preprocessing`` is what was done to a picture before the encoder saw it. Until ``is_complete``, some shards
-    are still to be made, and ``sha256`` is empty.
+    ``path`` is the folder, relative to the media folder and never served. ``sha256`` is the hash of its manifest, which
+    lists every shard with its hash. ``items_sha256`` is a fingerprint of the items in order. ``preprocessing`` is what
+    was done to a picture before encoding. Until ``is_complete``, some shards are missing and ``sha256`` is empty.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="feature_sets")

@@ -1,4 +1,4 @@
-"""Sherlock's observation pair as curation works with it: a record with names for its fields."""
+"""Sherlock's observation pair: a record with named fields."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from hits.observing.pairs import OBSERVATION
 
 
 class Part(StrEnum):
-    """The parts of a version of the Sherlock family; the values stand in seals."""
+    """The parts of a version of the Sherlock family; the values are used in checksum lists."""
 
     OBSERVATION = OBSERVATION
     COMPARISON = "comparison"
@@ -18,7 +18,7 @@ class Pair(Record):
     """A record of type ``observation``. Filters and orders name fields as ``fields__clue``."""
 
     TYPE = OBSERVATION
-    if TYPE_CHECKING:  # a pair always has its photo
+    if TYPE_CHECKING:  # a pair always has a photo
         image: Image
         image_id: int
 
@@ -27,17 +27,17 @@ class Pair(Record):
 
     @property
     def clue(self) -> str:
-        """What was seen."""
+        """The clue: what was seen."""
         return str(self.fields["clue"])
 
     @property
     def inference(self) -> str:
-        """What was concluded from it."""
+        """The inference: what was concluded from the clue."""
         return str(self.fields["inference"])
 
     @property
     def confidence(self) -> int:
-        """How sure the author was, 1 (possible) to 3 (certain)."""
+        """The author's confidence, 1 (possible) to 3 (certain)."""
         return int(self.fields["confidence"])
 
     @property

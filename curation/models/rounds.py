@@ -1,4 +1,4 @@
-"""Comparison rounds: hard candidates chosen for people to rate."""
+"""Comparison rounds: hard candidates chosen for rating by people."""
 
 from django.db import models
 
@@ -9,12 +9,11 @@ from hits.models.base import CreatedByModel
 
 
 class ComparisonRound(CreatedByModel):
-    """One run of the comparison-set builder: its options, where everything came from, what was skipped.
+    """One run of the comparison-set builder: its options, provenance and skipped pairs.
 
-    ``skipped`` maps a reason to ``[{"instance": id, "available": n}, …]``, and ``skip_totals`` to their number,
-    so that a list of rounds need not read them. ``batch`` is set once the round's best sets are launched. ``job``
-    built it: a job that is run again after it did finds its round here. ``scorer`` is the project's own model that
-    judged plausibility, if it was one.
+    ``skipped`` maps a reason to ``[{"instance": id, "available": n}, …]``, and ``skip_totals`` to their number, so that
+    a list of rounds need not load them. ``batch`` is set when the round's best sets are launched. ``job`` built it: a
+    job that is run again finds its round here. ``scorer`` is the project's model that judged plausibility, if any.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="comparison_rounds")
@@ -43,16 +42,16 @@ class ComparisonRound(CreatedByModel):
 
     @property
     def skip_counts(self) -> dict[str, int]:
-        """How many instances got no set, by reason; rounds of an earlier release have no totals."""
+        """The number of instances without a set, by reason; rounds of earlier releases have no totals."""
         return self.skip_totals or {reason: len(rows) for reason, rows in self.skipped.items()}
 
 
 class ComparisonSet(models.Model):
     """Inferences to be rated for one pair's image and region.
 
-    ``chosen`` are instance ids in the order of picking; ``rank`` 1 is the most promising set; ``scores`` is
-    described at ``curation.services.comparison.BuiltSet``. ``left_out`` says why a person left it out of the launch;
-    empty where nobody did.
+    ``chosen`` are instance ids in the order of selection. ``rank`` 1 is the highest set score. ``scores`` is described
+    at ``curation.services.comparison.BuiltSet``. ``left_out`` is a person's reason for excluding it from the launch,
+    or empty.
     """
 
     round = models.ForeignKey(ComparisonRound, on_delete=models.CASCADE, related_name="sets")

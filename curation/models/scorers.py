@@ -1,4 +1,4 @@
-"""Scorers, what they and others scored, and why they erred."""
+"""Scorers, evaluations of scorers and other predictions, and error analyses."""
 
 from enum import StrEnum
 
@@ -11,14 +11,14 @@ from hits.models.base import CreatedByModel
 
 
 class ScorerOrigin(StrEnum):
-    """Where a scorer's weights come from."""
+    """The origin of a scorer's weights."""
 
     TRAINED = "trained"
     IMPORTED = "imported"
 
 
 class EvaluationSource(StrEnum):
-    """Where the scores of an evaluation come from."""
+    """The source of an evaluation's scores."""
 
     SCORER = "scorer"
     ENCODER = "encoder"
@@ -28,13 +28,13 @@ class EvaluationSource(StrEnum):
 
 
 class Scorer(CreatedByModel):
-    """A model m(image, region, inference) of a project: what it was trained on, with what settings, and its weights.
+    """A project's model m(image, region, inference): its training data, settings and weights.
 
-    ``version`` and ``splits`` say on which pairs it was trained, ``parent`` from which scorer it started; an imported
-    one has neither. ``config`` is a ``curation.scorer.config.TrainingConfig``, ``environment`` the machine and the
-    libraries. ``path`` is the run's folder below the media folder, never served; its weights are in ``best/``, whose
-    sha256 is ``weights_sha256``. ``figures`` are those of the kept checkpoint and where training stands. ``recipe``
-    names the row of the paper's tables that it repeats, if any.
+    ``version`` and ``splits`` are the training data, and ``parent`` is the scorer it was initialised from; an imported
+    scorer has neither. ``config`` is a ``curation.scorer.config.TrainingConfig``; ``environment`` describes the machine
+    and libraries. ``path`` is the run's folder, relative to the media folder and never served; its weights are in
+    ``best/``, with the hash ``weights_sha256``. ``figures`` are those of the best checkpoint and training's progress.
+    ``recipe`` names the row of the paper's tables that it reproduces, if any.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="scorers")
@@ -70,17 +70,16 @@ class Scorer(CreatedByModel):
 
     @property
     def encoder_name(self) -> str:
-        """The name under which rounds, feature sets and evaluations use it."""
+        """Its name in rounds, feature sets and evaluations."""
         return f"scorer:{self.pk}"
 
 
 class Evaluation(CreatedByModel):
-    """How well something scores one split of a sealed version: retrieval, localization and comparison.
+    """An evaluation on one split of a sealed version: retrieval, localization and comparison.
 
-    ``label`` is what tables call it. ``texts`` says whether inferences or clues were ranked. ``figures`` are
-    described at ``curation.evaluation.figures``. ``path`` is a folder below the media folder, never served, with the
-    scores that the figures rest on; ``sha256`` is of its manifest. ``provenance`` has the weights' hash, chunks and
-    proposals.
+    ``label`` is its name in tables. ``texts`` is whether inferences or clues were ranked. ``figures`` are described at
+    ``curation.evaluation.figures``. ``path`` is the folder of the scores, relative to the media folder and never
+    served; ``sha256`` is the hash of its manifest. ``provenance`` has the weights' hash, chunks and proposals.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="evaluations")
@@ -114,14 +113,14 @@ class Evaluation(CreatedByModel):
 
     @property
     def known_pairs(self) -> int:
-        """How many of its pairs trained what it measures, or chose its checkpoint."""
+        """The number of its pairs that the evaluated model was trained or validated on."""
         return int(self.provenance.get("pairs_known_from_training", 0))
 
 
 class ErrorAnalysis(CreatedByModel):
-    """Whether errors of an evaluation on the comparison task can be foretold, and the worst of them (paper 001 §5.3).
+    """An analysis of how predictable an evaluation's comparison errors are (Hessel et al., ECCV 2022, section 5.3).
 
-    ``figures`` has one area under the curve per predictor; ``galleries`` the worst false positives and negatives.
+    ``figures`` has the AUC of each predictor; ``galleries`` the worst false positives and negatives.
     """
 
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="error_analyses")

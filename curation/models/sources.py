@@ -1,4 +1,4 @@
-"""Where images came from, and whether the splits share some."""
+"""Sources of images, and images shared by splits."""
 
 from enum import StrEnum
 
@@ -11,23 +11,23 @@ from hits.models.base import AppendOnly, CreatedByModel
 
 
 class Source(StrEnum):
-    """A published collection that images are taken from."""
+    """A published image collection."""
 
     VISUAL_GENOME = "visual_genome"
     VCR = "vcr"
 
 
 class LeakVerdict(StrEnum):
-    """What a person says of two images of different splits that look alike."""
+    """A person's verdict on two similar images of different splits."""
 
     SAME = "same"
     DIFFERENT = "different"
 
 
 class SourceRecord(models.Model):
-    """What the collection that an image came from says about it.
+    """An image's record in its source collection.
 
-    ``source_id`` is the collection's own name of the image. ``regions`` are ``{"id", "box": [left, top, width,
+    ``source_id`` is the collection's id of the image. ``regions`` are ``{"id", "box": [left, top, width,
     height], "text"}`` in pixels of the stored image: region descriptions (Visual Genome) or detected objects
     (VCR). ``facts`` keeps the rest, such as ``coco_id``.
     """
@@ -50,7 +50,7 @@ class SourceRecord(models.Model):
 
 
 class LeakageRun(CreatedByModel):
-    """One look for images of different splits that show nearly the same. ``checked`` counts images."""
+    """A search for near-duplicate images in different splits. ``checked`` counts images."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="leakage_runs")
     encoder = models.CharField(max_length=80)
@@ -81,7 +81,7 @@ class LeakedPair(models.Model):
 
 
 class LeakReview(AppendOnly):
-    """What a person said about two images, whichever run found them; the newest one stands.
+    """A person's review of two images, whichever run found them; the newest counts.
 
     ``first`` has the lower key of the two.
     """

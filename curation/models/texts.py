@@ -1,4 +1,4 @@
-"""Analyses of what people wrote, and what a person said of single texts."""
+"""Analyses of people's texts, and reviews of single texts."""
 
 from enum import StrEnum
 
@@ -12,7 +12,7 @@ from hits.models.base import AppendOnly, CreatedByModel
 
 
 class AnalysisKind(StrEnum):
-    """What was asked of a project's texts."""
+    """The kind of an analysis of texts."""
 
     DUPLICATES = "duplicates"
     TOPICS = "topics"
@@ -21,14 +21,14 @@ class AnalysisKind(StrEnum):
 
 
 class PairText(StrEnum):
-    """Which text of a pair."""
+    """A text of a pair."""
 
     CLUE = "clue"
     INFERENCE = "inference"
 
 
 class TextAnalysis(CreatedByModel):
-    """One analysis of a project's texts: its options, what it found, and from what."""
+    """An analysis of a project's texts: its options, results and provenance."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="text_analyses")
     kind = models.CharField(max_length=12)
@@ -50,7 +50,7 @@ class TextAnalysis(CreatedByModel):
 
 
 class TextScore(models.Model):
-    """One text's score in an analysis, such as its toxicity. ``detail`` says what it rests on."""
+    """A text's score in an analysis, such as its toxicity. ``detail`` explains it."""
 
     analysis = models.ForeignKey(TextAnalysis, on_delete=models.CASCADE, related_name="scores")
     observation = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="text_scores")
@@ -72,7 +72,7 @@ class TextScore(models.Model):
 
 
 class TextReview(AppendOnly):
-    """What a person said after reading a text of the queue; the newest one stands. It removes nothing."""
+    """A person's review of a text in the queue; the newest counts. The text is not removed."""
 
     observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="text_reviews")
     field = models.CharField(max_length=10)

@@ -1,4 +1,4 @@
-"""Dataset versions: sealed is for good."""
+"""Dataset versions; a sealed version never changes."""
 
 from enum import StrEnum
 
@@ -11,17 +11,17 @@ from hits.models.base import AppendOnly
 
 
 class VersionState(StrEnum):
-    """Life of a dataset version: sealed is for good."""
+    """State of a dataset version; sealing is final."""
 
     DRAFT = "draft"
     SEALED = "sealed"
 
 
 class DatasetVersion(models.Model):
-    """A named release. A draft is a promise; a sealed one never changes (also held by triggers).
+    """A named release. A sealed version never changes, which database triggers enforce too.
 
-    ``manifest_sha256`` is the hash of the seal's text: one line per image and row with its own hash.
-    ``exclusions`` counts what was left out, by reason.
+    ``manifest_sha256`` is the hash of the checksum list: one line per image and row with its own hash.
+    ``exclusions`` counts what was excluded, by reason.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="versions")
@@ -32,7 +32,7 @@ class DatasetVersion(models.Model):
     manifest_sha256 = models.CharField(max_length=64, blank=True)
     statistics = models.JSONField(default=dict)
     exclusions = models.JSONField(default=dict)
-    # What it holds (curation.versions.selection); none of versions sealed before there was a choice.
+    # Its contents (curation.versions.selection); empty for versions sealed before there was a choice.
     selection = models.JSONField(null=True)
     provenance = models.JSONField(default=dict)
     created_by = models.ForeignKey(
@@ -62,12 +62,12 @@ class DatasetVersion(models.Model):
 
     @property
     def is_sealed(self) -> bool:
-        """Tell whether the version is sealed."""
+        """Whether the version is sealed."""
         return self.state == VersionState.SEALED
 
 
 class VersionImage(AppendOnly):
-    """An image as a sealed version knows it. ``url`` is what its rows call it."""
+    """An image of a sealed version. ``url`` is its name in rows."""
 
     version = models.ForeignKey(DatasetVersion, on_delete=models.PROTECT, related_name="images")
     url = models.CharField(max_length=500)
@@ -80,10 +80,10 @@ class VersionImage(AppendOnly):
 
 
 class VersionRow(AppendOnly):
-    """One row of a sealed version, exactly as it is exported.
+    """A row of a sealed version, exactly as exported.
 
-    ``workers`` are keyed hashes (never marketplace ids) of those who wrote or judged it; they are exported
-    apart from the rows.
+    ``workers`` are keyed hashes (never marketplace ids) of its authors or judges; they are exported separately from
+    the rows.
     """
 
     version = models.ForeignKey(DatasetVersion, on_delete=models.PROTECT, related_name="rows")

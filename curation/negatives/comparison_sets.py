@@ -46,7 +46,7 @@ class FilterCounts:
 class DraftSet:
     """A set before ranking, with the figures that explain each pick.
 
-    gold: the gold inference's plausibility. chosen: ids in the order of picking, each with its plausibility,
+    gold: the gold inference's plausibility. chosen: ids in the order of selection, each with its plausibility,
     similarity (to earlier picks, 0 for the first) and objective (weight x plausibility - similarity). eligible:
     number of inferences that passed the global filters and are more plausible than the gold one, NOT_COUNTED with
     the shortcut drop_used. available: those of them that were unused at the instance's turn.

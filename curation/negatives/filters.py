@@ -24,7 +24,10 @@ DEFAULT_SOFT_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class SoftClusters:
-    """The result of soft de-duplication of n inferences. labels: (n,) their clusters. kept: ids that remain, ascending."""
+    """The result of soft de-duplication of n inferences.
+
+    labels: (n,) their clusters. kept: ids that remain, ascending.
+    """
 
     labels: NDArray[np.int64]
     kept: NDArray[np.int64]

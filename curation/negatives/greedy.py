@@ -57,7 +57,8 @@ class TextVectors:
 
 
 def _split_heads(rows: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return heads (n, r), the projections of unit rows onto the r main directions, and tails (n,), the rest's length.
+    """Return heads (n, r), the projections of unit rows onto the r main directions, and tails (n,), the rest's
+    length.
 
     By the Cauchy-Schwarz inequality the similarity of two texts is at least head x head' - tail x tail'. Slack is
     added to the squared tails, so that the product of two tails grows by at least the slack: it covers rows that

@@ -262,10 +262,8 @@ def pick(block: Block, row: int, candidates: Candidates, rows: Any, remaining: A
             if taken[t] or bounds[t] < best_value or remaining[texts[t]] == 0:
                 continue
             for other in range(measured[t], turn):
-                similarity_ = dot(rows[ids[t]], rows[ids[picked[other]]], lanes)
-                similarities[t] = (
-                    max(similarities[t], similarity_) if use_max else similarities[t] + similarity_
-                )
+                dot_value = dot(rows[ids[t]], rows[ids[picked[other]]], lanes)
+                similarities[t] = max(similarities[t], dot_value) if use_max else similarities[t] + dot_value
             computed += turn - measured[t]
             measured[t], lower[t] = turn, similarities[t]
             if not known[t]:

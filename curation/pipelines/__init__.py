@@ -1,1 +1,1 @@
-"""Heavy work: vectors, clustering, comparison sets. Imported by tasks and commands, never by a page."""
+"""Long computations such as vectors, clustering and comparison sets. Imported by tasks and commands, not by pages."""

@@ -1,7 +1,7 @@
-"""Make rows of the paper's tables: train what is missing, evaluate it, and go on with the next row.
+"""Reproduce rows of the paper's tables: train missing scorers and evaluate them, row by row.
 
-A row that stands is left as it is, so a job that was stopped goes on where it ended. A row that cannot be made, for
-lack of weights or pairs, is named with its reason, and the others are made all the same.
+Existing rows are not changed, so a stopped job resumes at the first missing row. A row that cannot be made, for lack
+of weights or pairs, is reported with its reason, and the job continues with the other rows.
 """
 
 from collections.abc import Callable
@@ -36,11 +36,11 @@ EXISTING, CREATED, DERIVED = "stood", "made", "read from the others"
 
 
 def run_ablations(progress: Progress) -> dict[str, Any]:
-    """Do a whole job: make its rows, and return how each came to be.
+    """Run a job: make its rows, and return how each was made.
 
     Raises:
-        Refused: not one row could be made.
-        Cancelled: somebody asked for it to stop; a later run goes on with the row at hand.
+        Refused: no row could be made.
+        Cancelled: the job was cancelled; a later run continues with the current row.
     """
     job = progress.job
     version = DatasetVersion.objects.select_related("project").get(pk=job.args["version"])
@@ -71,7 +71,7 @@ class _AblationJob:
     progress: Progress
 
     def make_row(self, recipe: Recipe) -> str:
-        """Make a row unless it stands; return how it came to be.
+        """Make a row unless it exists; return how it was made.
 
         Raises:
             Refused, InvalidInput: it cannot be made; the message says why.
@@ -106,7 +106,7 @@ class _AblationJob:
         model = self.options.model or recipes.default_model()
         if model == TINY:
             raise Refused(
-                "model: tiny has random weights, so there is no zero shot; name a CLIP by --model clip:FOLDER"
+                "model: tiny has random weights, so there is no zero-shot row; give a CLIP by --model clip:FOLDER"
             )
         encoder = resolve_encoder(self.version.project, model)
 
@@ -118,7 +118,7 @@ class _AblationJob:
         return self._evaluate(recipe, encoder, matches)
 
     def _find_or_train_scorer(self, recipe: Recipe) -> Scorer:
-        """Return a ready scorer with a recipe's settings, whoever had it trained; trained here if there is none."""
+        """Return a ready scorer with a recipe's settings; train it if there is none."""
         config = training_config(recipe, self.options)
         if config.model.startswith(SCORER_PREFIX):
             config = replace(config, model=resolve_encoder(self.version.project, config.model))
@@ -144,7 +144,7 @@ class _AblationJob:
         return known
 
     def _evaluate(self, recipe: Recipe, encoder: str, matches: Callable[[Evaluation], bool]) -> str:
-        """Evaluate a scorer or encoder on the split, unless that was done or was begun on the usual sets."""
+        """Evaluate a scorer or encoder on the split, unless a default evaluation is done or was started."""
         known = self._find_evaluation(recipe, matches)
         if known is not None:
             add_recipe_to_evaluation(evaluation=known, recipe=recipe)
@@ -169,7 +169,7 @@ class _AblationJob:
         return CREATED
 
     def _find_evaluation(self, recipe: Recipe, matches: Callable[[Evaluation], bool]) -> Evaluation | None:
-        """Return the newest usual evaluation with the newest proposed boxes; one with figures comes first."""
+        """Return the newest default evaluation with the newest proposed boxes; one with figures is preferred."""
         run = newest_proposals(self.version)
         rows = evaluations(self.version.project).filter(
             version=self.version, split=self.options.split, texts=recipe.texts.value
@@ -177,7 +177,7 @@ class _AblationJob:
         return find_reusable_evaluation(filter(matches, rows), run.pk if run is not None else None)
 
     def _label(self, recipe: Recipe, encoder: str) -> str:
-        """What tables call it: the row's name, and the model where that is not the paper's."""
+        """Return the label in tables: the row's label, and the model if it is not the paper's."""
         if recipe.kind is RecipeKind.ZERO_SHOT:
             return f"{recipe.label} ({encoder})"
         return f"{recipe.label} (from {self.options.model})" if self.options.model else recipe.label

@@ -1,7 +1,7 @@
 """Build a comparison round from a project's accepted pairs.
 
-Plausibility is the cosine of an image with its region marked and an inference; diversity and soft
-de-duplication use sentence vectors. Source: paper 001 E. doi:10.1007/978-3-031-20059-5_32
+Plausibility is the cosine of an image with its region marked and an inference; diversity and soft de-duplication use
+sentence vectors. Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32
 """
 
 from collections import Counter, defaultdict
@@ -51,7 +51,7 @@ from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 STAGES = 4  # vectors of regions, of texts for them, of sentences, and the sets
-ORDER_STREAM = 1  # the random order must not follow the draw of who stays
+ORDER_STREAM = 1  # the random order must be independent of the draw of kept inferences
 MAX_DROPPED_NAMED = 3
 
 
@@ -65,12 +65,12 @@ def build_comparison_round(
     given_encoders: RoundEncoders | None = None,
     job: Job | None = None,
 ) -> ComparisonRound:
-    """Return a stored round with its sets, skip reasons and provenance.
+    """Build and store a round with its sets, skip reasons and provenance.
 
     Args:
         encoder: name of the image+text encoder; empty is the default, ``scorer:<number>`` a scorer of the project.
-        using: encoders that are at hand.
-        job: the one that asks; the round keeps it.
+        given_encoders: encoders that are already loaded.
+        job: the job that builds the round; stored with it.
 
     Raises:
         Refused: no accepted pairs, a missing file, or options that do not fit.
@@ -122,7 +122,7 @@ def _warn_known_pairs(scorer: Scorer | None, options: RoundOptions, progress: Pr
 
 
 def _scorer_provenance(scorer: Scorer | None, options: RoundOptions) -> dict[str, Any]:
-    """What the round's provenance says of our own model, if it judged plausibility."""
+    """Return the provenance of the scorer that computed plausibility, if any."""
     if scorer is None:
         return {}
     return scorer_provenance(scorer) | {"pairs_that_scorer_knows": known_pairs(scorer, options.split)[0]}
@@ -135,7 +135,7 @@ def _choose_sets(
     plausibility: EmbeddingPlausibility,
     steps: StepCounter,
 ) -> tuple[SoftClusters, ComparisonSetResult]:
-    """De-duplicate the texts softly, then build the sets; the job hears of the second as of one more stage."""
+    """De-duplicate the texts softly, then build the sets; only the second counts as a stage of progress."""
     soft = cluster_softly(
         sentences,
         share=options.soft_share,
@@ -171,12 +171,12 @@ def _select_pairs(project: Project, options: RoundOptions) -> list[Pair]:
     choices = SelectionFilter(project, Pair.TYPE, selection, record_types=(Pair.TYPE,))
     pairs = [pair for pair in accepted_pairs(project) if choices.exclusion_reason(pair) is None]
     if not pairs and not selection.is_everything:
-        raise Refused("observations: no approved pair is left by what was selected; select more")
+        raise Refused("observations: the selection contains no approved pair; select more")
     if options.split:
         pairs = [pair for pair in pairs if parse_split(pair.image.split) == parse_split(options.split)]
     if not pairs:
         where = f" in the split {options.split}" if options.split else ""
-        raise Refused(f"observations: none is approved{where} yet; approve submissions first")
+        raise Refused(f"observations: no pair is approved{where} yet; approve submissions first")
     return pairs
 
 
@@ -249,7 +249,7 @@ def _make_round(
 
 
 class _SetFigures:
-    """The figures of a set's row, see ``BuiltSet``."""
+    """Computes the figures of a set's row, see ``BuiltSet``."""
 
     def __init__(self, pairs: Sequence[Pair], soft: SoftClusters, ranking: SetRanking) -> None:
         self._pairs = pairs
@@ -259,7 +259,7 @@ class _SetFigures:
         self._ranking = ranking
 
     def describe(self, set_index: int, draft: DraftSet) -> dict[str, Any]:
-        """The figures of the set that was built in that place."""
+        """Return the figures of the set at that index of the building order."""
         ranks = self._ranking
         return {
             "gold": round(draft.gold, 6),

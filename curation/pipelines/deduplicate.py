@@ -1,7 +1,7 @@
 """De-duplicate a project's photos: cluster their vectors, keep one of each cluster, preview or mark the others.
 
-Source: paper 000 A.2: hierarchical clustering of CLIP ViT-B/32 features into 80K clusters, one image
-sampled from each. doi:10.1007/978-3-031-20059-5_32
+Source: Hessel et al. 2022, appendix A.2: hierarchical clustering of CLIP ViT-B/32 features into 80K clusters, one
+image sampled from each. doi:10.1007/978-3-031-20059-5_32
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,17 +30,17 @@ from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-SCIPY_SECONDS = 3e-7  # a pair of rows, at most; about a third was seen
+SCIPY_SECONDS = 3e-7  # upper bound per pair of rows; about a third was measured
 
 
 @dataclass(frozen=True, slots=True)
 class DeduplicationResult:
-    """What a run found. ``groups`` maps a kept image to its duplicates (row keys).
+    """The result of a run. ``groups`` maps a kept image to its duplicates (row keys).
 
-    images: that were clustered. to_set_aside: images in the groups that are not the one kept; run: the row that has
-    them. marked, set_aside_again, marked_though_offered_again: see ``MarkCounts``; ``None`` when this was a preview.
-    least_cosine: of the least alike pair within a group. method, why: how the clusters were found. threshold: the
-    distance of the last merge, if there was one.
+    images: number of clustered images. to_set_aside: images in groups, without the kept ones. run: key of the row
+    with the groups. marked, set_aside_again, marked_though_offered_again: see ``MarkCounts``; ``None`` for a preview.
+    least_cosine: of the least similar pair within a group. method, why: how the clusters were found. threshold: the
+    distance of the last merge, if any.
     """
 
     images: int
@@ -60,11 +60,11 @@ class DeduplicationResult:
 
     @property
     def kept(self) -> int:
-        """Images that stay on offer once the others are set aside."""
+        """Number of images that remain available after the others are set aside."""
         return self.images - (self.to_set_aside if self.marked is None else self.marked)
 
     def summary(self) -> dict[str, Any]:
-        """Return what the job's row keeps."""
+        """Return the result for the job's row."""
         plain = asdict(self)
         plain["groups"] = len(self.groups)
         return {name: value for name, value in plain.items() if value is not None or name == "threshold"}
@@ -78,14 +78,14 @@ def deduplicate_images(
     progress: Progress | None = None,
     encoder: ImageEncoder | None = None,
 ) -> DeduplicationResult:
-    """Find the project's near-duplicates, and mark them if ``options`` ask for it.
+    """Find the project's near-duplicates, and mark them if ``options`` say so.
 
-    Repeatable: equal photos, options and encoder, equal groups, and over all photos equal marks, but for what people
-    decided in between. A run over one source may move a photo of another, which stood behind a newly marked one, to
-    the one kept, and the next run over that source does not move it back: see ``mark_duplicates``.
+    Repeatable: equal photos, options and encoder give equal groups, and, over all photos, equal marks, except for
+    people's decisions in between. A run over one source may move a photo of another source from a newly marked photo
+    to the kept one, and the next run over that source does not move it back: see ``mark_duplicates``.
 
     Args:
-        encoder: makes image vectors; the one that ``options`` name when absent.
+        encoder: makes image vectors; by default the one in ``options``.
 
     Raises:
         Refused: too few photos, a missing file, or options that do not fit.
@@ -129,7 +129,7 @@ def deduplicate_images(
 
 
 def _apply_decisions(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-    """The groups without what people call different."""
+    """Return the groups, divided where people called photos different."""
     different = pairs_marked_different(project)
     parts = (divide_group(kept, members, different) for kept, members in groups.items())
     return dict(part for divided in parts for part in divided)
@@ -138,7 +138,7 @@ def _apply_decisions(project: Project, groups: Mapping[int, Sequence[int]]) -> d
 def _describe_groups(
     groups: Mapping[int, Sequence[int]], images: Sequence[Image], vectors: NDArray[np.float32]
 ) -> list[dict[str, Any]]:
-    """The groups as ``DuplicateRun`` keeps them, each with its least alike pair."""
+    """Return the groups in the format of ``DuplicateRun``, each with its least similar pair."""
     row_of = {image.pk: row for row, image in enumerate(images)}
     rows = []
     for kept, members in groups.items():
@@ -158,7 +158,7 @@ def _describe_groups(
 def _image_vectors(
     project: Project, images: Sequence[Image], encoder: ImageEncoder, progress: Progress | None
 ) -> NDArray[np.float32]:
-    """A vector of each image, from an earlier run where there are any; each image is a step."""
+    """Return the vector of each image, cached if possible; each image is a step."""
     return get_vectors(
         project=project,
         origin=VectorOrigin(
@@ -176,14 +176,14 @@ def _image_vectors(
 def _group_images(
     images: Sequence[Image], vectors: NDArray[np.float32], options: DedupOptions, progress: Progress | None
 ) -> tuple[Clustering, dict[int, list[int]]]:
-    """Cluster, and choose the one kept of each cluster. Raises Refused."""
+    """Cluster, and choose the image of each cluster to keep. Raises Refused."""
     try:
         clustering = _cluster_vectors(vectors, options, progress)
         return clustering, _groups(
             images, clustering.labels, _select_kept(clustering.labels, vectors, images, options)
         )
     except TooManyPairs as error:
-        raise Refused(f"{error}; give more by --memory-mib, or merge less") from error
+        raise Refused(f"{error}; raise --memory-mib, or merge less") from error
     except InvalidInput as error:
         raise Refused(str(error)) from error
 
@@ -191,15 +191,13 @@ def _group_images(
 def _cluster_vectors(
     vectors: NDArray[np.float32], options: DedupOptions, progress: Progress | None
 ) -> Clustering:
-    """Cluster; the steps of it count on top of the images, and the job's log says what came of it."""
+    """Cluster; its steps count after those of the images, and the result is logged."""
     n = len(vectors)
     report_progress = (
         ignore_progress if progress is None else lambda done, total: progress.advance(n + done, n + total)
     )
     if progress is not None and dense_bytes(*vectors.shape) <= options.memory_bytes:
-        progress.hold_lease(
-            SCIPY_SECONDS * n * n
-        )  # scipy, should it be taken, stops the thread that keeps the job
+        progress.hold_lease(SCIPY_SECONDS * n * n)  # scipy, if used, blocks the heartbeat thread
     clustering = cluster(
         vectors,
         options.cut,
@@ -218,14 +216,18 @@ def _cluster_vectors(
 
 
 def _log_marks(marks: MarkCounts | None, progress: Progress) -> None:
-    """Say that nothing was set aside yet, or where people had decided something else than the groups."""
+    """Log that this is a preview, or where people's earlier decisions differed from the groups."""
     if marks is None:
-        progress.log("a preview: no photo is set aside until somebody asks for it")
+        progress.log("preview: no photo is set aside until you apply it")
         return
     if marks.set_aside_again:
-        progress.log(f"{marks.set_aside_again} set aside again, since people call them the same as another")
+        progress.log(
+            f"{marks.set_aside_again} set aside again, since people called them the same as another photo"
+        )
     if marks.marked_though_offered_again:
-        progress.log(f"{marks.marked_though_offered_again} marked that somebody had offered again before")
+        progress.log(
+            f"{marks.marked_though_offered_again} marked although they had been made available again before"
+        )
 
 
 def _select_kept(
@@ -243,7 +245,7 @@ def _select_kept(
 def _groups(
     images: Sequence[Image], labels: NDArray[np.int64], kept: NDArray[np.int64]
 ) -> dict[int, list[int]]:
-    """Kept image -> the other members of its cluster; clusters of one are no group."""
+    """Map each kept image to the other members of its cluster, without clusters of one."""
     groups: dict[int, list[int]] = {}
     for row, label in enumerate(labels.tolist()):
         keeper = int(kept[label])

@@ -1,4 +1,4 @@
-"""Which encoders the pipelines use. ``curation.features`` loads their libraries, on demand."""
+"""The encoders of the pipelines. ``curation.features`` loads their libraries on demand."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -26,18 +26,18 @@ MarkedImage = tuple[Pillow.Image, Boxes]
 
 
 class ImageEncoder(Protocol):
-    """Vectors of whole photos, for near-duplicates and error analyses."""
+    """Encodes whole photos, for near-duplicates and error analyses."""
 
     name: str
     revision: str
 
     def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.floating]:
-        """Return (n, d) vectors of n RGB pictures."""
+        """Return (n, d) vectors of n RGB images."""
         ...
 
 
 class RoundEncoders(Protocol):
-    """What a comparison round needs: pictures with regions and texts in one space, and sentences."""
+    """The encoders of a comparison round: images with regions and texts in one space, and sentences."""
 
     name: str
     revision: str
@@ -46,7 +46,7 @@ class RoundEncoders(Protocol):
     sentence_preprocessing: dict[str, Any]
 
     def regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
-        """Return (n, d) vectors of n pictures with their boxes (image pixels) marked."""
+        """Return (n, d) vectors of n images with their boxes (image pixels) marked."""
         ...
 
     def texts(self, texts: Sequence[str]) -> NDArray[np.floating]:
@@ -59,7 +59,7 @@ class RoundEncoders(Protocol):
 
 
 class ModelEncoders:
-    """An image+text encoder for plausibility, all-MiniLM-L6-v2 for sentences (paper 001 E)."""
+    """An image+text encoder for plausibility, all-MiniLM-L6-v2 for sentences (Hessel et al. 2022, appendix E)."""
 
     def __init__(self, encoder: Encoder) -> None:
         from curation.features.sentence import SentenceEncoder
@@ -75,7 +75,7 @@ class ModelEncoders:
         self.sentence_preprocessing = get_preprocessing(self._sentences)
 
     def regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
-        """Return (n, d) vectors of n pictures with their boxes (image pixels) drawn as ``region_mode`` says."""
+        """Return (n, d) vectors of n images with their boxes (image pixels) drawn in ``region_mode``."""
         boxes = [[Region(**box) for box in region] for _, region in items]
         return self._encoder.encode_regions([picture for picture, _ in items], boxes, self.region_mode)
 
@@ -89,13 +89,13 @@ class ModelEncoders:
 
 
 def get_image_encoder(name: str = "") -> ImageEncoder:
-    """Return the encoder of that name for photos.
+    """Return the encoder of that name for whole photos.
 
-    Empty, and the default's own name, mean pooled image features: an encoder that sees names of objects
-    would take two photos of two cats for the same.
+    An empty name and the default encoder's name mean pooled image features: an encoder of object names would take
+    photos of two different cats for the same.
 
     Raises:
-        Refused: it is not known, or its weights cannot be had; the message says how to get them.
+        Refused: it is unknown, or its weights are not available; the message says how to get them.
     """
     try:
         if name in {"", DEFAULT_ENCODER, POOLED_ENCODER}:
@@ -110,13 +110,13 @@ def get_image_encoder(name: str = "") -> ImageEncoder:
 def get_feature_encoder(
     name: str, *, precision: Precision = Precision.AUTO, crop: Crop = Crop.TWO_SQUARES
 ) -> Any:
-    """Return the encoder of that name for a feature set; ``efficientnet-lite0`` has pictures only.
+    """Return the encoder of that name for a feature set; ``efficientnet-lite0`` encodes images only.
 
     Args:
-        name: one that ``curation.features`` knows, or ``scorer:<number>``. crop: a scorer has its own.
+        name: an encoder of ``curation.features``, or ``scorer:<number>``. crop: ignored for a scorer.
 
     Raises:
-        Refused: it is not known, or its weights cannot be had; the message says how to get them.
+        Refused: it is unknown, or its weights are not available; the message says how to get them.
     """
     if name == POOLED_ENCODER:
         return get_image_encoder(name)
@@ -130,39 +130,41 @@ def _get_joint_encoder(
         if name.startswith(SCORER_PREFIX):
             return _load_scorer_encoder(name, precision)
         return get_encoder(name, precision=precision, crop=crop)
-    except InvalidInput as error:  # EncoderUnavailable among them
+    except InvalidInput as error:  # includes EncoderUnavailable
         raise Refused(str(error)) from error
 
 
 def _load_scorer_encoder(name: str, precision: Precision) -> Encoder:
-    """The project's own model, as its kept weights are."""
+    """Load a scorer of the project."""
     from curation.scorer.model.encoder import ScorerEncoder
 
     scorer = scorer_by_encoder(name)
     if scorer is None:
-        raise EncoderUnavailable(f"encoder {name!r}: there is no such scorer that is ready; train one first")
+        raise EncoderUnavailable(
+            f"encoder {name!r}: there is no ready scorer of that number; train one first"
+        )
     return ScorerEncoder(weights_folder(scorer), name=scorer.name, precision=precision)
 
 
 def get_region_mode(encoder: object) -> RegionMode:
-    """Return how an encoder is shown a region when nobody says: a scorer as it was trained, others highlighted."""
+    """Return an encoder's default region mode: a scorer's training mode, for others highlight."""
     return RegionMode(getattr(encoder, "region_mode", RegionMode.HIGHLIGHT))
 
 
 def get_preprocessing(encoder: object) -> dict[str, Any]:
-    """Return what an encoder does to a picture first; nothing where it does not say."""
+    """Return an encoder's preprocessing; empty if it does not state any."""
     return dict(getattr(encoder, "preprocessing", {}))
 
 
 def is_parallel(encoder: object) -> bool:
-    """Whether an encoder of ``curation.features`` made this promise: several threads may call it at once."""
+    """Whether an encoder is thread-safe, as all those of ``curation.features`` are."""
     return hasattr(encoder, "preprocessing")
 
 
 def get_round_encoders(name: str = "") -> RoundEncoders:
-    """Return the encoders of that name for comparison rounds; empty is the default, ``scorer:<number>`` our own.
+    """Return the encoders of that name for comparison rounds; empty is the default, ``scorer:<number>`` a scorer.
 
     Raises:
-        Refused: one is not known, or its weights cannot be had; the message says how to get them.
+        Refused: one is unknown, or its weights are not available; the message says how to get them.
     """
     return ModelEncoders(_get_joint_encoder(name))

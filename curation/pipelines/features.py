@@ -1,7 +1,7 @@
 """Make a project's feature sets: plan one, make its shards in any process, seal it.
 
-Only rows and files carry what is known from one step to the next, so each may run on another machine that sees the
-same database and media folder, and after any kill the next run makes what is missing, bit for bit the same.
+Rows and files contain the whole state between steps, so each step may run on another machine with the same database
+and media folder. After a kill the next run makes the missing shards, bit for bit equal.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,26 +46,26 @@ Encode = Callable[[Sequence[Any]], NDArray[np.floating]]
 
 @dataclass(frozen=True, slots=True)
 class EncodingItems:
-    """The things to encode, and each as an item; in order."""
+    """The objects to encode and their items, in order."""
 
     objects: Sequence[Any]
     items: Sequence[Item]
 
 
 def make_features(progress: Progress) -> dict[str, Any]:
-    """Do a whole job: plan the set, hand its missing shards to parts, and seal it once there are none.
+    """Run a job: plan the set, start sub-jobs for missing shards, and seal the set when there are none.
 
-    Returns what the job found, for its page.
+    Returns the result for the job's page.
 
     Raises:
         Split: shards are to be made; the job is called again when they are.
-        Refused: see ``plan`` and ``seal``.
+        Refused: see ``plan_feature_set`` and ``seal_feature_set``.
     """
     row, options = _load_or_plan(progress)
     missing = missing_shards(row, options)
     if missing:
         total = sum(rows for _, rows in missing)
-        progress.log(f"{len(missing)} of {row.shards} shards are to be made: {total} of {row.count}")
+        progress.log(f"{len(missing)} of {row.shards} shards are missing: {total} of {row.count}")
         subjobs = [_make_subjob(row, options, shard, rows) for shard, rows in missing]
         raise SplitIntoSubjobs(task=FEATURE_SHARD, subjobs=subjobs, done=row.count - total)
     row = seal_feature_set(row, options)
@@ -89,7 +89,7 @@ def make_shard_subjob(progress: Progress) -> None:
 
 
 def _load_or_plan(progress: Progress) -> tuple[FeatureSet, FeatureOptions]:
-    """The set that an earlier call of this job planned, or a new plan."""
+    """Return the set that an earlier call of this job planned, or plan a new one."""
     job = progress.job
     assert job.project is not None
     options = FeatureOptions(**job.args["options"])
@@ -110,16 +110,16 @@ def _make_subjob(row: FeatureSet, options: FeatureOptions, shard: int, rows: int
 
 
 def plan_feature_set(project: Project, options: FeatureOptions) -> tuple[FeatureSet, FeatureOptions]:
-    """Write the items and the row of a set; return it with the options that its shards have to be made with.
+    """Write the items and the row of a set; return it with the options for its shards.
 
     Raises:
-        Refused: nothing to encode, or the encoder cannot be had or cannot do this.
+        Refused: nothing to encode, or the encoder is not available or does not support the options.
     """
     encoder = _load_encoder(options.encoder, options.precision, options.crop)
     precision = encoder.preprocessing["precision"]
     selected = _select_items(project, options)
     if not selected.items:
-        raise Refused(f"{options.description}: there is none; import or approve some first")
+        raise Refused(f"{options.description}: there are none; import or approve some first")
     hashes = [item.sha256 for item in selected.items]
     spec = make_spec(vector_origin(encoder, options), hashes, shard_rows=options.shard_rows)
     row = plan_features(project=project, made=spec)
@@ -134,7 +134,7 @@ def plan_feature_set(project: Project, options: FeatureOptions) -> tuple[Feature
 
 
 def vector_origin(encoder: Any, options: FeatureOptions) -> VectorOrigin:
-    """Return what stands in a set's row about who made it."""
+    """Return the origin of the vectors for a set's row."""
     _check_mode(encoder, options)
     return VectorOrigin(
         encoder.name, encoder.revision, Subject(options.subject), encoder.preprocessing, options.region_mode
@@ -142,7 +142,7 @@ def vector_origin(encoder: Any, options: FeatureOptions) -> VectorOrigin:
 
 
 def missing_shards(row: FeatureSet, options: FeatureOptions) -> list[tuple[int, int]]:
-    """Return (shard, rows) of what is still to be made."""
+    """Return (shard, rows) of the missing shards."""
     spec = _row_spec(row, options)
     if row.is_complete:
         return []
@@ -150,11 +150,11 @@ def missing_shards(row: FeatureSet, options: FeatureOptions) -> list[tuple[int, 
 
 
 def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: Progress | None) -> None:
-    """Make one shard, unless it is there.
+    """Make one shard, unless it exists.
 
     Raises:
-        Refused: this machine's encoder is another one than the set's, or something to encode is gone.
-        Cancelled: somebody asked for it to stop; nothing of the shard is kept.
+        Refused: this machine's encoder differs from the set's, or an object to encode is missing.
+        Cancelled: the job was cancelled; nothing of the shard is saved.
     """
     spec = _row_spec(row, options)
     folder, rows = _shard_folder(row, spec), spec.rows(shard)
@@ -165,11 +165,11 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
     encoder = _load_encoder(options.encoder, options.precision, options.crop)
     if (encoder.name[:80], encoder.revision[:120]) != (row.encoder, row.revision):
         raise Refused(
-            f"{row.encoder}: this worker has {encoder.revision}, the set is {row.revision}; start anew"
+            f"{row.encoder}: this worker has {encoder.revision}, the set is {row.revision}; start again"
         )
     objects = _load_objects(row.project, options, folder.items(rows))
     try:
-        # Texts share one tokenizer; they gain more from all threads in one batch.
+        # Texts share one tokenizer; they are faster with all threads on one batch.
         is_parallel = options.subject != Subject.TEXTS
         folder.write(
             shard, encode_batches(objects, _make_encode(encoder, options), step, parallel=is_parallel)
@@ -179,7 +179,7 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
 
 
 def seal_feature_set(row: FeatureSet, options: FeatureOptions) -> FeatureSet:
-    """Write the manifest once all shards are there; return the row, complete."""
+    """Write the manifest when all shards exist; return the completed row."""
     if not row.is_complete:
         spec = _row_spec(row, options)
         try:
@@ -192,7 +192,7 @@ def seal_feature_set(row: FeatureSet, options: FeatureOptions) -> FeatureSet:
 
 @lru_cache(maxsize=1)
 def _load_encoder(name: str, precision: str, crop: str) -> Any:
-    """One model at a time stays loaded, for the next shard."""
+    """Load an encoder; one stays loaded for the next shard."""
     return get_feature_encoder(name, precision=Precision(precision), crop=Crop(crop))
 
 
@@ -218,7 +218,7 @@ def _row_spec(row: FeatureSet, options: FeatureOptions) -> FeatureSpec:
 
 
 def _shard_folder(row: FeatureSet, spec: FeatureSpec) -> ShardFolder:
-    """Where shards of this length lie: jobs that cut the same set differently never write into one folder."""
+    """Return the folder for shards of this length: jobs with other shard lengths use other folders."""
     return ShardFolder(Path(settings.MEDIA_ROOT) / features_path(row.project, spec))
 
 
@@ -238,7 +238,7 @@ def _make_item(item: Any, options: FeatureOptions) -> Item:
 
 
 def _load_objects(project: Project, options: FeatureOptions, items: Sequence[Item]) -> list[Any]:
-    """The rows of these items, unchanged since they were planned."""
+    """Load the objects of these items, and check that they are unchanged since the plan."""
     keys = [item.id for item in items]
     found: dict[str, Any]
     if options.subject == Subject.IMAGES:
@@ -251,7 +251,9 @@ def _load_objects(project: Project, options: FeatureOptions, items: Sequence[Ite
         found = {key: pair for key, pair in pairs.items() if pair.image.taken_down_at is None}
     for item in items:
         if item.id not in found or _make_item(found[item.id], options).sha256 != item.sha256:
-            raise Refused(f"{options.description}: {item.id} was changed or taken down meanwhile; start anew")
+            raise Refused(
+                f"{options.description}: {item.id} was changed or taken down meanwhile; start again"
+            )
     return [found[key] for key in keys]
 
 

@@ -1,6 +1,6 @@
-"""The encoder process of live hints: answers over a Unix socket how near texts are in meaning.
+"""The encoder process of live hints: it returns the semantic similarity of texts over a Unix socket.
 
-The web process loads no model (ruling 7), so it asks here. The messages are those of ``hits.hints.wire``:
+The web process loads no models, so it queries this process. The messages are those of ``hits.hints.wire``:
 ``{"do": "similar" | "contradict", "pairs": [[text, text], …]}`` is answered by ``{"scores": [number, …]}``, by
 ``{"scores": null}`` where there is no such model, or by ``{"error": text}``.
 """
@@ -26,7 +26,7 @@ Answer = Callable[[Sequence[TextPair]], list[float]]
 
 
 class SentenceVectors(Protocol):
-    """What turns texts into vectors of length 1."""
+    """Encodes texts as vectors of length 1."""
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, d) rows of length 1."""
@@ -34,7 +34,7 @@ class SentenceVectors(Protocol):
 
 
 class Similarity:
-    """Cosines of pairs. Vectors are kept: between two questions of one page mostly one text has changed."""
+    """Cosines of pairs. Vectors are cached: between two requests of a page mostly one text changes."""
 
     def __init__(self, encoder: SentenceVectors, *, cache_size: int = CACHE_SIZE) -> None:
         self._encoder = encoder
@@ -44,7 +44,7 @@ class Similarity:
 
     def __call__(self, pairs: Sequence[TextPair]) -> list[float]:
         """Return a cosine for each pair."""
-        with self._lock:  # one model, one text at a time: more threads would only share the same cores
+        with self._lock:  # one request at a time: parallel ones would only share the same cores
             vectors = self._get_vectors({text for pair in pairs for text in pair})
         return [float(vectors[a] @ vectors[b]) for a, b in pairs]
 
@@ -62,7 +62,7 @@ class Similarity:
 
 
 class HintServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    """Listens at ``path`` for as long as ``serve_forever`` runs; one thread a client, so many and no more."""
+    """Listens at ``path`` while ``serve_forever`` runs, with one thread per client, up to MAX_CLIENTS."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -73,32 +73,32 @@ class HintServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         super().__init__(str(path), _Client)
 
     def server_bind(self) -> None:
-        """Make the socket for this user alone, from the first moment on."""
+        """Create the socket with access for this user only."""
         super().server_bind()
         Path(str(self.server_address)).chmod(0o600)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread, or hang up when all places are taken: no answer is no hint."""
+        """Answer in a thread, or close the connection if all slots are in use: no answer means no hint."""
         if not self._client_slots.acquire(blocking=False):
             self.shutdown_request(request)
             return
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer, then make room."""
+        """Answer, then release the slot."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._client_slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that went away."""
+        """Ignore clients that disconnected."""
 
     def reply(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to one message.
 
         Raises:
-            WireError: a question that is not known or not well put.
+            WireError: an unknown or malformed request.
         """
         question = message.get("do")
         if not isinstance(question, str) or question not in self.answers:
@@ -113,7 +113,7 @@ class _Client(socketserver.BaseRequestHandler):
     request: socket.socket
 
     def handle(self) -> None:
-        """Answer message after message until the client hangs up or sends what is none."""
+        """Answer messages until the client disconnects or sends an invalid one."""
         self.request.settimeout(IDLE_SECONDS)
         try:
             while (message := wire.read_message(self.request.recv)) is not None:

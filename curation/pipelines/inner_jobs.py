@@ -1,4 +1,4 @@
-"""Run another job to its end within one that is under way, such as an evaluation within ablations."""
+"""Run another job to its end within a running job, such as an evaluation within ablations."""
 
 from hits.domain.states import STOPPED_JOB_STATES, JobState
 from hits.models import Job
@@ -8,16 +8,16 @@ from hits.services.jobs.jobs import Progress
 
 
 def run_inner_job(progress: Progress, job: Job) -> None:
-    """Run a job here, from where it stopped if it did; the outer job's heartbeat goes on meanwhile.
+    """Run a job in this process, resuming it if it was stopped; the outer job's heartbeat continues.
 
     Raises:
-        Refused: it failed. Cancelled: somebody asked for the outer job, or for that one, to stop.
+        Refused: it failed. Cancelled: the outer job or this one was cancelled.
     """
     outer = progress.job
 
     def on_progress(inner: Job, line: str) -> None:
-        # A step, not a line of its log: raising there would leave that job without an end. And the outer job's own
-        # steps are told here too.
+        # Only on steps, not on log lines: raising on a log line would leave the inner job without an end. The outer
+        # job's own steps arrive here too.
         if not line and inner.pk != outer.pk:
             progress.advance(outer.done)
 

@@ -1,6 +1,6 @@
-"""Compare the splits of a project: encode its images, find near-duplicates across splits, keep the pairs.
+"""Compare the splits of a project: encode its images, find near-duplicates across splits, store the pairs.
 
-Copies are found without vectors, too: equal stored files, and pictures that publish the same COCO or Flickr id.
+Copies are also found without vectors: equal stored files, and images with the same COCO or Flickr id.
 """
 
 import time
@@ -40,7 +40,7 @@ Vectors = NDArray[np.floating]
 
 @dataclass(frozen=True, slots=True)
 class _ComparedImages:
-    """The images that are compared, with their vectors where there are any."""
+    """The compared images, with their vectors if there are any."""
 
     images: Sequence[SplitImage]
     vectors: Vectors | None
@@ -61,19 +61,19 @@ def check_leakage(
     progress: Progress | None = None,
     encoder: ImageEncoder | None = None,
 ) -> dict[str, Any]:
-    """Find what splits share, keep it as a run, and return what the job's row tells.
+    """Find images shared between splits, store them as a run, and return the result for the job's row.
 
     Args:
-        encoder: makes image vectors; the one that ``options`` name when absent.
+        encoder: makes image vectors; by default the one in ``options``.
 
     Raises:
         Refused: fewer than two splits have images, a missing file, or vectors that cannot be used.
-        Cancelled: somebody asked for the job to stop; vectors that were made are kept.
+        Cancelled: the job was cancelled; finished vectors are saved.
     """
     started = time.monotonic()
     all_images = split_images(project)
     chosen = [row for row, image in enumerate(all_images) if image.split and not image.set_aside]
-    if len({all_images[row].split for row in chosen}) < 2:  # noqa: PLR2004 - a split leaks into another
+    if len({all_images[row].split for row in chosen}) < 2:  # noqa: PLR2004 - leakage needs two splits
         raise Refused("splits: fewer than two have images; import images with their splits first")
     steps = StepCounter(2 * len(all_images), progress)
     compared = _encode_images(project, all_images, chosen, options, encoder, steps)
@@ -94,7 +94,7 @@ def check_leakage(
 
 
 class _ProductProgress:
-    """Tells a job about the products of a search as if they were images: the second half of its count."""
+    """Reports the products of a search as the second half of a job's image count."""
 
     def __init__(self, steps: StepCounter, images: int, total: int) -> None:
         self._steps = steps
@@ -118,7 +118,7 @@ def _encode_images(
     encoder: ImageEncoder | None,
     steps: StepCounter,
 ) -> _ComparedImages:
-    """Encode all images, as de-duplication does, so that both use the same file; then take those compared."""
+    """Encode all images, so that de-duplication can use the same feature set; then select the compared ones."""
     images = [all_images[row] for row in chosen]
     if options.compare == CompareBy.COPIES:
         steps(len(all_images))
@@ -144,7 +144,7 @@ def _encode_images(
 def _open_images(keys: Sequence[int]) -> list[Any]:
     found = Image.objects.in_bulk(keys)
     if missing := set(keys) - set(found):
-        raise Refused(f"image {min(missing)} was removed meanwhile; start again")
+        raise Refused(f"image {min(missing)} was deleted meanwhile; start again")
     return [open_image(found[key]) for key in keys]
 
 
@@ -161,7 +161,7 @@ def _find_near_pairs(
 def _collect_leaks(
     compared: _ComparedImages, near_pairs: CrossPairs | None, options: LeakageOptions
 ) -> LeakageResult:
-    """Put copies and near pairs together; copies come first when not all can be kept."""
+    """Combine copies and near pairs; copies come first if the limit cuts the list."""
     images, splits = compared.images, compared.splits
     keys = [frozenset({f"{BYTES_KEY}:{i.sha256}"}) | find_identities(i.url, i.facts) for i in images]
     shared = find_shared_keys(keys, splits)
@@ -195,7 +195,7 @@ def _collect_leaks(
 
 
 def _cosines_of_copies(compared: _ComparedImages, shared: Sequence[tuple[int, int, str]]) -> list[float]:
-    """Return the cosine of each pair of copies; without vectors 1 for equal files, and 0 stands for unknown."""
+    """Return the cosine of each pair of copies; without vectors 1 for equal files, else 0 for unknown."""
     if compared.vectors is not None and shared:
         rows = np.array([(first, second) for first, second, _ in shared], dtype=np.int64)
         return [float(value) for value in pair_cosines(compared.vectors, rows)]
@@ -208,7 +208,7 @@ def _count_pairs(
     splits: Sequence[str],
     options: LeakageOptions,
 ) -> tuple[int, dict[tuple[str, ...], int]]:
-    """Return how many pairs there are, in all and for each two splits; a copy that is also near counts once."""
+    """Return the numbers of pairs, in all and for every two splits; a copy that is also near counts once."""
     by_splits: Counter[tuple[str, ...]] = Counter(dict.fromkeys(combinations(sorted(set(splits)), 2), 0))
     if near_pairs is not None:
         for names, count in near_pairs.by_splits.items():

@@ -1,10 +1,10 @@
-"""torch's block products for the exact clustering: bfloat16 where the processor has it, and float32.
+"""torch's matrix products for the exact clustering: bfloat16 if the processor supports it, and float32.
 
 Bound of bfloat16. The processor multiplies bfloat16 rows exactly and sums in float32, then rounds the sum to
-bfloat16. Let e be the greatest length of (rounded row - unit row), which is measured, not assumed (2^-8 bounds it
-before looking at the rows): by Cauchy-Schwarz rounding moves an inner product by at most 2e + e^2. Summing adds at
-most g (1 + e)^2, g as in ``curation.dedup.matmul_backends``. Rounding the result never puts a smaller number above a greater
-one, so a threshold rounded down to bfloat16 is met by every sum that met it before.
+bfloat16. Let e be the greatest length of (rounded row - unit row), which is measured (2^-8 is its a-priori bound): by
+Cauchy-Schwarz, rounding changes an inner product by at most 2e + e^2. Summing adds at most g (1 + e)^2, g as in
+``curation.dedup.matmul_backends``. Rounding the result is monotonic, so every sum that meets a threshold also meets
+the threshold rounded down to bfloat16.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TRIAL_BLOCK, TRIAL_LENGTH, TRIAL_RUNS = Block(1024, 1024), 512, 5
 
 
 def choose_matmul_backend() -> MatmulBackend:
-    """The quickest product of this machine: bfloat16 where the processor multiplies it, else float32."""
+    """Return the fastest backend of this machine: bfloat16 if the processor multiplies it, else float32."""
     return BFloat16Backend() if has_bfloat16_instructions() else choose_float32_backend()
 
 
@@ -55,9 +55,9 @@ def has_bfloat16_instructions() -> bool:
 
 @cache
 def choose_float32_backend() -> MatmulBackend:
-    """The quicker float32 product of this machine, numpy's or that of torch's MKL; they are timed once.
+    """Return the faster float32 backend of this machine, numpy's or torch's MKL; they are timed once.
 
-    Which one it is differs from processor to processor, by a fifth and more. Where torch rounds more, it is numpy's.
+    Which one is faster depends on the processor, by 20 % and more. If torch uses reduced precision, it is numpy's.
     """
     exact = torch.get_float32_matmul_precision() == "highest"
     if not (exact and torch.backends.mkl.is_available()):
@@ -75,7 +75,7 @@ def _time_block(backend: MatmulBackend) -> float:
 
 
 class TorchFloat32Backend:
-    """torch's float32 product, a buffer a lane. The bound of any float32 product holds for it."""
+    """torch's float32 product, one buffer per thread. The general bound of float32 products applies."""
 
     name = "fp32"
 
@@ -90,7 +90,7 @@ class TorchFloat32Backend:
 
 
 class BFloat16Backend:
-    """torch's bfloat16 product, a buffer a lane, read as 16-bit integers."""
+    """torch's bfloat16 product, one buffer per thread, read as 16-bit integers."""
 
     name = "bf16"
 
@@ -99,8 +99,8 @@ class BFloat16Backend:
         return 2 * ((n + 1) * d + threads * block.values)
 
     def prepare(self, rows: UnitRows, block: Block) -> PreparedMatmul:
-        """Round the rows to bfloat16 and measure what that does to them."""
-        even = rows.n + rows.n % 2  # two scores share a word: an odd last column gets a companion
+        """Round the rows to bfloat16 and measure the rounding error."""
+        even = rows.n + rows.n % 2  # two scores share a word: pad an odd last column
         rounded = torch.zeros((even, rows.d), dtype=torch.bfloat16)
         error = 0.0
         for start, stop in rows.chunks():
@@ -111,14 +111,14 @@ class BFloat16Backend:
 
 
 def round_into(target: torch.Tensor, rows: torch.Tensor) -> float:
-    """Round (n, d) rows into their place; return the greatest length of what that changed, a little raised."""
+    """Round (n, d) rows into ``target``; return an upper bound of the greatest length of the change."""
     target.copy_(rows)
     return LENGTH_SLACK * (target.to(rows.dtype) - rows).norm(dim=1).max().item()
 
 
 @dataclass(frozen=True, slots=True)
 class _TorchMatmul:
-    """mask: the bits of a word that a threshold keeps; the others are rounded down."""
+    """mask: the bits of a word that a threshold keeps; lower bits are rounded down."""
 
     rows: torch.Tensor
     shape: Block
@@ -145,7 +145,7 @@ class _TorchThread:
     per_word: int
 
     def block(self, rows: slice, columns: slice) -> NDArray[np.int32]:
-        torch.set_num_threads(1)  # OpenMP keeps the number for each thread by itself
+        torch.set_num_threads(1)  # OpenMP stores the setting per thread
         width = columns.stop - columns.start
         left, right = self.rows[rows], self.rows[columns.start : columns.stop + width % self.per_word]
         out = self.buffer[: len(left) * len(right)].view(len(left), len(right))

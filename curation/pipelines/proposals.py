@@ -1,7 +1,7 @@
-"""Run a detector over a project's photos, or take its boxes from a file, and hold them against the accepted pairs.
+"""Run a detector over a project's photos, or read its boxes from a file, and compare them with the accepted pairs.
 
-Source: paper 000 §4.2 "Auto bounding boxes". A detector's photos are shared out in parts, which any worker takes in
-any order. Everything goes on where a killed or cancelled job ended, and what is there already is never made again.
+Source: Hessel et al. 2022 §4.2 "Auto bounding boxes". A detector's photos are divided into sub-jobs, which any worker
+may run in any order. A killed or cancelled job resumes where it stopped; existing boxes are never made again.
 """
 
 import re
@@ -37,31 +37,31 @@ from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 
-PHOTOS_PER_SUBJOB = 500  # photos of one part: minutes of work, some 200 rows for a published collection
+PHOTOS_PER_SUBJOB = 500  # minutes of work; a published collection gives about 200 sub-jobs
 BATCH_SIZE = 8  # photos between two steps
 RECORD_CHUNK_SIZE = 200  # records of a file between two steps
-MAX_PHOTOS_LOGGED = 20  # photos that cannot be read, each with a line of its own in the log of a part
-MAX_PHOTOS_NAMED = 5  # of them in the message of a part
+MAX_PHOTOS_LOGGED = 20  # unreadable photos with a log line each, per sub-job
+MAX_PHOTOS_NAMED = 5  # unreadable photos in the error message of a sub-job
 _BOX = ("left", "top", "width", "height")
-_COMMIT = re.compile(r"[0-9a-f]{40}")  # revisions of hub models alone look like that
+_COMMIT = re.compile(r"[0-9a-f]{40}")  # only revisions of hub models match
 _DECODING_ERRORS = (
     Pillow.DecompressionBombError,
     SyntaxError,
     ValueError,
     EOFError,
-)  # Pillow's, beside OSError
+)  # Pillow's errors besides OSError
 PhotoIndex = dict[str, tuple[int, int, int]]
 
 
 def fill_run(*, run: ProposalRun, last: int, progress: Progress) -> Recall:
-    """Do a whole job: read the file, or hand the photos without boxes to parts; measure the run once it has all.
+    """Run a job: read the file, or start sub-jobs for photos without boxes; measure the run when it is complete.
 
     Args:
-        last: row key of the last photo that belongs to the run.
+        last: row key of the run's last photo.
 
     Raises:
         Split: photos have no boxes yet; the job is called again when they have.
-        Refused: the detector or the file cannot be had, or is another one than when the run began.
+        Refused: the detector or the file is not available, or differs from the one at the start of the run.
     """
     try:
         if not run.is_complete and run.detector.startswith(keep.FILE_PREFIX):
@@ -75,12 +75,12 @@ def fill_run(*, run: ProposalRun, last: int, progress: Progress) -> Recall:
 
 
 def fill_subjob(*, run: ProposalRun, first: int, last: int, progress: Progress) -> None:
-    """Find the boxes of a part: of the photos between two row keys, both inclusive, that have none.
+    """Find the boxes of a sub-job: of the photos without boxes between two row keys, both inclusive.
 
     Raises:
-        Refused: this machine's detector is another one than the run's; or photos cannot be read, which is said once
-            all others have their boxes.
-        Cancelled: somebody asked for it to stop; what was found stays.
+        Refused: this machine's detector differs from the run's, or photos are unreadable; the latter is raised after
+            all other photos have their boxes.
+        Cancelled: the job was cancelled; found boxes are saved.
     """
     try:
         _propose(run, list(proposal_selectors.images_without_boxes(run, first=first, last=last)), progress)
@@ -89,7 +89,7 @@ def fill_subjob(*, run: ProposalRun, first: int, last: int, progress: Progress) 
 
 
 def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall:
-    """Hold a run's boxes against the pairs that are accepted now; pairs that were measured before are not again."""
+    """Compare a run's boxes with the currently accepted pairs; measured pairs are not measured again."""
     after = measured = 0
     while found := proposal_selectors.next_proposals(run, after):
         measured += _measure_images(run, found)
@@ -107,7 +107,7 @@ def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall
 
 
 def summarise_run(run: ProposalRun, recall: Recall) -> dict[str, Any]:
-    """Return what the job's row keeps."""
+    """Return the result for the job's row."""
     return {
         "run": run.pk,
         "images": run.images,
@@ -118,11 +118,11 @@ def summarise_run(run: ProposalRun, recall: Recall) -> dict[str, Any]:
 
 
 def _start_subjobs(run: ProposalRun, last: int, progress: Progress) -> None:
-    """Hand what is left to parts, if anything is; all of them use the detector that is found here and now."""
+    """Start sub-jobs for the remaining photos, if any; all use the detector that is loaded here."""
     pending = list(proposal_selectors.images_without_boxes(run, last=last).values_list("pk", flat=True))
     if not pending:
         return
-    _load_detector.cache_clear()  # a folder's weights may be others than when this process last looked
+    _load_detector.cache_clear()  # a folder's weights may have changed since this process loaded them
     keep.store_run_facts(run=run, revision=_get_detector(run).revision)
     subjobs = _make_subjobs(run, pending)
     progress.log(f"{len(pending)} photos have no boxes yet; {len(subjobs)} parts")
@@ -163,8 +163,8 @@ def _propose(run: ProposalRun, images: Sequence[Image], progress: Progress) -> N
 
     unreadable: list[_UnreadablePhoto] = []
     batches = (images[start : start + BATCH_SIZE] for start in range(0, len(images), BATCH_SIZE))
-    # Only what promises that several threads may call it at once. Selective Search gains nothing: it is Python loops
-    # over small arrays, which hold the interpreter's lock; its parts are for several workers.
+    # Only thread-safe detectors. Selective Search would gain nothing: its Python loops over small arrays hold the
+    # interpreter's lock; its sub-jobs can run on several workers.
     threads = usable_cores() if getattr(detector, "parallel", False) else 1
     with closing(map_in_threads(detect, batches, threads=threads)) as batches_done:
         for rows, unreadable_batch in batches_done:
@@ -180,14 +180,14 @@ def _propose(run: ProposalRun, images: Sequence[Image], progress: Progress) -> N
 
 @dataclass(frozen=True, slots=True)
 class _UnreadablePhoto:
-    """A photo that cannot be read, and what to do about it."""
+    """An unreadable photo, and how to fix it."""
 
     name: str
     problem: str
 
 
 def _open_photos(images: Sequence[Image]) -> tuple[list[int], list[Pillow.Image], list[_UnreadablePhoto]]:
-    """Return row keys and pixels of the photos that can be read, and those that cannot: they hinder no other."""
+    """Return row keys and pixels of the readable photos, and the unreadable photos."""
     keys, pictures, unreadable = [], [], []
     for image in images:
         try:
@@ -211,18 +211,16 @@ def _describe_unreadable(unreadable: Sequence[_UnreadablePhoto]) -> str:
         return first
     names = ", ".join(photo.name for photo in unreadable[:MAX_PHOTOS_NAMED])
     rest = f" and {len(unreadable) - MAX_PHOTOS_NAMED} more" if len(unreadable) > MAX_PHOTOS_NAMED else ""
-    return (
-        f"{first}; {len(unreadable)} photos of this part cannot be read: {names}{rest}; mend them and resume"
-    )
+    return f"{first}; {len(unreadable)} photos of this sub-job cannot be read: {names}{rest}; fix them and resume"
 
 
 def _get_detector(run: ProposalRun) -> Detector:
-    """The run's detector; where the loaded one is another, what lies in its place now.
+    """Return the run's detector; if the loaded one has another revision, load it again.
 
-    A model of the hub may move on under its id: a run keeps to the commit that it began with.
+    A hub model may change under its id: a run keeps the commit that it started with.
     """
     options = run.options
-    name = options.get("detector", run.detector)  # the row's own name of it may be cut
+    name = options.get("detector", run.detector)  # the row's column may have cut the name
     commit = run.revision if _COMMIT.fullmatch(run.revision) else ""
     request = _DetectorRequest(name, options["limit"], options["suppress_over"], commit)
     loaded = _load_detector(request)
@@ -234,7 +232,7 @@ def _get_detector(run: ProposalRun) -> Detector:
 
 @dataclass(frozen=True, slots=True)
 class _DetectorRequest:
-    """A detector to load. Which commit it is of, the loaded one says itself, so that none is loaded twice."""
+    """A detector to load. The commit is not compared, since the loaded detector states it; none is loaded twice."""
 
     name: str
     limit: int
@@ -244,7 +242,7 @@ class _DetectorRequest:
 
 @lru_cache(maxsize=1)
 def _load_detector(request: _DetectorRequest) -> Detector:
-    """One detector at a time stays loaded, for the next part."""
+    """Load a detector; one stays loaded for the next sub-job."""
     return get_detector(
         request.name, limit=request.limit, suppress_over=request.suppress_over, revision=request.commit
     )
@@ -252,7 +250,7 @@ def _load_detector(request: _DetectorRequest) -> Detector:
 
 def _import_file(run: ProposalRun, progress: Progress) -> None:
     path = Path(run.options["file"])
-    # It may have become a link that leads out since it was chosen: looked at again each time before it is opened.
+    # The file may have become a link that leads out since it was chosen, so it is checked before each opening.
     sandbox = PathSandbox(run.options.get("within", ""))
     photos = proposal_selectors.images_by_address(run.project, image_url)
     sandbox.check(path)
@@ -280,9 +278,9 @@ def _import_file(run: ProposalRun, progress: Progress) -> None:
         progress.advance(len(seen), len(photos), after=records)
     if not seen:
         raise Refused(
-            f"{path}: names none of the project's photos; import them under the addresses of the file"
+            f"{path}: names none of the project's photos; import them with the addresses in the file"
         )
-    progress.log(f"{len(seen)} of {len(photos)} photos have boxes; {unknown} records are of other photos")
+    progress.log(f"{len(seen)} of {len(photos)} photos have boxes; {unknown} records are about other photos")
 
 
 def _known_entries(
@@ -308,12 +306,12 @@ def _hash_file(path: Path) -> str:
         return f"sha256:{file_sha256(path)}"
     except OSError as error:
         raise InvalidInput(
-            f"{path}: cannot be read ({error.strerror}); name the file of proposals"
+            f"{path}: cannot be read ({error.strerror}); give the file of proposals"
         ) from error
 
 
 def _measure_images(run: ProposalRun, found: list[ImageProposals]) -> int:
-    """Measure the pairs on some images that were not measured yet; return how many."""
+    """Measure the new pairs on some images; return their number."""
     pairs = proposal_selectors.accepted_pairs_by_image(run, found)
     known = proposal_selectors.measured_pairs(found)
     measured: dict[tuple[int, int], list[float]] = {}

@@ -1,9 +1,9 @@
-"""torch's bfloat16 product for comparison sets, where the processor has it: scores at a third of the time.
+"""torch's bfloat16 product for comparison sets, if the processor supports it: scores in a third of the time.
 
-Bound. Let a and b be the greatest lengths of (rounded vector - unit vector) on the two sides, which are measured. By
-Cauchy-Schwarz rounding moves an inner product by at most a + b + ab; summing in float32 adds what
-``summation_error`` says, times (1 + a)(1 + b). The sum is rounded to bfloat16 at last, which never puts a smaller
-number above a greater one; thresholds are rounded outwards to bfloat16, so that they hold for the rounded sums.
+Bound. Let a and b be the measured greatest lengths of (rounded vector - unit vector) on the two sides. By
+Cauchy-Schwarz, rounding changes an inner product by at most a + b + ab; summing in float32 adds ``summation_error``
+times (1 + a)(1 + b). The final rounding to bfloat16 is monotonic; thresholds are rounded outward to bfloat16, so that
+they hold for the rounded sums.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FLOAT32 = np.dtype(np.float32)
 
 
 def choose_score_backend() -> ScoreBackend:
-    """The quickest of this machine: bfloat16 where the processor multiplies it, else numpy's."""
+    """Return the fastest backend of this machine: bfloat16 if the processor multiplies it, else numpy's."""
     return BFloat16ScoreBackend() if has_bfloat16_instructions() else NumpyScoreBackend()
 
 
@@ -46,7 +46,7 @@ class BFloat16ScoreBackend:
     name = "bf16"
 
     def prepare(self, images: NDArray[Any], inferences: NDArray[Any]) -> PreparedScores:
-        """Round both sides and measure what that does to them."""
+        """Round both sides and measure the rounding error."""
         return _BFloat16Scores(images, inferences)
 
 
@@ -59,7 +59,7 @@ class _BFloat16Scores:
         self.dtype = np.dtype(np.int16)
 
     def fill(self, images: NDArray[np.intp], out: NDArray[Any]) -> Iterator[slice]:
-        torch.set_num_threads(1)  # OpenMP keeps the number for each thread by itself
+        torch.set_num_threads(1)  # OpenMP stores the setting per thread
         rows, scores = self._images[torch.from_numpy(images)], torch.from_numpy(out).view(torch.bfloat16)
         for part in block_slices(len(self._inferences), PART_SIZE):
             torch.mm(rows, self._inferences[part].T, out=scores[:, part])
@@ -71,7 +71,7 @@ class _BFloat16Scores:
         return _floor_words(low), -_floor_words(-high)
 
     def upper_bounds(self, words: NDArray[Any]) -> NDArray[np.float64]:
-        # A sum that was rounded to a word was nearer to it than to the next one.
+        # A sum that was rounded to a word is nearer to it than to the next word.
         return (_word_values(words) + _word_values(words + np.int16(1))) / 2 + self.margin
 
     def single_thread(self) -> AbstractContextManager[object]:
@@ -79,7 +79,7 @@ class _BFloat16Scores:
 
 
 def _round_vectors(vectors: NDArray[Any]) -> tuple[torch.Tensor, float]:
-    """The (n, d) vectors in bfloat16, and the greatest length of what rounding changed."""
+    """Return the (n, d) vectors in bfloat16, and the greatest length of the rounding error."""
     rounded = torch.empty(vectors.shape, dtype=torch.bfloat16)
     error = 0.0
     for part in block_slices(len(vectors), BLOCK_ROWS):
@@ -88,7 +88,7 @@ def _round_vectors(vectors: NDArray[Any]) -> tuple[torch.Tensor, float]:
 
 
 def _floor_words(values: NDArray[np.float32]) -> NDArray[np.int16]:
-    """Of each value the greatest word that stands for no more."""
+    """Return for each value the greatest word whose number is not above it."""
     bits = values.view(np.int32)
     magnitudes = bits & np.int32(0x7FFFFFFF)
     up = (magnitudes + np.int32(2**HALF - 1)) >> HALF
@@ -96,7 +96,7 @@ def _floor_words(values: NDArray[np.float32]) -> NDArray[np.int16]:
 
 
 def _word_values(words: NDArray[np.int16]) -> NDArray[np.float64]:
-    """The numbers that words stand for."""
+    """Return the numbers of words."""
     wide = words.astype(np.int32)
     magnitudes = (np.abs(wide) << HALF).view(np.float32).astype(np.float64)
     return np.where(wide < 0, -magnitudes, magnitudes)

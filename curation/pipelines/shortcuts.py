@@ -1,4 +1,4 @@
-"""Audit a split for shortcuts: an evaluation of each, one after the other, unless it stands."""
+"""Audit a split for shortcuts: evaluate each one that has no evaluation yet."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from hits.services.jobs.jobs import Progress
 
 
 def audit_shortcuts(progress: Progress) -> dict[str, Any]:
-    """Do a whole job: measure the baselines that its options name, and return what the job's page shows.
+    """Run a job: measure the baselines in its options, and return the result for the job's page.
 
-    One that needs more pairs than there are is left out with a line.
+    A baseline that needs more pairs than exist is skipped with a log line.
 
     Raises:
-        Refused: a split without pairs on photos that still stand, or a model that cannot be had; what was measured
-            before stands.
-        Cancelled: somebody asked for it to stop; a later run goes on with the baseline at hand.
+        Refused: a split without pairs on available photos, or a model that is not available; earlier results are
+            kept.
+        Cancelled: the job was cancelled; a later run continues with the current baseline.
     """
     version = DatasetVersion.objects.select_related("project").get(pk=progress.job.args["version"])
     given = progress.job.args["options"]
@@ -42,9 +42,9 @@ def audit_shortcuts(progress: Progress) -> dict[str, Any]:
 def measure_baseline(
     progress: Progress, version: DatasetVersion, *, split: str, shortcut: Shortcut, seed: int
 ) -> tuple[Evaluation | None, bool]:
-    """Return a shortcut's evaluation, made now unless it stands, and whether it was.
+    """Return a shortcut's evaluation, existing or new, and whether it is new.
 
-    It is nothing, and a line of the log, with too few pairs to train on.
+    It is None, with a log line, if there are too few pairs to train on.
 
     Raises:
         Refused, Cancelled: as ``audit_shortcuts``.
@@ -75,7 +75,7 @@ def measure_baseline(
 
 
 def _find_existing(version: DatasetVersion, split: str, shortcut: Shortcut, seed: int) -> Evaluation | None:
-    """Return the evaluation that need not be made again, if any; texts alone know no proposed boxes."""
+    """Return the existing evaluation, if any; only random scores use proposed boxes."""
     run = newest_proposals(version) if shortcut is Shortcut.RANDOM else None
     return find_reusable_evaluation(
         baseline_evaluations(version, split, shortcut.value, seed), run.pk if run else None
@@ -83,7 +83,7 @@ def _find_existing(version: DatasetVersion, split: str, shortcut: Shortcut, seed
 
 
 def _describe_figures(row: Evaluation) -> str:
-    """Return the figures by which a shortcut is known."""
+    """Return a shortcut's main figures as text."""
     shown = []
     for name in ("p_at_1", "gt_accuracy", "comparison"):
         value = get_figure(row.figures, MEASURES[name].path).get("value")

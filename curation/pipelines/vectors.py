@@ -1,4 +1,4 @@
-"""Vectors of images, regions and texts, made once and kept in shards beside the media."""
+"""Vectors of images, regions and texts, computed once and stored in shards in the media folder."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -32,9 +32,9 @@ Encode = Callable[[Sequence[Row]], NDArray[np.floating]]
 
 @dataclass(frozen=True, slots=True)
 class VectorOrigin:
-    """Who makes the vectors: a name, what exactly (weights, precision, crops), what of, and how it is drawn.
+    """The origin of vectors: encoder, revision (weights, precision, crops), subject and region mode.
 
-    ``preprocessing`` has no default: pipelines share sets, and whoever makes one first writes its manifest.
+    ``preprocessing`` has no default: pipelines share sets, and the first one writes the manifest.
     """
 
     encoder: str
@@ -69,16 +69,16 @@ def get_vectors(
     step: Callable[[int], None],
     parallel: bool = False,
 ) -> Vectors:
-    """Return one vector per item, (n, d) float32, from the shards of an earlier run where there are any.
+    """Return one vector per item, (n, d) float32, from cached shards if possible.
 
-    Shards that a stopped run finished are kept. The array may be a read-only memory map.
+    Finished shards of a stopped run are reused. The array may be a read-only memory map.
 
     Args:
-        ids: what the items are called elsewhere; equal items have equal ids in all pipelines, as sets are shared.
+        ids: of the items; equal items need equal ids in all pipelines, as sets are shared.
         fingerprints: one per item; equal fingerprints mean equal vectors.
-        encode: makes the vectors of a few items.
-        step: told after each few how many items were done since; may raise to stop.
-        parallel: ``encode`` is safe in several threads at once; it must not touch the database then.
+        encode: returns the vectors of a batch of items.
+        step: called after each batch with its number of items; may raise to stop.
+        parallel: whether ``encode`` is thread-safe; it must not use the database then.
 
     Raises:
         Refused: the files cannot be written.
@@ -99,7 +99,7 @@ def get_vectors(
 
 
 def make_spec(origin: VectorOrigin, hashes: Sequence[str], **more: Any) -> FeatureSpec:
-    """Return the description of a set of items with these hashes, in this order."""
+    """Return the specification of a set of items with these hashes, in this order."""
     return FeatureSpec(
         encoder=origin.encoder[:80],
         revision=origin.revision[:120],
@@ -113,7 +113,7 @@ def make_spec(origin: VectorOrigin, hashes: Sequence[str], **more: Any) -> Featu
 
 
 def cached_vectors(project: Project, spec: FeatureSpec) -> Vectors | None:
-    """Return the vectors of a complete set whose files are as they were written; ``None`` otherwise."""
+    """Return the vectors of a complete set with unchanged files; ``None`` otherwise."""
     row = FeatureSet.objects.filter(
         project=project,
         encoder=spec.encoder,
@@ -128,14 +128,14 @@ def cached_vectors(project: Project, spec: FeatureSpec) -> Vectors | None:
     try:
         features = open_features(Path(settings.MEDIA_ROOT) / row.path, manifest_sha256=row.sha256)
     except InvalidInput:
-        return None  # what is torn or gone is made again
+        return None  # damaged or missing files are made again
     return features.memory_map()
 
 
 def encode_batches(
     items: Sequence[Row], encode: Encode[Row], step: Callable[[int], None], *, parallel: bool = False
 ) -> NDArray[np.float32]:
-    """Return the vectors of one shard. Its batches are always the same, so that its bytes are too."""
+    """Return the vectors of one shard. Its batches are always the same, so that its bytes are reproducible."""
     threads = usable_cores() if parallel else 1
     rows = []
     with closing(map_in_threads(encode, _batches(items), threads=threads)) as done:
@@ -146,7 +146,7 @@ def encode_batches(
 
 
 def seal_shards(project: Project, spec: FeatureSpec, folder: ShardFolder) -> Vectors:
-    """Write the manifest and the row of a set whose shards are all there; return its vectors."""
+    """Write the manifest and the row of a set with all its shards; return its vectors."""
     sha256 = folder.seal(spec)
     features = open_features(folder.path, manifest_sha256=sha256, verify=False)
     complete_features(project=project, made=spec, dim=features.shape[1], sha256=sha256)
@@ -181,7 +181,7 @@ def _batches(items: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 class StepCounter:
-    """Adds up what several stages did, and tells a job's row; without a job it only counts."""
+    """Counts steps of several stages for a job's progress; without a job it only counts."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self._done = 0
@@ -189,7 +189,7 @@ class StepCounter:
         self._progress = progress
 
     def __call__(self, count: int) -> None:
-        """Count ``count`` more items; raises ``Cancelled`` when somebody asked the job to stop."""
+        """Count ``count`` more items; raises ``Cancelled`` if the job was cancelled."""
         self._done += count
         if self._progress is not None:
             self._progress.advance(min(self._done, self._total), total=self._total)

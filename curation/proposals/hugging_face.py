@@ -1,7 +1,7 @@
 """Box proposals from object detection models of ``transformers``, from the hub or a folder.
 
-Class labels are ignored; a box's score is the confidence of its best class. The paper's proposals come from a detector
-too (Faster R-CNN trained on Visual Genome, Hessel et al. 2022 §4.2).
+Class labels are ignored; a box's score is the confidence of its best class. The paper's proposals come from a
+detector too (Faster R-CNN trained on Visual Genome, Hessel et al. 2022 §4.2).
 """
 
 from __future__ import annotations
@@ -98,7 +98,12 @@ def _load_model(source: str, *, from_hub: bool, requested_commit: str) -> tuple[
             f"detector {source!r} needs a package that is not installed here ({package}); "
             "use a model that does not need it, such as hustvl/yolos-tiny"
         ) from error
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:  # includes truncated or mismatched weights
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:  # includes truncated or mismatched weights
         if from_hub and requested_commit:
             raise DetectorUnavailable(
                 f"detector {source!r}: the run's commit {requested_commit} is not available; let this machine "

@@ -1,8 +1,8 @@
 """How well proposals cover the boxes that people drew.
 
 A pair is covered if a proposal's IoU with any of its boxes is strictly above the threshold; above 0.5 it is
-*solvable* in the localization measure. Source: Hessel et al. 2022 §4.2 "Auto bounding boxes" with its footnotes, where
-96.2 % of the instances are solvable; the official scorer compares strictly.
+*solvable* in the localization measure. Source: Hessel et al. 2022 §4.2 "Auto bounding boxes" with its footnotes,
+where 96.2 % of the instances are solvable; the official scorer compares strictly.
 """
 
 from __future__ import annotations

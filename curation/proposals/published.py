@@ -235,9 +235,7 @@ def _iterate_members(path: Path, pieces: JsonReader) -> Iterator[tuple[str, Any]
     """Yield the keys and values of a file that is one object."""
 
     def syntax_error(expected: str) -> InvalidInput:
-        return InvalidInput(
-            f"{path}: invalid at character {pieces.character:,}, expected is {expected}"
-        )
+        return InvalidInput(f"{path}: invalid at character {pieces.character:,}; expected {expected}")
 
     def value() -> Any:
         try:

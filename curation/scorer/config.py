@@ -37,10 +37,14 @@ class TrainingConfig:
 
     model: the starting weights: ``clip:<hub id or folder>``, ``scorer:<folder>``, or ``tiny``.
     region_mode, text_mode, crop: the model's input format.
-    batch_size: pairs per step over all processes; each pair has batch_size - 1 negatives. chunk_size: pairs in memory
-    at once, by gradient caching; 0 is the whole batch (of one process). grayscale: probability of a grey half.
-    learning_rate, weight_decay: of AdamW. warmup_steps: steps over which the rate rises linearly.
-    epochs: passes over the pairs. max_steps: limit of steps; 0 is no limit. checkpoint_every: steps between validations.
+    batch_size: pairs per step over all processes; each pair has batch_size - 1 negatives.
+    chunk_size: pairs in memory at once, by gradient caching; 0 is the whole batch (of one process).
+    grayscale: probability of a grey half.
+    learning_rate, weight_decay: of AdamW.
+    warmup_steps: steps over which the rate rises linearly.
+    epochs: passes over the pairs.
+    max_steps: limit of steps; 0 is no limit.
+    checkpoint_every: steps between validations.
     patience: validations without a better P@1 until training stops; 0 is never.
     reduce_on_plateau: divide the rate by 10 after a validation without a lower loss, as the published code does.
     processes: number of torchrun processes. device: empty chooses one. seed: of all random draws.

@@ -31,7 +31,7 @@ BERTSCORE = Measure(
     count="instances",
     count_label="instances",
 )
-"""Measured on the top retrieved inferences, on request only, since it needs a language model."""
+"""Evaluated on the top retrieved inferences, on request only, since it needs a language model."""
 COLUMNS = ("im2txt", "txt2im", "p_at_1", "bertscore", "gt_accuracy", "auto_accuracy", "comparison")
 """The measures of the tables, in order. The first two are ranks, the others percentages."""
 COLUMN_MEASURES: Mapping[str, Measure] = MappingProxyType(

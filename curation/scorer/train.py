@@ -47,8 +47,8 @@ def train(run: Path, *, report_progress: ProgressCallback = lambda *_: None) -> 
             raises, the state is saved first.
 
     Raises:
-        InvalidInput: the folder, its pairs or an image cannot be used, settings or pairs changed since the checkpoint,
-            or the loss became NaN or infinite.
+        InvalidInput: the folder, its pairs or an image cannot be used, settings or pairs changed since the
+            checkpoint, or the loss became NaN or infinite.
     """
     inputs = read_inputs(run)
     if (run / RESULT_FILE).is_file() and _load_own_checkpoint(run, inputs) is not None:

@@ -1,1 +1,1 @@
-"""Read curation's own rows, and the projects' work through ``hits.selectors``; one module a subject."""
+"""Queries on curation's models, and on the projects' work through ``hits.selectors``; one module per subject."""

@@ -1,4 +1,4 @@
-"""Read which scorers and evaluations the rows of the papers' tables have."""
+"""Find the scorers and evaluations of the rows of the papers' tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +7,11 @@ from curation.models import DatasetVersion, Evaluation, Scorer
 
 SETTINGS_THAT_CHANGE_NO_RESULT = frozenset({"chunk_size", "processes", "device", "compile"})
 RECIPE, PROMPT = "recipe", "prompt"  # in an evaluation's options
-FURTHER_RECIPES = "further_recipes"  # in an evaluation's options: the other rows that it stands in
+FURTHER_RECIPES = "further_recipes"  # in an evaluation's options: other rows that it also belongs to
 
 
 def is_same_run(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two configurations give the same scorer, whatever machine and memory they were made for."""
+    """Whether two configurations give the same scorer, ignoring settings that only concern hardware and memory."""
     names = (config.keys() | other.keys()) - SETTINGS_THAT_CHANGE_NO_RESULT
     return all(config.get(name) == other.get(name) for name in names)
 
@@ -19,10 +19,10 @@ def is_same_run(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def find_scorer(
     version: DatasetVersion, config: Mapping[str, Any], splits: Mapping[str, Any]
 ) -> Scorer | None:
-    """Return the newest scorer of a version with this configuration and these splits, whoever had it trained.
+    """Return the newest scorer of a version with this configuration and these splits, by any user.
 
-    Once training has begun, a scorer's ``splits`` say more than that: how many pairs there were. A ready one comes
-    first, then one whose training can be gone on with; else nothing.
+    Ready scorers are preferred, then those whose training can be resumed; otherwise ``None``. Extra keys in a
+    scorer's ``splits``, which training adds, are ignored.
     """
     rows = Scorer.objects.filter(project=version.project_id, version=version).select_related("job")
     alike = [
@@ -35,6 +35,6 @@ def find_scorer(
 
 
 def evaluation_recipes(evaluation: Evaluation) -> set[str]:
-    """Return the names of the rows that an evaluation was made for, or was found to stand in."""
+    """Return the names of the rows that an evaluation was made for or also belongs to."""
     named = [evaluation.options.get(RECIPE, ""), *evaluation.options.get(FURTHER_RECIPES, [])]
     return {name for name in named if name}

@@ -1,4 +1,4 @@
-"""Read audits: which pairs there are to read, what waits for a reader, what was read."""
+"""Queries on audits: their pairs, a reader's queue, and the labels."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from hits.selectors.roles import has_role
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """An audit in the list: pairs, how many readings of those wanted are in, and how many are one's own."""
+    """An audit in the list, with its numbers of pairs, of labels, and of the user's own labels."""
 
     audit: Audit
     pairs: int
@@ -34,17 +34,17 @@ class AuditRow:
 
     @property
     def target(self) -> int:
-        """How many readings there are to be."""
+        """The number of labels needed in total."""
         return self.pairs * self.audit.readers
 
     @property
     def percent(self) -> float:
-        """How much is read, 0 to 100."""
+        """The percentage of labels done, 0 to 100."""
         return 100 * self.labels / self.target if self.target else 0.0
 
 
 def audit_rows(project: Project, reader: AbstractBaseUser) -> list[AuditRow]:
-    """Return the project's audits, newest first; two queries. Surplus readings count for nothing."""
+    """Return the project's audits, newest first; two queries. Surplus labels are not counted."""
     audits = Audit.objects.filter(project=project).select_related("created_by")
     readers: dict[int, Counter[int]] = {}
     own: Counter[int] = Counter()
@@ -67,28 +67,28 @@ def audit_rows(project: Project, reader: AbstractBaseUser) -> list[AuditRow]:
 
 
 def get_audit(project: Project, number: int) -> Audit | None:
-    """Return the project's audit of that number."""
+    """Return the project's audit with this number."""
     return Audit.objects.filter(project=project, pk=number).select_related("project", "created_by").first()
 
 
 def audit_codebook(audit: Audit) -> Codebook:
-    """Return the codebook as it was frozen."""
+    """Return the audit's codebook, as frozen at its creation."""
     return codebook_from_row(audit.codebook)
 
 
 def can_close(user: Any, audit: Audit) -> bool:
-    """Tell whether this person may close the audit: the project's admins, and who began it."""
+    """Whether this user may close the audit: project admins and its creator may."""
     return has_role(user, audit.project, Role.ADMIN) or audit.created_by_id == user.pk
 
 
 def toxicity_analyses(project: Project) -> list[TextAnalysis]:
-    """Return the project's analyses of toxicity, newest first."""
+    """Return the project's toxicity analyses, newest first."""
     finished = TextAnalysis.objects.filter(project=project, kind=AnalysisKind.TOXICITY, pairs__gt=0)
     return list(finished)
 
 
 def auditable_pairs(project: Project, analysis: int | None = None) -> list[CandidatePair]:
-    """Return the accepted pairs with the higher of their two texts' scores in an analysis; one query."""
+    """Return the accepted pairs with the higher score of their two texts in an analysis; one query."""
     rows = accepted_pairs(project)
     if analysis is None:
         return [CandidatePair(*row) for row in rows.values_list("pk", "instance_id", "image__split")]
@@ -97,20 +97,20 @@ def auditable_pairs(project: Project, analysis: int | None = None) -> list[Candi
 
 
 def _reader_labels() -> "QuerySet[AuditLabel]":
-    """Return readings that are not there to settle a difference."""
+    """Return the labels by readers, without those by adjudicators."""
     return AuditLabel.objects.exclude(answers__has_key=SETTLEMENT_KEY)
 
 
 def _available_items(audit: Audit) -> "QuerySet[AuditItem]":
-    """Return the items whose photos were not taken down since."""
+    """Return the items whose photos have not been taken down."""
     return AuditItem.objects.filter(audit=audit, observation__image__taken_down_at=None)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditQueue:
-    """What one reader has done (``mine``) and what waits for them, as places from 1 in the order of offering.
+    """A reader's queue. Positions start at 1; ``waiting`` is in the order of offering.
 
-    ``place`` is the pair to show, if any; ``may_read`` tells whether it takes a reading of theirs, ``is_complete``
+    ``position`` is the pair to show, if any; ``can_label`` tells whether the reader may label it, ``is_complete``
     whether it has all its readers.
     """
 
@@ -125,12 +125,12 @@ class AuditQueue:
 
     @property
     def is_done(self) -> bool:
-        """Whether the reader has read the pair that is shown."""
+        """Whether the reader has labelled the pair shown."""
         return self.position in self.done
 
 
 def audit_queue(audit: Audit, reader: AbstractBaseUser, position: int | None = None) -> AuditQueue:
-    """Return a reader's desk at a place, or at the next pair that waits for them; two queries."""
+    """Return a reader's queue at a position, or at the next pair waiting for them; two queries."""
     positions = dict(_available_items(audit).values_list("pk", "position"))
     readers_at: dict[int, list[int]] = {}
     labels = _reader_labels().filter(item__audit=audit).order_by("pk").values_list("item_id", "reader_id")
@@ -168,7 +168,7 @@ def audit_queue(audit: Audit, reader: AbstractBaseUser, position: int | None = N
 
 
 def _next_position(position: int | None, done: frozenset[int], waiting: Sequence[int]) -> int | None:
-    """Return the next of one's own places, else the first that waits and is not shown."""
+    """Return the next position that the reader has done, or the first waiting one that is not shown."""
     later = min(
         (candidate for candidate in done if position is not None and candidate > position), default=None
     )
@@ -179,20 +179,20 @@ def _next_position(position: int | None, done: frozenset[int], waiting: Sequence
 
 
 def get_item(audit: Audit, position: int) -> AuditItem | None:
-    """Return the item at a place with its pair and photo at hand; none when the photo was taken down."""
+    """Return the item at a position with its pair and photo, or ``None`` if the photo was taken down."""
     return _available_items(audit).filter(position=position).select_related("observation__image").first()
 
 
 def newest_label(item: AuditItem, reader: AbstractBaseUser) -> AuditLabel | None:
-    """Return what stands of a reader's own readings of an item."""
+    """Return a reader's latest label of an item."""
     return _reader_labels().filter(item=item, reader_id=reader.pk).order_by("-pk").first()
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledAudit:
-    """All items of an audit with their readings; readers are letters, and ``people`` tells who they are.
+    """All items of an audit with their labels. Readers are named by letters.
 
-    ``taken_down`` counts the pairs that are left out because their photo was taken down since.
+    ``taken_down`` counts the pairs left out because their photo was taken down.
     """
 
     items: Sequence[LabelledItem]
@@ -201,16 +201,16 @@ class LabelledAudit:
 
     @property
     def letters(self) -> list[str]:
-        """The readers' letters in order."""
+        """The readers' letters, in order."""
         return list(self.reader_names)
 
     def item_at(self, position: int) -> LabelledItem | None:
-        """Return the item at a place."""
+        """Return the item at a position."""
         return next((item for item in self.items if item.position == position), None)
 
 
 def load_labelled_audit(audit: Audit) -> LabelledAudit:
-    """Return an audit with all that was read; three queries."""
+    """Return an audit with all its labels; three queries."""
     rows = list(
         AuditLabel.objects.filter(item__audit=audit)
         .order_by("pk")
@@ -232,20 +232,20 @@ def load_labelled_audit(audit: Audit) -> LabelledAudit:
 
 
 def items_by_position(audit: Audit, positions: Sequence[int]) -> dict[int, AuditItem]:
-    """Return the items at some places with their pairs and photos; one query."""
+    """Return the items at some positions with their pairs and photos; one query."""
     rows = _available_items(audit).filter(position__in=list(positions)).select_related("observation__image")
     return {row.position: row for row in rows}
 
 
 def audit_figures(audit: Audit, labelled: LabelledAudit) -> list[CodeFigures]:
-    """Return the figures of every code; the same readings give the same intervals wherever they are shown."""
+    """Return the figures of every code. The intervals are deterministic."""
     recipe = SampleRecipe.from_row(audit.sample)
     rng = np.random.default_rng(recipe.seed)
     return code_figures(labelled.items, audit_codebook(audit), method=recipe.method, rng=rng)
 
 
 def audit_document(audit: Audit, labelled: LabelledAudit) -> dict[str, Any]:
-    """Return an audit as one JSON document: codebook, sample, pairs with readings, figures. Nobody is named."""
+    """Return an anonymous JSON document of an audit: codebook, sample, pairs with labels, figures."""
     codebook = audit_codebook(audit)
     return {
         "audit": audit.name,

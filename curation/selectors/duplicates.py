@@ -1,4 +1,4 @@
-"""Read the groups of near-duplicates that a project's photos are marked with, and those that a run would make."""
+"""Queries on groups of near-duplicate photos: those marked, and those a run would mark."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,9 +13,9 @@ from hits.models import AuditEvent, Image, Project
 
 @dataclass(frozen=True, slots=True)
 class DuplicateGroup:
-    """Photos (row keys) that a run takes for nearly the same.
+    """Photos (row keys) that a run considers near-duplicates.
 
-    pair, cosine: the two that are least alike, and how alike; ``None`` where a decision took one of them out since.
+    pair, cosine: the least similar pair and its similarity; ``None`` if a decision has removed one of the two.
     """
 
     kept: int
@@ -26,10 +26,10 @@ class DuplicateGroup:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What setting a run's photos aside would do.
+    """The effect of setting a run's photos aside.
 
-    groups: least alike first. aside: photos that would be set aside; already: how many of them are so now. offered:
-    photos that are set aside now and would be offered again.
+    groups: least similar first. aside: photos that would be set aside; already: how many of them already are.
+    offered: photos that are set aside now and would be offered again.
     """
 
     groups: Sequence[DuplicateGroup]
@@ -39,38 +39,38 @@ class Preview:
 
 
 def count_images(project: Project, source: str = "") -> int:
-    """Return how many of the project's images were not taken down, duplicates included.
+    """Return the number of the project's images that were not taken down, including duplicates.
 
     Args:
-        source: only those of this collection, a value of ``Source``.
+        source: only images of this collection, a value of ``Source``.
     """
     images = Image.objects.filter(project=project, taken_down_at__isnull=True)
     return (images.filter(source_record__source=source) if source else images).count()
 
 
 def source_sizes(project: Project) -> dict[str, int]:
-    """Return how many images that stand came from each collection that there are some of, in order of its name."""
+    """Return the number of available images of each collection that has any, ordered by its name."""
     images = Image.objects.filter(project=project, taken_down_at__isnull=True, source_record__isnull=False)
     rows = images.order_by("source_record__source").values_list("source_record__source")
     return dict(rows.annotate(count=Count("pk")))
 
 
 def offered_image_ids(project: Project) -> set[int]:
-    """Return the keys of the images that stand and are no duplicate."""
+    """Return the keys of the available images that are not duplicates."""
     offered = Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=True)
     return set(offered.values_list("pk", flat=True))
 
 
 def reoffered_image_ids(project: Project) -> set[int]:
-    """Return the keys of the images on offer that somebody took a mark off, one by one."""
+    """Return the keys of the offered images whose mark as a duplicate was removed individually."""
     events = AuditEvent.objects.filter(project=project, action="images.offer_again")
     return offered_image_ids(project) & {int(subject) for subject in events.values_list("subject", flat=True)}
 
 
 def pairs_marked_same(project: Project) -> list[tuple[Image, Image]]:
-    """Return pairs of images that people call the same and one of which at least is set aside, in a fixed order.
+    """Return the pairs of images that people call the same and of which at least one is set aside, in a fixed order.
 
-    Of a pair the newest reading stands, as in ``curation.selectors.leakage.newest_review``.
+    The newest review of a pair counts, as in ``curation.selectors.leakage.newest_review``.
     """
     newest = _newest_reviews(project)
     same = [newest[pair] for pair in sorted(newest) if newest[pair].verdict == LeakVerdict.SAME]
@@ -90,13 +90,13 @@ def _newest_reviews(project: Project) -> dict[tuple[int, int], LeakReview]:
 
 
 def latest_run(project: Project, state: DuplicateRunState | None = None) -> DuplicateRun | None:
-    """Return the project's newest de-duplication, the newest in a state if one is named."""
+    """Return the project's newest de-duplication, optionally the newest in a given state."""
     runs = DuplicateRun.objects.filter(project=project)
     return (runs if state is None else runs.filter(state=state)).order_by("-pk").first()
 
 
 def current_groups(run: DuplicateRun) -> list[DuplicateGroup]:
-    """Return a run's groups as people's decisions leave them now, least alike first."""
+    """Return a run's groups after people's decisions, least similar first."""
     different, found = pairs_marked_different(run.project), []
     for group in run.groups:
         for kept, members in divide_group(group["kept"], group["members"], different):
@@ -111,7 +111,7 @@ def current_groups(run: DuplicateRun) -> list[DuplicateGroup]:
 
 
 def preview_run(run: DuplicateRun) -> Preview:
-    """Return what setting a run's photos aside would do now."""
+    """Return the effect of setting a run's photos aside now."""
     groups = current_groups(run)
     to_set_aside = {member for group in groups for member in group.members}
     current = set(marked_images(run.project).values_list("pk", flat=True))
@@ -124,18 +124,18 @@ def preview_run(run: DuplicateRun) -> Preview:
 
 
 def marked_images(project: Project) -> "QuerySet[Image]":
-    """Return the images that stand and are marked as another's duplicate."""
+    """Return the available images that are marked as duplicates of another."""
     return Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=False)
 
 
 def kept_image_ids(project: Project) -> dict[int, int]:
-    """Return what each marked image of the project stands behind, those taken down included."""
+    """Return the kept image of each marked image of the project, including those taken down."""
     rows = Image.objects.filter(project=project, duplicate_of__isnull=False)
     return {pk: first for pk, first in rows.values_list("pk", "duplicate_of") if first is not None}
 
 
 def kept_images(project: Project) -> "QuerySet[Image]":
-    """Return the images that stand for a group, each with ``others``, its duplicates; largest groups first."""
+    """Return the kept images, each with ``others``, its duplicates; largest groups first."""
     others = Count("duplicates", filter=Q(duplicates__taken_down_at__isnull=True))
     return (
         Image.objects.filter(project=project)
@@ -156,6 +156,6 @@ def duplicates_of(kept: Iterable[Image]) -> dict[int, list[Image]]:
 
 
 def group_sizes(project: Project) -> "Counter[int]":
-    """Return how many groups there are of each size, the kept image counted in."""
+    """Return the number of groups of each size, including the kept image."""
     counted = marked_images(project).order_by().values("duplicate_of").annotate(others=Count("pk"))
     return Counter(1 + others for others in counted.values_list("others", flat=True))

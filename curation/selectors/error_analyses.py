@@ -1,4 +1,4 @@
-"""Read error analyses: those of an evaluation, and their galleries with photos that still stand."""
+"""Queries on error analyses: those of an evaluation, and their galleries with photos that are still available."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from hits.domain.images.image_facts import ImageFacts
 from hits.models import Image, Project
 from hits.selectors.images.images import image_facts
 
-QUERY_CHUNK_SIZE = 1000  # values that one query names
+QUERY_CHUNK_SIZE = 1000  # values per query
 
 
 @dataclass(frozen=True, slots=True)
 class GalleryItem:
-    """A mistake of a gallery. ``image`` is ``None``, and the texts empty, where the photo was taken down.
+    """A mistake in a gallery. If the photo was taken down, ``image`` is ``None`` and the texts are empty.
 
-    rank: the model's, of ``of`` candidates; ratings: the two annotators', 1 to 3.
+    rank: the model's rank among ``of`` candidates. ratings: the two annotators' ratings, 1 to 3.
     """
 
     instance: str
@@ -32,7 +32,7 @@ class GalleryItem:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonItem:
-    """A comparison row of a version with its photo. ``image`` is ``None`` where it was taken down."""
+    """A comparison row of a version with its photo; ``image`` is ``None`` if it was taken down."""
 
     instance: str
     row: Mapping[str, Any]
@@ -40,17 +40,17 @@ class ComparisonItem:
 
     @property
     def inferences(self) -> dict[str, str]:
-        """The candidates' texts by the pair that they come from."""
+        """The candidates' texts by the pair they come from."""
         return {candidate["source_iid"]: str(candidate["inference"]) for candidate in self.row["candidates"]}
 
 
 def error_analyses(evaluation: Evaluation) -> list[ErrorAnalysis]:
-    """Return the analyses of an evaluation, newest first, unfinished ones among them."""
+    """Return the analyses of an evaluation, newest first, including unfinished ones."""
     return list(ErrorAnalysis.objects.filter(evaluation=evaluation).select_related("job", "created_by"))
 
 
 def get_error_analysis(project: Project, pk: int) -> ErrorAnalysis | None:
-    """Return the project's analysis of that number, finished or not."""
+    """Return the project's analysis with this number, finished or not."""
     rows = ErrorAnalysis.objects.filter(evaluation__project=project, pk=pk)
     return rows.select_related("evaluation__version", "evaluation__scorer", "job", "created_by").first()
 
@@ -59,7 +59,7 @@ def comparison_items(version: DatasetVersion, split: str | None = None) -> dict[
     """Return a version's comparison rows by instance, in the version's order.
 
     Args:
-        split: of that one alone; ``None`` is all.
+        split: only rows of this split; ``None`` means all.
     """
     rows = VersionRow.objects.filter(version=version, part=Part.COMPARISON).order_by("pk")
     if split is not None:
@@ -87,7 +87,7 @@ def _images(version: DatasetVersion, urls: set[str]) -> dict[str, Image]:
 
 
 def _chunks(values: set[str]) -> Iterator[list[str]]:
-    """Cut into pieces that one query may name."""
+    """Split into chunks small enough for one query."""
     ordered = sorted(values)
     for start in range(0, len(ordered), QUERY_CHUNK_SIZE):
         yield ordered[start : start + QUERY_CHUNK_SIZE]

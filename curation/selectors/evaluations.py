@@ -1,4 +1,4 @@
-"""Read evaluations: those of a project, their files, and what they scored in the comparison task."""
+"""Queries on evaluations: those of a project, their files, and their scores in the comparison task."""
 
 import io
 import json
@@ -22,26 +22,26 @@ COMPARISON_MEMBER = "test_set_predictions/comparison.npy"
 COMPARISON_KEY = "comparison_answer_key.json"
 SHORTCUT = "shortcut"  # in the options of a baseline
 DEFAULT_SETS = {"boxes": MAX_BOXES, "chunk": CHUNK_SIZE, "min_inferences": MIN_INFERENCES, "seed": 0}
-"""The options of the sets that are made unless somebody asks for others."""
+"""The default options of the sets."""
 
 
 def evaluations(project: Project) -> "QuerySet[Evaluation]":
-    """Return the project's evaluations, newest first, unfinished ones among them."""
+    """Return the project's evaluations, newest first, including unfinished ones."""
     rows = Evaluation.objects.filter(project=project)
     return rows.select_related("version", "scorer__version", "job", "created_by")
 
 
 def finished_evaluations(project: Project, version: DatasetVersion | None = None) -> list[Evaluation]:
-    """Return the evaluations of a project, or of one of its versions, that have figures; newest first."""
+    """Return the finished evaluations of a project, or of one of its versions, newest first."""
     rows = evaluations(project).exclude(figures={})
     return list(rows.filter(version=version) if version is not None else rows)
 
 
 def changed_options(evaluation: Evaluation) -> dict[str, Any]:
-    """Return how an evaluation differs from the usual: options of its sets, and how regions were shown.
+    """Return the non-default options of an evaluation: of its sets, and of how regions were shown.
 
-    Usual are ``DEFAULT_SETS`` of whichever texts, and regions as the scorer was trained, or highlighted where it was
-    not trained here. Which run of proposed boxes was taken is no such option: see ``proposal_run_number``.
+    The defaults are ``DEFAULT_SETS``, and the scorer's own region mode, or highlighting for a model not trained
+    here. The run of proposed boxes does not count as an option: see ``proposal_run_number``.
     """
     sets, shown = evaluation.options.get("sets", {}), evaluation.options.get("region_mode", "")
     found = {name: sets[name] for name, default in DEFAULT_SETS.items() if sets.get(name, default) != default}
@@ -50,22 +50,22 @@ def changed_options(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def has_default_options(evaluation: Evaluation) -> bool:
-    """Whether an evaluation is of the usual sets, with regions as the scorer was trained (see ``changed_options``).
+    """Whether an evaluation has only default options (see ``changed_options``).
 
-    Figures of two evaluations may stand in one table where both are, or where both differ alike.
+    Figures of two evaluations are comparable if both have, or if both differ in the same way.
     """
     return not changed_options(evaluation)
 
 
 def proposal_run_number(evaluation: Evaluation) -> int | None:
-    """Return the number of the run of proposed boxes that an evaluation took, if it had any."""
+    """Return the number of the run of proposed boxes that an evaluation used, if any."""
     return evaluation.options.get("proposals") or None
 
 
 def find_reusable_evaluation(evaluations: Iterable[Evaluation], boxes: int | None) -> Evaluation | None:
-    """Return the first usual evaluation with figures and these boxes (see ``proposal_run_number``).
+    """Return the first finished evaluation with default options and these boxes (see ``proposal_run_number``).
 
-    Without one it is the first whose job can be gone on with, if any: what was stopped hides nothing that stands.
+    If there is none, return the first whose job can be resumed, if any.
     """
     alike = [
         evaluation
@@ -79,33 +79,30 @@ def find_reusable_evaluation(evaluations: Iterable[Evaluation], boxes: int | Non
 def baseline_evaluations(
     version: DatasetVersion, split: str, shortcut: str, seed: int
 ) -> "QuerySet[Evaluation]":
-    """Return a version's evaluations of a shortcut with the draws of a seed, newest first."""
+    """Return a version's evaluations of a shortcut with a random seed, newest first."""
     named = {f"options__{SHORTCUT}": shortcut, "options__seed": seed}
     rows = evaluations(version.project).filter(version=version, split=split, texts="inference", **named)
     return rows.filter(source=EvaluationSource.BASELINE.value)
 
 
 def evaluation_folder(evaluation: Evaluation) -> Path:
-    """Return where an evaluation's files lie, or will."""
+    """Return the folder of an evaluation's files, which may not exist yet."""
     return Path(settings.MEDIA_ROOT) / evaluation_path(evaluation)
 
 
 def evaluation_path(evaluation: Evaluation) -> str:
-    """Return that folder's place below the media folder, which is never served."""
+    """Return that folder relative to the media folder; it is never served."""
     return f"evaluations/{evaluation.pk}"
 
 
 def predictions_file(evaluation: Evaluation) -> Path | None:
-    """Return an evaluation's scores, a zip in the leaderboard's layout; None where it has none, such as people."""
+    """Return the zip of an evaluation's scores in the leaderboard's layout, or ``None`` if it has none (such as people)."""
     path = evaluation_folder(evaluation) / PREDICTIONS
     return path if evaluation.path and path.is_file() else None
 
 
 def read_comparison_scores(evaluation: Evaluation) -> dict[tuple[str, str], float]:
-    """Return the scores of the comparison task by (pair whose region it is, pair whose inference it is).
-
-    Empty where there are none.
-    """
+    """Return the scores of the comparison task by (pair of the region, pair of the inference); empty if there are none."""
     path = predictions_file(evaluation)
     key = _comparison_key(evaluation)
     if path is None or not key:
@@ -120,7 +117,7 @@ def read_comparison_scores(evaluation: Evaluation) -> dict[tuple[str, str], floa
 
 
 def count_known_pairs(scorer: Scorer, ids: Set[str]) -> int:
-    """Return how many of these pairs trained a scorer or those that it started from, or chose their checkpoints."""
+    """Return how many of these pairs a scorer or one of its ancestors was trained or validated on."""
     known: set[str] = set()
     for ancestor in ancestry(scorer):
         if ancestor.version_id is not None:

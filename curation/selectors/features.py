@@ -1,4 +1,4 @@
-"""Read feature sets and what they take on the disk."""
+"""Queries on feature sets and their disk usage."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from hits.selectors.jobs import can_resume
 
 @dataclass(frozen=True, slots=True)
 class StoredFeatureSet:
-    """A feature set, its bytes on the disk, and the job that makes it or can go on with it, if any."""
+    """A feature set, its size in bytes, and the job that makes or can resume it, if any."""
 
     row: FeatureSet
     bytes: int
@@ -23,7 +23,7 @@ class StoredFeatureSet:
 
     @property
     def state(self) -> str:
-        """complete, being made, stopped, or lost when its files are gone."""
+        """``complete``, ``being made``, ``stopped``, or ``lost`` if its files are missing."""
         if self.open_job is not None:
             return "making"
         if not self.row.is_complete:
@@ -41,7 +41,7 @@ def feature_sets(project: Project) -> list[StoredFeatureSet]:
 
 
 def used_encoders(project: Project) -> list[str]:
-    """Return the names of encoders that this project's jobs were asked to use, in alphabetical order."""
+    """Return the names of the encoders that this project's jobs have used, in alphabetical order."""
     asked = Job.objects.filter(project=project, task=FEATURES).values_list(
         "args__options__encoder", flat=True
     )

@@ -1,13 +1,13 @@
-"""Read a project's images as curation sees them."""
+"""Queries on a project's images, for curation."""
 
 from hits.models import Image, Project
 
 
 def available_images(project: Project, source: str = "") -> list[Image]:
-    """Return all images that were not taken down, duplicates included, oldest first.
+    """Return all images that were not taken down, including duplicates, oldest first.
 
     Args:
-        source: only those of this collection, a value of ``Source``.
+        source: only images of this collection, a value of ``Source``.
     """
     images = Image.objects.filter(project=project, taken_down_at__isnull=True)
     if source:
@@ -16,7 +16,7 @@ def available_images(project: Project, source: str = "") -> list[Image]:
 
 
 def duplicate_groups(project: Project) -> list[tuple[Image, list[Image]]]:
-    """Return each kept image with the images that are marked as its duplicates."""
+    """Return each kept image with its duplicates."""
     groups: dict[int, list[Image]] = {}
     marked = Image.objects.filter(
         project=project, taken_down_at__isnull=True, duplicate_of__isnull=False

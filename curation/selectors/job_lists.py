@@ -1,4 +1,4 @@
-"""Read lists of a project's curation jobs. The parts of a split job are on its own page."""
+"""Lists of a project's curation jobs, without the parts of split jobs, which are on the job's own page."""
 
 from django.db.models import QuerySet
 
@@ -9,17 +9,17 @@ PREFIX = "curation."
 
 
 def open_jobs(project: Project) -> list[Job]:
-    """Return the project's curation jobs that wait or run, newest first."""
+    """Return the project's queued and running curation jobs, newest first."""
     return list(_top_level_jobs(project).filter(state__in=OPEN_JOB_STATES))
 
 
 def ended_jobs(project: Project) -> "QuerySet[Job]":
-    """Return the project's curation jobs that are over, newest first."""
+    """Return the project's curation jobs that have ended, newest first."""
     return _top_level_jobs(project).exclude(state__in=OPEN_JOB_STATES)
 
 
 def last_finished_job(project: Project, task: str) -> Job | None:
-    """Return the newest job of that task that came to its end."""
+    """Return the newest finished job of a task."""
     return Job.objects.filter(project=project, task=task, state=JobState.DONE).order_by("-pk").first()
 
 

@@ -1,4 +1,4 @@
-"""Read which images splits share, and what people said of them."""
+"""Queries on images shared by splits, and on people's reviews of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ OPEN = "open"
 
 @dataclass(frozen=True, slots=True)
 class SplitImage:
-    """What a comparison of splits needs of an image; thousands of them are held at a time."""
+    """The fields of an image that a comparison of splits needs; many are in memory at a time."""
 
     pk: int
     split: str
@@ -26,7 +26,7 @@ class SplitImage:
 
 
 def split_images(project: Project) -> list[SplitImage]:
-    """Return all images that were not taken down, oldest first, those without a split and duplicates included."""
+    """Return all images that were not taken down, oldest first, including duplicates and those without a split."""
     rows = Image.objects.filter(project=project, taken_down_at__isnull=True).order_by("pk")
     values = rows.values_list("pk", "split", "sha256", "source_url", "source_record__facts", "duplicate_of")
     return [
@@ -36,7 +36,7 @@ def split_images(project: Project) -> list[SplitImage]:
 
 
 def split_sizes(project: Project) -> dict[str, int]:
-    """Return how many images each split offers; images that are set aside or in no split are not counted."""
+    """Return the number of offered images of each split."""
     rows = (
         Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=True)
         .exclude(split="")
@@ -48,22 +48,22 @@ def split_sizes(project: Project) -> dict[str, int]:
 
 
 def count_without_split(project: Project) -> int:
-    """Return how many offered images are in no split."""
+    """Return the number of offered images without a split."""
     return Image.objects.filter(
         project=project, taken_down_at__isnull=True, duplicate_of__isnull=True, split=""
     ).count()
 
 
 def leakage_runs(project: Project) -> Sequence[LeakageRun]:
-    """Return the newest runs, newest first."""
+    """Return the latest runs, newest first."""
     return list(LeakageRun.objects.filter(project=project).select_related("created_by")[:20])
 
 
 def run_pairs(run: LeakageRun, verdict: str | None = None) -> QuerySet[LeakedPair]:
-    """Return a run's pairs, best first, each with the ``verdict`` that stands, ``open`` without one.
+    """Return a run's pairs, most similar first, each with its latest ``verdict``, or ``open``.
 
     Args:
-        verdict: only those of this verdict.
+        verdict: only pairs with this verdict.
     """
     pairs = LeakedPair.objects.filter(run=run).annotate(verdict=_newest_verdict())
     if verdict is not None:
@@ -72,20 +72,20 @@ def run_pairs(run: LeakageRun, verdict: str | None = None) -> QuerySet[LeakedPai
 
 
 def verdict_counts(run: LeakageRun) -> dict[str, int]:
-    """Return how many of a run's pairs are open, same and different."""
+    """Return the numbers of a run's pairs that are open, same and different."""
     counts = dict.fromkeys((OPEN, *(str(verdict) for verdict in LeakVerdict)), 0)
     rows = LeakedPair.objects.filter(run=run).annotate(verdict=_newest_verdict()).order_by()
     return counts | dict(rows.values_list("verdict").annotate(count=Count("pk")))
 
 
 def _newest_verdict() -> Coalesce:
-    """The verdict that stands on a pair, ``open`` without one."""
+    """Return the latest verdict on a pair, or ``open``."""
     newest = LeakReview.objects.filter(first=OuterRef("first"), second=OuterRef("second")).order_by("-pk")
     return Coalesce(Subquery(newest.values("verdict")[:1]), Value(OPEN))
 
 
 def newest_reviews(pairs: Sequence[LeakedPair]) -> dict[tuple[int, int], LeakReview]:
-    """Return the reading that stands for each of those pairs that has one; one query."""
+    """Return the latest review of each of these pairs that has one; one query."""
     condition = Q()
     for pair in pairs:
         condition |= Q(first=pair.first_id, second=pair.second_id)
@@ -96,5 +96,5 @@ def newest_reviews(pairs: Sequence[LeakedPair]) -> dict[tuple[int, int], LeakRev
 
 
 def newest_review(first: int, second: int) -> LeakReview | None:
-    """Return the newest reading of two images, the lower key first."""
+    """Return the latest review of two images, given with the lower key first."""
     return LeakReview.objects.filter(first=first, second=second).order_by("-pk").first()

@@ -1,4 +1,4 @@
-"""Read runs of box proposals: their figures, and images with their boxes beside what people drew."""
+"""Queries on runs of box proposals: their figures, and images with their proposed and drawn boxes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ def proposal_runs(project: Project) -> "QuerySet[ProposalRun]":
 
 
 def read_recall(run: ProposalRun) -> Recall | None:
-    """Return a run's figures as last measured, if it was."""
+    """Return a run's latest figures, or ``None`` if it was not measured."""
     if not run.figures:
         return None
     curves = {float(over): shares for over, shares in run.figures["curves"].items()}
@@ -31,19 +31,19 @@ def read_recall(run: ProposalRun) -> Recall | None:
 
 
 def recall_as_json(recall: Recall) -> dict[str, Any]:
-    """Return figures as ``read_recall`` reads them back."""
+    """Return figures as JSON, the inverse of ``read_recall``."""
     plain = asdict(recall)
     return plain | {"curves": {str(over): shares for over, shares in recall.curves.items()}}
 
 
 def count_unmeasured_pairs(run: ProposalRun) -> int:
-    """Return how many accepted pairs on the run's images were not measured yet."""
+    """Return the number of accepted pairs on the run's images that were not measured yet."""
     pairs = accepted_pairs(run.project).filter(image__proposals__run=run)
     return pairs.exclude(proposal_overlaps__proposals__run=run).count()
 
 
 def images_without_boxes(run: ProposalRun, *, first: int = 0, last: int) -> "QuerySet[Image]":
-    """Return the standing images without boxes of this run, from one row key to another, in their order."""
+    """Return the available images without boxes of this run, in a range of row keys, in order."""
     images = Image.objects.filter(
         project=run.project, taken_down_at__isnull=True, pk__gte=first, pk__lte=last
     )
@@ -51,14 +51,14 @@ def images_without_boxes(run: ProposalRun, *, first: int = 0, last: int) -> "Que
 
 
 def images_by_address(project: Project, address: Callable[[Image], str]) -> dict[str, tuple[int, int, int]]:
-    """Return key, width and height of each standing image by the address that exports give it (``address``)."""
+    """Return the key, width and height of each available image by its address in exports (``address``)."""
     images = Image.objects.filter(project=project, taken_down_at__isnull=True)
     rows = images.iterator(chunk_size=2000)
     return {address(image): (image.pk, image.width, image.height) for image in rows}
 
 
 def next_proposals(run: ProposalRun, key: int) -> list[ImageProposals]:
-    """Return the next few images of a run after the given row key, those taken down left out."""
+    """Return the next few available images of a run after the given row key."""
     found = ImageProposals.objects.filter(run=run, pk__gt=key, image__taken_down_at__isnull=True)
     return list(found.order_by("pk")[:_CHUNK_SIZE])
 
@@ -72,13 +72,13 @@ def accepted_pairs_by_image(run: ProposalRun, found: list[ImageProposals]) -> di
 
 
 def measured_pairs(found: list[ImageProposals]) -> set[tuple[int, int]]:
-    """Return which pairs were measured with these images' proposals: (proposals, pair)."""
+    """Return the (proposals, pair) keys that were measured for these images."""
     rows = ProposalOverlap.objects.filter(proposals__in=[row.pk for row in found])
     return set(rows.values_list("proposals_id", "observation_id"))
 
 
 def ious_by_image(run: ProposalRun) -> Iterator[list[list[float]]]:
-    """Yield, image by image, the IoUs of each pair that still stands; nothing is held in memory but one image's."""
+    """Yield the IoUs of each available pair, image by image; only one image is in memory at a time."""
     rows = ProposalOverlap.objects.filter(
         proposals__run=run, proposals__image__taken_down_at__isnull=True
     ).order_by("proposals_id", "pk")
@@ -95,7 +95,7 @@ def ious_by_image(run: ProposalRun) -> Iterator[list[list[float]]]:
 
 
 def proposals_by_coverage(run: ProposalRun, order: str) -> "QuerySet[ImageProposals]":
-    """Return a run's images with their pairs, ordered by each image's least covered pair; those without go last."""
+    """Return a run's images with their pairs, ordered by each image's least covered pair; images without pairs are last."""
     overlaps = ProposalOverlap.objects.select_related("observation").order_by("observation__index", "pk")
     lowest = F("least").asc(nulls_last=True) if order == WORST else F("least").desc(nulls_last=True)
     return (
@@ -108,7 +108,7 @@ def proposals_by_coverage(run: ProposalRun, order: str) -> "QuerySet[ImagePropos
 
 
 def count_measured_images(run: ProposalRun) -> int:
-    """Return how many of the run's images have a measured pair."""
+    """Return the number of the run's images that have a measured pair."""
     counted = ImageProposals.objects.filter(run=run).aggregate(
         images=Count("pk", filter=Q(overlaps__isnull=False), distinct=True)
     )
@@ -116,9 +116,9 @@ def count_measured_images(run: ProposalRun) -> int:
 
 
 def stream_boxes_json(run: ProposalRun, address: Callable[[Image], str]) -> Iterator[str]:
-    """Yield a run as ``{"image address": [{"left", "top", "width", "height", "score"}, …], …}``, an image a line.
+    """Yield a run as ``{"image address": [{"left", "top", "width", "height", "score"}, …], …}``, one image per line.
 
-    ``address`` names images as exports do.
+    ``address`` gives an image's address in exports.
     """
     opening = "{\n"
     rows = ImageProposals.objects.filter(run=run, image__taken_down_at__isnull=True).select_related("image")

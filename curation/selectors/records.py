@@ -1,4 +1,4 @@
-"""Read what is collected in a project beside what a version can hold."""
+"""Queries on collected records that a version cannot contain."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,7 @@ from hits.models import Assignment, Project
 
 
 def describe_waiting(project: Project, record_types: Collection[str]) -> list[str]:
-    """Return in words what is collected and in no version: by kind, what waits for review or is of other types."""
+    """Describe what is collected but in no version, by kind: submissions that wait for review, and records of other types."""
     rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
     counts: dict[tuple[str, str], int] = {
         (kind, status): count

@@ -1,4 +1,4 @@
-"""Read one comparison round's sets and what it skipped, a page at a time."""
+"""Queries on a comparison round's sets and its skipped pairs, for lists in pages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from curation.models import ComparisonRound, ComparisonSet, Pair
 
 
 class SetOrder(StrEnum):
-    """In which order sets are looked through."""
+    """The order in which sets are listed."""
 
     PROMISING = "promising"
     LEAST_PROMISING = "least-promising"
@@ -27,7 +27,7 @@ _ORDERS = {
 
 @dataclass(frozen=True, slots=True)
 class SkippedPair:
-    """A pair without a set: its published id, why, and its candidates at its turn (``None``: not counted)."""
+    """A pair without a set: its published id, the reason, and its number of candidates (``None`` if not counted)."""
 
     instance: str
     reason: str
@@ -37,7 +37,7 @@ class SkippedPair:
 def find_sets(
     found: ComparisonRound, *, text: str = "", split: str = "", order: SetOrder = SetOrder.PROMISING
 ) -> "QuerySet[ComparisonSet]":
-    """Return a round's sets: those with ``text`` in the pair, a candidate or the photo's name, and of that split."""
+    """Return a round's sets of a split that have ``text`` in the pair, a candidate or the photo's name."""
     rows = found.sets.select_related("observation__image").order_by(*_ORDERS[order])
     if split:
         rows = rows.filter(observation__image__split=split)
@@ -60,13 +60,13 @@ def _text_filter(found: ComparisonRound, text: str) -> Q:
 
 
 def round_splits(found: ComparisonRound) -> list[str]:
-    """Return the splits of the photos that a round's sets are about, without the empty one."""
+    """Return the splits of the photos of a round's sets, without the empty one."""
     named = found.sets.exclude(observation__image__split="").order_by()
     return sorted(set(named.values_list("observation__image__split", flat=True)))
 
 
 def skipped_pairs(found: ComparisonRound, reason: str = "") -> list[SkippedPair]:
-    """Return the pairs without a set, of one reason or of all; those with most candidates first."""
+    """Return the pairs without a set, for one reason or all; those with the most candidates first."""
     skipped: Mapping[str, list[dict[str, Any]]] = found.skipped
     rows = [
         SkippedPair(str(row["instance"]), name, row.get("available"))
@@ -78,7 +78,7 @@ def skipped_pairs(found: ComparisonRound, reason: str = "") -> list[SkippedPair]
 
 
 def candidate_counts(found: ComparisonRound) -> list[int]:
-    """Return how many candidates each pair had at its turn, with a set or without, in ascending order."""
+    """Return the number of candidates of each pair, with or without a set, in ascending order."""
     with_set = [row.get("available") for row in found.sets.values_list("scores", flat=True)]
     without = [row.available for row in skipped_pairs(found)]
     return sorted(count for count in [*with_set, *without] if isinstance(count, int))

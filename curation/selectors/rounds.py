@@ -1,4 +1,4 @@
-"""Read comparison rounds."""
+"""Queries on comparison rounds."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hits.domain.states import AssignmentStatus
 from hits.models import Job, Project
 from validation.selectors.judging import is_fully_judged, item_units
 
-MIN_RATINGS = 2  # ratings per candidate that the leaderboard's measures take
+MIN_RATINGS = 2  # ratings per candidate that the leaderboard's measures need
 
 
 def comparison_rounds(project: Project) -> list[ComparisonRound]:
@@ -19,18 +19,18 @@ def comparison_rounds(project: Project) -> list[ComparisonRound]:
 
 
 def job_round(job: Job) -> ComparisonRound | None:
-    """Return the round that a job built, if it did."""
+    """Return the round that a job built, if any."""
     return ComparisonRound.objects.filter(job=job).first()
 
 
 def launched_rounds(project: Project) -> list[ComparisonRound]:
-    """Return the rounds that were launched for rating, newest first; without what they skipped, which may be much."""
+    """Return the launched rounds, newest first, without the (possibly long) list of skipped pairs."""
     found = ComparisonRound.objects.filter(project=project, batch__isnull=False)
     return list(found.select_related("batch").defer("skipped"))
 
 
 def launched_sets(found: ComparisonRound) -> "QuerySet[ComparisonSet]":
-    """Return the sets of a round that people are asked to rate, the most promising first; none before its launch."""
+    """Return the launched sets of a round, highest set score first; empty before its launch."""
     if found.batch is None:
         return found.sets.none()
     asked = item_units(found.batch).annotate(set_id=Cast("key", BigIntegerField()))
@@ -38,7 +38,7 @@ def launched_sets(found: ComparisonRound) -> "QuerySet[ComparisonSet]":
 
 
 def is_judged(found: ComparisonRound) -> bool:
-    """Tell whether a round's launched sets all have their approved judgments, two at least."""
+    """Whether all launched sets of a round have their approved judgments, at least two each."""
     batch = found.batch
     if batch is None or batch.redundancy < MIN_RATINGS:
         return False
@@ -46,17 +46,17 @@ def is_judged(found: ComparisonRound) -> bool:
 
 
 def rated_split(found: ComparisonRound, version: DatasetVersion) -> str:
-    """Return the one split of a version that holds a round's ratings; empty, the whole version, where several do."""
+    """Return the split of a version that contains a round's ratings; empty (the whole version) if several do."""
     sealed_round = next((sealed for sealed in sealed_rounds(version) if sealed["id"] == found.pk), {})
     splits = sealed_round.get("splits", [found.options.get("split", "")])
     return str(splits[0]) if len(splits) == 1 else ""
 
 
 def sealed_rounds(version: DatasetVersion) -> list[dict[str, Any]]:
-    """Return what a sealed version says of the rounds whose ratings it holds, newest first; none of a draft.
+    """Return the rounds in a sealed version's provenance, newest first; empty for a draft.
 
-    Each has its ``id`` and the ``splits`` that its ratings are of. A version of an earlier release names one round
-    and no splits.
+    Each has its ``id`` and the ``splits`` of its ratings. Versions of earlier releases have one round without
+    splits.
     """
     provenance = version.provenance
     if "comparison_rounds" in provenance:

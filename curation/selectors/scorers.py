@@ -1,4 +1,4 @@
-"""Read scorers: those of a project, what they were trained on, and what they chose and were measured on since."""
+"""Queries on scorers: their training data, the rounds they chose candidates for, and their evaluations."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +16,13 @@ from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job, Project
 
 SCORER_PREFIX = "scorer:"
-WEIGHTS_FOLDER = "best"  # the folder, in a run's folder, of the weights that are kept
+WEIGHTS_FOLDER = "best"  # the subfolder of a run with the best weights
 _MAX_ANCESTORS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class SplitCount:
-    """How much a split of a version holds."""
+    """The numbers of pairs and photos in a split of a version."""
 
     pairs: int
     images: int
@@ -34,17 +34,17 @@ def scorers(project: Project) -> "QuerySet[Scorer]":
 
 
 def get_scorer(project: Project, pk: int) -> Scorer | None:
-    """Return the project's scorer of that number, ready or not."""
+    """Return the project's scorer with this number, ready or not."""
     return scorers(project).filter(pk=pk).first()
 
 
 def ready_scorers(project: Project) -> list[Scorer]:
-    """Return the project's scorers whose weights are there, newest first."""
+    """Return the project's scorers whose weights are available, newest first."""
     return list(scorers(project).filter(is_ready=True))
 
 
 def find_scorer(project: Project, name_or_number: str) -> Scorer | None:
-    """Return the project's scorer of that name or number; a name is never a number."""
+    """Return the project's scorer with this name or number; a name is never a number."""
     rows = scorers(project)
     return (
         rows.filter(pk=int(name_or_number)).first()
@@ -54,7 +54,7 @@ def find_scorer(project: Project, name_or_number: str) -> Scorer | None:
 
 
 def scorer_by_encoder(encoder: str) -> Scorer | None:
-    """Return the ready scorer that an encoder's name means, such as ``scorer:7``; nothing for other encoders."""
+    """Return the ready scorer of an encoder's name such as ``scorer:7``, or ``None`` for other encoders."""
     number = encoder.removeprefix(SCORER_PREFIX)
     if number == encoder or not number.isdecimal():
         return None
@@ -62,9 +62,9 @@ def scorer_by_encoder(encoder: str) -> Scorer | None:
 
 
 def encoder_choices(project: Project) -> dict[str, str]:
-    """Return the project's ready scorers as encoders, each with what forms call it; newest first."""
+    """Return the project's ready scorers as encoders with their labels in forms, newest first."""
     return {
-        scorer.encoder_name: f"Scorer {scorer.name}, the project’s own" for scorer in ready_scorers(project)
+        scorer.encoder_name: f"Scorer {scorer.name}, from this project" for scorer in ready_scorers(project)
     }
 
 
@@ -74,12 +74,12 @@ def scorer_folder(scorer: Scorer) -> Path:
 
 
 def weights_folder(scorer: Scorer) -> Path:
-    """Return the folder of a scorer's weights, as they are kept."""
+    """Return the folder of a scorer's best weights."""
     return scorer_folder(scorer) / WEIGHTS_FOLDER
 
 
 def split_counts(version: DatasetVersion) -> dict[str, SplitCount]:
-    """Return for each split of a sealed version that has a pair how many pairs and photos it has."""
+    """Return the numbers of pairs and photos of each split of a sealed version that has pairs."""
     pairs = VersionRow.objects.filter(version=version, part=Part.OBSERVATION).order_by().values("split")
     photos = VersionImage.objects.filter(version=version).order_by().values("facts__split")
     images = {row["facts__split"]: row["count"] for row in photos.annotate(count=Count("pk"))}
@@ -90,7 +90,7 @@ def split_counts(version: DatasetVersion) -> dict[str, SplitCount]:
 
 
 def ancestry(scorer: Scorer) -> list[Scorer]:
-    """Return a scorer and those that it started from, one after the other."""
+    """Return a scorer and its ancestors, from child to parent."""
     chain: list[Scorer] = []
     current: Scorer | None = scorer
     while current is not None and current not in chain and len(chain) < _MAX_ANCESTORS:
@@ -104,12 +104,12 @@ def ancestry(scorer: Scorer) -> list[Scorer]:
 
 
 def known_pairs(scorer: Scorer, split: str = "") -> tuple[int, int]:
-    """Return how many of the project's accepted pairs a scorer knows from its training, and how many there are.
+    """Return the number of accepted pairs that a scorer was trained on, and the number of all accepted pairs.
 
-    Pairs of its validation count too, since they chose its checkpoint, and those of the scorers that it started from.
+    Pairs used for validation are counted too, since they chose its checkpoint, and so are those of its ancestors.
 
     Args:
-        split: of these photos alone; empty is all.
+        split: only pairs on photos of this split; empty means all.
     """
     accepted = accepted_pairs(scorer.project).order_by()
     if split:
@@ -130,7 +130,7 @@ def known_pairs(scorer: Scorer, split: str = "") -> tuple[int, int]:
 
 
 def version_scorers(version: DatasetVersion) -> list[Scorer]:
-    """Return the scorers that learned from a version, newest first."""
+    """Return the scorers trained on a version, newest first."""
     return list(Scorer.objects.filter(version=version))
 
 
@@ -140,12 +140,12 @@ def scorer_rounds(scorer: Scorer) -> list[ComparisonRound]:
 
 
 def scorer_evaluations(scorer: Scorer) -> list[Evaluation]:
-    """Return what a scorer was measured on, newest first."""
+    """Return a scorer's evaluations, newest first."""
     return list(Evaluation.objects.filter(scorer=scorer).select_related("version", "job"))
 
 
 def judged_rounds(scorer: Scorer) -> list[tuple[ComparisonRound, DatasetVersion]]:
-    """Return the rounds of a scorer whose judgments are sealed, each with the newest version that has them."""
+    """Return a scorer's rounds whose judgments are sealed, each with the newest version that contains them."""
     found = [
         (comparison_round, next(iter(round_versions(comparison_round)), None))
         for comparison_round in scorer_rounds(scorer)
@@ -154,7 +154,7 @@ def judged_rounds(scorer: Scorer) -> list[tuple[ComparisonRound, DatasetVersion]
 
 
 def round_versions(found: ComparisonRound) -> list[DatasetVersion]:
-    """Return the sealed versions that hold a round's judgments, newest first."""
+    """Return the sealed versions that contain a round's judgments, newest first."""
     return [
         version
         for version in sealed_versions(found.project)
@@ -163,6 +163,6 @@ def round_versions(found: ComparisonRound) -> list[DatasetVersion]:
 
 
 def unfinished_import(project: Project) -> Job | None:
-    """Return the project's newest import of a scorer, unless it came to its end or was cancelled."""
+    """Return the project's newest scorer import, unless it was finished or cancelled."""
     job = Job.objects.filter(project=project, task=IMPORT_SCORER).order_by("-pk").first()
     return job if job is not None and job.state in {*OPEN_JOB_STATES, JobState.FAILED} else None

@@ -1,4 +1,4 @@
-"""Read where images came from."""
+"""Queries on where images came from."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,36 +12,36 @@ from curation.selectors.jobs import IMPORT_SOURCE
 from hits.models import Image, Job, Project
 
 SPLITS = ("train", "val", "test", "")
-MAX_ENTITIES = 19  # the last bar holds this many and more
+MAX_ENTITIES = 19  # the last bar counts this many or more
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """One collection's images of a project by split, in the order of ``SPLITS``."""
+    """The numbers of a project's images of one collection by split, in the order of ``SPLITS``."""
 
     source: str
     counts: tuple[int, ...]
 
     @property
     def total(self) -> int:
-        """All of its images."""
+        """The number of images in all splits."""
         return sum(self.counts)
 
 
 def imported_splits(project: Project, source: Source) -> dict[str, str]:
-    """Return the split of each of the collection's images that the project has, by the collection's own id."""
+    """Return the split of each image of a collection that the project has, by the collection's id."""
     rows = SourceRecord.objects.filter(image__project=project, source=source.value)
     return dict(rows.values_list("source_id", "image__split"))
 
 
 def source_records(project: Project, source: Source, ids: Iterable[str]) -> dict[str, SourceRecord]:
-    """Return the records of those of a collection's images, with the images, by the collection's own id."""
+    """Return the source records of some of a collection's images, with the images, by the collection's id."""
     rows = SourceRecord.objects.filter(image__project=project, source=source.value, source_id__in=list(ids))
     return {row.source_id: row for row in rows.select_related("image")}
 
 
 def source_labels(images: Iterable[int]) -> dict[int, str]:
-    """Return the source ids of those images that have a record, by the image's key."""
+    """Return the source ids, by image key, of the given images that have a record."""
     rows = SourceRecord.objects.filter(image__in=list(images))
     return {
         image: f"{source} {source_id}"
@@ -50,7 +50,7 @@ def source_labels(images: Iterable[int]) -> dict[int, str]:
 
 
 def images_by_source(project: Project) -> list[SourceRow]:
-    """Return how many images came from where, by split; images of no collection last."""
+    """Return the number of images of each collection by split; images without a collection are last."""
     rows = (
         Image.objects.filter(project=project, taken_down_at__isnull=True)
         .values_list("source_record__source", "split")
@@ -65,7 +65,7 @@ def images_by_source(project: Project) -> list[SourceRow]:
 
 
 def entity_counts(project: Project) -> tuple[list[int], int]:
-    """Return how many images have 0, 1, … entities (the last place: 19 or more), and how many tell none."""
+    """Return the numbers of images with 0, 1, … entities (last: 19 or more), and of images without that information."""
     rows = (
         Image.objects.filter(project=project, taken_down_at__isnull=True)
         .values_list("entity_count")
@@ -82,14 +82,14 @@ def entity_counts(project: Project) -> tuple[list[int], int]:
 
 
 def import_jobs(project: Project, count: int) -> Sequence[Job]:
-    """Return the newest imports."""
+    """Return the latest imports, newest first."""
     return list(Job.objects.filter(project=project, task=IMPORT_SOURCE).order_by("-pk")[:count])
 
 
 def photo_sources(project: Project) -> "dict[str, QuerySet[SourceRecord, Any]]":
-    """Return the ids of the project's photos by collection, as queries that ``pk__in`` takes.
+    """Return the ids of the project's photos by collection, as subqueries for ``pk__in``.
 
-    Launches choose photos by it: the setting PHOTO_SOURCES names this function.
+    Named by the setting PHOTO_SOURCES, by which launches choose photos.
     """
     rows = SourceRecord.objects.filter(image__project=project)
     names = rows.order_by("source").values_list("source", flat=True).distinct()

@@ -1,4 +1,4 @@
-"""The files that curation's rows point at: the manifest or card of each folder, and what it names."""
+"""The files that curation's rows refer to: the manifest or card of each folder, and the files it lists."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -31,14 +31,14 @@ def curation_files() -> Iterator[StoredFile]:
 def _folder_files(
     kind: str, owner: str, folder: str, listing: str, sha256: str, named: FileLister
 ) -> Iterator[StoredFile]:
-    """Yield a folder’s listing, and what it names if it can be read; its own hash says whether it may be believed."""
+    """Yield a folder's manifest, and the files it lists if it can be read; its own hash verifies it."""
     yield StoredFile(kind, owner, f"{folder}/{listing}", sha256)
     try:
         found = json.loads((Path(settings.MEDIA_ROOT) / folder / listing).read_text("utf-8"))
         for name, digest in named(found):
             yield StoredFile(kind, owner, f"{folder}/{name}", digest)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return  # the listing itself is reported
+        return  # the manifest itself is reported
 
 
 def _shard_files(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Read texts, their analyses, and what people said of single texts."""
+"""Queries on texts, their analyses, and people's reviews of texts."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CHUNK_SIZE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class TextPair:
-    """A pair as analyses see it. ``split`` is its image's, empty for none."""
+    """A pair as used by analyses. ``split`` is its image's, or empty."""
 
     pk: int
     instance_id: str
@@ -30,7 +30,7 @@ class TextPair:
 
 
 def text_pairs(project: Project, split: str = "") -> list[TextPair]:
-    """Return the approved pairs, oldest first; of one split, or of all."""
+    """Return the approved pairs, optionally of one split, oldest first."""
     rows = accepted_pairs(project)
     if split:
         rows = rows.filter(image__split=split)
@@ -49,7 +49,7 @@ def pair_boxes(pks: Collection[int]) -> dict[int, list[dict[str, int]]]:
 
 
 def alt_texts(image_ids: Collection[int]) -> dict[int, str]:
-    """Return the alternative text of those images that have one."""
+    """Return the alternative texts of images that have one."""
     found: dict[int, str] = {}
     for chunk in _chunks(sorted(image_ids)):
         found |= dict(Image.objects.filter(pk__in=chunk).exclude(alt="").values_list("pk", "alt"))
@@ -57,7 +57,7 @@ def alt_texts(image_ids: Collection[int]) -> dict[int, str]:
 
 
 def described_regions(image_ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
-    """Return the region descriptions of those images that came with some; detected objects are no captions."""
+    """Return the region descriptions of images that have some; detected objects are not included."""
     found: dict[int, list[dict[str, Any]]] = {}
     for chunk in _chunks(sorted(image_ids)):
         rows = SourceRecord.objects.filter(image__in=chunk, source=Source.VISUAL_GENOME.value)
@@ -68,7 +68,7 @@ def described_regions(image_ids: Collection[int]) -> dict[int, list[dict[str, An
 
 
 def image_names(project: Project) -> dict[str, int]:
-    """Return the standing images by the names that a file of captions may call them: file name, or the source's."""
+    """Return the available images by the names a caption file may use: the file name, or the source's name."""
     named = Image.objects.filter(project=project, taken_down_at__isnull=True)
     by_name = {name: pk for pk, name in named.values_list("pk", "name")}
     by_source = SourceRecord.objects.filter(image__in=named).values_list("source_id", "image_id")
@@ -81,7 +81,7 @@ def _chunks(pks: list[int]) -> Iterator[list[int]]:
 
 
 def finished_analyses(project: Project) -> "QuerySet[TextAnalysis]":
-    """Return the project's analyses that are done, newest first."""
+    """Return the project's finished analyses, newest first."""
     return TextAnalysis.objects.filter(project=project, pairs__gt=0).select_related("created_by")
 
 
@@ -95,7 +95,7 @@ def latest_by_kind(project: Project) -> dict[AnalysisKind, TextAnalysis]:
 
 
 def text_jobs(project: Project) -> dict[AnalysisKind, Job]:
-    """Return the newest job of each kind of analysis, open or over."""
+    """Return the newest job of each kind of analysis, open or ended."""
     rows = Job.objects.filter(project=project, task=ANALYSE_TEXTS).order_by("-pk")[:40]
     newest: dict[AnalysisKind, Job] = {}
     for job in rows:
@@ -104,20 +104,20 @@ def text_jobs(project: Project) -> dict[AnalysisKind, Job]:
 
 
 def is_job_open(job: Job | None) -> bool:
-    """Whether a job waits or runs."""
+    """Whether a job is queued or running."""
     return job is not None and job.state in OPEN_JOB_STATES
 
 
 def pairs_by_pk(project: Project, pks: Iterable[int]) -> dict[int, Pair]:
-    """Return pairs with their images by key; those on images that were taken down are left out."""
+    """Return pairs on available images by key, with their images."""
     rows = Pair.objects.filter(pk__in=list(pks), image__project=project, image__taken_down_at__isnull=True)
     return {row.pk: row for row in rows.select_related("image")}
 
 
 def published_result(analysis: TextAnalysis) -> dict[str, Any]:
-    """Return a result as files have it: pairs by their published ids, ``None`` where the photo was taken down.
+    """Return a result for download: pairs by their published ids, ``None`` if the photo was taken down.
 
-    Toxicity names scores and no pairs; its file is the queue.
+    A toxicity result has scores and no pairs; its queue is a separate file.
     """
     result = dict(analysis.result)
     if analysis.kind == AnalysisKind.DUPLICATES:
@@ -154,21 +154,21 @@ def _instance_ids(pks: Collection[int]) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class QueuedText:
-    """A text that waits for a person, or was read: its score, and the reading that stands."""
+    """A text in the review queue: its score, and its latest review if any."""
 
     score: TextScore
     review: TextReview | None
 
     @property
     def split(self) -> str:
-        """The split of its image, empty for none."""
+        """The split of its image, or empty."""
         return str(self.score.observation.image.split)
 
 
 def toxicity_queue(analysis: TextAnalysis) -> list[QueuedText]:
-    """Return the texts that a finished analysis asks people to read: by split, highest score first.
+    """Return the review queue of a finished analysis, by split, highest score first.
 
-    Two queries, whatever the length. Texts on images that were taken down are left out.
+    Always two queries. Texts on images that were taken down are left out.
     """
     order = [pk for split in analysis.result.get("splits", []) for pk in split["queue"]]
     rows = TextScore.objects.filter(
@@ -184,13 +184,13 @@ def toxicity_queue(analysis: TextAnalysis) -> list[QueuedText]:
 
 
 def newest_reviews(observations: Iterable[int]) -> dict[tuple[int, str], TextReview]:
-    """Return the reading that stands by (pair, field)."""
+    """Return the latest reviews by (pair, field)."""
     rows = TextReview.objects.filter(observation__in=set(observations)).select_related("by").order_by("pk")
     return {(row.observation_id, row.field): row for row in rows}
 
 
 def reviewer_letters(queue: Sequence[QueuedText]) -> dict[int, str]:
-    """Return a letter for each reader of a queue, A for who read first, so that a file names nobody. One query."""
+    """Return a letter for each reviewer in order of their first review, to anonymise files; one query."""
     texts = {(item.score.observation_id, item.score.field) for item in queue}
     rows = TextReview.objects.filter(observation__in={pair for pair, _ in texts}).order_by("pk")
     readers = [
@@ -203,7 +203,7 @@ def reviewer_letters(queue: Sequence[QueuedText]) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class ReviewCounts:
-    """How far people are with a queue, and what they said so far."""
+    """Progress and results of reviewing a queue."""
 
     total: int
     read: int
@@ -211,28 +211,28 @@ class ReviewCounts:
 
     @property
     def remaining(self) -> int:
-        """Texts that nobody has read."""
+        """The number of texts that nobody has reviewed."""
         return self.total - self.read
 
     @property
     def harmless(self) -> float | None:
-        """Share of the read texts without a concern: the scorer's false positives."""
+        """The share of reviewed texts without a concern: the scorer's false positives."""
         return 1 - self.concerns / self.read if self.read else None
 
     @property
     def interval(self) -> Interval | None:
-        """Wilson's 95 % interval of that share."""
+        """Wilson's 95 % confidence interval of that share."""
         return score_interval(self.read, 1 - self.concerns / self.read) if self.read else None
 
 
 def count_reviews(queue: Iterable[QueuedText]) -> ReviewCounts:
-    """Count a queue's readings."""
+    """Count a queue's reviews."""
     rows = list(queue)
     reviews = [row.review for row in rows if row.review is not None]
     return ReviewCounts(len(rows), len(reviews), sum(review.is_concern for review in reviews))
 
 
 def top_scores(analysis: TextAnalysis, split: str, count: int) -> list[int]:
-    """Return the keys of the highest scores in a split, equal ones in the order of their pairs."""
+    """Return the keys of the highest scores in a split; ties are ordered by pair."""
     rows = TextScore.objects.filter(analysis=analysis, observation__image__split=split)
     return list(rows.order_by("-score", "observation_id", "field").values_list("pk", flat=True)[:count])

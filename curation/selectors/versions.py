@@ -1,4 +1,4 @@
-"""Read dataset versions and their rows."""
+"""Queries on dataset versions and their rows."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -17,7 +17,7 @@ def versions(project: Project) -> list[DatasetVersion]:
 
 
 def versions_named(name: str, project: Project | None = None) -> list[DatasetVersion]:
-    """Return the versions of that name, of one project or of all."""
+    """Return the versions with this name, of one project or of all."""
     found = DatasetVersion.objects.filter(name=name).select_related("project")
     return list(found.filter(project=project) if project else found)
 
@@ -28,7 +28,7 @@ def sealed_versions(project: Project) -> list[DatasetVersion]:
 
 
 def previous_sealed_version(version: DatasetVersion) -> DatasetVersion | None:
-    """Return the version that was sealed last before this one."""
+    """Return the version that was sealed before this one, if any."""
     earlier = DatasetVersion.objects.filter(project=version.project, state=VersionState.SEALED)
     if version.sealed_at is not None:
         earlier = earlier.filter(sealed_at__lt=version.sealed_at)
@@ -36,25 +36,25 @@ def previous_sealed_version(version: DatasetVersion) -> DatasetVersion | None:
 
 
 def version_splits(version: DatasetVersion) -> list[str]:
-    """Return the splits of a sealed version that have a pair, those that papers report on first."""
+    """Return the splits of a sealed version that have pairs, usual evaluation splits first."""
     rows = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
     found = set(rows.order_by().values_list("split", flat=True).distinct())
     return [split for split in _REPORTED_SPLITS if split in found] + sorted(found - set(_REPORTED_SPLITS))
 
 
 def count_approved_pairs(project: Project) -> int:
-    """Return how many pairs a version of the project would hold now, simulated ones counted in."""
+    """Return the number of pairs a version of the project would contain now, including simulated ones."""
     return accepted_pairs(project).order_by().count()
 
 
 def newest_plan_job(version: DatasetVersion) -> Job | None:
-    """Return the newest job that computes what a draft would hold."""
+    """Return the newest job that plans a draft's contents."""
     rows = Job.objects.filter(project=version.project_id, task=PLAN, args__version=version.pk)
     return rows.order_by("-pk").first()
 
 
 def row_hashes(version: DatasetVersion | None, parts: Iterable[str]) -> dict[tuple[str, str], str]:
-    """Return the sha256 of each row of some parts of a sealed version, by part and id; nothing of no version."""
+    """Return the sha256 of each row of some parts of a sealed version, by part and id; empty without a version."""
     found = (
         VersionRow.objects.filter(version=version, part__in=list(parts))
         if version
@@ -65,7 +65,7 @@ def row_hashes(version: DatasetVersion | None, parts: Iterable[str]) -> dict[tup
 
 
 def version_rows(version: DatasetVersion, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Any]:
-    """Return some rows of a sealed version, by part and instance id."""
+    """Return rows of a sealed version by part and instance id."""
     found = VersionRow.objects.filter(
         version=version, instance_id__in={instance_id for _, instance_id in keys}
     )
@@ -74,6 +74,6 @@ def version_rows(version: DatasetVersion, keys: Collection[tuple[str, str]]) -> 
 
 
 def image_names(version: DatasetVersion, urls: list[str]) -> dict[str, str]:
-    """Return the file names of some images of a sealed version by what its rows call them."""
+    """Return the file names of images of a sealed version, by their ids in its rows."""
     found = VersionImage.objects.filter(version=version, url__in=urls)
     return {url: facts["name"] for url, facts in found.values_list("url", "facts")}

@@ -129,7 +129,7 @@ def request_ablations(
 
     Raises:
         Refused: a draft, or a split without pairs.
-        Conflict: ablations of this version are under way.
+        Conflict: ablations of this version are running.
     """
     check_split(version, options.split)
     count = len(selected_recipes(options))

@@ -87,7 +87,7 @@ class RoundOptions:
         if self.size < 2:  # noqa: PLR2004 - one inference cannot be compared
             raise Refused("size: a set needs at least two inferences")
         if not 0 < self.soft_share <= 1:
-            raise Refused(f"soft_share: {self.soft_share:g} is not within 0 to 1; use for instance 0.8")
+            raise Refused(f"soft_share: {self.soft_share:g} is not between 0 and 1; use for instance 0.8")
         if self.seed < 0:
             raise Refused(f"seed: {self.seed} is negative; use 0 or more")
 
@@ -301,7 +301,9 @@ def launch_comparison_batch(
     if limit is not None and limit < 1:
         raise Refused(f"limit: {limit} is too few; launch at least one set")
     with transaction.atomic():
-        ComparisonRound.objects.select_for_update().get(pk=round.pk)  # locks the round against concurrent exclusions
+        ComparisonRound.objects.select_for_update().get(
+            pk=round.pk
+        )  # locks the round against concurrent exclusions
         planned = _plan_sets(round, limit, page)
         batch, job = launch_comparison(
             project=round.project,

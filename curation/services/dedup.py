@@ -124,7 +124,7 @@ def request_deduplication(
 
     Raises:
         Refused: bad options, or fewer than two images.
-        Conflict: one is under way.
+        Conflict: one is running.
     """
     chosen = DedupOptions(**options)
     count, of = duplicates.count_images(project, chosen.source), chosen.source_suffix

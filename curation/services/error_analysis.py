@@ -17,9 +17,7 @@ from hits.services.jobs import jobs
 
 MAX_SHOWN = 48
 _HIGHEST_AGREEMENT = 100.0
-_WITHOUT_SCORES = {
-    EvaluationSource.JUDGMENTS.value: "human judgments, which are the reference for errors"
-}
+_WITHOUT_SCORES = {EvaluationSource.JUDGMENTS.value: "human judgments, which are the reference for errors"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +48,15 @@ def request_error_analysis(
 
     Raises:
         Refused: the evaluation is not done, has no comparison task, or is not of a model.
-        Conflict: one of this evaluation is under way.
+        Conflict: one of this evaluation is running.
     """
     images = evaluation.figures.get("comparison", {}).get("images", 0)
     if not evaluation.figures:
         raise Refused("evaluation: has no figures yet; wait until it is done, or run it again")
     if evaluation.source in _WITHOUT_SCORES:
-        raise Refused(f"evaluation: is of {_WITHOUT_SCORES[evaluation.source]}; choose an evaluation of a model")
+        raise Refused(
+            f"evaluation: is of {_WITHOUT_SCORES[evaluation.source]}; choose an evaluation of a model"
+        )
     if not evaluation.path:
         raise Refused(
             "evaluation: has no scores of single candidates, as for baselines over texts; choose one of a model"

@@ -86,7 +86,7 @@ def request_evaluation(  # noqa: PLR0913 - what one row says, by keyword
     Raises:
         Refused: a draft, a split without pairs, an encoder that is not known or has no texts, or options that do not
             fit.
-        Conflict: the same evaluation is under way.
+        Conflict: the same evaluation is running.
     """
     if encoder == POOLED_ENCODER:
         raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use another encoder")
@@ -119,7 +119,7 @@ def request_file_evaluation(
 
     Raises:
         Refused: as ``request_evaluation``; or there is no such file, no label, or the file's kind is not known.
-        Conflict: the same evaluation is under way.
+        Conflict: the same evaluation is running.
     """
     if not options.label:
         raise Refused("label: is missing; name these predictions")

@@ -87,7 +87,7 @@ def request_leakage_check(
 
     Raises:
         Refused: fewer than two splits have images.
-        Conflict: one is under way.
+        Conflict: one is running.
     """
     sizes = split_sizes(project)
     if len(sizes) < 2:  # noqa: PLR2004 - a split leaks into another

@@ -53,7 +53,9 @@ class ProposalOptions:
                 f"limit: {self.limit} is not within 1 to {MAX_BOXES}; the paper takes {DEFAULT_LIMIT}"
             )
         if self.suppress_over is not None and not 0 < self.suppress_over <= 1:
-            raise Refused(f"suppress over: {self.suppress_over:g} is not between 0 and 1; use for instance 0.7")
+            raise Refused(
+                f"suppress over: {self.suppress_over:g} is not between 0 and 1; use for instance 0.7"
+            )
         if self.suppress_over is not None and self.detector == CLASSICAL:
             raise Refused("suppress over: does not apply to the classical detector; omit it")
 
@@ -69,7 +71,7 @@ def request_proposals(
 
     Raises:
         Refused: the project has no photo.
-        Conflict: a run is under way.
+        Conflict: a run is running.
     """
     chosen = options or ProposalOptions()
     return _request(project, by, chosen.detector, asdict(chosen), queue=queue)
@@ -92,7 +94,7 @@ def request_proposals_import(
 
     Raises:
         Refused: there is no such file, the layout is unknown, the limit is below 1, or the project has no photo.
-        Conflict: a run is under way.
+        Conflict: a run is running.
     """
     if layout not in LAYOUTS:
         raise Refused(f"layout: {layout!r}; use {', '.join(LAYOUTS)}")

@@ -11,16 +11,16 @@ from hits.domain.hashing import content_sha256
 from hits.services.errors import Refused
 
 VAL_SHARE = 0.1
-_MIN_PAIRS = 2  # a pair alone has no negative
+_MIN_PAIRS = 2  # a single pair has no negatives
 _MIN_IMAGES = 2  # one to train on, one to validate with
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSplits:
-    """On which pairs of a version a scorer is trained, and by which its best checkpoint is chosen.
+    """The splits a scorer is trained on, and validated on to choose its best checkpoint.
 
-    ``share`` is above 0 where both are one split: so many of its photos, with all their pairs, validate. ``seed``
-    draws them.
+    ``share`` is above 0 when both are the same split: that share of its photos, with all their pairs, is held out
+    for validation. ``seed`` chooses them.
     """
 
     train: str
@@ -29,17 +29,17 @@ class TrainingSplits:
     seed: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return what stands in a scorer's row."""
+        """Return the splits as stored in ``Scorer.splits``."""
         return {"train": self.train, "val": self.val, "val_share": self.share, "seed": self.seed}
 
 
 def choose_splits(
     counts: Mapping[str, SplitCount], train: str | None, val: str | None, *, share: float, seed: int
 ) -> TrainingSplits:
-    """Return which splits train and validate; see ``request_training``. Test photos never validate unasked.
+    """Return the training and validation splits; see ``request_training``. Test photos are used only on request.
 
     Raises:
-        Refused: a split without a pair, no telling which, a share that cannot be, or too little to share.
+        Refused: a split has no pairs, the choice is ambiguous, the share is out of range, or there is too little to share.
     """
     train_split = _resolve_split(counts, train, Split.TRAIN, "train_split")
     if val is None:
@@ -52,7 +52,7 @@ def choose_splits(
     if val_split != train_split:
         return TrainingSplits(train_split, val_split, 0.0, seed)
     if not 0 < share < 1:
-        raise Refused(f"val_share: {share:g} is not within 0 to 1; use for instance {VAL_SHARE:g}")
+        raise Refused(f"val_share: {share:g} is not between 0 and 1; use for instance {VAL_SHARE:g}")
     if counts[train_split].images < _MIN_IMAGES:
         raise Refused(f"train_split: {_split_label(train_split)} has one photo; validation needs another")
     return TrainingSplits(train_split, train_split, share, seed)
@@ -74,10 +74,10 @@ def _split_label(split: str) -> str:
 
 
 def check_batch_size(config: TrainingConfig, pairs: int) -> None:
-    """See that there are pairs for a batch.
+    """Check that the training split is at least one batch.
 
     Raises:
-        Refused: a batch would hold more than all of them.
+        Refused: the batch is larger than the training split.
     """
     if config.batch_size > pairs:
         largest = pairs - pairs % config.processes
@@ -86,10 +86,10 @@ def check_batch_size(config: TrainingConfig, pairs: int) -> None:
 
 
 def validation_images(hashes: Iterable[str], share: float, seed: int) -> set[str]:
-    """Return the sha256 of the photos that validate: that share of them, at least one and never all.
+    """Return the sha256 of the photos held out for validation: that share of them, at least one and never all.
 
-    The order is that of a hash of seed and photo, so that it is the same on any machine and for any library, and a
-    photo that goes moves few others.
+    Photos are ordered by a hash of seed and photo, so the choice is the same on every machine and changes little
+    when a photo is removed.
     """
     ordered = sorted(set(hashes), key=lambda sha256: content_sha256([seed, sha256]))
     count = min(max(1, round(share * len(ordered))), len(ordered) - 1)

@@ -1,4 +1,4 @@
-"""Scorers: ask for one to be trained, take one in, and write down what came of it. A pipeline does the work."""
+"""Scorers: request a training or an import, and record its results. A pipeline does the work."""
 
 import math
 import re
@@ -44,23 +44,23 @@ def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
     """Return a new scorer whose training is queued; its ``job`` can be cancelled and resumed.
 
     Args:
-        version: a sealed one of the project. config: where ``model`` is ``scorer:<name or number>``, training starts
+        version: a sealed version of the project. config: when ``model`` is ``scorer:<name or number>``, training starts
             from that scorer, which becomes the new one's parent.
-        train_split, val_split: which splits; absent are train and val where the version has them. Where only one
-            split is left for both, or both name the same, a share of its photos validates.
-        val_share: that share, above 0 and below 1. recipe: the row of the paper's tables that this repeats, if any.
-        queue: false when this process runs the job (``jobs.run_in_process``).
+        train_split, val_split: the splits to use; by default train and val if the version has them. If only one split
+            is available, or both are the same, a share of its photos is held out for validation.
+        val_share: that share, above 0 and below 1. recipe: the row of the paper's tables that this reproduces, if any.
+        queue: False when this process runs the job (``jobs.run_in_process``).
 
     Raises:
-        Refused: a draft, an empty split, a model that is not known, a name that is taken, too few pairs for the
-            batch, or real data upon a scorer of a rehearsal.
+        Refused: the version is a draft, a split is empty, the model is unknown, the name is taken, there are fewer pairs
+            than a batch, or the parent was trained on a rehearsal and the version was not.
     """
     _check_version(project, version)
     parent, config = _resolve_start(project, config)
     if parent is not None and is_from_rehearsal(parent) and not version.rehearsal:
         raise Refused(
-            f"model: {parent.name} learned from a rehearsal, whose answers may be simulated; start a real version's "
-            "scorer from another model"
+            f"model: {parent.name} was trained on a rehearsal, whose answers may be simulated; "
+            "choose another model for a real version"
         )
     counts = scorer_selectors.split_counts(version)
     splits = choose_splits(counts, train_split, val_split, share=val_share, seed=config.seed)
@@ -83,13 +83,11 @@ def _check_version(project: Project, version: DatasetVersion) -> None:
     check_version(project, version)
     check_sealed(version)
     if version.rehearsal != project.is_rehearsal:
-        raise Refused(
-            f"version: {version.name} and {project.name} are not both real or both a rehearsal; they must not mix"
-        )
+        raise Refused(f"version: {version.name} and {project.name} must both be real or both be rehearsals")
 
 
 def _resolve_start(project: Project, config: TrainingConfig) -> tuple[Scorer | None, TrainingConfig]:
-    """The scorer that training starts from, if it is one, and the configuration that names it by its number."""
+    """Return the parent scorer, if any, and the configuration that names it by its number."""
     if config.model.startswith(SCORER_PREFIX):
         parent = get_ready_scorer(project, config.model, field="model")
         return parent, replace(config, model=parent.encoder_name)
@@ -104,13 +102,13 @@ def _resolve_start(project: Project, config: TrainingConfig) -> tuple[Scorer | N
 
 
 def get_ready_scorer(project: Project, name: str, *, field: str) -> Scorer:
-    """Return the ready scorer that ``scorer:<name or number>`` means.
+    """Return the ready scorer named by ``scorer:<name or number>``.
 
     Args:
-        field: what the message calls it, such as ``encoder``.
+        field: the field name in the error message, such as ``encoder``.
 
     Raises:
-        Refused: there is none, or it is not ready; the message names those that are.
+        Refused: there is no such scorer, or it is not ready; the message lists those that are.
     """
     requested = name.removeprefix(SCORER_PREFIX)
     found = scorer_selectors.find_scorer(project, requested)
@@ -119,16 +117,16 @@ def get_ready_scorer(project: Project, name: str, *, field: str) -> Scorer:
             ", ".join(f"{SCORER_PREFIX}{scorer.name}" for scorer in scorer_selectors.ready_scorers(project))
             or "none yet"
         )
-        problem = "is not trained to its end" if found else "is no scorer of this project"
+        problem = "has not finished training" if found else "is no scorer of this project"
         raise Refused(f"{field}: {requested!r} {problem}; ready are {known}")
     return found
 
 
 def resolve_encoder(project: Project, name: str) -> str:
-    """Return an encoder's name as jobs keep it: a scorer by its number, any other as it is.
+    """Return an encoder's name as jobs store it: a scorer by its number, any other unchanged.
 
     Raises:
-        Refused: ``scorer:`` with a name that no ready scorer of the project has.
+        Refused: ``scorer:`` names no ready scorer of the project.
     """
     return (
         get_ready_scorer(project, name, field="encoder").encoder_name
@@ -138,10 +136,10 @@ def resolve_encoder(project: Project, name: str) -> str:
 
 
 def validate_name(name: str) -> str:
-    """Return a scorer's name without spaces around it.
+    """Return a scorer's name, stripped.
 
     Raises:
-        Refused: it cannot be used, or reads as a number, by which commands could not tell scorers apart.
+        Refused: it has characters that are not allowed, or looks like a scorer's number.
     """
     plain = name.strip()
     if not _NAME.fullmatch(plain) or plain.isdecimal():
@@ -161,13 +159,13 @@ def next_free_name(project: Project, base: str) -> str:
 
 
 def short_model_name(model: str) -> str:
-    """Return the last part of what training starts from, as a part of a name: ``clip-vit-base-patch16``."""
+    """Return the last part of the model's name, for use in a scorer's name: ``clip-vit-base-patch16``."""
     short = re.sub(r"[^A-Za-z0-9._-]+", "-", model.partition(":")[2].rstrip("/").rpartition("/")[2] or model)
     return short.strip("-")[:30] or "scorer"
 
 
 def training_provenance(version: DatasetVersion, parent: Scorer | None) -> dict[str, Any]:
-    """Return what a scorer rests on: the version with its seal, and the scorer that it started from."""
+    """Return a scorer's provenance: the version with its checksum, and its parent scorer."""
     facts: dict[str, Any] = {
         "version": version.name,
         "version_seal": version.manifest_sha256,
@@ -180,7 +178,7 @@ def training_provenance(version: DatasetVersion, parent: Scorer | None) -> dict[
 
 
 def is_from_rehearsal(scorer: Scorer) -> bool:
-    """Whether a scorer, or one that it started from, learned from a rehearsal's answers."""
+    """Whether a scorer or one of its ancestors was trained on a rehearsal."""
     return bool(scorer.provenance.get("rehearsal"))
 
 
@@ -221,29 +219,27 @@ def _name_taken_error(name: str) -> Refused:
 
 
 def scorer_path(row: Scorer) -> str:
-    """Return where a scorer's run lies below the media folder."""
+    """Return a scorer's folder, relative to the media folder."""
     return f"scorers/{row.project_id}/{row.pk}"
 
 
 def request_scorer_import(
     *, project: Project, by: AbstractBaseUser | None, folder: Path, name: str, queue: bool = True
 ) -> Job:
-    """Queue the taking in of a scorer's folder, such as ``convert_scorer`` writes; its row is made when all is there.
+    """Queue the import of a scorer's folder, as written by ``convert_scorer``; its row is created at the end.
 
     Raises:
-        Refused: no such folder, or a name that cannot be used or is taken.
-        Conflict: the same name is being taken in.
+        Refused: there is no such folder, or the name is invalid or taken.
+        Conflict: a scorer of this name is being imported.
     """
     chosen = validate_name(name)
     if not (folder / "scorer.json").is_file():
-        raise Refused(
-            f"{folder}: is no scorer's folder, for it has no scorer.json; make one with convert_scorer"
-        )
+        raise Refused(f"{folder}: is not a scorer's folder (no scorer.json); create one with convert_scorer")
     if scorer_selectors.scorers(project).filter(name=chosen).exists():
         raise _name_taken_error(chosen)
     return jobs.enqueue(
         task=IMPORT_SCORER,
-        title=f"Take in the scorer {chosen}",
+        title=f"Import the scorer {chosen}",
         project=project,
         by=by,
         exclusive_key=f"import-scorer:{project.pk}:{chosen}",
@@ -256,7 +252,7 @@ def request_scorer_import(
 
 @transaction.atomic
 def update_training(*, scorer: Scorer, **changes: Any) -> None:
-    """Add to what is written down of a training: to its ``figures``, ``splits`` or ``environment``."""
+    """Merge values into a training's ``figures``, ``splits`` or ``environment``."""
     row = Scorer.objects.select_for_update().get(pk=scorer.pk)
     for name, facts in changes.items():
         setattr(row, name, getattr(row, name) | facts)
@@ -265,7 +261,7 @@ def update_training(*, scorer: Scorer, **changes: Any) -> None:
 
 
 def mark_trained(*, scorer: Scorer, figures: Mapping[str, Any], weights_sha256: str) -> None:
-    """Say that a scorer is ready. Repeatable."""
+    """Mark a scorer as ready. Idempotent."""
     update_training(scorer=scorer, figures=dict(figures))
     Scorer.objects.filter(pk=scorer.pk).update(weights_sha256=weights_sha256, is_ready=True)
     scorer.refresh_from_db()
@@ -274,13 +270,13 @@ def mark_trained(*, scorer: Scorer, figures: Mapping[str, Any], weights_sha256: 
 def store_imported_scorer(
     *, project: Project, by: AbstractBaseUser | None, name: str, facts: Mapping[str, Any], weights_sha256: str
 ) -> Scorer:
-    """Return the row of a scorer that is taken in; call it within the transaction that puts its folder in place.
+    """Create an imported scorer; call this in the transaction that moves its folder into place.
 
     Args:
         facts: ``config`` and ``provenance``.
 
     Raises:
-        Refused: the name was taken meanwhile.
+        Refused: the name has been taken meanwhile.
     """
     try:
         with transaction.atomic():
@@ -302,7 +298,7 @@ def store_imported_scorer(
 
 
 def scorer_provenance(scorer: Scorer) -> dict[str, Any]:
-    """Return what a round's and a version's provenance say of the scorer that chose the candidates."""
+    """Return the provenance, for rounds and versions, of the scorer that chose the candidates."""
     version = scorer.version
     return {
         "scorer": scorer.name,
@@ -314,13 +310,12 @@ def scorer_provenance(scorer: Scorer) -> dict[str, Any]:
 
 
 def known_pairs_warning(scorer: Scorer, split: str = "") -> str:
-    """Return what to bear in mind when a scorer chooses candidates for pairs that it learned from; empty for none."""
+    """Return a warning when a scorer chooses candidates for pairs it was trained on; empty if there are none."""
     known, pairs = scorer_selectors.known_pairs(scorer, split)
     if not known:
         return ""
     amount = f"all {pairs:,}" if known == pairs else f"{known:,} of {pairs:,}"
     return (
-        f"{scorer.name} learned from {amount} approved pairs or was validated with them. It finds their inferences "
-        "very plausible, so that few candidates pass. Choose for pairs that it never saw, or read the sets with "
-        "that in mind."
+        f"{scorer.name} was trained or validated on {amount} approved pairs. It finds their inferences "
+        "very plausible, so few candidates will pass. Use it for pairs it has not seen, or interpret the sets with care."
     )

@@ -1,4 +1,4 @@
-"""Audits of shortcuts: ask how far one gets without the image. A pipeline does the work."""
+"""Audits of shortcuts: how well a model does without the image. A pipeline does the work."""
 
 from dataclasses import asdict, dataclass, field
 
@@ -16,7 +16,7 @@ from hits.services.jobs import jobs
 
 @dataclass(frozen=True, slots=True)
 class ShortcutOptions:
-    """Which split is audited for shortcuts, and the seed of every draw."""
+    """The split that is audited for shortcuts, and the random seed."""
 
     split: str
     seed: int = 0
@@ -32,16 +32,16 @@ class ShortcutOptions:
 def request_shortcuts(
     *, version: DatasetVersion, options: ShortcutOptions, by: AbstractBaseUser | None, queue: bool = True
 ) -> Job:
-    """Queue the audits of shortcuts; ``queue`` as for ``hits.services.jobs.jobs.enqueue``.
+    """Queue the audits of shortcuts; for ``queue`` see ``hits.services.jobs.jobs.enqueue``.
 
     Raises:
-        Refused: a draft, or a split without pairs.
-        Conflict: an audit of this version is under way.
+        Refused: the version is a draft, or the split has no pairs.
+        Conflict: an audit of this version is running.
     """
     check_split(version, options.split)
     return jobs.enqueue(
         task=SHORTCUTS,
-        title=f"Look for shortcuts in {version.name}",
+        title=f"Audit shortcuts in {version.name}",
         project=version.project,
         by=by,
         exclusive_key=f"shortcuts:{version.pk}",

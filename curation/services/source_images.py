@@ -1,4 +1,4 @@
-"""Store the pictures of a published collection in small steps that can be taken up again."""
+"""Store the pictures of a published collection in small, resumable steps."""
 
 import hashlib
 import os
@@ -33,18 +33,18 @@ from hits.services.jobs.jobs import Progress
 
 BATCH_SIZE = 16
 DECODER_THREADS = min(4, os.cpu_count() or 1)
-MAX_LOGGED_PROBLEMS = 100  # of a kind that a log takes; all are counted
+MAX_LOGGED_PROBLEMS = 100  # of each kind that are logged; all are counted
 
 
 class BadImageAction(StrEnum):
-    """What to do about a picture that cannot be used."""
+    """What to do with a picture that cannot be used."""
 
     SKIP = "skip"
     STOP = "stop"
 
 
 class AcceptedSizes(StrEnum):
-    """Which sizes of files are taken: the published one alone, or copies at another scale too."""
+    """Which image sizes are accepted: only the published one, or copies at another scale too."""
 
     PUBLISHED = "published"
     RESIZED = "resized"
@@ -52,7 +52,7 @@ class AcceptedSizes(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How a collection is imported. ``dry_run`` reads and counts, and stores nothing."""
+    """How a collection is imported. With ``dry_run`` nothing is stored."""
 
     bad_picture: BadImageAction = BadImageAction.SKIP
     sizes: AcceptedSizes = AcceptedSizes.PUBLISHED
@@ -62,9 +62,9 @@ class ImportOptions:
 
 @dataclass(slots=True)
 class ImportCounts:
-    """What an import did so far. A job's cursor keeps it, so that a later run goes on counting.
+    """What an import has done so far. Stored in the job's cursor, so a resumed run continues the counts.
 
-    ``described`` counts pictures that the project had, and to which the import added what they lacked.
+    ``described`` counts pictures the project already had, to which the import added missing details.
     """
 
     new: int = 0
@@ -77,14 +77,14 @@ class ImportCounts:
     problems: list[str] = field(default_factory=list)
 
     def note(self, problem: str) -> None:
-        """Keep a reason if it is among the first."""
+        """Record a problem, unless enough have been recorded."""
         if len(self.problems) < MAX_LOGGED_PROBLEMS:
             self.problems.append(problem)
 
 
 @dataclass(frozen=True, slots=True)
 class _DecodedImage:
-    """A picture that was read: ready to store, with its regions as published."""
+    """A decoded picture, ready to store, with its regions as published."""
 
     image: SourceImage
     prepared: PreparedImage
@@ -93,16 +93,16 @@ class _DecodedImage:
 
 @dataclass(frozen=True, slots=True)
 class _KnownImage:
-    """A picture that the project has by the collection's own id, with its regions as published."""
+    """A picture the project already has (by the collection's id), with its regions as published."""
 
     image: SourceImage
     regions: Sequence[SourceRegion]
 
 
 class ImageImport:
-    """The storing half of an import, batch by batch from the cursor on.
+    """Stores an import's pictures, batch by batch, from the cursor on.
 
-    fence: what every picture has to lie in when it is opened, which may be hours after the plan was made.
+    fence: the folder every picture must be in when it is opened, which may be hours after planning.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class ImageImport:
         return self._tally
 
     def _start(self) -> tuple[int, ImportCounts]:
-        """Return where an earlier run ended; from the beginning when the files say something else by now."""
+        """Return where an earlier run ended; the beginning if the files have changed since."""
         cursor = self._progress.job.cursor
         if cursor.get("plan") != self._fingerprint:
             return 0, ImportCounts()
@@ -159,14 +159,14 @@ class ImageImport:
             self._progress.log(f"Skipped: {problem}")
 
     def _fill(self, known: Sequence[_KnownImage]) -> None:
-        """Fill what pictures of the collection that the project has lack; what differs is said and left."""
+        """Add missing details to pictures the project already has; differences are logged and left alone."""
         ids = [item.image.source_id for item in known]
         records = source_records(self._project, self._source, ids) if ids else {}
         for item in known:
             source, record = item.image, records[item.image.source_id]
             if record.image.split != source.split:
                 self._skip(
-                    f"{source.location}: is in the project's split {record.image.split or 'without a name'}, "
+                    f"{source.location}: is in the project's split {record.image.split or '(none)'}, "
                     f"here in {source.split}; left as it is"
                 )
             elif not item.regions or self._has_size(source, (record.image.width, record.image.height)):
@@ -221,7 +221,7 @@ class ImageImport:
             record.image.save(update_fields=changed - record_fields)
 
     def _opened(self, images: Sequence[SourceImage], pool: ThreadPoolExecutor) -> Iterator[_DecodedImage]:
-        """Read and decode a few pictures; what cannot be used is counted."""
+        """Read and decode a batch of pictures; unusable ones are counted."""
         files = []
         for image in images:
             try:
@@ -243,7 +243,11 @@ class ImageImport:
                 yield _DecodedImage(image, prepared, self._plan.regions(image))
 
     def _incoming(self, image: SourceImage) -> IncomingFile:
-        """Read a picture. Raises BadFile, and InvalidInput when it lies outside by now, which is never skipped."""
+        """Read a picture.
+
+        Raises:
+            BadFile: it cannot be used.
+            InvalidInput: it now lies outside the folder; this is never skipped."""
         path = Path(image.path)
         self._fence.check(path)
         try:
@@ -281,7 +285,7 @@ class ImageImport:
 
     def _fits(self, item: _DecodedImage) -> bool:
         decoded = item.prepared.decoded
-        if decoded is None:  # the project has it; its row tells the size
+        if decoded is None:  # already in the project; its row has the size
             return True
         return self._has_size(item.image, (decoded.width, decoded.height))
 
@@ -296,7 +300,7 @@ class ImageImport:
         return True
 
     def _describe(self, source: SourceImage, image: Image) -> bool:
-        """Fill what a picture that came by another way lacks; a split that contradicts is left as it is."""
+        """Add missing details to a picture that was added in another way; a different split is left alone."""
         if not self._has_size(source, (image.width, image.height)):
             return False
         if image.split not in {"", source.split}:
@@ -343,7 +347,7 @@ class ImageImport:
 
 
 def _fingerprint(plan: SourcePlan) -> str:
-    """Return what tells whether the files still say the same to a later run."""
+    """Return a fingerprint by which a later run detects changed files."""
     digest = hashlib.sha256()
     for image in plan.images:
         facts = (image.source_id, image.split, image.path, image.width, image.height, image.regions_at)

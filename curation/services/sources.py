@@ -1,4 +1,4 @@
-"""Import published collections: check everything, then store pictures in small steps that can be taken up again."""
+"""Import published collections: check everything, then store the pictures in small, resumable steps."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -43,22 +43,22 @@ def request_source_import(
     by: AbstractBaseUser | None = None,
     queue: bool = True,
 ) -> Job:
-    """Queue the import of a collection; ``queue`` as for ``jobs.enqueue``.
+    """Queue the import of a collection; for ``queue`` see ``jobs.enqueue``.
 
     Raises:
-        Refused: the folder is not there, or an option makes no sense.
-        Conflict: an import into this project is under way.
+        Refused: the folder does not exist, or an option is invalid.
+        Conflict: an import into this project is running.
     """
     if not Path(spec.folder).is_dir():
-        raise Refused(f"{spec.folder}: is no folder on this machine; name the unpacked collection")
+        raise Refused(f"{spec.folder}: is not a folder on this machine; name the unpacked collection")
     if spec.limit is not None and spec.limit < 1:
-        raise Refused(f"limit: {spec.limit} is too few; take at least 1")
+        raise Refused(f"limit: {spec.limit} is too few; use at least 1")
     if isinstance(spec, VisualGenomeSource) and spec.rest not in {"", *SPLITS}:
         raise Refused(f"rest: {spec.rest!r} is no split; use {', '.join(SPLITS)}")
     source = spec_source(spec)
     return jobs.enqueue(
         task=IMPORT_SOURCE,
-        title=f"{'Try to import' if options.dry_run else 'Import'} {SOURCE_TITLES[source]}",
+        title=f"{'Dry run: import' if options.dry_run else 'Import'} {SOURCE_TITLES[source]}",
         project=project,
         by=by,
         exclusive_key=f"import-source:{project.pk}",
@@ -71,19 +71,19 @@ def request_source_import(
 
 
 def spec_source(spec: CollectionSpec) -> Source:
-    """Return which collection is meant."""
+    """Return the collection that a spec describes."""
     return Source.VISUAL_GENOME if isinstance(spec, VisualGenomeSource) else Source.VCR
 
 
 def split_warning(spec: CollectionSpec) -> str:
-    """Return what to say before anything is read when no list tells the splits; empty when one does."""
+    """Return a warning for a spec that has no list of splits; otherwise empty."""
     if isinstance(spec, VisualGenomeSource):
         return visual_genome.split_warning(spec)
     return vcr.split_warning(spec)
 
 
 def spec_from_json(source: str, stored: Mapping[str, Any]) -> CollectionSpec:
-    """Return what a job's row asks for."""
+    """Return the spec stored in a job."""
     values = dict(stored)
     values["allowed"] = tuple(values["allowed"])
     values["missing"] = MissingPolicy(values["missing"])
@@ -93,7 +93,7 @@ def spec_from_json(source: str, stored: Mapping[str, Any]) -> CollectionSpec:
 
 
 def options_from_json(stored: Mapping[str, Any]) -> ImportOptions:
-    """Return the options that a job's row keeps."""
+    """Return the options stored in a job."""
     values = dict(stored)
     return ImportOptions(
         BadImageAction(values.pop("bad_picture")), AcceptedSizes(values.pop("sizes")), **values
@@ -108,14 +108,14 @@ def import_source(
     by: AbstractBaseUser | None = None,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Import a collection and return what came of it.
+    """Import a collection and return the counts.
 
-    Everything but the pixels is checked first. Then pictures are stored a few at a time; what is stored, what is
-    counted and the job's cursor are committed together. Repeatable: what the project has is not stored again.
+    Everything but the pixels is checked first. Pictures are then stored in batches, each committed together with its
+    counts and the job's cursor. Repeatable: pictures the project already has are not stored again.
 
     Raises:
-        Refused: names the file, the record and the mend; NotStarted when nothing was stored yet.
-        Cancelled: somebody asked for the job to stop. The cursor is where it goes on.
+        Refused: a file is invalid; the message names it, the record and the remedy. NotStarted if nothing was stored.
+        Cancelled: the job was cancelled; it can be resumed from the cursor.
     """
     try:
         plan = _read_checked_plan(spec, progress)
@@ -136,7 +136,7 @@ def import_source(
 
 
 def _read_checked_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
-    """Read the plan. Files that are wrong are refused before any work, unless an earlier run stored photos."""
+    """Read the plan; errors are NotStarted, unless an earlier run stored photos."""
     try:
         return _read_plan(spec, progress)
     except InvalidInput as error:
@@ -159,7 +159,7 @@ def _read_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
 def _store_images(
     project: Project, spec: CollectionSpec, options: ImportOptions, plan: SourcePlan, progress: Progress
 ) -> ImportCounts:
-    """Store the pictures; each file has to lie inside still when it is opened, since links change meanwhile."""
+    """Store the pictures. Each file's location is checked again when it is opened, since links may change."""
     fence = PathSandbox(spec.within)
 
     def regions(image: SourceImage) -> Sequence[SourceRegion]:
@@ -171,7 +171,7 @@ def _store_images(
 
 
 def _regions_file(spec: CollectionSpec, image: SourceImage) -> Path:
-    """Return the file that a picture's regions are read from; the folder when they have none."""
+    """Return the file that regions are read from, or the folder if there is none."""
     folder = Path(spec.folder)
     if isinstance(spec, VisualGenomeSource):
         return Path(spec.regions or folder)
@@ -189,7 +189,7 @@ def _log_plan(plan: SourcePlan, progress: Progress) -> None:
     for note in plan.notes[:MAX_LOGGED_PROBLEMS]:
         progress.log(note)
     if len(plan.notes) > MAX_LOGGED_PROBLEMS:
-        progress.log(f"{len(plan.notes) - MAX_LOGGED_PROBLEMS} more such lines")
+        progress.log(f"{len(plan.notes) - MAX_LOGGED_PROBLEMS} more like these")
 
 
 def _result(

@@ -1,4 +1,4 @@
-"""See that a version is the project's, is sealed, and has pairs in a split."""
+"""Checks that a version belongs to the project, is sealed, and has pairs in a split."""
 
 from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import DatasetVersion
@@ -8,22 +8,22 @@ from hits.services.errors import Refused
 
 
 def check_version(project: Project, version: DatasetVersion) -> None:
-    """See that a version is the project's. Raises Refused otherwise."""
+    """Check that a version belongs to the project; raise Refused otherwise."""
     if version.project_id != project.pk:
         raise Refused(f"version: {version.name} is another project's; choose one of {project.name}")
 
 
 def check_sealed(version: DatasetVersion) -> None:
-    """See that a version changes no more. Raises Refused otherwise."""
+    """Check that a version is sealed; raise Refused otherwise."""
     if not version.is_sealed:
         raise Refused(f"version: {version.name} is a draft, and may still change; seal it first")
 
 
 def check_split(version: DatasetVersion, split: str) -> None:
-    """See that a version is sealed and has a pair in a split; the empty one is the whole version.
+    """Check that a version is sealed and has pairs in a split; the empty string means the whole version.
 
     Raises:
-        Refused: it is not, or has none; the message lists those that it has.
+        Refused: it is a draft, or has no pairs there; the message lists the splits that have some.
     """
     check_sealed(version)
     known = version_splits(version)

@@ -1,6 +1,6 @@
-"""Analyses of a project's texts: ask for one, keep what it found, keep what a person says of a text.
+"""Analyses of a project's texts: request one, store its results, and record people's reviews of texts.
 
-Nothing here removes or hides a pair. A researcher who wants one gone acts on its submission.
+Nothing here removes or hides a pair. To remove one, a researcher acts on its submission.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from hits.services import audit
 from hits.services.errors import BadFile, Refused, StorageFull
 from hits.services.jobs import jobs
 
-FOLDER = "texts"  # below the media folder: files that analyses read
+FOLDER = "texts"  # below the media folder: files read by analyses
 MAX_FILE_BYTES = 64 * 2**20
 SCORE_BATCH_SIZE = 1_000
 MAX_TOPICS = 50
@@ -38,11 +38,11 @@ REGION_CHOICES = ("overlap", "image")
 
 @dataclass(frozen=True, slots=True)
 class DuplicateOptions:
-    """How copies and near-copies are looked for; the defaults are the paper's (paper 001 E).
+    """How copies and near-copies are found; the defaults are those of Hessel et al. (ECCV 2022), supplement, section E.
 
-    field: which texts. share: of them that soft de-duplication leaves. distance: when set, groups end there instead,
-    whatever share is left; in the linkage's own unit (``curation.dedup.cuts.ByDistance``). cap: exact copies that
-    stay. seed: which member of a cluster stays. split: only that one; empty is all.
+    field: the texts to compare. share: the share that soft de-duplication keeps. distance: if set, clusters are cut
+    at this distance instead, in the linkage's unit (``curation.dedup.cuts.ByDistance``). cap: the number of exact
+    copies to keep. seed: chooses the member of a cluster to keep. split: a split, or empty for all.
     """
 
     field: str = "inference"
@@ -57,19 +57,19 @@ class DuplicateOptions:
         check_one_of("field", self.field, [field.value for field in PairText])
         check_one_of("linkage", self.linkage, [linkage.value for linkage in Linkage])
         if not 0 < self.share <= 1:
-            raise Refused(f"share: {self.share:g} is not within 0 to 1; use for instance 0.8")
+            raise Refused(f"share: {self.share:g} is not between 0 and 1; use for instance 0.8")
         if self.distance is not None and not 0 <= self.distance < math.inf:
-            raise Refused(f"distance: {self.distance:g} is none; use 0 or more, for instance 0.2")
+            raise Refused(f"distance: {self.distance:g} is negative; use 0 or more, for instance 0.2")
         check_at_least("cap", self.cap, 1)
         check_at_least("seed", self.seed, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicOptions:
-    """How topics are fitted, once over clues and once over inferences (LDA, paper 000 §3.2).
+    """How LDA topics are fitted, once to clues and once to inferences (Hessel et al., ECCV 2022, section 3.2).
 
-    topics: how many of each. passes: times that the fit sees every text. least_texts: a word in fewer texts is left
-    out.
+    topics: the number of topics of each. passes: passes over the texts. least_texts: words in fewer texts are
+    ignored.
     """
 
     topics: int = 10
@@ -81,7 +81,7 @@ class TopicOptions:
     def __post_init__(self) -> None:
         check_at_least("topics", self.topics, 2)
         if self.topics > MAX_TOPICS:
-            raise Refused(f"topics: {self.topics} are more than can be read; use {MAX_TOPICS} or fewer")
+            raise Refused(f"topics: {self.topics} are too many; use {MAX_TOPICS} or fewer")
         for name in ("passes", "least_texts"):
             check_at_least(name, getattr(self, name), 1)
         check_at_least("seed", self.seed, 0)
@@ -89,11 +89,11 @@ class TopicOptions:
 
 @dataclass(frozen=True, slots=True)
 class ToxicityOptions:
-    """Which texts are scored, by what, and how many a person is asked to read (paper 000 A.4).
+    """Which texts are scored, how, and how many people review (Hessel et al., ECCV 2022, appendix A.4).
 
-    scorer: ``words``, ``hf:<folder or hub id>`` of a text classifier, or ``file`` for scores made elsewhere.
-    label: which of a classifier's labels means toxic; empty is the obvious one. sample: pairs of each split, 0 for
-    all. top: texts of each split in the queue. file, file_name: see ``store_file``.
+    scorer: ``words``, ``hf:<folder or hub id>`` of a text classifier, or ``file`` for existing scores. label: the
+    classifier's label that means toxic; empty to guess. sample: the number of pairs of each split, 0 for all. top:
+    the number of texts of each split to review. file, file_name: see ``store_file``.
     """
 
     scorer: str = WORD_LIST
@@ -113,18 +113,18 @@ class ToxicityOptions:
         check_at_least("sample", self.sample, 0)
         check_at_least("top", self.top, 1)
         if self.top > MAX_QUEUED:
-            raise Refused(f"top: {self.top} are more than a person reads; use {MAX_QUEUED} or fewer a split")
+            raise Refused(f"top: {self.top} are too many to review; use {MAX_QUEUED} or fewer per split")
         check_at_least("seed", self.seed, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionOptions:
-    """How pairs are compared with literal captions of their image (paper 001 D).
+    """How pairs are compared with literal captions of their image (Hessel et al., ECCV 2022, supplement, section D).
 
     source: ``regions`` (descriptions of an imported source), ``alt`` (the image's alternative text), ``file``, or
-    ``auto``: regions where an image has some, else its alternative text. against: the region descriptions that
-    overlap the pair's boxes, or those of the whole image. most: captions of a pair at most. images: a random sample
-    of so many, 0 for all.
+    ``auto`` (regions if an image has some, else its alternative text). against: the region descriptions that
+    overlap the pair's boxes, or all of the image. most: the maximum number of captions per pair. images: the size of
+    a random sample, 0 for all.
     """
 
     source: str = "auto"
@@ -155,7 +155,7 @@ OPTION_TYPES: dict[AnalysisKind, type[AnalysisOptions]] = {
     AnalysisKind.CAPTIONS: CaptionOptions,
 }
 _TITLES = {
-    AnalysisKind.DUPLICATES: "Look for near-copies among",
+    AnalysisKind.DUPLICATES: "Find near-copies among",
     AnalysisKind.TOPICS: "Find the topics of",
     AnalysisKind.TOXICITY: "Score the toxicity of",
     AnalysisKind.CAPTIONS: "Compare with captions",
@@ -171,11 +171,11 @@ def _check_file(name: str, value: str, file: str) -> None:
 def request_analysis(
     *, project: Project, options: AnalysisOptions, by: AbstractBaseUser | None, queue: bool = True
 ) -> Job:
-    """Queue an analysis of the project's approved pairs; ``queue`` as for ``hits.services.jobs.jobs.enqueue``.
+    """Queue an analysis of the project's approved pairs; for ``queue`` see ``hits.services.jobs.jobs.enqueue``.
 
     Raises:
-        Refused: no approved pair (of that split).
-        Conflict: an analysis of this kind is under way.
+        Refused: there are no approved pairs (in the split).
+        Conflict: an analysis of this kind is running.
     """
     kind = next(kind for kind, options_type in OPTION_TYPES.items() if isinstance(options, options_type))
     pairs = accepted_pairs(project)
@@ -197,16 +197,16 @@ def request_analysis(
 
 
 def store_file(*, data: bytes) -> str:
-    """Keep a file that a job will read, possibly elsewhere; return its path below the media folder.
+    """Store an uploaded file for a job, and return its path below the media folder.
 
     Raises:
         BadFile: it is empty or too large.
-        NoRoom: the disk takes no more.
+        StorageFull: the disk is full.
     """
     if not data.strip():
         raise BadFile("file: is empty; choose one with rows")
     if len(data) > MAX_FILE_BYTES:
-        raise BadFile(f"file: has {len(data)} bytes; split it into files of {MAX_FILE_BYTES // 2**20} MiB")
+        raise BadFile(f"file: {len(data)} bytes; split it into files of {MAX_FILE_BYTES // 2**20} MiB")
     relative = f"{FOLDER}/{hashlib.sha256(data).hexdigest()}"
     path = stored_file_path(relative)
     if sha256_if_readable(path) != path.name:
@@ -215,18 +215,18 @@ def store_file(*, data: bytes) -> str:
             with atomic_file(path) as file:
                 file.write(data)
         except OSError as error:
-            raise StorageFull.after(error, "file: was not kept") from error
+            raise StorageFull.after(error, "file: is missing") from error
     return relative
 
 
 def stored_file_path(relative: str) -> Path:
-    """Return where a kept file lies."""
+    """Return the path of a stored file."""
     return Path(settings.MEDIA_ROOT) / relative
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysisResult:
-    """What an analysis came to: its result as JSON, from what, and over how many pairs (at least one)."""
+    """An analysis's results: as JSON, with their provenance and the number of pairs (at least one)."""
 
     result: dict[str, Any]
     provenance: dict[str, Any]
@@ -237,7 +237,7 @@ class AnalysisResult:
 def store_analysis(
     *, project: Project, options: AnalysisOptions, result: AnalysisResult, by: AbstractBaseUser | None = None
 ) -> TextAnalysis:
-    """Keep an analysis without scores."""
+    """Store an analysis that has no scores."""
     row = _create_analysis(project, options, by)
     return finish_analysis(analysis=row, result=result)
 
@@ -245,9 +245,9 @@ def store_analysis(
 def create_scored_analysis(
     *, project: Project, options: ToxicityOptions, by: AbstractBaseUser | None
 ) -> TextAnalysis:
-    """Return an analysis that takes scores until it is finished; nobody sees it before.
+    """Create an analysis that accepts scores until it is finished; it is not visible before that.
 
-    What an earlier, unfinished one of the project left is forgotten: one runs at a time.
+    An earlier, unfinished one of the project is deleted, since only one runs at a time.
     """
     TextAnalysis.objects.filter(project=project, kind=AnalysisKind.TOXICITY.value, pairs=0).delete()
     return _create_analysis(project, options, by)
@@ -261,13 +261,13 @@ def _create_analysis(project: Project, options: AnalysisOptions, by: AbstractBas
 
 
 def add_scores(*, analysis: TextAnalysis, scores: Iterable[TextScore]) -> None:
-    """Keep some scores; one that is there already stays as it is, so a successor may add it again."""
+    """Add scores; existing ones are left alone, so a resumed run may add them again."""
     TextScore.objects.bulk_create(scores, batch_size=SCORE_BATCH_SIZE, ignore_conflicts=True)
 
 
 @transaction.atomic
 def finish_analysis(*, analysis: TextAnalysis, result: AnalysisResult) -> TextAnalysis:
-    """Show an analysis: from now on it has pairs, so it is finished."""
+    """Mark an analysis as finished by setting its number of pairs, which makes it visible."""
     analysis.result, analysis.provenance, analysis.pairs = result.result, result.provenance, result.pairs
     analysis.save(update_fields=["result", "provenance", "pairs"])
     audit.record(
@@ -284,12 +284,12 @@ def finish_analysis(*, analysis: TextAnalysis, result: AnalysisResult) -> TextAn
 def record_review(
     *, observation: Pair, field: str, is_concern: bool, note: str = "", by: AbstractBaseUser
 ) -> TextReview:
-    """Keep what a person says of a text; the newest word stands, and none is lost. It removes nothing.
+    """Record a person's review of a text; the latest counts, and earlier ones are kept. The pair is not removed.
 
-    The same word by the same person again is not written twice.
+    An unchanged review by the same person is not recorded twice.
 
     Raises:
-        Refused: another field, or a note that is too long.
+        Refused: the field is unknown, or the note is too long.
     """
     check_one_of("field", field, [known.value for known in PairText])
     note = " ".join(note.split())

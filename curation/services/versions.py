@@ -1,4 +1,4 @@
-"""Make dataset versions and seal them."""
+"""Create and seal dataset versions."""
 
 import re
 import shutil
@@ -38,14 +38,14 @@ from validation.models import DecisionRun
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _BATCH_SIZE = 500
 _T = TypeVar("_T")
-MAX_ATTEMPTS = 3  # at preparing, before one is told that the rows do not stand still
+MAX_ATTEMPTS = 3  # to prepare a seal, before giving up because the rows keep changing
 
 
 class ProgressReport(Protocol):
-    """Somebody who follows long work: a job's row, or a terminal."""
+    """Receives the progress of long work: a job, or a terminal."""
 
     def advance(self, done: int, total: int) -> None:
-        """Say how many of how many are done; what it raises ends the work."""
+        """Report progress; an exception it raises ends the work."""
         ...
 
 
@@ -57,10 +57,10 @@ def create_version(
     note: str = "",
     selection: Selection | None = None,
 ) -> DatasetVersion:
-    """Return a new draft. It holds nothing yet: its rows are those that are approved when it is sealed.
+    """Create a draft. It has no rows yet: they are the rows that are approved when it is sealed.
 
     Raises:
-        Refused: the name cannot be used or is taken, or the selection names what the project does not have.
+        Refused: the name is invalid or taken, or the selection names something the project does not have.
     """
     name = name.strip()
     check_version_name(project, name)
@@ -82,10 +82,10 @@ def create_version(
 
 
 def check_selection(project: Project, selection: Selection) -> None:
-    """See that a project has what a selection names.
+    """Check that a project has everything a selection names.
 
     Raises:
-        Refused: naming the field.
+        Refused: something is missing; the message names the field.
     """
     try:
         types = family_of(project).record_types
@@ -96,10 +96,10 @@ def check_selection(project: Project, selection: Selection) -> None:
 
 
 def check_version_name(project: Project, name: str) -> None:
-    """See that a version may be called so.
+    """Check that a name can be used for a new version.
 
     Raises:
-        Refused: the name cannot be used, or is taken.
+        Refused: the name is invalid or taken.
     """
     if not _NAME.fullmatch(name.strip()):
         raise Refused(f"name: {name.strip()!r}; use letters, digits, dots and hyphens, for instance v1.0")
@@ -111,10 +111,10 @@ def request_seal(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job
     """Queue the sealing of a draft.
 
     Raises:
-        Conflict: it is sealed already, or being sealed.
+        Conflict: it is already sealed, or being sealed.
     """
     if version.is_sealed:
-        raise Conflict(f"{version.name} is sealed already.")
+        raise Conflict(f"{version.name} is already sealed.")
     return jobs.enqueue(
         task=SEAL,
         title=f"Seal {version.name}",
@@ -128,14 +128,14 @@ def request_seal(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job
 def seal_version(
     *, version: DatasetVersion, by: AbstractBaseUser | None, progress: ProgressReport | None = None
 ) -> DatasetVersion:
-    """Seal a draft: check every image's file, keep all rows and their hashes, or change nothing.
+    """Seal a draft: check every image's file and store all rows and their hashes, or change nothing.
 
-    All is planned, hashed and checked before the database is locked, which is for the writes alone. Repeatable: a
-    version that is sealed is returned as it is.
+    Everything is planned, hashed and checked before the database is locked for the writes. Idempotent: a sealed
+    version is returned unchanged.
 
     Raises:
         Refused: nothing is approved, an image's file is missing or changed, or a split is unknown.
-        Conflict: somebody else sealed it just now, or what it is to hold changed again and again meanwhile.
+        Conflict: somebody else sealed it at the same time, or its contents kept changing.
     """
     version.refresh_from_db()
     if version.is_sealed:
@@ -152,7 +152,7 @@ def create_sealed_version(
     selection: Selection | None = None,
     progress: ProgressReport | None = None,
 ) -> DatasetVersion:
-    """Return a new version, sealed at once; when it cannot be sealed no draft is left behind.
+    """Create and seal a version; if it cannot be sealed, no draft is left behind.
 
     Raises:
         Refused: see ``create_version`` and ``seal_version``.
@@ -179,7 +179,7 @@ def _seal(
     *,
     create: Callable[[], DatasetVersion],
 ) -> DatasetVersion:
-    """Prepare, then write in one transaction; prepare again when something changed in between."""
+    """Prepare, then write in one transaction; prepare again if something changed in between."""
     project = draft.project
     for _ in range(MAX_ATTEMPTS):
         before = project_state(project)
@@ -199,20 +199,18 @@ def _seal(
             )
         version.refresh_from_db()
         return version
-    raise Conflict(
-        f"{draft.name}: what it is to hold changed {MAX_ATTEMPTS} times while it was sealed; seal it again"
-    )
+    raise Conflict(f"{draft.name}: its contents changed {MAX_ATTEMPTS} times during sealing; seal it again")
 
 
 def plan_version(draft: DatasetVersion, report_progress: Callable[[int], None] | None = None) -> Plan:
-    """Return what the version would hold if it were sealed now. Reads only.
+    """Return what the version would contain if it were sealed now. Read-only.
 
     Args:
-        follow: is told from time to time how many records were read.
+        follow: called from time to time with the number of records read.
 
     Raises:
-        UnknownSplit: a photo's split is none that we know.
-        InvalidInput: its selection names what the project does not have.
+        UnknownSplit: a photo's split is unknown.
+        InvalidInput: its selection names something the project does not have.
     """
     plan = Plan(Selection.from_json(draft.selection))
     family_of(draft.project).plan(draft, plan, report_progress or (lambda done: None))
@@ -230,12 +228,12 @@ def _plan_or_refuse(draft: DatasetVersion) -> Plan:
 
 
 def _explain_empty_plan(draft: DatasetVersion, plan: Plan) -> str:
-    """Return why there is nothing to seal, with counts by reason and by kind."""
+    """Return an explanation of why there is nothing to seal, with counts by reason and by kind."""
     family = family_of(draft.project)
     reasons = []
     if plan.exclusions:
         words = describe_reasons(plan.exclusions, family.all_exclusion_labels())
-        reasons.append(f"all {plan.exclusions.total()} approved records are left out: {words}")
+        reasons.append(f"all {plan.exclusions.total()} approved records are excluded: {words}")
     reasons += describe_waiting(draft.project, family.record_types)
     if not reasons:
         return "nothing is approved yet, so there is nothing to seal"
@@ -243,7 +241,7 @@ def _explain_empty_plan(draft: DatasetVersion, plan: Plan) -> str:
 
 
 def project_state(project: Project) -> tuple[object, ...]:
-    """Return a few sums that change when anything changes that a version of the project would hold."""
+    """Return sums that change whenever the possible contents of a version change."""
     approved = Assignment.objects.filter(
         hit__unit__batch__project=project, status=AssignmentStatus.APPROVED
     ).aggregate(n=Count("pk"), keys=Sum("pk"))
@@ -259,11 +257,11 @@ def project_state(project: Project) -> tuple[object, ...]:
 
 
 def _check_images(project: Project, plan: Plan, progress: ProgressReport | None) -> None:
-    """Boxes are pixels of a certain file: refuse to seal what is no longer that file."""
+    """Check that no image's file has changed, since boxes are in its pixels; raise Refused otherwise."""
     required = {image.sha256 for image in plan.images}
     rows = Image.objects.filter(project=project, taken_down_at=None)
     done = 0
-    for image in iterate_in_chunks(rows):  # progress is written between two
+    for image in iterate_in_chunks(rows):  # progress is saved between chunks
         if image.sha256 not in required:
             continue
         try:
@@ -278,7 +276,7 @@ def _check_images(project: Project, plan: Plan, progress: ProgressReport | None)
 
 
 def _write_rows(version: DatasetVersion, plan: Plan) -> None:
-    """Write all that was planned, a batch in memory at a time."""
+    """Write all planned rows, one batch in memory at a time."""
     for images in _batches(plan.images):
         VersionImage.objects.bulk_create(
             VersionImage(version=version, url=image.url, sha256=image.sha256, facts=image.facts)
@@ -306,7 +304,7 @@ def _batches(values: Iterator[_T]) -> Iterator[list[_T]]:
 
 
 class _SealedFields:
-    """What a sealed version's own row says, computed before the database is locked."""
+    """The fields of a sealed version, computed before the database is locked."""
 
     def __init__(self, draft: DatasetVersion, plan: Plan) -> None:
         self.manifest_sha256 = _compute_seal(draft, plan)
@@ -317,7 +315,7 @@ class _SealedFields:
 
 
 def _removal_reasons(draft: DatasetVersion, plan: Plan) -> dict[str, Any]:
-    """Return why rows of the version that was sealed last are not in this one, by id; nothing where none is gone."""
+    """Return why rows of the last sealed version are missing from this one, by id."""
     earlier = version_selectors.previous_sealed_version(draft)
     parts = [part.name for part in family_of(draft.project).compared_parts]
     if earlier is None:
@@ -328,7 +326,7 @@ def _removal_reasons(draft: DatasetVersion, plan: Plan) -> dict[str, Any]:
 
 
 def _mark_sealed(version: DatasetVersion, closing: _SealedFields, by: AbstractBaseUser | None) -> None:
-    """Turn the draft into a sealed version; one conditional UPDATE, so that two seals cannot both win."""
+    """Mark the draft as sealed, with one conditional UPDATE so that two seals cannot both succeed."""
     closed = DatasetVersion.objects.filter(pk=version.pk, state=VersionState.DRAFT).update(
         **vars(closing),
         state=VersionState.SEALED,
@@ -336,7 +334,7 @@ def _mark_sealed(version: DatasetVersion, closing: _SealedFields, by: AbstractBa
         sealed_by_id=by.pk if by else None,
     )
     if not closed:
-        raise Conflict(f"{version.name} was sealed by somebody else just now.")
+        raise Conflict(f"{version.name} has just been sealed by somebody else.")
 
 
 def _compute_seal(version: DatasetVersion, plan: Plan) -> str:
@@ -359,17 +357,17 @@ def _statistics(draft: DatasetVersion, plan: Plan) -> dict[str, object]:
 
 
 def ensure_export_folder(*, version: DatasetVersion) -> Path:
-    """Return the folder that holds a sealed version's files for download, written at the first call.
+    """Return the folder of a sealed version's export, writing it on the first call.
 
-    It lies in the media folder, of which only images are ever served. A damaged one is written anew.
+    It is in the media folder, of which only images are served directly. A damaged export is rewritten.
 
     Raises:
-        Refused: the version is a draft, or its rows no longer give its seal.
+        Refused: the version is a draft, or its rows no longer match its checksum.
     """
     if not version.is_sealed:
         raise Refused(f"{version.name} is a draft: seal it first")
     if seal_sha256(sealed_text(version)) != version.manifest_sha256:
-        raise Refused(f"{version.name}: its rows no longer give its seal; restore the database")
+        raise Refused(f"{version.name}: its rows no longer match its checksum; restore the database")
     folder = export_path(version)
     try:
         return export_version(version, folder).folder
@@ -382,5 +380,5 @@ def ensure_export_folder(*, version: DatasetVersion) -> Path:
 
 
 def export_path(version: DatasetVersion) -> Path:
-    """Return where a sealed version's files for download lie, or will."""
+    """Return the folder of a sealed version's export, which may not exist yet."""
     return Path(settings.MEDIA_ROOT) / "exports" / f"{version.pk}-{version.manifest_sha256[:16]}"

@@ -2,7 +2,8 @@
 
 Half of Visual Genome is COCO: ``image_data.json`` gives ``coco_id`` for 51,208 of its images (counted by
 data/genome/create_splits.py of peteanderson80/bottom-up-attention) and ``flickr_id`` for more. COCO's addresses end
-in the same number, and Flickr's contain the photograph's id. Images that share an id are copies, whatever their pixels.
+in the same number, and Flickr's contain the photograph's id. Images that share an id are copies, whatever their
+pixels.
 """
 
 from __future__ import annotations

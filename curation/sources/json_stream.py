@@ -62,8 +62,8 @@ def open_json_reader(
     """Open a JSON file for reading value by value.
 
     Args:
-        max_length: of a value, in characters. lenient: read NaN and infinity as numbers, for callers that report their
-            location better than this reader.
+        max_length: of a value, in characters. lenient: read NaN and infinity as numbers, for callers that report
+            their location better than this reader.
 
     Raises:
         InvalidInput: unreadable, or not UTF-8.

@@ -4,8 +4,8 @@ The rows of every two splits are multiplied block by block in float32. For unit 
 product differs from the exact one by at most γ = d·ε / (1 - d·ε) with ε = 2⁻²⁴, in any order of summation (Higham,
 Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1, doi:10.1137/1.9780898718027), and rounding the
 components of u and v to float32 adds at most 2ε + ε². So a pair whose float32 product is below ``threshold`` by more
-than the sum of both (``rounding_margin``) is certainly below. All other pairs are recomputed in float64 from the input
-vectors. The result is therefore that of float64, independent of the block size.
+than the sum of both (``rounding_margin``) is certainly below. All other pairs are recomputed in float64 from the
+input vectors. The result is therefore that of float64, independent of the block size.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def find_cross_pairs(
 ) -> CrossPairs:
     """Return the pairs of rows of different splits whose cosine is at least ``threshold``.
 
-    Memory: the unit vectors, (n, d) float32, one block of products, and at most ``limit`` pairs plus those of a block.
+    Memory: the unit vectors, (n, d) float32, one block of products, and at most ``limit`` pairs plus those of a
+    block.
 
     Args:
         vectors: (n, d); a zero row has no direction and is in no pair.

@@ -36,8 +36,8 @@ class SourceImage:
     """One image to import.
 
     ``source_id``: its id in the collection. ``location``: of its record, for messages. ``width``, ``height``: pixels
-    as published. ``entities``: number of objects, if the collection lists them. ``regions_at``: byte offset and length
-    of its record in the file of regions, if there is one.
+    as published. ``entities``: number of objects, if the collection lists them. ``regions_at``: byte offset and
+    length of its record in the file of regions, if there is one.
     """
 
     source_id: str

@@ -51,7 +51,7 @@ class SourceScan:
 
     @contextmanager
     def collect_problem(self) -> Iterator[None]:
-        """Note what is wrong with one record, so that the records behind it are read too: see ``atomic_file``."""
+        """Collect a record's error, so that later records are read too: see ``raise_problems``."""
         try:
             yield
         except InvalidInput as error:

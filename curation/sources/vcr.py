@@ -114,7 +114,8 @@ class _Metadata:
 def find_copy(folder: Path, named: Mapping[str, str]) -> VcrSource:
     """Return the copy in a folder that contains ``vcr1images``, with the named annotation files by split.
 
-    By default the annotation files in the folder are used. A folder without ``vcr1images`` is taken as the image folder.
+    By default the annotation files in the folder are used. A folder without ``vcr1images`` is taken as the image
+    folder.
     """
     images = folder / IMAGES_FOLDER
     expected = {split: folder / f"{split}.jsonl" for split in SPLITS}
@@ -292,9 +293,7 @@ def _relative_path(record: Mapping[str, Any], name: str, location: str) -> str:
     if path.startswith("/") or "\\" in path or "\x00" in path or ".." in parts:
         raise InvalidInput(f"{location}: {name} {path[:60]!r} leaves the folder; give the published file")
     if len(path) > MAX_ID_LENGTH:
-        raise InvalidInput(
-            f"{location}: {name} is longer than {MAX_ID_LENGTH} characters; rename the image"
-        )
+        raise InvalidInput(f"{location}: {name} is longer than {MAX_ID_LENGTH} characters; rename the image")
     return path
 
 
@@ -302,7 +301,8 @@ def _check_consistent(first: _NamedImage, again: _NamedImage) -> None:
     """Several questions may refer to one image; check that they agree about it."""
     if first.split != again.split:
         raise InvalidInput(
-            f"{again.location}: {again.image} is in {first.split} already ({first.location}); take it out of one split"
+            f"{again.location}: {again.image} is in {first.split} already ({first.location}); "
+            "take it out of one split"
         )
     if (first.metadata, first.objects) != (again.metadata, again.objects):
         raise InvalidInput(
@@ -313,9 +313,7 @@ def _check_consistent(first: _NamedImage, again: _NamedImage) -> None:
 def _read_metadata(path: Path, location: str, objects: Sequence[str] | None) -> _Metadata:
     try:
         if path.stat().st_size > MAX_METADATA_BYTES:
-            raise InvalidInput(
-                f"{location}: is too large for an image's metadata; get the published file"
-            )
+            raise InvalidInput(f"{location}: is too large for an image's metadata; get the published file")
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{location}: cannot be read; get the published file again") from error

@@ -224,7 +224,8 @@ class _VisualGenomeReader:
                         raise InvalidInput(f"{location}: image {image_id} occurs twice; remove one")
                     if image_id not in known:
                         raise InvalidInput(
-                            f"{location}: image {image_id} is not in {self._image_data}; use files of the same release"
+                            f"{location}: image {image_id} is not in {self._image_data}; "
+                            "use files of the same release"
                         )
                     locations[image_id] = (found.offset, found.length)
         if not locations:

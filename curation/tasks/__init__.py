@@ -1,6 +1,6 @@
-"""Celery tasks: fetch by id, call a pipeline. The pipelines are imported late, by the worker alone.
+"""Celery tasks: fetch a row by id, call a pipeline. Only the worker imports the pipelines, inside the tasks.
 
-Celery finds the tasks of an app by importing this package; each module registers its own.
+Celery finds the tasks of an app by importing this package; each module registers its tasks.
 """
 
 from curation.tasks import (

@@ -19,7 +19,7 @@ def run_ablations(job_id: int) -> None:
 
 @shared_task(name=SHORTCUTS)
 def audit_shortcuts(job_id: int) -> None:
-    """Measure how far one gets without the image."""
+    """Measure baselines without the image."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import shortcuts  # noqa: PLC0415 - loads model libraries

@@ -1,4 +1,4 @@
-"""Make feature sets: the whole, and one task a shard."""
+"""Make feature sets: one task per set, and one per shard."""
 
 from celery import shared_task
 
@@ -8,7 +8,7 @@ from hits.services.jobs import jobs
 
 @shared_task(name=FEATURES)
 def make_features(job_id: int) -> None:
-    """Plan a feature set, hand out its shards, and seal it once they are made."""
+    """Plan a feature set, start sub-jobs for its shards, and seal it when they are made."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import features  # noqa: PLC0415 - loads model libraries

@@ -9,7 +9,7 @@ from hits.services.jobs import jobs
 
 @shared_task(name=PROPOSALS)
 def propose_boxes(job_id: int) -> None:
-    """Fill a run with boxes, from a file or by parts that a detector works on, and measure it."""
+    """Fill a run with boxes, from a file or by a detector's sub-jobs, and measure it."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries
@@ -22,7 +22,7 @@ def propose_boxes(job_id: int) -> None:
 
 @shared_task(name=PROPOSALS_SUBJOB)
 def propose_subjob_boxes(job_id: int) -> None:
-    """Find the boxes of one part of a run's photos."""
+    """Find the boxes of one sub-job's photos."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries
@@ -34,7 +34,7 @@ def propose_subjob_boxes(job_id: int) -> None:
 
 @shared_task(name=OVERLAPS)
 def measure_proposals(job_id: int) -> None:
-    """Hold a run against the pairs that are accepted now."""
+    """Compare a run with the currently accepted pairs."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries

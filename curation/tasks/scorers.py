@@ -1,4 +1,4 @@
-"""Train scorers, and take scorers in."""
+"""Train and import scorers."""
 
 from celery import shared_task
 
@@ -8,7 +8,7 @@ from hits.services.jobs import jobs
 
 @shared_task(name=TRAIN_SCORER)
 def train_scorer(job_id: int) -> None:
-    """Train a scorer, or go on with it."""
+    """Train a scorer, or resume its training."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines.training import train_scorer  # noqa: PLC0415 - loads model libraries
@@ -18,7 +18,7 @@ def train_scorer(job_id: int) -> None:
 
 @shared_task(name=IMPORT_SCORER)
 def import_scorer(job_id: int) -> None:
-    """Take a scorer's folder in."""
+    """Import a scorer's folder."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines.training import scorer_import  # noqa: PLC0415 - loads model libraries

@@ -1,4 +1,4 @@
-"""Import collections, and look for images that splits share."""
+"""Import collections, and find images shared between splits."""
 
 from celery import shared_task
 
@@ -27,7 +27,7 @@ def import_collection(job_id: int) -> None:
 
 @shared_task(name=LEAKAGE)
 def check_leakage(job_id: int) -> None:
-    """Find images of different splits that show nearly the same."""
+    """Find near-identical images in different splits."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.pipelines import leakage  # noqa: PLC0415 - loads model libraries

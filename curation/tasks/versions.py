@@ -22,7 +22,7 @@ def seal(job_id: int) -> None:
 
 @shared_task(name=PLAN)
 def plan(job_id: int) -> None:
-    """Compute what a draft would hold, and keep it with the job."""
+    """Compute the content of a draft, and store it with the job."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             job = progress.job

@@ -1,1 +1,1 @@
-"""How curation pages write numbers."""
+"""Template tags and filters of curation pages."""

@@ -1,4 +1,4 @@
-"""The pages below Curation, and those below Scorers."""
+"""Tab navigation of Curation and of Scorers."""
 
 from collections.abc import Iterable
 
@@ -30,18 +30,18 @@ _SCORING_TABS = (
 
 @register.inclusion_tag("curation/_tabs.html")
 def curation_tabs(project: Project, tab: str) -> dict[str, object]:
-    """Show the pages below Curation, the open one marked."""
+    """Render the tabs of Curation, with the current one marked."""
     return {"links": _tab_links(_CURATION_TABS, project), "tab": tab, "title": "Curation"}
 
 
 @register.inclusion_tag("curation/_tabs.html")
 def scoring_tabs(project: Project, tab: str) -> dict[str, object]:
-    """Show the pages below Scorers, the open one marked."""
+    """Render the tabs of Scorers, with the current one marked."""
     return {"links": _tab_links(_SCORING_TABS, project), "tab": tab, "title": "Scorers"}
 
 
 def _tab_links(tabs: Iterable[tuple[str, str, str]], project: Project) -> list[dict[str, str]]:
-    """The tabs whose pages exist."""
+    """Return the tabs whose pages exist."""
     links = []
     for name, label, address in tabs:
         try:

@@ -1,4 +1,4 @@
-"""Shares, sizes and lists in templates."""
+"""Filters for shares, sizes and lists."""
 
 from django import template
 
@@ -8,13 +8,13 @@ KILO = 1000
 
 @register.filter
 def percent(share: float | None) -> str:
-    """Return ``31.2%`` for 0.312; a dash when there is nothing to measure."""
+    """Return ``31.2%`` for 0.312; a dash for ``None``."""
     return f"{100 * share:.1f}%" if isinstance(share, int | float) else "–"
 
 
 @register.filter
 def joined(value: object) -> object:
-    """Return a list's values with commas between them, and anything else as it is."""
+    """Return a list's values joined by commas, and anything else unchanged."""
     return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 

@@ -1,7 +1,7 @@
-"""How near clues and inferences are to literal captions of the same picture.
+"""Similarity of clues and inferences to literal captions of the same picture.
 
-The paper compares cosines of sentence vectors with the captions of 2,000 images and finds clues nearer to captions
-than inferences, with the likeness of captions among themselves beside it. Source: Hessel et al. 2022, appendix
+The paper compares cosines of sentence vectors with the captions of 2,000 images. It finds clues more similar to
+captions than inferences, and compares both with the similarity among captions. Source: Hessel et al. 2022, appendix
 "Clues and inferences vs. literal captions", figure 2, doi:10.1007/978-3-031-20059-5_32.
 """
 
@@ -19,7 +19,7 @@ Box = Mapping[str, int]
 
 
 class Measure(StrEnum):
-    """How one text is compared with several captions. The paper does not say."""
+    """How a text is compared with several captions, which the paper does not specify."""
 
     MEAN = "mean"
     MAX = "max"
@@ -27,9 +27,9 @@ class Measure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CosineSpread:
-    """How n cosines are spread: mean, quartiles, and counts in ``BINS`` equal bins from ``MIN_COSINE`` to ``MAX_COSINE``.
+    """The distribution of n cosines: mean, quartiles, and counts in ``BINS`` bins from ``MIN_COSINE`` to ``MAX_COSINE``.
 
-    What lies below the first bin is counted in it. All are ``None`` of no cosine.
+    Smaller values are counted in the first bin. All are ``None`` if there are no cosines.
     """
 
     count: int
@@ -41,7 +41,7 @@ class CosineSpread:
 
 
 def describe_spread(cosines: Sequence[float] | NDArray[np.floating]) -> CosineSpread:
-    """Describe cosines, -1 to 1."""
+    """Return the distribution of cosines, -1 to 1."""
     values = np.asarray(cosines, dtype=np.float64)
     if not len(values):
         return CosineSpread(0, None, None, None, None, (0,) * BINS)
@@ -55,7 +55,7 @@ def describe_spread(cosines: Sequence[float] | NDArray[np.floating]) -> CosineSp
 
 
 def caption_similarity(text: NDArray[np.floating], captions: NDArray[np.floating], measure: Measure) -> float:
-    """Return the mean or the greatest cosine of one text with its captions.
+    """Return the mean or maximum cosine of a text with its captions.
 
     text: (d,) and captions: (m, d), m ≥ 1, rows of length 1.
     """
@@ -64,7 +64,7 @@ def caption_similarity(text: NDArray[np.floating], captions: NDArray[np.floating
 
 
 def similarity_among_captions(captions: NDArray[np.floating], measure: Measure) -> list[float]:
-    """Return each caption's likeness to the others of its picture; nothing for fewer than two captions.
+    """Return each caption's similarity to the others of its picture; empty for fewer than two captions.
 
     captions: (m, d), rows of length 1.
     """
@@ -90,9 +90,9 @@ def _shared_length(start: int, length: int, other: int, other_length: int) -> in
 
 
 def nearest_regions(boxes: Sequence[Box], regions: Sequence[Box], limit: int) -> list[int]:
-    """Return which regions overlap one of the boxes, the greatest overlap first, ``most`` at most.
+    """Return the regions that overlap one of the boxes, largest overlap first, at most ``limit``.
 
-    Equal overlaps come in the order of the regions.
+    Ties keep the order of the regions.
     """
     best = [max((box_iou(box, region) for box in boxes), default=0.0) for region in regions]
     order = sorted(range(len(regions)), key=lambda index: (-best[index], index))

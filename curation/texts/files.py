@@ -1,4 +1,4 @@
-"""Files of scores and of captions: CSV with a line of column names, or JSON lines."""
+"""Files of scores and captions: CSV with a header, or JSON lines."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ Score = tuple[str, str]
 def read_scores(path: Path) -> dict[Score, float]:
     """Return scores by (pair's id, field) from rows of ``id``, ``field`` (clue or inference) and ``score`` (0 to 1).
 
-    Raises InvalidInput that names row and column: a missing column, a score that is no number from 0 to 1, another
-    field, or a text that is scored twice.
+    Raises:
+        InvalidInput: a column is missing, a score is not a number from 0 to 1, a field is unknown, or a text has two
+            scores; the message names the row and column.
     """
     found: dict[Score, float] = {}
     for location, row in _rows(path, ("id", "field", "score")):
@@ -41,14 +42,15 @@ def _score(raw: Any, location: str) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not 0 <= value <= 1:
-        raise InvalidInput(f"{location}, column score: {str(raw)[:40]!r} is no number from 0 to 1")
+        raise InvalidInput(f"{location}, column score: {str(raw)[:40]!r} is not a number from 0 to 1")
     return value
 
 
 def read_captions(path: Path) -> dict[str, list[str]]:
-    """Return captions by image from rows of ``image`` (its file name) and ``caption``, one caption a row.
+    """Return captions by image from rows of ``image`` (its file name) and ``caption``.
 
-    Raises InvalidInput that names row and column: a missing column, or an empty value.
+    Raises:
+        InvalidInput: a column is missing or a value is empty; the message names the row and column.
     """
     found: dict[str, list[str]] = {}
     for location, row in _rows(path, ("image", "caption")):
@@ -63,7 +65,7 @@ def read_captions(path: Path) -> dict[str, list[str]]:
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each row with its place in words, from CSV or, where the first character is a brace, JSON lines."""
+    """Yield each row with its location for messages, from JSON lines if the text starts with a brace, else from CSV."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             is_json = file.read(1) == "{"
@@ -72,25 +74,25 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, Mapping[s
     except UnicodeDecodeError as error:
         raise InvalidInput("file: is not UTF-8 text; save it again as UTF-8") from error
     except csv.Error as error:
-        raise InvalidInput(f"file: is no readable CSV ({error})") from error
+        raise InvalidInput(f"file: is not a readable CSV file ({error})") from error
     except OSError as error:
         raise InvalidInput(f"file: {error.strerror or error}; choose another") from error
 
 
 def _csv_rows(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    # A byte order mark comes again after the file was wound back.
+    # A byte order mark is read again after rewinding the file.
     reader = csv.reader((line.removeprefix("\ufeff") for line in lines), strict=True)
     header = [cell.strip().lower() for cell in next(reader, [])]
     missing = [name for name in columns if name not in header]
     if missing:
-        raise InvalidInput(f"row 1: has no column called {missing[0]}; needed: {', '.join(columns)}")
+        raise InvalidInput(f"row 1: has no column {missing[0]}; needed: {', '.join(columns)}")
     for cells in reader:
         if not any(cell.strip() for cell in cells):
             continue
         location = f"row {reader.line_num}"
         if len(cells) != len(header):
             raise InvalidInput(
-                f"{location}: has {len(cells)} values, the header has {len(header)}; mend the commas"
+                f"{location}: has {len(cells)} values, the header has {len(header)}; correct the commas"
             )
         yield location, dict(zip(header, cells, strict=True))
 
@@ -104,9 +106,9 @@ def _json_rows(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[tuple
         try:
             row = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"{location}: is no JSON; write one object a line") from error
+            raise InvalidInput(f"{location}: is not JSON; write one object per line") from error
         if not isinstance(row, dict):
-            raise InvalidInput(f'{location}: is no JSON object; write for instance {{"{columns[0]}": …}}')
+            raise InvalidInput(f'{location}: is not a JSON object; write for instance {{"{columns[0]}": …}}')
         missing = [name for name in columns if row.get(name) is None]
         if missing:
             raise InvalidInput(f"{location}: has no {missing[0]}; needed: {', '.join(columns)}")

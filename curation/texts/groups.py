@@ -1,7 +1,7 @@
-"""Copies of a text, and groups of texts that say nearly the same.
+"""Copies of a text, and clusters of near-duplicate texts.
 
-Both feed the choice of comparison sets: one inference of each of 80 % clusters stays, and of an exact text at most
-three. Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
+Both are used for comparison sets: one inference of each cluster is kept (with 80 % as many clusters as texts), and at
+most three exact copies of a text. Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from curation.records import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class RepeatedText:
-    """A text that occurs more than once: its first index, and how often it occurs."""
+    """A text that occurs more than once: its first index and its count."""
 
     first: int
     count: int
@@ -28,8 +28,8 @@ class RepeatedText:
 class CopyCounts:
     """Exact copies among n texts.
 
-    ``distinct`` counts different texts, ``repeated`` those of them that occur more than once. ``most`` lists these,
-    the most frequent first.
+    ``distinct`` counts different texts, ``repeated`` those that occur more than once; ``most`` lists the latter, most
+    frequent first.
     """
 
     texts: int
@@ -40,16 +40,16 @@ class CopyCounts:
 
 @dataclass(frozen=True, slots=True)
 class TextGroup:
-    """Texts of one cluster by their indices, ascending; ``kept`` is the one that stays."""
+    """A cluster's texts by index, ascending; ``kept`` is the one to keep."""
 
     kept: int
     members: tuple[int, ...]
 
 
 def count_copies(texts: Sequence[str], *, listed: int) -> CopyCounts:
-    """Count exact copies; texts that differ in a letter or a full stop are different.
+    """Count exact copies (character by character).
 
-    listed: how many of the repeated texts to list; equal counts in the order of their first index.
+    listed: the number of repeated texts to list; ties are ordered by first index.
     """
     counts = Counter(texts)
     first: dict[str, int] = {}
@@ -63,10 +63,13 @@ def count_copies(texts: Sequence[str], *, listed: int) -> CopyCounts:
 def largest_groups(
     labels: NDArray[np.integer], kept: NDArray[np.integer], *, listed: int
 ) -> tuple[TextGroup, ...]:
-    """Return the clusters with the most members, largest first; clusters of one are no group.
+    """Return the largest clusters, largest first, without clusters of one.
 
-    labels: (n,) cluster of each text, 0..k-1. kept: the index that stays of each cluster, in any order. Equal sizes
-    come in the order of their labels. Raises InvalidInput when a cluster keeps none or several.
+    labels: (n,) cluster of each text, 0..k-1. kept: the index to keep of each cluster, in any order. Ties are ordered
+    by label.
+
+    Raises:
+        InvalidInput: a cluster has none or several to keep.
     """
     keeper = np.full(int(labels.max(initial=-1)) + 1, -1, dtype=np.int64)
     keeper[labels[kept]] = kept
@@ -83,6 +86,6 @@ def largest_groups(
 
 
 def count_group_sizes(labels: NDArray[np.integer]) -> dict[int, int]:
-    """Return how many clusters have 1, 2, 3, … members. labels: (n,), 0..k-1."""
+    """Return the numbers of clusters with 1, 2, 3, … members. labels: (n,), 0..k-1."""
     sizes, counts = np.unique(np.bincount(labels), return_counts=True)
     return {int(size): int(count) for size, count in zip(sizes, counts, strict=True)}

@@ -10,7 +10,7 @@ import numpy as np
 def sample_by_split(splits: Sequence[str], size: int, generator: np.random.Generator) -> list[int]:
     """Return ``size`` random indices of each split, or all of a smaller one, ascending; 0 takes all.
 
-    splits: the split of each pair. The splits are drawn from in alphabetical order, so that equal seeds give equal
+    splits: the split of each pair. Splits are sampled in alphabetical order, so that equal seeds give equal
     samples. The paper scores 10,000 pairs of each split (Hessel et al. 2022, appendix A.4).
     """
     names = np.asarray(splits)

@@ -1,7 +1,7 @@
-"""What topics of clues and of inferences have to do with each other.
+"""How topics of clues and of inferences are related.
 
-A topic model gives each text a share of each topic, and each topic a weight of each word. Here are the measures on
-top of that; fitting the model is somebody else's work. Source: Hessel et al. 2022, section 3.2 and figure 2,
+A topic model gives each text a share of each topic, and each topic a weight of each word. These are measures computed
+from a fitted model. Source: Hessel et al. 2022, section 3.2 and figure 2,
 doi:10.1007/978-3-031-20059-5_32.
 """
 
@@ -18,17 +18,17 @@ NO_TOPIC = -1
 
 
 def likeliest_topics(shares: NDArray[np.floating], has_words: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return each text's likeliest topic, the lowest number on a tie; ``NO_TOPIC`` without a known word.
+    """Return each text's most likely topic, the lowest number in a tie; ``NO_TOPIC`` without a known word.
 
-    shares: (n, k) share of each topic in each text. has_words: (n,), false where no word of the text is known.
+    shares: (n, k) share of each topic in each text. has_words: (n,), False if no word of the text is known.
     """
     return np.where(has_words, shares.argmax(axis=1), NO_TOPIC).astype(np.int64)
 
 
 def topics_by_size(topics: NDArray[np.integer], count: int) -> NDArray[np.int64]:
-    """Return the topics' numbers, the one with most texts first; equal ones by their number.
+    """Return the topics by number of texts, largest first; ties are ordered by number.
 
-    topics: (n,) topic of each text, or ``NO_TOPIC``. count: how many topics there are.
+    topics: (n,) topic of each text, or ``NO_TOPIC``. count: the number of topics.
     """
     sizes = np.bincount(topics[topics != NO_TOPIC], minlength=count)
     return np.argsort(-sizes, kind="stable").astype(np.int64)
@@ -39,8 +39,8 @@ def topic_flow(
 ) -> NDArray[np.int64]:
     """Count pairs by the topic of their clue (rows) and of their inference (columns).
 
-    clues, inferences: (n,) topics of n pairs. A pair with ``NO_TOPIC`` on either side counts nowhere. Returns
-    (clue_topics, inference_topics). Raises InvalidInput for lengths that differ.
+    clues, inferences: (n,) topics of n pairs. Pairs with ``NO_TOPIC`` on either side are ignored. Returns
+    (clue_topics, inference_topics). Raises InvalidInput if the lengths differ.
     """
     if len(clues) != len(inferences):
         raise InvalidInput(f"topics: {len(clues)} clues and {len(inferences)} inferences; give pairs")
@@ -51,16 +51,16 @@ def topic_flow(
 
 
 def lift_over_chance(counts: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return how many times more pairs each cell holds than if both topics had nothing to do with each other.
+    """Return each cell's lift: its count relative to that expected if both topics were independent.
 
-    counts: (a, b) pairs. A cell of an empty row or column is 0.
+    counts: (a, b) pairs. Cells of an empty row or column are 0.
     """
     expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / max(1, counts.sum())
     return np.divide(counts, expected, out=np.zeros(counts.shape), where=expected > 0)
 
 
 def top_columns(weights: NDArray[np.floating], count: int) -> NDArray[np.int64]:
-    """Return the columns of the ``count`` heaviest words of each topic, heaviest first; the lowest on a tie.
+    """Return the columns of each topic's ``count`` words of greatest weight, in order; the lowest in a tie.
 
     weights: (k, v). Returns (k, min(count, v)).
     """
@@ -70,9 +70,9 @@ def top_columns(weights: NDArray[np.floating], count: int) -> NDArray[np.int64]:
 def coherence(columns: Sequence[int], together: NDArray[np.integer], texts: int) -> float | None:
     """Return the mean normalised pointwise mutual information of a topic's words, -1 to 1.
 
-    1: the words only occur together; 0: as by chance; -1: never in one text. ``None`` with fewer than two words.
-    columns: the topic's words. together: (v, v), in how many of the ``texts`` both words occur; the diagonal counts
-    one word. Source: Lau et al. 2014, doi:10.3115/v1/E14-1056.
+    1: the words always occur together; 0: as by chance; -1: never in the same text. ``None`` with fewer than two words.
+    columns: the topic's words. together: (v, v), the number of ``texts`` in which both words occur; the diagonal
+    counts single words. Source: Lau et al. 2014, doi:10.3115/v1/E14-1056.
     """
     pairs = [(a, b) for index, a in enumerate(columns) for b in columns[index + 1 :]]
     if not pairs:
@@ -94,7 +94,7 @@ def clearest_pairs(
     cell: tuple[int, int],
     count: int,
 ) -> list[int]:
-    """Return the pairs that stand most clearly for a clue topic and an inference topic, clearest first.
+    """Return the most representative pairs of a clue topic and an inference topic, best first.
 
     Clear is a great product of both shares; equal products come in the order of the pairs. Arrays are (n, k).
     """

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from curation.texts.words import word_spans
-from hits.hints.words import PROFANITY
+from hits.hints.word_lists import PROFANITY
 
 
 class WordGroup(StrEnum):
@@ -27,7 +27,7 @@ class WordGroup(StrEnum):
     SOILED = "soiled"
 
 
-# How much one word of a group counts, 0 to 1. The order is a judgment: slurs first, everyday words last.
+# The weight of a word of each group, 0 to 1, by our judgment: slurs first, everyday words last.
 GROUP_GRADES = {
     WordGroup.SWEARING: 0.9,
     WordGroup.SEXUAL: 0.6,
@@ -35,7 +35,7 @@ GROUP_GRADES = {
     WordGroup.HARM: 0.4,
     WordGroup.SOILED: 0.3,
 }
-HARMLESS_FACTOR = 1 / 3  # of its grade is left to a word beside one that makes it harmless
+HARMLESS_FACTOR = 1 / 3  # the part of its weight that a word keeps next to one that makes it harmless
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -79,7 +79,7 @@ _OBJECT_WORDS = _word_set("""
 _PLANT_WORDS = _word_set(
     "battery branch branches end flower flowers garden grass ground leaf leaves limbs phone plant plants tree trees"
 )
-# A word of the list is likely harmless in a text that holds one of these: "a dirty spoon", "a dead tree".
+# A word of the list is probably harmless in a text with one of these: "a dirty spoon", "a dead tree".
 HARMLESS_NEIGHBOURS = {
     "dirty": _OBJECT_WORDS,
     "filthy": _OBJECT_WORDS,
@@ -107,7 +107,7 @@ HARMLESS_NEIGHBOURS = {
 
 @dataclass(frozen=True, slots=True)
 class WordMatch:
-    """A word that counted: ``text[start:end]``, why, and the word beside it that makes it likely harmless, if any."""
+    """A matched word: ``text[start:end]``, its group, and a nearby word that makes it probably harmless, if any."""
 
     start: int
     end: int
@@ -117,14 +117,14 @@ class WordMatch:
 
 @dataclass(frozen=True, slots=True)
 class TextFinding:
-    """A text's score, 0 (nothing seen) to 1, and the words that it rests on; a model names none."""
+    """A text's score, 0 (nothing found) to 1, and the matched words; a model gives none."""
 
     score: float
     matches: tuple[WordMatch, ...] = ()
 
 
 class ToxicityScorer(Protocol):
-    """Scores texts. ``name`` and ``revision`` say by what; both stand beside every score."""
+    """Scores texts. ``name`` and ``revision`` identify the scorer and are stored with every score."""
 
     name: str
     revision: str
@@ -135,9 +135,9 @@ class ToxicityScorer(Protocol):
 
 
 class WordList:
-    """A list of words with grades. It is no model: it sees whole words, and neither spelling nor meaning.
+    """A list of words with weights. It matches whole words, without regard to spelling variants or meaning.
 
-    A text's score is ``1 - Π(1 - grade)`` over the different words found. A word beside one that makes it harmless
+    A text's score is ``1 - Π(1 - grade)`` over the distinct words found. A word next to one that makes it harmless
     counts a third.
     """
 

@@ -1,4 +1,4 @@
-"""Words of a text, and those that say nothing about its topic."""
+"""Words of a text, and words that carry no topic."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ HEDGE_WORDS = _word_set("""
 # Words of that list that photos show. On its oddities: Nothman et al. 2018, doi:10.18653/v1/W18-2502.
 PHOTOGRAPHED_WORDS = _word_set("bill bottom cry empty fire front full mill side system thick thin top")
 _ENDINGS = frozenset(("s", "d", "ll", "ve", "re", "m"))
-MIN_WORD_LENGTH = 2  # letters of a word that may name a topic
+MIN_WORD_LENGTH = 2  # letters of a topical word
 
 
 def word_spans(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each word in lower case with its place, ``text[start:end]``."""
+    """Yield each word in lower case with its span, ``text[start:end]``."""
     for match in _WORD.finditer(text):
         yield match.group().casefold().replace("’", "'"), match.start(), match.end()
 
 
 def topical_words(text: str, function_words: Collection[str]) -> list[str]:
-    """Return the words of a text that may name its topic, in lower case and in their order.
+    """Return the topical words of a text, in lower case and in order.
 
-    function_words: what to leave out; of a contraction with one of them ("she's", "isn't") nothing is left either.
+    function_words: words to leave out, and so are contractions with one of them ("she's", "isn't").
     """
     return [
         word

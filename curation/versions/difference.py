@@ -1,4 +1,4 @@
-"""What changed between two sealed versions: parts and ids of rows, by comparing hashes."""
+"""Differences between two sealed versions, found by comparing the hashes of rows."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ Key = tuple[str, str]  # name of the part, instance id
 class Difference:
     """Keys of rows that a later version added, removed or changed; each list is sorted.
 
-    ``parts`` are how many rows of each part there are before and after.
+    ``parts`` has the numbers of rows of each part before and after.
     """
 
     added: tuple[Key, ...]
@@ -22,7 +22,7 @@ class Difference:
     parts: Mapping[str, tuple[int, int]]
 
     def counts(self) -> dict[str, int]:
-        """Return how many rows were added, removed and changed, and how many there are before and after."""
+        """Return the numbers of rows added, removed, changed, before and after."""
         return {
             "added": len(self.added),
             "removed": len(self.removed),

@@ -1,7 +1,7 @@
-"""Write a sealed version as files: those of its family, and the proofs that every family has.
+"""Write a sealed version as files: those of its family, and the checksums common to all families.
 
-Everything comes from sealed rows, row by row. A folder appears whole or not at all: it is written under
-another name beside its place and renamed at the end.
+Files are written from sealed rows, row by row. A folder appears completely or not at all: it is written under a
+temporary name next to its destination and renamed at the end.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _LEFT_OUT_KEY = "regions_left_out"
 
 
 class ExportRefused(ValueError):
-    """A version that cannot be written there; the message says why and what to do."""
+    """A version that cannot be written to a folder; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class WrittenExport:
-    """What an export consists of; ``files`` leaves the manifest out, which lists them."""
+    """The contents of an export; ``files`` excludes the manifest, which lists them."""
 
     folder: Path
     seal: str
@@ -54,15 +54,15 @@ class WrittenExport:
 def export_version(
     version: DatasetVersion, folder: Path, *, real: bool = False, regions: bool = False
 ) -> WrittenExport:
-    """Write the version into ``folder``, which must be absent, empty, or hold this same export.
+    """Write the version into ``folder``, which must be absent, empty, or already contain this export.
 
     Args:
-        version: a sealed one.
-        real: whether the files are to be released as data; a rehearsal never is.
-        regions: whether to write the photo of each comparison set too, its region highlighted as judges saw it.
+        version: a sealed version.
+        real: whether the files will be released as data, which is refused for a rehearsal.
+        regions: whether to also write each comparison set's photo, with the region highlighted as judges saw it.
 
     Raises:
-        ExportRefused: not sealed, a rehearsal asked for as real, or a folder with other things in it.
+        ExportRefused: the version is not sealed, is a rehearsal but ``real``, or the folder has other files.
     """
     if not version.is_sealed:
         raise ExportRefused(f"version {version.name} is a draft: seal it first")
@@ -83,26 +83,26 @@ def export_version(
             publish_folder(partial, folder)
     except OSError:
         if _is_exported(folder, version, regions=regions):
-            return _read_written(folder)  # somebody else wrote the same export a moment ago
+            return _read_written(folder)  # another process has just written the same export
         raise
     return WrittenExport(folder, version.manifest_sha256, tuple(files))
 
 
 def check_target(folder: Path, *, rehearsal: bool, real: bool = False) -> None:
-    """See that a version could be written into ``folder``.
+    """Check that a version could be written into ``folder``.
 
     Raises:
-        ExportRefused: a rehearsal asked for as real, or a folder with other things in it.
+        ExportRefused: the version is a rehearsal but ``real``, or the folder has other files.
     """
     if real and rehearsal:
         raise ExportRefused(
             "this is a rehearsal, whose answers may be simulated: it can never be released as real data"
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ExportRefused(f"{folder}: is not empty; name a new or an empty folder")
+        raise ExportRefused(f"{folder}: is not empty; name a new or empty folder")
     parent = next(folder_above for folder_above in folder.absolute().parents if folder_above.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise ExportRefused(f"{folder}: nothing can be written in {parent}; name another folder")
+        raise ExportRefused(f"{folder}: {parent} is not writable; name another folder")
 
 
 def _is_exported(folder: Path, version: DatasetVersion, *, regions: bool) -> bool:
@@ -158,7 +158,7 @@ def _annotators(version: DatasetVersion) -> Iterator[bytes]:
 
 
 def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
-    """Return the lines of a sealed version's seal, from its rows."""
+    """Return the lines of a sealed version's checksum list, generated from its rows."""
     images = VersionImage.objects.filter(version=version)
     rows = VersionRow.objects.filter(version=version)
     return seal_lines(
@@ -186,12 +186,12 @@ def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
 
 
 def pretty_json(value: Any) -> bytes:
-    """Return JSON that a person can read, with its names in order: equal values have equal bytes."""
+    """Return indented JSON with sorted keys, so that equal values have equal bytes."""
     return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
 
 
 def write_file(folder: Path, name: str, pieces: Iterable[bytes]) -> WrittenFile:
-    """Write a new file of an export piece by piece, with the folders of its name, and bring it to the disk."""
+    """Write a new file of an export piece by piece, creating its folders, and sync it to disk."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0

@@ -1,4 +1,4 @@
-"""The family of a project or a version, with its type."""
+"""The family of a project or version."""
 
 from curation import registry
 from curation.models import DatasetVersion
@@ -7,10 +7,10 @@ from hits.models import Project
 
 
 def get_family(name: str) -> Family:
-    """Return the family called so.
+    """Return the family with this name.
 
     Raises:
-        NotInstalled: there is no such folder; the message lists the known families.
+        NotInstalled: there is no such family; the message lists the known ones.
     """
     family: Family = registry.load_family(name)
     return family
@@ -22,5 +22,5 @@ def family_of(project: Project) -> Family:
 
 
 def family_of_version(version: DatasetVersion) -> Family:
-    """Return the family of a version: its project's, which never changes once it has a version."""
+    """Return the family of a version's project, which cannot change once it has a version."""
     return family_of(version.project)

@@ -1,7 +1,7 @@
-"""What a dataset family is. One folder below ``curation/families`` holds one subclass, in ``family.py``.
+"""Base class of dataset families. Each folder in ``curation/families`` defines a subclass in ``family.py``.
 
-A family says which types of records a version of it holds, how they become published rows, and how these are
-written as files. Sealing, proving and comparing versions know no family: they loop over its parts.
+A family defines the types of records its versions contain, how they become published rows, and how rows are written
+as files. Sealing, verifying and comparing versions is generic: it loops over the family's parts.
 """
 
 from abc import ABC, abstractmethod
@@ -21,10 +21,10 @@ Files = Iterator[tuple[str, Iterable[bytes]]]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One table of a version: its name in seals, what a row and several are called, and who made a row.
+    """A table of a version: its name in checksum lists, the nouns for its rows, and the authors of rows.
 
-    ``record_type``: the records that it is made of, one for each row; none where rows are put together. ``authors``
-    name the workers of a row in the file of annotators, in their order.
+    ``record_type``: the records it is made of, one per row; ``None`` if rows are combined from several. ``authors``:
+    keys for the workers of a row in the annotators file, in order.
     """
 
     name: str
@@ -33,12 +33,12 @@ class Part:
     authors: tuple[str, ...] = ("worker",)
 
     def describe_count(self, rows: int) -> str:
-        """Return a number of rows in words: ``1 pair``, ``12 pairs``."""
+        """Return a number of rows with its noun: ``1 pair``, ``12 pairs``."""
         return f"{rows} {self.nouns[0] if rows == 1 else self.nouns[1]}"
 
 
 class Accumulator(ABC):
-    """Counts rows one at a time, so that a version is never held in memory for its statistics."""
+    """Accumulates statistics one row at a time, so that a version need not be in memory."""
 
     @abstractmethod
     def add(self, row: PlannedRow) -> None:
@@ -50,7 +50,7 @@ class Accumulator(ABC):
 
 
 class RowCounter(Accumulator):
-    """Counts rows by part and split, images and annotators: what any family can tell."""
+    """Counts rows by part and split, images and annotators, for any family."""
 
     def __init__(self, images_of: Callable[[Mapping[str, Any]], Iterable[str]]) -> None:
         self._images_of = images_of
@@ -77,13 +77,13 @@ class RowCounter(Accumulator):
 
 
 class Family(ABC):
-    """One dataset family.
+    """A dataset family.
 
     Class attributes:
-        name: the folder's name. title: what pages call it. parts: its tables, the main one first: differences
-        between versions are told of the rows of all parts that are made of records.
-        exclusion_words: what pages call reasons of the family's own. has_regions: whether exports can bring pictures
-        of regions. evaluates: whether its versions can train scorers, be evaluated and open leaderboards.
+        name: the folder's name. title: the name on pages. parts: its tables, the main one first; versions are compared
+        by the rows of all parts made of records. exclusion_labels: labels of the family's own exclusion reasons.
+        has_regions: whether exports can include pictures of regions. can_evaluate: whether its versions can train
+        scorers, be evaluated and have leaderboards.
     """
 
     name: ClassVar[str]
@@ -96,33 +96,33 @@ class Family(ABC):
 
     @property
     def main_part(self) -> Part:
-        """The part that comes first where there is room for one."""
+        """The first part, used where only one is shown."""
         return self.parts[0]
 
     @property
     def compared_parts(self) -> tuple[Part, ...]:
-        """The parts whose rows differences tell of: those of records, else the main one."""
+        """The parts by which versions are compared: those made of records, or else the main one."""
         return tuple(part for part in self.parts if part.record_type) or (self.main_part,)
 
     @property
     def row_nouns(self) -> tuple[str, str]:
-        """What one compared row and several are called, of whichever part."""
+        """The singular and plural nouns for compared rows of any part."""
         return self.main_part.nouns if self.compared_parts == (self.main_part,) else ("record", "records")
 
     def describe_rows(self, counts: Mapping[str, int]) -> str:
-        """Return how many rows of each compared part there are: ``12 objects, 8 moods``."""
+        """Return the number of rows of each compared part: ``12 objects, 8 moods``."""
         return ", ".join(part.describe_count(counts.get(part.name, 0)) for part in self.compared_parts)
 
     @property
     def record_types(self) -> tuple[str, ...]:
-        """The types of records that versions hold."""
+        """The types of records that versions contain."""
         return tuple(dict.fromkeys(part.record_type for part in self.parts if part.record_type))
 
     def part(self, name: str) -> Part:
-        """Return the part called so.
+        """Return the part with this name.
 
         Raises:
-            LookupError: the family has none.
+            LookupError: the family has no such part.
         """
         for part in self.parts:
             if part.name == name:
@@ -131,17 +131,17 @@ class Family(ABC):
 
     @abstractmethod
     def plan(self, version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
-        """Add everything that the version would hold to ``plan``, and note what is left out with its reason.
+        """Add all rows of the version to ``plan``, and all excluded rows with their reason.
 
-        ``follow`` is told how many records were read.
+        ``report_progress`` is called with the number of records read.
 
         Raises:
-            UnknownSplit: an image's split is none that we know.
-            InvalidInput: the selection names what the project does not have.
+            UnknownSplit: an image's split is unknown.
+            InvalidInput: the selection names something the project does not have.
         """
 
     def count_candidates(self, version: DatasetVersion) -> int:
-        """Return how many approved records there are to choose from."""
+        """Return the number of approved records that a version can select from."""
         from hits.selectors.records import approved_records  # noqa: PLC0415 - rows are read when somebody asks
 
         return sum(
@@ -150,33 +150,33 @@ class Family(ABC):
         )
 
     def image_urls(self, row: Mapping[str, Any]) -> Sequence[str]:
-        """Return what a row calls its images."""
+        """Return the urls of a row's images."""
         return ()
 
     @property
     def row_templates(self) -> list[str]:
-        """Templates of a ``row`` of a compared ``part`` in lists of changes: the family's own, then its fields."""
+        """Templates of a ``row`` of a compared ``part`` in lists of changes: the family's own, or else a list of its fields."""
         return [f"{self.name}/row.html", "curation/versions/version_row.html"]
 
     def statistics(self) -> Accumulator:
-        """Return what counts a version's rows."""
+        """Return an accumulator of a version's statistics."""
         return RowCounter(self.image_urls)
 
     @property
     def statistics_templates(self) -> list[str]:
-        """Templates of a version's statistics, as entries of a list: the family's own first, counts as fallback."""
+        """Templates of a version's statistics, as list entries: the family's own, or else plain counts."""
         return [f"{self.name}/statistics.html", "curation/versions/version_statistics.html"]
 
     def counts(self, statistics: Mapping[str, Any]) -> Mapping[str, int]:
-        """Return how many rows of each part a sealed version holds, by its statistics."""
+        """Return the number of rows of each part of a sealed version, from its statistics."""
         found: Mapping[str, int] = statistics.get("rows", {})
         return found
 
     def files(self, version: DatasetVersion, *, regions: bool = False) -> Files:
-        """Yield name and content of each file of a sealed version, besides the seal, annotators and statistics.
+        """Yield the name and content of each file of a sealed version, besides checksum list, annotators and statistics.
 
-        By default a file of canonical JSON lines for each part and split. ``regions``: also pictures of regions,
-        where the family has them.
+        By default, one file of canonical JSON lines per part and split. With ``regions``, also pictures of regions if
+        the family has them.
         """
         for part in self.parts:
             rows = VersionRow.objects.filter(version=version, part=part.name)
@@ -185,14 +185,14 @@ class Family(ABC):
                 yield name, row_lines(rows.filter(split=split))
 
     def regions_left_out(self, version: DatasetVersion, written: Collection[str]) -> list[str]:
-        """Return the rows whose region has no picture among the ``written`` files, where the family has them."""
+        """Return the rows whose region picture is not among the ``written`` files, if the family has such pictures."""
         return []
 
     def check(self, folder: Path, *, images: Path | None = None) -> int:
-        """Prove an exported folder against its seal and return how many rows of the main part there are.
+        """Verify an exported folder against its checksums and return the number of rows of the main part.
 
         Raises:
-            InvalidInput: a file or row is missing, foreign or changed.
+            InvalidInput: a file or row is missing, unexpected or changed.
         """
         from curation.versions.proof import check_export_rows  # noqa: PLC0415 - only for families without a reader
 
@@ -201,11 +201,11 @@ class Family(ABC):
         )
 
     def all_exclusion_labels(self) -> dict[str, str]:
-        """Return what pages call each reason."""
+        """Return the labels of all exclusion reasons."""
         return {**REASON_LABELS, **self.exclusion_labels}
 
 
 def row_lines(rows: Any) -> Iterator[bytes]:
-    """Yield rows as canonical JSON lines, in the order in which they were sealed."""
+    """Yield rows as canonical JSON lines, in sealed order."""
     for row in rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=CHUNK_SIZE):
         yield canonical_json(row) + b"\n"

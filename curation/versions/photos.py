@@ -1,7 +1,7 @@
-"""The photos that evaluation sets ask about: which may be passed on, and what a list of them says.
+"""The photos of evaluation sets: which may be redistributed, and the list of them.
 
-A photo is passed on where its licence is one that lets others have copies; ``all`` and ``none`` are the organisers'
-own word. The others are named by their source's address. The sha256 is of our file, upright and without metadata.
+A photo is included if its licence allows copies; organisers can override this with ``all`` or ``none``. Other photos
+are listed with their source's address. The sha256 is of our file, rotated upright and without metadata.
 """
 
 import re
@@ -13,7 +13,7 @@ from hits.models import Image
 
 LICENSED_PHOTOS, ALL_PHOTOS, NO_PHOTOS = "licensed", "all", "none"
 PHOTO_CHOICES = (LICENSED_PHOTOS, ALL_PHOTOS, NO_PHOTOS)
-PHOTOS = "photos"  # the folder in which they lie
+PHOTOS = "photos"  # the folder of the photos
 FIELDS = ("image", "file", "sha256", "bytes", "width", "height", "credit", "licence", "source")
 _OPEN = re.compile(
     r"\s*(cc0|cc[ -]by|creative commons|public domain|pdm\b|no known copyright|apache|mit\b|bsd\b|unlicense)",
@@ -22,14 +22,14 @@ _OPEN = re.compile(
 
 
 def allows_copies(licence: str) -> bool:
-    """Tell whether a licence, by its name, lets copies be given to others (with credit and licence beside them)."""
+    """Whether a licence, by its name, allows redistribution (with credit and licence notice)."""
     return bool(_OPEN.match(licence))
 
 
 def photo_rows(version: DatasetVersion, urls: Collection[str], *, passing: str) -> Iterator[dict[str, Any]]:
-    """Yield one row for each photo that rows call by one of ``urls``, in the order of the version.
+    """Yield an entry for each photo with one of ``urls``, in the version's order.
 
-    ``file`` is its name among the files, null where it may not be passed on; ``image`` what instances call it.
+    ``file`` is its file name, or null if it may not be redistributed; ``image`` is its name in instances.
     """
     images = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True).order_by("-pk")
     sealed = VersionImage.objects.filter(version=version).order_by("pk")
@@ -38,7 +38,7 @@ def photo_rows(version: DatasetVersion, urls: Collection[str], *, passing: str) 
         if row.url not in urls:
             continue
         image = by_hash.get(row.sha256)
-        if image is None:  # taken down since: what it was called stays, and nothing of it is given
+        if image is None:  # taken down since: only its name is given
             yield dict.fromkeys(FIELDS) | {"image": row.url, "sha256": row.sha256, "source": ""}
             continue
         given = passing == ALL_PHOTOS or (passing == LICENSED_PHOTOS and allows_copies(image.licence))
@@ -57,7 +57,7 @@ def photo_rows(version: DatasetVersion, urls: Collection[str], *, passing: str) 
 
 
 def photo_counts(rows: list[dict[str, Any]]) -> dict[str, int]:
-    """Return how many are passed on, how many are named by their source, and how many a team cannot get."""
+    """Return the numbers of photos that are included, that are listed by their source, and that are unavailable."""
     passed = sum(row["file"] is not None for row in rows)
     sourced = sum(row["file"] is None and bool(row["source"]) for row in rows)
     return {"passed_on": passed, "by_source": sourced, "nowhere": len(rows) - passed - sourced}

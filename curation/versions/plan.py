@@ -1,4 +1,4 @@
-"""What a version would hold: rows and images that wait on the disk, and what is left out with the reason of each."""
+"""The planned contents of a version: rows and images, kept on disk, and exclusions with their reasons."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ from hits.models import Image, Worker
 
 @dataclass(frozen=True, slots=True)
 class PlannedImage:
-    """An image of a version. ``facts`` are plain JSON: name, size in pixels, credit, licence."""
+    """A planned image. ``facts`` are plain JSON: name, size in pixels, credit, licence."""
 
     url: str
     sha256: str
@@ -27,7 +27,7 @@ class PlannedImage:
 
 @dataclass(frozen=True, slots=True)
 class PlannedRow:
-    """A row of a version; ``workers`` are keyed hashes, ``sha256`` is the hash of the row's canonical JSON."""
+    """A planned row. ``workers`` are keyed hashes; ``sha256`` is the hash of the row's canonical JSON."""
 
     part: str
     instance_id: str
@@ -56,9 +56,9 @@ _ROWS = "SELECT part, instance_id, split, sha256, workers, row FROM planned "
 
 
 class Plan:
-    """All that a version would hold, with counts of what is left out by reason. Its rows wait on the disk.
+    """The planned contents of a version, with counts of exclusions by reason. Rows are kept on disk.
 
-    ``sources`` is what the family says of where rows come from, for the version's provenance.
+    ``sources`` is the family's part of the version's provenance.
     """
 
     def __init__(self, selection: Selection) -> None:
@@ -68,7 +68,7 @@ class Plan:
         self._spool = Spool(_SCHEMA)
 
     def add_row(self, row: PlannedRow) -> None:
-        """Plan a row."""
+        """Add a row."""
         self._spool.run(
             "INSERT INTO planned (part, instance_id, split, sha256, workers, row) VALUES (?, ?, ?, ?, ?, ?)",
             (
@@ -82,30 +82,30 @@ class Plan:
         )
 
     def add_image(self, image: Image) -> None:
-        """Plan an image; one that is planned already stays."""
+        """Add an image, unless it has been added already."""
         planned = plan_image(image)
         values = (image.pk, planned.url, planned.sha256, as_json_text(planned.facts))
         self._spool.run("INSERT OR IGNORE INTO image VALUES (?, ?, ?, ?)", values)
 
     def exclude_row(self, part: str, instance_id: str, reason: str, also: Iterable[str] = ()) -> None:
-        """Note why a row is not in the version; the first note about a row stands."""
+        """Record why a row is excluded; the first reason for a row is kept."""
         values = (part, instance_id, str(reason), as_json_text([str(word) for word in also]))
         if self._spool.run("INSERT OR IGNORE INTO left_out VALUES (?, ?, ?, ?)", values).rowcount == 1:
             self.exclusions[str(reason)] += 1
 
     def exclusion_reason(self, part: str, instance_id: str) -> str:
-        """Return why a row is not in the version; empty where nothing is known of it."""
+        """Return why a row is excluded, or an empty string if it is unknown."""
         query = "SELECT reason FROM left_out WHERE part = ? AND instance_id = ?"
         return str(self._spool.first(query, (part, instance_id)) or "")
 
     @property
     def image_count(self) -> int:
-        """How many images it would hold."""
+        """The number of images."""
         return int(self._spool.first("SELECT count(*) FROM image"))
 
     @property
     def row_count(self) -> int:
-        """How many rows it would hold, of all parts."""
+        """The number of rows of all parts."""
         return int(self._spool.first("SELECT count(*) FROM planned"))
 
     @property
@@ -124,23 +124,23 @@ class Plan:
         return self._rows("WHERE part = ? ORDER BY pk", part)
 
     def rows_by_id(self, part: str, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the published rows of some ids; those that it would not hold are missing."""
+        """Return the published rows with some ids; missing ones are left out."""
         found = (row for key in ids for row in self._rows("WHERE instance_id = ? AND part = ?", key, part))
         return {row.instance_id: row.row for row in found}
 
     def sealed_images(self) -> Iterator[SealedImage]:
-        """Yield what the seal says of each image."""
+        """Yield the checksum entry of each image."""
         return (SealedImage(image.url, image.sha256, image.facts) for image in self.images)
 
     def sealed_rows(self) -> Iterator[SealedRow]:
-        """Yield what the seal says of each row."""
+        """Yield the checksum entry of each row."""
         for part, key, split, sha256, workers in self._spool.rows(
             "SELECT part, instance_id, split, sha256, workers FROM planned ORDER BY pk"
         ):
             yield SealedRow(part, key, split, sha256, annotators_sha256(key, json.loads(workers)))
 
     def provenance(self) -> dict[str, Any]:
-        """Return where rows come from, and the selection that chose them where it is not everything approved."""
+        """Return the provenance of rows, and the selection unless it is everything approved."""
         chosen = {} if self.selection.is_everything else {"selection": self.selection.as_json()}
         return {**self.sources, **chosen}
 
@@ -150,20 +150,20 @@ class Plan:
 
 
 def image_url(image: Image) -> str:
-    """Return what rows call an image: where it came from, else the path of the file that we keep."""
+    """Return an image's url in rows: its source address, or else the path of its file."""
     return image.source_url or str(image.file.name)
 
 
 def image_reference(image: Image) -> dict[str, Any]:
-    """Return how rows refer to an image: its address and its size in pixels."""
+    """Return an image's reference in rows: its address and its size in pixels."""
     return {"url": image_url(image), "width": image.width, "height": image.height}
 
 
 def plan_image(image: Image) -> PlannedImage:
-    """Return the image as a version knows it.
+    """Return an image as planned for a version.
 
     Raises:
-        UnknownSplit: its split is none that we know.
+        UnknownSplit: its split is unknown.
     """
     return PlannedImage(
         url=image_url(image),
@@ -180,7 +180,7 @@ def plan_image(image: Image) -> PlannedImage:
 
 
 def worker_hash(worker: Worker) -> str:
-    """Return the keyed hash of a worker, the only form that leaves the project."""
+    """Return the keyed hash of a worker, the only form used outside the project."""
     return keyed_worker_hash(settings.WORKER_HASH_SECRET, worker.environment, worker.worker_id)
 
 

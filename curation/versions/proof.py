@@ -1,4 +1,4 @@
-"""Prove an exported version of a family whose files are canonical JSON lines, one for each row."""
+"""Verify an exported version of a family whose files are canonical JSON lines."""
 
 import hashlib
 import json
@@ -20,12 +20,12 @@ CREATE TABLE image (url TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
 
 
 def check_export_rows(folder: Path, parts: Sequence[str], *, images: Path | None = None) -> int:
-    """Check every file, row, annotator and image against the seal; return how many rows the first part has.
+    """Verify every file, row, annotator and image against the checksums; return the number of rows of the first part.
 
     ``parts`` are the names of the family's parts, the main one first.
 
     Raises:
-        InvalidInput: something is missing, foreign or changed; the message names the file and the row.
+        InvalidInput: something is missing, unexpected or changed; the message names the file and the row.
     """
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     for file in manifest["files"]:
@@ -34,7 +34,7 @@ def check_export_rows(folder: Path, parts: Sequence[str], *, images: Path | None
             problem = "was changed after it was written" if digest else "is missing"
             raise InvalidInput(f"{file['name']}: {problem}; export the version again")
     if sha256_if_readable(folder / "seal.jsonl") != manifest["seal"]:
-        raise InvalidInput("seal.jsonl: is not the one that the manifest names; the seal is broken")
+        raise InvalidInput("seal.jsonl: does not match the manifest; the file was changed")
     seal = _read_seal(folder)
     for file in manifest["files"]:
         part = _part_of(file["name"], parts)
@@ -42,7 +42,7 @@ def check_export_rows(folder: Path, parts: Sequence[str], *, images: Path | None
             _check_rows(folder, file["name"], part, seal)
     missing = list(seal.rows("SELECT part, id FROM sealed WHERE found = 0 LIMIT 1"))
     if missing:
-        raise InvalidInput(f"{missing[0][0]} {missing[0][1]}: stands in the seal but in no file")
+        raise InvalidInput(f"{missing[0][0]} {missing[0][1]}: is in the checksum list but in no file")
     _check_annotators(folder, seal)
     if images is not None:
         _check_images(images, seal)
@@ -50,7 +50,7 @@ def check_export_rows(folder: Path, parts: Sequence[str], *, images: Path | None
 
 
 def _part_of(name: str, parts: Sequence[str]) -> str | None:
-    """Return the part whose rows a file holds, ``part.jsonl`` or ``part_split.jsonl``; the longest name that fits."""
+    """Return the part of a file named ``part.jsonl`` or ``part_split.jsonl``, preferring the longest match."""
     fitting = [
         part
         for part in parts
@@ -68,7 +68,7 @@ def _read_seal(folder: Path) -> Spool:
             values = (line["part"], line["row"], line["sha256"], line["annotators"])
             seal.run("INSERT INTO sealed (part, id, sha256, annotators) VALUES (?, ?, ?, ?)", values)
         elif number > 1 and "selection" not in line:
-            raise InvalidInput(f"seal.jsonl: line {number} is none of a seal")
+            raise InvalidInput(f"seal.jsonl: line {number} is not valid")
     return seal
 
 
@@ -78,7 +78,7 @@ def _check_rows(folder: Path, name: str, part: str, seal: Spool) -> None:
             digest = hashlib.sha256(line.removesuffix(b"\n")).hexdigest()
             found = "UPDATE sealed SET found = 1 WHERE part = ? AND sha256 = ? AND found = 0"
             if seal.run(found, (part, digest)).rowcount < 1:
-                raise InvalidInput(f"{name}: line {number} is not what was sealed, or stands twice")
+                raise InvalidInput(f"{name}: line {number} differs from what was sealed, or is a duplicate")
 
 
 def _check_annotators(folder: Path, seal: Spool) -> None:
@@ -86,13 +86,13 @@ def _check_annotators(folder: Path, seal: Spool) -> None:
         part, key = line.pop("part"), line.pop("instance_id")
         sealed = seal.first("SELECT annotators FROM sealed WHERE part = ? AND id = ?", (part, key))
         if annotators_sha256(key, line.pop("workers", None) or list(line.values())) != sealed:
-            raise InvalidInput(f"annotators.jsonl: line {number} ({key}) is not what was sealed")
+            raise InvalidInput(f"annotators.jsonl: line {number} ({key}) differs from what was sealed")
 
 
 def _check_images(folder: Path, seal: Spool) -> None:
     for url, sha256 in seal.rows("SELECT url, sha256 FROM image ORDER BY url"):
         if sha256_if_readable(folder / url) != sha256:
-            raise InvalidInput(f"{url}: is missing, or another image than was sealed")
+            raise InvalidInput(f"{url}: is missing, or differs from the sealed image")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -1,7 +1,7 @@
-"""The seal: a text with one line per image and row, each with its hash. Its own sha256 is the version's.
+"""The checksum list (seal): one line per image and row with its hash. Its sha256 is the version's checksum.
 
-The text is derived from sealed rows alone, so that writing it again gives the same bytes; ``sha256sum
-seal.jsonl`` is all that a reader needs to check a version's name against its content.
+The text is derived from sealed rows only, so writing it again gives the same bytes. ``sha256sum seal.jsonl`` verifies
+a version's content.
 """
 
 import hashlib
@@ -13,12 +13,12 @@ from curation.versions.spool import sorted_by_key
 from hits.domain.hashing import canonical_json, content_sha256
 
 FORMAT = "deerstalker-seal/2"
-FORMAT_WITHOUT_SELECTION = "deerstalker-seal/1"  # of versions that were sealed before there was a choice
+FORMAT_WITHOUT_SELECTION = "deerstalker-seal/1"  # versions sealed before there was a choice
 
 
 @dataclass(frozen=True, slots=True)
 class SealHeader:
-    """What a seal says of the whole version; ``selection`` is ``None`` of versions sealed before there was one."""
+    """The header of a checksum list; ``selection`` is ``None`` for versions sealed before selections existed."""
 
     project: str
     version: str
@@ -30,7 +30,7 @@ class SealHeader:
 
 @dataclass(frozen=True, slots=True)
 class SealedImage:
-    """One image line: what rows call it, the sha256 of its file, and plain facts about it."""
+    """An image line: its url, the sha256 of its file, and further facts."""
 
     url: str
     sha256: str
@@ -39,7 +39,7 @@ class SealedImage:
 
 @dataclass(frozen=True, slots=True)
 class SealedRow:
-    """One row line. ``annotators`` is a hash of who wrote or judged the row (see ``annotators_sha256``)."""
+    """A row line. ``annotators`` is a hash of the row's authors or judges (see ``annotators_sha256``)."""
 
     part: str
     instance_id: str
@@ -54,16 +54,16 @@ def row_sha256(row: dict[str, Any]) -> str:
 
 
 def annotators_sha256(instance_id: str, workers: Iterable[str]) -> str:
-    """Return a hash of a row's keyed worker hashes; the id in it keeps rows of one worker apart."""
+    """Return a hash of a row's keyed worker hashes, salted with its id so that rows of one worker cannot be linked."""
     return content_sha256([instance_id, list(workers)])
 
 
 def seal_lines(
     header: SealHeader, images: Iterable[SealedImage], rows: Iterable[SealedRow]
 ) -> Iterator[bytes]:
-    """Yield the seal's lines: the header, the selection, images by url, then rows by part and id.
+    """Yield the lines: the header, the selection, images by url, then rows by part and id.
 
-    They are put in order on the disk, so that memory does not grow with the rows.
+    They are sorted on disk, so memory use is constant.
     """
     yield _line(
         {
@@ -98,7 +98,7 @@ def _row_line(row: SealedRow) -> bytes:
 
 
 def seal_sha256(lines: Iterable[bytes]) -> str:
-    """Return the sha256 of a seal's text, 64 hex digits."""
+    """Return the sha256 of a checksum list, 64 hex digits."""
     digest = hashlib.sha256()
     for line in lines:
         digest.update(line)

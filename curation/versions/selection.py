@@ -1,6 +1,6 @@
-"""What a version holds, as data: all approved records, or those that decisions and audits let pass.
+"""Selections: the approved records of a version, optionally filtered by decisions and audits.
 
-A selection is kept with the draft and sealed with it. ``{}`` holds every approved record.
+A selection is stored with the draft and sealed with it. ``{}`` selects every approved record.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from curation.records import InvalidInput
 
 
 class Reason(StrEnum):
-    """Why a record is left out. The first of these that holds is *the* reason, the others are kept beside it."""
+    """Why a record is excluded. The first one that applies is the main reason; others are stored with it."""
 
     SIMULATED = "simulated"
     IMAGE_TAKEN_DOWN = "image_taken_down"
@@ -39,7 +39,7 @@ REASON_LABELS: Mapping[str, str] = {
 class DecisionChoice:
     """Records that a decision run accepts in all of ``dimensions``.
 
-    ``keep_not_judged`` keeps records without a decision in one of them, ``keep_undecided`` those that one left open.
+    ``keep_not_judged`` keeps records without a decision in one of them, ``keep_undecided`` those left undecided.
     """
 
     run: int
@@ -48,7 +48,7 @@ class DecisionChoice:
     keep_undecided: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return the choice as plain data."""
+        """Return the choice as JSON."""
         return {
             "run": self.run,
             "dimensions": list(self.dimensions),
@@ -59,7 +59,7 @@ class DecisionChoice:
 
 @dataclass(frozen=True, slots=True)
 class AuditChoice:
-    """Leave out records that ``readers`` readers of an audit or more gave one of ``values`` under ``code``."""
+    """Exclude records to which at least ``readers`` readers of an audit gave one of ``values`` for ``code``."""
 
     audit: int
     code: str
@@ -67,24 +67,24 @@ class AuditChoice:
     readers: int = 1
 
     def as_json(self) -> dict[str, Any]:
-        """Return the choice as plain data."""
+        """Return the choice as JSON."""
         return {"audit": self.audit, "code": self.code, "values": list(self.values), "readers": self.readers}
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which approved records a version holds."""
+    """Which approved records a version contains."""
 
     decisions: DecisionChoice | None = None
     audits: tuple[AuditChoice, ...] = ()
 
     @property
     def is_everything(self) -> bool:
-        """Whether every approved record is held."""
+        """Whether every approved record is selected."""
         return self.decisions is None and not self.audits
 
     def as_json(self) -> dict[str, Any]:
-        """Return the selection as plain data, as drafts and seals keep it."""
+        """Return the selection as JSON, as stored in drafts and checksum lists."""
         found: dict[str, Any] = {}
         if self.decisions is not None:
             found["decisions"] = self.decisions.as_json()
@@ -94,10 +94,10 @@ class Selection:
 
     @classmethod
     def from_json(cls, raw: Any) -> "Selection":
-        """Return the selection that ``as_json`` wrote; nothing at all is every approved record.
+        """Return the selection written by ``as_json``; an empty one selects every approved record.
 
         Raises:
-            InvalidInput: a field that is unknown, missing or of another type; the message names it.
+            InvalidInput: a field is unknown, missing or of another type; the message names it.
         """
         if raw is None:
             return cls()
@@ -105,7 +105,7 @@ class Selection:
         decisions = raw.get("decisions")
         audits = raw.get("audits", [])
         if not isinstance(audits, list):
-            raise InvalidInput("selection.audits: is no list; write a list of audits")
+            raise InvalidInput("selection.audits: is not a list; write a list of audits")
         return cls(
             decisions=None if decisions is None else _parse_decisions(decisions),
             audits=tuple(_parse_audit(row, f"selection.audits[{index}]") for index, row in enumerate(audits)),
@@ -113,7 +113,7 @@ class Selection:
 
 
 def first_reason(reasons: Sequence[Reason]) -> tuple[Reason, tuple[Reason, ...]]:
-    """Return the reason that counts and the others, by ``REASON_ORDER``."""
+    """Return the main reason and the others, by ``REASON_ORDER``."""
     ordered = sorted(set(reasons), key=REASON_ORDER.index)
     return ordered[0], tuple(ordered[1:])
 
@@ -145,7 +145,7 @@ def _parse_audit(raw: Any, path: str) -> AuditChoice:
 
 def _check_fields(raw: Any, path: str, known: set[str]) -> None:
     if not isinstance(raw, Mapping):
-        raise InvalidInput(f"{path}: is no object; write one with {', '.join(sorted(known))}")
+        raise InvalidInput(f"{path}: is not an object; write one with {', '.join(sorted(known))}")
     unknown = sorted(set(raw) - known)
     if unknown:
         raise InvalidInput(f"{path}.{unknown[0]}: is not known; use {', '.join(sorted(known))}")
@@ -159,7 +159,7 @@ def _parse_number(raw: Any, path: str) -> int:
 
 def _parse_names(raw: Any, path: str) -> tuple[str, ...]:
     if not isinstance(raw, list) or not raw or not all(isinstance(name, str) and name for name in raw):
-        raise InvalidInput(f"{path}: use a list of one word or more")
+        raise InvalidInput(f"{path}: use a list of one or more words")
     return tuple(dict.fromkeys(raw))
 
 

@@ -1,4 +1,4 @@
-"""Read what decisions and audits say about records, for a selection."""
+"""Applies a selection: which records decisions and audits exclude."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -23,14 +23,14 @@ CHUNK_SIZE = 2_000
 
 
 class SelectionFilter:
-    """What a selection says of each record of one type in a project; decisions about another type say nothing.
+    """Tells which records of one type a selection excludes; decisions about other types are ignored.
 
     Args:
-        record_types: all types of records that the project's versions hold.
+        record_types: all types of records in the project's versions.
 
     Raises:
-        InvalidInput: a decision run or an audit that is not the project's, of another kind, or without the
-            dimension or code that is named.
+        InvalidInput: a decision run or audit is not the project's, is of another kind, or lacks the named dimension
+            or code.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class SelectionFilter:
         self._marked = {pk for audit in selection.audits for pk in _marked_records(project, audit)}
 
     def exclusion_reason(self, record: Record) -> tuple[Reason, tuple[Reason, ...]] | None:
-        """Return why a record is left out, with what else speaks against it; ``None`` where it is held."""
+        """Return why a record is excluded, with further reasons, or ``None`` if it is selected."""
         reasons = list(self._judged(record.instance_id))
         if record.pk in self._marked:
             reasons.append(Reason.AUDIT_CONCERN)
@@ -78,7 +78,7 @@ class SelectionFilter:
 
 
 def get_decision_run(project: Project, record_types: Collection[str], choice: DecisionChoice) -> DecisionRun:
-    """Return the run that a selection names.
+    """Return the decision run of a selection.
 
     Raises:
         InvalidInput: it is not the project's, judges other records, or does not decide a dimension.
@@ -105,12 +105,12 @@ def get_decision_run(project: Project, record_types: Collection[str], choice: De
 
 
 def count_judgments_since(run: DecisionRun) -> int:
-    """Return how many judgments of the run's kind came in after it; below 0 when some were rejected since."""
+    """Return the number of judgments of the run's kind made after it; negative if some were rejected since."""
     return count_judgments(run.project, run.kind) - int(run.counts.get("judgments", 0))
 
 
 def _check_marks(audit: Audit, choice: AuditChoice) -> None:
-    """See that the audit's codebook has the code and the values: a mistyped one would leave nothing out."""
+    """Check that the audit's codebook has the code and values, since a mistyped one would exclude nothing."""
     codes = {code.id: code.values for code in codebook_from_row(audit.codebook).codes}
     if choice.code not in codes:
         raise InvalidInput(
@@ -125,7 +125,7 @@ def _check_marks(audit: Audit, choice: AuditChoice) -> None:
 
 
 def _marked_records(project: Project, choice: AuditChoice) -> set[int]:
-    """Return the keys of the records that enough readers of an audit marked."""
+    """Return the keys of the records marked by enough readers of an audit."""
     audit = Audit.objects.filter(project=project, pk=choice.audit).first()
     if audit is None:
         raise InvalidInput(f"selection.audits: the project has no audit {choice.audit}")

@@ -1,14 +1,14 @@
-"""Which split a row belongs to: its image's, so that no image is ever in two.
+"""The split of a row is that of its image, so no image is in two splits.
 
-The corpus keeps the community's splits of its sources (paper 000 §3 and A.2). ``split_idx`` numbers the test
-chunks of the leaderboard; no version has such chunks yet, so it is null.
+The corpus keeps the established splits of its sources (Hessel et al., ECCV 2022, section 3 and appendix A.2).
+``split_idx`` numbers the test chunks of the leaderboard; no version has such chunks yet, so it is null.
 """
 
 from enum import StrEnum
 
 
 class Split(StrEnum):
-    """A split as file names spell it; ``NONE`` is an image whose manifest names none."""
+    """A split, as spelled in file names; ``NONE`` is for images without one."""
 
     TRAIN = "train"
     VAL = "val"
@@ -20,14 +20,14 @@ _SPELLINGS = {"validation": Split.VAL, "valid": Split.VAL, "dev": Split.VAL, "tr
 
 
 class UnknownSplit(ValueError):
-    """A split that is none of train, val, test."""
+    """A split other than train, val and test."""
 
 
 def parse_split(text: str) -> Split:
-    """Return the split that an image's manifest names.
+    """Return the split named in an image's manifest.
 
     Raises:
-        UnknownSplit: the word is none that we know; the message lists those.
+        UnknownSplit: the split is unknown; the message lists the known ones.
     """
     normalised = text.strip().lower()
     if normalised in _SPELLINGS:

@@ -1,8 +1,7 @@
-"""Rows of a version that wait on the disk: a corpus is planned, sealed and proven without being held in memory.
+"""Rows of a version kept on disk, so that a corpus is planned, sealed and verified without being in memory.
 
-Each spool is a private SQLite database of this process. SQLite keeps it in a temporary file without a name, of which
-only a few MiB are cached, so that nothing is left when the process ends, killed or not. A small spool never leaves
-the memory.
+Each spool is a private SQLite database of this process, in an unnamed temporary file with a cache of a few MiB, so
+nothing remains when the process ends, even if killed. A small spool stays in memory.
 """
 
 import json
@@ -14,11 +13,11 @@ from typing import Any
 from curation.records import InvalidInput
 
 CACHE_KIB = 8192
-BATCH_SIZE = 1000  # rows that are fetched at a time
+BATCH_SIZE = 1000  # rows fetched at a time
 
 
 class Spool:
-    """A private temporary database with the tables of ``schema``; see the module."""
+    """A private temporary database with the tables of ``schema``; see the module docstring."""
 
     def __init__(self, schema: str) -> None:
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
@@ -29,27 +28,27 @@ class Spool:
         self._database.execute("BEGIN")
 
     def run(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """Run one statement.
+        """Execute a statement.
 
         Raises:
-            InvalidInput: the folder for temporary files is full.
+            InvalidInput: the folder of temporary files is full.
         """
         with _translate_full_disk():
             return self._database.execute(statement, values)
 
     def run_many(self, statement: str, values: Iterable[tuple[Any, ...]]) -> None:
-        """Run one statement for each row of values; errors as those of ``run``."""
+        """Execute a statement for each row of values; errors as in ``run``."""
         with _translate_full_disk():
             self._database.executemany(statement, values)
 
     def rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        """Yield what a query finds, a batch in memory at a time."""
+        """Yield a query's rows, one batch in memory at a time."""
         cursor = self.run(query, values)
         while found := cursor.fetchmany(BATCH_SIZE):
             yield from found
 
     def first(self, query: str, values: tuple[Any, ...] = ()) -> Any:
-        """Return the first column of the first row that a query finds; ``None`` without one."""
+        """Return the first column of a query's first row, or ``None``."""
         found = self.run(query, values).fetchone()
         return None if found is None else found[0]
 
@@ -60,14 +59,14 @@ def _translate_full_disk() -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise InvalidInput(
-            f"temporary files: cannot be written ({error}); make room, or name another folder by TMPDIR"
+            f"temporary files: cannot be written ({error}); free space, or set TMPDIR to another folder"
         ) from error
 
 
 def sorted_by_key(lines: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    """Yield lines in the order of the code points of their keys; equal keys keep their order.
+    """Yield lines sorted by the code points of their keys; the sort is stable.
 
-    A database's own order would depend on its collation, and a seal must not.
+    A database's own order would depend on its collation, which must not affect checksums.
     """
     spool = Spool("CREATE TABLE line (key BLOB, at INTEGER, text BLOB, PRIMARY KEY (key, at)) WITHOUT ROWID")
     spool.run_many(
@@ -79,5 +78,5 @@ def sorted_by_key(lines: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
 
 
 def as_json_text(value: Any) -> str:
-    """Return a plain value as JSON; names keep their order."""
+    """Return a plain value as JSON, keeping the order of keys."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,1 +1,1 @@
-"""Console pages of curation. They ask services and selectors, and load no model library."""
+"""Console pages of curation. They use services and selectors, and import no model libraries."""

@@ -1,4 +1,4 @@
-"""De-duplication of photos: start it, watch it, look through what it found."""
+"""De-duplication of photos: starting it, its progress, and its results."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -28,13 +28,13 @@ from hits.views.access import project_page
 from hits.views.users import signed_in_user
 
 GROUPS_PER_PAGE = 20
-MAX_SINGLE_SIZE = 5  # larger groups share a bar each
+MAX_SINGLE_SIZE = 5  # larger groups are combined into bands
 SIZE_BANDS = (10, 20, 50)
 
 
 @dataclass(frozen=True, slots=True)
 class SizeBar:
-    """How many groups are of a size, such as “6 to 10”; ``percent`` of the longest bar."""
+    """The number of groups of a size, such as “6 to 10”; ``percent`` is relative to the longest bar."""
 
     label: str
     count: int
@@ -43,7 +43,7 @@ class SizeBar:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """A group of photos as the page shows it. ``cosine`` is of its least alike pair, where it is known."""
+    """A group of photos on the page. ``cosine`` is that of its least similar pair, if known."""
 
     kept: ImageFacts
     members: Sequence[ImageFacts]
@@ -51,7 +51,7 @@ class GroupView:
 
     @property
     def button_label(self) -> str:
-        """What the button says that keeps all of them."""
+        """The label of the button that keeps all of them."""
         return "Keep both" if len(self.members) == 1 else f"Keep all {len(self.members) + 1}"
 
 
@@ -75,7 +75,7 @@ def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
         messages.error(request, f"Not started: {error}.")
         return _render_page(request, project, form=form, status=400)
     messages.success(
-        request, "De-duplication is queued. It ends with a preview; no photo is set aside by it."
+        request, "De-duplication is queued. It ends with a preview; it sets no photo aside."
     )
     return redirect("curation", project.slug)
 
@@ -87,7 +87,7 @@ def set_aside(request: HttpRequest, project: Project, run_id: int) -> HttpRespon
 
     def set_run_aside(run: DuplicateRun) -> str:
         marks = services.set_aside_duplicates(run=run, by=signed_in_user(request))
-        return f"Set aside: {marks.marked:,}. Batches that you launch from now on leave them out."
+        return f"Set aside: {marks.marked:,}. Batches launched from now on leave them out."
 
     return _apply_to_run(request, project, run_id, set_run_aside)
 
@@ -95,11 +95,11 @@ def set_aside(request: HttpRequest, project: Project, run_id: int) -> HttpRespon
 @require_POST
 @project_page()
 def undo(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
-    """Take back what setting a run's photos aside did."""
+    """Undo setting a run's photos aside."""
 
     def undo_run(run: DuplicateRun) -> str:
         services.undo_duplicates(run=run, by=signed_in_user(request))
-        return "Undone: the photos are offered as they were before."
+        return "Undone: the photos are offered again as before."
 
     return _apply_to_run(request, project, run_id, undo_run)
 
@@ -118,11 +118,11 @@ def _apply_to_run(
 @require_POST
 @project_page()
 def keep_group(request: HttpRequest, project: Project) -> HttpResponse:
-    """Keep all photos of a group: of the preview where ``run`` is named, else of those that are set aside."""
+    """Keep all photos of a group: one of the preview if ``run`` is given, else one that is set aside."""
     kept_id = request.POST.get("kept", "")
     images = _find_group(project, int(kept_id), request.POST.get("run", "")) if kept_id.isdecimal() else []
     if not images:
-        messages.error(request, "Not done: that group is not there any more; look again.")
+        messages.error(request, "Not done: that group no longer exists; reload the page.")
         return redirect("curation", project.slug)
     try:
         services.keep_group(project=project, images=images, by=signed_in_user(request))
@@ -134,7 +134,7 @@ def keep_group(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _find_group(project: Project, kept: int, run_id: str) -> list[int]:
-    """The photos (row keys) of the group that one photo stands for; none when there is no such group."""
+    """Return the photos (row keys) of the group of a kept photo, empty if there is no such group."""
     if run_id.isdecimal():
         run = DuplicateRun.objects.filter(pk=int(run_id), project=project).first()
         found = duplicates.current_groups(run) if run else []
@@ -189,7 +189,7 @@ def _render_page(
 
 
 def _preview_context(request: HttpRequest, project: Project) -> dict[str, Any]:
-    """What the page shows of the newest run while that is a preview."""
+    """Return the context of the preview, if the newest run is one."""
     newest = duplicates.latest_run(project)
     if newest is None or newest.state != DuplicateRunState.PREVIEW:
         return {}
@@ -218,7 +218,7 @@ def _group_views(page: Page[duplicates.DuplicateGroup]) -> list[GroupView]:
 
 
 def _kept_group_views(kept: Any, run: DuplicateRun | None) -> list[GroupView]:
-    """Each kept image of a page with its duplicates."""
+    """Return each kept image of a page with its duplicates."""
     images = list(kept)
     others = duplicates.duplicates_of(images)
     known = (
@@ -237,7 +237,7 @@ def _kept_group_views(kept: Any, run: DuplicateRun | None) -> list[GroupView]:
 
 
 def size_bars(sizes: "Counter[int]") -> list[SizeBar]:
-    """Return the bars of groups by size: small sizes one by one, larger ones in bands."""
+    """Return the bars of groups by size: single sizes, then bands of larger ones."""
     bands: dict[str, int] = {}
     for size in sorted(sizes):
         bands[_size_band(size)] = bands.get(_size_band(size), 0) + sizes[size]

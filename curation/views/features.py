@@ -1,4 +1,4 @@
-"""Feature sets: which vectors there are, of what and by which model, and the form that makes more."""
+"""Feature sets: the list of stored vectors, and a form that makes more."""
 
 from typing import Any
 
@@ -26,10 +26,10 @@ PUBLISHED_CLIP = "clip:openai/clip-vit-base-patch32"
 SUBJECT_LABELS = {
     "images": "Photos",
     "regions:highlight": "Regions, highlighted on the photo",
-    "regions:hide": "Regions, hidden",
-    "regions:only_region": "Regions, the rest hidden",
-    "regions:position_only": "Regions, place and shape alone",
-    "regions:none": "Photos of pairs, nothing drawn",
+    "regions:hide": "Regions, hidden in the photo",
+    "regions:only_region": "Regions only, the rest hidden",
+    "regions:position_only": "Regions, position and shape only",
+    "regions:none": "Photos of pairs, unmarked",
     "texts:inference": "Inferences",
     "texts:clue": "Clues",
 }
@@ -38,22 +38,22 @@ ENCODER_LABELS = {
     POOLED_ENCODER: "EfficientNet-lite0: photos only, for near-duplicates",
     PUBLISHED_CLIP: "CLIP ViT-B/32, fetched from its hub",
 }
-PRECISION_LABELS = {"auto": "bf16 where it is fast", "fp32": "fp32", "bf16": "bf16"}
+PRECISION_LABELS = {"auto": "bf16 if supported", "fp32": "fp32", "bf16": "bf16"}
 CROP_LABELS = {
-    "two_squares": "Squares at both ends, averaged",
-    "centre": "Centre, as CLIP was trained",
+    "two_squares": "Two squares, averaged",
+    "centre": "Centre crop, as in CLIP’s training",
     "pad": "Padded to a square",
 }
 STATE_BADGES = {
     "complete": ("badge--ok", "Complete"),
     "making": ("badge--info", "Being made"),
     "stopped": ("badge--warn", "Not complete"),
-    "lost": ("badge--bad", "Files are gone"),
+    "lost": ("badge--bad", "Files are missing"),
 }
 
 
 class FeaturesForm(PageForm):
-    """What is encoded, with which model, and how. A folder with weights is named on the command line."""
+    """A request for a feature set. Folders of weights can only be given on the command line."""
 
     subject = forms.ChoiceField(choices=list(SUBJECT_LABELS.items()), label="What is encoded")
     encoder = forms.ChoiceField(
@@ -62,12 +62,12 @@ class FeaturesForm(PageForm):
     precision = forms.ChoiceField(
         choices=list(PRECISION_LABELS.items()),
         label="Precision",
-        help_text="For CLIP. Sets of two never mix.",
+        help_text="For CLIP. Feature sets made with different precision are kept apart.",
     )
     crop = forms.ChoiceField(
         choices=list(CROP_LABELS.items()),
-        label="Photos that are no square",
-        help_text="For CLIP; a scorer has its own.",
+        label="Non-square photos",
+        help_text="For CLIP; a scorer has its own setting.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -80,7 +80,7 @@ class FeaturesForm(PageForm):
         self.fields["encoder"].choices = choices  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Let the service say what does not go together."""
+        """Check combinations of options with the service."""
         cleaned: dict[str, Any] = super().clean() or {}
         if not self.errors:
             subject, _, which = cleaned["subject"].partition(":")

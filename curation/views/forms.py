@@ -1,4 +1,4 @@
-"""What people type on curation pages."""
+"""Forms of curation pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -31,11 +31,11 @@ def encoder_field(
     help_text: str,
     scorers: Mapping[str, str] = MappingProxyType({}),
 ) -> forms.ChoiceField:
-    """A choice of encoders, the first by default.
+    """Return a field for choosing an encoder, the first by default.
 
     Args:
-        offered: those of ``ENCODER_LABELS`` that suit. used: names that the project used already, folders among them; new
-            folders are named on the command line alone. scorers: the project's own, by name.
+        offered: suitable ones of ``ENCODER_LABELS``. used: names already used in the project, including folders; new
+            folders can only be given on the command line. scorers: the project's own, by name.
     """
     choices = {name: ENCODER_LABELS[name] for name in offered} | dict(scorers)
     choices |= {
@@ -52,12 +52,12 @@ def encoder_field(
 
 
 class DedupForm(PageForm):
-    """Which of a project's photos are clustered and how, and which one of a cluster is kept."""
+    """Options of a de-duplication: which photos, how to cluster them, and which to keep."""
 
     source = forms.ChoiceField(
         required=False,
         label="Photos",
-        help_text="The paper clustered Visual Genome alone. The marks of other photos stay.",
+        help_text="The paper clustered Visual Genome only. Marks of other photos are kept.",
     )
     cuts: ClassVar[Mapping[str, str]] = {"distance": "distance", "share": "fraction", "clusters": "clusters"}
     cut = forms.ChoiceField(
@@ -71,7 +71,7 @@ class DedupForm(PageForm):
         min_value=0.1,
         max_value=PERCENT,
         label="Photos to keep, %",
-        help_text="The others are set aside, however unlike they are. The paper kept 80K of 108K, 74 %.",
+        help_text="The others are set aside, however different they are. The paper kept 80K of 108K, 74 %.",
     )
     clusters = forms.IntegerField(
         required=False, min_value=1, label="Number of photos to keep", help_text="The others are set aside."
@@ -81,13 +81,13 @@ class DedupForm(PageForm):
         min_value=0,
         label="Cosine distance",
         help_text=(
-            "Photos at most this far apart (1 − cosine) form a group. Leave it empty for near copies alone: "
+            "Photos at most this far apart (1 − cosine) form a group. Leave empty for near copies only: "
             f"{near_copy_distance(POOLED_ENCODER):g} with EfficientNet-lite0, {near_copy_distance(PUBLISHED_CLIP):g} "
-            "with CLIP. Ward’s unit is the height of a merge: for two photos the root of twice their distance."
+            "with CLIP. For Ward it is the height of a merge: for two photos, the square root of twice their distance."
         ),
     )
     linkage = forms.ChoiceField(
-        choices=list(DEDUP_LINKAGES.items()), label="Linkage", help_text="How far apart two clusters are."
+        choices=list(DEDUP_LINKAGES.items()), label="Linkage", help_text="The distance between two clusters."
     )
     keep = forms.ChoiceField(required=False, choices=list(DEDUP_KEEPS.items()), label="Photo to keep")
     seed = forms.IntegerField(
@@ -103,7 +103,7 @@ class DedupForm(PageForm):
         last: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Take the names of ``used`` encoders, of ``sources`` how many photos each has, and ``last`` options."""
+        """Set up the choices from ``used`` encoders, photo counts by ``sources``, and the ``last`` options."""
         initial = _initial_from_options(last or {})
         super().__init__(*args, initial=initial, **kwargs)
         if sources:
@@ -111,28 +111,28 @@ class DedupForm(PageForm):
             self.fields["source"].choices = [("", "All photos"), *named]  # type: ignore[attr-defined]
         else:
             del self.fields["source"]  # nothing to choose
-        self.fields["encoder"] = encoder_field(self.encoders, used, "By what photos are compared.")
-        for name in self.cuts:  # the radio button's label names the choice, this one the number beside it
+        self.fields["encoder"] = encoder_field(self.encoders, used, "The model that compares photos.")
+        for name in self.cuts:  # the radio button's label names the choice, this one the number next to it
             self.fields[name].widget.attrs["aria-label"] = self.fields[name].label
         self.chosen_cut = (self.data.get("cut") if self.is_bound else initial.get("cut")) or "distance"
 
     def clean(self) -> dict[str, Any]:
-        """Demand a value where the merging is said to end; a distance has a default."""
+        """Require the value of the chosen end of merging; a distance has a default."""
         given = super().clean() or self.cleaned_data
         given["cut"] = given.get("cut") or "distance"
         is_missing = given.get(given["cut"]) is None and given["cut"] not in self.errors
         if is_missing and given["cut"] != "distance":
-            self.add_error(given["cut"], "Give a number here, or choose another end.")
+            self.add_error(given["cut"], "Enter a number here, or choose another end.")
         return given
 
     @property
     def cut_rows(self) -> list[tuple[str, forms.BoundField]]:
-        """The ends that the merging may have, with the field of each."""
+        """The choices of where merging ends, each with its field."""
         return [(name, self[name]) for name in self.cuts]
 
     @property
     def options(self) -> dict[str, Any]:
-        """What ``DedupOptions`` takes; the form has to be valid."""
+        """Return the arguments of ``DedupOptions``; the form must be valid."""
         given = self.cleaned_data
         value = given[given["cut"]]
         chosen = {self.cuts[given["cut"]]: value / PERCENT if given["cut"] == "share" else value}
@@ -146,7 +146,7 @@ class DedupForm(PageForm):
 
 
 def _initial_from_options(last: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a ``DedupForm`` that asks for the same as an earlier run; a default distance is left empty."""
+    """Return initial values of a ``DedupForm`` from an earlier run's options; a default distance is left empty."""
     if not last:
         return {}
     initial = {name: last.get(name) for name in ("linkage", "keep", "seed", "encoder", "source", "clusters")}
@@ -160,7 +160,7 @@ def _initial_from_options(last: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class RoundForm(PageForm):
-    """How comparison sets are built: the usual settings, and every reading of the paper's rules."""
+    """Options of a comparison round: the basic settings, and every ambiguous rule of the paper."""
 
     basic_fields = ("min_candidates", "split", "size", "max_verbatim", "diversity", "seed")
     encoders: ClassVar[Sequence[str]] = (DEFAULT_ENCODER, PUBLISHED_CLIP)
@@ -168,12 +168,12 @@ class RoundForm(PageForm):
         min_value=1,
         max_value=10_000,
         initial=MIN_CANDIDATES,
-        label="Least candidates",
-        help_text="A pair with fewer plausible candidates gets no set. The paper’s minimum is 20.",
+        label="Minimum candidates",
+        help_text="Pairs with fewer plausible candidates get no set. The paper’s minimum is 20.",
     )
     size = forms.IntegerField(min_value=2, max_value=20, initial=SET_SIZE, label="Set size")
     max_verbatim = forms.IntegerField(
-        min_value=1, max_value=100, initial=MAX_VERBATIM, label="Copies of one text"
+        min_value=1, max_value=100, initial=MAX_VERBATIM, label="Maximum copies of a text"
     )
     seed = forms.IntegerField(min_value=0, initial=0, label="Seed")
     split = forms.ChoiceField(
@@ -189,7 +189,7 @@ class RoundForm(PageForm):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        meaning = "By what plausibility is measured."
+        meaning = "The model that measures plausibility."
         self.fields["encoder"] = encoder_field(self.encoders, used, meaning, scorers)
         named = [name for name in splits if name]
         if len(splits) > 1:
@@ -204,19 +204,19 @@ class RoundForm(PageForm):
 
     @property
     def option_fields(self) -> list[forms.BoundField]:
-        """The fields that are folded away."""
+        """The collapsed fields."""
         return [self[name] for name in self.option_names]
 
     @property
     def shows_options(self) -> bool:
-        """Whether a reading was chosen or has to be mended, so that it must be in sight."""
+        """Whether a collapsed field was changed or has an error."""
         return self.is_bound and any(
             name in self.errors or name in self.changed_data for name in self.option_names
         )
 
     @property
     def options(self) -> RoundOptions:
-        """The options, what was left empty by default; the form has to be valid."""
+        """Return the options, with defaults for empty fields; the form must be valid."""
         given = {
             name: value
             for name, value in self.cleaned_data.items()
@@ -228,18 +228,18 @@ class RoundForm(PageForm):
 
     @property
     def encoder(self) -> str:
-        """The encoder of plausibility, empty for the default; the form has to be valid."""
+        """The encoder of plausibility, empty for the default; the form must be valid."""
         name: str = self.cleaned_data["encoder"]
         return name
 
 
 def _without_fraction(number: float) -> float:
-    """A number that reads ``80`` and not ``80.0``."""
+    """Return a number without a trailing ``.0``."""
     return int(number) if number == int(number) else number
 
 
 def _rule_field(name: str, rule: Rule, default: Any) -> forms.Field:
-    """A rule's field with its default chosen; left empty it stands for the default."""
+    """Return a rule's field; an empty value means the default."""
     field_options: dict[str, Any] = {"required": False, "label": rule.label, "help_text": rule.help_text}
     field: forms.Field
     if rule.choices:
@@ -258,16 +258,16 @@ def _rule_field(name: str, rule: Rule, default: Any) -> forms.Field:
 
 
 class SetsForm(PageForm):
-    """Which of a round's sets are looked through; what makes no sense counts as not given."""
+    """Filters of a round's sets; invalid values are ignored."""
 
-    q = forms.CharField(required=False, max_length=200, label="With the words")
+    q = forms.CharField(required=False, max_length=200, label="Containing")
     split = forms.ChoiceField(required=False, label="Split")
     order = forms.ChoiceField(
         required=False,
         label="Order",
         choices=[
-            (SetOrder.PROMISING, "Most promising first"),
-            (SetOrder.LEAST_PROMISING, "Least promising first"),
+            (SetOrder.PROMISING, "Highest set score first"),
+            (SetOrder.LEAST_PROMISING, "Lowest set score first"),
             (SetOrder.FEWEST, "Fewest candidates first"),
         ],
     )
@@ -295,33 +295,33 @@ class SetsForm(PageForm):
 
     @property
     def target_rank(self) -> int | None:
-        """The rank of the set to go to."""
+        """The rank of the set to show."""
         rank: int | None = self.cleaned_data.get("set")
         return rank
 
 
 class ComparisonForm(QualityChecksForm):
-    """What the rating of comparison sets is called and pays, how many of the best are rated, and what judges see."""
+    """Launch options of a comparison round: name, pay, number of sets, and what judges see."""
 
     check_help: ClassVar[Mapping[str, str]] = {
-        "gold": "Sets whose answer the project agreed on.",
-        "attention": "A set with candidates of quite another photo.",
-        "repeat": "The same set a second time.",
+        "gold": "Sets with a known, agreed answer.",
+        "attention": "A set with candidates of an unrelated photo.",
+        "repeat": "The same set again.",
     }
     units = forms.IntegerField(min_value=1, label="How many")
     show_clue = forms.BooleanField(
-        required=False, label="Show the clue", help_text="What the author saw there, in words."
+        required=False, label="Show the clue", help_text="What the author saw there."
     )
     show_reference = forms.BooleanField(
         required=False,
         label="Show the reference inference",
-        help_text="What the author made of it. It is not rated itself, and may lead the eye.",
+        help_text="What the author concluded. It is not rated, and may influence judges.",
     )
     per_page = forms.ChoiceField(
         required=False,
         choices=[(number, str(number)) for number in reversed(PAGE_SIZES)],
         label="Statements per page",
-        help_text="Five leave more of a phone to the photo.",
+        help_text="Five leave more room for the photo on a phone.",
     )
 
     def __init__(self, kind_name: str, available: int, *args: Any, **kwargs: Any) -> None:
@@ -329,24 +329,24 @@ class ComparisonForm(QualityChecksForm):
         self.available = available
 
     def clean_units(self) -> int:
-        """Check the number against what there is."""
+        """Check that there are enough sets."""
         units: int = self.cleaned_data["units"]
         if units > self.available:
             raise forms.ValidationError(f"There are {self.available}; use that or fewer.")
         return units
 
     @property
-    def controls(self) -> int:
-        """How many tasks come on top of the sets; the form has to be valid."""
+    def check_count(self) -> int:
+        """The number of quality checks added to the sets; the form has to be valid."""
         return self.rates.total(self.cleaned_data["units"])
 
     def estimate(self, project: Project) -> dict[str, Any]:
-        """Return what the confirming step shows, controls included; the form has to be valid."""
-        return self.costs(project, self.cleaned_data["units"] + self.controls)
+        """Return the cost estimate, including quality checks; the form must be valid."""
+        return self.confirm_context(project, self.cleaned_data["units"] + self.check_count)
 
     @property
     def judge_page(self) -> JudgePageOptions:
-        """What judges see; the form has to be valid."""
+        """What judges see; the form must be valid."""
         given = self.cleaned_data
         per_page = int(given["per_page"] or PAGE_SIZES[-1])
         return JudgePageOptions(clue=given["show_clue"], reference=given["show_reference"], per_page=per_page)
@@ -362,4 +362,4 @@ class VersionForm(PageForm):
         help_text="For instance v1.0",
         error_messages={"invalid": "Use letters, digits, dots and hyphens, such as v1.0."},
     )
-    note = forms.CharField(max_length=400, required=False, label="What it is for")
+    note = forms.CharField(max_length=400, required=False, label="Purpose")

@@ -1,4 +1,4 @@
-"""Take box proposals from a file that the server's administrator put into the folder of imports."""
+"""Import of box proposals from a file in the server's import folder."""
 
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,17 @@ from hits.views.users import signed_in_user
 
 PUBLISHED_FILE = "image_url2auto_bboxes.json"
 LAYOUT_LABELS = {
-    "auto": "As all boxes together show",
+    "auto": "Detect automatically",
     "corners": "Left, top, right, bottom",
     "sizes": "Left, top, width, height",
 }
 
 
 class ProposalFileForm(PageForm):
-    """Which file, and what its numbers mean."""
+    """The file, and the format of its boxes."""
 
     file = forms.ChoiceField(label="File of proposals")
-    layout = forms.ChoiceField(choices=list(LAYOUT_LABELS.items()), label="Four numbers of a box are")
+    layout = forms.ChoiceField(choices=list(LAYOUT_LABELS.items()), label="Box format")
     limit = forms.IntegerField(
         min_value=1,
         max_value=MAX_BOXES,
@@ -50,13 +50,13 @@ class ProposalFileForm(PageForm):
         self.is_cut = offer.contents.is_cut
         self.file_names = list_files(offer.contents, suffix=".json")
         field = self.fields["file"]
-        field.help_text = f"Beneath {self.root} on the server."
+        field.help_text = f"In {self.root} on the server."
         field.choices = [("", "Choose a file"), *((name, name) for name in self.file_names)]  # type: ignore[attr-defined]
         published = [name for name in self.file_names if Path(name).name == PUBLISHED_FILE]
         field.initial = published[0] if published else ""
 
     def clean(self) -> dict[str, Any]:
-        """Follow the file that was chosen to where it lies."""
+        """Resolve the chosen file."""
         given: dict[str, Any] = super().clean() or {}
         if not self.errors and self.root is not None:
             try:
@@ -67,14 +67,14 @@ class ProposalFileForm(PageForm):
 
 
 def unbound_file_form() -> ProposalFileForm:
-    """Return the form as it stands before anything is chosen."""
+    """Return an unbound form."""
     return ProposalFileForm(get_import_offer())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def import_file(request: HttpRequest, project: Project) -> HttpResponse:
-    """Queue the import of a file; show its form by itself when there is something to mend."""
+    """Queue the import of a file; on errors, show the form on its own page."""
     form = ProposalFileForm(get_import_offer(), request.POST or None)
     status = 200
     if request.method == "POST":

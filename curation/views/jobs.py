@@ -1,4 +1,4 @@
-"""All of a project's curation jobs, with the commands that do the same."""
+"""All curation jobs of a project, with equivalent commands."""
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +17,7 @@ JOBS_PER_PAGE = 25
 @require_safe
 @project_page()
 def job_list(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show open jobs as they run, and ended ones newest first."""
+    """Show open jobs with their progress, and ended ones newest first."""
     page = Paginator(job_lists.ended_jobs(project), JOBS_PER_PAGE).get_page(request.GET.get("page"))
     open_jobs, ended = job_lists.open_jobs(project), list(page)
     context = {

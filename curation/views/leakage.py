@@ -1,4 +1,4 @@
-"""Images that splits share: start the search, look at pairs side by side, say what they are."""
+"""Images shared by splits: searching, and reviewing pairs side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ from hits.views.users import signed_in_user
 PAIRS_PER_PAGE = 12
 ALL = "all"
 VERDICT_FILTERS = {
-    OPEN: "To look at",
+    OPEN: "To review",
     LeakVerdict.SAME: "Same",
     LeakVerdict.DIFFERENT: "Different",
     ALL: "All",
@@ -54,35 +54,35 @@ ID_LABELS = {"coco": "COCO photo", "flickr": "Flickr photo"}
 
 
 class LeakageForm(PageForm):
-    """How splits are compared."""
+    """Options of a comparison of splits."""
 
     threshold = forms.FloatField(
         min_value=MIN_THRESHOLD,
         max_value=1,
         initial=services.LeakageOptions().threshold,
-        label="Least cosine",
-        help_text="Of two image vectors. 1 is alike; a lower one shows more pairs.",
+        label="Minimum cosine",
+        help_text="Cosine of two image vectors; 1 is identical. A lower minimum finds more pairs.",
     )
     limit = forms.IntegerField(
         min_value=1,
         max_value=services.MAX_PAIRS,
         initial=services.LeakageOptions().limit,
-        label="Pairs kept",
-        help_text="The best ones; all are counted.",
+        label="Pairs to keep",
+        help_text="The most similar ones; all are counted.",
     )
     compare = forms.ChoiceField(
         choices=[
             (services.CompareBy.NEAR, "Image vectors, files and published ids"),
-            (services.CompareBy.COPIES, "Files and published ids alone"),
+            (services.CompareBy.COPIES, "Files and published ids only"),
         ],
         label="By",
-        help_text="A COCO or Flickr id that two pictures share makes them copies.",
+        help_text="Pictures with the same COCO or Flickr id are copies.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PairSide:
-    """One image of a pair as the page shows it."""
+    """One image of a pair on the page."""
 
     image: Image
     facts: ImageFacts
@@ -91,7 +91,7 @@ class PairSide:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """A pair with what is known about it. ``cosine`` is absent where no vectors were made."""
+    """A pair on the page. ``cosine`` is ``None`` if no vectors were used."""
 
     pair: LeakedPair
     sides: Sequence[PairSide]
@@ -105,7 +105,7 @@ class PairView:
 @require_safe
 @project_page()
 def leakage(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show a run's pairs, the newest run if none is named."""
+    """Show a run's pairs, by default those of the newest run."""
     return _render_page(request, project)
 
 
@@ -125,14 +125,14 @@ def check_leakage(request: HttpRequest, project: Project) -> HttpResponse:
     except Refused as error:
         messages.error(request, f"Not started: {error}.")
     else:
-        messages.success(request, "The comparison is queued. What people said of pairs is remembered.")
+        messages.success(request, "The comparison is queued. Reviews of pairs are kept.")
     return redirect("curation-leakage", project.slug)
 
 
 @require_POST
 @project_page()
 def review_pair(request: HttpRequest, project: Project, pair_id: int) -> HttpResponse:
-    """Write a verdict down; with ``aside``, also offer one of the two no longer."""
+    """Record a verdict; with ``aside``, also set one of the two images aside."""
     pair = (
         LeakedPair.objects.filter(pk=pair_id, run__project=project).select_related("first", "second").first()
     )
@@ -143,7 +143,7 @@ def review_pair(request: HttpRequest, project: Project, pair_id: int) -> HttpRes
         if verdict == SET_ASIDE:
             duplicate = services.set_pair_aside(pair=pair, by=signed_in_user(request))
             messages.success(
-                request, f"{duplicate.name} is not offered any more. Pairs and released versions stay."
+                request, f"{duplicate.name} is no longer offered. Pairs and released versions are unaffected."
             )
         else:
             services.review_pair(pair=pair, verdict=verdict, by=signed_in_user(request))
@@ -165,7 +165,7 @@ def offer_image(request: HttpRequest, project: Project, image_id: int) -> HttpRe
 
 
 def _redirect_back(request: HttpRequest, project: Project, run: int | None = None) -> HttpResponse:
-    """Return to the place on the page that the form was sent from."""
+    """Redirect to the part of the page with the form."""
     parameters = {"run": run or request.POST.get("run", ""), "show": request.POST.get("show", "")}
     parameters["page"] = request.POST.get("page", "")
     query = urlencode({name: value for name, value in parameters.items() if value})
@@ -255,7 +255,7 @@ def _source_label(image: Image) -> str:
 
 
 def _copy_reasons(pair: LeakedPair) -> list[str]:
-    """What makes two images copies whatever their vectors say."""
+    """Return why two images are copies, regardless of their vectors."""
     reasons = ["Same file"] if pair.first.sha256 == pair.second.sha256 else []
     shared = _identities(pair.first) & _identities(pair.second)
     for name in sorted(shared):
@@ -277,6 +277,6 @@ def _plot(run: LeakageRun) -> Chart | None:
         {"width": 1 / len(counts), "counts": counts},
         references=[(run.threshold, f"threshold {run.threshold:g}", "target")],
         unit="cosine",
-        summary="Photos by the cosine of their nearest neighbour in another split",
+        summary="Photos by cosine with their nearest neighbour in another split",
         is_open=False,
     )

@@ -1,4 +1,4 @@
-"""Box proposals: start a run, see how well it covers the pairs, look at photos with their boxes, take it along."""
+"""Box proposals: starting a run, its coverage of pairs, its photos with boxes, and download."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,17 +34,17 @@ from hits.views.users import signed_in_user
 IMAGES_PER_PAGE = 12
 RUNS_PER_PAGE = 25
 DEPTHS = (10, 50, 100)
-LETTERS_ACROSS = 26  # of the IoU's figures, over the width of a photo
+LETTERS_ACROSS = 26  # of an IoU label's characters, relative to a photo's width
 COLOURS = 5
 
 
 class RunForm(PageForm):
-    """Who proposes, and how many boxes per photo."""
+    """The detector, and the number of boxes per photo."""
 
     detector = forms.ChoiceField(
         choices=[
-            ("classical", "Classical: Selective Search, no weights"),
-            ("model", "A detection model of the hub"),
+            ("classical", "Selective Search (classical, no weights)"),
+            ("model", "A detection model from the hub"),
         ],
         label="Detector",
     )
@@ -52,7 +52,7 @@ class RunForm(PageForm):
         required=False,
         max_length=110,
         label="Model",
-        help_text="Its hub id, such as hustvl/yolos-tiny. Folders of weights are named on the command line.",
+        help_text="Its hub id, such as hustvl/yolos-tiny. On the command line, folders of weights can be given.",
     )
     limit = forms.IntegerField(
         min_value=1,
@@ -63,17 +63,17 @@ class RunForm(PageForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Check that a model is named when one is asked for."""
+        """Check that a model is named if needed."""
         given: dict[str, Any] = super().clean() or {}
         model = given.get("model", "")
-        # What begins with a dot is a folder of the server to the detector.
+        # The detector would take a name starting with a dot as a folder of the server.
         if given.get("detector") == "model" and not is_hub_id(model):
-            self.add_error("model", "Name it by its hub id, owner/name.")
+            self.add_error("model", "Enter its hub id, owner/name.")
         return given
 
     @property
     def options(self) -> services.ProposalOptions:
-        """The options; the form has to be valid."""
+        """The options; the form must be valid."""
         given = self.cleaned_data
         name = CLASSICAL if given["detector"] == "classical" else f"{HUGGING_FACE_PREFIX}{given['model']}"
         return services.ProposalOptions(detector=name, limit=given["limit"])
@@ -81,7 +81,7 @@ class RunForm(PageForm):
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run as lists show it."""
+    """A run in lists."""
 
     run: ProposalRun
     recall: Recall | None
@@ -96,7 +96,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class BestBox:
-    """The proposal that covers a pair best; its label's place and size are in pixels of the photo."""
+    """The proposal that covers a pair best. Label position and size are in pixels of the photo."""
 
     box: Sequence[int]
     label: str
@@ -111,7 +111,7 @@ class BestBox:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """A pair with its boxes, how well it is covered, and by which proposal (counted from 1)."""
+    """A pair with its boxes and its best proposal (counted from 1)."""
 
     pair: Pair
     colour: int
@@ -172,10 +172,14 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
 @require_safe
 @project_page()
 def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
-    """Show one run's figures and its photos, the worst or the best covered first."""
+    """Show a run's figures and its photos, worst or best covered first."""
     run = _get_run(project, run_id)
     row = _run_view(run)
-    order = proposal_selectors.BEST if request.GET.get("order") == proposal_selectors.BEST else proposal_selectors.WORST
+    order = (
+        proposal_selectors.BEST
+        if request.GET.get("order") == proposal_selectors.BEST
+        else proposal_selectors.WORST
+    )
     page = Paginator(proposal_selectors.proposals_by_coverage(run, order), IMAGES_PER_PAGE).get_page(
         request.GET.get("page")
     )
@@ -205,21 +209,21 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
 @require_POST
 @project_page()
 def measure_run(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
-    """Queue the measuring of a run against the pairs that are accepted now."""
+    """Queue measuring a run against the currently accepted pairs."""
     run = _get_run(project, run_id)
     try:
         services.request_overlaps(run=run, by=signed_in_user(request))
     except (Refused, Conflict) as error:
         messages.error(request, f"Not started: {error}.")
     else:
-        messages.success(request, "Measuring is queued.")
+        messages.success(request, "The measurement is queued.")
     return redirect("curation-proposals-run", project.slug, run.pk)
 
 
 @require_safe
 @project_page()
 def download_boxes(request: HttpRequest, project: Project, run_id: int) -> StreamingHttpResponse:
-    """Send a run as the published file is laid out: boxes by image address."""
+    """Download a run in the published layout: boxes by image address."""
     run = _get_run(project, run_id)
     mark = "-rehearsal" if project.is_rehearsal else ""
     reply = StreamingHttpResponse(
@@ -256,7 +260,7 @@ def _run_view(run: ProposalRun) -> RunView:
 
 
 def _recall_table(recall: Recall | None) -> list[tuple[float, list[float | None]]]:
-    """Recall by threshold and number of proposals."""
+    """Return recall by threshold and number of proposals."""
     if recall is None or not recall.pairs:
         return []
     return [(over, [recall.share_covered(depth, over) for depth in DEPTHS]) for over in recall.curves]
@@ -277,7 +281,7 @@ def _pair_view(overlap: ProposalOverlap, boxes: Sequence[Sequence[Any]], image: 
 
 
 def _best_box(box: Sequence[Any], best: float, image: ImageFacts) -> BestBox:
-    """The label sits at the lower right corner of the box, inside the photo."""
+    """Place the label at the lower right corner of the box, inside the photo."""
     letter_width = image.width / LETTERS_ACROSS
     width, height = 2.8 * letter_width, 1.4 * letter_width
     right, bottom = box[0] + box[2], box[1] + box[3]

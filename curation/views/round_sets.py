@@ -1,4 +1,4 @@
-"""A comparison set as its page shows it: the pair, what was sampled, where each stands, and why it survived."""
+"""Comparison sets on their page: the pair, the candidates with their figures, and why they were chosen."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from hits.domain.images.image_facts import ImageFacts
 from hits.models import Project
 from hits.selectors.images.images import image_facts
 
-MISSING_TEXT = "(no longer there)"
+MISSING_TEXT = "(no longer available)"
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateView:
-    """One sampled inference. Figures that a round of an earlier release does not have are ``None``.
+    """A candidate. Figures that rounds of earlier releases lack are ``None``.
 
-    margin: plausibility above the gold one's. likeness: to those picked before. value: what the pick maximised.
-    strip: its plausibility beside the gold one's. stands_for: what it survived in favour of, in words.
+    margin: plausibility above the gold inference's. similarity: to those chosen before. value: maximised by the
+    choice. merged_texts: a description of the duplicates it represents.
     """
 
     text: str
@@ -37,7 +37,7 @@ class CandidateView:
 
 @dataclass(frozen=True, slots=True)
 class FunnelStage:
-    """How many inferences are left after a rule; ``percent`` of the first stage."""
+    """The number of inferences left after a rule; ``percent`` is relative to the first stage."""
 
     count: int
     label: str
@@ -46,9 +46,9 @@ class FunnelStage:
 
 @dataclass(frozen=True, slots=True)
 class SetView:
-    """One set. promise, places: what its rank is made of, and its rank in each.
+    """A set on the page. set_score, ranks: the parts of its score, and its rank in each.
 
-    Without figures in the round gold_plausibility is ``None``, and promise and places are empty.
+    If the round has no figures, gold_plausibility is ``None``, and set_score and ranks are empty.
     """
 
     item: ComparisonSet
@@ -63,7 +63,7 @@ class SetView:
 
 
 def set_views(project: Project, found: ComparisonRound, sets: Sequence[ComparisonSet]) -> list[SetView]:
-    """Return the sets of a page; all of them share one axis."""
+    """Return the sets of a page, whose plots share one axis."""
     dropped = {key for item in sets for few in item.scores.get("dropped", ()) for key in few}
     texts = pairs_by_instance_id(project, {key for item in sets for key in item.chosen} | dropped)
     scale = _scale(sets)
@@ -112,7 +112,7 @@ def _candidate(item: ComparisonSet, index: int, texts: Mapping[str, Pair], scale
 
 
 def _strip(plausibility: float, gold: float, scale: Scale) -> Chart:
-    """Return a candidate's plausibility as a dot, with the gold inference's as a line, and what lies between."""
+    """Return a plot of a candidate's plausibility, with the gold inference's as a line."""
     low, high = sorted((plausibility, gold))
     return dot_strip(
         [("", (plausibility, low, high), "")],
@@ -123,21 +123,21 @@ def _strip(plausibility: float, gold: float, scale: Scale) -> Chart:
 
 
 def _describe_merged(item: ComparisonSet, index: int, texts: Mapping[str, Pair]) -> str:
-    """How many inferences of its meaning and of its words there are, with the first few that it stands for."""
+    """Describe the near-duplicates and copies that a candidate represents, with the first few texts."""
     others, copies = (int(_figure(item, name, index) or 1) - 1 for name in ("cluster", "copies"))
     dropped = item.scores.get("dropped") or [[]] * len(item.chosen)
     own_text = texts[item.chosen[index]].inference if item.chosen[index] in texts else ""
     merged = dict.fromkeys(texts[key].inference for key in dropped[index] if key in texts)
-    merged.pop(own_text, None)  # a copy of its own words is counted above
-    sentences = [f"Written {copies + 1} times"] if copies else []
+    merged.pop(own_text, None)  # exact copies are counted above
+    sentences = [f"Occurs {copies + 1} times"] if copies else []
     if others:
         examples = "; ".join(f"“{text}”" for text in merged)
-        sentences.append(f"Stands for {others} like it{': ' if examples else ''}{examples}")
+        sentences.append(f"Represents {others} similar{': ' if examples else ''}{examples}")
     return ". ".join(sentences)
 
 
 def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
-    """Why these were picked, in words; nothing where the round did not keep the figures."""
+    """Explain why these were chosen; empty if the round has no figures."""
     if not _numbers(item.scores, "plausibility"):
         return ""
     options: Mapping[str, Any] = found.options
@@ -155,15 +155,15 @@ def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
 
 
 def funnel_stages(found: ComparisonRound, item: ComparisonSet) -> list[FunnelStage]:
-    """How many inferences each rule left for a set, in the order of the rules; only what the round counted."""
+    """Inferences left after each rule for a set, in the order of the rules; only what the round counted."""
     provenance: Mapping[str, Any] = found.provenance
     capped = found.options.get("verbatim_cap") != VerbatimCap.AT_SAMPLING
     stages = [
         (found.inferences, "inferences"),
-        (provenance.get("left_by_soft_deduplication"), "left by soft de-duplication"),
-        (provenance.get("left_by_verbatim_cap") if capped else None, "left by the cap of copies"),
+        (provenance.get("left_by_soft_deduplication"), "kept by soft de-duplication"),
+        (provenance.get("left_by_verbatim_cap") if capped else None, "kept by the limit on copies"),
         (item.scores.get("eligible"), "more plausible than the gold"),
-        (item.scores.get("available"), "of these not used before"),
+        (item.scores.get("available"), "of these, not used before"),
         (len(item.chosen), "picked"),
     ]
     known = [(int(count), label) for count, label in stages if count is not None and count >= 0]

@@ -1,4 +1,4 @@
-"""Comparison rounds: build them, look through their sets and what they skipped, launch the best for rating."""
+"""Comparison rounds: building them, reviewing their sets and skipped pairs, and launching the best for rating."""
 
 from dataclasses import replace
 from typing import Any
@@ -43,13 +43,13 @@ from validation.services.judging import default_pool
 
 SETS_PER_PAGE = 5
 SKIPPED_PER_PAGE = 50
-DEFAULT_REASON = "not fit to be rated"
+DEFAULT_REASON = "unsuitable for rating"
 
 
 @require_safe
 @project_page()
 def round_list(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the project's comparison rounds, with the form that builds one; ``encoder`` may choose its model."""
+    """Show the project's comparison rounds, with a form that builds one; ``encoder`` may preselect the model."""
     form = _round_form(project, initial={"encoder": request.GET.get("encoder", "")})
     return _render_list(request, project, form=form)
 
@@ -82,7 +82,7 @@ def _round_form(project: Project, *given: Any, **initial: Any) -> RoundForm:
 
 
 def _scorer_warning(form: RoundForm) -> str:
-    """What to bear in mind about the scorer that the form has chosen; nothing for another encoder."""
+    """Return a warning about the scorer chosen in the form; empty for other encoders."""
     chosen = str(form["encoder"].value() or "")
     scorer = scorer_by_encoder(chosen) if chosen in dict(form.fields["encoder"].choices) else None  # type: ignore[attr-defined]
     return known_pairs_warning(scorer) if scorer is not None else ""
@@ -115,7 +115,7 @@ def _render_list(
 
 
 def _skip_rows(found: ComparisonRound) -> list[tuple[str, str, int]]:
-    """Each reason with its words and how many pairs it left without a set."""
+    """Return each reason with its label and its number of pairs without a set."""
     counts = found.skip_counts.items()
     return [(reason, SKIP_REASON_LABELS.get(reason, reason), count) for reason, count in counts if count]
 
@@ -182,7 +182,7 @@ def _round_context(project: Project, found: ComparisonRound) -> dict[str, Any]:
 
 
 def _sets_context(request: HttpRequest, project: Project, found: ComparisonRound) -> dict[str, Any]:
-    """The page of sets that was asked for, in the order and with the words that were asked for."""
+    """Return the requested page of sets, filtered and ordered as requested."""
     search = SetsForm(round_sets.round_splits(found), request.GET)
     rows = round_sets.find_sets(found, **search.filters)
     pages = Paginator(rows, SETS_PER_PAGE)
@@ -199,7 +199,7 @@ def _sets_context(request: HttpRequest, project: Project, found: ComparisonRound
 
 
 def _page_with_rank(rows: Any, rank: int) -> int:
-    """The page on which the set of that rank stands; the first where it is not among the rows."""
+    """Return the page of the set with this rank, or the first if it is not listed."""
     ranks: list[int] = list(rows.values_list("rank", flat=True))
     return ranks.index(rank) // SETS_PER_PAGE + 1 if rank in ranks else 1
 
@@ -207,7 +207,7 @@ def _page_with_rank(rows: Any, rank: int) -> int:
 @require_POST
 @project_page()
 def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int) -> HttpResponse:
-    """Leave a set out of the launch with a reason, or take it back."""
+    """Exclude a set from the launch with a reason, or include it again."""
     found = _get_round(project, round_id)
     item = found.sets.filter(pk=set_id).first()
     if item is None:
@@ -219,7 +219,7 @@ def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int
     except Refused as error:
         messages.error(request, f"Not done: {error}.")
     else:
-        outcome = "is launched with the others again" if takes_back else "is left out of the launch"
+        outcome = "will be launched again" if takes_back else "will not be launched"
         messages.success(request, f"Set {item.rank} {outcome}.")
     query = urlencode({"set": item.rank})
     return redirect(f"{reverse('comparison-round', args=[project.slug, found.pk])}?{query}#set-{item.rank}")
@@ -228,7 +228,7 @@ def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int
 @require_safe
 @project_page()
 def round_skipped(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
-    """Show which pairs got no set and why, and how many candidates all pairs had."""
+    """Show the pairs without a set with the reasons, and the numbers of candidates of all pairs."""
     found = _get_round(project, round_id)
     reason = request.GET.get("reason", "")
     reason = reason if reason in found.skip_counts else ""
@@ -248,7 +248,7 @@ def round_skipped(request: HttpRequest, project: Project, round_id: int) -> Http
 
 
 def _plot(found: ComparisonRound) -> Chart | None:
-    """Candidates at the turn of each pair, with the floor."""
+    """Return a plot of each pair's candidates at its turn, with the minimum."""
     counts = [float(count) for count in round_sets.candidate_counts(found)]
     floor = found.options.get("min_candidates")
     if not counts or floor is None:
@@ -265,7 +265,7 @@ def _plot(found: ComparisonRound) -> Chart | None:
 def _launch(
     request: HttpRequest, project: Project, found: ComparisonRound, form: ComparisonForm
 ) -> HttpResponse | Refused:
-    """Launch and go to the page, or return why not."""
+    """Launch and redirect, or return the error."""
     try:
         batch, _ = services.launch_comparison_batch(
             round=found,

@@ -1,6 +1,6 @@
-"""The rules of de-duplication and comparison sets as the forms show them: one table of labels and words.
+"""Labels of the rules of de-duplication and comparison sets, for forms.
 
-A rule's choices and default are those of ``RoundOptions``; the default is the paper's, or the reading taken of it.
+A rule's choices and default are those of ``RoundOptions``; the default follows the paper, or our interpretation.
 """
 
 from collections.abc import Mapping
@@ -22,21 +22,21 @@ from curation.negatives.options import (
 from hits.domain.answers.evidence import humanize as plain
 
 SKIP_REASON_LABELS = {
-    "gold_is_best": "Nothing is more plausible than its own inference",
-    "too_few_candidates": "Fewer plausible candidates than the floor",
-    "used_up": "Earlier sets took its candidates",
+    "gold_is_best": "No inference is more plausible than its own",
+    "too_few_candidates": "Fewer plausible candidates than the minimum",
+    "used_up": "Its candidates were used by earlier sets",
     "cannot_fill_set": "Too few candidates left to fill a set",
     "pool_exhausted": "Too few inferences left for any set",
 }
 DEDUP_LINKAGES = {
-    Linkage.AVERAGE.value: "Average: mean distance of their photos",
-    Linkage.COMPLETE.value: "Complete: greatest distance of their photos",
-    Linkage.SINGLE.value: "Single: least distance of their photos",
-    Linkage.WARD.value: "Ward: least growth of variance",
+    Linkage.AVERAGE.value: "Average: mean distance between photos",
+    Linkage.COMPLETE.value: "Complete: greatest distance between photos",
+    Linkage.SINGLE.value: "Single: smallest distance between photos",
+    Linkage.WARD.value: "Ward: smallest increase in variance",
 }
 DEDUP_KEEPS = {
-    "random": "One at random, by the seed (the paper’s)",
-    "medoid": "The medoid: nearest to all the others",
+    "random": "A random one (the paper’s)",
+    "medoid": "The medoid: nearest to all others",
     "largest": "The one with the most pixels",
     "first": "The oldest",
 }
@@ -44,7 +44,7 @@ DEDUP_KEEPS = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: its label, what it means in one line, and words for its choices; a number has none."""
+    """A rule: its label, help text, and labels of its choices (empty for a number)."""
 
     label: str
     help_text: str
@@ -54,96 +54,96 @@ class Rule:
 RULES: Mapping[str, Rule] = {
     "strictness": Rule(
         "More plausible than the gold",
-        "The paper drops what scores lower, and says that this drops the gold too; a copy of it goes with it.",
-        {Strictness.ABOVE: "Strictly above it", Strictness.AT_LEAST: "At least as high, ties stay"},
+        "The paper drops lower scores, and says that this drops the gold inference too, so copies of it are dropped.",
+        {Strictness.ABOVE: "Strictly above", Strictness.AT_LEAST: "At least as high, ties are kept"},
     ),
     "same_image": Rule(
         "Inferences of the same photo",
-        "What was written about another region of the photo may well be true here. The paper leaves none out.",
+        "Inferences about another region of the photo may be true here too. The paper does not exclude them.",
         {SameImage.ALLOWED: "Are candidates", SameImage.FORBIDDEN: "Are left out"},
     ),
     "soft_share": Rule(
-        "Share left by soft de-duplication, %",
-        "Inferences are clustered by meaning into so many groups; one of each may be sampled. The paper’s is 80.",
+        "Share kept by soft de-duplication, %",
+        "Inferences are clustered by meaning, and one of each cluster may be sampled. The paper uses 80.",
     ),
     "linkage": Rule(
         "Linkage of soft de-duplication",
-        "How far apart two groups of texts are. The paper says hierarchical and no more.",
+        "The distance between two clusters of texts. The paper only says “hierarchical”.",
         {
-            Linkage.AVERAGE: "Average distance of members",
-            Linkage.COMPLETE: "Greatest distance of members",
-            Linkage.SINGLE: "Least distance of members",
-            Linkage.WARD: "Ward: least growth of variance",
+            Linkage.AVERAGE: "Average distance between members",
+            Linkage.COMPLETE: "Greatest distance between members",
+            Linkage.SINGLE: "Smallest distance between members",
+            Linkage.WARD: "Ward: smallest increase in variance",
         },
     ),
     "keep": Rule(
-        "Who stays of a group",
-        "The paper samples one. A medoid is the member nearest to all the others.",
+        "Which member to keep",
+        "The paper samples one. The medoid is the member nearest to all others.",
         {
-            KeepRule.RANDOM: "One at random, by the seed",
+            KeepRule.RANDOM: "A random one",
             KeepRule.MEDOID: "The medoid",
             KeepRule.FIRST: "The oldest",
         },
     ),
     "floor_when": Rule(
-        "The floor is counted",
-        "Sampled inferences are gone for later pairs, so a pair may lose candidates before its turn.",
+        "When the minimum is checked",
+        "Sampled inferences are unavailable to later pairs, so a pair may lose candidates before its turn.",
         {FloorWhen.TURN: "At the pair’s turn", FloorWhen.START: "Before anything is sampled"},
     ),
     "diversity": Rule(
-        "Likeness to the picked",
-        "What is taken off a candidate’s value, so that a set is varied. The paper’s is the mean.",
-        {Diversity.MEAN: "On average", Diversity.MAX: "To the nearest one"},
+        "Similarity to those chosen",
+        "Subtracted from a candidate’s value, so that a set is varied. The paper uses the mean.",
+        {Diversity.MEAN: "On average", Diversity.MAX: "To the most similar one"},
     ),
     "order": Rule(
-        "Order of turns",
-        "Who comes first has the widest choice. The paper does not say.",
+        "Order of pairs",
+        "Earlier pairs have more candidates to choose from. The paper does not specify the order.",
         {
-            Order.GIVEN: "As the pairs came in",
-            Order.RANDOM: "At random, by the seed",
+            Order.GIVEN: "Order of submission",
+            Order.RANDOM: "Random",
             Order.MOST_CANDIDATES: "Most candidates first",
             Order.FEWEST_CANDIDATES: "Fewest candidates first",
         },
     ),
     "disqualification": Rule(
-        "A sampled inference is gone",
-        "“Globally … for each image” is read as everywhere; the other reading lets other photos have it.",
+        "Sampled inferences become unavailable",
+        "The paper’s “globally … for each image” is ambiguous; by default, an inference is used only once overall.",
         {Disqualification.GLOBAL: "For all pairs", Disqualification.PER_IMAGE: "For pairs of the same photo"},
     ),
     "verbatim_cap": Rule(
-        "Copies of one text are limited",
-        "Before the floor only the first few are candidates; at sampling all are, until so many were drawn.",
-        {VerbatimCap.BEFORE_FLOOR: "Before the floor is counted", VerbatimCap.AT_SAMPLING: "When sampled"},
+        "When copies of a text are limited",
+        "Before the check, only the first few copies are candidates; when sampled, all are until the limit is reached.",
+        {VerbatimCap.BEFORE_FLOOR: "Before the minimum is checked", VerbatimCap.AT_SAMPLING: "When sampled"},
     ),
     "weight": Rule(
-        "Weight of plausibility in the pick",
-        "A candidate’s value is this times its plausibility, less its likeness to the picked. The paper’s is 5.",
+        "Weight of plausibility when choosing",
+        "A candidate’s value is this times its plausibility, minus its similarity to those chosen. The paper uses 5.",
     ),
     "promise_weight": Rule(
         "Weight of plausibility in the ranking",
-        "Sets are ranked by length, variety and this many times plausibility. The paper’s is 5.",
+        "Sets are ranked by length, variety, and plausibility times this weight. The paper uses 5.",
     ),
     "promise_length": Rule(
         "Length in the ranking",
-        "The paper ranks by length and gives no direction.",
+        "The paper ranks by length without giving the direction.",
         {
-            LengthPreference.LONGER: "Longer is more promising",
-            LengthPreference.SHORTER: "Shorter is more promising",
+            LengthPreference.LONGER: "Longer scores higher",
+            LengthPreference.SHORTER: "Shorter scores higher",
         },
     ),
 }
 
 _OTHER_LABELS = {
     "size": "Set size",
-    "min_candidates": "Least candidates",
-    "max_verbatim": "Copies of one text",
+    "min_candidates": "Minimum candidates",
+    "max_verbatim": "Maximum copies of a text",
     "seed": "Seed",
     "split": "Split",
 }
 
 
 def describe_options(options: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return a round's options as labels and values; an unknown one by its own name."""
+    """Return a round's options as labels and values; unknown options keep their names."""
     return [_describe_option(name, value) for name, value in options.items() if value != ""]
 
 

@@ -1,4 +1,4 @@
-"""What a version is to hold, as people choose it: decisions of a run, and what an audit's readers marked."""
+"""Form for a version's selection, by a decision run and by an audit's labels."""
 
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ MAX_AUDITS = 20  # the newest
 
 
 class _AuditMark(NamedTuple):
-    """An answer that an audit's readers can give."""
+    """A possible answer of an audit's readers."""
 
     audit: Audit
     code: Code
@@ -28,30 +28,30 @@ class _AuditMark(NamedTuple):
 
 
 class SelectionForm(PageForm):
-    """All approved records, or those that a decision run accepts; minus what an audit marked."""
+    """Selects all approved records or those accepted by a decision run, without those marked in an audit."""
 
     holds = forms.ChoiceField(
         required=False,
         label="Records",
-        choices=[("all", "All approved records"), ("decided", "Those that a decision run accepts")],
+        choices=[("all", "All approved records"), ("decided", "Records accepted by a decision run")],
         widget=forms.RadioSelect,
     )
     run = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label="Decision run")
     dimensions = forms.MultipleChoiceField(
         required=False, label="Accepted in", widget=forms.CheckboxSelectMultiple
     )
-    not_judged = forms.BooleanField(required=False, label="Keep records that nobody judged")
+    not_judged = forms.BooleanField(required=False, label="Keep records without judgments")
     undecided = forms.BooleanField(required=False, label="Keep undecided records")
     marks = forms.MultipleChoiceField(
-        required=False, label="Leave out what an audit marked", widget=forms.CheckboxSelectMultiple
+        required=False, label="Exclude records marked in an audit", widget=forms.CheckboxSelectMultiple
     )
     readers = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=5,
         initial=1,
-        label="Readers who must agree",
-        help_text="A record is left out if this many readers or more gave it one of the answers above. Default: 1.",
+        label="Readers required",
+        help_text="A record is excluded if at least this many readers gave one of the answers above. Default: 1.",
     )
 
     def __init__(self, project: Project, data: Any = None) -> None:
@@ -71,7 +71,7 @@ class SelectionForm(PageForm):
         fields["marks"].choices = [(value, mark.choice.words) for value, mark in self.marks_by_value.items()]
 
     def clean(self) -> dict[str, Any]:
-        """See that what was chosen belongs together."""
+        """Check that the choices are consistent."""
         data = super().clean() or {}
         if data.get("holds") == "decided":
             if not data.get("run"):
@@ -82,7 +82,7 @@ class SelectionForm(PageForm):
 
     @property
     def audits(self) -> list[tuple[Audit, list[tuple[Code, list[Any]]]]]:
-        """Audits with their codes, and the boxes of each code's answers."""
+        """Return the audits with their codes, and the checkboxes of each code's answers."""
         boxes: dict[Audit, dict[Code, list[Any]]] = {}
         for box in self["marks"]:
             mark = self.marks_by_value[str(box.data["value"])]
@@ -91,7 +91,7 @@ class SelectionForm(PageForm):
 
     @property
     def selection(self) -> Selection:
-        """What was chosen; the form has to be valid."""
+        """The selection; the form must be valid."""
         data = self.cleaned_data
         decisions = None
         if data.get("holds") == "decided":
@@ -110,14 +110,14 @@ def decision_runs(project: Project) -> list[DecisionRun]:
     """Return the newest decision runs about records that the project's versions hold."""
     types = family_of(project).record_types
     rows = DecisionRun.objects.filter(project=project).order_by("-pk")[:40]
-    known = [run for run in rows if has_spec(run.kind)]  # a kind may have been removed since
+    known = [run for run in rows if has_spec(run.kind)]  # the kind may have been uninstalled
     return [
         run for run in known if spec_of(run.kind).record_type in types and not spec_of(run.kind).has_parts
     ]
 
 
 def run_label(run: DecisionRun) -> str:
-    """Return a decision run as a list offers it, with what came in since."""
+    """Return a decision run's label, with the number of judgments since."""
     since = count_judgments_since(run)
     late = f"; {since:,} judgments came in since" if since > 0 else ""
     gone = f"; {-since:,} judgments were rejected since" if since < 0 else ""
@@ -125,7 +125,7 @@ def run_label(run: DecisionRun) -> str:
 
 
 def describe_selection(version: DatasetVersion) -> str:
-    """Return what a version holds as a sentence."""
+    """Describe a version's selection in a sentence."""
     try:
         selection = Selection.from_json(version.selection)
     except InvalidInput as error:

@@ -1,6 +1,6 @@
-"""What people choose to import a collection, from the folder that the server's administrator fills.
+"""Forms for importing collections from the server's import folder.
 
-No path is typed: every file is one of those that stand there, and is asked for again when the form comes back.
+No path is typed: files are chosen from those in the folder, and checked again on submission.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,14 +27,14 @@ DENSECAP_FILE = "densecap_splits.json"
 REGIONS_FILE = "region_descriptions.json"
 VISUAL_COMET_FILES = frozenset(f"{split}_annots.json" for split in SPLITS)
 NO_CHOICE = ("", "None")
-ROOT_LABEL = "The folder of imports itself"
+ROOT_LABEL = "The import folder itself"
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOffer:
-    """What the server's administrator offers for import; no ``root`` when nothing is.
+    """The contents of the server's import folder; ``root`` is ``None`` if none is configured.
 
-    ``problem`` says why the folder could not be looked through.
+    ``problem`` is why the folder could not be read.
     """
 
     root: Path | None
@@ -43,7 +43,7 @@ class ImportOffer:
 
 
 def get_import_offer() -> ImportOffer:
-    """Return what stands in the folder of imports."""
+    """Return the contents of the import folder."""
     empty = ImportableContents((), (), (), is_cut=False)
     root: Path | None = settings.IMPORTS_ROOT
     if root is None:
@@ -55,7 +55,7 @@ def get_import_offer() -> ImportOffer:
 
 
 def list_files(contents: ImportableContents, *, suffix: str = "") -> list[str]:
-    """Return the files that may be lists, or files of proposals: not those that describe a collection's pictures."""
+    """Return the files that may be lists or proposals, without those that describe a collection's pictures."""
     described = {IMAGE_DATA, REGIONS_FILE}
     return [
         name for name in contents.lists if name.lower().endswith(suffix) and Path(name).name not in described
@@ -67,23 +67,23 @@ def _as_choices(names: Iterable[str]) -> ChoiceList:
 
 
 class ImportForm(PageForm):
-    """What all collections ask: which folder, and how much of it. Two buttons say whether anything is stored."""
+    """Base form of all collections: the folder, and how much to import. Two buttons choose dry run or import."""
 
     source: ClassVar[Source]
     folder = forms.ChoiceField(label="Folder")
     allowed = forms.MultipleChoiceField(
-        required=False, label="Only images of these lists", widget=forms.CheckboxSelectMultiple
+        required=False, label="Only images in these lists", widget=forms.CheckboxSelectMultiple
     )
     limit = forms.IntegerField(
-        required=False, min_value=1, label="Images at most", help_text="Left empty, all of them."
+        required=False, min_value=1, label="Maximum images", help_text="Leave empty for all."
     )
     licence = forms.CharField(
         required=False,
         max_length=MAX_LICENCE_LENGTH,
         label="Licence",
-        help_text="Kept with every photo and shown beside it.",
+        help_text="Stored and shown with every photo.",
     )
-    skip_missing = forms.BooleanField(required=False, label="Go on without pictures that are not there")
+    skip_missing = forms.BooleanField(required=False, label="Skip missing pictures")
     dry_run = forms.BooleanField(required=False)
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
@@ -92,7 +92,7 @@ class ImportForm(PageForm):
         self.root = offer.root
         self.found = self.find_folders(offer.contents)
         self._choose("folder", [(found.name, self.folder_label(found)) for found in self.found])
-        self.fields["folder"].help_text = f"Beneath {self.root} on the server."
+        self.fields["folder"].help_text = f"In {self.root} on the server."
         self._choose("allowed", _as_choices(list_files(offer.contents)))
 
     @property
@@ -102,23 +102,23 @@ class ImportForm(PageForm):
 
     @staticmethod
     def find_folders(contents: ImportableContents) -> Sequence[FoundCollection]:
-        """Return the folders that hold this collection."""
+        """Return the folders that contain this collection."""
         raise NotImplementedError
 
     def folder_label(self, found: FoundCollection) -> str:
-        """Return how a folder is named."""
+        """Return a folder's label."""
         return ROOT_LABEL if found.name == "." else found.name
 
     def collection_spec(self, folder: Path, given: Mapping[str, Any]) -> CollectionSpec:
-        """Return which copy is meant, and what of it.
+        """Return the chosen collection as a spec.
 
         Raises:
-            InvalidInput: a file lies outside of the folder of imports.
+            InvalidInput: a file is outside the import folder.
         """
         raise NotImplementedError
 
     def clean(self) -> dict[str, Any]:
-        """Follow what was chosen to where it lies."""
+        """Resolve the chosen files."""
         given: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
@@ -134,17 +134,17 @@ class ImportForm(PageForm):
         return given
 
     def resolve_file(self, name: str) -> str:
-        """Return where a file that was chosen lies; empty when none was."""
+        """Return the path of a chosen file, or ``None``."""
         return str(resolve_inside(self.root, name)) if name else ""
 
     @property
     def options(self) -> ImportOptions:
-        """How it is imported; the form has to be valid."""
+        """The import options; the form must be valid."""
         given = self.cleaned_data
         return ImportOptions(licence=given["licence"], dry_run=given["dry_run"])
 
     def _choose(self, name: str, choices: ChoiceList, *, preset: Iterable[str] = ()) -> None:
-        """Offer choices, those chosen whose file has one of the names."""
+        """Set a field's choices, preselecting files with one of the names."""
         field = self.fields[name]
         field.choices = choices  # type: ignore[attr-defined]
         chosen = [value for value, _ in choices if Path(value).name in set(preset)]
@@ -155,22 +155,22 @@ class ImportForm(PageForm):
 
 
 class VisualGenomeForm(ImportForm):
-    """Which copy of Visual Genome, and the lists of its splits, since it ships none."""
+    """Options for Visual Genome, including lists of splits, since it has none."""
 
     source = Source.VISUAL_GENOME
     splits = forms.ChoiceField(
         required=False,
         label="List of splits",
-        help_text="Visual Genome ships none. One JSON file with the ids of train, val and test.",
+        help_text="Visual Genome has none. A JSON file with the ids of train, val and test.",
     )
     train = forms.ChoiceField(required=False, label="Ids of train")
     val = forms.ChoiceField(required=False, label="Ids of val")
     test = forms.ChoiceField(required=False, label="Ids of test")
     rest = forms.ChoiceField(
         required=False,
-        label="Images in no list",
+        label="Images not in a list",
         choices=[
-            ("", "Left out, or train when there is no list"),
+            ("", "Left out, or train if there is no list"),
             *((split, f"Become {split}") for split in SPLITS),
         ],
     )
@@ -192,7 +192,7 @@ class VisualGenomeForm(ImportForm):
         return contents.visual_genome
 
     def collection_spec(self, folder: Path, given: Mapping[str, Any]) -> VisualGenomeSource:
-        """Return which copy is meant, and its lists."""
+        """Return the chosen collection with its lists as a spec."""
         lists = {"": given["splits"]} | {split: given[split] for split in SPLITS}
         return VisualGenomeSource(
             folder=str(folder),
@@ -203,25 +203,25 @@ class VisualGenomeForm(ImportForm):
 
     @property
     def has_split_list(self) -> bool:
-        """Whether a list of splits is chosen, as the form stands."""
+        """Whether a list of splits is chosen."""
         return any(self[name].value() for name in ("splits", *SPLITS))
 
     @property
     def shows_more(self) -> bool:
-        """Whether what is folded away was used or has to be mended."""
+        """Whether a collapsed field is used or has an error."""
         names = (*SPLITS, "rest", "allowed")
         return self.is_bound and any(name in self.errors or self.data.get(name) for name in names)
 
 
 class VcrForm(ImportForm):
-    """Which copy of VCR, and which of its pictures."""
+    """Options for VCR."""
 
     source = Source.VCR
     min_entities = forms.IntegerField(
         min_value=0,
         initial=MIN_ENTITIES,
-        label="Least entities",
-        help_text=f"Pictures with fewer are left out. The paper’s is {MIN_ENTITIES}.",
+        label="Minimum entities",
+        help_text=f"Pictures with fewer are left out. The paper uses {MIN_ENTITIES}.",
     )
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
@@ -234,13 +234,13 @@ class VcrForm(ImportForm):
         return contents.vcr
 
     def folder_label(self, found: FoundCollection) -> str:
-        """Return how a folder is named, with the splits that its annotation files tell."""
+        """Return a folder's label, with the splits of its annotation files."""
         splits = [split for split in SPLITS if f"{split}.jsonl" in found.files]
-        splits_text = f"splits {', '.join(splits)}" if splits else "no annotation files: all become train"
+        splits_text = f"splits {', '.join(splits)}" if splits else "no annotation files: all are train"
         return f"{super().folder_label(found)} ({splits_text})"
 
     def collection_spec(self, folder: Path, given: Mapping[str, Any]) -> CollectionSpec:
-        """Return which copy is meant; its annotation files are those in the folder."""
+        """Return the chosen collection as a spec, with the annotation files in the folder."""
         return replace(find_copy(folder, {}), min_entities=given["min_entities"])
 
 

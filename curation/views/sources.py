@@ -1,4 +1,4 @@
-"""Where a project's images came from, and what imports more: commands, and a form over a folder of the server."""
+"""Sources of a project's images, and importing more, by command or from a folder of the server."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ OTHER_TITLE = "Other ways"
 
 @dataclass(frozen=True, slots=True)
 class ImportCommand:
-    """A command line that imports a collection, and what it does."""
+    """A command line that imports a collection, with an explanation."""
 
     title: str
     about: str
@@ -38,7 +38,7 @@ class ImportCommand:
 @require_safe
 @project_page()
 def sources(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show what was imported, by collection and split, the last imports, and what starts another one."""
+    """Show the images by collection and split, the latest imports, and how to import more."""
     offer = get_import_offer()
     form = _form_class(request.GET.get("collection", ""), offer)(offer) if offer.root else None
     return _render_page(request, project, offer, form)
@@ -47,7 +47,7 @@ def sources(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @project_page()
 def start_import(request: HttpRequest, project: Project, source: str) -> HttpResponse:
-    """Queue the import of a collection that stands in the folder of imports, or a look at it."""
+    """Queue the import of a collection in the import folder, or a dry run."""
     offer = get_import_offer()
     if source not in set(Source) or offer.root is None:
         raise Http404("There is no such page.")
@@ -65,14 +65,14 @@ def start_import(request: HttpRequest, project: Project, source: str) -> HttpRes
         form.add_error(None, f"Not started: {error}.")
         return _render_page(request, project, offer, form, status=400)
     message = (
-        "The import is queued." if not form.options.dry_run else "A look is queued. Nothing will be stored."
+        "The import is queued." if not form.options.dry_run else "The dry run is queued. Nothing will be stored."
     )
     messages.success(request, message)
     return redirect("job-detail", job.pk)
 
 
 def _form_class(collection: str, offer: ImportOffer) -> type[ImportForm]:
-    """The form of the collection that is asked for, else of the first that stands there."""
+    """Return the form of the requested collection, or of the first available one."""
     if collection in set(Source):
         return FORMS[Source(collection)]
     available = [form for form in FORMS.values() if form.find_folders(offer.contents)]
@@ -110,18 +110,18 @@ def _render_page(
 
 
 def import_commands(project: Project) -> list[ImportCommand]:
-    """Return the command lines for this project, with folders to put in."""
+    """Return the command lines for this project, with placeholders for folders."""
     return [
         ImportCommand(
             "Visual Genome",
-            "The folder holds VG_100K, VG_100K_2 and image_data.json. The splits are a published list of image ids; "
+            "The folder contains VG_100K, VG_100K_2 and image_data.json. The splits are a published list of image ids; "
             "without one, all images become train.",
             f"manage.py import_visual_genome FOLDER --project {project.slug} --splits densecap_splits.json "
             "--regions region_descriptions.json",
         ),
         ImportCommand(
             "VCR",
-            "The folder holds vcr1images and the three annotation files, which give the splits. Only pictures that "
+            "The folder contains vcr1images and the three annotation files, which give the splits. Only pictures that "
             f"VisualCOMET annotates, with at least {MIN_ENTITIES} entities.",
             f"manage.py import_vcr FOLDER --project {project.slug} --allowed train_annots.json "
             f"--allowed val_annots.json --allowed test_annots.json --min-entities {MIN_ENTITIES}",
@@ -130,7 +130,7 @@ def import_commands(project: Project) -> list[ImportCommand]:
 
 
 def _row(row: SourceRow) -> dict[str, Any]:
-    """One collection as the table shows it, each count with the name of its split."""
+    """Return a collection's table row, each count with its split's name."""
     title = SOURCE_TITLES[Source(row.source)] if row.source else OTHER_TITLE
     cells = [(_split_label(split), count) for split, count in zip(SPLITS, row.counts, strict=True)]
     return {"title": title, "cells": cells, "total": row.total}
@@ -141,7 +141,7 @@ def _split_label(split: str) -> str:
 
 
 def _count_described(rows: list[SourceRow]) -> int:
-    """How many images have a collection's own record."""
+    """Return the number of images with a source record."""
     return sum(row.total for row in rows if row.source)
 
 
@@ -151,7 +151,7 @@ def _plot(entities: list[int]) -> Chart | None:
     return bar_chart(
         entities,
         summary="Photos by number of entities",
-        x_label="entities in a photo; the last bar holds all with more",
+        x_label="entities in a photo; the last bar includes all with more",
         unit="Photos",
         threshold=MIN_ENTITIES,
         threshold_label=f"minimum in the paper: {MIN_ENTITIES}",
@@ -159,7 +159,7 @@ def _plot(entities: list[int]) -> Chart | None:
 
 
 def _result_row(job: Job) -> dict[str, Any]:
-    """What came of an import, as its row of the list tells it."""
+    """Return the results of an import, for the list."""
     result = job.result
     if not result:
         return {}

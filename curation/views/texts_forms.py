@@ -188,7 +188,7 @@ class ToxicityForm(AnalysisForm):
         """See that what the scorer needs is there."""
         given = super().clean() or {}
         if given.get("scorer") == MODEL_PREFIX and not is_hub_id(given.get("model", "")):
-            self.add_error("model", "Name it by its hub id, owner/name.")
+            self.add_error("model", "Enter its hub id, owner/name.")
         if given.get("scorer") == FROM_FILE and not given.get("upload"):
             self.add_error("upload", "Choose a file.")
         return given

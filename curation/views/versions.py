@@ -1,4 +1,4 @@
-"""Dataset versions: make a draft, see what it would hold, seal it, download it."""
+"""Dataset versions: creating, previewing, sealing and downloading them."""
 
 import json
 import tempfile
@@ -35,20 +35,20 @@ from hits.services.errors import Refused
 from hits.views.access import check_access, project_page
 from hits.views.users import signed_in_user
 
-MAX_INLINE_ROWS = 2000  # rows whose seal is checked while the page is made
+MAX_INLINE_ROWS = 2000  # rows up to which checksums are verified while rendering the page
 FILE_LABELS = {
-    "manifest.json": "Manifest of the files",
-    "seal.jsonl": "Seal, one line a row",
+    "manifest.json": "File manifest",
+    "seal.jsonl": "Checksums, one line per row",
     "annotators.jsonl": "Keyed hashes of the workers",
     "statistics.json": "Corpus statistics",
-    "REHEARSAL.txt": "Mark of a rehearsal",
+    "REHEARSAL.txt": "Rehearsal marker",
 }
 
 View = Callable[..., HttpResponseBase]
 
 
 def version_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
-    """Turn ``view(request, version, …)`` into a view of ``<int:version_id>`` that checks the role first."""
+    """Decorate ``view(request, version, …)`` as a view of ``<int:version_id>`` that checks the role."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -66,7 +66,7 @@ def version_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def version_list(request: HttpRequest, project: Project) -> HttpResponse:
-    """List a project's versions; make a draft."""
+    """List a project's versions; create a draft."""
     form = VersionForm(request.POST or None)
     chosen = SelectionForm(project, request.POST or None)
     status = 200
@@ -100,7 +100,7 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
 @require_safe
 @version_page()
 def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
-    """Show a version: what changed, its seal, its statistics, its files."""
+    """Show a version: changes, checksums, statistics and files."""
     project = version.project
     job = latest_job(project, SEAL)
     is_own_job = job is not None and job.args.get("version") == version.pk
@@ -128,7 +128,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
 
 
 def _count_cells(version: DatasetVersion, family: Family) -> list[int | str]:
-    """How many rows of each part a version holds; dashes while it is a draft."""
+    """Return the number of rows of each part of a version; dashes for a draft."""
     found = _counts_by_part(version, family)
     return [found.get(part.name, "–") for part in family.parts]
 
@@ -138,9 +138,9 @@ def _counts_by_part(version: DatasetVersion, family: Family) -> Mapping[str, int
 
 
 def _changes_context(family: Family, contents: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what changed as the page shows it: each part before and after, and what would be sealed."""
+    """Return the context of the changes: each part before and after, and what would be sealed."""
     change = contents.get("change", {"before": 0, "after": 0})
-    # What was counted before there were several parts says nothing of them.
+    # Counts of earlier releases, before there were several parts, do not include them.
     parts = contents.get("parts") or {family.main_part.name: (change["before"], change["after"])}
     counts = {name: after for name, (_, after) in parts.items()}
     rows = contents.get("rows", 0)
@@ -185,7 +185,7 @@ def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
 
 
 def _draft_context(version: DatasetVersion) -> dict[str, Any]:
-    """What the version would be if it were sealed now."""
+    """Return the context of a draft: the version as if it were sealed now."""
     try:
         found = services.draft_contents(version)
     except Refused as error:
@@ -216,7 +216,7 @@ def _capitalise(text: str) -> str:
 
 
 def _describe_splits(sealed_round: dict[str, Any]) -> str:
-    """The splits that a round's ratings are of; empty where there is nothing to tell apart, or nothing is said."""
+    """Return a label of the splits of a round's ratings, empty if there is only one round or no information."""
     splits = sealed_round.get("splits", [])
     if splits in ([], [Split.NONE]):
         return ""
@@ -224,19 +224,19 @@ def _describe_splits(sealed_round: dict[str, Any]) -> str:
 
 
 def _hash_lines(value: str) -> list[str]:
-    """Groups of four, four groups a line, so that two people can compare them aloud."""
+    """Return groups of four digits, four groups per line, for comparing aloud."""
     groups = [value[i : i + 4] for i in range(0, len(value), 4)]
     return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
 
 
 def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
-    """Name, words and size of the files that were written; empty until somebody asks for them."""
+    """Return name, label and size of the exported files; empty before the first download."""
     try:
         manifest = json.loads((services.export_path(version) / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return []
     known = {**FILE_LABELS, **family_of_version(version).file_labels}
-    default = known.get("", "Rows, one line each")
+    default = known.get("", "Rows, one per line")
     return [
         {"name": file["name"], "words": known.get(file["name"], default), "bytes": file["bytes"]}
         for file in manifest["files"]
@@ -246,7 +246,7 @@ def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
 @require_POST
 @version_page()
 def version_plan(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
-    """Queue the computing of what a draft would hold."""
+    """Queue computing a draft's contents."""
     try:
         services.request_plan(version=version, by=signed_in_user(request))
     except Refused as error:
@@ -270,7 +270,7 @@ def version_seal(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
 @require_safe
 @version_page()
 def version_download(request: HttpRequest, version: DatasetVersion) -> HttpResponseBase:
-    """Send all files as one archive."""
+    """Download all files as one archive."""
     folder = _export_folder(request, version)
     if folder is None:
         return redirect("version", version.pk)
@@ -288,7 +288,7 @@ def version_download(request: HttpRequest, version: DatasetVersion) -> HttpRespo
 @require_safe
 @version_page()
 def version_file(request: HttpRequest, version: DatasetVersion, name: str) -> HttpResponseBase:
-    """Send one file of an export."""
+    """Download one file of an export."""
     folder = _export_folder(request, version)
     if folder is None:
         return redirect("version", version.pk)

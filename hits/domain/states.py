@@ -18,9 +18,7 @@ class Purpose(StrEnum):
     JUDGING = "judging"
     QUALIFYING = "qualifying"  # graded, never part of a dataset
     TRAINING = "training"  # answered with feedback, never part of a dataset
-    COMPENSATING = (
-        "compensating"  # pays one worker for lost work, never part of a dataset
-    )
+    COMPENSATING = "compensating"  # pays one worker for lost work, never part of a dataset
 
 
 class BatchState(StrEnum):

@@ -90,7 +90,7 @@ class TemplateLaunchForm(BatchTermsForm):
     keywords = forms.CharField(
         max_length=MAX_KEYWORDS, required=False, label="Keywords", help_text="Separated by commas."
     )
-    usual_minutes = forms.FloatField(
+    expected_minutes = forms.FloatField(
         min_value=0.1, max_value=480, label="Expected minutes", help_text="Time that a careful worker needs."
     )
     allowed_minutes = forms.IntegerField(
@@ -113,7 +113,7 @@ class TemplateLaunchForm(BatchTermsForm):
             "title": template.name,
             "reward": kind.reward_cents,
             "assignments": kind.redundancy,
-            "usual_minutes": kind.expected_seconds // 60,
+            "expected_minutes": kind.expected_seconds // 60,
             "allowed_minutes": kind.duration_seconds // 60,
         }
         super().__init__(kind, [], *args, **kwargs)
@@ -133,7 +133,7 @@ class TemplateLaunchForm(BatchTermsForm):
         """The listing of the tasks; the form must be valid."""
         data = self.cleaned_data
         return TaskListing(
-            data["title"], data["description"], data["keywords"], round(60 * data["usual_minutes"])
+            data["title"], data["description"], data["keywords"], round(60 * data["expected_minutes"])
         )
 
     @property

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from hits.hints import words
+from hits.hints import word_lists
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 # "to" before a verb names a purpose: "holding a phone to call a taxi". Before a noun it names a direction.
@@ -33,14 +33,14 @@ def caption_span(text: str) -> tuple[int, int] | None:
 
 def _interprets(tokens: list[_Word], text: str) -> bool:
     is_negated = any(word.text.endswith("n't") for word in tokens)
-    interprets = any(word.text in words.INTERPRETING for word in tokens)
+    interprets = any(word.text in word_lists.INTERPRETING for word in tokens)
     return is_negated or interprets or bool(_PURPOSE.search(text.casefold()))
 
 
 def _picture(tokens: list[_Word]) -> int:
     """Return the number of words up to the object after a word for a picture: "a close-up of a pizza"."""
     for index, word in enumerate(tokens[:5]):
-        if word.text == "of" and index and tokens[index - 1].text in words.PICTURES:
+        if word.text == "of" and index and tokens[index - 1].text in word_lists.PICTURES:
             return min(len(tokens), index + 3)
     return 0
 
@@ -48,9 +48,9 @@ def _picture(tokens: list[_Word]) -> int:
 def _existence(tokens: list[_Word]) -> int:
     """Return the number of words up to the object: "there is a book" of "there is a book on the bed"."""
     first, second, third = (word.text for word in tokens[:3])
-    if first == "there" and second in words.BE and third in words.INDEFINITE:
+    if first == "there" and second in word_lists.BE and third in word_lists.INDEFINITE:
         return min(len(tokens), 4)
-    if first == "there's" and second in words.INDEFINITE:
+    if first == "there's" and second in word_lists.INDEFINITE:
         return min(len(tokens), 3)
     return 0
 
@@ -60,11 +60,11 @@ def _progressive(tokens: list[_Word]) -> int:
     if not _names_something(tokens[0]):
         return 0
     for index, word in enumerate(tokens[:_SUBJECT_WORDS]):
-        if index and word.text in words.BE:
+        if index and word.text in word_lists.BE:
             verb = index + 1
-            while verb < len(tokens) and tokens[verb].text in words.SMALL_ADVERBS:
+            while verb < len(tokens) and tokens[verb].text in word_lists.SMALL_ADVERBS:
                 verb += 1
-            if verb < len(tokens) and tokens[verb].text in words.VISIBLE_ING | words.VISIBLE_PAST:
+            if verb < len(tokens) and tokens[verb].text in word_lists.VISIBLE_ING | word_lists.VISIBLE_PAST:
                 return verb + 1
             return 0
     return 0
@@ -72,22 +72,22 @@ def _progressive(tokens: list[_Word]) -> int:
 
 def _fragment(tokens: list[_Word]) -> int:
     """Return the number of words up to a participle without a verb: "two giraffes standing"."""
-    if tokens[0].text not in words.INDEFINITE | words.PEOPLE:
+    if tokens[0].text not in word_lists.INDEFINITE | word_lists.PEOPLE:
         return 0
     for index, word in enumerate(tokens[:_SUBJECT_WORDS]):
-        if word.text in words.BE:
+        if word.text in word_lists.BE:
             return 0
-        if index and word.text in words.VISIBLE_ING | words.VISIBLE_PAST:
+        if index and word.text in word_lists.VISIBLE_ING | word_lists.VISIBLE_PAST:
             return index + 1
     return 0
 
 
 def _location(tokens: list[_Word]) -> int:
     """Return the number of words up to the preposition: "a book on" the bed, "several horses are in" a meadow."""
-    if tokens[0].text not in words.INDEFINITE:
+    if tokens[0].text not in word_lists.INDEFINITE:
         return 0
     for index, word in enumerate(tokens[1:_SUBJECT_WORDS], start=1):
-        if word.text in words.PLACING and index > 1 and index + 1 < len(tokens):
+        if word.text in word_lists.PLACING and index > 1 and index + 1 < len(tokens):
             return index + 1
     return 0
 
@@ -97,10 +97,10 @@ def _posture(tokens: list[_Word]) -> int:
     if not _names_something(tokens[0]):
         return 0
     for index, word in enumerate(tokens[:_SUBJECT_WORDS]):
-        if index > 0 and word.text in words.VISIBLE_PRESENT:
+        if index > 0 and word.text in word_lists.VISIBLE_PRESENT:
             return index + 1
     return 0
 
 
 def _names_something(word: _Word) -> bool:
-    return word.text in words.INDEFINITE | words.DEFINITE | words.PEOPLE
+    return word.text in word_lists.INDEFINITE | word_lists.DEFINITE | word_lists.PEOPLE

@@ -48,7 +48,7 @@ class Card:
 class Hint:
     """One hint. The page writes its message from ``rule`` and ``params``.
 
-    ``quote`` is ``text[start:end]`` of the card's field, in characters (code points); hints about boxes have no quote.
+    ``quote`` is ``text[start:end]`` of the card's field, in code points; hints about boxes have no quote.
     ``other`` is the index of the card that this one was compared with.
     """
 

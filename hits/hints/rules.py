@@ -1,4 +1,4 @@
-"""One small pure function per rule. Comparisons of meaning are in ``checking``, since they need an encoder.
+"""One small pure function per rule. Comparisons of meaning are in ``find_hints``, since they need an encoder.
 
 docs/hints.md justifies the thresholds by the output of ``tests/benchmarks/hints.py``.
 """
@@ -10,7 +10,7 @@ from typing import Any
 from hits.domain.answers.pronouns import find_pronouns
 from hits.domain.answers.review_flags import MIN_SIMILARITY, word_similarity
 from hits.domain.images.geometry import Box, covered_share
-from hits.hints import words
+from hits.hints import word_lists
 from hits.hints.caption import caption_span
 from hits.hints.card import MAX_QUOTE, Card, Hint, HintField, HintRule, ImageSize
 
@@ -19,7 +19,7 @@ LARGE_SHARE = 0.9
 SMALL_SHARE = 0.00018
 QUOTED_WORDS = 8
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_PROFANE = re.compile(rf"(?<!\w)(?:{'|'.join(words.PROFANITY)})(?!\w)", re.IGNORECASE)
+_PROFANE = re.compile(rf"(?<!\w)(?:{'|'.join(word_lists.PROFANITY)})(?!\w)", re.IGNORECASE)
 _DISGUISED = re.compile(r"(?<=[a-z@10$3])[@10$3](?=[a-z@10$3])", re.IGNORECASE)
 _UNMASKED = {"@": "a", "1": "i", "0": "o", "$": "s", "3": "e"}
 _MIN_REST_SIMILARITY = 0.6
@@ -151,7 +151,7 @@ def are_opposed(a: str, b: str) -> bool:
     first, second = set(_split_words(a)), set(_split_words(b))
     negations_a, negations_b = _find_negations(first), _find_negations(second)
     opposites = next(
-        (pair for pair in words.ANTONYMS if _is_split(pair, first - second, second - first)), None
+        (pair for pair in word_lists.ANTONYMS if _is_split(pair, first - second, second - first)), None
     )
     if bool(negations_a) != bool(negations_b):
         return opposites is None and _is_rest_similar(first - negations_a, second - negations_b)
@@ -163,7 +163,7 @@ def _is_split(pair: frozenset[str], only_a: set[str], only_b: set[str]) -> bool:
 
 
 def _find_negations(found: set[str]) -> set[str]:
-    return {word for word in found if word in words.NEGATIONS or word.endswith("n't")}
+    return {word for word in found if word in word_lists.NEGATIONS or word.endswith("n't")}
 
 
 def _is_rest_similar(first: set[str], second: set[str]) -> bool:

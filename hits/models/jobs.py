@@ -10,7 +10,7 @@ from hits.models.projects import Project
 
 
 class Job(CreatedByModel):
-    """One long-running job. The row holds its state; a broker message only makes a worker look at it.
+    """One long-running job. The row holds its state; a broker message only makes a worker check it.
 
     ``task`` is the name of the Celery task. ``cursor`` is the point where the next run resumes. ``lease_until`` is
     the end of the worker's lease (of a requeued job: the time of its return). ``woken_at`` is the time of a message

@@ -191,7 +191,7 @@ class Marketplace(Protocol):
         ...
 
     def expire(self, hit_id: str) -> None:
-        """Stop offering a HIT now; work in hand may still be submitted."""
+        """Stop offering a HIT now; accepted tasks may still be submitted."""
         ...
 
     def delete_hit(self, hit_id: str) -> None:

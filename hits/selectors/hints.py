@@ -8,7 +8,7 @@ from django.conf import settings
 
 from hits import registry
 from hits.hints.card import ContradictionModel, Encoder, Hint, HintRule, ImageSize
-from hits.hints.checking import find_hints
+from hits.hints.find_hints import find_hints
 from hits.kind import HitKind
 from hits.models import Hit, Submission
 from hits.selectors.images.images import image_facts_by_id

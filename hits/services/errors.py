@@ -34,7 +34,7 @@ class StorageFull(Refused):
     def after(cls, error: OSError, failure: str) -> "StorageFull":
         """Return the error for a failed write, with its reason and fix."""
         reason = (
-            "the disk is full; free some space"
+            "the disk is full; free disk space"
             if is_disk_full(error)
             else f"{error.strerror or error}; fix the folder"
         )

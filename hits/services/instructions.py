@@ -118,7 +118,7 @@ def set_batch_instructions(
             raise Refused("version: it belongs to another project or another kind of task")
         if (before.version if before else None) != replaces:
             raise Conflict(
-                f"somebody chose {version_label(before)} for this batch meanwhile; look at it, then choose again"
+                f"somebody chose {version_label(before)} for this batch in the meantime; check it, then choose again"
             )
         if before == version:
             raise Refused(f"version: the batch shows {version_label(version)} already")

@@ -143,7 +143,7 @@ def instructions_preview(request: HttpRequest, project: Project, kind_name: str)
         "kind": kind,
         "instructions": selectors.render_instructions(text, project, kind),
         "error": error_message,
-        "usual_seconds": kind.expected_seconds,
+        "expected_seconds": kind.expected_seconds,
     }
     return render(request, "hits/instructions/instructions_preview.html", context)
 
@@ -202,7 +202,7 @@ def batch_instructions(request: HttpRequest, batch: Batch) -> HttpResponse:
             request,
             f"Pages opened from now on show {services.version_label(version)}. Open pages keep theirs.",
         )
-    return redirect(f"{reverse('batch-detail', args=[batch.pk])}#told")
+    return redirect(f"{reverse('batch-detail', args=[batch.pk])}#instructions")
 
 
 def _initial_text(kind: HitKind, current: Instructions | None) -> InstructionText:

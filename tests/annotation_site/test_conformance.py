@@ -11,14 +11,14 @@ from botocore.exceptions import ClientError
 
 from hits.marketplace import dispatch
 from scripts import conformance
-from tests.hits.marketplace.conftest import near, near_market, requester  # noqa: F401
+from tests.hits.marketplace.conftest import local_client, local_market, requester  # noqa: F401
 from tests.support.children import ROOT
 
 
 @pytest.fixture(scope="module")
 def fresh() -> str:
     """The page as the tests make it now, from a process of its own: collecting inside a run would disturb it."""
-    code = "from scripts import conformance; print(conformance.page(), end='')"
+    code = "from scripts import conformance; print(conformance.build_page(), end='')"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
@@ -97,7 +97,9 @@ def test_read_rules_collects_tests_of_a_rule_once() -> None:
         (pytest.mark.rule("b", source="M", text=""), "an id, a source and a text"),
     ],
 )
-def test_read_rules_refuses_contradicting_or_incomplete_marks(second: pytest.MarkDecorator, words: str) -> None:
+def test_read_rules_refuses_contradicting_or_incomplete_marks(
+    second: pytest.MarkDecorator, words: str
+) -> None:
     first = pytest.mark.rule("a", source="M", text="One.")
     with pytest.raises(conformance.RuleError, match=words):
         conformance.read_rules([item("test_x", first), item("test_y", second)])
@@ -107,14 +109,14 @@ def test_error_codes_come_from_the_sources(tmp_path: Path) -> None:
     folder = tmp_path / "hits" / "marketplace"
     folder.mkdir(parents=True)
     (folder / "a.py").write_text(
-        'ApiError("HITAlreadyExists", "x")\nApiError("", "x")\ninvalid("x", "Odd")\n'
-        'invalid("x", code="Odder")\nmissing("Cat", "1")\n'
+        'ApiError("HITAlreadyExists", "x")\nApiError("", "x")\nvalidation_error("x", "Odd")\n'
+        'validation_error("x", code="Odder")\nnot_found_error("Cat", "1")\n'
     )
     assert conformance.error_codes(tmp_path) == {"CatDoesNotExist", "HITAlreadyExists", "Odd", "Odder"}
 
 
 def test_recorder_records_calls_in_the_dispatcher(
-    near: Any,  # noqa: F811
+    local_client: Any,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(dispatch, "_run_operation", dispatch._run_operation)  # which the recorder replaces
@@ -124,10 +126,10 @@ def test_recorder_records_calls_in_the_dispatcher(
     recorder.pytest_collection_modifyitems(items)
     assert (items, [rule.id for rule in recorder.rules]) == ([test], ["a", "b"])
     recorder.pytest_collection_finish()
-    near.list_hits()  # by nobody's test
+    local_client.list_hits()  # by nobody's test
     running = recorder.pytest_runtest_protocol(test)
     next(running)
-    near.get_account_balance()
+    local_client.get_account_balance()
     with pytest.raises(ClientError):
-        near.get_hit(HITId="3NOSUCHHIT")
+        local_client.get_hit(HITId="3NOSUCHHIT")
     assert recorder.calls == {"a": answered("GetAccountBalance") | {("GetHIT", False)}}

@@ -164,9 +164,7 @@ def test_each_played_loop_has_its_own_project() -> None:
 
 
 @pytest.mark.django_db
-def test_second_demo_keeps_data_and_passwords(
-    settings: Any, tmp_path: Path
-) -> None:
+def test_second_demo_keeps_data_and_passwords(settings: Any, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
     first = demo_users.create_demo_users()
     Project.objects.create(name="Mine", slug="mine")

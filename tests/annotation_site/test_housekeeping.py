@@ -87,12 +87,12 @@ class Beats:
 def _wait(condition: Any, seconds: float = 180, step: float = 0.2) -> None:
     ends = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < ends, "it did not come to pass"
+        assert time.monotonic() < ends, "the condition was not met in time"
         time.sleep(step)
 
 
-def _house_goes_on(
-    project: Project, image: Image, said: Path, *, heavy: float, batches: int, units: int
+def _run_long_jobs(
+    project: Project, image: Image, output: Path, *, heavy: float, batches: int, units: int
 ) -> None:
     market.fund(100_000_000)
     launched = [planned(project, image, units) for _ in range(batches)]
@@ -104,7 +104,7 @@ def _house_goes_on(
         turns.look()
 
     with children.workers(
-        said, DJANGO_SETTINGS_MODULE=SETTINGS, PUBLISH_PER_SECOND="3", WORKER_CONCURRENCY="1"
+        output, DJANGO_SETTINGS_MODULE=SETTINGS, PUBLISH_PER_SECOND="3", WORKER_CONCURRENCY="1"
     ):
         # Looked at from the start: the light worker may be done with a batch before the heavy one has begun.
         _wait(lambda: looked() or Job.objects.filter(task=SLEEP, state=JobState.RUNNING).exists())
@@ -124,7 +124,7 @@ def _house_goes_on(
             for name, seconds in longest.items()
             if seconds > max(2 * INTERVAL_SECONDS[name], LATEST_SECONDS)
         }
-        assert "raised unexpected" not in said.read_text()
+        assert "raised unexpected" not in output.read_text()
         live = Hit.objects.filter(state=HitState.LIVE).count()
         print(f"longest turn {turns.longest:.1f} s, {live} live")  # noqa: T201
         assert turns.longest < 20
@@ -140,11 +140,11 @@ def _house_goes_on(
 def test_two_long_jobs_and_four_publications_let_every_beat_task_run(
     project: Project, make_image: Any, tmp_path: Path
 ) -> None:
-    _house_goes_on(project, make_image(1), tmp_path / "said", heavy=45, batches=4, units=60)
+    _run_long_jobs(project, make_image(1), tmp_path / "output", heavy=45, batches=4, units=60)
 
 
 @pytest.mark.nightly
 def test_two_jobs_of_ten_minutes_and_four_batches_of_300_let_every_beat_task_run(
     project: Project, make_image: Any, tmp_path: Path
 ) -> None:
-    _house_goes_on(project, make_image(1), tmp_path / "said", heavy=600, batches=4, units=300)
+    _run_long_jobs(project, make_image(1), tmp_path / "output", heavy=600, batches=4, units=300)

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation_site import env, readiness, starting
+from annotation_site import env, readiness, startup
 from annotation_site.cache import ForgivingRedisCache
 from curation.leaderboard.models import WrongKey
 from curation.leaderboard.services import entries
@@ -37,9 +37,7 @@ def test_live_works_and_ready_fails_without_a_database(
     assert "10.1.2.3" not in reply.content.decode()
 
 
-def test_ready_fails_with_unapplied_migrations(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ready_fails_with_unapplied_migrations(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert client.get(reverse("health-ready")).json() == {"ok": True, "database": "ok", "degraded": []}
     monkeypatch.setattr(readiness, "unapplied_migrations", lambda: ["hits.0099_later"])
     reply = client.get(reverse("health-ready"))
@@ -72,9 +70,7 @@ def no_redis(settings: Any) -> None:
     ForgivingRedisCache._is_down = False
 
 
-def test_cache_outage_is_a_miss_and_is_logged_once(
-    no_redis: None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_cache_outage_is_a_miss_and_is_logged_once(no_redis: None, caplog: pytest.LogCaptureFixture) -> None:
     cache = caches["default"]
     with caplog.at_level(logging.ERROR):
         assert cache.get("a", 7) == 7
@@ -149,11 +145,11 @@ def test_unsupported_database_url_stops_the_start(
 
 
 def test_serve_refuses_unapplied_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "unapplied_migrations", lambda: ["hits.0099_later", "hits.0100_more"])
+    monkeypatch.setattr(startup, "unapplied_migrations", lambda: ["hits.0099_later", "hits.0100_more"])
     with pytest.raises(
         CommandError, match=r"lacks hits\.0099_later and 1 more: back it up, then run"
     ) as error:
-        starting.refuse_unapplied_migrations()
+        startup.refuse_unapplied_migrations()
     assert error.value.returncode == 2
 
 
@@ -173,19 +169,19 @@ def test_serve_warns_if_exposed_without_a_proxy(
 ) -> None:
     monkeypatch.setenv("BIND", bind)
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if behind else None
-    assert bool(starting.exposure_warning()) is warns
+    assert bool(startup.exposure_warning()) is warns
 
 
 def test_second_server_in_a_folder_is_refused_with_the_owner(settings: Any, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
-    with starting.lock_data_folder():
+    with startup.lock_data_folder():
         with (
             pytest.raises(
                 CommandError, match=r"process \d+ \(port \d+\) serves this folder already"
             ) as error,
-            starting.lock_data_folder(),
+            startup.lock_data_folder(),
         ):
             pass
         assert error.value.returncode == 2
-    with starting.lock_data_folder():
+    with startup.lock_data_folder():
         pass

@@ -220,8 +220,8 @@ def _served(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
     environment = children.child_environment(
         PORT=str(port), PUBLIC_URL=base, HIT_ORIGIN=f"http://127.0.0.1:{port}", WORKER_CONCURRENCY="1"
     )
-    said = tmp_path / "said"
-    with said.open("wb") as errors:
+    output = tmp_path / "output"
+    with output.open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "manage.py", "serve", "--workers", "1", "--no-encoder"],
             cwd=children.ROOT,
@@ -230,7 +230,7 @@ def _served(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
         )
         try:
             children.wait_until_it_answers(base)
-            yield process, said
+            yield process, output
         finally:
             process.terminate()
             process.wait(timeout=30)
@@ -294,11 +294,9 @@ def empty_queue() -> Iterator[Path]:
 
 @pytest.mark.long
 @pytest.mark.django_db(transaction=True)
-def test_site_survives_death_of_worker_and_beat(
-    tmp_path: Path, empty_queue: Path
-) -> None:
+def test_site_survives_death_of_worker_and_beat(tmp_path: Path, empty_queue: Path) -> None:
     Job.objects.all().delete()
-    with _served(tmp_path) as (served, said):
+    with _served(tmp_path) as (served, output):
         _wait(lambda: _worker_of(served.pid), 180)
         first, web = _worker_of(served.pid), _web_of(served.pid)
         assert first is not None
@@ -329,17 +327,17 @@ def test_site_survives_death_of_worker_and_beat(
         served.terminate()
         assert served.wait(timeout=20) == 0
         _wait(lambda: not any(_runs(pid) for pid in everyone))
-        assert "Unrecoverable" not in said.read_text()
+        assert "Unrecoverable" not in output.read_text()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_site_stops_with_its_web_server(tmp_path: Path, empty_queue: Path) -> None:
     """Whoever runs it then starts the whole again; a worker alone answers nobody."""
-    with _served(tmp_path) as (served, said):
+    with _served(tmp_path) as (served, output):
         _wait(lambda: _worker_of(served.pid), 180)
         worker, web = _worker_of(served.pid), _web_of(served.pid)
         assert worker is not None
         os.kill(web, signal.SIGKILL)
         assert served.wait(timeout=30) != 0
         assert not _runs(worker)
-        assert "a server process ended by itself" in said.read_text()
+        assert "a server process ended by itself" in output.read_text()

@@ -51,7 +51,7 @@ FAULTS = [
 ]
 
 JUDGING = [
-    "tests/validation/services/test_ask_more.py",
+    "tests/validation/services/test_follow_ups.py",
     "tests/validation/services/test_decisions.py",
     "tests/validation/services/test_import_judgments.py",
     "tests/validation/services/test_answer_quality.py",

@@ -40,9 +40,7 @@ def test_env_secret_is_created_once_and_private(tmp_path, monkeypatch: pytest.Mo
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_env_secret_restricts_folder_permissions(
-    tmp_path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_env_secret_restricts_folder_permissions(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("X", raising=False)
     folder = tmp_path / "secrets"
     folder.mkdir(mode=0o755)
@@ -114,7 +112,7 @@ def test_amazons_own_sandbox_stays_the_sandbox(settings: Any, region: str) -> No
 )
 def test_any_other_address_of_amazons_is_refused(settings: Any, word: str) -> None:
     settings.MTURK_LIVE = True
-    with pytest.raises(ImproperlyConfigured, match="host name of its own"):
+    with pytest.raises(ImproperlyConfigured, match="its own host name"):
         resolve_environment(word)
 
 
@@ -165,9 +163,7 @@ def test_local_endpoint_is_play_money_with_platform_keys(settings: Any, word: st
     assert _access_key(word) == settings.MTURK_PLATFORM_ACCESS_KEY_ID
 
 
-def test_platform_keys_are_refused_for_other_machines(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_platform_keys_are_refused_for_other_machines(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "THEIRS")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     settings.PUBLIC_URL = "https://crowd.example.org"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from annotation_site.limits import DEFAULT_LIMIT
+from annotation_site.request_limits import DEFAULT_LIMIT
 from tests.support import children
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -36,14 +36,14 @@ def test_every_language_of_the_settings_has_a_catalogue() -> None:
 
 @each_file
 def test_catalogue_matches_the_sources(locale: str, domain: str) -> None:
-    wanted = messages.wanted(domain)
-    assert wanted, "the extractor finds nothing"
+    expected = messages.expected(domain)
+    assert expected, "the extractor finds nothing"
     there = {entry.message for entry in messages.read_po(_po(locale, domain))[1]}
     missing = {
-        message: str(path.relative_to(ROOT)) for message, path in wanted.items() if message not in there
+        message: str(path.relative_to(ROOT)) for message, path in expected.items() if message not in there
     }
     assert not missing, "run `make messages`, then translate what is new"
-    assert not there - wanted.keys(), "run `make messages`: these are said no more"
+    assert not there - expected.keys(), "run `make messages`: these are messages no more"
 
 
 @each_file
@@ -101,8 +101,8 @@ def test_extractor_finds_every_message() -> None:
 def test_one_word_in_two_contexts_is_two_messages(tmp_path: Path) -> None:
     template = """{% load i18n %}{% translate "Left" %}{% translate "Left" context "side" %}
         {% blocktranslate count n=n context "side" %}{{ n }} left{% plural %}{{ n }} lefts{% endblocktranslate %}"""
-    said = {("Left",), ("side\4Left",), ("side\4%(n)s left", "%(n)s lefts")}
-    assert messages.in_template(template) == said
+    texts = {("Left",), ("side\4Left",), ("side\4%(n)s left", "%(n)s lefts")}
+    assert messages.in_template(template) == texts
     assert messages.in_python("pgettext('side', 'Left'); npgettext('side', 'a', 'b', n); gettext('Left')") == {
         ("Left",), ("side\4Left",), ("side\4a", "b"),
     }  # fmt: skip
@@ -113,21 +113,21 @@ def test_one_word_in_two_contexts_is_two_messages(tmp_path: Path) -> None:
         'msgctxt "side"\nmsgid "%(n)s left"\nmsgid_plural "%(n)s lefts"\nmsgstr[0] "1"\nmsgstr[1] "2"\n'
     )
     entries = messages.read_po(path)[1]
-    assert {entry.message for entry in entries} == said
+    assert {entry.message for entry in entries} == texts
     assert [entry.translations for entry in entries] == [("Übrig",), ("Links",), ("1", "2")]
 
 
 def test_every_listed_message_is_in_use() -> None:
-    said: set[str] = set()
+    texts: set[str] = set()
     for path in (file for app in messages.APPS for file in (ROOT / app).rglob("*.py")):
         if path.name in {"sentences.py"} or "tests" in path.parts:
             continue
         tree = ast.parse(path.read_text())
-        said |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+        texts |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     # Ages are made from their bands.
-    made = {band.replace("-", " to ") for band in said if re.fullmatch(r"\d\d-\d\d", band)}
+    made = {band.replace("-", " to ") for band in texts if re.fullmatch(r"\d\d-\d\d", band)}
     assert [
-        sentence for sentence in (*WORKER_MESSAGES, *MARKETPLACE_MESSAGES) if sentence not in said | made
+        sentence for sentence in (*WORKER_MESSAGES, *MARKETPLACE_MESSAGES) if sentence not in texts | made
     ] == []
 
 
@@ -141,8 +141,8 @@ def test_catalogue_of_a_page_is_small() -> None:
     assert carried["messages"]["%(n)s minute left."] == ["Noch %(n)s Minute.", "Noch %(n)s Minuten."]
     assert carried["plurals"][:4] == "1011"
     # Of its own strings only: not the admin's, nor those that templates say.
-    wanted = {message[0] for message in messages.wanted("djangojs")}
-    assert carried["messages"].keys() == wanted
+    expected = {message[0] for message in messages.expected("djangojs")}
+    assert carried["messages"].keys() == expected
     assert len(json.dumps(carried, ensure_ascii=False).encode()) < 30_000
 
 

@@ -32,12 +32,12 @@ SWEEPING = f"""
 from datetime import timedelta
 from django.db.models import F
 from hits.models import Job
-from hits.services import jobs, wakeups
+from hits.services.jobs import jobs, wakeups
 for _ in range({SWEEPS}):
-    jobs.sweep()
+    jobs.sweep_jobs()
     for job in Job.objects.exclude(woken_at=None):
         Job.objects.filter(pk=job.pk).update(woken_at=job.woken_at - timedelta(seconds=61))
-print("waiting", wakeups.depth("cpu"))
+print("waiting", wakeups.queue_depth("cpu"))
 """
 
 
@@ -112,8 +112,8 @@ def test_job_longer_than_the_acknowledgement_timeout_is_done_once(tmp_path: Path
             )
         waiting = list(Job.objects.exclude(pk=first.pk))
         sent = (
-            "from hits.models import Job\nfrom hits.services import wakeups\n"
-            "for job in Job.objects.order_by('pk'): wakeups.wake(job)"
+            "from hits.models import Job\nfrom hits.services.jobs import wakeups\n"
+            "for job in Job.objects.order_by('pk'): wakeups.wake_job(job)"
         )
         assert children.run(sent, **more).returncode == 0
         with children.workers(**more) as (_, heavy):

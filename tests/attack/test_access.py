@@ -1,4 +1,4 @@
-"""Who may work, attacked: other people's answers, crossing decisions, two tabs at once, odd JSON."""
+"""Attacks on access checks: other people's answers, concurrent decisions, two tabs, malformed JSON."""
 
 import json
 import logging
@@ -111,7 +111,7 @@ def _held_there(pool: Pool) -> set[str]:
     return set() if type_id is None else {worker_id for worker_id, _ in marketplace().holders(type_id)}
 
 
-def _side_by_side(*steps: Callable[[], Any]) -> list[Any]:
+def _run_concurrently(*steps: Callable[[], Any]) -> list[Any]:
     """Run the steps in threads of their own and return what each returned or raised."""
     results: list[Any] = [None] * len(steps)
 
@@ -140,7 +140,7 @@ def test_country_change_cannot_bypass_condition(live: Callable[..., Batch]) -> N
     assert _post(key, "consent", {"version": 1, "country": "FR"}).status_code == 403
     refused = _post(key, "consent", {"version": 1, "country": "US"})
     assert refused.status_code == 403
-    assert "France" not in refused.text  # whoever asks with somebody else's id must not learn it
+    assert "France" not in refused.text  # a request with another worker's id must not learn it
     other_tab = _key(hit, assignment="3OTHER")
     assert _post(other_tab, "consent", {"version": 1, "country": "US"}).status_code == 403
     worker = Worker.objects.get()
@@ -169,7 +169,7 @@ def test_demographics_cannot_be_overwritten_with_worker_id_alone(
     stranger = _key(second, assignment="3MADEUP")
     for lie in ({"age": "65+"}, {"gender": "man", "english": "good"}):
         reply = _post(stranger, "consent", {"version": 1, "country": "US", "about_me": lie})
-        assert reply.json() == {}  # and nothing is told
+        assert reply.json() == {}  # and the reply reveals nothing
     assert Demographics.objects.get().answers == about
 
 
@@ -239,7 +239,7 @@ def test_preview_does_not_reveal_refusal_reason(project: Project, live: Callable
 def test_concurrent_accepts_respect_limit(live: Callable[..., Batch]) -> None:
     hits = _hits(live(worker_limit=1))
     worker = market_worker()
-    results = _side_by_side(*[lambda hit=hit: accept(hit, worker) for hit in hits])
+    results = _run_concurrently(*[lambda hit=hit: accept(hit, worker) for hit in hits])
     assert sorted(isinstance(result, MarketRefused) for result in results) == [False, True], results
     assert worker.assignments.count() == 1
 
@@ -248,7 +248,7 @@ def test_task_in_hand_is_accepted_after_limit_is_lowered(live: Callable[..., Bat
     hits = _hits(live(worker_limit=2))
     worker = market_worker()
     keys = [_key(hit, worker.worker_id, accept(hit, worker).slot.assignment_id) for hit in hits]
-    Batch.objects.update(worker_limit=1)  # both are in hand by now, and nobody works for nothing
+    Batch.objects.update(worker_limit=1)  # both tasks are accepted by now and must be paid
     for key in keys:
         submit.record_consent(key=key, version=1, country="US")
         submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=5.0)
@@ -263,13 +263,13 @@ def test_later_decision_wins_over_one_in_preparation(
     grant = _decided(project, worker, WorkerAction.GRANT, Pool.TRAINED)
     real = qualifications.ensure_qualification_type
 
-    def overtaken(**facts: Any) -> str:
+    def ensure_after_other_process(**facts: Any) -> str:
         monkeypatch.setattr(qualifications, "ensure_qualification_type", real)
         revoke = _decided(project, worker, WorkerAction.REVOKE, Pool.TRAINED)
         settle_decision(decision=revoke, marketplace=marketplace())
         return real(**facts)
 
-    monkeypatch.setattr(qualifications, "ensure_qualification_type", overtaken)
+    monkeypatch.setattr(qualifications, "ensure_qualification_type", ensure_after_other_process)
     settle_decision(decision=grant, marketplace=marketplace())
     settle_outstanding_decisions(marketplace=marketplace())
     assert _held_there(Pool.TRAINED) == set()
@@ -301,9 +301,7 @@ def test_decision_settled_by_two_processes_is_sent_once(
     assert _held_there(Pool.TRAINED) == {worker.worker_id}
 
 
-def test_call_in_flight_is_not_abandoned(
-    project: Project, live: Callable[..., Batch]
-) -> None:
+def test_call_in_flight_is_not_abandoned(project: Project, live: Callable[..., Batch]) -> None:
     live(HAS)
     worker = _ours(market_worker())
     grant = _decided(project, worker, WorkerAction.GRANT, Pool.TRAINED)
@@ -332,7 +330,7 @@ def test_concurrent_accepts_and_revocation_are_serialised(
     )
     revoke = _decided(project, _ours(worker), WorkerAction.REVOKE, Pool.TRAINED)
     hits = _hits(batch)
-    results = _side_by_side(
+    results = _run_concurrently(
         *[lambda hit=hit: accept(hit, worker) for hit in hits],
         lambda: settle_decision(decision=revoke, marketplace=marketplace()),
     )
@@ -345,9 +343,7 @@ def test_concurrent_accepts_and_revocation_are_serialised(
             submit.open_attempt(key)
 
 
-def test_task_in_hand_can_be_submitted_after_revocation(
-    project: Project, live: Callable[..., Batch]
-) -> None:
+def test_task_in_hand_can_be_submitted_after_revocation(project: Project, live: Callable[..., Batch]) -> None:
     batch = live(HAS, IN_US, worker_limit=1)
     hit = _hits(batch)[0]
     worker = market_worker()
@@ -384,7 +380,9 @@ def _cases() -> Iterator[tuple[PlannedRequirement, int | None]]:
         yield PlannedRequirement(Pool.TRAINED, comparator, values), held
 
 
-def test_platform_and_marketplace_agree_on_every_comparator(project: Project, live: Callable[..., Batch]) -> None:
+def test_platform_and_marketplace_agree_on_every_comparator(
+    project: Project, live: Callable[..., Batch]
+) -> None:
     cases = list(_cases())
     batches = {condition: live(condition, photos=1) for condition, _ in cases}
     workers = {held: market_worker(f"w{held}") for held in (None, -3, 0, 1, 2)}
@@ -480,9 +478,7 @@ def test_large_text_preview_is_bounded(project: Project, admin: User, client: Cl
     assert len(page.content) < 100_000
 
 
-def test_dead_call_is_retried_after_its_time_limit(
-    project: Project, live: Callable[..., Batch]
-) -> None:
+def test_dead_call_is_retried_after_its_time_limit(project: Project, live: Callable[..., Batch]) -> None:
     live(HAS)
     decision = _decided(project, _ours(market_worker()), WorkerAction.GRANT, Pool.TRAINED)
     calls = WorkerCall.objects.filter(decision=decision)
@@ -493,9 +489,7 @@ def test_dead_call_is_retried_after_its_time_limit(
     assert _held_there(Pool.TRAINED) == {decision.worker.worker_id}
 
 
-def test_text_with_too_many_lines_is_refused_before_comparison(
-    project: Project, admin: User
-) -> None:
+def test_text_with_too_many_lines_is_refused_before_comparison(project: Project, admin: User) -> None:
     text = InstructionText("Look", "\n".join("ab"[number % 2] for number in range(MAX_LINES + 1)))
     with pytest.raises(TooLarge, match="lines"):
         instructions.publish_instructions(

@@ -1,7 +1,7 @@
-"""Every address that the resolver knows, by every method, for every kind of person: who comes in, and who does not.
+"""Access to every URL of the resolver, with every method, for every kind of user.
 
-The rows that the addresses name are filled with whatever their columns take: what matters here is that an address of
-an existing row answers a stranger exactly as one of no row. What pages say is tested elsewhere.
+The rows that the URLs name have arbitrary valid values. The tests check that for a stranger an existing row looks
+exactly like a missing one. Other tests check the content of pages.
 """
 
 import logging
@@ -73,7 +73,7 @@ NOT_THERE = {
 
 
 class World:
-    """One project with a row of every kind that an address can name, and the same people around another project."""
+    """One project with a row of every kind that a URL can name, and the same users around another project."""
 
     def __init__(self, project: hits.Project, admin: User, make_user: Any, make_image: Any) -> None:
         self.project = project
@@ -82,7 +82,7 @@ class World:
         pair = Work(project).observed(make_image(1))[0]
         hit = pair.submission.attempt.hit
         assignment = hits.Assignment.objects.get()
-        rows = self.rows = Rows(project, admin, **_INSIST)
+        rows = self.rows = Rows(project, admin, **_REQUIRED_VALUES)
         for row in (
             pair,
             pair.submission,
@@ -116,17 +116,17 @@ class World:
         projects.set_role(project=project, user=person, role=role, by=None)
         return person
 
-    def client(self, who: str, *, on_hit_origin: bool = False) -> Client:
+    def client(self, persona: str, *, on_hit_origin: bool = False) -> Client:
         origin = settings.HIT_ORIGIN if on_hit_origin else settings.PUBLIC_URL
         client = Client(raise_request_exception=False, HTTP_HOST=origin.removeprefix("http://"))
-        person = self.people[who]
+        person = self.people[persona]
         if person is not None:
             client.force_login(person)
         return client
 
 
-# What a model's constraints insist on.
-_INSIST: dict[str, dict[str, Any]] = {
+# Values that a model's constraints require.
+_REQUIRED_VALUES: dict[str, dict[str, Any]] = {
     "Audit": {"state": "open"},
     "Evaluation": {"source": "predictions"},
     "FeatureSet": {"subject": "images"},
@@ -165,7 +165,7 @@ def patterns(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[
             yield path, pattern
 
 
-# The row that a name in an address stands for; by the address's name where the same word means two things.
+# The row for a name in a URL; keyed by the URL's name if the same word has two meanings.
 ROWS: dict[str, type[Any]] = {
     "template_id": hits.TaskTemplate,
     "image_id": hits.Image,
@@ -216,12 +216,12 @@ def address(world: World, path: str, name: str, *, slug: str = "") -> str:
         model = ROWS_AT.get((name, word)) or ROWS.get(word) or DEFAULTS.get(word)
         if model is not None:
             return str(world.rows.of(model).pk)
-        return str(_text(world, name, word, slug))
+        return str(_text_argument(world, name, word, slug))
 
     return "/" + _NAMED.sub(filled, path)
 
 
-def _text(world: World, name: str, word: str, slug: str) -> Any:
+def _text_argument(world: World, name: str, word: str, slug: str) -> Any:
     rows = world.rows
     texts: dict[str, Callable[[], Any]] = {
         "slug": lambda: slug or world.project.slug,
@@ -253,7 +253,7 @@ def asked(client: Client, method: str, path: str) -> Any:
         transaction.savepoint_rollback(mark)
 
 
-# Public, and yet they greet who is signed in.
+# Public pages that depend on the signed-in user.
 BY_SESSION = {
     "",
     "sign-in/",
@@ -271,33 +271,37 @@ OTHERS = [(path, str(found.name)) for path, found in patterns() if not console(p
 
 
 @BY_METHODS
-def test_object_urls_are_for_project_members_only(
-    world: World, methods: tuple[str, ...]
-) -> None:
+def test_object_urls_are_for_project_members_only(world: World, methods: tuple[str, ...]) -> None:
     wrong = []
     outside = ("a worker", "an annotator", "a researcher elsewhere", "an admin elsewhere")
-    clients = {who: world.client(who) for who in world.people}
+    clients = {persona: world.client(persona) for persona in world.people}
     for path, name in CONSOLE:
         own = address(world, path, name)
         foreign = address(world, path, name, slug=world.other.slug) if "slug:slug" in path else ""
         for method in methods:
-            status = {who: asked(client, method, own).status_code for who, client in clients.items()}
+            status = {persona: asked(client, method, own).status_code for persona, client in clients.items()}
             is_api = path.startswith("api/")
             if status["nobody"] not in ({302, 401, 403, 404} if is_api else {302}):
                 wrong.append((method, own, "nobody", status["nobody"]))
             # A method that the address never takes is refused before anybody looks for the row.
-            wrong += [(method, own, who, status[who]) for who in outside if status[who] not in {404, 405}]
+            wrong += [
+                (method, own, persona, status[persona])
+                for persona in outside
+                if status[persona] not in {404, 405}
+            ]
             if foreign:
                 found = asked(clients["an admin elsewhere"], method, foreign).status_code
                 names_a_row = bool(set(_NAMED.findall(path)) & (set(ROWS) | set(DEFAULTS)))
                 if names_a_row and found not in {404, 405}:
                     wrong.append((method, foreign, "an admin elsewhere", found))
-            inside = {who: status[who] for who in ("a researcher", "an admin", "the superuser")}
+            inside = {persona: status[persona] for persona in ("a researcher", "an admin", "the superuser")}
             admins_only = method in ADMINS_ONLY.get(name, ())
             if (inside["a researcher"] == 403) != admins_only and inside["a researcher"] != 405:
                 wrong.append((method, own, "a researcher", inside["a researcher"]))
             wrong += [
-                (method, own, who, inside[who]) for who in ("an admin", "the superuser") if inside[who] == 403
+                (method, own, persona, inside[persona])
+                for persona in ("an admin", "the superuser")
+                if inside[persona] == 403
             ]
         reached = {asked(clients["an admin"], method, own).status_code for method in ("get", "post")}
         if reached <= {404, 405} and name not in NOT_THERE:
@@ -310,28 +314,26 @@ def test_worker_site_is_for_workers_and_accounts_for_superuser(
     world: World, methods: tuple[str, ...]
 ) -> None:
     wrong = []
-    clients = {who: world.client(who) for who in world.people}
+    clients = {persona: world.client(persona) for persona in world.people}
     for path, name in OTHERS:
         if not path.startswith(("work/", "marketplace/")):
             continue
         own = address(world, path, name)
         for method in methods:
-            status = {who: asked(client, method, own).status_code for who, client in clients.items()}
+            status = {persona: asked(client, method, own).status_code for persona, client in clients.items()}
             if status.pop("nobody") not in {302, 405}:
                 wrong.append((method, own, "nobody"))
             let_in = {"a worker"} if path.startswith("work") else {"the superuser"}
             wrong += [
-                (method, own, who, found)
-                for who, found in status.items()
-                if found not in ({403, 405} if who not in let_in else {200, 302, 400, 404, 405, 409})
+                (method, own, persona, found)
+                for persona, found in status.items()
+                if found not in ({403, 405} if persona not in let_in else {200, 302, 400, 404, 405, 409})
             ]
     assert not wrong, "\n".join(map(str, wrong))
 
 
 @BY_METHODS
-def test_public_urls_ignore_session_and_never_fail(
-    world: World, methods: tuple[str, ...]
-) -> None:
+def test_public_urls_ignore_session_and_never_fail(world: World, methods: tuple[str, ...]) -> None:
     """Public addresses, a page's endpoints, the requester API and hand-ins: they know nobody by a cookie alone."""
     wrong = []
     for path, name in OTHERS:
@@ -341,8 +343,8 @@ def test_public_urls_ignore_session_and_never_fail(
         own = address(world, path, name, slug="no-such-board") if not path.startswith("^") else MATCHING[path]
         for method in methods:
             found = {
-                who: asked(world.client(who, on_hit_origin=on_hit_origin), method, own).status_code
-                for who in world.people
+                persona: asked(world.client(persona, on_hit_origin=on_hit_origin), method, own).status_code
+                for persona in world.people
             }
             if len(set(found.values())) > 1 or max(found.values()) >= 500:
                 wrong.append((method, own, found))
@@ -364,9 +366,9 @@ def test_task_api_accepts_page_key_only(world: World) -> None:
     unit = world.rows.of(hits.Unit)
     crossed = issue_token(PageKey(str(unit.public_id), "3NOSUCHHIT", "3ASG", "AWILMA"))
     for name in ("open", "draft", "submission", "hints", "consent"):
-        for who in world.people:
-            client = world.client(who, on_hit_origin=True)
+        for persona in world.people:
+            client = world.client(persona, on_hit_origin=True)
             for headers in ({}, {"authorization": "Bearer x"}, {"authorization": f"Bearer {crossed}"}):
                 reply = client.post(f"/hit/api/{name}", {}, content_type="application/json", headers=headers)
-                assert reply.status_code in {400, 401}, (name, who, headers, reply.content)
+                assert reply.status_code in {400, 401}, (name, persona, headers, reply.content)
     assert not hits.Draft.objects.exists()

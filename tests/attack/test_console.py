@@ -23,7 +23,7 @@ MakeImage = Callable[..., Image]
 
 
 @pytest.fixture
-def desk(researcher: User) -> Client:
+def console(researcher: User) -> Client:
     """Return a researcher's browser."""
     client = Client(raise_request_exception=False)
     client.force_login(researcher)
@@ -32,10 +32,10 @@ def desk(researcher: User) -> Client:
 
 @pytest.mark.parametrize("last", ["9" * 5000, "9" * 19, "-1", "٣", ""])
 def test_approve_all_with_invalid_last_row_approves_nothing(
-    desk: Client, project: Project, make_image: MakeImage, last: str
+    console: Client, project: Project, make_image: MakeImage, last: str
 ) -> None:
     batch = launched(project, [make_image(1)])
-    reply = desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": last}, follow=True)
+    reply = console.post(reverse("batch-approve-all", args=[batch.pk]), {"last": last}, follow=True)
     assert reply.status_code == 200
     assert "Nothing was approved" in reply.text
 
@@ -43,49 +43,51 @@ def test_approve_all_with_invalid_last_row_approves_nothing(
 @pytest.mark.parametrize(
     "path", ["/work/tasks/%00", "/projects/%00/", "/sign-in/?next=%00", "/work/groups/a%00b/preview"]
 )
-def test_nul_in_url_is_bad_request(desk: Client, path: str) -> None:
-    assert desk.get(path).status_code == 400
+def test_nul_in_url_is_bad_request(console: Client, path: str) -> None:
+    assert console.get(path).status_code == 400
 
 
-def test_nul_in_form_is_refused_at_field_and_not_stored(desk: Client, project: Project) -> None:
+def test_nul_in_form_is_refused_at_field_and_not_stored(console: Client, project: Project) -> None:
     files = SimpleUploadedFile("a.png", picture(), content_type="image/png")
-    reply = desk.post(reverse("project-images", args=[project.slug]), {"files": files, "credit": "a\x00b"})
+    reply = console.post(reverse("project-images", args=[project.slug]), {"files": files, "credit": "a\x00b"})
     assert reply.status_code == 400
     assert "credit" in reply.text
     assert not Image.objects.exists()
 
 
-def _confirmed(desk: Client, project: Project) -> dict[str, str]:
+def _confirmed(console: Client, project: Project) -> dict[str, str]:
     """Return what the confirming page would send."""
     form = {"name": "Kitchens", "reward": "1.10", "bonus": "0.15", "assignments": "1", "which": "first"}
     form |= {"first": "1", "step": "estimate"}
-    reply = desk.post(reverse("batch-new", args=[project.slug]), form)
+    reply = console.post(reverse("batch-new", args=[project.slug]), form)
     return form | {"step": "launch", "idempotency_key": reply.context["idempotency_key"]}
 
 
-def test_pressing_launch_twice_launches_once(desk: Client, project: Project, make_image: MakeImage) -> None:
+def test_pressing_launch_twice_launches_once(
+    console: Client, project: Project, make_image: MakeImage
+) -> None:
     market.fund()
     for seed in range(3):
         make_image(seed)
-    form = _confirmed(desk, project)
+    form = _confirmed(console, project)
     url = reverse("batch-new", args=[project.slug])
-    replies = [desk.post(url, form) for _ in range(2)]
+    replies = [console.post(url, form) for _ in range(2)]
     batch = Batch.objects.get()
     assert {reply.headers["Location"] for reply in replies} == {reverse("batch-detail", args=[batch.pk])}
-    desk.post(url, _confirmed(desk, project))
-    assert Batch.objects.count() == 2  # a new wish is a new batch
+    console.post(url, _confirmed(console, project))
+    assert Batch.objects.count() == 2  # a new idempotency key is a new batch
 
 
 @pytest.mark.django_db(transaction=True)
 def test_balance_above_display_limit_is_refused(
-    desk: Client, project: Project, make_image: MakeImage
+    console: Client, project: Project, make_image: MakeImage
 ) -> None:
     batch = launched(project, [make_image(1)])
     market.fund(99_999_999_999)
     for more in (1, 10**18):
         with pytest.raises(ActionRefused, match="too large"):
             market.fund(more)
-    reply = desk.get(reverse("batch-detail", args=[batch.pk]))
+    reply = console.get(reverse("batch-detail", args=[batch.pk]))
     assert reply.status_code == 200
 
 
@@ -112,17 +114,17 @@ def test_attempt_secret_is_not_logged(client: Client, caplog: Any) -> None:
 
 
 @pytest.mark.parametrize("at", ["9" * 5000, "-1", "٣", "1e3"])
-def test_invalid_queue_position_means_first(desk: Client, project: Project, at: str) -> None:
-    assert desk.get(reverse("project-review", args=[project.slug]), {"at": at}).status_code == 200
+def test_invalid_queue_position_means_first(console: Client, project: Project, at: str) -> None:
+    assert console.get(reverse("project-review", args=[project.slug]), {"at": at}).status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)
 def test_approve_all_after_fee_change_shows_message(
-    desk: Client, project: Project, make_image: MakeImage, settings: Any
+    console: Client, project: Project, make_image: MakeImage, settings: Any
 ) -> None:
     batch = launched(project, [make_image(1)])
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
-    reply = desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": "9"}, follow=True)
+    reply = console.post(reverse("batch-approve-all", args=[batch.pk]), {"last": "9"}, follow=True)
     assert reply.status_code == 200
     assert "Nothing was approved: " in reply.text
     assert "set them back" in reply.text

@@ -1,4 +1,4 @@
-"""Rows that are evidence cannot be changed behind the models' back, in whatever table they stand by now."""
+"""Raw SQL cannot change append-only rows, in any table that has them."""
 
 import pytest
 from django.apps import apps
@@ -17,7 +17,7 @@ def _tables() -> list[str]:
 
 
 def _guarded(table: str) -> set[str]:
-    """Return what a trigger refuses; SQLite drops a table's triggers when a migration makes it anew."""
+    """Return the operations that triggers refuse; SQLite drops a table's triggers when a migration remakes it."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s", [table])

@@ -1,4 +1,4 @@
-"""Hostile files: metadata that trips the reader, manifests that reach out, secrets half written."""
+"""Hostile files: malformed metadata, manifests that leave their folder, half-written secrets."""
 
 import io
 import os
@@ -62,7 +62,7 @@ def test_every_exif_orientation_matches_pillow(turn: int) -> None:
         ("file,file\na.png,b.png\n", "column 'file' twice"),
         ("file,url\na.png,javascript:alert(1)\n", "row 2, column url"),
         (f"file,url\na.png,https://{'x' * 600}\n", "row 2, column url"),
-        ("file\npipe.png\n", "row 2: pipe.png is no file"),
+        ("file\npipe.png\n", "row 2: pipe.png is not a file"),
         ("file\nlink.png\n", "row 2, column file: leaves the manifest's folder"),
         ("file\n" + "n" * 5000 + ".png\n", "row 2"),
     ],
@@ -104,9 +104,7 @@ def test_funds_above_column_limit_are_refused() -> None:
     assert refused.value.returncode == 2
 
 
-def test_empty_secret_file_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_empty_secret_file_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("X_SECRET", raising=False)
     path = tmp_path / "secrets" / "x"
     path.parent.mkdir()

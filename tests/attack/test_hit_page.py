@@ -1,4 +1,4 @@
-"""What a hostile or broken browser sends to a HIT page: an answer each time, and never a server error."""
+"""Malformed requests to a HIT page: always a reply, never a server error."""
 
 import json
 import re
@@ -74,7 +74,7 @@ def _send(frame: Client, key: PageKey, name: str, raw: str) -> Any:
         PUBLIC.replace("http://", "http://user@"),
     ],
 )
-def test_url_that_leads_elsewhere_is_refused(frame: Client, key: PageKey, target: str) -> None:
+def test_url_to_another_site_is_refused(frame: Client, key: PageKey, target: str) -> None:
     response = _page(frame, key, turkSubmitTo=target)
     assert response.status_code in {400, 403}
     assert "externalSubmit" not in response.text

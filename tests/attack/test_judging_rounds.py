@@ -1,4 +1,4 @@
-"""Authors, earlier judges and the unqualified try to judge all the same, with every key that a server would sign."""
+"""Authors, earlier judges and unqualified workers cannot judge, even with valid page keys."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def frame() -> Client:
     return Client(HTTP_HOST=settings.HIT_ORIGIN.removeprefix("http://"), raise_request_exception=False)
 
 
-def tries(frame: Client, hit: Hit, worker: str, answer: dict[str, Any]) -> list[int]:
+def try_submit(frame: Client, hit: Hit, worker: str, answer: dict[str, Any]) -> list[int]:
     """Return the status of the page, and of opening, saving and handing in with a key signed for this worker."""
     assert hit.hit_id is not None
     key = PageKey(str(hit.unit.public_id), hit.hit_id, f"3{uuid.uuid4().hex[:20]}", worker)
@@ -83,8 +83,8 @@ def tries(frame: Client, hit: Hit, worker: str, answer: dict[str, Any]) -> list[
     return found
 
 
-def with_controls(work: Work) -> Batch:
-    """Return a live review round by three authors with all sorts of controls."""
+def launch_with_quality_checks(work: Work) -> Batch:
+    """Return a live review round by three authors with all sorts of checks."""
     rows = [row for n, worker in enumerate(AUTHORS) for row in work.observed(work.image(n), worker=worker)]
     first, _ = launch_review(project=work.project, observations=rows[:1], by=None)
     add_gold_item(unit=first.units.get(), expected={"reasonable": ["un"]}, by=None)
@@ -100,7 +100,7 @@ def with_controls(work: Work) -> Batch:
     return batch
 
 
-def written_by(unit: Unit) -> set[str]:
+def authors_of(unit: Unit) -> set[str]:
     """Return whose text or boxes the unit shows, read from the pairs themselves."""
     payload = unit.payload
     found = set()
@@ -115,21 +115,21 @@ def written_by(unit: Unit) -> set[str]:
 
 
 def test_author_never_gets_unit_with_own_work(work: Work, frame: Client) -> None:
-    batch = with_controls(work)
+    batch = launch_with_quality_checks(work)
     roles = set()
     extend_by(batch, 1)
     for hit in Hit.objects.filter(unit__batch=batch).select_related("unit__batch"):
-        control = QualityCheck.objects.filter(unit=hit.unit).first()
-        roles.add(control.role if control else "")
-        authors = written_by(hit.unit)
+        check = QualityCheck.objects.filter(unit=hit.unit).first()
+        roles.add(check.role if check else "")
+        authors = authors_of(hit.unit)
         assert authors
         for author in authors:
-            assert tries(frame, hit, author, review()) == [FORBIDDEN] * 4, (control, author)
+            assert try_submit(frame, hit, author, review()) == [FORBIDDEN] * 4, (check, author)
     assert roles == {"", "gold", "attention", "repeat"}
     assert not Attempt.objects.filter(hit__unit__batch=batch).exists()
     consented = work.observed(work.image(8), worker="STRANGER")
     assert consented
-    assert tries(frame, hit, "STRANGER", review()) == [200, 200, 200, 201], "the doors open for others"
+    assert try_submit(frame, hit, "STRANGER", review()) == [200, 200, 200, 201], "the doors open for others"
 
 
 def extend_by(batch: Batch, more: int) -> None:
@@ -145,10 +145,10 @@ def test_worker_gets_item_once_across_rounds(work: Work, frame: Client) -> None:
     hits = [Hit.objects.get(unit__batch=batch, unit__key=rows[0].instance_id) for batch in batches]
     judge = market.market_worker("judge")
     market.work(hits[0], judge, review())
-    with pytest.raises(MarketRefused, match="You have this one in hand already"):
+    with pytest.raises(MarketRefused, match="You have already accepted this one"):
         market.accept(hits[1], judge)
     loop.collected(batches[0])
-    with pytest.raises(MarketRefused, match="You did this one already"):
+    with pytest.raises(MarketRefused, match="You have done this one"):
         market.accept(hits[1], judge)
     other = market.market_worker("other")
     market.work(hits[1], other, review("un"))
@@ -172,7 +172,7 @@ def test_unqualified_worker_is_refused_everywhere(work: Work, frame: Client) -> 
     assert work.observed(work.image(2), worker=una.worker_id), "una has agreed to the consent text"
     with pytest.raises(Exception, match=r"qualif|allowed|requirement"):
         market.accept(hit, una)
-    assert tries(frame, hit, una.worker_id, review()) == [FORBIDDEN] * 4
+    assert try_submit(frame, hit, una.worker_id, review()) == [FORBIDDEN] * 4
 
 
 def test_author_of_candidate_or_matched_pair_is_refused(work: Work, frame: Client) -> None:
@@ -183,29 +183,29 @@ def test_author_of_candidate_or_matched_pair_is_refused(work: Work, frame: Clien
     publish_batch(batch=batch, marketplace=marketplace())
     hit = Hit.objects.get(unit__batch=batch)
     for author in AUTHORS:
-        assert tries(frame, hit, author, ratings(hit, 1, 2)) == [FORBIDDEN] * 4
+        assert try_submit(frame, hit, author, ratings(hit, 1, 2)) == [FORBIDDEN] * 4
     matching, _ = launch_localization(project=work.project, n=None, seed=1, by=None)
     publish_batch(batch=matching, marketplace=marketplace())
     for hit in Hit.objects.filter(unit__batch=matching).select_related("unit"):
         (author,) = hit.unit.excluded_workers.all()
-        assert tries(frame, hit, author.worker_id, {"matches": []}) == [FORBIDDEN] * 4
+        assert try_submit(frame, hit, author.worker_id, {"matches": []}) == [FORBIDDEN] * 4
 
 
 def test_preview_gives_no_page_key_and_no_worker_data(work: Work, frame: Client) -> None:
-    batch = with_controls(work)
+    batch = launch_with_quality_checks(work)
     for unit in batch.units.all():
         address = reverse("hit-page", args=[unit.public_id])
         shown = frame.get(address, {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"})
         config = re.search(r'<script[^>]*id="hit-config"[^>]*>(.*?)</script>', shown.text, re.DOTALL)
         assert config is not None
         assert "token" not in json.loads(config[1])
-        for author in written_by(unit):  # an id in the address must not tell who wrote what is judged
+        for author in authors_of(unit):  # an id in the URL must not reveal the author of the judged unit
             page = frame.get(address, {"workerId": author})
             assert (page.status_code, page.text) == (200, shown.text)
 
 
 def test_round_with_quality_checks_can_be_extended_reconciled_and_closed(work: Work) -> None:
-    batch = with_controls(work)
+    batch = launch_with_quality_checks(work)
     judges = [market.market_worker(name) for name in ("j1", "j2", "j3")]
     hits = list(Hit.objects.filter(unit__batch=batch).select_related("unit"))
     for judge in judges[:2]:

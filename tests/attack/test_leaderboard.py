@@ -1,4 +1,4 @@
-"""Leaderboards attacked: the keys, other people's boards, hostile zips, names and requests."""
+"""Attacks on leaderboards: keys, other people's boards, hostile zips, names and requests."""
 
 import io
 import re
@@ -134,13 +134,11 @@ def test_sign_out_ends_member_access(project: Project, researcher: User, client:
     client.session.flush()
     client.cookies["sessionid"] = "0" * 32
     assert client.get(place).status_code == 404
-    desk = client.get(reverse("leaderboard-manage", args=[project.slug, hidden.pk]))
-    assert desk.status_code == 302
+    manage_page = client.get(reverse("leaderboard-manage", args=[project.slug, hidden.pk]))
+    assert manage_page.status_code == 302
 
 
-def test_forms_need_csrf_token(
-    board: Leaderboard, team: tuple[LeaderboardTeam, str], admin: User
-) -> None:
+def test_forms_need_csrf_token(board: Leaderboard, team: tuple[LeaderboardTeam, str], admin: User) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(admin)
     at = [board.project.slug, board.pk]
@@ -154,7 +152,10 @@ def test_forms_need_csrf_token(
         assert client.post(reverse(name, args=[*at, *more]), {"name": "X"}).status_code == 403, name
     form = {"key": team[1], "model": "M", "file": SimpleUploadedFile(ZIP, predictions())}
     assert client.post(reverse("leaderboard-submit", args=[board.slug]), form).status_code == 403
-    assert client.post(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": team[1]}).status_code == 403
+    assert (
+        client.post(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": team[1]}).status_code
+        == 403
+    )
     board.refresh_from_db()
     assert board.is_open
     assert board.is_public
@@ -235,14 +236,14 @@ def bomb() -> bytes:
 
 
 def lying_bomb() -> bytes:
-    """Return the same with a directory that says it is small."""
+    """Return the same with a directory that claims a small size."""
     data = bomb()
     real = struct.pack("<L", len(npy([1, 2, 3])) + (64 << 20))
     return data.replace(real, struct.pack("<L", 152))
 
 
 def huge_header() -> bytes:
-    """Return a zip whose array says that it has 2**60 numbers."""
+    """Return a zip whose array claims 2**60 numbers."""
     out = io.BytesIO()
     np.lib.format.write_array_header_1_0(out, {"descr": "<f8", "fortran_order": False, "shape": (1 << 60,)})
     return zipped({"test_set_predictions/comparison.npy": out.getvalue() + b"\0" * 24})
@@ -322,13 +323,13 @@ def test_file_names_cannot_escape_folder(
 ) -> None:
     with pytest.raises(Refused) as refusal:
         handed_in(team[0], predictions(), file_name=name)
-    said = re.fullmatch(
+    match = re.fullmatch(
         r"file: it is called (.*); rename it to test_set_predictions\.zip and .*", str(refusal.value)
     )
-    assert said is not None
-    assert not {"/", "\\"} & set(said[1])
-    assert said[1].isprintable()
-    assert len(said[1]) <= 120
+    assert match is not None
+    assert not {"/", "\\"} & set(match[1])
+    assert match[1].isprintable()
+    assert len(match[1]) <= 120
     assert not LeaderboardEntry.objects.exists()
     assert not list((board_folder(board) / "entries").glob("*"))
 
@@ -396,7 +397,7 @@ def test_too_large_upload_is_refused_before_reading(
     assert "larger than 1000 bytes" in page.text
 
 
-class NothingMayBeRead:
+class UnreadableInput:
     """An upload handler that fails the test when it is asked anything."""
 
     def __init__(self, request: Any) -> None:

@@ -1,4 +1,4 @@
-"""Both ledgers, to the cent, after anything that people, scripts, workers and clocks do in any order, with faults."""
+"""Both ledgers match to the cent after random actions of staff, scripts, workers and clocks, with faults."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -41,8 +41,18 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.clock]
 MakeImage = Callable[..., Image]
 DEPOSIT = 200_000
 # Each is met more often in a row than one call repeats itself, so that it ends with its reply lost or refused.
-_STRUCK = ("ApproveAssignment", "RejectAssignment", "SendBonus", "CreateAdditionalAssignmentsForHIT")
-_STRUCK_TOO = ("UpdateExpirationForHIT", "DeleteHIT", "CreateHITWithHITType", "ListAssignmentsForHIT")
+_FAULTY_OPERATIONS = (
+    "ApproveAssignment",
+    "RejectAssignment",
+    "SendBonus",
+    "CreateAdditionalAssignmentsForHIT",
+)
+_OTHER_FAULTY_OPERATIONS = (
+    "UpdateExpirationForHIT",
+    "DeleteHIT",
+    "CreateHITWithHITType",
+    "ListAssignmentsForHIT",
+)
 
 
 @pytest.fixture
@@ -64,7 +74,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Later]:
     reset_clock()
 
 
-class Story:
+class LedgerScenario:
     """One batch, five workers, and everything that can happen to them."""
 
     def __init__(self, batch: Batch, seed: int, plan: Plan, later: Later) -> None:
@@ -74,38 +84,38 @@ class Story:
         self.later = later
         self.workers = [market.market_worker(f"worker{number}") for number in range(9)]
         self.in_hand: list[Any] = []
-        self.told: list[str] = []
+        self.log: list[str] = []
 
     def step(self) -> None:
         """Let one thing happen, over a line that may be bad."""
         steps: list[Callable[[], None]] = [
-            *[self.work] * 6, self.accept, self.hand_in, self.give_back, self.hand_in_something_else,
-            *[self.look] * 3, *[self.decide] * 4, self.approve_all, self.override, *[self.settle] * 2,
-            self.script_decides, self.script_overrides, self.time_passes, self.sweep, self.top_up, self.pay_top_up,
-            self.stop_top_up, self.extend, self.carry_out, self.retry, self.resolve,
+            *[self.work] * 6, self.accept, self.submit, self.return_assignment, self.submit_other_answer,
+            *[self.sync] * 3, *[self.decide] * 4, self.approve_all, self.override, *[self.settle] * 2,
+            self.script_decides, self.script_overrides, self.advance_time, self.sweep, self.top_up, self.pay_top_up,
+            self.stop_top_up, self.extend, self.execute_extension, self.retry, self.resolve,
         ]  # fmt: skip
         if self.draw.random() < 0.012:
             steps = [self.stop_offering]
-        happens = self.draw.choice(steps)
-        self.told.append(happens.__name__)
-        self.strike()
+        chosen_step = self.draw.choice(steps)
+        self.log.append(chosen_step.__name__)
+        self.inject_faults()
         try:
-            happens()
+            chosen_step()
         except (Refused, MarketRefused, MarketplaceError) as error:
-            self.told[-1] += f" ({type(error).__name__}: {error})"
+            self.log[-1] += f" ({type(error).__name__}: {error})"
         finally:
             self.plan.faults = {}
             self.plan.write()
 
-    def strike(self) -> None:
+    def inject_faults(self) -> None:
         """Make the line bad, now and then."""
         found: dict[str, list[str]] = {}
-        for operation in (*_STRUCK, *_STRUCK_TOO):
+        for operation in (*_FAULTY_OPERATIONS, *_OTHER_FAULTY_OPERATIONS):
             if self.draw.random() < 0.25:
                 kind = self.draw.choice(KINDS)
                 found[operation] = [kind] * self.draw.choice([1, 12])
         if found:
-            self.told[-1] += f" with {found}".replace("'", "")
+            self.log[-1] += f" with {found}".replace("'", "")
             self.plan.write(**found)
 
     # --- workers
@@ -113,18 +123,18 @@ class Story:
     def work(self) -> None:
         worker = self.draw.choice(self.workers)
         pairs, seconds = self.draw.choice([3, 4, 5]), self.draw.choice([60.0, 400.0, 900.0])
-        market.work(self.a_hit(), worker, observations(pairs), active_seconds=seconds)
+        market.work(self.pick_hit(), worker, observations(pairs), active_seconds=seconds)
 
     def accept(self) -> None:
-        self.in_hand.append(market.accept(self.a_hit(), self.draw.choice(self.workers)))
+        self.in_hand.append(market.accept(self.pick_hit(), self.draw.choice(self.workers)))
 
-    def hand_in(self) -> None:
+    def submit(self) -> None:
         task = self.pop()
         if task is not None:
             key = page_key(task.hit, task.slot.assignment_id, task.worker.worker_id)
             market.hand_over(task, store(key, observations(4), active_seconds=300.0))
 
-    def hand_in_something_else(self) -> None:
+    def submit_other_answer(self) -> None:
         """A page of theirs, or a script: the answer names no submission of ours, or not this one."""
         task = self.pop()
         if task is None:
@@ -133,7 +143,7 @@ class Story:
         row = store(key, observations(3))
         market.hand_over(task, row, **self.draw.choice([{"sha256": "0" * 64}, {"submission_id": "none"}]))
 
-    def give_back(self) -> None:
+    def return_assignment(self) -> None:
         task = self.pop()
         if task is not None:
             attempts.return_task(
@@ -143,17 +153,17 @@ class Story:
     def pop(self) -> Any:
         return self.in_hand.pop(self.draw.randrange(len(self.in_hand))) if self.in_hand else None
 
-    def a_hit(self) -> Hit:
+    def pick_hit(self) -> Hit:
         rows = list(Hit.objects.exclude(hit_id=None).order_by("pk"))
         return self.draw.choice(rows)
 
     # --- our people
 
-    def look(self) -> None:
+    def sync(self) -> None:
         assignment_sync.sync_batch(batch=self.batch, marketplace=marketplace())
 
     def decide(self) -> None:
-        row = self.an_assignment(status=AssignmentStatus.SUBMITTED)
+        row = self.pick_assignment(status=AssignmentStatus.SUBMITTED)
         if row is None:
             return
         verdict = self.draw.choice([Verdict.APPROVE, Verdict.APPROVE, Verdict.REJECT])
@@ -165,7 +175,7 @@ class Story:
         lifecycle.approve_waiting(batch=self.batch, by=None, marketplace=marketplace())
 
     def override(self) -> None:
-        row = self.an_assignment(status=AssignmentStatus.REJECTED)
+        row = self.pick_assignment(status=AssignmentStatus.REJECTED)
         if row is not None:
             decision = review.override_rejection(assignment=row, by=None)
             review.settle_decision(decision=decision, marketplace=marketplace())
@@ -216,7 +226,7 @@ class Story:
                 batch=self.batch, more_redundancy=more, more_seconds=days * 86_400, by=None
             )
 
-    def carry_out(self) -> None:
+    def execute_extension(self) -> None:
         leases_run_out()
         extensions.execute_extensions(batch=Batch.objects.get(pk=self.batch.pk), marketplace=marketplace())
 
@@ -230,23 +240,23 @@ class Story:
     # --- from outside
 
     def script_decides(self) -> None:
-        row = self.an_assignment(status=AssignmentStatus.SUBMITTED)
+        row = self.pick_assignment(status=AssignmentStatus.SUBMITTED)
         if row is not None and self.draw.random() < 0.5:
             marketplace().approve(row.assignment_id, "by a script")
         elif row is not None:
             marketplace().reject(row.assignment_id, "by a script")
 
     def script_overrides(self) -> None:
-        row = self.an_assignment(status=AssignmentStatus.REJECTED)
+        row = self.pick_assignment(status=AssignmentStatus.REJECTED)
         if row is not None:
             marketplace().approve(row.assignment_id, "by a script", override=True)
 
-    def time_passes(self) -> None:
+    def advance_time(self) -> None:
         self.later.by(self.draw.choice([timedelta(minutes=6), timedelta(hours=3), timedelta(days=2)]))
         if self.draw.random() < 0.15:
             self.later.by(timedelta(days=8))
 
-    def an_assignment(self, **filters: Any) -> Assignment | None:
+    def pick_assignment(self, **filters: Any) -> Assignment | None:
         rows = list(Assignment.objects.filter(**filters).select_related("hit__unit__batch__project"))
         return self.draw.choice(rows) if rows else None
 
@@ -264,7 +274,7 @@ class Story:
                 extensions.execute_extensions(batch=batch, marketplace=marketplace())
         outbox.settle_outstanding(marketplace=marketplace())
         found = reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
-        trail = "\n".join(self.told)
+        trail = "\n".join(self.log)
         assert compare_ledgers().agrees, f"{compare_ledgers().as_json()} after\n{trail}"
         sums, balance = ledger.sum_entries(batch=batch), marketplace().balance()
         assert sums.held == balance.on_hold_cents, trail
@@ -295,7 +305,7 @@ def test_both_ledgers_agree_after_any_sequence(
     Project.objects.filter(pk=project.pk).update(confirm_above_cents=2_000_000_000)
     terms = LaunchTerms(reward_cents=45, bonus_cents=7, redundancy=4)
     batch = published(project, [make_image(number) for number in range(5)], terms=terms)
-    story = Story(batch, seed, plan, later)
+    story = LedgerScenario(batch, seed, plan, later)
     for _ in range(STEPS):
         story.step()
         if story.draw.random() < 0.4:

@@ -1,4 +1,4 @@
-"""Hostile receivers of notifications, and hostile senders to our own address."""
+"""Hostile receivers of notifications, and hostile senders to our own URL."""
 
 import socket
 import threading
@@ -16,7 +16,7 @@ from hits.marketplace.models import Notification, NotificationSetting, Transport
 from hits.models import MarketplaceEvent
 from hits.mturk import environments
 from hits.services.collecting import notifications
-from tests.hits.marketplace.conftest import near, near_market, requester  # noqa: F401
+from tests.hits.marketplace.conftest import local_client, local_market, requester  # noqa: F401
 from tests.hits.marketplace.support import Market
 from tests.hits.marketplace.test_notifications import hit_type, specification
 from tests.support.threads import together
@@ -53,9 +53,7 @@ def drip(settings: Any) -> Iterator[str]:
     thread.join(5)
 
 
-def test_endless_reply_does_not_block_sender(
-    drip: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endless_reply_does_not_block_sender(drip: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery, "TIMEOUT_SECONDS", 1)
     parcel = delivery.build_request(
         destination=drip,
@@ -99,12 +97,12 @@ def test_only_listed_hosts_are_contacted(destination: str, settings: Any) -> Non
 
 
 def test_concurrent_first_settings_create_one(
-    near_market: Market,  # noqa: F811
+    local_market: Market,  # noqa: F811
     requester: Any,  # noqa: F811
     settings: Any,
 ) -> None:
     settings.MARKETPLACE_NOTIFICATION_HOSTS = ["localhost:8000"]
-    clients = [near_market.client(requester) for _ in range(6)]
+    clients = [local_market.client(requester) for _ in range(6)]
     type_id = hit_type(clients[0])
     wanted = specification("http://localhost:8000/inbox", "HITCreated")
     results = together(

@@ -1,4 +1,4 @@
-"""Hostile questions, patterns and layouts; and two acts about one HIT or one qualification type at once."""
+"""Hostile questions, patterns and layouts, and concurrent calls about one HIT or qualification type."""
 
 import threading
 import time
@@ -21,13 +21,13 @@ from hits.marketplace.formats.xml_reader import SCHEMAS
 from hits.marketplace.models import HIT, Assignment, QualificationType, SlotState, Worker
 from hits.marketplace.selectors.accounts import find_unbalanced_requesters
 from hits.marketplace.services import accounts, attempts
-from tests.hits.marketplace.conftest import near, near_market, requester, worker, workers  # noqa: F401
-from tests.hits.marketplace.support import Market, accept, hit_params, later, secret_of
+from tests.hits.marketplace.conftest import local_client, local_market, requester, worker, workers  # noqa: F401
+from tests.hits.marketplace.support import Market, accept, advance_time, hit_params, secret_of
 from tests.support.question_forms import form_xml, free_text, question
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
-QUICK_SECONDS = 2.0  # each of these took from five seconds to for ever
+QUICK_SECONDS = 2.0  # without the limits these took five seconds or never ended
 
 
 def seconds(act: Any) -> float:
@@ -102,14 +102,14 @@ def test_ordinary_patterns_stay_within_budget() -> None:
 
 @pytest.mark.timeout(60, func_only=True)
 def test_too_large_patterns_are_refused_for_new_forms_only(
-    near: Any,  # noqa: F811
+    local_client: Any,  # noqa: F811
 ) -> None:
     rule = '<AnswerFormatRegex regex="(a?){500}-"/>'
     xml = form_xml(*(question(f"q{n}", free_text(rule)) for n in range(30)))
-    with pytest.raises(ClientError, match="come to 30060 steps together; at most 20000"):
-        near.create_hit(**hit_params(Question=xml))
-    with pytest.raises(ClientError, match="Test: The AnswerFormatRegex elements come to 30060 steps"):
-        near.create_qualification_type(
+    with pytest.raises(ClientError, match="have 30060 steps together; at most 20000"):
+        local_client.create_hit(**hit_params(Question=xml))
+    with pytest.raises(ClientError, match="Test: The AnswerFormatRegex elements have 30060 steps"):
+        local_client.create_qualification_type(
             Name="n", Description="d", QualificationTypeStatus="Active", Test=xml, TestDurationInSeconds=60
         )
     assert parse_question_form(xml).pattern_steps == 30_060
@@ -150,11 +150,11 @@ def test_white_space_and_comments_are_read_in_time() -> None:
 
 
 @pytest.mark.timeout(60, func_only=True)
-def test_question_of_unclosed_comments_is_refused_in_time(near: Any) -> None:  # noqa: F811
+def test_question_of_unclosed_comments_is_refused_in_time(local_client: Any) -> None:  # noqa: F811
     for xml in ["<!--" * 16_000, "<!--" * 500_000]:
         started = time.thread_time()
         with pytest.raises(ClientError, match="ParameterValidationError"):
-            near.create_hit(**hit_params(Question=xml))
+            local_client.create_hit(**hit_params(Question=xml))
         assert time.thread_time() - started < QUICK_SECONDS
     assert not HIT.objects.exists()
 
@@ -194,7 +194,7 @@ class Gate:
         monkeypatch.setattr(attempts, "_claim_slot", late)
 
     def meanwhile(self, act: Any) -> Any:
-        """Run an act while the accept stands at the gate; return what it returns."""
+        """Run an action while the accept waits at the gate; return its result."""
         self.reached.wait(60)
         try:
             return act()
@@ -203,16 +203,16 @@ class Gate:
 
 
 def test_accept_during_disposal_is_refused(
-    near: Any,  # noqa: F811
+    local_client: Any,  # noqa: F811
     worker: Worker,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     gate = Gate(monkeypatch)
 
     def end() -> None:
-        near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
-        near.delete_hit(HITId=hit["HITId"])
+        local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+        local_client.delete_hit(HITId=hit["HITId"])
 
     results = together([lambda: accept(worker, hit), lambda: gate.meanwhile(end)])
     disposed = HIT.objects.get().disposed_at is not None
@@ -222,27 +222,30 @@ def test_accept_during_disposal_is_refused(
 
 
 def test_task_is_paid_price_at_accept(
-    near: Any,  # noqa: F811
+    local_client: Any,  # noqa: F811
     worker: Worker,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
-    cheap = near.create_hit(**hit_params(MaxAssignments=1, Reward="0.01"))["HIT"]["HITTypeId"]
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    cheap = local_client.create_hit(**hit_params(MaxAssignments=1, Reward="0.01"))["HIT"]["HITTypeId"]
     gate = Gate(monkeypatch)
     change = {"HITId": hit["HITId"], "HITTypeId": cheap}
     taken, changed = together(
-        [lambda: accept(worker, hit), lambda: gate.meanwhile(lambda: near.update_hit_type_of_hit(**change))]
+        [
+            lambda: accept(worker, hit),
+            lambda: gate.meanwhile(lambda: local_client.update_hit_type_of_hit(**change)),
+        ]
     )
     assert isinstance(taken, ActionRefused) is isinstance(changed, dict)
     assert find_unbalanced_requesters() == []
 
 
 def test_concurrent_calls_on_hit_keep_hold_equal_to_slot_costs(
-    near_market: Market,  # noqa: F811
+    local_market: Market,  # noqa: F811
     requester: accounts.KeyPair,  # noqa: F811
     workers: list[Worker],  # noqa: F811
 ) -> None:
-    clients = [near_market.client(requester) for _ in range(4)]
+    clients = [local_market.client(requester) for _ in range(4)]
     hit = clients[0].create_hit(**hit_params(MaxAssignments=3))["HIT"]
     slots = []
     for person in workers:
@@ -266,18 +269,18 @@ def test_concurrent_calls_on_hit_keep_hold_equal_to_slot_costs(
 
 
 def test_concurrent_update_does_not_restore_deleted_type(
-    near_market: Market,  # noqa: F811
+    local_market: Market,  # noqa: F811
     requester: accounts.KeyPair,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from hits.marketplace.operations import qualification_types
 
-    clients = [near_market.client(requester) for _ in range(2)]
+    clients = [local_market.client(requester) for _ in range(2)]
     kind = clients[0].create_qualification_type(
         Name="Round one", Description="d", QualificationTypeStatus="Active"
     )["QualificationType"]["QualificationTypeId"]
     reached, opened = threading.Event(), threading.Event()
-    terms = qualification_types.changed_terms
+    terms = qualification_types.read_changed_terms
 
     def late(*given: Any) -> Any:
         reached.set()
@@ -304,19 +307,19 @@ def test_concurrent_update_does_not_restore_deleted_type(
     assert row.status == "Inactive"
 
 
-def test_html_page_with_unclosed_tags_is_shown(near: Any) -> None:  # noqa: F811
+def test_html_page_with_unclosed_tags_is_shown(local_client: Any) -> None:  # noqa: F811
     page = build_html_question('<form action="https://www.mturk.com/mturk/externalSubmit"><p>Hi<a ')
-    assert near.create_hit(**hit_params(Question=page))["HIT"]["HITStatus"] == "Assignable"
-    later(seconds=1)
+    assert local_client.create_hit(**hit_params(Question=page))["HIT"]["HITStatus"] == "Assignable"
+    advance_time(seconds=1)
 
 
 @pytest.mark.parametrize("fields", [{f"f{n}": "1" for n in range(1_500)}, {"a": "x" * 3_000_000}])
 def test_too_large_answer_is_refused_in_frame(
     fields: dict[str, str],
-    near: Any,  # noqa: F811
+    local_client: Any,  # noqa: F811
     worker: Worker,  # noqa: F811
 ) -> None:
-    slot = accept(worker, near.create_hit(**hit_params())["HIT"])
+    slot = accept(worker, local_client.create_hit(**hit_params())["HIT"])
     body = urlencode({"assignmentId": slot.assignment_id, **fields})
     address = f"/a/{secret_of(worker, slot)}/mturk/externalSubmit"
     answer = Client().post(address, body, content_type="application/x-www-form-urlencoded")

@@ -1,4 +1,4 @@
-"""Money and decisions under pressure: refused approvals, rivals, raw SQL."""
+"""Money and decisions under attack: refused approvals, concurrent processes, raw SQL."""
 
 import threading
 from collections.abc import Callable
@@ -110,7 +110,9 @@ def test_concurrent_launches_create_one_batch(project: Project, make_image: Make
 @pytest.mark.parametrize(
     "terms", [LaunchTerms(reward_cents=10**20), LaunchTerms(bonus_cents=10**20), LaunchTerms(redundancy=0)]
 )
-def test_unreasonable_launch_terms_are_refused(project: Project, make_image: MakeImage, terms: LaunchTerms) -> None:
+def test_unreasonable_launch_terms_are_refused(
+    project: Project, make_image: MakeImage, terms: LaunchTerms
+) -> None:
     with pytest.raises(Refused):
         launched(project, [make_image(1)], terms=terms)
     assert not Batch.objects.exists()
@@ -149,9 +151,7 @@ def test_raw_sql_cannot_replace_evidence(waiting: Assignment, table: str, model:
     assert list(model.objects.values()) == before
 
 
-def test_external_approval_survives_batch_close(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_external_approval_survives_batch_close(project: Project, make_image: MakeImage) -> None:
     """Approved by a script, or by the marketplace's clock, before we looked: it is paid, so it is ours."""
     market.fund()
     batch = published(project, [make_image(1)])

@@ -1,4 +1,4 @@
-"""A marketplace that loses replies, stays away for a day, or is another one than before."""
+"""A marketplace that loses replies, is unreachable for a day, or was replaced by another one."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -38,7 +38,7 @@ MakeImage = Callable[..., Image]
 LOST = MarketplaceError(Failure.UNREACHABLE, "the reply was lost")
 
 
-class Faulty:
+class FaultyMarketplace:
     """The marketplace behind a bad line: ``trouble`` maps an operation to what happens to it.
 
     "lost": it is carried out, and the reply is lost. An error: it is raised instead.
@@ -93,7 +93,7 @@ def test_a_bonus_is_paid_once_through_a_long_outage(
     waiting: Assignment, later: Callable[[timedelta], None]
 ) -> None:
     """Every retry in between must not make the dead token look fresh."""
-    port = Faulty(send_bonus="lost")
+    port = FaultyMarketplace(send_bonus="lost")
     decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     with pytest.raises(Refused):
         review.settle_decision(decision=decision, marketplace=port)
@@ -108,7 +108,7 @@ def test_a_bonus_is_paid_once_through_a_long_outage(
     assert ledger.sum_entries().bonus == 30
 
 
-def unanswered(project: Project, make_image: MakeImage, port: Faulty) -> Batch:
+def unanswered(project: Project, make_image: MakeImage, port: FaultyMarketplace) -> Batch:
     """Launch a batch of one task, whose creation gets no answer through ``port``."""
     market.fund()
     batch = launched(project, [make_image(1)])
@@ -120,7 +120,7 @@ def unanswered(project: Project, make_image: MakeImage, port: Faulty) -> Batch:
 def test_a_hit_is_published_once_through_a_long_outage(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
 ) -> None:
-    port = Faulty(create_hit="lost")
+    port = FaultyMarketplace(create_hit="lost")
     batch = unanswered(project, make_image, port)
     port.trouble = {"create_hit": LOST, "list_hits": LOST}
     for moment in HOURS:
@@ -137,7 +137,7 @@ def test_pressing_try_again_does_not_pay_again(
     waiting: Assignment, later: Callable[[timedelta], None]
 ) -> None:
     """The first try went through and its reply was lost; a later one was refused; the token is dead."""
-    port = Faulty(send_bonus="lost")
+    port = FaultyMarketplace(send_bonus="lost")
     decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
     with pytest.raises(Refused):
         review.settle_decision(decision=decision, marketplace=port)
@@ -161,7 +161,7 @@ def test_refused_approval_of_other_process_stops_bonus(
     real = outbox.settle_call
 
     def slow(*, call: OutgoingCall, marketplace: Any) -> bool:
-        if call.operation == "approve":  # while we were on our way, a rival was told no
+        if call.operation == "approve":  # meanwhile another process got a refusal
             OutgoingCall.objects.filter(pk=call.pk).update(state=CallState.REFUSED)
         return real(call=call, marketplace=marketplace)
 
@@ -179,7 +179,7 @@ def test_one_silent_call_does_not_stop_other_payments(project: Project, make_ima
     rows = collected(batch)
     for row in rows:
         review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
-    port = Faulty(get_assignment=LOST)
+    port = FaultyMarketplace(get_assignment=LOST)
     marketplace().approve(
         rows[0].assignment_id, ""
     )  # its own reply was lost, so ours is refused as a repetition
@@ -258,10 +258,8 @@ def test_batch_with_stopped_publication_can_be_closed(
         publish.publish_batch(batch=batch, marketplace=marketplace())
 
 
-def test_close_finds_hit_with_unconfirmed_creation(
-    project: Project, make_image: MakeImage
-) -> None:
-    batch = unanswered(project, make_image, Faulty(create_hit="lost"))
+def test_close_finds_hit_with_unconfirmed_creation(project: Project, make_image: MakeImage) -> None:
+    batch = unanswered(project, make_image, FaultyMarketplace(create_hit="lost"))
     stopped(batch, marketplace())
     assert Hit.objects.get().state == HitState.EXPIRED
     assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
@@ -278,7 +276,7 @@ def stopped(batch: Batch, port: Any) -> None:
 def test_stop_waits_for_task_missing_from_list(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
 ) -> None:
-    port = Faulty(create_hit="lost")
+    port = FaultyMarketplace(create_hit="lost")
     batch = unanswered(project, make_image, port)
     port.list_hits = lambda: iter([])  # type: ignore[method-assign]
     stopped(batch, port)
@@ -295,7 +293,7 @@ def test_stop_waits_for_task_missing_from_list(
 def test_task_never_created_is_given_up_after_list_lag(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
 ) -> None:
-    batch = unanswered(project, make_image, Faulty(create_hit=LOST))
+    batch = unanswered(project, make_image, FaultyMarketplace(create_hit=LOST))
     stopped(batch, marketplace())
     for wait, state in (
         (LISTING_LAG - timedelta(seconds=1), BatchState.CLOSING),
@@ -314,7 +312,7 @@ def test_task_created_long_after_stop_is_recorded_and_removed(
     """Its publisher slept longer than its lease, and the batch was closed meanwhile."""
     market.fund()
     batch = launched(project, [make_image(1)])
-    port = Faulty()
+    port = FaultyMarketplace()
 
     def create(**more: Any) -> RemoteHit:
         Batch.objects.update(lease_until=timezone.now())
@@ -339,7 +337,7 @@ def test_task_created_long_after_stop_is_recorded_and_removed(
 def test_work_on_given_up_task_is_paid_after_reconciliation(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None], client: Client, admin: User
 ) -> None:
-    port = Faulty(create_hit="lost")
+    port = FaultyMarketplace(create_hit="lost")
     batch = unanswered(project, make_image, port)
     port.list_hits = lambda: iter([])  # type: ignore[method-assign]
     stopped(batch, port)
@@ -351,7 +349,10 @@ def test_work_on_given_up_task_is_paid_after_reconciliation(
     (found,) = reconcile.reconcile_batch(batch=batch, marketplace=marketplace()).findings
     assert (found["what"], found["hit_id"]) == (reconcile.SURPLUS, there.hit_id)
     client.force_login(admin)
-    assert b"and given up here" in client.get(reverse("batch-reconcile", args=[batch.pk])).content
+    assert (
+        b"On the marketplace, but given up here"
+        in client.get(reverse("batch-reconcile", args=[batch.pk])).content
+    )
     client.post(reverse("reconcile-hit", args=[batch.pk]), {"act": "expire", "hit_id": there.hit_id})
     market.work(Hit.objects.get(state=HitState.LIVE), market.market_worker())
     tasks.sync_live_batches()
@@ -365,7 +366,7 @@ def test_work_on_given_up_task_is_paid_after_reconciliation(
 
 
 def overriding(row: Assignment) -> Decision:
-    """Return the decision to pay what was rejected; nothing of it is carried out."""
+    """Return the decision to override a rejection, without carrying it out."""
     rejection = review.decide_assignment(
         assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss."
     )
@@ -375,12 +376,10 @@ def overriding(row: Assignment) -> Decision:
 
 
 @pytest.mark.parametrize("trouble", [LOST, MarketplaceError(Failure.NO_FUNDS, "insufficient funds")])
-def test_task_is_not_disposed_before_override(
-    waiting: Assignment, trouble: MarketplaceError
-) -> None:
+def test_task_is_not_disposed_before_override(waiting: Assignment, trouble: MarketplaceError) -> None:
     batch = waiting.hit.unit.batch
     decision = overriding(waiting)
-    port = Faulty(approve=trouble)
+    port = FaultyMarketplace(approve=trouble)
     with pytest.raises(Refused):
         review.settle_decision(decision=decision, marketplace=port)
     stopped(batch, port)
@@ -432,7 +431,7 @@ def test_hit_of_old_database_is_not_adopted(project: Project, make_image: MakeIm
     hit = Hit.objects.get()
     old = f"v1/local/{batch.pk}/{hit.unit_id}/1"
     assert hit.annotation != old
-    port = Faulty(create_hit="lost")
+    port = FaultyMarketplace(create_hit="lost")
     port.list_hits = lambda: iter(  # type: ignore[method-assign]
         [RemoteHit("OLD", old, "Assignable", 1, 0, 1, 0, timezone.now())]
     )
@@ -441,7 +440,7 @@ def test_hit_of_old_database_is_not_adopted(project: Project, make_image: MakeIm
     seen = MarketplaceError(Failure.ALREADY_EXISTS, "The idempotency token has already been processed.")
     port.trouble = {"create_hit": seen}
     impatient = RateLimiter(None, sleep=lambda _: None)
-    with pytest.raises(Refused, match="does not show them yet"):
+    with pytest.raises(Refused, match="does not list them yet"):
         publish.publish_batch(batch=batch, marketplace=port, rate_limiter=impatient)
     assert Hit.objects.get().hit_id != "OLD"
 
@@ -454,7 +453,7 @@ def test_commands_report_unreachable_marketplace_in_one_line(
     assert isinstance(batch, Batch)
     name, *flags = command
     module = f"hits.management.commands.{name}"
-    monkeypatch.setattr(f"{module}.marketplace", lambda: Faulty(list_assignments=LOST))
+    monkeypatch.setattr(f"{module}.marketplace", lambda: FaultyMarketplace(list_assignments=LOST))
     with pytest.raises(CommandError, match="the marketplace: the reply was lost") as caught:
         call_command(name, str(batch.pk), *flags)
     assert caught.value.returncode == 1

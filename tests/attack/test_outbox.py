@@ -1,4 +1,4 @@
-"""Decisions, extensions and closings that something overtook: nothing is left unpaid, unreleased or unstopped."""
+"""Decisions, extensions and closings superseded by another process: nothing stays unpaid, held or running."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -153,9 +153,7 @@ def test_task_created_while_batch_is_stopped_is_removed(
     assert compare_ledgers().agrees
 
 
-def test_one_lost_task_does_not_block_release_of_others(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_one_lost_task_does_not_block_release_of_others(project: Project, make_image: MakeImage) -> None:
     market.fund()
     batch = published(
         project, [make_image(1), make_image(2)], terms=LaunchTerms(reward_cents=100, redundancy=1)
@@ -185,8 +183,8 @@ def test_results_file_cannot_reject_overridden_work(batch: Batch) -> None:
     file = f'AssignmentId,Approve,Reject\n{row.assignment_id},,"No."\n'
     with pytest.raises(Conflict, match="is approved already"):
         results_upload.read_upload(batch=batch, data=file)
-    stands = results_upload.read_upload(batch=batch, data=file.replace(',,"No."', ",x,"))
-    assert (stands.decisions, stands.standing) == ((), 1)
+    upload = results_upload.read_upload(batch=batch, data=file.replace(',,"No."', ",x,"))
+    assert (upload.decisions, upload.already_decided) == ((), 1)
 
 
 def test_hit_disposed_by_marketplace_is_released(batch: Batch) -> None:

@@ -1,4 +1,4 @@
-"""A requester's script that sends what JSON can say and nothing can keep."""
+"""A requester's script that sends JSON values that no database can store."""
 
 import base64
 import json

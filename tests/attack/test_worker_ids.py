@@ -1,4 +1,4 @@
-"""Somebody knows a worker's id, a unit's and a HIT's, and tries what that opens. It opens nothing."""
+"""Knowing the ids of a worker, a unit and a HIT gives no access."""
 
 import json
 import re
@@ -93,9 +93,7 @@ def test_worker_id_without_secret_gets_no_reason_and_no_token(
     assert Attempt.objects.count() == 0
 
 
-def test_attempt_secret_opens_only_its_own_page(
-    batch: Batch, project: Project, frame: Client
-) -> None:
+def test_attempt_secret_opens_only_its_own_page(batch: Batch, project: Project, frame: Client) -> None:
     hit = batch.units.first().hits.get()  # type: ignore[union-attr]
     wanda, mallory = market.market_worker("wanda"), market.market_worker("mallory")
     block(project, Worker.objects.create(environment="local", worker_id=wanda.worker_id))

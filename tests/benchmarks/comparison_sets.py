@@ -1,7 +1,7 @@
 """Comparison sets of a whole test split: ``python -m tests.benchmarks.comparison_sets --json [--quick]``.
 
 23,000 instances and as many inferences, 768 dimensions between image and text and 384 between texts, 18,400
-inferences left by soft de-duplication. Ours and a plain reference, which scores one row at a time with numpy, make
+inferences kept by soft de-duplication. Ours and a plain reference, which scores one row at a time with numpy, make
 the same sets; neither stops early. Both are timed in one process, ours between the parts of the reference. The limit
 is the time that the float32 product of all scores alone takes at the best rate that the processor shows in the same
 run. Ours is timed with the product that it takes on this machine and with the plain one. ``cpu`` beside ``seconds``

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hits.domain.answers.pronouns import find_pronouns
 from hits.hints.caption import caption_span
 from hits.hints.card import Card, HintRule
-from hits.hints.checking import MIN_COSINES
+from hits.hints.find_hints import MIN_COSINES
 from hits.hints.rules import LARGE_SHARE, SMALL_SHARE, are_opposed, has_same_words, profanity
 
 LABELS = Path(__file__).with_name("hints_labels.json")
@@ -146,7 +146,7 @@ def scored(rows: Sequence[Compared], vectors: dict[str, NDArray[np.float32]]) ->
             row.b,
             row.same,
             row.source,
-            # What is denied is not asked about: see hits.hints.checking.
+            # What is denied is not asked about: see hits.hints.find_hints.
             -1.0 if are_opposed(row.a.text, row.b.text) else float(vectors[row.a.text] @ vectors[row.b.text]),
             has_same_words(row.a.text, row.b.text),
         )

@@ -68,8 +68,8 @@ def encoder(request: pytest.FixtureRequest, models: Path) -> Any:
 @pytest.fixture(scope="module")
 def pictures() -> list[Pillow.Image]:
     """Return three sample photographs that packages ship, reduced."""
-    wanted = {"chelsea.png", "coffee.png", "china.jpg"}
-    found = [Pillow.open(photo.path).convert("RGB") for photo in sample_photos() if photo.name in wanted]
+    names = {"chelsea.png", "coffee.png", "china.jpg"}
+    found = [Pillow.open(photo.path).convert("RGB") for photo in sample_photos() if photo.name in names]
     assert len(found) == 3
     return found
 
@@ -117,9 +117,7 @@ class TestEveryEncoder:
             assert rows.shape == (0, encoder.dim)
             assert rows.dtype == np.float32
 
-    def test_rows_are_independent_of_the_batch(
-        self, encoder: Encoder, pictures: list[Pillow.Image]
-    ) -> None:
+    def test_rows_are_independent_of_the_batch(self, encoder: Encoder, pictures: list[Pillow.Image]) -> None:
         alone = np.concatenate([encoder.encode_images([picture]) for picture in pictures])
         np.testing.assert_allclose(encoder.encode_images(pictures), alone, atol=1e-5)
         texts = [*TEXTS, "", "so long " * 80]
@@ -145,7 +143,9 @@ class TestEveryEncoder:
         assert encoder.is_clip or "not CLIP" in encoder.name
         assert RegionMode.NONE in encoder.region_modes
 
-    def test_region_mode_none_is_the_plain_picture(self, encoder: Encoder, pictures: list[Pillow.Image]) -> None:
+    def test_region_mode_none_is_the_plain_picture(
+        self, encoder: Encoder, pictures: list[Pillow.Image]
+    ) -> None:
         plain = encoder.encode_images(pictures)
         np.testing.assert_allclose(encoder.encode_regions(pictures, BOXES, RegionMode.NONE), plain, atol=1e-6)
 
@@ -158,10 +158,10 @@ class TestEveryRegionMode:
         if mode not in encoder.region_modes:
             with pytest.raises(InvalidInput) as caught:
                 encoder.encode_regions(pictures, BOXES, mode)
-            said = str(caught.value)
-            assert "\n" not in said
-            assert mode.value in said
-            assert all(able.value in said for able in encoder.region_modes)
+            message = str(caught.value)
+            assert "\n" not in message
+            assert mode.value in message
+            assert all(able.value in message for able in encoder.region_modes)
             return None
         return encoder.encode_regions(pictures, BOXES, mode)
 
@@ -174,8 +174,8 @@ class TestEveryRegionMode:
         assert are_unit_rows(rows, 3, encoder.dim)
         plain = encoder.encode_regions(pictures, BOXES, RegionMode.NONE)
         assert (np.abs(rows - plain).max(axis=1) > 1e-4).all()
-        elsewhere = encoder.encode_regions(pictures, [[Region(0, 0, 90, 60)]] * 3, mode)
-        assert (np.abs(rows - elsewhere).max(axis=1) > 1e-4).any()
+        other_region = encoder.encode_regions(pictures, [[Region(0, 0, 90, 60)]] * 3, mode)
+        assert (np.abs(rows - other_region).max(axis=1) > 1e-4).any()
 
     def test_region_rows_are_repeatable_and_independent_of_the_batch(
         self, encoder: Encoder, pictures: list[Pillow.Image], mode: RegionMode

@@ -1,8 +1,8 @@
 """What every HIT kind keeps to. A new folder is tested here without a line being added."""
 
-import re
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest

@@ -62,7 +62,16 @@ KIND_METHODS = (
     "gradable_items",
     "exam_score",
 )
-SPEC_METHODS = ("item", "key", "view", "labels", "answer", "allowed", "attention", "sentence")
+SPEC_METHODS = (
+    "item",
+    "key",
+    "item_view",
+    "labels",
+    "build_answer",
+    "allowed_labels",
+    "build_attention_check",
+    "summary",
+)
 
 
 class ContractBroken(AssertionError):
@@ -148,7 +157,7 @@ def test_broken_method_is_named(
 def played(play: Play, client: Client, researcher: User, tmp_path: Path) -> None:
     """Play a kind from launch to pay, and on to where its purpose leads."""
     kind, project = play.kind, play.project
-    _says_what_pages_ask(play)
+    _check_page_methods(play)
     batch = play.launched()
     hit = Hit.objects.get(unit__batch=batch)
     for name in WORKERS:
@@ -169,8 +178,8 @@ def played(play: Play, client: Client, researcher: User, tmp_path: Path) -> None
         _is_sealed(play, rows, tmp_path)
 
 
-def _says_what_pages_ask(play: Play) -> None:
-    """What the kind says of its sample to pages that only some kinds have: photos, hints, grading, the exam."""
+def _check_page_methods(play: Play) -> None:
+    """Check the methods for pages that only some kinds have: photos, hints, grading, the exam."""
     kind, unit, answer = play.kind, play.unit, play.sample["answer"]
     images = kind.page_images(unit, image_facts_by_id(kind.image_ids(unit)))
     assert not any(image.name for image in images.values()), "a page is never told a file's name"
@@ -280,6 +289,6 @@ def _is_sealed(play: Play, rows: list[Assignment], tmp_path: Path) -> None:
     assert {row.instance_id for row in version.rows.all()} == kept
     folder = tmp_path / "export"
     export_version(version, folder)
-    main = version.rows.filter(part=family.main.name).count()
+    main = version.rows.filter(part=family.main_part.name).count()
     assert family.check(folder) == main
     assert json.loads((folder / "manifest.json").read_text())["family"] == family.name

@@ -22,7 +22,7 @@ test('beside the bar stand counts and speed, and before anything is counted what
   assert.equal(countWords({ done: 0, total: 10, speed: '' }), '0 of 10');
   assert.equal(countWords({ done: 0, total: 0, speed: '' }), '');
   assert.equal(countWords({ state: 'queued', done: 0, total: 0, speed: '' }), 'Waiting for a worker process');
-  assert.match(countWords({ state: 'running', done: 0, total: 0, speed: '' }), /^Preparing/);
+  assert.match(countWords({ state: 'running', done: 0, total: 0, speed: '' }), /^Loading/);
 });
 
 test('only a page with a log asks for what came after its last line', () => {

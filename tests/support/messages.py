@@ -76,7 +76,7 @@ def _files(ending: str) -> Iterator[Path]:
         yield from sorted((ROOT / folder).rglob(f"*{ending}"))
 
 
-def wanted(domain: str) -> dict[Message, Path]:
+def expected(domain: str) -> dict[Message, Path]:
     """Return everything that the sources of a domain translate, with one place of each."""
     readers = {"djangojs": [(".js", in_script)], "django": [(".html", in_template), (".py", in_python)]}
     return {

@@ -1,1 +1,1 @@
-"""What researchers' scripts read of judging."""
+"""The judging API for researchers' scripts."""

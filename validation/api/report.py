@@ -16,10 +16,10 @@ from validation.selectors import report as selectors
 
 
 class JudgingReportView(APIView):
-    """GET /api/projects/<slug>/judging/<kind>/report/: the newest figures. No part in the project: 404."""
+    """GET /api/projects/<slug>/judging/<kind>/report/: the newest figures; 404 without a role in the project."""
 
     def get(self, request: Request, slug: str, kind: str) -> Response:
-        """Return the newest report with its age, and workers by their short names; 404 while there is none."""
+        """Return the newest report with its age, and workers by short name; 404 if there is none."""
         project = Project.objects.filter(slug=slug).first()
         if project is None or not visitor_has_role(request, project, Role.RESEARCHER) or not has_spec(kind):
             raise Http404

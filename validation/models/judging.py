@@ -14,7 +14,7 @@ class JudgingRound(models.Model):
     """How the items of a judging batch were selected, which checks it has, and how its items are decided.
 
     ``selection`` is a ``sampling.Selection`` as plain data, seed included; the rates are percent of the round's own
-    units; ``rules`` maps a dimension to a ``decisions.DecisionRule`` as plain data. Follow-up rounds (``follows``) add
+    units; ``rules`` maps a dimension to a ``decisions.DecisionRule`` as plain data. Follow-ups (``follows``) add
     one judge at a time to undecided items, until an item has ``max_redundancy`` judges or the follow-ups have cost
     ``ask_budget_cents``.
     """
@@ -75,7 +75,7 @@ class GoldItem(models.Model):
 class QualityCheck(AppendOnly):
     """A unit whose answers are compared: with expected labels, or with the same worker's answer to ``original``.
 
-    Nothing that a worker sees distinguishes it from the other units. Its answers are no judgments: tallies, decisions,
+    Nothing that a worker sees distinguishes it from other units. Its answers are no judgments: tallies, decisions,
     agreement and exports leave them out.
     """
 
@@ -126,7 +126,7 @@ class JudgmentImport(AppendOnly):
 
 
 class ImportedJudgment(AppendOnly):
-    """One rater's answer to one item from an imported file. ``rater`` is a keyed hash; ``answer`` has the kind's format."""
+    """One imported answer of one rater to one item; ``rater`` is a keyed hash, ``answer`` in the kind's format."""
 
     source = models.ForeignKey(JudgmentImport, on_delete=models.PROTECT, related_name="rows")
     item = models.CharField(max_length=64)
@@ -202,7 +202,7 @@ class DecisionRun(AppendOnly):
 
 
 class ItemDecision(AppendOnly):
-    """A run's outcome for one item in one dimension. ``support``, 0 to 1, is the positive share or the probability."""
+    """A run's outcome for one item in one dimension; ``support``, 0 to 1, is the positive share or probability."""
 
     run = models.ForeignKey(DecisionRun, on_delete=models.PROTECT, related_name="decisions")
     item = models.CharField(max_length=130)  # an item's key, or set/candidate

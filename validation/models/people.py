@@ -10,7 +10,7 @@ from validation.domain.qualification.worker_status import Measure, ProposalState
 
 
 class QualificationRound(models.Model):
-    """A batch of qualification HITs with its pass rule (Hessel et al. 2022, supplement A.1: 8 of 9 pairs reasonable)."""
+    """A batch of qualification HITs with its pass rule; Hessel et al. 2022, supplement A.1, use 8 of 9 pairs."""
 
     batch = models.OneToOneField(Batch, on_delete=models.PROTECT, related_name="qualification_round")
     needed = models.PositiveSmallIntegerField(default=8)

@@ -1,1 +1,1 @@
-"""Read: judgments, grades, standing. Nothing here opens a transaction."""
+"""Read judgments, grades and worker statuses. No function here opens a transaction."""

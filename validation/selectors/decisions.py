@@ -1,4 +1,4 @@
-"""Read what judgments come to: by which rules, what each method would decide now, and what was decided before."""
+"""Read decision rules, the outcome that each method would give now, and earlier decision runs."""
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -32,7 +32,7 @@ DEFAULT_K = 2
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCounts:
-    """How many items come to each outcome."""
+    """The number of items with each outcome."""
 
     accept: int
     reject: int
@@ -40,11 +40,11 @@ class OutcomeCounts:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all items."""
         return self.accept + self.reject + self.undecided
 
     def as_row(self) -> dict[str, int]:
-        """Return plain data."""
+        """Return the counts as JSON data."""
         return {
             Outcome.ACCEPT.value: self.accept,
             Outcome.REJECT.value: self.reject,
@@ -59,7 +59,7 @@ class OutcomeCounts:
 
 @dataclass(frozen=True, slots=True)
 class JudgmentTables:
-    """All judgments of a kind as tables, with their fingerprint and number."""
+    """All judgments of a kind as rating tables by dimension, with their fingerprint and number."""
 
     tables: Mapping[str, RatingTable]
     sha256: str
@@ -67,65 +67,67 @@ class JudgmentTables:
 
 
 def default_rules_of_kind(kind: str) -> dict[str, DecisionRule]:
-    """Return the rules of a kind before anybody chose any: more than half of those who judged."""
+    """Return the default rules of a kind: the majority of its judges."""
     return default_rules(spec_of(kind))
 
 
 def dimension_labels(kind: str, dimension: str) -> list[str]:
-    """Return a dimension's labels, the best first."""
+    """Return a dimension's labels, best first."""
     return [str(label) for label in spec_of(kind).dimension(dimension).best_first]
 
 
 def judgment_tables(project: Project, kind: str) -> JudgmentTables:
-    """Return all judgments of a kind as rating tables; controls are not among them."""
+    """Return all judgments of a kind as rating tables, without quality checks."""
     rows = list(read_judgments(project=project, kind=kind))
     return JudgmentTables(build_tables(rows, spec_of(kind)), _fingerprint(rows), len(rows))
 
 
-def fit_models(found: Mapping[str, RatingTable], rules: Mapping[str, DecisionRule]) -> dict[str, DawidSkene]:
-    """Return the fitted model of each dimension whose rule weighs judges by it."""
+def fit_models(
+    tables_by_dimension: Mapping[str, RatingTable], rules: Mapping[str, DecisionRule]
+) -> dict[str, DawidSkene]:
+    """Return the fitted Dawid-Skene model of each dimension whose rule weights judges by reliability."""
     return {
-        name: fit(found[name], smoothing=SMOOTHING)
+        name: fit(tables_by_dimension[name], smoothing=SMOOTHING)
         for name, rule in rules.items()
-        if rule.method is Method.WEIGHTED and found[name].size
+        if rule.method is Method.WEIGHTED and tables_by_dimension[name].size
     }
 
 
 def count_outcomes_by_method(
-    found: Mapping[str, RatingTable], rules: Mapping[str, DecisionRule]
+    tables_by_dimension: Mapping[str, RatingTable], rules: Mapping[str, DecisionRule]
 ) -> dict[str, dict[str, Any]]:
     """Return, by dimension and method, how many items each method would accept, reject and leave undecided.
 
-    Each method takes what it needs from the dimension's rule. Plain data, as a job keeps it.
+    Each method takes its parameters from the dimension's rule. The result is JSON data, since jobs store it.
     """
-    counted: dict[str, dict[str, Any]] = {}
+    counts: dict[str, dict[str, Any]] = {}
     for name, rule in rules.items():
-        table = found[name]
+        table = tables_by_dimension[name]
         fitted = fit(table, smoothing=SMOOTHING) if table.size else None
-        counted[name] = {
+        counts[name] = {
             method.value: _count_outcomes(table, rule_with_method(rule, method), fitted).as_row()
             for method in Method
         }
-    return counted
+    return counts
 
 
 def rule_with_method(rule: DecisionRule, method: Method) -> DecisionRule:
-    """Return the same rule with another method; two positive judgments are asked for where none were named."""
+    """Return the rule with another method; ``k`` defaults to two positive judgments."""
     return replace(rule, method=method, k=rule.k or min(DEFAULT_K, rule.of or DEFAULT_K))
 
 
 def newest_run(project: Project, kind: str) -> DecisionRun | None:
-    """Return the run that holds now."""
+    """Return the newest run, whose decisions apply."""
     return DecisionRun.objects.filter(project=project, kind=kind).select_related("decided_by").first()
 
 
 def newest_runs(project: Project, kind: str) -> list[DecisionRun]:
-    """Return the twenty newest runs, the newest first."""
+    """Return the twenty newest runs, newest first."""
     return list(DecisionRun.objects.filter(project=project, kind=kind).select_related("decided_by")[:20])
 
 
 def current_rules(project: Project, kind: str) -> dict[str, DecisionRule]:
-    """Return the rules to begin with: those of the newest run, else of the newest round, else the usual ones."""
+    """Return the rules of the newest run, else of the newest round, else the defaults."""
     defaults = default_rules_of_kind(kind)
     run = newest_run(project, kind)
     stored = run.rules if run else _newest_round_rules(project, kind)
@@ -133,45 +135,45 @@ def current_rules(project: Project, kind: str) -> dict[str, DecisionRule]:
 
 
 def parse_rules(kind: str, stored: Mapping[str, Any]) -> dict[str, DecisionRule]:
-    """Return rules kept as plain data, without dimensions that the kind does not have or that cannot be read."""
-    found = {}
+    """Parse stored rules; unknown dimensions and invalid rules are left out."""
+    rules = {}
     for name in default_rules_of_kind(kind):
         try:
             if name in stored:
-                found[name] = DecisionRule.from_row(stored[name])
+                rules[name] = DecisionRule.from_row(stored[name])
         except RuleError:
             continue
-    return found
+    return rules
 
 
 def undecided_items(run: DecisionRun) -> list[str]:
-    """Return the items that a run left undecided in some dimension, in their order, without their parts."""
+    """Return the items that a run left undecided in some dimension, in order, without their parts."""
     rows = ItemDecision.objects.filter(run=run, outcome=Outcome.UNDECIDED).order_by("pk")
     names = (item.partition("/")[0] for item in rows.values_list("item", flat=True).iterator(CHUNK_SIZE))
     return list(dict.fromkeys(names))
 
 
 def undecided_decisions(run: DecisionRun, items: Iterable[str]) -> dict[str, list[ItemDecision]]:
-    """Return a run's undecided decisions about some items, by item; parts of an item stand below it."""
-    found: dict[str, list[ItemDecision]] = {item: [] for item in items}
+    """Return a run's undecided decisions by item; decisions about parts are listed under their item."""
+    by_item: dict[str, list[ItemDecision]] = {item: [] for item in items}
     rows = ItemDecision.objects.filter(run=run, outcome=Outcome.UNDECIDED)
-    about = Q(item__in=list(found))
-    for item in found if spec_of(run.kind).has_parts else ():
-        about |= Q(item__startswith=f"{item}/")
-    rows = rows.filter(about)
+    about_items = Q(item__in=list(by_item))
+    for item in by_item if spec_of(run.kind).has_parts else ():
+        about_items |= Q(item__startswith=f"{item}/")
+    rows = rows.filter(about_items)
     for row in rows.order_by("pk"):
-        found[row.item.partition("/")[0]].append(row)
-    return found
+        by_item[row.item.partition("/")[0]].append(row)
+    return by_item
 
 
 def decision_rows(run: DecisionRun) -> Iterator[tuple[Any, ...]]:
-    """Yield (item, dimension, outcome, judges, support) of a run, in its order."""
+    """Yield (item, dimension, outcome, judges, support) of a run, in order."""
     rows = ItemDecision.objects.filter(run=run).order_by("pk")
     yield from rows.values_list("item", "dimension", "outcome", "judge_count", "support").iterator(CHUNK_SIZE)
 
 
 def newest_job(project: Project, kind: str, *, preview: bool | None = None) -> Job | None:
-    """Return the newest job about decisions of a kind; ``preview`` narrows it to those that only count, or decide."""
+    """Return a kind's newest decision job; ``preview`` selects jobs that only count, or jobs that decide."""
     rows = Job.objects.filter(task=DECIDE_TASK, project=project, args__kind=kind)
     if preview is not None:
         rows = rows.filter(args__preview=preview)
@@ -179,7 +181,7 @@ def newest_job(project: Project, kind: str, *, preview: bool | None = None) -> J
 
 
 def item_key(item: Hashable) -> str:
-    """Return how a decision names an item: its key, or ``set/candidate``."""
+    """Return the key of an item in decisions: its own key, or ``set/candidate``."""
     return "/".join(map(str, item)) if isinstance(item, tuple) else str(item)
 
 
@@ -196,7 +198,7 @@ def _newest_round_rules(project: Project, kind: str) -> Mapping[str, Any]:
 
 
 def _fingerprint(rows: Iterable[JudgmentRow]) -> str:
-    """Return the fingerprint of who answered what about which item, whatever order the rows come in."""
+    """Return a SHA-256 of (item, rater, answer) rows that is independent of their order."""
     lines = sorted(canonical_json([row.item, row.rater, row.answer]) for row in rows)
     digest = hashlib.sha256()
     for line in lines:

@@ -1,4 +1,4 @@
-"""Grades as they count, and the pairs that wait. Nobody sees another's grade before giving their own."""
+"""Read grades and the pairs that wait for grades. A grader sees other grades only after giving their own."""
 
 import uuid
 from collections import defaultdict
@@ -19,20 +19,20 @@ from hits.models import Assignment
 from hits.selectors.images.images import image_facts_by_id
 from validation.models import Grade, QualificationRound
 
-MAX_CARDS = 30  # pairs that a grader's page has at hand
-RECENT_GRADING = timedelta(minutes=10)  # a submission that a colleague graded that lately comes last
+MAX_CARDS = 30  # pairs on a grader's page
+RECENT_GRADING = timedelta(minutes=10)  # a submission that a colleague graded so recently comes last
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class PairKey:
-    """One pair of one submission; ``item`` counts from 0."""
+    """The key of a pair: its submission, and its index from 0."""
 
     submission: uuid.UUID
     item: int
 
     @classmethod
     def parse(cls, text: str) -> "PairKey | None":
-        """Return the key that an address or a form names, or ``None`` when it names none."""
+        """Parse the key in a URL or a form; ``None`` if it is invalid."""
         submission, _, item = text.partition(":")
         try:
             return cls(uuid.UUID(submission), int(item))
@@ -45,7 +45,7 @@ class PairKey:
 
 @dataclass(frozen=True, slots=True)
 class GivenGrade:
-    """One grade: by whom (row key and name), what, and why."""
+    """One grader's latest grade of a pair: the grader (row key and name), the grade, and the note."""
 
     grader: int
     name: str
@@ -58,7 +58,7 @@ GradesByPair = Mapping[uuid.UUID, Mapping[int, Sequence[Grade]]]
 
 @dataclass(frozen=True, slots=True)
 class PairCard:
-    """One pair as the desk shows it. ``others`` stay empty until the grader has graded the pair, too."""
+    """A pair as the grading page shows it. ``other_grades`` stays empty until this grader has graded the pair."""
 
     key: PairKey
     worker: str
@@ -72,7 +72,7 @@ class PairCard:
     is_waiting: bool
 
     def as_page(self) -> dict[str, Any]:
-        """Return what the desk's script needs."""
+        """Return the JSON data for the page's script."""
         return {
             "key": str(self.key),
             "worker": self.worker,
@@ -81,49 +81,51 @@ class PairCard:
             "photos": self.photo_count,
             "number": self.pair.number,
             "description": self.description,
-            **{f"text-{place}": text for place, (_, text) in enumerate(self.pair.texts, start=1)},
+            **{f"text-{number}": text for number, (_, text) in enumerate(self.pair.texts, start=1)},
             "note": self.pair.note,
             "mine": _grade_as_page(self.own_grade) if self.own_grade else None,
-            "others": [_grade_as_page(said) for said in self.other_grades],
+            "others": [_grade_as_page(grade) for grade in self.other_grades],
             "waits": self.is_waiting,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class GradingQueue:
-    """What one grader has before them: some cards, and how many pairs wait for them in all."""
+    """One grader's queue: its first cards, and the total number of pairs that wait."""
 
     cards: Sequence[PairCard]
     waiting: int
-    position: int  # of the first card among those that wait, from 1; 0 when it does not wait
+    position: int  # of the first card among the waiting pairs, from 1; 0 if it does not wait
     previous: PairKey | None = None
     following: PairKey | None = None
 
 
-def confirmed_submissions(found: QualificationRound) -> "QuerySet[Assignment]":
-    """Return a round's confirmed submissions, oldest first, rejected ones included."""
-    rows = Assignment.objects.filter(hit__unit__batch=found.batch_id, match=Match.MATCHED)
+def confirmed_submissions(qualification_round: QualificationRound) -> "QuerySet[Assignment]":
+    """Return a round's confirmed submissions, rejected ones included, oldest first."""
+    rows = Assignment.objects.filter(hit__unit__batch=qualification_round.batch_id, match=Match.MATCHED)
     return rows.select_related("submission__outcome", "worker", "hit__unit").order_by("submitted_at", "pk")
 
 
-def gradable_submissions(found: QualificationRound) -> "QuerySet[Assignment]":
-    """Return what can be graded: confirmed, not rejected, not answered yet; oldest first."""
+def gradable_submissions(qualification_round: QualificationRound) -> "QuerySet[Assignment]":
+    """Return the confirmed submissions that are neither rejected nor answered, oldest first."""
     return (
-        confirmed_submissions(found)
+        confirmed_submissions(qualification_round)
         .exclude(status=AssignmentStatus.REJECTED)
         .filter(submission__outcome=None)
     )
 
 
 def gradable_pairs(row: Assignment, kind: str) -> list[GradableItem]:
-    """Return the pairs of a confirmed submission; its unit has to be at hand."""
+    """Return the pairs of a confirmed submission; load its unit beforehand."""
     assert row.submission is not None
     return registry.get_kind(kind).gradable_items(row.hit.unit.payload, row.submission.answer)
 
 
-def load_grades(found: QualificationRound, *, submission: uuid.UUID | None = None) -> GradesByPair:
-    """Return all grades of a round by submission and item, in the order of writing; one query."""
-    rows = Grade.objects.filter(submission__attempt__hit__unit__batch=found.batch_id)
+def load_grades(
+    qualification_round: QualificationRound, *, submission: uuid.UUID | None = None
+) -> GradesByPair:
+    """Return a round's grades by submission and pair, in the order of creation; one query."""
+    rows = Grade.objects.filter(submission__attempt__hit__unit__batch=qualification_round.batch_id)
     if submission is not None:
         rows = rows.filter(submission=submission)
     result: dict[uuid.UUID, dict[int, list[Grade]]] = defaultdict(lambda: defaultdict(list))
@@ -133,7 +135,7 @@ def load_grades(found: QualificationRound, *, submission: uuid.UUID | None = Non
 
 
 def latest_grades(rows: Iterable[Grade]) -> dict[int, GivenGrade]:
-    """Return each grader's word on one pair: their latest grade. One that was taken back is none."""
+    """Return each grader's latest grade of a pair, without withdrawn ones."""
     by_grader: dict[int, GivenGrade] = {}
     for row in rows:
         by_grader.pop(row.grader_id, None)
@@ -145,10 +147,10 @@ def latest_grades(rows: Iterable[Grade]) -> dict[int, GivenGrade]:
 
 
 def first_blind_grades(rows: Iterable[Grade]) -> tuple[bool, bool] | None:
-    """Return what the first two graders of a pair said before either could see the other's, or ``None``.
+    """Return the first two graders' grades of a pair from before either could see the other's, or ``None``.
 
-    Later changes are left out: who has graded a pair is shown what others said of it. The grader with the smaller
-    row key stands first, so that two people keep their places over a whole round.
+    Later changes are not blind and are left out. The grader with the smaller row key comes first, so that two graders
+    keep the same order throughout a round.
     """
     by_grader: dict[int, bool] = {}
     for row in rows:
@@ -163,7 +165,7 @@ def first_blind_grades(rows: Iterable[Grade]) -> tuple[bool, bool] | None:
 
 
 def grading_queue(
-    found: QualificationRound,
+    qualification_round: QualificationRound,
     grader: AbstractBaseUser,
     *,
     start: PairKey | None = None,
@@ -172,15 +174,23 @@ def grading_queue(
     """Return a grader's next pairs, oldest submission first.
 
     Args:
-        at: begin with this pair, though it waits no more. after: begin behind this one.
+        start: the first pair to show, even if it no longer waits. after: show the pairs behind this one.
     """
-    rows = {row.submission.pk: row for row in gradable_submissions(found) if row.submission is not None}
-    pairs = {pk: gradable_pairs(row, found.batch.kind) for pk, row in rows.items()}
-    grades = load_grades(found)
+    rows = {
+        row.submission.pk: row
+        for row in gradable_submissions(qualification_round)
+        if row.submission is not None
+    }
+    pairs = {pk: gradable_pairs(row, qualification_round.batch.kind) for pk, row in rows.items()}
+    grades = load_grades(qualification_round)
     order = [
-        PairKey(pk, pair.item) for pk in _order_submissions(found, rows, grades, grader) for pair in pairs[pk]
+        PairKey(pk, pair.item)
+        for pk in _order_submissions(qualification_round, rows, grades, grader)
+        for pair in pairs[pk]
     ]
-    waiting = [key for key in order if _is_waiting(_pair_grades(grades, key), found.graders, grader.pk)]
+    waiting = [
+        key for key in order if _is_waiting(_pair_grades(grades, key), qualification_round.graders, grader.pk)
+    ]
     shown, position = _select_keys(order, waiting, start, after)
     images = image_facts_by_id({pairs[key.submission][key.item].image for key in shown})
     waiting_keys = set(waiting)
@@ -216,13 +226,13 @@ def _is_waiting(rows: Sequence[Grade], graders: int, grader: int) -> bool:
 
 
 def _order_submissions(
-    found: QualificationRound,
+    qualification_round: QualificationRound,
     rows: Mapping[uuid.UUID, Assignment],
     grades: GradesByPair,
     grader: AbstractBaseUser,
 ) -> list[uuid.UUID]:
-    """Return submissions in their order; where one grader is enough, a colleague's present one comes last."""
-    if found.graders > 1:
+    """Return submissions in order; if one grader is enough, a colleague's current submission comes last."""
+    if qualification_round.graders > 1:
         return list(rows)
     since = timezone.now() - RECENT_GRADING
     in_progress = {
@@ -238,7 +248,7 @@ def _order_submissions(
 def _select_keys(
     order: list[PairKey], waiting: list[PairKey], start: PairKey | None, after: PairKey | None
 ) -> tuple[list[PairKey], int]:
-    """Return the keys to show, and the place of the first of them among those that wait."""
+    """Return the keys to show, and the position of the first one among the waiting pairs."""
     positions = {key: number for number, key in enumerate(order)}
     shown = waiting
     if after is not None and after in positions:

@@ -1,4 +1,4 @@
-"""Read judgments. Only confirmed work counts (ruling 11); rejected work and answers to controls never do."""
+"""Read judgments. Only submissions that the marketplace confirms count; rejected ones and quality checks never do."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ from validation.selectors.ratings import read_judgments
 
 @dataclass(frozen=True, slots=True)
 class PairReview:
-    """What judges said of one pair: a tally and a verdict (or ``None``) per dimension."""
+    """The judgments of one pair: a tally and a verdict (or ``None``) per dimension."""
 
     instance_id: str
     tallies: Mapping[str, Tally]
@@ -47,10 +47,10 @@ class PairReview:
 
 @dataclass(frozen=True, slots=True)
 class ReviewTallies:
-    """All reviewed pairs in the order of their first judgment, and the share per dimension.
+    """All judged pairs in the order of their first judgment, and the share of positive pairs per dimension.
 
-    A share's whole is the pairs with at least one judgment; a pair counts when more than half of its
-    judges are on the positive side of the scale.
+    The denominator is the pairs with at least one judgment. A pair is positive if more than half of its judges are on
+    the positive side of the scale.
     """
 
     pairs: Mapping[str, PairReview]
@@ -60,7 +60,7 @@ class ReviewTallies:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRatings:
-    """Ratings of one candidate, in the order of submission: the first is annot1, the second annot2."""
+    """Ratings of one candidate in the order of submission: the first is annot1, the second annot2."""
 
     candidate: str
     ratings: tuple[int, ...]
@@ -69,7 +69,7 @@ class CandidateRatings:
 
 @dataclass(frozen=True, slots=True)
 class SetJudgments:
-    """Ratings of one comparison set. ``workers`` are row keys in the same order as the ratings."""
+    """Ratings of one comparison set; ``workers`` are row keys in the order of the ratings."""
 
     set_id: str
     candidates: tuple[CandidateRatings, ...]
@@ -77,13 +77,13 @@ class SetJudgments:
 
     @property
     def judge_count(self) -> int:
-        """How many people rated the whole set."""
+        """The number of workers who rated the set."""
         return len(self.workers)
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote pairs: the worker's row key, their accepted pairs, and those that no judge got yet."""
+    """An author: the worker's row key, the accepted pairs, and those not yet sent to judges."""
 
     worker: int
     accepted: int
@@ -92,7 +92,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class SelectedPairs:
-    """What a selection finds, of ``of`` pairs. ``strata`` are rows of name, chosen, and how many there are."""
+    """The pairs that a selection finds among ``total``; ``strata`` are (name, selected, available)."""
 
     pairs: Sequence[Candidate]
     total: int
@@ -111,10 +111,9 @@ def comparison_spec() -> JudgingSpec:
 
 
 def has_pairs(project: Project) -> bool:
-    """Tell whether a project's records are what review rounds judge, or may become so; one query.
+    """Tell whether a project has pairs that review rounds judge, or may still collect some; one query.
 
-    They are where it has such a record, or a batch of a kind that gives some. A project that has collected nothing
-    of any other type may still collect them.
+    True if it has such a record, or a batch of a kind that creates them, or no records and batches of other types.
     """
     record_type = str(review_spec().record_type)
     types = {name: record_types_of(name) for name in registry.kind_names()}
@@ -131,9 +130,9 @@ def has_pairs(project: Project) -> bool:
 def review_tallies(
     *, project: Project | None = None, batch: Batch | None = None, pairs: Collection[str] | None = None
 ) -> ReviewTallies:
-    """Return the tallies of review rounds, over a project or one batch; ``pairs`` (their ids) narrows it to some.
+    """Return the tallies of review rounds over a project or one batch; ``pairs`` limits them to these ids.
 
-    Counts confirmed answers whose assignment is submitted or approved, imported ones too, and none to controls.
+    Counts confirmed answers that are submitted or approved, and imported ones; quality checks do not count.
     """
     by_pair: dict[str, list[JudgmentRow]] = defaultdict(list)
     total = 0
@@ -176,10 +175,10 @@ def likert_judgments(
     statuses: Iterable[AssignmentStatus] = collected.NOT_REJECTED,
     sets: Collection[str] | None = None,
 ) -> dict[str, SetJudgments]:
-    """Return the ratings of a comparison batch by set id; sets without any rating are left out.
+    """Return the ratings of a comparison batch by set id; sets without ratings are left out.
 
-    Counts confirmed answers whose assignment has one of ``statuses`` (submitted or approved by default), and none to
-    controls. ``sets`` narrows it to some.
+    Counts confirmed answers whose assignment has one of ``statuses``, by default submitted or approved. Quality checks
+    do not count. ``sets`` limits the result to these ids.
     """
     by_set: dict[str, list[JudgmentRow]] = defaultdict(list)
     rows = read_judgments(
@@ -211,7 +210,7 @@ def _build_set_judgments(
 
 
 def is_fully_judged(*, batch: Batch, statuses: Iterable[AssignmentStatus] = collected.NOT_REJECTED) -> bool:
-    """Tell whether every set of a comparison batch has all the judgments that it was launched for."""
+    """Tell whether every set of a comparison batch has as many judgments as its redundancy."""
     found = likert_judgments(batch=batch, statuses=statuses)
     required = batch.redundancy
     return all(
@@ -221,12 +220,12 @@ def is_fully_judged(*, batch: Batch, statuses: Iterable[AssignmentStatus] = coll
 
 
 def item_units(batch: Batch) -> "QuerySet[Unit]":
-    """Return a judging batch's units without its controls, in their order."""
+    """Return a judging batch's units without quality checks, in order."""
     return batch.units.filter(quality_check=None)
 
 
 def unsent_pairs(project: Project) -> "QuerySet[Record]":
-    """Return accepted pairs that no review round was launched for, oldest first."""
+    """Return the accepted pairs that no review round contains, oldest first."""
     return collected.approved_records(project, OBSERVATION).exclude(instance_id__in=_sent_keys(project))
 
 
@@ -236,9 +235,9 @@ def _sent_keys(project: Project) -> "QuerySet[Unit, str]":
 
 
 def selectable_pairs(project: Project, *, include_sent: bool = False) -> list[Candidate]:
-    """Return the accepted pairs that may be sent to judges, oldest first; one query.
+    """Return the accepted pairs that can be sent to judges, oldest first; one query.
 
-    ``again`` also returns those that were sent before.
+    ``include_sent`` also returns pairs that were sent before.
     """
     rows = collected.approved_records(project, OBSERVATION) if include_sent else unsent_pairs(project)
     fields = rows.values_list(
@@ -255,7 +254,7 @@ def selectable_pairs(project: Project, *, include_sent: bool = False) -> list[Ca
 
 
 def find_pairs(project: Project, selection: Selection) -> SelectedPairs:
-    """Return the pairs that a selection finds now, and of what; one query."""
+    """Return the pairs that a selection finds now; one query."""
     available = selectable_pairs(project, include_sent=selection.include_judged)
     pairs = select_pairs(available, selection)
     strata: list[tuple[str, int, int]] = []
@@ -267,7 +266,7 @@ def find_pairs(project: Project, selection: Selection) -> SelectedPairs:
 
 
 def list_authors(project: Project) -> list[Author]:
-    """Return who wrote accepted pairs, those with most first; two queries."""
+    """Return the authors of accepted pairs, most pairs first; two queries."""
     accepted = _count_by_author(collected.approved_records(project, OBSERVATION))
     waiting = _count_by_author(unsent_pairs(project))
     rows = [Author(worker, count, waiting.get(worker, 0)) for worker, count in accepted.items()]
@@ -280,5 +279,5 @@ def _count_by_author(rows: "QuerySet[Record]") -> dict[int, int]:
 
 
 def has_qualification(project: Project) -> bool:
-    """Tell whether the project ever asked workers to qualify."""
+    """Tell whether the project has a qualification round."""
     return QualificationRound.objects.filter(batch__project=project).exists()

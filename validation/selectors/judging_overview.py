@@ -1,6 +1,6 @@
-"""What the judging page lists: rounds with how far they are, the pairs that wait, judged pairs page by page.
+"""The judging page's data: rounds with their progress, pairs that wait, and judged pairs page by page.
 
-Each function asks a fixed number of questions, however many rounds, pairs and judgments there are.
+Each function makes a fixed number of queries.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _NOT_REJECTED = [status.value for status in collected.NOT_REJECTED]
 
 @dataclass(frozen=True, slots=True)
 class RoundRow:
-    """One round in the list. ``judged`` of ``wanted`` judgments are in; controls are no judgments."""
+    """A round in the list: ``received`` of ``required`` judgments, quality checks excluded."""
 
     batch: Batch
     title: str
@@ -38,18 +38,18 @@ class RoundRow:
 
     @property
     def percent(self) -> str:
-        """How much is in, in percent, for a bar's width."""
+        """Percent of judgments received, as a bar's width."""
         return f"{100 * min(self.received, self.required) / self.required:.2f}" if self.required else "0"
 
     @property
     def is_open(self) -> bool:
-        """Whether judgments may still come in."""
+        """Whether more judgments can arrive."""
         return self.batch.state in {BatchState.LAUNCHING, BatchState.LIVE} and self.received < self.required
 
 
 @dataclass(frozen=True, slots=True)
 class PairProgress:
-    """How the accepted pairs stand: ``unsent`` went to no judge yet, ``awaited`` judgments are still to come."""
+    """Progress of the accepted pairs: ``unsent`` were sent to no judge, ``pending`` judgments are outstanding."""
 
     accepted: int
     unsent: int
@@ -85,7 +85,7 @@ def round_rows(project: Project) -> list[RoundRow]:
 
 
 def pair_progress(project: Project, rows: Iterable[RoundRow]) -> PairProgress:
-    """Return how the project's accepted pairs stand; two queries."""
+    """Return the progress of the project's accepted pairs; two queries."""
     reviews = [row for row in rows if row.batch.kind == review_spec().name]
     return PairProgress(
         accepted=collected.approved_records(project, OBSERVATION).count(),
@@ -97,8 +97,8 @@ def pair_progress(project: Project, rows: Iterable[RoundRow]) -> PairProgress:
 
 
 def judged_pair_ids(project: Project) -> list[str]:
-    """Return the ids of all pairs that have a judgment, the newest first; imported ones last; three queries."""
-    # By their keys: a join with the batches takes PostgreSQL longer than all the rest.
+    """Return the ids of all judged pairs, newest judgment first, imported ones last; three queries."""
+    # Filter by keys: PostgreSQL is slow at the join with the batches.
     launched = Batch.objects.filter(project=project, kind=review_spec().name).values_list("pk", flat=True)
     rows = Assignment.objects.filter(
         match=Match.MATCHED,
@@ -107,7 +107,7 @@ def judged_pair_ids(project: Project) -> list[str]:
         hit__unit__quality_check=None,
     )
     latest = rows.order_by().values_list("hit__unit__key").annotate(at=Max("submitted_at")).order_by("-at")
-    # What was judged elsewhere about a pair that is not here either has nothing to show.
+    # Imported judgments of pairs that are not in this project have nothing to show.
     own_records = Record.objects.filter(project=project).order_by().values("instance_id")
     imported = ImportedJudgment.objects.filter(
         source__project=project, source__kind=review_spec().name, item__in=own_records
@@ -124,7 +124,9 @@ def _count_units(batches: Iterable[Batch]) -> tuple[dict[int, int], dict[int, in
         .annotate(n=Count("pk"), quality_checks=Count("quality_check"))
     )
     found = list(rows)
-    return {pk: n - controls for pk, n, controls in found}, {pk: controls for pk, _, controls in found}
+    return {pk: count - check_count for pk, count, check_count in found}, {
+        pk: check_count for pk, _, check_count in found
+    }
 
 
 def _count_judgments(batches: Iterable[Batch]) -> dict[int, int]:
@@ -138,7 +140,7 @@ def _count_judgments(batches: Iterable[Batch]) -> dict[int, int]:
 
 
 def _describe_selection(batch: Batch) -> str:
-    """Return how the round's items were chosen, where chance or somebody's hand had a part."""
+    """Return how the round's items were selected; empty if it contains all of them."""
     try:
         selection = Selection.from_row(batch.judging_round.selection)
     except JudgingRound.DoesNotExist:

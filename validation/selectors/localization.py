@@ -1,4 +1,4 @@
-"""Read what localization needs: which images can be matched, and how people did."""
+"""Read the images that can be matched, the matching rounds, and the human baseline of localization."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from validation.domain.reports.localization import (
 from validation.registry import spec_for_material
 from validation.selectors.ratings import read_judgments
 
-BOOTSTRAP_STREAM = 102  # of the report's seed: the page and the report show the same interval
+BOOTSTRAP_STREAM = 102  # same stream as the report, so that the page shows the same interval
 
 
 def matching_spec() -> JudgingSpec:
@@ -46,18 +46,18 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class MatchableImage:
-    """An image, by row key, with enough pairs to be matched, oldest first."""
+    """An image (row key) with enough pairs for matching, oldest first."""
 
     image: int
     pairs: tuple[Pair, ...]
 
 
 def matchable_images(project: Project, *, include_sent: bool = False) -> list[MatchableImage]:
-    """Return the images that have three or more accepted pairs which can be told apart, by row key; two queries.
+    """Return the images with three or more distinguishable accepted pairs, by row key; two queries.
 
-    All accepted pairs of an image count, whoever wrote them, up to the ten oldest. A pair whose inference or whose
-    region repeats an earlier pair's of the image is left out, since nobody could say which is which. ``again`` also
-    returns images that were sent out for matching before.
+    The ten oldest accepted pairs of an image count, from all authors. A pair whose inference or region repeats an
+    earlier one of the image is left out, since a worker could not distinguish them. ``include_sent`` also returns
+    images that were in a matching round before.
     """
     sent = set() if include_sent else sent_image_ids(project)
     by_image: dict[int, list[Pair]] = defaultdict(list)
@@ -81,14 +81,14 @@ def _box_set(boxes: Iterable[Mapping[str, int]]) -> frozenset[tuple[int, ...]]:
 
 
 def sent_image_ids(project: Project) -> set[int]:
-    """Return the row keys of images that some localization round showed; one query."""
+    """Return the row keys of the images in matching rounds; one query."""
     rows = Unit.objects.filter(batch__project=project, batch__kind=matching_spec().name)
     return set(rows.values_list("images", flat=True))
 
 
 @dataclass(frozen=True, slots=True)
 class MatchingRound:
-    """A localization round and how far it is: ``matchings`` confirmed answers of ``wanted``."""
+    """A matching round: ``matchings`` confirmed answers of ``required``."""
 
     batch: Batch
     images: int
@@ -98,7 +98,7 @@ class MatchingRound:
 
 
 def matching_rounds(project: Project) -> list[MatchingRound]:
-    """Return the project's localization rounds, newest first; one query."""
+    """Return the project's matching rounds, newest first; one query."""
     item_units = Q(units__quality_check=None)
     done = item_units & Q(
         units__hits__assignments__match=Match.MATCHED,
@@ -128,8 +128,7 @@ def matching_rounds(project: Project) -> list[MatchingRound]:
 def answer_keys(project: Project, spec: JudgingSpec) -> dict[str, Mapping[str, Label]]:
     """Return the answer keys of the project's items on images that were not taken down; one query.
 
-    Item -> {part: label}, such as set id -> {inference id: region id}. Kinds whose units do not know what is right
-    have none.
+    Item -> {part: label}, such as set id -> {inference id: region id}. Empty for kinds without an answer key.
     """
     if not spec.has_truth:
         return {}
@@ -140,7 +139,7 @@ def answer_keys(project: Project, spec: JudgingSpec) -> dict[str, Mapping[str, L
 
 
 def bootstrap_rng() -> np.random.Generator:
-    """Return what draws the interval's images: the same answers give the same interval wherever it is shown."""
+    """Return the seeded generator of the bootstrap: the same answers always give the same interval."""
     return np.random.default_rng([SEED, BOOTSTRAP_STREAM])
 
 
@@ -152,7 +151,7 @@ def load_baseline(
 ) -> tuple[list[JudgmentRow], BaselineScore]:
     """Return the confirmed matchings of a project in the order of submission, and their score; two queries.
 
-    ``rng`` draws the interval's bootstrap; by default the same answers give the same interval.
+    ``rng`` draws the bootstrap samples of the interval; the default is seeded.
     """
     rows = list(read_judgments(project=project, kind=matching_spec().name, statuses=statuses))
     spec = matching_spec()
@@ -161,13 +160,13 @@ def load_baseline(
 
 
 def baseline_score(project: Project, *, rng: np.random.Generator | None = None) -> BaselineScore:
-    """Return how well people matched inferences to regions."""
+    """Return the accuracy of workers at matching inferences to regions."""
     return load_baseline(project, rng=rng)[1]
 
 
 @dataclass(frozen=True, slots=True)
 class WrongChoice:
-    """What one rater chose for an inference: the region's letter and colour, and the assignment that says so."""
+    """A rater's wrong choice for an inference: the region's letter and colour, and the assignment."""
 
     rater: str
     worker: int | None
@@ -178,7 +177,7 @@ class WrongChoice:
 
 @dataclass(frozen=True, slots=True)
 class InferenceRow:
-    """One inference with its own region, how many had it right, and who chose which other region."""
+    """An inference with its own region, the number of correct answers, and the wrong choices."""
 
     text: str
     letter: str
@@ -188,12 +187,12 @@ class InferenceRow:
 
 
 def inference_rows(payload: Mapping[str, Any], rows: Iterable[JudgmentRow]) -> list[InferenceRow]:
-    """Return the inferences of a set in the order of their regions' letters, A being the unit's first region."""
+    """Return the inferences of a set in the order of their regions' letters; A is the unit's first region."""
     region_indexes = {region["id"]: index for index, region in enumerate(payload["regions"])}
     texts = {row["id"]: row["text"] for row in payload["inferences"]}
     spec = matching_spec()
     answers = [(row, Matching.from_labels(row.item, row.rater, spec.labels(row.answer))) for row in rows]
-    found = []
+    inference_list = []
     for inference, region in sorted(payload["truth"].items(), key=lambda pair: region_indexes[pair[1]]):
         wrong = tuple(
             WrongChoice(
@@ -206,22 +205,24 @@ def inference_rows(payload: Mapping[str, Any], rows: Iterable[JudgmentRow]) -> l
             if answer.chosen.get(inference, region) != region
         )
         right = sum(answer.chosen.get(inference) == region for _, answer in answers)
-        found.append(InferenceRow(texts[inference], *region_mark(region_indexes[region]), right, wrong))
-    return found
+        inference_list.append(
+            InferenceRow(texts[inference], *region_mark(region_indexes[region]), right, wrong)
+        )
+    return inference_list
 
 
 def _mark_or_dash(region_indexes: Mapping[str, int], region: Label) -> tuple[str, int]:
-    """Return a region's letter and colour; a file may name one that the unit does not have."""
+    """Return a region's letter and colour; a dash for a region of an imported file that the unit does not have."""
     return region_mark(region_indexes[str(region)]) if region in region_indexes else ("–", 0)
 
 
 def region_mark(index: int) -> tuple[str, int]:
-    """Return the letter and the observation colour (1 to 5) of a region by its place in the unit."""
+    """Return the letter and the observation colour (1 to 5) of a region by its index in the unit."""
     return chr(ord("A") + index), index % 5 + 1
 
 
 def units_by_set(project: Project, sets: Iterable[str]) -> dict[str, Unit]:
-    """Return one unit of each set with its image at hand; two queries."""
+    """Return one unit of each set with its image prefetched; two queries."""
     rows = Unit.objects.filter(batch__project=project, batch__kind=matching_spec().name, quality_check=None)
     rows = rows.filter(payload__set__in=list(sets)).prefetch_related("images")
     return {unit.payload["set"]: unit for unit in rows}

@@ -1,4 +1,4 @@
-"""How answers were given, read from what was collected: controls, haste, runs of one answer, copied texts."""
+"""Read evidence about answer quality: quality checks, fast answers, runs of one answer, copied texts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -27,8 +27,8 @@ from validation.models import ImportedJudgment, JudgingReport, QualityCheck, Wor
 from validation.registry import kind_names, spec_of
 from validation.selectors.ratings import read_judgments
 
-MIN_TIME_SHARE = 0.1  # of a kind's usual time: nobody reads a task ten times as fast as a careful worker
-CACHE_SECONDS = 24 * 3600  # seconds that a computed series stays in the cache
+MIN_TIME_SHARE = 0.1  # of a kind's expected time: nobody reads a task ten times as fast as a careful worker
+CACHE_SECONDS = 24 * 3600  # how long a computed series stays in the cache
 _CHUNK_SIZE = 5_000
 Result = TypeVar("Result")
 _ROLE_BY_MEASURE = {
@@ -39,12 +39,12 @@ _ROLE_BY_MEASURE = {
 
 
 def min_seconds(kind: str) -> float:
-    """Return the active seconds under which nobody can have read a task of the kind."""
+    """Return the active seconds below which a worker cannot have read a task of the kind."""
     return MIN_TIME_SHARE * registry.get_kind(kind).expected_seconds
 
 
 def expected_answers(project: Project, kind: str) -> tuple[dict[int, ExpectedLabels], dict[int, int]]:
-    """Return what is expected by unit, and the originals' units by their repeats'; one query."""
+    """Return the expected labels by unit, and each repeat's original unit; one query."""
     expected: dict[int, ExpectedLabels] = {}
     originals: dict[int, int] = {}
     rows = QualityCheck.objects.filter(unit__batch__project=project, unit__batch__kind=kind)
@@ -57,7 +57,7 @@ def expected_answers(project: Project, kind: str) -> tuple[dict[int, ExpectedLab
 
 
 def live_evidence(project: Project, kind: str) -> dict[int, dict[str, Any]]:
-    """Return what all answers of a kind show about each worker, by row key; see ``quality.evidence``."""
+    """Return the evidence about each worker from all answers of a kind; see ``answer_quality.collect_evidence``."""
     expected, originals = expected_answers(project, kind)
     rows = read_judgments(project=project, kind=kind, roles=None)
     return answer_quality.collect_evidence(
@@ -68,7 +68,7 @@ def live_evidence(project: Project, kind: str) -> dict[int, dict[str, Any]]:
 def quality_check_answers(
     project: Project, kind: str, *, workers: Collection[int] | None = None
 ) -> dict[int, list[CheckResult]]:
-    """Return what each worker's answers to controls came to, oldest first; at most three queries."""
+    """Return the results of each worker's quality checks, oldest first; at most three queries."""
     expected, originals = expected_answers(project, kind)
     if not expected and not originals:
         return {}
@@ -103,10 +103,10 @@ def _not_rejected(project: Project, kind: str) -> "QuerySet[Assignment]":
 
 
 def answer_series(project: Project, measure: Measure) -> Series:
-    """Return each worker's values of a measure of how they answer, oldest first; ``True`` is as it should be.
+    """Return each worker's values of a quality measure, oldest first; ``True`` is good.
 
-    Long runs and copies are looked for among all answers, which takes seconds where there are hundreds of thousands.
-    So they are kept, until an answer comes in or is decided.
+    The search for long runs and copies reads all answers: seconds for hundreds of thousands. So the result is cached
+    until an answer arrives or is decided.
     """
     if measure in _ROLE_BY_MEASURE:
         return _quality_check_series(project, _ROLE_BY_MEASURE[measure])
@@ -117,7 +117,7 @@ def answer_series(project: Project, measure: Measure) -> Series:
 
 
 def cached_result(project: Project, name: str, compute: Callable[[Project], Result]) -> Result:
-    """Return what ``find`` finds in all answers of a project; as it was found last, where nothing came in since."""
+    """Return the result of ``compute`` over all answers of a project, cached until the answers change."""
     key = f"quality:{name}:{project.pk}:{':'.join(map(str, answers_fingerprint(project)))}"
     cached: Result | None = cache.get(key)
     if cached is None:
@@ -127,10 +127,10 @@ def cached_result(project: Project, name: str, compute: Callable[[Project], Resu
 
 
 def answers_fingerprint(project: Project) -> list[int]:
-    """Return numbers that change when an answer of the project comes in or is decided; four queries.
+    """Return numbers that change when an answer of the project arrives or is decided; four queries.
 
-    They are the confirmed answers, those that were rejected with the sum of their keys (one may be overridden while
-    another is rejected), the imported ones, and the images that were taken down.
+    They count the confirmed answers, the rejected ones, the imported ones, and the images that were taken down. The
+    sum of the rejected keys detects that one rejection is overridden while another is made.
     """
     batches = list(Batch.objects.filter(project=project).values_list("pk", flat=True))
     rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=Match.MATCHED)
@@ -147,7 +147,7 @@ def answers_fingerprint(project: Project) -> list[int]:
 
 
 def _merge_by_worker(rows: Iterable[tuple[int, datetime | None, bool]]) -> Series:
-    """Return values by worker, those of several kinds in the order of their times."""
+    """Return the values by worker, ordered by time across kinds."""
     found: dict[int, list[tuple[datetime | None, bool]]] = defaultdict(list)
     for worker, at, value in rows:
         found[worker].append((at, value))
@@ -158,7 +158,7 @@ def _merge_by_worker(rows: Iterable[tuple[int, datetime | None, bool]]) -> Serie
 
 
 def _quality_check_series(project: Project, role: CheckRole) -> Series:
-    """Return units answered as expected; for repeats, labels that are the same both times."""
+    """Return whether each check was answered as expected; for repeats, whether each label is the same both times."""
     rows: list[tuple[int, datetime | None, bool]] = []
     for kind in kind_names():
         for worker, answers in quality_check_answers(project, kind).items():
@@ -225,20 +225,23 @@ def _pair_texts(rows: "QuerySet[Record]") -> list[PairText]:
 
 
 def find_pair_copies(pairs: Collection[PairText]) -> list[int]:
-    """Return for each pair, oldest first, the position of an earlier one that it copies, or -1.
+    """Return for each pair, oldest first, the index of an earlier pair that it copies, or -1.
 
-    It does so with its inference, or with clue and inference taken together. Clues alone name things, and two people
-    who look at the same sort of thing call it the same.
+    A pair copies if its inference does, or clue and inference together. A clue alone does not count: two people name
+    the same sort of thing alike.
     """
     authors = [worker for worker, _, _ in pairs]
     inference_copies = find_copies([inference for _, _, inference in pairs], authors).source
     pair_copies = find_copies([f"{clue} {inference}" for _, clue, inference in pairs], authors).source
-    return [int(one if one >= 0 else both) for one, both in zip(inference_copies, pair_copies, strict=True)]
+    return [
+        int(inference_source if inference_source >= 0 else pair_source)
+        for inference_source, pair_source in zip(inference_copies, pair_copies, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedPair:
-    """A pair that copies an earlier one: their submissions' assignments, its inference, and whose the earlier is."""
+    """A pair that copies an earlier one: both assignments, its inference, and whether both have one author."""
 
     assignment: int
     earlier: int
@@ -248,9 +251,9 @@ class CopiedPair:
 
 @dataclass(frozen=True, slots=True)
 class WorkerCopies:
-    """Of ``of`` pairs of a worker, those that copy an earlier one, the newest last.
+    """The pairs that copy an earlier one among ``total`` pairs of a worker, newest last.
 
-    ``nearly``: whether near copies of other people's texts were looked for; of one's own they always are.
+    ``near_copies_compared``: whether other workers' texts were searched for near copies; their own always are.
     """
 
     pairs: tuple[CopiedPair, ...]
@@ -258,8 +261,8 @@ class WorkerCopies:
     near_copies_compared: bool
 
 
-MAX_COMPARED_PAIRS = 10_000  # pairs of a project; all of them are compared within half a second
-MAX_NEWEST_PAIRS = 500  # of a worker's pairs that are looked at in larger projects
+MAX_COMPARED_PAIRS = 10_000  # in a project; all of them are compared within half a second
+MAX_NEWEST_PAIRS = 500  # of a worker's pairs that are compared in larger projects
 _PAIR_FIELDS = (
     "pk",
     "fields__clue",
@@ -271,11 +274,10 @@ _PairRow = tuple[int, str, str, int, int]
 
 
 def worker_copies(worker: Worker, project: Project) -> WorkerCopies:
-    """Return which of a worker's pairs copy an earlier one, nearly or word for word.
+    """Return which of a worker's pairs copy an earlier one, exactly or nearly.
 
-    In a project of more than ``NEARLY_AMONG`` pairs only the newest ones are looked at, and other people's texts only
-    where they are the same word for word: near copies of those are found where a rule asks, since all texts have to
-    be compared.
+    With more than ``MAX_COMPARED_PAIRS`` pairs in the project, only the newest ones are compared, and with other
+    workers' texts only exactly. Worker rules still find near copies of those, since they compare all texts.
     """
     project_pairs = collected.not_rejected_records(project, OBSERVATION)
     rows = list(project_pairs.order_by("pk").values_list(*_PAIR_FIELDS)[: MAX_COMPARED_PAIRS + 1])
@@ -294,7 +296,7 @@ def worker_copies(worker: Worker, project: Project) -> WorkerCopies:
 
 
 def _copies_by_author(rows: Sequence[_PairRow]) -> dict[int, WorkerCopies]:
-    """Return everybody's copies among all pairs, kept while these are the same; what a pair says never changes."""
+    """Return each author's copies among all pairs, cached by the pairs' keys, since texts never change."""
     key = f"quality:copied-pairs:{content_sha256([row[0] for row in rows])}"
     cached: dict[int, WorkerCopies] | None = cache.get(key)
     if cached is None:
@@ -308,7 +310,7 @@ def _copies_by_author(rows: Sequence[_PairRow]) -> dict[int, WorkerCopies]:
 
 
 def _group_copies(rows: Sequence[_PairRow]) -> dict[int, list[CopiedPair]]:
-    """Return the pairs that copy an earlier one, by their author; rows are all pairs, oldest first."""
+    """Return the pairs that copy an earlier one, by author; ``rows`` are all pairs, oldest first."""
     found: dict[int, list[CopiedPair]] = defaultdict(list)
     sources = find_pair_copies([(author, clue, inference) for _, clue, inference, _, author in rows])
     for (*_, inference, assignment, author), source in zip(rows, sources, strict=True):
@@ -319,7 +321,7 @@ def _group_copies(rows: Sequence[_PairRow]) -> dict[int, list[CopiedPair]]:
 
 
 def newest_worker_reports(worker: Worker, project: Project) -> list[WorkerQuality]:
-    """Return what the newest report of each kind found about a worker; two queries."""
+    """Return a worker's figures in the newest report of each kind; two queries."""
     newest = JudgingReport.objects.filter(project=project).order_by().values("kind").annotate(last=Max("pk"))
     rows = WorkerQuality.objects.filter(worker=worker, report__in=[row["last"] for row in newest])
     return list(rows.select_related("report").defer("report__figures").order_by("report__kind"))

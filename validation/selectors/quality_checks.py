@@ -1,4 +1,4 @@
-"""The gold desk: gold items with how they were answered, and judged units that may become gold."""
+"""Gold items with the answers to them, and judged units that can become gold items."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +26,7 @@ _NOT_REJECTED = [status.value for status in NOT_REJECTED]
 
 @dataclass(frozen=True, slots=True)
 class UnitPreview:
-    """How a unit looks on the gold desk: what its spec says, its images that are there, and what it is called."""
+    """A unit as the gold pages show it: the spec's view, the available images, and a label."""
 
     view: ItemView
     images: Sequence[ImageFacts]
@@ -34,18 +34,18 @@ class UnitPreview:
 
     @property
     def boxes(self) -> Sequence[Mapping[str, Any]]:
-        """The boxes on its first image."""
+        """The boxes on the first image."""
         return [box for group in self.view.groups for box in group["boxes"]]
 
     @property
     def lacks_images(self) -> bool:
-        """Whether an image was taken down; the unit is left out of rounds then."""
+        """Whether an image was taken down. Rounds leave such a unit out."""
         return len(self.images) < len(self.view.images)
 
 
 @dataclass(frozen=True, slots=True)
 class GoldRow:
-    """A gold item as the desk lists it: how many answered it, and how many of them as expected."""
+    """A gold item as the list shows it: the number of answers, and how many of them are as expected."""
 
     gold: GoldItem
     preview: UnitPreview
@@ -54,18 +54,18 @@ class GoldRow:
 
     @property
     def percent(self) -> float | None:
-        """Share answered as expected, 0 to 100; ``None`` without answers."""
+        """Percent of answers that are as expected; ``None`` without answers."""
         return 100 * self.correct / self.answered if self.answered else None
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether so many miss it that the item may be wrong, rather than they."""
+        """Whether so many workers miss the item that the expected answer may be wrong."""
         return self.answered >= DOUBTFUL_MIN_ANSWERS and 100 * self.correct < DOUBTFUL_PERCENT * self.answered
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedUnit:
-    """A unit that people judged: how many did, and how often each label was given, by what it is about."""
+    """A judged unit: the number of judges, and the count of each label by question."""
 
     unit: Unit
     preview: UnitPreview
@@ -76,7 +76,7 @@ class JudgedUnit:
 
 @dataclass(frozen=True, slots=True)
 class GoldPage:
-    """One page of the gold desk, and how many items there are: used ones, and retired ones."""
+    """One page of the gold list, with the numbers of active and retired items."""
 
     page: "Page[GoldItem]"
     rows: Sequence[GoldRow]
@@ -85,7 +85,7 @@ class GoldPage:
 
 
 def gold_kinds() -> list[str]:
-    """Return the kinds whose judged units can become gold items; where units know what is right, none are needed."""
+    """Return the kinds whose judged units can become gold items; kinds with an answer key need none."""
     return [spec.name for spec in specs() if spec.can_be_gold]
 
 
@@ -108,7 +108,7 @@ def gold_page(project: Project, kind: str, *, retired: bool = False, page: str =
 
 
 def _answers_by_gold_item(gold_items: Collection[GoldItem], kind: str) -> dict[int, list[bool]]:
-    """Return by gold item whether each answer was as expected when its unit was launched; one query."""
+    """Return, by gold item, whether each answer is what was expected at launch; one query."""
     found: dict[int, list[bool]] = defaultdict(list)
     rows = Assignment.objects.filter(
         match=Match.MATCHED,
@@ -126,7 +126,7 @@ def _answers_by_gold_item(gold_items: Collection[GoldItem], kind: str) -> dict[i
 
 
 def _build_previews(kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[UnitPreview]:
-    """Return how units of a kind look, in their order; one query."""
+    """Return the previews of units of a kind, in order; one query."""
     spec = spec_of(kind)
     views = [spec.item_view(payload) for payload in payloads]
     image_ids = {pk for view in views for pk in view.images}
@@ -145,7 +145,7 @@ def _build_previews(kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[Un
 def judged_units(
     project: Project, kind: str, *, item: str = "", page: str = "1"
 ) -> tuple["Page[Unit]", list[JudgedUnit]]:
-    """Return a page of units that people judged, those with most judges first; ``item`` finds one; six queries."""
+    """Return a page of judged units, most judges first; ``item`` selects one; six queries."""
     rows = _judged_units(project, kind)
     if item:
         rows = rows.filter(**{f"payload__{spec_of(kind).item_field}": item})
@@ -154,7 +154,7 @@ def judged_units(
 
 
 def judged_unit(project: Project, kind: str, pk: int) -> JudgedUnit | None:
-    """Return one judged unit of the project, or ``None``; a control is none."""
+    """Return one judged unit of the project, or ``None``; quality checks are excluded."""
     unit = _judged_units(project, kind).filter(pk=pk).first()
     return None if unit is None else _count_votes(project, kind, [unit])[0]
 
@@ -177,7 +177,7 @@ def _count_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[Jud
     for unit, answer in rows.values_list("hit__unit_id", "submission__answer"):
         judges[unit] += 1
         for name, label in labels_by_name(answer, spec_of(kind)).items():
-            if isinstance(label, str | int):  # several labels at once, and texts, are nothing to count here
+            if isinstance(label, str | int):  # multiple choices and texts cannot be counted
                 votes[unit][name][label] += 1
     previews = _build_previews(kind, [unit.payload for unit in units])
     gold_keys = find_gold_keys(project, kind, [spec_of(kind).item(unit.payload) for unit in units])
@@ -194,7 +194,7 @@ def _count_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[Jud
 
 
 def usable_gold_items(project: Project, kind: str) -> list[GoldItem]:
-    """Return the active gold items of a kind whose photos are still there, oldest first; two queries."""
+    """Return the active gold items of a kind without a photo that was taken down, oldest first; two queries."""
     definition = registry.get_kind(kind)
     taken_down = set(project.images.filter(taken_down_at__isnull=False).values_list("pk", flat=True))
     rows = GoldItem.objects.filter(project=project, kind=kind, is_active=True).order_by("pk")
@@ -202,7 +202,7 @@ def usable_gold_items(project: Project, kind: str) -> list[GoldItem]:
 
 
 def find_gold_keys(project: Project, kind: str, items: Collection[str]) -> set[str]:
-    """Return which of these items are gold items, used or retired; one query."""
+    """Return which of these items are gold items, active or retired; one query."""
     field = f"payload__{spec_of(kind).item_field}"
     rows = GoldItem.objects.filter(project=project, kind=kind, **{f"{field}__in": list(items)})
     payloads: list[dict[str, Any]] = list(rows.values_list("payload", flat=True))
@@ -215,5 +215,5 @@ def find_gold_item(project: Project, pk: int) -> GoldItem | None:
 
 
 def gold_preview(gold: GoldItem) -> UnitPreview:
-    """Return how a gold item looks."""
+    """Return the preview of a gold item."""
     return _build_previews(gold.kind, [gold.payload])[0]

@@ -1,8 +1,7 @@
 """Read judgments of a kind as plain rows: collected ones that the marketplace confirms, and imported ones.
 
-Reports, decisions, evidence and exports all begin here, so that they speak of the same judgments. Work that was
-rejected never counts, and neither does an answer of somebody who judged the same item before (a pair that was
-launched in two rounds): the first one stands.
+Reports, decisions, evidence and exports all read them here, so that they count the same judgments. Rejected work
+never counts. If a worker judged an item twice (a pair that was launched in two rounds), only the first judgment counts.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -32,13 +31,12 @@ def read_judgments(
     roles: Collection[CheckRole] | None = (),
     statuses: Iterable[AssignmentStatus] = NOT_REJECTED,
 ) -> Iterator[JudgmentRow]:
-    """Yield one row per judgment, in the order in which they were handed in; imported ones come first.
+    """Yield one row per judgment in the order of submission; imported ones come first.
 
     Args:
-        batches, workers: row keys; only what was collected there or by them, so no imported rows. items: of these
-            items only. roles: by default what controls were answered is left out; give roles to get those answers
-            instead, or ``None`` for both.
-        statuses: which of the marketplace's words count.
+        batches, workers: row keys; limit the result to judgments collected there or by them, without imported ones.
+        items: limit the result to these items. roles: the default leaves quality checks out; roles select only those
+            checks, and ``None`` selects both. statuses: the assignment statuses that count.
     """
     if batches is None and workers is None and (roles is None or not roles):
         yield from _read_imported(project, kind, items)
@@ -60,7 +58,7 @@ def _read_collected(  # noqa: PLR0917 - private
     roles: Collection[CheckRole] | None,
     statuses: Iterable[AssignmentStatus],
 ) -> Iterator[JudgmentRow]:
-    # By their keys: a join with the batches takes PostgreSQL longer than all the rest.
+    # Filter by keys: PostgreSQL is slow at the join with the batches.
     rewards = dict(Batch.objects.filter(project=project, kind=kind).values_list("pk", "reward_cents"))
     rows = Assignment.objects.filter(
         match=Match.MATCHED,
@@ -70,7 +68,7 @@ def _read_collected(  # noqa: PLR0917 - private
     excludes_checks = roles is not None and not roles
     rows = _filter_rows(rows, kind, batches, workers, None if excludes_checks else items)
     if excludes_checks and items is not None:
-        # A round's own units have their item as their key, so no payload has to be opened.
+        # The key of an item's unit is the item, so no payload has to be read.
         rows = rows.filter(hit__unit__in=_unit_ids(list(rewards), items))
     if roles is not None:
         names = [role.value for role in roles]

@@ -1,4 +1,4 @@
-"""Read judging reports: the newest one, what came in since, its workers, and everything said about one item."""
+"""Read judging reports: the newest one, its age, its workers, and all judgments of one item."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,16 +30,16 @@ def newest_report(project: Project, kind: str) -> JudgingReport | None:
 
 
 def count_judgments(project: Project, kind: str) -> int:
-    """Return how many judgments of a kind there are now, imported ones too, without reading them; three queries.
+    """Return the number of judgments of a kind, imported ones included, without reading them; three queries.
 
-    Somebody's second answer about an item counts here, unlike in a report.
+    A worker's second judgment of an item counts here, unlike in a report.
     """
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind).count()
     return _not_rejected(project, kind).count() + imported
 
 
 def first_judged_kind(project: Project, kinds: Sequence[str]) -> str:
-    """Return the first of ``kinds`` that has judgments, imported ones too, else the first of all; two queries."""
+    """Return the first of ``kinds`` that has judgments, imported ones included, else the first kind; two queries."""
     not_rejected = Assignment.objects.filter(
         hit__unit__batch=OuterRef("pk"),
         hit__unit__quality_check=None,
@@ -54,26 +54,26 @@ def first_judged_kind(project: Project, kinds: Sequence[str]) -> str:
 
 
 def data_fingerprint(project: Project, kind: str) -> list[int]:
-    """Return numbers that change when anything changes that a report is made of; four queries, no answer is read.
+    """Return numbers that change when a report's data changes; four queries, no answer is read.
 
-    They are how many judgments and control answers stand and the sum of their keys, so that one that was rejected is
-    seen although another one came in; the same of imported ones; and how many images were taken down.
+    They are the number of judgments and quality checks with the sum of their keys (one may be rejected while another
+    arrives), the number and last key of imported ones, and the number of images that were taken down.
     """
     answers = _not_rejected(project, kind, with_checks=True).aggregate(n=Count("pk"), keys=Sum("pk"))
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind)
     files = imported.aggregate(n=Count("pk"), last=Max("pk"))
     taken_down = Image.objects.filter(project=project, taken_down_at__isnull=False).count()
-    # PostgreSQL adds whole numbers up to a Decimal, which no JSON can hold.
+    # PostgreSQL sums integers as Decimal, which JSON cannot hold.
     return [answers["n"], int(answers["keys"] or 0), files["n"], files["last"] or 0, taken_down]
 
 
 def count_since(report: JudgingReport) -> int:
-    """Return by how many judgments the report is behind; below 0 when some were rejected since."""
+    """Return the number of judgments since the report; negative if some were rejected since."""
     return count_judgments(report.project, report.kind) - int(report.figures.get("counted", report.judgments))
 
 
 def is_behind(report: JudgingReport) -> bool:
-    """Tell whether anything that the report is made of has changed since it was computed or checked."""
+    """Tell whether the report's data has changed since it was computed or checked."""
     return bool(report.figures.get("standing") != data_fingerprint(report.project, report.kind))
 
 
@@ -88,29 +88,29 @@ def _not_rejected(project: Project, kind: str, *, with_checks: bool = False) -> 
 
 
 def report_key(project: Project, kind: str) -> str:
-    """Return the exclusive key under which reports of a kind are computed."""
+    """Return the exclusive key of the jobs that compute reports of a kind."""
     return f"judging-report:{project.pk}:{kind}"
 
 
 def rows_key(project: Project, kind: str) -> str:
-    """Return the exclusive key under which files of per-rater rows are made."""
+    """Return the exclusive key of the jobs that write per-rater rows of a kind."""
     return f"rater-rows:{project.pk}:{kind}"
 
 
 def newest_jobs(project: Project, kind: str) -> dict[str, Job]:
-    """Return the newest job by its key, of those about this kind's report and files; one query."""
+    """Return the newest report job and file job of a kind, by exclusive key; one query."""
     keys = [report_key(project, kind), rows_key(project, kind)]
     jobs = Job.objects.filter(exclusive_key__in=keys).order_by("pk")
     return {job.exclusive_key: job for job in jobs}
 
 
 def report_workers(report: JudgingReport) -> "QuerySet[WorkerQuality]":
-    """Return what the report found about each worker, the most reliable first."""
+    """Return the report's figures of each worker, most reliable first."""
     return report.workers.select_related("worker").order_by("rank")
 
 
 def batch_names(ids: Iterable[int]) -> dict[int, str]:
-    """Return the names of batches; one query."""
+    """Return the names of batches by row key; one query."""
     return dict(Batch.objects.filter(pk__in=list(ids)).values_list("pk", "name"))
 
 
@@ -120,17 +120,16 @@ BoxesByAuthor = dict[int, list[tuple[float, float, float, float]]]
 def boxes_by_image(project: Project, spec: JudgingSpec) -> dict[int, BoxesByAuthor]:
     """Return image -> author -> all boxes of their accepted records, for images of several authors; one query.
 
-    Only the records that ``spec`` judges one by one are looked at, and only where they have boxes. A box is
-    (left, top, right, bottom) as fractions of the image.
+    Empty unless ``spec`` judges single records. A box is (left, top, right, bottom) as fractions of the image.
     """
     if spec.material is not Material.RECORDS:
         return {}
     rows = collected.approved_records(project, str(spec.record_type)).values_list(
         "image_id", "image__width", "image__height", "submission__attempt__worker_id", "fields"
     )
-    found: dict[int, BoxesByAuthor] = defaultdict(lambda: defaultdict(list))
+    by_image: dict[int, BoxesByAuthor] = defaultdict(lambda: defaultdict(list))
     for image, width, height, author, fields in rows.iterator(2_000):
-        found[image][author] += [
+        by_image[image][author] += [
             (
                 box["left"] / width,
                 box["top"] / height,
@@ -139,12 +138,12 @@ def boxes_by_image(project: Project, spec: JudgingSpec) -> dict[int, BoxesByAuth
             )
             for box in spec.record_boxes(fields)
         ]
-    return {image: dict(authors) for image, authors in found.items() if len(authors) > 1}
+    return {image: dict(authors) for image, authors in by_image.items() if len(authors) > 1}
 
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """An item as a page shows it: its pictures, the regions on the first, and the texts to be judged by part."""
+    """An item as a page shows it: its images, the regions on the first one, and the texts by part."""
 
     images: Sequence[ImageFacts]
     groups: list[dict[str, Any]]
@@ -154,18 +153,18 @@ class ShownItem:
 
     @property
     def image(self) -> ImageFacts | None:
-        """The first picture, if there is one."""
+        """The first image, or ``None``."""
         return next(iter(self.images), None)
 
     @property
     def boxes(self) -> list[dict[str, Any]]:
-        """All boxes on the first picture."""
+        """All boxes on the first image."""
         return [box for group in self.groups for box in group["boxes"]]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedItem:
-    """Everything about one item. ``judgments`` are in their order; controls are not among them."""
+    """One item with its judgments in the order of submission, without quality checks."""
 
     key: str
     shown: ShownItem | None
@@ -177,7 +176,7 @@ class JudgedItem:
 
 
 def find_item(project: Project, kind: str, key: str) -> JudgedItem | None:
-    """Return an item that was launched for judging or judged elsewhere; ``None`` where there is none such."""
+    """Return an item that was launched for judging or has imported judgments, or ``None``."""
     found = list(read_judgments(project=project, kind=kind, items=[key]))
     shown = shown_items(project, kind, [key]).get(key)
     if not found and shown is None:
@@ -196,20 +195,20 @@ def find_item(project: Project, kind: str, key: str) -> JudgedItem | None:
 
 
 def _newest_decisions(project: Project, kind: str, key: str) -> list[ItemDecision]:
-    """Return what the newest run decided about an item and its parts."""
+    """Return the newest run's decisions about an item and its parts."""
     newest = project.decision_runs.filter(kind=kind).order_by("-id").first()
     if newest is None:
         return []
     about = Q(item=key)
-    if spec_of(kind).has_parts:  # a pair has none, and the beginning of a name is in no index
+    if spec_of(kind).has_parts:  # skipped for pairs: a prefix search uses no index
         about |= Q(item__startswith=f"{key}/")
     return list(newest.decisions.filter(about).select_related("run").order_by("pk"))
 
 
 def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, ShownItem]:
-    """Return how items look, by key; two queries, three for records that were judged elsewhere.
+    """Return the views of items by key; two queries, three for records with imported judgments only.
 
-    A unit's own payload says what judges saw. A record that no unit here shows is read from the corpus.
+    A unit's payload is what judges saw. A record without a unit is read from the corpus.
     """
     spec = spec_of(kind)
     required = list(dict.fromkeys(keys))
@@ -223,10 +222,10 @@ def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, S
     if missing and spec.record_type is not None:
         records = collected.records_by_instance_id(project, missing)
         images_by = collected.image_ids_by_record(records.values())
-        found = {
+        record_views = {
             key: spec.record_view(images_by[row.pk], row.index, row.fields) for key, row in records.items()
         }
-        views |= {key: view for key, view in found.items() if view is not None}
+        views |= {key: view for key, view in record_views.items() if view is not None}
     images = image_facts_by_id({pk for view in views.values() for pk in view.images})
     return {
         key: ShownItem(

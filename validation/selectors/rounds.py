@@ -1,4 +1,4 @@
-"""Qualification and training rounds: who applied, how far grading is, what it came to."""
+"""Qualification and training rounds: applicants, progress of grading, and outcomes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,20 +35,20 @@ from validation.selectors.grading import (
 
 
 def qualifying_kind() -> str:
-    """Return the name of the kind that applicants are asked: the first that is for qualifying."""
+    """Return the name of the first kind for qualification."""
     return registry.kinds_with_purpose(Purpose.QUALIFYING)[0]
 
 
 def training_kind() -> str:
-    """Return the name of the kind that workers train with: the first that is for training."""
+    """Return the name of the first kind for training."""
     return registry.kinds_with_purpose(Purpose.TRAINING)[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Applicant:
-    """One confirmed qualification submission. ``split`` are (photo, pair) that graders judge differently.
+class GradedSubmission:
+    """One confirmed qualification submission; ``contested`` are (photo, pair) that graders grade differently.
 
-    ``state``: waiting (for grades), unexplained (would fail, and no grader has said why), ready (to be answered),
+    ``state``: waiting (for grades), unexplained (would fail, without a grader's note), ready (to be answered),
     passed, declined, rejected.
     """
 
@@ -67,16 +67,16 @@ class Applicant:
 
     @property
     def first_key(self) -> PairKey:
-        """Where the desk begins with this submission: its first pair."""
+        """The key of the submission's first pair."""
         assert self.assignment.submission is not None
         return PairKey(self.assignment.submission.pk, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A pair that its graders judge differently, with its place on the desk.
+    """A pair that its graders grade differently.
 
-    Who said what stands here only for somebody who has graded the pair: a third person decides blind, too.
+    The graders' names are present only for a viewer who has graded the pair, since a third grader decides blind, too.
     """
 
     key: PairKey
@@ -89,43 +89,49 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class RoundOverview:
-    """A round with everything that its page shows; ``graded_by`` is how many people graded."""
+    """A round with the data of its page."""
 
     row: QualificationRound
     rule: PassRule
-    applicants: Sequence[Applicant]
+    submissions: Sequence[GradedSubmission]
     agreement: GraderAgreement
     disagreements: Sequence[Disagreement]
     grader_count: int
     graded_pairs: int
     pairs: int
 
-    def in_states(self, *states: str) -> list[Applicant]:
+    def in_states(self, *states: str) -> list[GradedSubmission]:
         """Return the applicants in these states."""
-        return [applicant for applicant in self.applicants if applicant.state in states]
+        return [submission for submission in self.submissions if submission.state in states]
 
     @property
     def borderline_count(self) -> int:
-        """How many to be answered would pass if what graders judge differently counted as reasonable."""
+        """The number of graded applicants who would pass if their contested pairs counted as reasonable."""
         return sum(
-            a.score.reasonable < self.rule.needed <= a.score.reasonable + len(a.contested)
-            and a.score.exam.right >= self.rule.exam_needed
-            for a in self.in_states("ready", "unexplained")
+            submission.score.reasonable
+            < self.rule.needed
+            <= submission.score.reasonable + len(submission.contested)
+            and submission.score.exam.right >= self.rule.exam_needed
+            for submission in self.in_states("ready", "unexplained")
         )
 
     @property
     def score_counts(self) -> list[int]:
-        """How many completely graded submissions have each number of reasonable pairs, from 0."""
-        found = Counter(
-            a.score.reasonable for a in self.applicants if a.score.is_complete and a.state != "rejected"
+        """The number of completely graded submissions by their number of reasonable pairs, from 0."""
+        counts = Counter(
+            submission.score.reasonable
+            for submission in self.submissions
+            if submission.score.is_complete and submission.state != "rejected"
         )
-        most = max([*found, *(a.score.pairs for a in self.applicants), self.rule.needed])
-        return [found[score] for score in range(most + 1)]
+        max_score = max(
+            [*counts, *(submission.score.pairs for submission in self.submissions), self.rule.needed]
+        )
+        return [counts[score] for score in range(max_score + 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class RoundRow:
-    """A round in the list: applicants who handed in, who were answered, and who passed."""
+    """A round in the list, with the numbers of applicants who submitted, were answered, and passed."""
 
     row: QualificationRound
     assignments: int
@@ -135,17 +141,17 @@ class RoundRow:
 
     @property
     def declined(self) -> int:
-        """Answered and not passed."""
+        """The number of applicants who were answered and did not pass."""
         return self.answered - self.passed
 
     @property
     def unanswered(self) -> int:
-        """Handed in and not answered."""
+        """The number of applicants who submitted and were not answered."""
         return self.submitted - self.answered
 
 
 def qualifying_kinds() -> list[str]:
-    """Return the names of the kinds whose answers are graded."""
+    """Return the names of the kinds whose submissions are graded."""
     return list(registry.kinds_with_purpose(Purpose.QUALIFYING))
 
 
@@ -160,38 +166,42 @@ def find_round(project: Project, pk: int) -> QualificationRound | None:
     return rows.filter(pk=pk, batch__project=project).first()
 
 
-def list_applicants(row: QualificationRound, grades: GradesByPair) -> list[Applicant]:
-    """Return who applied, oldest first; one query beside the grades that ``grades_of`` returned."""
+def list_submissions(row: QualificationRound, grades: GradesByPair) -> list[GradedSubmission]:
+    """Return the applicants, oldest first; one query. ``grades`` come from ``load_grades``."""
     rule = pass_rule(row)
     return [
-        _build_applicant(found, row.batch, rule, grades.get(found.submission.pk, {}))
+        _build_submission(found, row.batch, rule, grades.get(found.submission.pk, {}))
         for found in confirmed_submissions(row)
         if found.submission is not None
     ]
 
 
 def round_overview(row: QualificationRound, viewer: AbstractBaseUser) -> RoundOverview:
-    """Return everything about a round as ``viewer`` may see it; two queries however many applied."""
+    """Return the data of a round's page for ``viewer``; two queries."""
     grades = load_grades(row)
-    applicants = list_applicants(row, grades)
-    counted = {a.first_key.submission for a in applicants if a.state != "rejected"}
+    submissions = list_submissions(row, grades)
+    counted = {
+        submission.first_key.submission for submission in submissions if submission.state != "rejected"
+    }
     pair_grades = [rows for pk, items in grades.items() if pk in counted for rows in items.values()]
     return RoundOverview(
         row=row,
         rule=pass_rule(row),
-        applicants=applicants,
+        submissions=submissions,
         agreement=grader_agreement(
             [grades_of_two for rows in pair_grades if (grades_of_two := first_blind_grades(rows)) is not None]
         ),
-        disagreements=_list_disagreements(applicants, grades, viewer),
+        disagreements=_list_disagreements(submissions, grades, viewer),
         grader_count=len({grade.grader_id for rows in pair_grades for grade in rows}),
-        graded_pairs=sum(a.score.graded for a in applicants if a.state != "rejected"),
-        pairs=sum(a.score.pairs for a in applicants if a.state != "rejected"),
+        graded_pairs=sum(
+            submission.score.graded for submission in submissions if submission.state != "rejected"
+        ),
+        pairs=sum(submission.score.pairs for submission in submissions if submission.state != "rejected"),
     )
 
 
 def round_rows(project: Project) -> list[RoundRow]:
-    """Return the project's qualification rounds, newest first, with their counts; three queries."""
+    """Return the project's qualification rounds with their counts, newest first; three queries."""
     rows = list(
         QualificationRound.objects.filter(batch__project=project).select_related("batch").order_by("-pk")
     )
@@ -214,13 +224,13 @@ def round_rows(project: Project) -> list[RoundRow]:
     ]
 
 
-def would_pass(applicant: Applicant, rule: PassRule) -> bool:
-    """Tell whether a completely graded applicant would be told that they passed."""
-    return has_passed(applicant.score, rule)
+def would_pass(submission: GradedSubmission, rule: PassRule) -> bool:
+    """Tell whether a completely graded applicant would pass."""
+    return has_passed(submission.score, rule)
 
 
 def count_unanswered(project: Project) -> int:
-    """Return how many applicants of a project wait for their answer."""
+    """Return the number of applicants of a project who wait for an answer."""
     rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
     rows = rows.filter(hit__unit__batch__qualification_round__isnull=False, submission__outcome=None)
     return rows.exclude(status=AssignmentStatus.REJECTED).count()
@@ -231,22 +241,24 @@ def training_batches(project: Project) -> list[Batch]:
     return list(Batch.objects.filter(project=project, kind=training_kind()))
 
 
-def oldest_waiting(applicants: Iterable[Applicant]) -> datetime | None:
-    """Return since when the first applicant waits for an answer, or ``None``."""
+def oldest_waiting(submissions: Iterable[GradedSubmission]) -> datetime | None:
+    """Return when the longest-waiting applicant submitted, or ``None``."""
     waiting = (
-        a.assignment.submitted_at for a in applicants if a.state in {"waiting", "unexplained", "ready"}
+        submission.assignment.submitted_at
+        for submission in submissions
+        if submission.state in {"waiting", "unexplained", "ready"}
     )
     return min(waiting, default=None)
 
 
-def _build_applicant(
+def _build_submission(
     row: Assignment, batch: Batch, rule: PassRule, grades: Mapping[int, Sequence[Grade]]
-) -> Applicant:
+) -> GradedSubmission:
     submission = row.submission
     assert submission is not None
     pairs = gradable_pairs(row, batch.kind)
     latest = {pair.item: latest_grades(grades.get(pair.item, ())) for pair in pairs}
-    verdicts = {item: [one.reasonable for one in votes.values()] for item, votes in latest.items()}
+    verdicts = {item: [grade.reasonable for grade in votes.values()] for item, votes in latest.items()}
     score = Score(
         reasonable=sum(is_reasonable(votes) for votes in verdicts.values()),
         graded=sum(len(votes) >= rule.graders for votes in verdicts.values()),
@@ -258,22 +270,22 @@ def _build_applicant(
         for pair in pairs
         if not is_reasonable(verdicts[pair.item])
         for text in dict.fromkeys(
-            one.note for one in latest[pair.item].values() if one.note and not one.reasonable
+            grade.note for grade in latest[pair.item].values() if grade.note and not grade.reasonable
         )
     ]
     outcome = getattr(submission, "outcome", None)
-    return Applicant(
+    return GradedSubmission(
         assignment=row,
         score=score,
         remarks=remarks,
         contested=[(_photo_number(pairs, pair), pair) for pair in pairs if len(set(verdicts[pair.item])) > 1],
-        state=_applicant_state(row, outcome, score, needs_remark(score, rule, remarks)),
+        state=_submission_state(row, outcome, score, needs_remark(score, rule, remarks)),
         outcome=outcome,
         rate_cents=cents_per_hour(batch.reward_cents, submission.active_seconds),
     )
 
 
-def _applicant_state(
+def _submission_state(
     row: Assignment, outcome: GradingOutcome | None, score: Score, lacks_remark: bool
 ) -> str:
     if outcome is not None:
@@ -290,24 +302,24 @@ def _photo_number(pairs: Sequence[GradableItem], pair: GradableItem) -> int:
 
 
 def _list_disagreements(
-    applicants: Iterable[Applicant], grades: GradesByPair, viewer: AbstractBaseUser
+    submissions: Iterable[GradedSubmission], grades: GradesByPair, viewer: AbstractBaseUser
 ) -> list[Disagreement]:
-    found = []
-    for applicant in applicants:
-        if applicant.outcome is not None or applicant.state == "rejected":
+    disagreements = []
+    for submission in submissions:
+        if submission.outcome is not None or submission.state == "rejected":
             continue
-        pk = applicant.first_key.submission
-        for photo, pair in applicant.contested:
+        pk = submission.first_key.submission
+        for photo, pair in submission.contested:
             latest = latest_grades(grades[pk][pair.item])
             shown = latest.values() if viewer.pk in latest else ()
-            found.append(
+            disagreements.append(
                 Disagreement(
                     key=PairKey(pk, pair.item),
-                    worker=str(applicant.assignment.worker),
+                    worker=str(submission.assignment.worker),
                     photo_number=photo,
                     pair=pair,
-                    reasonable=[one.name for one in shown if one.reasonable],
-                    not_reasonable=[one.name for one in shown if not one.reasonable],
+                    reasonable=[grade.name for grade in shown if grade.reasonable],
+                    not_reasonable=[grade.name for grade in shown if not grade.reasonable],
                 )
             )
-    return found
+    return disagreements

@@ -1,4 +1,4 @@
-"""Training submissions that wait for a trainer, and what a worker was told before."""
+"""Training submissions that wait for a trainer, and earlier feedback to a worker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from hits.models import Assignment, Feedback, Project, Worker
 from hits.selectors.review import AssignmentReview, QueueWindow, load_reviews, window_of_queue
 
 MAX_PHRASES = 8
-_MAX_FEEDBACK_ROWS = 60  # feedback rows that ready-made phrases are taken from
+_MAX_FEEDBACK_ROWS = 60  # that phrases are taken from
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierAttempt:
-    """An earlier attempt of the same worker, with what the trainer wrote (``None``: nobody has yet)."""
+    """An earlier attempt of the same worker with its feedback, if any."""
 
     number: int
     attempt: AssignmentReview
@@ -24,23 +24,23 @@ class EarlierAttempt:
 
 
 def training_kinds() -> list[str]:
-    """Return the names of the kinds whose work a trainer answers."""
+    """Return the names of the training kinds."""
     return list(registry.kinds_with_purpose(Purpose.TRAINING))
 
 
 def unanswered_attempts(project: Project) -> "QuerySet[Assignment]":
-    """Return the confirmed training submissions without feedback, oldest first; rejected ones need none."""
+    """Return the confirmed training submissions without feedback, oldest first, without rejected ones."""
     rows = _attempts(project).filter(submission__feedback=None)
     return rows.exclude(status=AssignmentStatus.REJECTED).order_by("submitted_at", "id")
 
 
 def count_unanswered(project: Project) -> int:
-    """Return how many training submissions of a project wait for a trainer."""
+    """Return the number of training submissions that wait for a trainer."""
     return unanswered_attempts(project).count()
 
 
 def training_queue(project: Project, selected: int | None) -> QueueWindow:
-    """Return the trainer's queue around ``wanted``, or around its first entry when that is not waiting."""
+    """Return the trainer's queue around ``selected``, or around its first entry if that one does not wait."""
     return window_of_queue(unanswered_attempts(project), selected)
 
 
@@ -51,7 +51,7 @@ def find_attempt(project: Project, pk: int) -> Assignment | None:
 
 
 def earlier_attempts(assignment: Assignment, project: Project) -> list[EarlierAttempt]:
-    """Return the worker's attempts before this one, the latest first, each with its feedback."""
+    """Return the worker's attempts before this one with their feedback, latest first."""
     rows = _attempts(project).filter(worker=assignment.worker, submitted_at__lte=assignment.submitted_at)
     attempts = load_reviews(rows.exclude(pk=assignment.pk).order_by("submitted_at", "id"))
     feedback = _latest_feedback([attempt.assignment for attempt in attempts])
@@ -63,7 +63,7 @@ def earlier_attempts(assignment: Assignment, project: Project) -> list[EarlierAt
 
 
 def recent_phrases(project: Project) -> list[str]:
-    """Return the remarks that the project's trainers wrote last, each once, the newest first."""
+    """Return the distinct remarks that the project's trainers wrote last, newest first."""
     rows = Feedback.objects.filter(submission__attempt__hit__unit__batch__project=project).order_by("-pk")
     texts = (
         row["text"]
@@ -74,7 +74,7 @@ def recent_phrases(project: Project) -> list[str]:
 
 
 def feedback_for(worker: Worker, project: Project) -> "QuerySet[Feedback]":
-    """Return all that trainers wrote to a worker in the project, oldest first."""
+    """Return all feedback to a worker in the project, oldest first."""
     rows = Feedback.objects.filter(
         submission__attempt__worker=worker, submission__attempt__hit__unit__batch__project=project
     )

@@ -1,4 +1,4 @@
-"""One worker's rates in a project, each with its whole: approval, time, pay, hints, other people's judgments."""
+"""One worker's rates in a project with their denominators: approval, time, pay, hints, verdicts of judges."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ RECENT_COUNT = 50
 
 @dataclass(frozen=True, slots=True)
 class WorkerFigures:
-    """Rates with the numbers behind them. Money in cents an hour, times in seconds, ``None`` where nothing is."""
+    """Rates with their denominators; pay in cents per hour, times in seconds, ``None`` without data."""
 
     approved: int
     decided: int
@@ -40,14 +40,14 @@ class WorkerFigures:
 
     @property
     def hints_per_submission(self) -> float | None:
-        """Hints shown per submission."""
+        """The mean number of hints shown per submission."""
         return self.hints_shown / self.submissions if self.submissions else None
 
 
 def compute_figures(worker: Worker, project: Project) -> WorkerFigures:
     """Return the worker's rates; a fixed number of queries."""
     rows = Assignment.objects.filter(worker=worker, hit__unit__batch__project=project, match=Match.MATCHED)
-    # A compensation is approved whoever hands it in: it says nothing of anybody's work.
+    # Compensation tasks are always approved, so they say nothing about a worker's quality.
     rows = rows.exclude(hit__unit__batch__kind__in=registry.kinds_with_purpose(Purpose.COMPENSATING))
     states = list(rows.values_list("status", flat=True))
     approved = states.count(AssignmentStatus.APPROVED)
@@ -75,7 +75,7 @@ def compute_figures(worker: Worker, project: Project) -> WorkerFigures:
 
 
 def _verdicts(worker: Worker, project: Project) -> dict[str, list[bool | None]]:
-    """Return by measure most judges' word on the worker's pairs, in the order in which they were first judged."""
+    """Return by measure the majority verdicts on the worker's pairs, in the order of their first judgment."""
     own_records = Record.objects.filter(project=project, submission__attempt__worker=worker)
     keys = list(own_records.values_list("instance_id", flat=True))
     pairs = review_tallies(project=project, pairs=keys).pairs.values()

@@ -1,4 +1,4 @@
-"""One worker's history in a project: everything that was agreed, handed in, graded, said and decided, in order."""
+"""One worker's history in a project: consent, submissions, grades, feedback and decisions in order of time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from validation.models import GradingOutcome, RuleProposal, StatusChange
 from validation.selectors.training import feedback_for
 
 SUBMISSION_ROUTE = "assignment-detail"
-MAX_DECISIONS = 100  # decisions shown one by one
+MAX_DECISIONS = 100  # shown one by one
 _ACTION_TITLES = {
     "grant": "Granted",
-    "revoke": "Took back",
+    "revoke": "Revoked",
     "block": "Blocked",
     "unblock": "Lifted the block",
 }
@@ -28,9 +28,9 @@ _SINGLE_PURPOSES = (Purpose.QUALIFYING, Purpose.TRAINING)
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvent:
-    """One line of the history. ``route`` and ``key`` name the page that shows more, if there is one.
+    """One event of the history. ``route`` and ``key`` identify the page with details, if there is one.
 
-    ``state`` is a word where something is still to be carried out.
+    ``state``: empty, ``outstanding``, or ``refused`` for a call to the marketplace that is not done.
     """
 
     at: datetime
@@ -75,24 +75,24 @@ def _country_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
 
 
 def _single_submission_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
-    """Qualification and training submissions stand for themselves."""
+    """Yield one event per qualification or training submission."""
     rows = _submissions(worker, project).filter(
         hit__unit__batch__kind__in=registry.kinds_with_purpose(*_SINGLE_PURPOSES)
     )
     attempts = 0
     for row in rows.select_related("hit__unit__batch").order_by("submitted_at", "id"):
         batch = row.hit.unit.batch
-        title = "Applied: handed in the qualification task"
+        title = "Applied: submitted the qualification task"
         if registry.get_kind(batch.kind).purpose is Purpose.TRAINING:
             attempts += 1
-            title = f"Handed in training attempt {attempts}"
+            title = f"Submitted training attempt {attempts}"
         yield HistoryEvent(
             row.submitted_at, title, _payment_label(row.status), route=SUBMISSION_ROUTE, key=row.pk
         )
 
 
 def _batch_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
-    """All other work is summed up, a line a batch, at the time of its last submission."""
+    """Yield one event per batch of other work, at the time of its last submission."""
     rows = (
         _submissions(worker, project)
         .exclude(hit__unit__batch__kind__in=registry.kinds_with_purpose(*_SINGLE_PURPOSES))
@@ -109,7 +109,7 @@ def _batch_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
         plural = "s" if row["n"] > 1 else ""
         text = f"{row['approved']} approved, {row['rejected']} rejected"
         if row["n"] > 1:
-            text += f"; the first on {row['first']:%-d %b %Y}"
+            text += f"; first on {row['first']:%-d %b %Y}"
         title = f"{row['n']} submission{plural} in {row['hit__unit__batch__name']}"
         yield HistoryEvent(row["last"], title, text, route="batch-detail", key=row["hit__unit__batch"])
 
@@ -127,9 +127,11 @@ def _grading_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
 
 def _feedback_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
     for row in feedback_for(worker, project):
-        verdict = "ready" if row.outcome == TrainingOutcome.COMPLETE else "try once more"
+        verdict = "ready" if row.outcome == TrainingOutcome.COMPLETE else "try again"
         count = len(row.remarks)
-        title = f"Trainer said: {verdict}" + (f", {count} remark{'s' if count > 1 else ''}" if count else "")
+        title = f"Trainer’s answer: {verdict}" + (
+            f", {count} remark{'s' if count > 1 else ''}" if count else ""
+        )
         key = row.submission.assignment.pk
         yield HistoryEvent(
             row.written_at, title, row.summary, _actor_name(row.written_by), SUBMISSION_ROUTE, key
@@ -137,7 +139,7 @@ def _feedback_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]
 
 
 def _review_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
-    """Rejections, and approvals with words to the worker; plain approvals are in their batch's line."""
+    """Yield rejections, and approvals with feedback; other approvals are in their batch's event."""
     rows = Decision.objects.filter(assignment__worker=worker, assignment__hit__unit__batch__project=project)
     single = registry.kinds_with_purpose(*_SINGLE_PURPOSES)
     rows = rows.exclude(assignment__hit__unit__batch__kind__in=single, verdict=Verdict.APPROVE)
@@ -160,7 +162,7 @@ def _status_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
     for row in rows.select_related("decided_by", "proposal__rule"):
         title = f"Status: {row.status}"
         if row.proposal is not None:
-            title += f", as the rule “{row.proposal.rule.name}” proposed"
+            title += f", proposed by the rule “{row.proposal.rule.name}”"
         yield HistoryEvent(row.decided_at, title, row.reason, _actor_name(row.decided_by))
 
 
@@ -169,13 +171,13 @@ def _dismissal_events(worker: Worker, project: Project) -> Iterator[HistoryEvent
         worker=worker, rule__project=project, state=ProposalState.DISMISSED, decided_at__isnull=False
     )
     for row in rows.select_related("rule", "decided_by"):
-        title = f"Dismissed what the rule “{row.rule.name}” proposed"
+        title = f"Dismissed the proposal of the rule “{row.rule.name}”"
         assert row.decided_at is not None
         yield HistoryEvent(row.decided_at, title, row.reason, _actor_name(row.decided_by))
 
 
 def _qualification_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
-    """What was decided about qualifications and blocks; a reason that a change of standing gives is not repeated."""
+    """Yield decisions about qualifications and blocks; the reason of a status change is not repeated."""
     status_reasons = set(
         StatusChange.objects.filter(worker=worker, project=project).values_list("reason", flat=True)
     )
@@ -202,6 +204,6 @@ def _submissions(worker: Worker, project: Project) -> "QuerySet[Assignment]":
 
 
 def _payment_label(status: str) -> str:
-    return {AssignmentStatus.SUBMITTED: "Waits for an answer", AssignmentStatus.APPROVED: "Approved"}.get(
+    return {AssignmentStatus.SUBMITTED: "Waiting for an answer", AssignmentStatus.APPROVED: "Approved"}.get(
         AssignmentStatus(status), "Rejected"
     )

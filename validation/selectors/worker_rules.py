@@ -1,4 +1,4 @@
-"""The measures that rules compare, worker by worker, and what rules find and propose."""
+"""The measures that worker rules compare, and the rules' findings and proposals."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ from validation.selectors.judging import review_spec, review_tallies
 from validation.selectors.worker_status import CurrentStatus, current_statuses
 
 _JUDGED_MEASURES = {Measure.ACCEPTABLE_SHARE, Measure.BOXES_SHARE}
-# Who stands here already gains nothing from being proposed for it.
+# A rule proposes nothing for workers who already have one of these statuses.
 _STATUSES_WITHOUT_PROPOSAL = {
     WorkerStatus.PAUSED: frozenset({WorkerStatus.PAUSED, WorkerStatus.DEQUALIFIED, WorkerStatus.BLOCKED}),
     WorkerStatus.DEQUALIFIED: frozenset({WorkerStatus.DEQUALIFIED, WorkerStatus.BLOCKED}),
@@ -35,7 +35,7 @@ _STATUSES_WITHOUT_PROPOSAL = {
 
 @dataclass(frozen=True, slots=True)
 class RulePreview:
-    """What a rule would propose now, of how many workers; ``measured`` of them have enough items."""
+    """The proposals that a rule would make now; ``measured`` of ``workers`` have enough items."""
 
     proposed: Sequence[RuleFinding]
     measured: int
@@ -54,10 +54,10 @@ def measure_series(project: Project, measure: Measure) -> Series:
 
 
 def _group_by_worker(rows: Iterable[tuple[int, Value]]) -> Series:
-    found: dict[int, list[Value]] = defaultdict(list)
+    by_worker: dict[int, list[Value]] = defaultdict(list)
     for worker, value in rows:
-        found[worker].append(value)
-    return found
+        by_worker[worker].append(value)
+    return by_worker
 
 
 def _approval_series(project: Project) -> Series:
@@ -70,7 +70,7 @@ def _approval_series(project: Project) -> Series:
 
 
 def _judgment_series(project: Project) -> dict[str, Series]:
-    """Return by measure the majority's word on each worker's pairs, in the order in which they were first judged."""
+    """Return by measure the majority verdicts on each worker's pairs, in the order of their first judgment."""
     authors = dict(
         Record.objects.filter(project=project).values_list("instance_id", "submission__attempt__worker_id")
     )
@@ -86,9 +86,9 @@ def _judgment_series(project: Project) -> dict[str, Series]:
 
 
 def state_fingerprint(project: Project) -> list[Any]:
-    """Return what tells apart two looks of a project's rules, beside the answers' own content; a few cheap queries.
+    """Return a fingerprint of the data that a project's rules read; cheap queries only.
 
-    As long as it stays the same, every rule finds what it found before.
+    While it stays the same, every rule has the same findings.
     """
     decided = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
     calls = OutgoingCall.objects.filter(batch__project=project).order_by()
@@ -105,24 +105,24 @@ def state_fingerprint(project: Project) -> list[Any]:
 
 
 def apply_rule(rule: RuleSettings, project: Project) -> RuleResult:
-    """Return what a rule finds now, whatever was decided about it before."""
+    """Return a rule's findings now, regardless of earlier decisions."""
     return evaluate_rule(rule, measure_series(project, rule.measure))
 
 
 def preview_rule(
     rule: RuleSettings, project: Project, *, proposes: WorkerStatus, saved: WorkerRule | None = None
 ) -> RulePreview:
-    """Return what a rule, saved or not, would propose now."""
-    found = apply_rule(rule, project)
-    statuses = current_statuses(project, workers=[finding.worker for finding in found.findings])
+    """Return the proposals that a rule, saved or not, would make now."""
+    result = apply_rule(rule, project)
+    statuses = current_statuses(project, workers=[finding.worker for finding in result.findings])
     decided = _past_decisions(saved)
     proposed = [
         finding
-        for finding in found.findings
+        for finding in result.findings
         if statuses.get(finding.worker, CurrentStatus()).status not in _STATUSES_WITHOUT_PROPOSAL[proposes]
         and has_new_items(finding.figures, decided.get(finding.worker, ()))
     ]
-    return RulePreview(proposed, found.measured, found.workers)
+    return RulePreview(proposed, result.measured, result.workers)
 
 
 def _past_decisions(rule: WorkerRule | None) -> dict[int, list[dict[str, float]]]:
@@ -135,22 +135,22 @@ def _past_decisions(rule: WorkerRule | None) -> dict[int, list[dict[str, float]]
 
 
 def rule_from_row(rule: WorkerRule) -> RuleSettings:
-    """Return a stored rule as plain data."""
+    """Return the settings of a stored rule."""
     return RuleSettings(Measure(rule.measure), rule.below, rule.window, rule.at_least)
 
 
 def list_rules(project: Project) -> list[WorkerRule]:
-    """Return the project's rules, each with how many proposals wait (``waiting``); one query."""
+    """Return the project's rules with the number of open proposals (``waiting``); one query."""
     waiting = Count("proposals", filter=Q(proposals__state=ProposalState.OPEN))
     return list(WorkerRule.objects.filter(project=project).annotate(waiting=waiting).order_by("pk"))
 
 
 def open_proposals(project: Project) -> "QuerySet[RuleProposal]":
-    """Return the proposals that wait for a person, oldest first."""
+    """Return the open proposals, oldest first."""
     rows = RuleProposal.objects.filter(rule__project=project, state=ProposalState.OPEN)
     return rows.select_related("rule", "worker").order_by("pk")
 
 
 def count_open_proposals(project: Project) -> int:
-    """Return how many proposals wait for a person."""
+    """Return the number of open proposals."""
     return RuleProposal.objects.filter(rule__project=project, state=ProposalState.OPEN).count()

@@ -1,4 +1,4 @@
-"""Where workers stand in a project: the latest decided change, and what their submissions say by themselves."""
+"""The status of workers in a project, from the latest decided change and from their submissions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,14 +13,14 @@ from hits.models import Assignment, Project, Worker
 from validation.domain.qualification.worker_status import EXCLUDED_STATUSES, WorkerStatus
 from validation.models import StatusChange
 
-APPLIED_REASON = "Handed in the qualification task."
-ACTIVE_REASON = "Handed in a first task of the dataset."
+APPLIED_REASON = "Submitted the qualification task."
+ACTIVE_REASON = "Submitted a first task of the dataset."
 _OPEN_TO_WORK = frozenset({WorkerStatus.QUALIFIED, WorkerStatus.TRAINED, WorkerStatus.ACTIVE})
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentStatus:
-    """Where a worker stands: since when, why, and who said so (``by`` is empty where nobody had to)."""
+    """A worker's status, its reason and start, and the user who decided it (``by`` is empty if no one did)."""
 
     status: WorkerStatus = WorkerStatus.NONE
     reason: str = ""
@@ -34,21 +34,21 @@ class CurrentStatus:
 
 
 def current_status(worker: Worker, project: Project) -> CurrentStatus:
-    """Return where one worker stands in the project; two queries."""
+    """Return one worker's status in the project; two queries."""
     return current_statuses(project, workers=[worker.pk]).get(worker.pk, CurrentStatus())
 
 
 def current_statuses(project: Project, *, workers: Iterable[int] | None = None) -> dict[int, CurrentStatus]:
-    """Return where the workers of a project stand, by row key; two queries however many.
+    """Return the status of a project's workers by row key; two queries.
 
-    Who is absent stands nowhere: ``Standing.NONE``. ``only`` narrows it to some workers.
+    A worker who is absent has ``WorkerStatus.NONE``. ``workers`` limits the result to these row keys.
     """
     changes = StatusChange.objects.filter(project=project).select_related("decided_by")
     submitted = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
     if workers is not None:
         keys = list(workers)
         changes, submitted = changes.filter(worker__in=keys), submitted.filter(worker__in=keys)
-    # In the order of writing, so that the newest of a worker stays.
+    # Ordered by creation, so that each worker's newest change wins.
     latest = {change.worker_id: change for change in changes.order_by("pk")}
     first_submissions = _group_first_submissions(
         submitted.order_by().values_list("worker", "hit__unit__batch__kind").annotate(Min("submitted_at"))
@@ -60,7 +60,7 @@ def current_statuses(project: Project, *, workers: Iterable[int] | None = None) 
 
 
 def _group_first_submissions(rows: Iterable[tuple[int, str, datetime]]) -> dict[int, dict[Purpose, datetime]]:
-    """Return when each worker handed in a first task, by what it was for."""
+    """Return when each worker first submitted a task, by purpose."""
     first_submissions: dict[int, dict[Purpose, datetime]] = defaultdict(dict)
     for worker, kind, first in rows:
         purpose = registry.get_kind(kind).purpose
@@ -69,7 +69,7 @@ def _group_first_submissions(rows: Iterable[tuple[int, str, datetime]]) -> dict[
 
 
 def status_on_reinstatement(worker: Worker, project: Project) -> WorkerStatus:
-    """Return where a worker who gets no tasks would stand if they got them again."""
+    """Return the status that an excluded worker would have after reinstatement."""
     working_statuses = [
         WorkerStatus.QUALIFIED,
         WorkerStatus.TRAINED,
@@ -84,7 +84,7 @@ def status_on_reinstatement(worker: Worker, project: Project) -> WorkerStatus:
 
 
 def reinstatement_options(worker: Worker, project: Project, current: CurrentStatus) -> list[WorkerStatus]:
-    """Return as what a worker who gets no tasks may be reinstated, the usual one first; nothing for the others."""
+    """Return the statuses to which an excluded worker can be reinstated, the default first; else an empty list."""
     if not current.is_excluded:
         return []
     default = status_on_reinstatement(worker, project)
@@ -99,7 +99,11 @@ def _derive_status(
     change: StatusChange | None, first_submissions: Mapping[Purpose, datetime]
 ) -> CurrentStatus:
     first_work = min(
-        (first_submissions[p] for p in (Purpose.COLLECTING, Purpose.JUDGING) if p in first_submissions),
+        (
+            first_submissions[purpose]
+            for purpose in (Purpose.COLLECTING, Purpose.JUDGING)
+            if purpose in first_submissions
+        ),
         default=None,
     )
     first_application = first_submissions.get(Purpose.QUALIFYING)

@@ -1,4 +1,4 @@
-"""The workers of a project: a list that works for thousands, and whether somebody is one of them."""
+"""The workers of a project: a paged list, and the lookup of one worker."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ PER_PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """One worker as the list shows them."""
+    """One worker in the list."""
 
     record: WorkerSummary
     current: CurrentStatus
@@ -29,7 +29,7 @@ class WorkerRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPage:
-    """One page of the workers, and how many stand where in the whole project."""
+    """One page of workers, and the number of workers by status in the project."""
 
     page: "Page[int]"
     rows: Sequence[WorkerRow]
@@ -40,9 +40,9 @@ class WorkerPage:
 def worker_page(
     project: Project, *, status: WorkerStatus | None, number: int | None, page: str
 ) -> WorkerPage:
-    """Return a page of the project's workers, by number; twelve queries however many.
+    """Return a page of the project's workers, ordered by number; twelve queries.
 
-    ``standing`` shows those who stand there alone, ``number`` the one called ``W-<number>``.
+    ``status`` selects workers with that status, ``number`` the worker ``W-<number>``.
     """
     statuses = current_statuses(project)
     all_workers = sorted(people.consented_worker_ids(project) | statuses.keys())
@@ -53,19 +53,21 @@ def worker_page(
         if (status is None or statuses.get(pk, CurrentStatus()).status is status)
         and (number is None or pk == number)
     ]
-    found = Paginator(shown, PER_PAGE).get_page(page)
-    proposed = set(open_proposals(project).filter(worker__in=list(found)).values_list("worker_id", flat=True))
+    page_ids = Paginator(shown, PER_PAGE).get_page(page)
+    proposed = set(
+        open_proposals(project).filter(worker__in=list(page_ids)).values_list("worker_id", flat=True)
+    )
     rows = [
         WorkerRow(
             record, statuses.get(record.worker.pk, CurrentStatus()), agreed, record.worker.pk in proposed
         )
-        for record, agreed in people.worker_summaries(project, list(found))
+        for record, agreed in people.worker_summaries(project, list(page_ids))
     ]
-    return WorkerPage(found, rows, [(s, counted[s]) for s in WorkerStatus if counted[s]], len(all_workers))
+    return WorkerPage(page_ids, rows, [(s, counted[s]) for s in WorkerStatus if counted[s]], len(all_workers))
 
 
 def find_worker(project: Project, pk: int) -> Worker | None:
-    """Return a worker who agreed to take part, submitted or was decided about in the project, or ``None``."""
+    """Return a worker with a consent, a submission or a status change in the project, or ``None``."""
     worker = Worker.objects.filter(pk=pk).first()
     if worker is None:
         return None

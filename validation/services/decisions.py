@@ -57,7 +57,7 @@ def decide_items(
     _check_rules(kind, rules)
     inputs = judgment_tables(project, kind)
     if not inputs.judgments:
-        raise Refused("judgments: nothing has been judged yet; launch a round, or import judgments")
+        raise Refused("judgments: there are none yet; launch a round, or import judgments")
     rows = {name: rule.as_row() for name, rule in rules.items()}
     if progress is not None:
         progress.advance(0, sum(len(inputs.tables[name].item_ids) for name in rules))

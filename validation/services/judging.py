@@ -75,8 +75,8 @@ def launch_review(
         idempotency_key: a repeated request with the same key returns the first batch.
 
     Raises:
-        Refused: no pairs, a pair that is not accepted, confirmed and of this project, or what quality checks, the plan
-            or the launch refuse.
+        Refused: no pairs, a pair that is not accepted, confirmed and of this project, or what quality checks, the
+            plan or the launch refuse.
     """
     plan = plan or RoundPlan()
     existing = find_launch(project=project, idempotency_key=idempotency_key)
@@ -115,8 +115,8 @@ def launch_comparison(
 ) -> tuple[Batch, Job]:
     """Launch the rating of comparison sets.
 
-    The authors of a set's own pair and of its candidates may not rate it. ``terms`` are by default the kind's own, open
-    to ``default_pool``. A repeated request with the same ``idempotency_key`` returns the first batch.
+    The authors of a set's own pair and of its candidates may not rate it. ``terms`` are by default the kind's own,
+    open to ``default_pool``. A repeated request with the same ``idempotency_key`` returns the first batch.
 
     Raises:
         Refused: no sets, or a set whose own pair is not accepted, confirmed and of this project.
@@ -167,10 +167,10 @@ def launch_units(
     redundancy = terms.redundancy or registry.get_kind(kind).redundancy
     if plan.max_redundancy and not redundancy < plan.max_redundancy <= MAX_REDUNDANCY:
         raise Refused(
-            f"workers per item: the maximum has to be above {redundancy}, the redundancy, and at most {MAX_REDUNDANCY}"
+            f"workers per item: the maximum has to be above {redundancy} and at most {MAX_REDUNDANCY}"
         )
     # Not the selection's seed, which people reuse: with the same keys, a worker who answered a check of an earlier
-    # round would be refused this one's ("You did this one already"), and so recognise it.
+    # round would be refused this one's ("You have done this one"), and so recognise it.
     rng = np.random.default_rng()
     mixed = quality_checks.mix_quality_checks(
         project=project, kind=kind, units=units, rates=plan.rates, rng=rng

@@ -33,9 +33,9 @@ class AnswerKey:
 def build_leaderboard_key(project: Project) -> AnswerKey:
     """Return the key of all rated comparison sets, imported and collected, in the order of their first judgment.
 
-    A set's first two raters in the order of submission are annot1 and annot2; the format has no field for others. A
-    collected set has the id of its region's own pair; if that pair is unknown or the id is taken, it has its own id. A
-    rehearsal's key contains ``"rehearsal": true``.
+    A set's first two raters in the order of submission are annot1 and annot2; the format has no field for others.
+    A collected set has the id of its region's own pair; if that pair is unknown or the id is taken, it has its own
+    id. A rehearsal's key contains ``"rehearsal": true``.
 
     Raises:
         Refused: no set has two raters.

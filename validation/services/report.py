@@ -29,9 +29,7 @@ from validation.selectors.localization import answer_keys, bootstrap_rng
 from validation.selectors.quality import expected_answers, min_seconds
 from validation.selectors.ratings import read_judgments
 
-HEAVY_JUDGMENTS = (
-    10_000  # judgments; a larger report runs in the queue of long jobs
-)
+HEAVY_JUDGMENTS = 10_000  # judgments; a larger report runs in the queue of long jobs
 PROGRESS_STEP = 5_000  # judgments between two progress reports
 PERCENT = 100
 READ, DIMENSIONS, ROUNDS, PEOPLE, REST = 40, 70, 80, 90, 98  # percent done after each phase

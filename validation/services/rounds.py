@@ -1,4 +1,4 @@
-"""Launch qualification and training rounds. Nothing here asks the marketplace: publication is a job."""
+"""Launch qualification and training rounds. Nothing here calls the marketplace: publication is a job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,27 +19,27 @@ from validation.domain.qualification.outcome import PassRule
 from validation.models import QualificationRound
 from validation.selectors.rounds import qualifying_kind, training_kind
 
-IMAGES_PER_SET = 3  # as the paper has it; the kind's own schema checks it too
+IMAGES_PER_SET = 3  # Hessel et al. 2022, supplement A.1; the kind's schema checks it too
 PAIRS_PER_IMAGE = 3
 PAIRS_PER_SUBMISSION = IMAGES_PER_SET * PAIRS_PER_IMAGE
 
 
 @dataclass(frozen=True, slots=True)
 class ExamQuestion:
-    """One exam question with its choices; ``right`` counts them from 0."""
+    """One exam question with its choices; ``right`` is the index of the right choice, from 0."""
 
     text: str
     choices: tuple[str, ...]
     right: int
 
     def as_unit(self, number: int) -> dict[str, Any]:
-        """Return the question as a unit holds it."""
+        """Return the question in the format of a unit."""
         return {"id": f"q{number}", "text": self.text, "choices": list(self.choices), "right": self.right}
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """How applicants get in: the pass rule, the exam's questions, and from where (no country means everywhere)."""
+    """The requirements for applicants: the pass rule, the exam's questions, and the countries (empty: all)."""
 
     rule: PassRule = field(default_factory=PassRule)
     questions: Sequence[ExamQuestion] = ()
@@ -60,11 +60,11 @@ def launch_qualification_round(
     """Launch a round for at least ``applicants`` workers, each of whom may take it once.
 
     Args:
-        image_sets: ids of three images each; the sets are given out in turn.
-        once: names the wish to launch; a repeated one gets the first one's round.
+        image_sets: ids of three images each; HITs get the sets in turn.
+        idempotency_key: a repeated request with the same key returns the first round.
 
     Raises:
-        Refused: a set of another size, a rule that nobody could pass, an unknown country, or what a launch refuses.
+        Refused: a set of another size, a rule that nobody can pass, an unknown country, or what a launch refuses.
     """
     admission, terms = admission or Admission(), terms or LaunchTerms()
     rule, questions = admission.rule, admission.questions
@@ -114,12 +114,12 @@ def launch_training_round(
     terms: LaunchTerms | None = None,
     idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
-    """Launch training tasks for those who passed and are not trained yet, with at least ``places`` places.
+    """Launch training tasks for qualified workers who are not trained yet, with at least ``slots`` assignments.
 
-    The images are given out in turn. A worker may train again, on another HIT, until a trainer says ready.
+    HITs get the images in turn. A worker may train again, on another HIT, until a trainer says ready.
 
     Raises:
-        Refused: no image or no place, an unknown country, or what a launch refuses.
+        Refused: no image or no slot, an unknown country, or what a launch refuses.
     """
     terms = terms or LaunchTerms()
     slot_plan = _plan_slots(slots, variants=len(images), noun="images")
@@ -153,14 +153,14 @@ def group_into_sets(images: Sequence[Image], sets: int) -> list[list[int]]:
     """Return the first images as ``sets`` sets of three ids.
 
     Raises:
-        Refused: there are too few.
+        Refused: too few images.
     """
     if sets < 1:
-        raise Refused("sets: use at least one")
+        raise Refused("sets: use at least 1")
     if len(images) < sets * IMAGES_PER_SET:
         raise Refused(
-            f"sets: {sets} sets take {sets * IMAGES_PER_SET} photos, and there are {len(images)}; "
-            "add photos or take fewer sets"
+            f"sets: {sets} sets need {sets * IMAGES_PER_SET} photos, and there are {len(images)}; "
+            "add photos or use fewer sets"
         )
     ids = [image.pk for image in images[: sets * IMAGES_PER_SET]]
     return [ids[n : n + IMAGES_PER_SET] for n in range(0, len(ids), IMAGES_PER_SET)]
@@ -172,25 +172,25 @@ def _check_sets(image_sets: Sequence[Sequence[int]]) -> None:
     for number, ids in enumerate(image_sets, start=1):
         if len(set(ids)) != IMAGES_PER_SET:
             raise Refused(
-                f"image set {number}: give {IMAGES_PER_SET} different photos; it has {len(set(ids))}"
+                f"image set {number}: use {IMAGES_PER_SET} different photos; it has {len(set(ids))}"
             )
 
 
 def _check_rule(rule: PassRule, questions: Sequence[ExamQuestion]) -> None:
     if not 1 <= rule.needed <= PAIRS_PER_SUBMISSION:
-        raise Refused(f"needed: ask for 1 to {PAIRS_PER_SUBMISSION} reasonable pairs")
+        raise Refused(f"needed: use 1 to {PAIRS_PER_SUBMISSION} reasonable pairs")
     if not 0 <= rule.exam_needed <= len(questions):
         raise Refused(
-            f"exam needed: there are {len(questions)} questions, so ask for 0 to {len(questions)} right answers"
+            f"exam needed: there are {len(questions)} questions, so use 0 to {len(questions)} right answers"
         )
     if rule.graders not in {1, 2}:
-        raise Refused("graders: one or two people grade each pair")
+        raise Refused("graders: use 1 or 2")
 
 
 def _country_conditions(countries: Sequence[str]) -> tuple[PlannedRequirement, ...]:
     unknown = [code for code in countries if code not in COUNTRIES]
     if unknown:
-        raise Refused(f"countries: {unknown[0]} is no ISO 3166-1 code; write them as US, CA")
+        raise Refused(f"countries: {unknown[0]} is not an ISO 3166-1 code; use codes such as US, CA")
     return (PlannedRequirement(None, Comparator.IN, tuple(countries)),) if countries else ()
 
 
@@ -198,16 +198,16 @@ def _plan_slots(slots: int, *, variants: int, noun: str) -> SlotPlan:
     if variants < 1:
         raise Refused(f"{noun}: choose at least one")
     if slots < 1:
-        raise Refused("places: use at least one")
+        raise Refused("places: use at least 1")
     if variants > slots:
-        raise Refused(f"{noun}: there are {variants} for {slots} places; take fewer, or more places")
+        raise Refused(f"{noun}: there are {variants} for {slots} places; use fewer, or more places")
     return plan_slots(slots, variants=variants)
 
 
 def plan_round_slots(*, slots: int, variants: int, noun: str = "image sets") -> SlotPlan:
-    """Return how a round's places would be spread, for an estimate.
+    """Return how the slots of a round are spread over HITs, for an estimate.
 
     Raises:
-        Refused: as the launch would.
+        Refused: as the launch.
     """
     return _plan_slots(slots, variants=variants, noun=noun)

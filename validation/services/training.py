@@ -1,4 +1,4 @@
-"""A trainer's answer to a training submission: feedback, pay, and perhaps trust, all or nothing."""
+"""A trainer's feedback on a training submission: remarks, approval, perhaps the trained status; all or nothing."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from validation.selectors.worker_status import current_status
 from validation.services import notices
 from validation.services.worker_status import change_worker_status
 
-MAX_SUMMARY = 1000  # as much as the marketplace carries beside an approval
+MAX_SUMMARY = 1000  # characters; MTurk's limit for feedback on an approval
 READY = "A trainer says that you are ready for this project's tasks."
 SEE_REMARKS = "Your trainer left remarks on what you wrote; your next training task shows them."
 
@@ -32,19 +32,19 @@ def give_feedback(
     remarks: Sequence[dict[str, Any]],
     by: AbstractBaseUser,
 ) -> Feedback:
-    """Write feedback to a training submission, approve it, and with ``COMPLETE`` say that the worker is trained.
+    """Save feedback on a training submission, approve it, and with ``COMPLETE`` set the worker's status to trained.
 
-    Nothing leaves yet: the payment and the grant are planned. Repeating the same answer returns the first one.
+    The payment and the grant are only planned. Repeating the same feedback returns the first.
 
     Raises:
-        Refused: nothing is said, a remark hangs on nothing, or a worker who gets no tasks is called ready.
-        Conflict: somebody else answered it.
+        Refused: no text, a remark without a target, or ``COMPLETE`` for a worker who gets no tasks.
+        Conflict: somebody else has answered it.
     """
     summary = summary.strip()
     submission = assignment.submission
     if submission is None:
-        raise Refused("The marketplace does not show this submission as ours, so there is nothing to answer.")
-    # Two trainers answer one after the other: the second sees what the first one wrote.
+        raise Refused("The marketplace does not list this submission, so it cannot get feedback.")
+    # Locks the assignment, so that a second trainer sees the first one's feedback.
     Assignment.objects.select_for_update().get(pk=assignment.pk)
     earlier = Feedback.objects.filter(submission=submission).order_by("-pk").first()
     if len(summary) > MAX_SUMMARY:
@@ -52,7 +52,7 @@ def give_feedback(
     if earlier is not None:
         return _matching_feedback(earlier, outcome, summary, remarks, by)
     if outcome is TrainingOutcome.RETRY and not summary and not remarks:
-        raise Refused("summary: say what to do differently, here or in a remark; the worker reads it")
+        raise Refused("summary: write what to do differently, here or in a remark; the worker reads it")
     written = feedback.write_feedback(
         submission=submission, outcome=outcome, summary=summary, remarks=list(remarks), by=by
     )
@@ -79,11 +79,11 @@ def _matching_feedback(
         raise Refused(str(error)) from error
     if (earlier.outcome, earlier.summary, earlier.remarks, earlier.written_by_id) == new_values:
         return earlier
-    raise Conflict("This attempt was answered just now; what you wrote here was not stored.")
+    raise Conflict("Somebody else has just given feedback on this attempt; yours was not saved.")
 
 
 def _approve(assignment: Assignment, feedback: str, by: AbstractBaseUser) -> None:
-    """Plan the payment, unless the marketplace's clock or somebody on the review desk came first."""
+    """Plan the payment, unless the submission is approved already, automatically or in the review queue."""
     assignment.refresh_from_db(fields=["status"])
     if assignment.status == AssignmentStatus.SUBMITTED and not assignment.decisions.exists():
         review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=by, feedback=feedback)
@@ -94,7 +94,7 @@ def _grant_trained(assignment: Assignment, reason: str, by: AbstractBaseUser) ->
     current = current_status(worker, project)
     if current.is_excluded:
         raise Refused(
-            f"{worker} is {current.status.value} and gets no tasks, so “Ready” would mean nothing. "
+            f"{worker} is {current.status.value} and gets no tasks, so “Ready” has no effect. "
             "Choose “Try once more”, or reinstate the worker first."
         )
     decide_on_worker(

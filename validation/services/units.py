@@ -24,17 +24,17 @@ from validation.services.judging import QUERY_CHUNK_SIZE, RoundPlan, launch_unit
 
 
 def kind_from_units(name: str) -> HitKind:
-    """Return the kind of that name, if it is launched from units.
+    """Return the kind of that name if it can be launched from units.
 
     Raises:
-        Refused: there is no such kind, or it says that it is not; the message names those that are.
+        Refused: no such kind, or it cannot be launched from units; the message lists the kinds that can.
     """
     for kind in kinds_launched_from_files():
         if kind.name == name:
             return kind
     known = ", ".join(sorted(kind.name for kind in kinds_launched_from_files()))
     is_kind = name in registry.kind_names()
-    why = "is launched from its own page or command" if is_kind else "there is no such kind"
+    why = "has its own page or command" if is_kind else "there is no such kind"
     raise Refused(f"kind {name}: {why}; from a file of units: {known}")
 
 
@@ -42,7 +42,7 @@ def read_unit_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str
     """Return the units of a file by their keys in a batch.
 
     Raises:
-        BadUnits: any line that cannot be used, with line, field and mend.
+        BadUnitFile: a line is not valid; the message names line, field and correction.
     """
     if kind.purpose is not Purpose.JUDGING:
         return read_units(project=project, kind=kind, file=file, name=name)
@@ -52,9 +52,9 @@ def read_unit_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str
 
 
 def _find_wrong_items(project: Project, spec: JudgingSpec, units: ParsedUnits) -> Iterator[tuple[int, str]]:
-    """Yield position and fault of units whose item no page could name, or that show something else than their record.
+    """Yield position and message of units whose item id is not valid, or that differ from their record.
 
-    What is said of an item counts for the record of that id, so a unit about a record has to be the record's own.
+    Judgments of an item count for the record of that id, so a unit about a record has to equal the record's own unit.
     """
     uses_records = spec.material is Material.RECORDS
     rows = _records(project, [spec.item(unit) for _, unit in units]) if uses_records else {}
@@ -71,7 +71,7 @@ def _find_wrong_items(project: Project, spec: JudgingSpec, units: ParsedUnits) -
         if row is not None and item not in approved:
             yield position, f"{spec.item_field}: record {item} is not approved; leave this line out"
         elif row is not None and unit != _record_unit(spec, row, images[row.pk]):
-            advice = "launch it from Judging, or give it an id of its own"
+            advice = "launch it from Judging, or use another id"
             yield position, f"{spec.item_field}: the unit differs from record {item}; {advice}"
 
 
@@ -91,7 +91,7 @@ def _record_unit(spec: JudgingSpec, row: Record, images: Sequence[int]) -> dict[
     )
 
 
-def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
+def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     *,
     project: Project,
     kind: HitKind,
@@ -103,13 +103,14 @@ def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
     source: Mapping[str, Any] | None = None,
     idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
-    """Launch the units that ``read_file`` returned; all of them or none.
+    """Launch the units that ``read_unit_file`` returned; all of them or none.
 
-    Whoever wrote a record that a unit shows never judges it, and controls come on top, as in every judging round.
-    ``source`` (the file's name and SHA-256) is kept with the batch. ``once`` names the wish to launch.
+    The authors of the records that a unit shows never judge it, and quality checks are added, as in every judging
+    round. ``source`` (the file's name and SHA-256) is stored with the batch. A repeated request with the same
+    ``idempotency_key`` returns the first batch.
 
     Raises:
-        Refused: the kind is not launched from units, or what controls and the launch refuse.
+        Refused: the kind cannot be launched from units, or what quality checks and the launch refuse.
     """
     kind_from_units(kind.name)
     terms, rates = terms or LaunchTerms(), rates or CheckRates()
@@ -120,7 +121,7 @@ def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
     is_judging = kind.purpose is Purpose.JUDGING
     if rates != CheckRates() and (not is_judging or spec_of(kind.name).has_truth):
         why = "knows each unit's answer" if is_judging else "is not judged"
-        raise Refused(f"controls: kind {kind.name} {why}, so that none can be mixed in; use 0")
+        raise Refused(f"quality checks: kind {kind.name} {why}, so it takes none; use 0")
     if is_judging:
         return launch_units(
             project=project,
@@ -146,7 +147,7 @@ def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
 
 
 def _planned_units(project: Project, kind: HitKind, units: ParsedUnits) -> list[PlannedUnit]:
-    """Return the units with whom they are kept from: the authors of the records that they show."""
+    """Return the units, each excluding the authors of the records that it shows."""
     spec = spec_of(kind.name)
     shown = [spec.shown_records(unit) for _, unit in units]
     authors = _authors_by_record(project, sorted({key for keys in shown for key in keys}))
@@ -159,7 +160,7 @@ def _planned_units(project: Project, kind: HitKind, units: ParsedUnits) -> list[
 
 
 def _authors_by_record(project: Project, ids: Sequence[str]) -> dict[str, Worker]:
-    """Return who wrote each record of the project that these ids name; of others nobody is known."""
+    """Return the author of each record of the project with one of these ids."""
     authors = {key: collected.record_author(row) for key, row in _records(project, ids).items()}
     return {key: author for key, author in authors.items() if author is not None}
 

@@ -1,4 +1,4 @@
-"""Standing rules: keep them, let them propose, and let people accept or dismiss what they propose."""
+"""Worker rules: save them, create their proposals, and accept or dismiss proposals."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -34,15 +34,15 @@ def save_rule(
     by: AbstractBaseUser | None,
     existing: WorkerRule | None = None,
 ) -> WorkerRule:
-    """Write a rule down, or change one; what it proposed before keeps the figures that it saw then.
+    """Save a rule, or change one; earlier proposals keep their figures.
 
     Raises:
-        Refused: the window is shorter than what the rule needs, or it proposes what no rule may.
+        Refused: the window is shorter than the minimum of items, or the rule proposes another status.
     """
     if not 1 <= rule.at_least <= rule.window:
-        raise Refused(f"at least: use a number from 1 to {rule.window}, the length of the window")
+        raise Refused(f"minimum items: use a number from 1 to {rule.window}, the length of the window")
     if proposes not in PROPOSABLE:
-        raise Refused("proposes: a rule proposes to pause or to de-qualify, nothing else")
+        raise Refused("proposes: use paused or dequalified")
     row = existing or WorkerRule(project=project)
     row.name, row.measure, row.proposes = name.strip(), rule.measure.value, proposes.value
     row.below, row.window, row.at_least = rule.below, rule.window, rule.at_least
@@ -53,7 +53,7 @@ def save_rule(
 
 @transaction.atomic
 def set_rule_active(*, rule: WorkerRule, is_active: bool, by: AbstractBaseUser | None) -> None:
-    """Let a rule look again, or no more; what it proposed stays to be decided."""
+    """Activate or deactivate a rule; its open proposals stay open."""
     if WorkerRule.objects.filter(pk=rule.pk, is_active=not is_active).update(is_active=is_active):
         audit.record(
             project=rule.project, actor=by, action=f"rule.{'on' if is_active else 'off'}", subject=rule.pk
@@ -61,10 +61,9 @@ def set_rule_active(*, rule: WorkerRule, is_active: bool, by: AbstractBaseUser |
 
 
 def evaluate_rules(*, project: Project | None = None) -> int:
-    """Let every active rule look, in one project or in all; return how many proposals are new.
+    """Evaluate all active rules of one project or of all; return the number of new proposals.
 
-    In all projects it is a task that comes again every few minutes: where nothing changed since it looked last, it
-    leaves the answers alone.
+    For all projects it runs every few minutes: a project without changes since the last run is skipped.
     """
     rules = WorkerRule.objects.filter(is_active=True).select_related("project").order_by("project_id", "pk")
     if project is not None:
@@ -72,7 +71,7 @@ def evaluate_rules(*, project: Project | None = None) -> int:
     new = 0
     for _, project_rules in groupby(rules, key=lambda rule: rule.project_id):
         new += _evaluate_project(list(project_rules))
-        turns.end_if_over()  # what was looked at is known the next time
+        turns.end_if_over()  # the checked state is cached
     return new
 
 
@@ -82,14 +81,12 @@ def _evaluate_project(rules: Sequence[WorkerRule]) -> int:
     if cache.get(key) == state:
         return 0
     new = sum(create_proposals(rule=rule) for rule in rules)
-    cache.set(
-        key, state, CACHE_SECONDS
-    )  # as it was before: what came in meanwhile is looked at the next time
+    cache.set(key, state, CACHE_SECONDS)  # the state before: the next run sees newer items
     return new
 
 
 def create_proposals(*, rule: WorkerRule) -> int:
-    """Write down what a rule proposes now; return how many proposals are new. Repeatable, and safe beside itself."""
+    """Save what a rule proposes now; return the number of new proposals. Repeatable, also in parallel."""
     result = preview_rule(rule_from_row(rule), rule.project, proposes=WorkerStatus(rule.proposes), saved=rule)
     open_workers = set(rule.proposals.filter(state=ProposalState.OPEN).values_list("worker", flat=True))
     rows = [
@@ -97,19 +94,19 @@ def create_proposals(*, rule: WorkerRule) -> int:
         for finding in result.proposed
         if finding.worker not in open_workers
     ]
-    # Another process that looks at the same moment may have written one: the database keeps one open.
+    # A parallel process may have saved one: the database allows one open proposal.
     RuleProposal.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 
 
 @transaction.atomic
 def accept_proposal(*, proposal: RuleProposal, reason: str, by: AbstractBaseUser) -> StatusChange:
-    """Do what a rule proposed, with the reason that a person stands by.
+    """Set the proposed status, with a person's reason.
 
     Repeating the same acceptance returns the first change.
 
     Raises:
-        Refused: no reason. Conflict: somebody decided about it, or the worker gets no tasks already.
+        Refused: no reason. Conflict: the proposal is decided, or the worker gets no tasks already.
     """
     earlier = StatusChange.objects.filter(proposal=proposal, decided_by=by.pk, reason=reason.strip()).first()
     if earlier is not None:
@@ -131,10 +128,10 @@ def accept_proposal(*, proposal: RuleProposal, reason: str, by: AbstractBaseUser
 
 @transaction.atomic
 def dismiss_proposal(*, proposal: RuleProposal, reason: str, by: AbstractBaseUser) -> None:
-    """Leave the worker where they stand; the rule stays quiet about them until newer items came in.
+    """Dismiss a proposal; the rule proposes nothing about this worker until newer items arrive.
 
     Raises:
-        Refused: no reason. Conflict: somebody else decided about it.
+        Refused: no reason. Conflict: somebody else has decided about it.
     """
     if RuleProposal.objects.filter(
         pk=proposal.pk, state=ProposalState.DISMISSED, decided_by=by.pk, reason=reason.strip()
@@ -148,7 +145,7 @@ def _resolve_proposal(
 ) -> None:
     reason = reason.strip()
     if not reason:
-        raise Refused("reason: say why")
+        raise Refused("reason: enter a reason")
     if len(reason) > MAX_REASON:
         raise Refused(f"reason: has {len(reason)} characters; use {MAX_REASON} or fewer")
     updated = RuleProposal.objects.filter(pk=proposal.pk, state=ProposalState.OPEN).update(

@@ -1,7 +1,7 @@
-"""Change where a worker stands, together with what that means for the tasks they get.
+"""Change a worker's status and carry out what it means for their tasks.
 
-A change of standing and the decisions that carry it out are committed together. Nothing leaves here: whoever
-changes a standing then calls ``carry_out``, and the beat repeats what was left outstanding.
+The change and the decisions that carry it out are committed together, without calls to the marketplace. The caller
+then runs ``settle_worker_calls``; a periodic task repeats outstanding calls.
 """
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -24,7 +24,7 @@ from validation.domain.qualification.worker_status import (
 )
 from validation.models import RuleProposal, StatusChange
 
-# What a de-qualified worker gets back, as far as they held it, when they may work again.
+# The pools that a reinstated worker gets back, if they held them before.
 _RESTORED_POOLS = {
     WorkerStatus.QUALIFIED: (Pool.QUALIFIED,),
     WorkerStatus.TRAINED: (Pool.QUALIFIED, Pool.TRAINED),
@@ -43,16 +43,16 @@ def change_worker_status(
     by: AbstractBaseUser | None,
     proposal: RuleProposal | None = None,
 ) -> StatusChange:
-    """Write down a worker's new standing and the decisions that it means; the worker reads the reason.
+    """Save a worker's new status and the decisions that it means; the worker reads the reason.
 
-    Repeating the same change (standing and reason) returns the first one and writes nothing.
+    Repeating the same change (status and reason) returns the first one and writes nothing.
 
     Raises:
-        Refused: no reason, a standing that is never decided, or a block by somebody who is no admin.
-        Conflict: the worker stands there already, for another reason.
+        Refused: no reason, a derived status, or a block by somebody who is not an admin.
+        Conflict: the worker has this status already, for another reason.
     """
     reason = _validate_reason(status, reason)
-    # Two people decide one after the other: the second sees what the first one did.
+    # Locks the worker, so that a second decision sees the first.
     Worker.objects.select_for_update().get(pk=worker.pk)
     latest = StatusChange.objects.filter(project=project, worker=worker).order_by("-pk").first()
     if latest is not None and latest.status == status:
@@ -81,7 +81,7 @@ def change_worker_status(
 
 
 def settle_worker_calls(*, project: Project, worker: Worker, marketplace: Marketplace) -> list[str]:
-    """Make the calls that decisions about the worker still need; return what stays outstanding, in words.
+    """Make the outstanding calls about the worker; return a message for each that stays outstanding.
 
     Repeatable; the worker process repeats it too.
     """
@@ -96,12 +96,12 @@ def settle_worker_calls(*, project: Project, worker: Worker, marketplace: Market
             outstanding.append(str(error))
         else:
             if not done:
-                outstanding.append("an earlier call about this worker is still on its way")
+                outstanding.append("an earlier call about this worker is still outstanding")
     return outstanding
 
 
 def _close_proposals(change: StatusChange) -> None:
-    """What rules proposed, and this change went as far as, has been decided with it."""
+    """Close the open proposals that this change covers."""
     others = RuleProposal.objects.filter(
         worker=change.worker, rule__project=change.project, state=ProposalState.OPEN
     )
@@ -120,22 +120,22 @@ def _close_proposals(change: StatusChange) -> None:
 def _validate_reason(status: WorkerStatus, reason: str) -> str:
     reason = reason.strip()
     if status in DERIVED_STATUSES:
-        raise Refused(f"standing: {status.value!r} follows from what a worker hands in; nobody decides it")
+        raise Refused(f"status: {status.value!r} follows from submissions and cannot be set")
     if not reason:
-        raise Refused("reason: say why; the worker reads it")
+        raise Refused("reason: enter a reason; the worker reads it")
     if len(reason) > MAX_REASON:
         raise Refused(f"reason: has {len(reason)} characters; use {MAX_REASON} or fewer")
     return reason
 
 
 def _steps(worker: Worker, project: Project, before: WorkerStatus, after: WorkerStatus) -> Steps:
-    """Return the decisions that the change means, in their order."""
+    """Return the decisions that the change means, in order."""
     if after is WorkerStatus.BLOCKED:
         return [(WorkerAction.BLOCK, None)]
     held, revoked = _pools(worker, project)
     steps: Steps = [(WorkerAction.UNBLOCK, None)] if before is WorkerStatus.BLOCKED else []
     if after in EXCLUDED_STATUSES:
-        # Granted anew even where it is held, so that the worker reads today's reason.
+        # Granted again even if held, so that the worker reads the new reason.
         steps.append((WorkerAction.GRANT, Pool.EXCLUDED))
         if after is WorkerStatus.DEQUALIFIED:
             steps += [(WorkerAction.REVOKE, pool) for pool in (Pool.QUALIFIED, Pool.TRAINED) if pool in held]
@@ -150,9 +150,9 @@ def _steps(worker: Worker, project: Project, before: WorkerStatus, after: Worker
 
 
 def _pools(worker: Worker, project: Project) -> tuple[set[Pool], set[Pool]]:
-    """Return what the worker holds, and what was taken from them."""
+    """Return the pools that the worker holds, and those that were revoked."""
     rows = WorkerDecision.objects.filter(project=project, worker=worker).exclude(qualification=None)
-    # In the order of writing, so that the newest decision about each stays.
+    # Oldest first, so that the newest decision about each pool remains.
     newest = dict(rows.order_by("pk").values_list("qualification__slug", "action"))
     held = {Pool(slug) for slug, action in newest.items() if action == WorkerAction.GRANT}
     return held, {Pool(slug) for slug in newest} - held

@@ -1,1 +1,1 @@
-"""Template tags of the pages about people."""
+"""Template tags of the pages about judging and workers."""

@@ -1,4 +1,4 @@
-"""The pages about judging, as tabs on each of them."""
+"""Tabs of the judging pages."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,21 +10,21 @@ from validation.registry import decidable_kinds
 from validation.selectors.judging import has_pairs
 
 register = template.Library()
-# (words, name of the address, whether the page is about one kind at a time)
+# (label, URL name, whether the page shows one kind at a time)
 _TABS = (
     ("Rounds", "judging", False),
     ("Report", "judging-report", True),
     ("Decisions", "decisions", True),
-    ("Gold units", "gold", True),
+    ("Gold items", "gold", True),
     ("Localization", "localization", False),
     ("Planner", "planner", False),
 )
-_PAIR_PAGES = {"localization", "planner"}  # about records of one type, which not every project has
+_PAIR_PAGES = {"localization", "planner"}  # only for projects with pairs
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One page about judging."""
+    """The tab of one judging page."""
 
     label: str
     url: str
@@ -33,7 +33,7 @@ class Tab:
 
 @register.inclusion_tag("validation/judging/_judging_tabs.html", takes_context=True)
 def judging_tabs(context: dict[str, Any]) -> dict[str, list[Tab]]:
-    """Return the tabs of the pages about judging; the kind that is looked at stays the same from page to page."""
+    """Return the tabs of the judging pages; links keep the selected kind."""
     project = context["project"]
     current = context["request"].resolver_match.url_name
     kind = context.get("kind")

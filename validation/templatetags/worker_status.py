@@ -1,4 +1,4 @@
-"""Where a worker stands, as a badge."""
+"""Badges of worker statuses."""
 
 from django import template
 from django.utils.html import format_html
@@ -22,14 +22,14 @@ _BADGES = {
 
 
 @register.simple_tag
-def status_badge(standing: str) -> SafeString:
-    """Return the sign and word of a standing."""
-    tone, symbol, word = _BADGES[WorkerStatus(standing)]
+def status_badge(status: str) -> SafeString:
+    """Return the icon and label of a worker status."""
+    tone, symbol, label = _BADGES[WorkerStatus(status)]
     sign = icon(symbol) if symbol else ""
-    return format_html('<span class="badge{}">{}{}</span>', f" badge--{tone}" if tone else "", sign, word)
+    return format_html('<span class="badge{}">{}{}</span>', f" badge--{tone}" if tone else "", sign, label)
 
 
 @register.filter
-def status_label(standing: str) -> str:
-    """Return a standing as people read it."""
-    return _BADGES[WorkerStatus(standing)][2]
+def status_label(status: str) -> str:
+    """Return a worker status as people read it."""
+    return _BADGES[WorkerStatus(status)][2]

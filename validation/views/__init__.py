@@ -1,1 +1,1 @@
-"""Pages about judging and about people."""
+"""Pages about judging and about workers."""

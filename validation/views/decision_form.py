@@ -1,4 +1,4 @@
-"""Rules of deciding as people type them: one small form for each dimension of a kind."""
+"""Forms for decision rules: one per dimension of a kind, and the limits of follow-up rounds."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ SHORT_METHOD_LABELS = {Method.MAJORITY: "Majority", Method.K_OF_N: "k of n", Met
 
 
 def describe_rule(rule: DecisionRule) -> str:
-    """Return a rule in few words, such as "2 of 3" or "weighted at 0.9"."""
+    """Return a short label of a rule, such as "2 of 3" or "weighted at 0.9"."""
     if rule.method is Method.WEIGHTED:
         return f"weighted at {rule.threshold:g}"
     if rule.method is Method.K_OF_N:
@@ -30,35 +30,40 @@ def describe_rule(rule: DecisionRule) -> str:
 
 
 def label_titles(kind: str, dimension: str) -> dict[str, str]:
-    """Return a dimension's labels with their words, the best first."""
+    """Return a dimension's labels with their titles, best first."""
     spec_dimension = spec_of(kind).dimension(dimension)
     return {str(label): spec_dimension.label_text(label) for label in spec_dimension.best_first}
 
 
 class RuleForm(PageForm):
-    """One dimension's rule."""
+    """The rule of one dimension."""
 
     method = forms.ChoiceField(
-        label="Decided by", choices=[(m.value, words) for m, words in METHOD_LABELS.items()]
+        label="Method", choices=[(method.value, label) for method, label in METHOD_LABELS.items()]
     )
-    positive = forms.MultipleChoiceField(label="Speaks for an item")
-    k = forms.IntegerField(min_value=1, max_value=MAX_REDUNDANCY, label="k", help_text="Positive judgments.")
+    positive = forms.MultipleChoiceField(label="Counts as positive")
+    k = forms.IntegerField(
+        min_value=1, max_value=MAX_REDUNDANCY, label="k", help_text="Positive judgments that accept an item."
+    )
     of = forms.IntegerField(
         min_value=1,
         max_value=MAX_REDUNDANCY,
         required=False,
         label="of n",
-        help_text="Judges; empty: those so far.",
+        help_text="Judges per item. Leave empty to use all judges so far.",
     )
     threshold = forms.FloatField(
         min_value=0.5,
         max_value=1,
         label="Probability",
-        help_text="Weighted: 0.5 to 1.",
+        help_text="Posterior probability that decides, 0.5 to 1. For weighted decisions.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     at_least = forms.IntegerField(
-        min_value=1, max_value=MAX_REDUNDANCY, label="Not before", help_text="Judges an item needs."
+        min_value=1,
+        max_value=MAX_REDUNDANCY,
+        label="Minimum judges",
+        help_text="Items with fewer judges stay undecided.",
     )
 
     def __init__(self, kind: str, dimension: str, rule: DecisionRule, data: Any = None) -> None:
@@ -67,7 +72,7 @@ class RuleForm(PageForm):
             prefix=dimension,
             initial={
                 "method": rule.method.value,
-                "positive": [str(word) for word in rule.positive],
+                "positive": [str(label) for label in rule.positive],
                 "k": rule.k or DEFAULT_K,
                 "of": rule.of,
                 "threshold": rule.threshold,
@@ -81,14 +86,14 @@ class RuleForm(PageForm):
         self.rule: DecisionRule | None = None
 
     def clean(self) -> dict[str, Any]:
-        """Make the rule; what contradicts itself is told at its field."""
+        """Build the rule; show a contradiction at its field."""
         cleaned: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
                 self.rule = DecisionRule(
                     dimension=self.dimension,
                     method=Method(cleaned["method"]),
-                    positive=tuple(word for word in self.titles if word in cleaned["positive"]),
+                    positive=tuple(label for label in self.titles if label in cleaned["positive"]),
                     k=cleaned["k"],
                     of=cleaned["of"],
                     threshold=cleaned["threshold"],
@@ -100,29 +105,29 @@ class RuleForm(PageForm):
 
     @property
     def positive_options(self) -> list[tuple[str, str, bool]]:
-        """The labels with their words, and whether each speaks for an item."""
+        """The labels with their titles, and whether each counts as positive."""
         chosen = set(self["positive"].value() or ())
-        return [(label, words, label in chosen) for label, words in self.titles.items()]
+        return [(label, title, label in chosen) for label, title in self.titles.items()]
 
 
 def rule_forms(kind: str, rules: Mapping[str, DecisionRule], data: Any = None) -> list[RuleForm]:
-    """Return the forms of a kind's dimensions."""
+    """Return one form per dimension."""
     return [RuleForm(kind, name, rule, data) for name, rule in rules.items()]
 
 
 class LimitsForm(PageForm):
-    """Up to how many judges an undecided item is asked about, and for how much in all."""
+    """The limits of a round's follow-ups: workers per item, and the total budget."""
 
     max_redundancy = forms.IntegerField(
         min_value=0,
         max_value=MAX_REDUNDANCY,
-        label="Up to judges",
-        help_text="Each item, in all. 0: nobody is asked again.",
+        label="Maximum workers per item",
+        help_text="In total, follow-ups included. 0 turns follow-ups off.",
     )
-    ask_budget = SumField(label="For at most", help_text="US dollars, all further judgments of this round.")
+    ask_budget = SumField(label="Follow-up budget", help_text="US dollars for all follow-ups of this round.")
 
     @classmethod
     def for_round(cls, first: JudgingRound, data: Any = None) -> "LimitsForm":
         """Return the form with a round's limits."""
-        most = first.max_redundancy or first.batch.redundancy + 2
-        return cls(data, initial={"max_redundancy": most, "ask_budget": first.ask_budget_cents})
+        default_redundancy = first.max_redundancy or first.batch.redundancy + 2
+        return cls(data, initial={"max_redundancy": default_redundancy, "ask_budget": first.ask_budget_cents})

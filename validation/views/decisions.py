@@ -1,4 +1,4 @@
-"""Decide items by rules, see what each method would decide, and ask one more judge about what is undecided."""
+"""Decide items by rules, preview each method, and launch follow-ups that ask one more judge."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,12 +29,17 @@ from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.reports.decisions import DecisionRule, Method
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.registry import decidable_kinds, spec_of
-from validation.selectors import ask_more as asking
 from validation.selectors import decisions as selectors
+from validation.selectors import follow_ups
 from validation.selectors.ratings import read_judgments
 from validation.selectors.report import ShownItem, count_judgments, first_judged_kind, shown_items
 from validation.services import decisions as services
-from validation.services.ask_more import FollowUpPlan, launch_follow_up, plan_follow_up, set_follow_up_limits
+from validation.services.follow_ups import (
+    FollowUpPlan,
+    launch_follow_up,
+    plan_follow_up,
+    set_follow_up_limits,
+)
 from validation.views.decision_form import (
     SHORT_METHOD_LABELS,
     LimitsForm,
@@ -51,7 +56,7 @@ PreviewRow = tuple[str, selectors.OutcomeCounts, Chart | None]
 
 @dataclass(frozen=True, slots=True)
 class UndecidedPart:
-    """One undecided rating of an item: what is asked, whom about, and the votes as (words, count)."""
+    """One undecided decision about an item: its dimension, its text, and the votes as (label, count)."""
 
     title: str
     text: str
@@ -61,7 +66,7 @@ class UndecidedPart:
 
 @dataclass(frozen=True, slots=True)
 class UndecidedRow:
-    """One undecided item with its picture."""
+    """One undecided item with its image."""
 
     key: str
     shown: ShownItem | None
@@ -70,7 +75,7 @@ class UndecidedRow:
 
     @property
     def pair(self) -> str:
-        """The inference of a pair; nothing for a set of several."""
+        """The inference of a pair; empty for sets."""
         texts = self.shown.texts if self.shown else {}
         return texts.get("", "")
 
@@ -78,7 +83,7 @@ class UndecidedRow:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def decisions(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the rules, what each method would decide, what was decided, and what is undecided."""
+    """Show the rules, a preview of each method, the newest decisions, and the undecided items."""
     kind = _check_kind(
         request.POST.get("kind") or request.GET.get("kind") or first_judged_kind(project, decidable_kinds())
     )
@@ -89,7 +94,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
     forms = rule_forms(kind, rules, request.POST or None)
     status, preview = 200, None
     if request.method == "POST":
-        if not all([form.is_valid() for form in forms]):  # noqa: C419 - each says what is wrong with it
+        if not all([form.is_valid() for form in forms]):  # noqa: C419 - every form has to collect its errors
             status = 400
         else:
             rules_to_apply = {form.dimension: form.rule for form in forms if form.rule is not None}
@@ -114,7 +119,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
         "page": page,
         "query": f"kind={kind}&",
         "rows": _undecided_rows(project, kind, run, list(page)) if run else [],
-        "rounds": asking.round_progress(asking.list_first_rounds(project, kind)[:PER_PAGE]),
+        "rounds": follow_ups.round_progress(follow_ups.list_first_rounds(project, kind)[:PER_PAGE]),
         "short": {method.value: name for method, name in SHORT_METHOD_LABELS.items()},
     }
     context |= jobs
@@ -127,7 +132,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
 @require_safe
 @project_page()
 def decision_file(request: HttpRequest, project: Project, run_id: int) -> StreamingHttpResponse:
-    """Hand out one run's decisions as CSV. Nobody's name or number is in it."""
+    """Download one run's decisions as CSV, without names or numbers of workers."""
     run = get_object_or_404(DecisionRun, pk=run_id, project=project)
     csv_rows = csv_lines(
         CSV_COLUMNS,
@@ -144,13 +149,15 @@ def decision_file(request: HttpRequest, project: Project, run_id: int) -> Stream
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
-    """Set up to how many judges, and launch the batch that asks one more about each undecided item."""
+    """Set a round's follow-up limits, and launch the batch that asks one more judge about each undecided item."""
     rows = JudgingRound.objects.select_related("batch__project", "batch__instructions")
     first = get_object_or_404(rows, pk=round_id, batch__project=project, follows=None)
     if first.batch.kind not in decidable_kinds():
         raise Http404("There is no such page.")
     earlier_batch = find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
-    if earlier_batch is not None:  # sent twice, as by a double click: launched once, and both are told so
+    if (
+        earlier_batch is not None
+    ):  # a repeated request, such as a double click: launched once, both get the same reply
         _report_launched(request, earlier_batch)
         return redirect(_decisions_url(project, first.batch.kind))
     step = request.POST.get("step")
@@ -178,7 +185,7 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
             (spec_of(first.batch.kind).title_of(rule.dimension), describe_rule(rule))
             for rule in selectors.parse_rules(first.batch.kind, first.rules).values()
         ],
-        "row": asking.round_progress([first])[0],
+        "row": follow_ups.round_progress([first])[0],
     }
     if plan is not None and plan.cost is not None:
         context = _cost_context(project, first, plan) | context
@@ -198,7 +205,7 @@ def _decisions_url(project: Project, kind: str) -> str:
 def _apply_step(
     request: HttpRequest, project: Project, kind: str, rules: dict[str, DecisionRule], *, large: bool
 ) -> HttpResponse | dict[str, dict[str, Any]] | None:
-    """Decide, or return what each method would decide; a worker process does either with many judgments."""
+    """Decide, or return the counts of each method; with many judgments a worker process does either."""
     preview = request.POST.get("step") != "decide"
     try:
         if large:
@@ -211,17 +218,21 @@ def _apply_step(
             result = services.decide_items(
                 project=project, kind=kind, rules=rules, by=signed_in_user(request)
             )
-            message = "Decided." if result.is_new else "Nothing changed since these rules decided."
+            message = (
+                "Decisions saved."
+                if result.is_new
+                else "Nothing changed since the last run with these rules."
+            )
             messages.success(request, message)
     except Conflict:
-        messages.info(request, "That is under way already.")
+        messages.info(request, "A run is already in progress.")
     except Refused as error:
         messages.error(request, f"Not decided: {str(error).rstrip('.')}.")
     return redirect(_decisions_url(project, kind))
 
 
 def _list_errors(form: RuleForm) -> list[tuple[str, str, str]]:
-    """Return what is wrong with a dimension's rule: field id, label, sentence."""
+    """Return the errors of a dimension's rule: field id, label, message."""
     found = [("", "", str(error)) for error in form.non_field_errors()]
     for bound in form:
         found += [
@@ -242,7 +253,7 @@ def _job_context(project: Project, kind: str) -> dict[str, Any]:
 def _form_rules(
     project: Project, kind: str, job: Job | None, run: DecisionRun | None
 ) -> dict[str, DecisionRule]:
-    """Return the rules that the form begins with: those that ``job`` counted, unless the newest run came after it."""
+    """Return the form's initial rules: those that ``job`` counted, unless the newest run is newer."""
     rules = selectors.current_rules(project, kind)
     if job is not None and (run is None or run.decided_at < job.created_at):
         rules |= selectors.parse_rules(kind, job.args["rules"])
@@ -252,7 +263,7 @@ def _form_rules(
 def _load_preview(
     project: Project, kind: str, rules: dict[str, DecisionRule], job: Job | None, *, large: bool
 ) -> dict[str, Any] | None:
-    """Return what each method would decide by the rules as they stand: counted now where that is quick."""
+    """Return the counts of each method by the current rules; with many judgments, those of the last job."""
     if large:
         return job.result["counts"] if job is not None and job.state == JobState.DONE else None
     found = selectors.judgment_tables(project, kind)
@@ -260,7 +271,7 @@ def _load_preview(
 
 
 def _preview_table(kind: str, preview: dict[str, Any] | None) -> list[tuple[str, list[PreviewRow]]]:
-    """Return the preview as lines: a dimension's title, and each method with its counts and their bar."""
+    """Return the preview as rows: a dimension's title, and each method with its counts and their bar."""
     return [
         (spec_of(kind).title_of(name), [_preview_row(method, by_method[method.value]) for method in Method])
         for name, by_method in spec_of(kind).in_dimension_order(preview or {})
@@ -337,21 +348,15 @@ def _save_limits(request: HttpRequest, first: JudgingRound, form: LimitsForm) ->
         )
     except Refused as error:
         field_label, _, message = str(error).partition(": ")
-        name = (
-            "max_redundancy"
-            if field_label == "most judges"
-            else "ask_budget"
-            if field_label == "budget"
-            else None
-        )
+        name = {"workers per item": "max_redundancy", "budget": "ask_budget"}.get(field_label)
         form.add_error(name, f"{message[:1].upper()}{message[1:]}." if name else f"{error}.")
         return False
-    messages.success(request, "Changed.")
+    messages.success(request, "Limits changed.")
     return True
 
 
 def _plan_follow_up(first: JudgingRound) -> tuple[FollowUpPlan | None, str]:
-    """Return what would be asked, or why nothing is."""
+    """Return the plan of the next follow-up, or the reason why there is none."""
     if not first.max_redundancy or not first.ask_budget_cents:
         return None, ""
     try:
@@ -361,11 +366,11 @@ def _plan_follow_up(first: JudgingRound) -> tuple[FollowUpPlan | None, str]:
 
 
 def _launch_follow_up(request: HttpRequest, plan: FollowUpPlan | None, reason: str) -> Refused | None:
-    """Launch; return why not."""
+    """Launch the follow-up; return the error if it is refused."""
     if plan is None:
-        return Refused(reason or "nobody is asked again in this round")
+        return Refused(reason or "this round has no follow-ups")
     if read_idempotency_key(request.POST) not in {"", plan.idempotency_key}:
-        return Conflict("judgments came in since; look again at what is asked")
+        return Conflict("new judgments arrived; check the plan again")
     forget_balance()
     funds = account_balance()
     try:

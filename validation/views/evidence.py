@@ -1,4 +1,4 @@
-"""What a worker's page says about how they answer: figures with their whole, and the submissions behind them."""
+"""Evidence about a worker's answers: figures with their denominators, and the submissions behind them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from validation.models import WorkerQuality
 from validation.registry import spec_of
 from validation.selectors import quality
 
-MAX_LINKS = 12  # links in one line
+MAX_LINKS = 12  # links per row
 MAX_QUOTE_LENGTH = 60  # characters of a quoted text
-_ALL_COMPARED_NOTE = "pairs that copy no earlier text, nearly or not"
+_ALL_COMPARED_NOTE = "pairs that copy no earlier text, exactly or nearly"
 _EXACT_COMPARED_NOTE = (
-    "of the newest pairs; they copy none of their own, nearly or not, and nobody else’s word for word"
+    "of the newest pairs; compared nearly with their own texts, and exactly with other workers’ texts"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """One sort of evidence: so many of so many, what that means, and the assignments behind it as (words, key)."""
+    """One sort of evidence: a count of a total, its meaning, and the assignments behind it as (label, key)."""
 
     name: str
     count: int
@@ -33,7 +33,7 @@ class EvidenceRow:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSection:
-    """The evidence of one kind of task, and when it was computed; ``None`` is now."""
+    """The evidence from one kind of task, and when it was computed; ``None`` means now."""
 
     title: str
     kind: str
@@ -42,13 +42,13 @@ class EvidenceSection:
 
 
 def worker_evidence(worker: Worker, project: Project) -> list[EvidenceSection]:
-    """Return the evidence about a worker's judgments and texts; sections without any are left out."""
+    """Return the evidence about a worker's judgments and texts, without empty sections."""
     sections = [_judging_section(row) for row in quality.newest_worker_reports(worker, project)]
     copies = quality.worker_copies(worker, project)
     if copies.total:
         links = [(_describe_copy(pair), pair.assignment) for pair in copies.pairs[-MAX_LINKS:]]
         note = _ALL_COMPARED_NOTE if copies.near_copies_compared else _EXACT_COMPARED_NOTE
-        row = EvidenceRow("Written anew", copies.total - len(copies.pairs), copies.total, note, links)
+        row = EvidenceRow("Original texts", copies.total - len(copies.pairs), copies.total, note, links)
         sections.append(EvidenceSection("Observation pairs, written", "", None, [row]))
     return [section for section in sections if section.rows]
 
@@ -76,15 +76,21 @@ def _evidence_rows(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[Ev
         count, total = figures.get(key) or (0, 0)
         return EvidenceRow(name, count, total, note, links[-MAX_LINKS:])
 
-    yield build_row("Agreement", "agreement", "labels by others on the same items that are the same", ())
+    yield build_row("Agreement", "agreement", "labels of other workers on the same items that match", ())
     yield build_row(
-        "Gold", "gold", "units with a known answer, answered so", _submission_links(shown.get("gold", ()))
+        "Gold items",
+        "gold",
+        "items with a known answer, answered as expected",
+        _submission_links(shown.get("gold", ())),
     )
     yield build_row(
-        "Attention", "attention", "checks answered as expected", _submission_links(shown.get("attention", ()))
+        "Attention checks",
+        "attention",
+        "checks answered as expected",
+        _submission_links(shown.get("attention", ())),
     )
     repeats = [(f"{first} and {later}", later) for first, later in shown.get("repeat", ())]
-    yield build_row("Repeats", "repeat", "answers given again when the same unit came back", repeats)
+    yield build_row("Repeats", "repeat", "labels that are the same when an item is repeated", repeats)
     limit = figures.get("limits", {}).get("pace_seconds")
     note = "judgments that took long enough" + (f": at least {limit:g} s of active time" if limit else "")
     yield build_row(
@@ -109,7 +115,7 @@ def _describe_runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> str:
     longest = max(runs, key=lambda run: run["length"])
     share = f"{100 * longest['share']:.0f}%"
     longest_run = f"{longest['length']} × {_run_label(spec, longest)}"
-    return f"{note}; the longest is {longest_run}, an answer given in {share} of cases"
+    return f"{note}; the longest is {longest_run}, given in {share} of all answers"
 
 
 def _run_links(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
@@ -130,8 +136,8 @@ def _run_label(spec: JudgingSpec, run: Mapping[str, Any]) -> str:
         return f"every statement {dimension.label_text(label)}"
     if name == ALL_QUESTIONS:
         countable = [dimension for dimension in spec.dimensions if dimension.is_fixed]
-        words = zip(countable, label.split(", "), strict=False)
-        return ", ".join(dimension.label_text(word) for dimension, word in words)
+        labels = zip(countable, label.split(", "), strict=False)
+        return ", ".join(dimension.label_text(label) for dimension, label in labels)
     return (
         f"“{spec.dimensions_by_name[name].label_text(label)}”"
         if name in spec.dimensions_by_name

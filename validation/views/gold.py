@@ -1,4 +1,4 @@
-"""The gold desk: units with a known answer, which are mixed into rounds."""
+"""Gold items: units with a known answer, which rounds mix in."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ MAX_ID_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer that may be right: its value in the form, its words, how many judges gave it."""
+    """A possible answer: its form value, its label, the judges who gave it, and whether it is expected."""
 
     value: str
     label: str
@@ -36,7 +36,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What an answer is about, and its answers."""
+    """A question about a unit, and its possible answers."""
 
     name: str
     text: str
@@ -46,7 +46,7 @@ class Question:
 @require_safe
 @project_page()
 def gold(request: HttpRequest, project: Project) -> HttpResponse:
-    """List the gold items of a kind, with how they were answered."""
+    """List the gold items of a kind with the counts of their answers."""
     kind = _get_kind(request.GET)
     retired = request.GET.get("show") == "retired"
     found = selectors.gold_page(project, kind, retired=retired, page=request.GET.get("page", "1"))
@@ -62,7 +62,7 @@ def gold(request: HttpRequest, project: Project) -> HttpResponse:
 @require_safe
 @project_page()
 def gold_choose(request: HttpRequest, project: Project) -> HttpResponse:
-    """List judged units, from which a gold item is made."""
+    """List judged units that can become gold items."""
     kind = _get_kind(request.GET)
     item = request.GET.get("item", "").strip()[:MAX_ID_LENGTH]
     page, units = selectors.judged_units(project, kind, item=item, page=request.GET.get("page", "1"))
@@ -74,7 +74,7 @@ def gold_choose(request: HttpRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
-    """Make a gold item of a judged unit: which answers are right."""
+    """Create a gold item from a judged unit and its expected answers."""
     kind = _get_kind(request.GET)
     number = parse_row_number(request.GET.get("unit", ""))
     unit = None if number is None else selectors.judged_unit(project, kind, number)
@@ -91,7 +91,7 @@ def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
         except Refused as refused:
             error = str(refused)
         else:
-            messages.success(request, "The item is gold now. The next rounds may mix it in.")
+            messages.success(request, "Gold item added. Later rounds can use it.")
             return _redirect_to_list(project, kind)
     context = _base_context(project, kind) | {
         "payload": unit.unit.payload,
@@ -107,7 +107,7 @@ def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
-    """Change which answers are right, from the next round on."""
+    """Change the expected answers of a gold item for later rounds."""
     row = _get_gold_item(project, gold_id)
     ticked: Mapping[str, Collection[str | int]] = row.expected
     error = ""
@@ -120,7 +120,9 @@ def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpRespo
         except Refused as refused:
             error = str(refused)
         else:
-            messages.success(request, "Changed. Rounds that are out keep the answers of their launch.")
+            messages.success(
+                request, "Gold item changed. Rounds that were launched before keep their expected answers."
+            )
             return _redirect_to_list(project, row.kind)
     context = _base_context(project, row.kind) | {
         "gold": row,
@@ -136,17 +138,21 @@ def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpRespo
 @require_POST
 @project_page()
 def gold_switch(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
-    """Retire a gold item, or use it again."""
+    """Retire or reactivate a gold item."""
     row = _get_gold_item(project, gold_id)
     on = request.POST.get("on") == "yes"
     if services.set_gold_active(gold=row, is_active=on, by=signed_in_user(request)):
-        message = "Used again from the next round on." if on else "Retired. Rounds that are out keep it."
+        message = (
+            "Gold item reactivated for later rounds."
+            if on
+            else "Gold item retired. Rounds that were launched before keep it."
+        )
         messages.success(request, message)
     return _redirect_to_list(project, row.kind)
 
 
 def describe_expected(row: GoldItem) -> list[tuple[str, str]]:
-    """Return what is right in words: rows of question (or statement) and answers."""
+    """Return the expected answers as rows of (question or statement, answers)."""
     ticked = row.expected
     return [
         (question.text, " or ".join(choice.label for choice in question.choices if choice.is_expected))
@@ -184,9 +190,9 @@ def _base_context(project: Project, kind: str) -> dict[str, Any]:
 
 
 def _suggest_answers(unit: JudgedUnit) -> dict[str, list[str | int]]:
-    """Return the answers that the judges gave, where they are next to each other on the scale and not all of it.
+    """Return the judges' answers as suggestions, if they are adjacent on the scale and not all of it.
 
-    About a matter of taste nothing is suggested: there people differ, and nobody is wrong.
+    Subjective dimensions get no suggestion, since they have no wrong answer.
     """
     result: dict[str, list[str | int]] = {}
     spec = spec_of(unit.unit.batch.kind)
@@ -199,7 +205,7 @@ def _suggest_answers(unit: JudgedUnit) -> dict[str, list[str | int]]:
 
 
 def _read_ticked(data: QueryDict, kind: str, payload: Mapping[str, Any]) -> dict[str, list[str | int]]:
-    """Return the answers that the form has ticked; what no page offers is left out."""
+    """Return the answers that are ticked in the form, without unknown values."""
     return {
         name: [label for label in labels if str(label) in data.getlist(f"right-{name}")]
         for name, labels in spec_of(kind).allowed_labels(payload).items()

@@ -1,4 +1,4 @@
-"""The grading desk: one pair at a time. Its script keeps pairs at hand; without one, each grade is a plain form."""
+"""The grading page: one pair at a time. Its script prefetches pairs; without it, each grade is a plain form."""
 
 import json
 from typing import Any
@@ -26,29 +26,34 @@ _VERDICTS = {"yes": True, "no": False, "back": None}
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def grading(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
-    """Show the next pair; take one grade from a page without its script."""
-    found = get_round(project, round_id)
+    """Show the next pair; save one grade from a page without the script."""
+    qualification_round = get_round(project, round_id)
     if request.method == "POST":
-        return _record_form_grade(request, found)
+        return _record_form_grade(request, qualification_round)
     after = PairKey.parse(request.GET.get("after", ""))
     queue = grading_queue(
-        found, signed_in_user(request), start=PairKey.parse(request.GET.get("at", "")), after=after
+        qualification_round,
+        signed_in_user(request),
+        start=PairKey.parse(request.GET.get("at", "")),
+        after=after,
     )
     if not queue.cards and after is not None:
-        queue = grading_queue(found, signed_in_user(request))  # from the beginning: what was left out
+        queue = grading_queue(
+            qualification_round, signed_in_user(request)
+        )  # from the beginning, for pairs that were skipped
     context = {
         "project": project,
         "section": "people",
         "tab": "applicants",
-        "round": found,
+        "round": qualification_round,
         "queue": queue,
         "card": queue.cards[0] if queue.cards else None,
         "last": after,
         "data": {
             "cards": [card.as_page() for card in queue.cards],
             "waiting": queue.waiting,
-            "url": reverse("grades", args=[project.slug, found.pk]),
-            "name": f"{found.pk}:{signed_in_user(request).pk}",
+            "url": reverse("grades", args=[project.slug, qualification_round.pk]),
+            "name": f"{qualification_round.pk}:{signed_in_user(request).pk}",
         },
         "max_note": MAX_NOTE,
         "phrases": _recent_notes(request, project),
@@ -56,15 +61,15 @@ def grading(request: HttpRequest, project: Project, round_id: int) -> HttpRespon
     return render(request, "validation/qualification/grading.html", context)
 
 
-def _record_form_grade(request: HttpRequest, found: QualificationRound) -> HttpResponse:
-    url = reverse("grading", args=[found.batch.project.slug, found.pk])
+def _record_form_grade(request: HttpRequest, qualification_round: QualificationRound) -> HttpResponse:
+    url = reverse("grading", args=[qualification_round.batch.project.slug, qualification_round.pk])
     key, code = PairKey.parse(request.POST.get("key", "")), request.POST.get("grade", "")
     if key is None or code not in _VERDICTS:
         messages.error(request, "Choose reasonable or not reasonable.")
         return redirect(url)
     grade = GradeInput(key, _VERDICTS[code], request.POST.get("note", ""))
     try:
-        save_grade(qualification_round=found, grade=grade, by=signed_in_user(request))
+        save_grade(qualification_round=qualification_round, grade=grade, by=signed_in_user(request))
     except Refused as error:
         messages.error(request, f"Not graded: {error}.")
         return redirect(f"{url}?at={key}")
@@ -74,16 +79,16 @@ def _record_form_grade(request: HttpRequest, found: QualificationRound) -> HttpR
 @require_POST
 @project_page()
 def grades(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
-    """Take several grades at once, and answer with pairs to go on with: fewer requests than keys."""
-    found = get_round(project, round_id)
+    """Save several grades in one request, and return the next pairs."""
+    qualification_round = get_round(project, round_id)
     try:
         payload = json.loads(request.body)
         parsed = [_parse_grade(row) for row in payload["grades"][:MAX_GRADES]]
         after = PairKey.parse(str(payload.get("after", "")))
     except (ValueError, TypeError, KeyError, AttributeError, RawPostDataException):
         return JsonResponse({"error": "Send {grades: [{key, grade, note}], after}."}, status=400)
-    refused = save_grades(qualification_round=found, grades=parsed, by=signed_in_user(request))
-    queue = grading_queue(found, signed_in_user(request), after=after)
+    refused = save_grades(qualification_round=qualification_round, grades=parsed, by=signed_in_user(request))
+    queue = grading_queue(qualification_round, signed_in_user(request), after=after)
     return JsonResponse(
         {
             "refused": [{"key": str(row.grade.key), "message": row.message} for row in refused],
@@ -101,7 +106,7 @@ def _parse_grade(row: dict[str, Any]) -> GradeInput:
 
 
 def _recent_notes(request: HttpRequest, project: Project) -> list[str]:
-    """Return the grader's own last notes in this project, newest first; never a colleague's."""
+    """Return the grader's own last notes in this project, newest first; other graders' notes stay hidden."""
     own = Grade.objects.filter(
         grader_id=signed_in_user(request).pk, submission__attempt__hit__unit__batch__project=project
     ).exclude(note="")

@@ -1,4 +1,4 @@
-"""The judging page: computed figures with their age, rounds with how far they are, judged pairs; and ratings."""
+"""The judging page with figures, rounds and judged pairs; and the page with a round's ratings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ PER_PAGE = 20
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """One judged pair as the table shows it: votes as (words, count) per dimension, and the verdict."""
+    """One judged pair in the table: votes as (label, count) per dimension, and the verdict."""
 
     observation: Record
     image: ImageFacts
@@ -50,7 +50,7 @@ class SetRow:
 @require_safe
 @project_page()
 def judging(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the newest figures, all rounds, and the judged pairs page by page; nothing is tallied over a project."""
+    """Show the newest figures, all rounds, and one page of judged pairs; only that page is tallied."""
     rounds = round_rows(project)
     page = Paginator(judged_pair_ids(project), PER_PAGE).get_page(request.GET.get("page"))
     judges_pairs = selectors.has_pairs(project)
@@ -67,7 +67,7 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
         "report": report,
         "behind": max(0, reports.count_since(report)) if report else 0,
         "headline": _headline_shares(spec, report.figures) if report else [],
-        "headings": [one.title for one in review_spec().decided_dimensions],
+        "headings": [dimension.title for dimension in review_spec().decided_dimensions],
         "page": page,
         "rows": _pair_rows(project, list(page)),
     }
@@ -75,7 +75,7 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _headline_shares(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
-    """Return (title, share, note) of each dimension that the report has a share of."""
+    """Return (title, share, note) of each dimension with a share in the report."""
     found = figures.get("dimensions", {})
     return [
         (dimension.share[0], share, dimension.share[1])
@@ -111,7 +111,7 @@ def _pair_row(pair: Record, tallies: ReviewTallies) -> PairRow:
 @require_safe
 @project_page()
 def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpResponse:
-    """Show a comparison round's sets, page by page, each candidate beside its ratings."""
+    """Show one page of a comparison round's sets with the ratings of each candidate."""
     batch = Batch.objects.filter(project=project, kind=comparison_spec().name, pk=batch_id).first()
     if batch is None:
         raise Http404("There is no such page.")

@@ -1,4 +1,4 @@
-"""What people type to launch judging rounds, checked before a service sees it."""
+"""Forms for launching judging rounds."""
 
 import secrets
 import uuid
@@ -35,7 +35,7 @@ from validation.domain.judging.sampling import (
 from validation.selectors.judging import Author, review_spec
 from validation.services.judging import RoundPlan
 
-SEED_RANGE = 1_000_000  # a seed that nobody typed is below, so that it can be read out
+SEED_RANGE = 1_000_000  # drawn seeds are below, so that they are short
 DEFAULT_SAMPLE_SIZE = 200
 _STRATUM_LABELS = {
     Stratum.WORKER: "author",
@@ -43,28 +43,31 @@ _STRATUM_LABELS = {
     Stratum.CONFIDENCE: "confidence",
     Stratum.SOURCE: "source of the photo",
 }
-_ALLOTMENT_LABELS = {Allocation.PROPORTIONAL: "in all, in proportion", Allocation.EQUAL: "from each"}
+_ALLOCATION_LABELS = {
+    Allocation.PROPORTIONAL: "in total, proportional to the strata",
+    Allocation.EQUAL: "from each stratum",
+}
 
 
 class RoundTermsForm(PageForm):
-    """What a judging round is called and pays, how many people judge each item, and who they may be."""
+    """The name, reward, redundancy and eligibility of a judging round."""
 
     name = forms.CharField(
         max_length=120,
         required=False,
         label="Name",
-        help_text="Workers read it in the task’s description; empty gives a plain one.",
+        help_text="Shown to workers in the task’s description. Leave empty for a default name.",
     )
-    reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars for each judgment.")
+    reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars per judgment.")
     assignments = forms.IntegerField(
         min_value=1,
         max_value=MAX_REDUNDANCY,
-        label="Judges each",
-        help_text="Different people, never the author.",
+        label="Workers per item",
+        help_text="Different workers, never the author.",
     )
     pool = forms.ChoiceField(
         required=False,
-        label="Who may judge",
+        label="Who can judge",
         choices=[*((pool.value, pool_label(pool)) for pool in SELECTABLE_POOLS), ("", "All workers")],
         widget=forms.RadioSelect,
     )
@@ -79,23 +82,23 @@ class RoundTermsForm(PageForm):
         super().__init__(*args, initial=defaults | kwargs.pop("initial", {}), **kwargs)
 
     def clean_pool(self) -> str:
-        """Open the round to everybody only where somebody chose so."""
+        """Open the round to all workers only if the form was sent with that choice."""
         chosen: str = self.cleaned_data["pool"]
         return chosen if "pool" in self.data else str(self.initial["pool"])
 
     @property
     def selected_pool(self) -> Pool | None:
-        """What judges have to hold; the form has to be valid."""
+        """The pool that judges must belong to; requires a valid form."""
         return Pool(self.cleaned_data["pool"]) if self.cleaned_data["pool"] else None
 
     @property
     def eligibility_summary(self) -> EligibilitySummary:
-        """Whom the round is open to, in words; the form has to be valid."""
+        """A summary of who can work on the round; requires a valid form."""
         return summarize_eligibility([pool_label(self.selected_pool)] if self.selected_pool else [], [], None)
 
     @property
     def terms(self) -> LaunchTerms:
-        """What the round pays, and whom it is open to; the form has to be valid."""
+        """The launch terms of the round; requires a valid form."""
         return LaunchTerms(
             reward_cents=self.cleaned_data["reward"],
             redundancy=self.cleaned_data["assignments"],
@@ -103,8 +106,8 @@ class RoundTermsForm(PageForm):
             eligibility=build_eligibility(pool=self.selected_pool),
         )
 
-    def costs(self, project: Project, units: int) -> dict[str, Any]:
-        """Return what the confirming step shows of ``units`` tasks; the form has to be valid."""
+    def confirm_context(self, project: Project, units: int) -> dict[str, Any]:
+        """Return the context of the confirmation step for ``units`` units; requires a valid form."""
         terms = self.terms
         redundancy = self.cleaned_data["assignments"]
         estimate = launch_estimate.estimate_cost(kind=self.kind, terms=terms, units=units)
@@ -122,23 +125,23 @@ def _percent_field(label: str) -> forms.IntegerField:
 
 
 class QualityChecksForm(RoundTermsForm):
-    """A round with controls mixed in; ``control_help`` says what each sort is, by its field."""
+    """A round with quality checks; ``check_help`` is the help text of each sort by field."""
 
     check_help: ClassVar[Mapping[str, str]]
-    gold = _percent_field("Gold units, %")
+    gold = _percent_field("Gold items, %")
     attention = _percent_field("Attention checks, %")
-    repeat = _percent_field("Repeated units, %")
+    repeat = _percent_field("Repeated items, %")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, words in self.check_help.items():
-            self.fields[name].help_text = words
-        # Errors are listed in the order of the page, where what is judged comes first.
+        for name, help_text in self.check_help.items():
+            self.fields[name].help_text = help_text
+        # Errors follow the order of the page, where the selection of items comes first.
         self.order_fields([name for name in self.fields if name not in self.check_help])
 
     @property
     def shows_checks(self) -> bool:
-        """Whether the controls stand open: something is set or to be mended there."""
+        """Whether to open the section of quality checks: it has a value or an error."""
         return self._has_input(*self.check_help)
 
     def _has_input(self, *names: str) -> bool:
@@ -146,50 +149,50 @@ class QualityChecksForm(RoundTermsForm):
 
     @property
     def rates(self) -> CheckRates:
-        """How many controls are mixed in; the form has to be valid."""
+        """The rates of quality checks; requires a valid form."""
         return CheckRates(*(self.cleaned_data[name] or 0 for name in ("gold", "attention", "repeat")))
 
 
 class ReviewRoundForm(QualityChecksForm):
-    """A review round: which pairs, whose judgment, controls, and what happens to undecided pairs."""
+    """A review round: selection of pairs, terms, quality checks, and follow-ups."""
 
     check_help: ClassVar[Mapping[str, str]] = {
-        "gold": "Pairs whose answer the project agreed on.",
-        "attention": "A pair shown with another photo.",
-        "repeat": "The same pair a second time.",
+        "gold": "Pairs with a known answer.",
+        "attention": "Pairs shown with another photo.",
+        "repeat": "Pairs shown a second time.",
     }
-    how = forms.ChoiceField(choices=[(how.value, how.value) for how in SelectionMethod], label="Which pairs")
-    n = forms.IntegerField(min_value=1, required=False, label="How many")
+    how = forms.ChoiceField(choices=[(how.value, how.value) for how in SelectionMethod], label="Pairs")
+    n = forms.IntegerField(min_value=1, required=False, label="Sample size")
     seed = forms.IntegerField(
         min_value=0,
         max_value=MAX_SEED,
         required=False,
         label="Seed",
-        help_text="The same seed and pairs give the same sample. It is kept with the round.",
+        help_text="The same seed and pairs give the same sample. Stored with the round.",
     )
     workers = forms.MultipleChoiceField(required=False, label="Authors")
     strata = forms.ChoiceField(
         required=False,
-        label="Divided by",
-        choices=[(by.value, words) for by, words in _STRATUM_LABELS.items()],
+        label="Stratify by",
+        choices=[(stratum.value, label) for stratum, label in _STRATUM_LABELS.items()],
     )
     allotment = forms.ChoiceField(
         required=False,
-        label="Spread",
-        choices=[(way.value, words) for way, words in _ALLOTMENT_LABELS.items()],
+        label="Allocation",
+        choices=[(allocation.value, label) for allocation, label in _ALLOCATION_LABELS.items()],
     )
-    again = forms.BooleanField(required=False, label="Also pairs that were sent to judges before")
+    again = forms.BooleanField(required=False, label="Include pairs that were sent to judges before")
     max_redundancy = forms.IntegerField(
         min_value=2,
         max_value=MAX_REDUNDANCY,
         required=False,
-        label="Ask one more, up to",
-        help_text="Judges of a pair that the newest run’s rules leave undecided; three always have a majority.",
+        label="Maximum workers per item",
+        help_text="Undecided pairs get one more worker at a time, up to this number. Leave empty for none.",
     )
     ask_budget = SumField(
         required=False,
-        label="For at most",
-        help_text="US dollars for all further judgments together.",
+        label="Follow-up budget",
+        help_text="US dollars for all follow-ups together.",
     )
 
     def __init__(
@@ -208,17 +211,18 @@ class ReviewRoundForm(QualityChecksForm):
         workers_field.choices = [(str(author.worker), f"W-{author.worker}") for author in authors]
 
     def clean(self) -> dict[str, Any]:
-        """Put the selection, the controls and what follows together, each slip at its field."""
+        """Build the selection; show each error at its field."""
         data = super().clean() or {}
         if data.get("gold") and not self.gold_count:
-            self.add_error("gold", "There is no gold unit in use; choose some first, or leave this at 0.")
+            self.add_error("gold", "No gold item is in use. Add gold items first, or use 0.")
         max_redundancy, redundancy = data.get("max_redundancy"), data.get("assignments")
         if max_redundancy and redundancy and max_redundancy <= redundancy:
             self.add_error(
-                "max_redundancy", f"Each pair gets {redundancy} anyway; give more, or leave it empty."
+                "max_redundancy",
+                f"Each pair gets {redundancy} anyway. Use a larger number, or leave this empty.",
             )
         if max_redundancy and not data.get("ask_budget") and "ask_budget" not in self.errors:
-            self.add_error("ask_budget", "Say what further judgments may cost.")
+            self.add_error("ask_budget", "Enter the budget of the follow-ups.")
         if not self.errors:
             try:
                 self.selection = self._selection(data)
@@ -243,23 +247,23 @@ class ReviewRoundForm(QualityChecksForm):
 
     @property
     def shows_follow_up(self) -> bool:
-        """Whether asking one more stands open."""
+        """Whether to open the section of follow-ups: it has a value or an error."""
         return self._has_input("max_redundancy", "ask_budget")
 
     def check_gold_supply(self, pairs: int) -> bool:
-        """Tell whether a round of so many pairs would show a gold unit too often, and say so at the field."""
+        """Tell whether a round of ``pairs`` pairs needs more gold items, and show that at the field."""
         required = self.rates.counts(pairs)[CheckRole.GOLD]
         if required <= MAX_GOLD_USES * self.gold_count:
             return False
-        available = f"There {'is' if self.gold_count == 1 else 'are'} {self.gold_count} in use, each shown twice at most"
+        available = f"{self.gold_count} {'is' if self.gold_count == 1 else 'are'} in use, each at most twice"
         self.add_error(
-            "gold", f"{available}, and this asks for {required}. Give fewer percent, or choose more gold."
+            "gold", f"This needs {required} gold items; {available}. Lower the percentage, or add gold items."
         )
         return True
 
     @property
     def plan(self) -> RoundPlan:
-        """How the round is put together; the form has to be valid."""
+        """The round's plan; requires a valid form."""
         return RoundPlan(
             selection=self.selection,
             rates=self.rates,

@@ -1,4 +1,4 @@
-"""The human baseline of localization: launch a matching round, read how people did."""
+"""The human baseline of localization: launch matching rounds, and show their results."""
 
 import secrets
 from dataclasses import dataclass
@@ -33,22 +33,24 @@ from validation.services.localization import launch_localization
 from validation.views.judging_forms import SEED_RANGE, RoundTermsForm
 
 PER_PAGE = 10
-TAG_SIDE_DIVISOR = 30  # a letter takes about so small a part of a photo's side
+TAG_SIDE_DIVISOR = 30  # a letter takes about 1/30 of a photo's side
 TAG_WIDTH = 22  # CSS pixels from one letter to the next
-DEFAULT_IMAGES = 101  # that one person matched for the paper
+DEFAULT_IMAGES = 101  # of the human baseline in Hessel et al. 2022
 
 
 class MatchingRoundForm(RoundTermsForm):
-    """A matching round: how many photos are drawn, and who may match."""
+    """A matching round: the sample of photos, and the terms."""
 
-    n = forms.IntegerField(min_value=1, label="How many photos", help_text="Drawn at random.")
+    n = forms.IntegerField(
+        min_value=1, label="Number of photos", help_text="Drawn at random. Hessel et al. 2022 used 101."
+    )
     seed = forms.IntegerField(
         min_value=0,
         max_value=MAX_SEED,
         label="Seed",
-        help_text="The same seed and photos give the same sample. It is kept with the round.",
+        help_text="The same seed and photos give the same sample. Stored with the round.",
     )
-    again = forms.BooleanField(required=False, label="Also photos that were sent out before")
+    again = forms.BooleanField(required=False, label="Include photos of earlier matching rounds")
 
     def __init__(self, available: int, total: int, pool: Pool | None, *args: Any, **kwargs: Any) -> None:
         initial = {
@@ -58,24 +60,24 @@ class MatchingRoundForm(RoundTermsForm):
         }
         super().__init__(matching_spec().name, *args, initial=initial, default_pool=pool, **kwargs)
         self.available, self.total = available, total
-        self.fields["reward"].help_text = "US dollars for each photo."
-        self.fields["pool"].label = "Who may match"
+        self.fields["reward"].help_text = "US dollars per photo."
+        self.fields["pool"].label = "Who can match"
         self.fields["pool"].widget = forms.Select({"class": "input"}, self.fields["pool"].choices)  # type: ignore[attr-defined]
-        self.fields["assignments"].label = "Workers each"
-        self.fields["assignments"].help_text = "Different people, no author of the photo’s pairs."
+        self.fields["assignments"].label = "Workers per photo"
+        self.fields["assignments"].help_text = "Different workers, never an author of the photo’s pairs."
 
     def clean(self) -> dict[str, Any]:
-        """Check the number against what there is."""
+        """Check the number against the photos that can be matched."""
         data = super().clean() or {}
         limit = self.total if data.get("again") else self.available
         if (data.get("n") or 0) > limit:
-            self.add_error("n", f"There are {limit}; use that or fewer.")
+            self.add_error("n", f"Use {limit} or fewer, the number of photos that can be matched.")
         return data
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedRegion:
-    """A region with its mark as drawn; ``tags`` are (left, top, CSS pixels further right) of its letters."""
+    """A region as drawn; ``tags`` are (left, top, offset to the right in CSS pixels) of its letters."""
 
     letter: str
     colour: int
@@ -85,7 +87,7 @@ class MarkedRegion:
 
 @dataclass(frozen=True, slots=True)
 class MatchedImage:
-    """One image as the page shows it: ``right`` of ``of`` are sums over its raters."""
+    """One image as the page shows it; ``correct`` and ``total`` are sums over its raters."""
 
     image: ImageFacts
     regions: list[MarkedRegion]
@@ -94,12 +96,12 @@ class MatchedImage:
 
     @property
     def correct(self) -> int:
-        """Inferences on their own region, over all raters."""
+        """The number of correctly matched inferences over all raters."""
         return sum(self.score.correct)
 
     @property
     def total(self) -> int:
-        """Inferences that were matched, over all raters."""
+        """The number of matched inferences over all raters."""
         return self.score.total * len(self.score.correct)
 
 
@@ -125,10 +127,12 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
             launched = _launch(request, project, form)
             if isinstance(launched, HttpResponse):
                 return launched
-            confirm = form.costs(project, form.cleaned_data["n"]) | refusal_context(request.POST, launched)
+            confirm = form.confirm_context(project, form.cleaned_data["n"]) | refusal_context(
+                request.POST, launched
+            )
             status = 400
         else:
-            confirm = form.costs(project, form.cleaned_data["n"])
+            confirm = form.confirm_context(project, form.cleaned_data["n"])
     context = {
         "project": project,
         "section": "judging",
@@ -147,7 +151,7 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _launch(request: HttpRequest, project: Project, form: MatchingRoundForm) -> HttpResponse | Refused:
-    """Launch and go to the page, or return why not."""
+    """Launch and redirect to the page, or return the error."""
     data = form.cleaned_data
     try:
         batch, _ = launch_localization(
@@ -168,7 +172,7 @@ def _launch(request: HttpRequest, project: Project, form: MatchingRoundForm) -> 
 
 
 def _results_context(project: Project, number: str | None) -> dict[str, Any]:
-    """Return the score and one page of images, those with most errors first."""
+    """Return the score and one page of images, most errors first."""
     rows, found = selectors.load_baseline(project)
     hardest = sorted(found.by_image, key=lambda image: image.share)
     page = Paginator(hardest, PER_PAGE).get_page(number)
@@ -199,7 +203,7 @@ def _matched_images(project: Project, shown: list[ImageScore], rows: list[Judgme
 
 
 def _mark_regions(rows: list[dict[str, Any]], *, near: int) -> list[MarkedRegion]:
-    """Return the regions with their marks; letters within ``near`` image pixels of one another stand side by side."""
+    """Return the regions with their marks; letters closer than ``near`` image pixels are drawn side by side."""
     corners: list[tuple[int, int]] = []
     found = []
     for index, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Plan a review round: how many pairs an interval of a wished width needs, and what they cost and take."""
+"""Plan a review round: the number of pairs for a target interval width, their cost and their time."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -42,39 +42,39 @@ ALPHA = "alpha_ordinal"
 
 
 class PlannerForm(PageForm):
-    """What is wished for, and what the round pays."""
+    """The target precision, and the terms of the round."""
 
     width = forms.FloatField(
-        label="Width of the interval",
-        help_text="Percentage points from end to end, 95% level.",
+        label="Interval width",
+        help_text="Full width of the 95% interval, in percentage points.",
         min_value=0.1,
         max_value=99,
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     rate = forms.FloatField(
         label="Expected share",
-        help_text="Percent of pairs that pass.",
+        help_text="Percentage of pairs that pass.",
         min_value=0,
         max_value=MAX_PERCENT,
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     judges = forms.IntegerField(
-        label="Judges each", min_value=1, max_value=MAX_REDUNDANCY, help_text="Different people."
+        label="Workers per item", min_value=1, max_value=MAX_REDUNDANCY, help_text="Different workers."
     )
-    reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars for each judgment.")
+    reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars per judgment.")
     population = forms.IntegerField(
-        label="Pairs to draw from",
+        label="Population size",
         required=False,
         min_value=1,
-        help_text="Empty: far more than the sample.",
+        help_text="Pairs to draw from. Leave empty if there are far more than the sample.",
     )
 
     @property
     def precision_target(self) -> PrecisionTarget:
-        """The wish; the form has to be valid.
+        """The target precision; requires a valid form.
 
         Raises:
-            PlanError: one that no number of items meets.
+            PlanError: no number of items reaches the target.
         """
         data = self.cleaned_data
         return PrecisionTarget(data["width"] / 100, data["rate"] / 100, data["population"])
@@ -82,7 +82,7 @@ class PlannerForm(PageForm):
 
 @dataclass(frozen=True, slots=True)
 class AlphaRow:
-    """One dimension's agreement in the pilot, and how wide its interval would be over the planned items."""
+    """One dimension's agreement in the pilot, and the expected width of its interval over the planned items."""
 
     title: str
     value: float
@@ -95,7 +95,7 @@ class AlphaRow:
 @require_safe
 @project_page()
 def planner(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the form, and the plan for what it asks; nothing is written."""
+    """Show the form and the plan; writes nothing."""
     report = newest_report(project, review_spec().name)
     is_submitted = bool(set(PlannerForm.base_fields) & set(request.GET))
     form = PlannerForm(request.GET if is_submitted else _default_values(project, report))
@@ -118,7 +118,7 @@ def planner(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _default_values(project: Project, report: JudgingReport | None) -> dict[str, Any]:
-    """Return what the form begins with: the share that the newest report found, and all approved pairs."""
+    """Return the form's initial values: the newest report's share, and the number of approved pairs."""
     kind = review_spec().kind
     share = report.figures["dimensions"]["reasonable"]["share"]["percent"] if report else None
     pairs = collected.approved_records(project, OBSERVATION).count()
@@ -195,7 +195,7 @@ def width_chart(wish: PrecisionTarget, planned: SampleSize) -> Chart:
 
 
 def _expected_alphas(report: JudgingReport | None, items: int) -> list[AlphaRow]:
-    """Return what a pilot's report lets expect of the agreement; nothing where it has no interval."""
+    """Return the agreement to expect from the pilot's report, for coefficients with an interval."""
     rows = []
     for name, found in report.figures["dimensions"].items() if report else ():
         row = found.get("coefficients", {}).get(ALPHA) or {}

@@ -1,4 +1,4 @@
-"""The report on a kind of judgments: figures with their age, what lies behind them, and files to take away."""
+"""The judging report of a kind: figures with their age, the items behind them, and files to download."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -27,7 +27,7 @@ from validation.selectors.report import JudgedItem
 from validation.services import rater_rows, report
 from validation.views import report_sections as sections
 
-COLOUR_COUNT = 5  # of observations, as hits.templatetags.photo gives them to regions
+COLOUR_COUNT = 5  # of observations, as hits.templatetags.photo colours regions
 WORKERS_PER_PAGE = 25
 _CONTENT_TYPES = {
     rater_rows.CSV: "text/csv; charset=utf-8",
@@ -44,7 +44,7 @@ def _check_kind(name: str) -> str:
 @require_safe
 @project_page()
 def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the newest report of a kind, how old it is, and the way to a new one."""
+    """Show the newest report of a kind, its age, and the button for a new one."""
     kind = _check_kind(request.GET.get("kind") or selectors.first_judged_kind(project, kind_names()))
     newest = selectors.newest_report(project, kind)
     jobs = selectors.newest_jobs(project, kind)
@@ -104,7 +104,7 @@ def _if_open(job: Job | None) -> Job | None:
 
 
 def _if_failed(job: Job | None, newest: JudgingReport | None) -> Job | None:
-    """Return the last job where it failed and nothing newer stands on the page."""
+    """Return the last job if it failed and the report is not newer."""
     if job is None or job.state != JobState.FAILED:
         return None
     return None if newest is not None and newest.computed_at > job.created_at else job
@@ -113,12 +113,12 @@ def _if_failed(job: Job | None, newest: JudgingReport | None) -> Job | None:
 @require_POST
 @project_page()
 def report_compute(request: HttpRequest, project: Project) -> HttpResponse:
-    """Queue a report."""
+    """Queue the computation of a report."""
     kind = _check_kind(request.POST.get("kind", ""))
     try:
         report.request_report(project=project, kind=kind, by=request.user)  # type: ignore[arg-type]
     except Conflict:
-        messages.info(request, "The report is being computed already.")
+        messages.info(request, "The report is already being computed.")
     except Refused as error:
         messages.error(request, f"Not computed: {str(error).rstrip('.')}.")
     return redirect(_report_url(project, kind))
@@ -127,24 +127,24 @@ def report_compute(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @project_page()
 def rows_make(request: HttpRequest, project: Project) -> HttpResponse:
-    """Queue the making of the files."""
+    """Queue the creation of the files with per-rater rows."""
     kind = _check_kind(request.POST.get("kind", ""))
     try:
         rater_rows.request_rater_rows(project=project, kind=kind, by=request.user)  # type: ignore[arg-type]
     except Conflict:
-        messages.info(request, "The files are being made already.")
+        messages.info(request, "The files are already being created.")
     except Refused as error:
-        messages.error(request, f"Not made: {str(error).rstrip('.')}.")
+        messages.error(request, f"Not created: {str(error).rstrip('.')}.")
     return redirect(f"{_report_url(project, kind)}#files")
 
 
 @require_safe
 @project_page()
 def rows_file(request: HttpRequest, project: Project, kind: str, name: str) -> HttpResponseBase:
-    """Send one of the files that lie ready."""
+    """Download one of the files with per-rater rows."""
     made = rater_rows.find_rater_row_files(project, _check_kind(kind))
     if made is None or name not in rater_rows.FILE_NAMES:
-        raise Http404("There is no such file; make the files on the report page.")
+        raise Http404("There is no such file. Create the files on the report page.")
     path = rater_rows.rows_folder(project, kind) / name
     return FileResponse(
         path.open("rb"),
@@ -161,7 +161,7 @@ def _report_url(project: Project, kind: str) -> str:
 @require_safe
 @project_page()
 def judging_item(request: HttpRequest, project: Project, kind: str, key: str) -> HttpResponse:
-    """Show one item with every judgment of it, each with the way to its submission."""
+    """Show one item with all its judgments, each with a link to its submission."""
     found = selectors.find_item(project, _check_kind(kind), key)
     if found is None:
         raise Http404("There is no such item.")
@@ -205,7 +205,7 @@ def _judge_name(item: JudgedItem, row: JudgmentRow) -> str:
 
 
 def _part_rows(spec: JudgingSpec, item: JudgedItem, truth: Mapping[str, Label]) -> list[dict[str, Any]]:
-    """Return a row for each part of the item with what each judge said of it, in the judges' order."""
+    """Return a row for each part of the item with each judge's labels, in the order of the judges."""
     answers = [_labels_by_part(spec, row) for row in item.judgments]
     texts = dict(item.shown.texts) if item.shown else {}
     regions = item.shown.numbers if item.shown else {}
@@ -225,7 +225,7 @@ def _part_rows(spec: JudgingSpec, item: JudgedItem, truth: Mapping[str, Label]) 
 
 
 def _labels_by_part(spec: JudgingSpec, row: JudgmentRow) -> dict[str, dict[str, Any]]:
-    """Return an answer's labels by part and dimension."""
+    """Return the labels of an answer by part and dimension."""
     found: dict[str, dict[str, Any]] = {}
     for name, part, label in spec.labels(row.answer):
         found.setdefault(part, {})[name] = label
@@ -235,7 +235,7 @@ def _labels_by_part(spec: JudgingSpec, row: JudgmentRow) -> dict[str, dict[str, 
 def _describe_part(
     spec: JudgingSpec, labels: Mapping[str, Any], truth: Label | None, numbers: Mapping[str, int]
 ) -> str:
-    """Return what a judge said of one part: the label of each dimension."""
+    """Return one judge's labels of a part as text, one per dimension."""
     if not labels:
         return "–"
     described = [_describe_label(spec, name, label, truth, numbers) for name, label in labels.items()]

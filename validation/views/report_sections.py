@@ -1,4 +1,4 @@
-"""A report's figures as its page shows them: words for labels, and plots."""
+"""Sections of the report page: labels, figures and charts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -23,18 +23,18 @@ COEFFICIENTS = {
     "fleiss": "Fleiss’ κ",
 }
 EVIDENCE_COLUMNS = (
-    ("gold", "Known answers"),
-    ("attention", "Attention"),
-    ("repeat", "Same again"),
+    ("gold", "Gold items"),
+    ("attention", "Attention checks"),
+    ("repeat", "Repeats"),
     ("pace", "Pace"),
-    ("varied", "Varied"),
+    ("varied", "Variety"),
 )
 
 
 def dimension_section(
     spec: JudgingSpec, dimension: Dimension, figures: Mapping[str, Any], shown: Mapping[str, ShownItem]
 ) -> dict[str, Any]:
-    """Return one dimension's section: bar, coefficients, heat table, hardest items: what its scale has of them."""
+    """Return the section of one dimension: bar, coefficients, heat table and hardest items, as its scale allows."""
     words = [dimension.label_text(label) for label, _ in figures["labels"]]
     is_multiple, is_text = dimension.scale is Scale.MULTIPLE, dimension.scale is Scale.TEXT
     percent = figures["coefficients"].get("percent") or {}
@@ -60,7 +60,7 @@ def dimension_section(
         "unanimity": figures.get("unanimity"),
         "by_label": [_label_row(dimension, row) for row in figures.get("by_label", ())],
         "heat": heat_table(figures["confusion"], words, figures["examples"]),
-        "words": words,
+        "label_titles": words,
         "hardest": [_hardest_row(dimension, row, shown.get(row["item"])) for row in figures["hardest"]],
         "kind": spec.name,
     }
@@ -84,9 +84,9 @@ def _coefficient_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _label_row(dimension: Dimension, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one label of a multiple choice: how often it was ticked, and how far judges agree on it."""
+    """Return one label of a multiple choice with its frequency and the judges' agreement on it."""
     return {
-        "words": dimension.label_text(row["label"]),
+        "label": dimension.label_text(row["label"]),
         "ticked": row["ticked"],
         "of": row["ratings"],
         "percent": 100 * row["ticked"] / row["ratings"] if row["ratings"] else None,
@@ -116,7 +116,7 @@ def _hardest_row(dimension: Dimension, row: Mapping[str, Any], shown: ShownItem 
 
 
 def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the tiles at the head of the page: title, figure, its whole and a note."""
+    """Return the tiles at the top of the page: title, figure, denominator and note."""
     tiles = []
     for dimension in spec.dimensions:
         found = figures["dimensions"].get(dimension.name) or {}
@@ -138,18 +138,20 @@ def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[s
             tiles.append(_tile(f"Mean {dimension.title.lower()}", f"{found['mean']:.2f}", whole, note))
     pairwise = figures.get("pairwise")
     if pairwise and pairwise["value"] is not None:
-        note = f"Human against human as the leaderboard counts it, chance 0; {_describe_interval(pairwise)}"
+        note = f"Agreement between raters as the leaderboard measures it. Chance is 0; {_describe_interval(pairwise)}"
         tiles.append(
             _tile("Pairwise accuracy", f"{pairwise['value']:.1f}", f"in {pairwise['sets']:,} sets", note)
         )
-        note = "Candidate pairs put in the same order; chance 50%."
+        note = "Candidate pairs that two raters put in the same order. Chance is 50%."
         tiles.append(
             _tile("Same order", f"{pairwise['accuracy']:.1f}%", f"of {pairwise['pairs']:,} rankings", note)
         )
     baseline = figures.get("baseline")
     if baseline and baseline["accuracy"] is not None:
         chance = f"Chance {baseline['chance']:.1f}%."
-        note = f"Right regions in each photo, mean over photos; {_describe_interval(baseline, unit='%')} {chance}"
+        note = (
+            f"Correct regions per photo, mean over photos; {_describe_interval(baseline, unit='%')} {chance}"
+        )
         tiles.append(
             _tile("Human accuracy", f"{baseline['accuracy']:.1f}%", f"on {baseline['images']:,} photos", note)
         )
@@ -167,7 +169,7 @@ def _describe_interval(row: Mapping[str, Any], *, unit: str = "") -> str:
 
 
 def box_facts(boxes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return the agreement on boxes as words and figures; nothing where no image has two authors."""
+    """Return the agreement on boxes as (label, value); empty if no image has two authors."""
     if not boxes:
         return []
     alpha = "undefined" if boxes["alpha"] is None else decimals(boxes["alpha"], 3)
@@ -179,7 +181,7 @@ def box_facts(boxes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     if boxes["f1"] is not None:
         facts.append(("F1 of boxes with IoU over .5", f"{boxes['f1']:.3f}"))
     if boxes["estimated"]:
-        facts.append(("Difference by chance", "estimated from a million pairs"))
+        facts.append(("Expected disagreement", "estimated from a million pairs"))
     return facts
 
 
@@ -210,7 +212,7 @@ def time_section(time: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def rounds_section(spec: JudgingSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table of rounds: each with its name and its figures by dimension."""
+    """Return the table of rounds with their figures by dimension."""
     names = selectors.batch_names(row["batch"] for row in figures["batches"])
     dimensions = [
         spec.dimension(name)
@@ -238,7 +240,7 @@ def _round_cell(dimension: Dimension, row: Mapping[str, Any] | None) -> dict[str
 
 
 def workers_section(rows: Iterable[WorkerQuality]) -> dict[str, Any]:
-    """Return the table of workers, the most reliable first; evidence that nobody has is left out."""
+    """Return the table of workers, most reliable first, without empty columns of evidence."""
     found = list(rows)
     columns = [
         (key, title)
@@ -273,7 +275,7 @@ def _pair_percent(pair: Sequence[int] | None) -> float | None:
 
 
 def report_age(report: JudgingReport, project: Project) -> dict[str, Any]:
-    """Return how old the figures are and whether they are behind."""
+    """Return the age of the figures and whether they are outdated."""
     behind = selectors.count_since(report)
     target = bool(report.figures.get("time")) and (report.figures["time"]["pay"] or {}).get("target")
     return {

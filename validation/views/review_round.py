@@ -1,4 +1,4 @@
-"""Launch a review round: choose pairs, see what it costs, launch."""
+"""Launch a review round: select pairs, show the cost, launch."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ _CHECK_LABELS = {
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def review_new(request: HttpRequest, project: Project) -> HttpResponse:
-    """Launch a review round in two steps; what the address says is filled in beforehand."""
+    """Launch a review round in two steps; the query string sets initial values."""
     if (
         launch.find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
         is not None
@@ -60,7 +60,7 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and request.POST.get("step") != "change":
         found = selectors.find_pairs(project, form.selection) if form.is_valid() else None
         if found is not None and not found.pairs:
-            form.add_error(None, "This selection finds no pair.")
+            form.add_error(None, "No pair matches this selection.")
             found = None
         elif found is not None and form.check_gold_supply(len(found.pairs)):
             found = None
@@ -90,8 +90,8 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _initial_from_query(query: QueryDict) -> dict[str, Any]:
-    """Return what the address asks for: a link such as the planner's may fill the form in."""
-    # Whom the round is open to is chosen on the page alone.
+    """Return initial values from the query string, such as those of the planner's link."""
+    # A link must not choose who can work on the round.
     names = set(ReviewRoundForm.base_fields) - {"workers", "pool"}
     initial: dict[str, Any] = {name: query[name] for name in names & set(query)}
     return initial | ({"workers": query.getlist("workers")} if "workers" in query else {})
@@ -100,11 +100,11 @@ def _initial_from_query(query: QueryDict) -> dict[str, Any]:
 def _launch(
     request: HttpRequest, project: Project, form: ReviewRoundForm, found: SelectedPairs
 ) -> HttpResponse | Refused:
-    """Launch and go to the judging page, or return why not."""
+    """Launch and redirect to the judging page, or return the error."""
     expected = request.POST.get("found", "")
     if expected and expected != str(len(found.pairs)):
         return Refused(
-            f"the selection finds {len(found.pairs)} pairs now and found {expected} before; look at the cost again"
+            f"the selection finds {len(found.pairs)} pairs now and found {expected} before; check the cost again"
         )
     try:
         batch, _ = launch_review(
@@ -125,14 +125,14 @@ def _launch(
 
 def _confirm_context(project: Project, form: ReviewRoundForm, found: SelectedPairs) -> dict[str, Any]:
     pairs, redundancy = len(found.pairs), form.cleaned_data["assignments"]
-    controls = form.rates.counts(pairs)
-    units = pairs + sum(controls.values())
-    return form.costs(project, units) | {
+    check_counts = form.rates.counts(pairs)
+    units = pairs + sum(check_counts.values())
+    return form.confirm_context(project, units) | {
         "found": found,
         "divided_by": STRATUM_LABELS[form.selection.stratify_by] if form.selection.stratify_by else "",
-        "each": redundancy,
-        "quality_checks": [(count, _CHECK_LABELS[role]) for role, count in controls.items() if count],
-        "quality_check_count": sum(controls.values()),
+        "redundancy": redundancy,
+        "quality_checks": [(count, _CHECK_LABELS[role]) for role, count in check_counts.items() if count],
+        "quality_check_count": sum(check_counts.values()),
         "judges": _count_judges(project, form.selected_pool),
         "eligibility": form.eligibility_summary,
         "forecast": forecast_launch_pay(
@@ -147,10 +147,10 @@ def _confirm_context(project: Project, form: ReviewRoundForm, found: SelectedPai
 
 
 def _count_judges(project: Project, pool: Pool | None) -> int | None:
-    """Return how many workers hold what judges need; ``None`` where everybody may."""
+    """Return the number of workers in the pool; ``None`` if all workers can judge."""
     return None if pool is None else len(pool_worker_ids(project, pool))
 
 
 def _carried_fields(data: QueryDict) -> list[tuple[str, str]]:
-    """Return what was typed, for the confirming page to send once more."""
+    """Return the form's values as hidden fields of the confirmation step."""
     return [(name, value) for name, values in data.lists() if name not in _NOT_CARRIED for value in values]

@@ -1,4 +1,4 @@
-"""What people type to start a qualification or a training round, checked before a service sees it."""
+"""Forms for starting qualification and training rounds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,23 +15,21 @@ from validation.selectors.rounds import qualifying_kind, training_kind
 from validation.services.rounds import IMAGES_PER_SET, PAIRS_PER_SUBMISSION, Admission, ExamQuestion
 
 MAX_ASSIGNMENTS = 5000
-MAX_QUESTIONS = 6  # as many as the small editor has rows
+MAX_QUESTIONS = 6  # rows of the question editor
 MAX_CHOICES = 6
 EXAMPLE_COUNTRIES = ("US", "CA", "GB", "AU")
 
 
 class CountriesField(forms.CharField):
-    """Countries by code or name, with commas between them; nothing means everywhere."""
+    """Countries by code or name, separated by commas; empty means all."""
 
     def __init__(self, **kwargs: Any) -> None:
         paper = ", ".join(EXAMPLE_COUNTRIES)
-        help_text = (
-            f"Codes or names, with commas between them, such as {paper} as in the paper. Empty means all."
-        )
+        help_text = f"Codes or names, separated by commas. Empty means all. Hessel et al. 2022 used {paper}."
         super().__init__(max_length=2000, required=False, label="Countries", help_text=help_text, **kwargs)
 
     def clean(self, value: Any) -> tuple[str, ...]:
-        """Return the codes, each once, in their order."""
+        """Return the distinct codes in order."""
         try:
             return parse_codes(super().clean(value))
         except ValueError as error:
@@ -39,7 +37,7 @@ class CountriesField(forms.CharField):
 
 
 class PhotosField(forms.MultipleChoiceField):
-    """Photos of the project, ticked."""
+    """Check boxes for photos of the project."""
 
     def __init__(self, images: Sequence[Image], **kwargs: Any) -> None:
         choices = [(str(image.pk), image.name) for image in images]
@@ -47,19 +45,19 @@ class PhotosField(forms.MultipleChoiceField):
 
 
 class RoundForm(PageForm):
-    """What both kinds of rounds ask for."""
+    """The fields that both kinds of rounds share."""
 
     name = forms.CharField(
         max_length=120,
         required=False,
         label="Name",
-        help_text="Workers read it in the task’s description; empty gives a plain one.",
+        help_text="Shown to workers in the task’s description. Leave empty for a default name.",
     )
-    reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars for each submission.")
+    reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars per submission.")
     countries = CountriesField()
 
     def kind_name(self) -> str:
-        """Return the kind that the round asks."""
+        """Return the name of the round's kind."""
         raise NotImplementedError
 
     def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
@@ -71,45 +69,51 @@ class RoundForm(PageForm):
 
     @property
     def terms(self) -> LaunchTerms:
-        """What the round pays; the form has to be valid."""
+        """The launch terms; requires a valid form."""
         return LaunchTerms(
             reward_cents=self.cleaned_data["reward"], confirmed_cents=typed_cost_cents(self.data)
         )
 
     @property
     def photos(self) -> list[int]:
-        """The ticked photos' ids in the order of the page."""
+        """The ids of the ticked photos in the order of the page."""
         ticked = set(self.cleaned_data["photos"])
         return [image.pk for image in self.images if str(image.pk) in ticked]
 
 
 class QualificationForm(RoundForm):
-    """A qualification round: photos in threes, places, pass rule, exam."""
+    """A qualification round: sets of three photos, applicants, pass rule, exam."""
 
-    applicants = forms.IntegerField(
-        min_value=1, max_value=MAX_ASSIGNMENTS, label="Applicants", help_text="Each of them may apply once."
+    assignments = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_ASSIGNMENTS,
+        label="Applicants",
+        help_text="Workers who can apply, once each.",
     )
     needed = forms.IntegerField(
         min_value=1,
         max_value=PAIRS_PER_SUBMISSION,
-        label="Reasonable pairs needed",
-        help_text=f"Of {PAIRS_PER_SUBMISSION}; the paper asks for 8.",
+        label="Required reasonable pairs",
+        help_text=f"Of {PAIRS_PER_SUBMISSION}; default 8, as in Hessel et al. 2022.",
     )
     graders = forms.ChoiceField(
-        choices=[("1", "One person"), ("2", "Two people, each blind to the other")],
-        label="Who grades each pair",
-        help_text="Two show how far they agree.",
+        choices=[("1", "One grader"), ("2", "Two graders, blind to each other")],
+        label="Graders per pair",
+        help_text="Two graders also give their agreement (Cohen’s κ).",
     )
     exam_needed = forms.IntegerField(
-        min_value=0, max_value=MAX_QUESTIONS, label="Right answers needed", help_text="0 asks for none."
+        min_value=0,
+        max_value=MAX_QUESTIONS,
+        label="Required correct answers",
+        help_text="Of the exam questions. 0 requires none.",
     )
 
     def kind_name(self) -> str:
-        """Return the kind that the round asks."""
+        """Return the name of the round's kind."""
         return qualifying_kind()
 
     def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
-        initial = {"applicants": 50, "needed": PassRule().needed, "graders": "1", "exam_needed": 0}
+        initial = {"assignments": 50, "needed": PassRule().needed, "graders": "1", "exam_needed": 0}
         super().__init__(images, *args, initial=initial, **kwargs)
         for number in range(1, MAX_QUESTIONS + 1):
             self._add_question(number)
@@ -120,11 +124,11 @@ class QualificationForm(RoundForm):
             "choices": forms.CharField(
                 max_length=1500,
                 required=False,
-                label="Choices, one a line",
+                label="Choices, one per line",
                 widget=forms.Textarea(attrs={"rows": 4}),
             ),
             "right": forms.IntegerField(
-                min_value=1, max_value=MAX_CHOICES, required=False, label="Number of the right one"
+                min_value=1, max_value=MAX_CHOICES, required=False, label="Number of the correct choice"
             ),
         }
         for part, field in fields.items():
@@ -133,7 +137,7 @@ class QualificationForm(RoundForm):
 
     @property
     def questions(self) -> list[tuple[int, list[forms.BoundField], bool]]:
-        """The exam editor's rows: number, fields, and whether the row stands open."""
+        """The rows of the exam editor: number, fields, and whether the row is open."""
         rows = [
             (number, [self[f"q{number}_{part}"] for part in ("text", "choices", "right")])
             for number in range(1, MAX_QUESTIONS + 1)
@@ -142,24 +146,24 @@ class QualificationForm(RoundForm):
 
     @property
     def shows_exam(self) -> bool:
-        """Whether the editor stands open: something was typed there."""
+        """Whether to open the exam editor: it has a value or an error."""
         return bool(self["exam_needed"].errors) or any(_has_input(fields) for _, fields, _ in self.questions)
 
     def clean(self) -> dict[str, Any]:
-        """Check photos against sets of three and places, and each question by itself."""
+        """Check the photos against sets of three and applicants, and check each question."""
         data = super().clean() or {}
         ticked = len(data.get("photos") or ())
         if ticked < IMAGES_PER_SET or ticked % IMAGES_PER_SET:
             self.add_error(
-                "photos", f"Each applicant sees three photos: tick 3, 6, 9 …; {ticked} are ticked."
+                "photos", f"Each applicant sees three photos. Tick 3, 6, 9 …; {ticked} are ticked."
             )
-        elif ticked // IMAGES_PER_SET > data.get("applicants", MAX_ASSIGNMENTS):
-            self.add_error("photos", "There are more sets of three than applicants; tick fewer.")
+        elif ticked // IMAGES_PER_SET > data.get("assignments", MAX_ASSIGNMENTS):
+            self.add_error("photos", "There are more photo sets than applicants. Tick fewer photos.")
         self.exam = [question for n in range(1, MAX_QUESTIONS + 1) if (question := self._question(n, data))]
         if data.get("exam_needed", 0) > len(self.exam):
             plural = "" if len(self.exam) == 1 else "s"
             self.add_error(
-                "exam_needed", f"The exam has {len(self.exam)} question{plural}; use that or fewer."
+                "exam_needed", f"The exam has {len(self.exam)} question{plural}. Use that number or fewer."
             )
         return data
 
@@ -174,22 +178,24 @@ class QualificationForm(RoundForm):
             self.add_error(f"q{number}_text", f"Question {number} has no text.")
         if not 1 < len(choices) <= MAX_CHOICES:
             self.add_error(
-                f"q{number}_choices", f"Question {number}: give 2 to {MAX_CHOICES} choices, one a line."
+                f"q{number}_choices", f"Question {number}: give 2 to {MAX_CHOICES} choices, one per line."
             )
         if not right or right > len(choices):
-            self.add_error(f"q{number}_right", f"Question {number}: say which choice is right, from 1.")
+            self.add_error(
+                f"q{number}_right", f"Question {number}: enter the number of the correct choice, from 1."
+            )
         return ExamQuestion(str(text or ""), choices, (right or 1) - 1)
 
     @property
     def admission(self) -> Admission:
-        """The pass rule, the exam and the countries; the form has to be valid."""
+        """The pass rule, the exam and the countries; requires a valid form."""
         data = self.cleaned_data
         rule = PassRule(data["needed"], data["exam_needed"], int(data["graders"]))
         return Admission(rule, self.exam, data["countries"])
 
     @property
     def image_sets(self) -> list[list[int]]:
-        """The ticked photos in threes, in the order of the page."""
+        """The ticked photos in sets of three, in the order of the page."""
         ids = self.photos
         return [ids[n : n + IMAGES_PER_SET] for n in range(0, len(ids), IMAGES_PER_SET)]
 
@@ -199,28 +205,28 @@ def _has_input(fields: Sequence[forms.BoundField]) -> bool:
 
 
 class TrainingForm(RoundForm):
-    """A training round: photos and places."""
+    """A training round: photos and the number of assignments."""
 
-    places = forms.IntegerField(
+    assignments = forms.IntegerField(
         min_value=1,
         max_value=MAX_ASSIGNMENTS,
-        label="Places",
-        help_text="A worker who trains twice takes two.",
+        label="Assignments",
+        help_text="In total. A worker who trains twice uses two.",
     )
 
     def kind_name(self) -> str:
-        """Return the kind that the round asks."""
+        """Return the name of the round's kind."""
         return training_kind()
 
-    def __init__(self, images: Sequence[Image], *args: Any, places: int = 10, **kwargs: Any) -> None:
-        super().__init__(images, *args, initial={"places": places}, **kwargs)
+    def __init__(self, images: Sequence[Image], *args: Any, assignments: int = 10, **kwargs: Any) -> None:
+        super().__init__(images, *args, initial={"assignments": assignments}, **kwargs)
 
     def clean(self) -> dict[str, Any]:
-        """Check photos against places."""
+        """Check the number of photos against the assignments."""
         data = super().clean() or {}
         ticked = len(data.get("photos") or ())
         if not ticked:
             self.add_error("photos", "Tick at least one photo.")
-        elif ticked > data.get("places", MAX_ASSIGNMENTS):
-            self.add_error("photos", "There are more photos than places; tick fewer.")
+        elif ticked > data.get("assignments", MAX_ASSIGNMENTS):
+            self.add_error("photos", "There are more photos than assignments. Tick fewer photos.")
         return data

@@ -1,4 +1,4 @@
-"""Applicants: the list of rounds, starting one, one round's page, and answering its applicants."""
+"""Qualification and training rounds: the list, starting one, one round's page, and answering its applicants."""
 
 import uuid
 from collections import Counter
@@ -35,7 +35,7 @@ from hits.views.costs import add_available_funds, cost_context, refusal_context
 from hits.views.users import signed_in_user
 from validation.models import QualificationRound
 from validation.selectors import rounds
-from validation.services import answering
+from validation.services import applicant_decisions
 from validation.services import rounds as services
 from validation.views.round_forms import QualificationForm, RoundForm, TrainingForm
 
@@ -50,7 +50,7 @@ _STATES_BY_TAB = {
 }
 _TAB_LABELS = {
     "all": "All",
-    "waiting": "Wait for grades",
+    "waiting": "Waiting for grades",
     "graded": "Graded",
     "passed": "Passed",
     "declined": "Not passed",
@@ -59,7 +59,7 @@ _TAB_LABELS = {
 
 @require_safe
 @project_page()
-def applicants(request: HttpRequest, project: Project) -> HttpResponse:
+def round_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List qualification and training rounds."""
     training = rounds.training_batches(project)
     progress = console.progress_by_batch(training)
@@ -74,7 +74,7 @@ def applicants(request: HttpRequest, project: Project) -> HttpResponse:
         "trained": len(trained),
         "invited": len(qualified - trained),
     }
-    return render(request, "validation/qualification/applicants.html", context)
+    return render(request, "validation/qualification/rounds.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -86,21 +86,23 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
     suggest_reward(form, project=project, kind=form.kind)
 
     def launch_round() -> str:
-        found, _ = services.launch_qualification_round(
+        qualification_round, _ = services.launch_qualification_round(
             project=project,
             image_sets=form.image_sets,
-            applicants=form.cleaned_data["applicants"],
+            applicants=form.cleaned_data["assignments"],
             by=signed_in_user(request),
             name=form.cleaned_data["name"],
             admission=form.admission,
             terms=add_available_funds(form.terms),
             idempotency_key=read_idempotency_key(request.POST),
         )
-        messages.success(request, f"{found.batch.name} is launched; its tasks are being published.")
-        return reverse("qualification-round", args=[project.slug, found.pk])
+        messages.success(
+            request, f"{qualification_round.batch.name} is launched; its tasks are being published."
+        )
+        return reverse("qualification-round", args=[project.slug, qualification_round.pk])
 
     def count_tasks() -> tuple[int, int]:
-        return len(form.image_sets), form.cleaned_data["applicants"]
+        return len(form.image_sets), form.cleaned_data["assignments"]
 
     context = {"title": "Start a qualification round", "exam": True}
     return _launch_in_steps(
@@ -114,14 +116,14 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Start a training round in two steps."""
     images = list_usable_images(project)[:MAX_PHOTOS]
     invited = len(pool_worker_ids(project, Pool.QUALIFIED) - pool_worker_ids(project, Pool.TRAINED))
-    form = TrainingForm(images, request.POST or None, places=max(1, invited))
+    form = TrainingForm(images, request.POST or None, assignments=max(1, invited))
     suggest_reward(form, project=project, kind=form.kind)
 
     def launch_round() -> str:
         batch, _ = services.launch_training_round(
             project=project,
             images=form.photos,
-            slots=form.cleaned_data["places"],
+            slots=form.cleaned_data["assignments"],
             by=signed_in_user(request),
             name=form.cleaned_data["name"],
             countries=form.cleaned_data["countries"],
@@ -132,7 +134,7 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
         return reverse("batch-detail", args=[batch.pk])
 
     def count_tasks() -> tuple[int, int]:
-        return len(form.photos), form.cleaned_data["places"]
+        return len(form.photos), form.cleaned_data["assignments"]
 
     context = {"title": "Start a training round", "invited": invited}
     return _launch_in_steps(
@@ -150,7 +152,7 @@ def _launch_in_steps(
     count_tasks: Callable[[], tuple[int, int]],
     context: dict[str, Any],
 ) -> HttpResponse:
-    """Show the form, then what it costs, then launch: ``plan`` returns how much there is to show, and the places."""
+    """Show the form, then its cost, then launch; ``count_tasks`` returns the numbers of image variants and slots."""
     status = 200
     step = request.POST.get("step")
     if request.method == "POST" and images and step != "change":
@@ -216,36 +218,36 @@ def _pluralize(number: int, word: str) -> str:
 
 
 def _carried_fields(data: QueryDict) -> list[tuple[str, str]]:
-    """Return what was typed, for the confirming page to send once more."""
-    own = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost"}
-    return [(name, value) for name, values in data.lists() if name not in own for value in values]
+    """Return the form's values as hidden fields of the confirmation step."""
+    not_carried = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost"}
+    return [(name, value) for name, values in data.lists() if name not in not_carried for value in values]
 
 
 def get_round(project: Project, pk: int) -> QualificationRound:
     """Return a round of the project, or raise Http404."""
-    found = rounds.find_round(project, pk)
-    if found is None:
+    qualification_round = rounds.find_round(project, pk)
+    if qualification_round is None:
         raise Http404("There is no such page.")
-    return found
+    return qualification_round
 
 
 @require_safe
 @project_page()
 def qualification_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
-    """Show one round: who applied, how far grading is, agreement, money."""
-    found = get_round(project, round_id)
-    overview = rounds.round_overview(found, signed_in_user(request))
+    """Show one round: applicants, progress of grading, agreement and money."""
+    round_row = get_round(project, round_id)
+    overview = rounds.round_overview(round_row, signed_in_user(request))
     tab = request.GET.get("show", "all")
     shown = overview.in_states(*_STATES_BY_TAB.get(tab, _STATES_BY_TAB["all"]))
-    counts = Counter(applicant.state for applicant in overview.applicants)
-    job = Job.objects.filter(exclusive_key=f"answer:{found.pk}").order_by("-pk").first()
+    counts = Counter(submission.state for submission in overview.submissions)
+    job = Job.objects.filter(exclusive_key=f"answer:{round_row.pk}").order_by("-pk").first()
     context = {
         "project": project,
         "section": "people",
         "tab": "applicants",
-        "round": found,
+        "round": round_row,
         "overview": overview,
-        "batch": found.batch,
+        "batch": round_row.batch,
         "rule": overview.rule,
         "counts": counts,
         "tabs": [
@@ -256,19 +258,22 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
         "page": Paginator(shown, PER_PAGE).get_page(request.GET.get("page")),
         "ready": overview.in_states("ready"),
         "would_pass": (
-            passing := sum(rounds.would_pass(a, overview.rule) for a in overview.in_states("ready"))
+            passing := sum(
+                rounds.would_pass(submission, overview.rule) for submission in overview.in_states("ready")
+            )
         ),
         "would_fail": len(overview.in_states("ready")) - passing,
         "answered": counts["passed"] + counts["declined"],
-        "has_exam": any(a.score.exam.total for a in overview.applicants),
+        "has_exam": any(submission.score.exam.total for submission in overview.submissions),
         "unpaid": (
             unpaid := sum(
-                a.assignment.status == AssignmentStatus.SUBMITTED for a in overview.in_states("ready")
+                submission.assignment.status == AssignmentStatus.SUBMITTED
+                for submission in overview.in_states("ready")
             )
         ),
-        "answers_cents": unpaid * found.batch.slot_cents(found.batch.max_assignments),
+        "answers_cents": unpaid * round_row.batch.slot_cents(round_row.batch.max_assignments),
         "chart": _score_chart(overview.score_counts, needed=overview.rule.needed),
-        "money": sum_batch_money(found.batch),
+        "money": sum_batch_money(round_row.batch),
         "running": job if job is not None and job.state in OPEN_JOB_STATES else None,
         "last_job": job,
     }
@@ -291,13 +296,15 @@ def _score_chart(counts: Sequence[int], *, needed: int) -> Chart | None:
 
 @require_POST
 @project_page()
-def answer_applicants(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
-    """Queue the answers to everybody who is completely graded."""
-    found = get_round(project, round_id)
+def answer_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
+    """Queue the answers to all completely graded applicants."""
+    round_row = get_round(project, round_id)
     try:
-        answering.request_applicant_decisions(qualification_round=found, by=signed_in_user(request))
+        applicant_decisions.request_applicant_decisions(
+            qualification_round=round_row, by=signed_in_user(request)
+        )
     except Refused as error:
         messages.warning(request, str(error))
     else:
         messages.success(request, "The applicants are being answered and paid one by one.")
-    return redirect("qualification-round", project.slug, found.pk)
+    return redirect("qualification-round", project.slug, round_row.pk)

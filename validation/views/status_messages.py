@@ -1,4 +1,4 @@
-"""Carry out what was decided about a worker, and say how that went."""
+"""Apply a status change on the marketplace, and report the result to the user."""
 
 from django.contrib import messages
 from django.http import HttpRequest
@@ -16,14 +16,14 @@ _STATUS_TEXTS = {
 
 
 def apply_status_change(request: HttpRequest, project: Project, worker: Worker, status: WorkerStatus) -> None:
-    """Carry what was decided to the marketplace, and say how that went."""
+    """Send a worker's status change to the marketplace, and add a message with the result."""
     outstanding = settle_worker_calls(project=project, worker=worker, marketplace=marketplace())
     status_text = _STATUS_TEXTS.get(status, "reinstated")
     if outstanding:
         messages.warning(
             request,
-            f"{worker} is {status_text}, and telling the marketplace is outstanding: {outstanding[0]} It is repeated "
-            "every half minute; our own pages turn the worker away until then.",
+            f"{worker} is {status_text}. The marketplace was not updated: {outstanding[0]} This is retried every "
+            "30 seconds. Meanwhile our own pages turn the worker away.",
         )
     else:
-        messages.success(request, f"{worker} is {status_text}. The worker reads your reason.")
+        messages.success(request, f"{worker} is {status_text}. The worker can read your reason.")

@@ -1,4 +1,4 @@
-"""The free texts that judges wrote, page by page, each with the way to its item and its submission."""
+"""The free texts of judges, page by page, each with links to its item and its submission."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +21,7 @@ PER_PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class WrittenText:
-    """One text: the judgment that it is part of, the part of the item that it is about, and who wrote it."""
+    """One text: its judgment, the part of the item that it is about, and its author."""
 
     row: JudgmentRow
     part: str
@@ -31,14 +31,14 @@ class WrittenText:
 
     @property
     def author(self) -> str:
-        """Who wrote it, as pages name people."""
+        """The author's label on pages."""
         return str(self.worker) if self.worker else f"Imported {self.row.rater[1:9]}"
 
 
 @require_safe
 @project_page()
 def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: str) -> HttpResponse:
-    """Show the texts of one dimension, the newest first."""
+    """Show the texts of one dimension, newest first."""
     if not has_spec(kind):
         raise Http404("There is no such page.")
     spec = spec_of(kind)
@@ -65,7 +65,7 @@ def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: 
 
 
 def _add_context(project: Project, kind: str, texts: list[WrittenText]) -> list[WrittenText]:
-    """Add who wrote each text, and how the item looks that it is about."""
+    """Add each text's author and item."""
     workers = Worker.objects.in_bulk({text.row.worker for text in texts if text.row.worker is not None})
     shown = shown_items(project, kind, [text.row.item for text in texts])
     return [

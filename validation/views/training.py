@@ -1,4 +1,4 @@
-"""The trainer desk: queue left, the attempt in the middle with a place for remarks at each part, the answer right."""
+"""The training queue: attempts on the left, one attempt with remark fields in the middle, the answer on the right."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _NO_INPUT: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class RemarkField:
-    """One place for a remark: the form's field, what it is called, what was typed there before an error."""
+    """A field for a remark: its form name, its label, and the text typed before an error."""
 
     field: str
     name: str
@@ -43,7 +43,7 @@ class RemarkField:
 
 @dataclass(frozen=True, slots=True)
 class PairRemarkFields:
-    """One observation with its places."""
+    """One observation with its remark fields."""
 
     pair: ObservationPair
     clue: RemarkField
@@ -56,14 +56,14 @@ class PairRemarkFields:
 @require_safe
 @project_page()
 def training_queue(request: HttpRequest, project: Project) -> HttpResponse:
-    """Answer whatever waits for a trainer."""
+    """Show the training attempts that wait for an answer."""
     return _render_queue(request, project, parse_row_number(request.GET.get("at", "")))
 
 
 @require_POST
 @project_page()
 def training_answer(request: HttpRequest, project: Project, assignment_id: int) -> HttpResponse:
-    """Write the answer, pay, perhaps trust, and go on to the next."""
+    """Save the answer, pay, grant “trained” if ready, and show the next attempt."""
     row = training.find_attempt(project, assignment_id)
     if row is None:
         raise Http404("There is no such page.")
@@ -79,13 +79,13 @@ def training_answer(request: HttpRequest, project: Project, assignment_id: int) 
             by=signed_in_user(request),
         )
     except ValueError:
-        messages.error(request, "Choose “Try once more” or “Ready”.")
+        messages.error(request, "Choose “Try again” or “Ready”.")
         return _render_queue(request, project, row.pk, typed=request.POST, status=400)
     except Conflict as error:
-        messages.error(request, f"Not stored: {error}")
+        messages.error(request, f"Not saved: {error}")
         return redirect("training-queue", project.slug)
     except Refused as error:
-        messages.error(request, f"Not stored: {error}")
+        messages.error(request, f"Not saved: {error}")
         return _render_queue(request, project, row.pk, typed=request.POST, status=400)
     _pay_and_grant(request, project, row, outcome)
     url = reverse("training-queue", args=[project.slug])
@@ -134,8 +134,8 @@ def _attempt_context(found: AssignmentReview, project: Project, typed: Mapping[s
 
 
 def _pair_remark_fields(pair: ObservationPair, typed: Mapping[str, str]) -> PairRemarkFields:
-    def remark_field(place: RemarkTarget, label: str = "") -> RemarkField:
-        return RemarkField(place.field, describe_target(place, label), typed.get(place.field, ""), label)
+    def remark_field(target: RemarkTarget, label: str = "") -> RemarkField:
+        return RemarkField(target.field, describe_target(target, label), typed.get(target.field, ""), label)
 
     tabs = box_labels(len(pair.boxes), pair.index)
     return PairRemarkFields(
@@ -151,7 +151,7 @@ def _pair_remark_fields(pair: ObservationPair, typed: Mapping[str, str]) -> Pair
 
 
 def _remark_rows(row: training.EarlierAttempt) -> list[tuple[str, str]]:
-    """Return an earlier attempt's remarks as (where, what)."""
+    """Return an earlier attempt's remarks as (target, text)."""
     boxes = {
         pair.index: box_labels(len(pair.boxes), pair.index) for pair in row.attempt.evidence.get("pairs", ())
     }
@@ -159,7 +159,7 @@ def _remark_rows(row: training.EarlierAttempt) -> list[tuple[str, str]]:
 
 
 def _pay_and_grant(request: HttpRequest, project: Project, row: Assignment, outcome: TrainingOutcome) -> None:
-    """Pay and grant now; what fails is said, stays written down, and is repeated."""
+    """Pay and grant now; report failures, which stay stored and are retried."""
     failures = settle_worker_calls(project=project, worker=row.worker, marketplace=marketplace())
     decision = row.decisions.first()
     try:
@@ -170,8 +170,8 @@ def _pay_and_grant(request: HttpRequest, project: Project, row: Assignment, outc
     forget_balance()
     shown = load_review(row.pk)
     paid = " and paid" if shown is not None and shown.state == "paid" else ""
-    verdict = "is ready" if outcome is TrainingOutcome.COMPLETE else "tries once more"
+    verdict = "is ready" if outcome is TrainingOutcome.COMPLETE else "tries again"
     if failures:
-        messages.warning(request, f"{row.worker} {verdict}; carrying it out is outstanding: {failures[0]}")
+        messages.warning(request, f"{row.worker} {verdict}. The marketplace was not updated: {failures[0]}")
     else:
         messages.success(request, f"{row.worker} {verdict}. The attempt is answered{paid}.")

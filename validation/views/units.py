@@ -1,4 +1,4 @@
-"""Launch units of any kind from a file: send it, see what it costs, launch."""
+"""Launch units of any kind from a file: upload it, show the cost, launch."""
 
 import re
 import uuid
@@ -38,37 +38,37 @@ from validation.registry import spec_of
 from validation.services.judging import default_pool
 from validation.services.units import ParsedUnits, launch_from_file, read_unit_file
 
-CHECK_LABELS = {"gold": "Gold units, %", "attention": "Attention checks, %", "repeat": "Repeated units, %"}
+CHECK_LABELS = {"gold": "Gold items, %", "attention": "Attention checks, %", "repeat": "Repeated items, %"}
 
 _FILE_ID = re.compile(r"[0-9]{1,9}")
 
 
 class UnitsForm(BatchTermsForm):
-    """A file of units, and a batch's terms; for kinds that are judged also the controls."""
+    """A file of units, and a batch's terms; for judging kinds also quality checks."""
 
     file = forms.FileField(required=False, label="Units", allow_empty_file=True)
 
     def __init__(self, kind: HitKind, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
         kwargs["initial"] = {"pool": pool.value if pool else ""}
         super().__init__(kind, *args, **kwargs)
-        self.controls = _available_checks(kind)
-        for name in self.controls:
+        self.check_fields = _available_checks(kind)
+        for name in self.check_fields:
             field = forms.IntegerField(
                 min_value=0, max_value=MAX_PERCENT, required=False, initial=0, label=CHECK_LABELS[name]
             )
             field.widget.attrs["class"] = "input"
             self.fields[name] = field
         if kind.purpose is Purpose.JUDGING:
-            del self.fields["unit_scope"]  # a judge answers about an item once, whichever round asks
+            del self.fields["unit_scope"]  # a judge answers about an item once, in all rounds
 
     @property
     def rates(self) -> CheckRates:
-        """How many controls are mixed in; the form has to be valid."""
+        """The rates of quality checks; requires a valid form."""
         return CheckRates(*(self.cleaned_data.get(name) or 0 for name in CHECK_LABELS))
 
 
 def _available_checks(kind: HitKind) -> tuple[str, ...]:
-    """Return which controls can be mixed into a kind's rounds."""
+    """Return the quality checks that a kind's rounds can contain."""
     if kind.purpose is not Purpose.JUDGING:
         return ()
     spec = spec_of(kind.name)
@@ -81,12 +81,12 @@ def _available_checks(kind: HitKind) -> tuple[str, ...]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def units_new(request: HttpRequest, project: Project) -> HttpResponse:
-    """Launch the units of a file in two steps; nothing leaves before the second, confirming press."""
+    """Launch the units of a file in two steps; nothing is published before the confirmation."""
     kinds = kinds_launched_from_files()
     kind_name = request.GET.get("kind")
     kind = next((k for k in kinds if kind_name in (k.name, None)), None)
     if kind is None:
-        raise Http404("No such kind is launched from a file.")
+        raise Http404("Tasks of this kind cannot be launched from a file.")
     earlier_batch = launch.find_launched_batch(
         project=project, idempotency_key=read_idempotency_key(request.POST)
     )
@@ -128,7 +128,7 @@ def units_new(request: HttpRequest, project: Project) -> HttpResponse:
             counts = form.rates.counts(len(units))
             total = len(units) + sum(counts.values())
             context |= launch_context(project, kind, form, total)
-            context |= {"idempotency_key": key, "sent": row, "controls": sum(counts.values())}
+            context |= {"idempotency_key": key, "sent": row, "check_count": sum(counts.values())}
             return render(request, "validation/judging/units_confirm.html", context, status=status)
     return render(request, "validation/judging/units_new.html", context, status=status)
 
@@ -136,7 +136,7 @@ def units_new(request: HttpRequest, project: Project) -> HttpResponse:
 def _read_units(
     request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm
 ) -> tuple[UnitFile, ParsedUnits] | None:
-    """Return the file, newly sent or kept, with its units; ``None`` after saying in the form what is wrong."""
+    """Return the uploaded or saved file with its units; ``None`` after adding errors to the form."""
     upload = request.FILES.get("file")
     try:
         if upload is not None:
@@ -146,7 +146,7 @@ def _read_units(
             project=project, kind=kind, pk=int(file_id) if _FILE_ID.fullmatch(file_id) else 0
         )
         if row is None:
-            form.add_error("file", "Choose a file. One that was sent before is kept for a day.")
+            form.add_error("file", "Choose a file. An uploaded file is saved for one day.")
             return None
         return row, read_unit_file(project=project, kind=kind, file=open_content(row), name=row.name)
     except BadUnitFile as error:
@@ -170,7 +170,7 @@ def _save_upload(
 def _launch(
     request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm, row: UnitFile, units: ParsedUnits
 ) -> HttpResponse | Refused:
-    """Launch and go to the batch, or return why not."""
+    """Launch and redirect to the batch, or return the error."""
     try:
         batch, _ = launch_from_file(
             project=project,
@@ -193,10 +193,10 @@ def _launch(
 @require_safe
 @project_page()
 def units_example(request: HttpRequest, project: Project) -> HttpResponse:
-    """Download a file of units as a kind wants it."""
+    """Download an example file of units of a kind."""
     kind = next((k for k in kinds_launched_from_files() if k.name == request.GET.get("kind")), None)
     if kind is None:
-        raise Http404("No such kind is launched from a file.")
+        raise Http404("Tasks of this kind cannot be launched from a file.")
     reply = HttpResponse(
         build_example_file(project=project, kind=kind), content_type="application/jsonl; charset=utf-8"
     )

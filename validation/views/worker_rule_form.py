@@ -1,4 +1,4 @@
-"""A standing rule as people type it."""
+"""The form for a worker rule."""
 
 from typing import Any
 
@@ -14,61 +14,61 @@ MEASURE_LABELS = {
     Measure.ACCEPTABLE_SHARE: "Validated pairs that most judges find reasonable",
     Measure.BOXES_SHARE: "Validated pairs whose boxes most judges find appropriate",
     Measure.APPROVED_SHARE: "Decided submissions that were approved",
-    Measure.CENTS_PER_HOUR: "Median pay per hour of active time (too high means rushed)",
-    Measure.GOLD_SHARE: "Gold units answered as expected",
+    Measure.CENTS_PER_HOUR: "Median pay per hour of active time (high pay means rushed work)",
+    Measure.GOLD_SHARE: "Gold items answered as expected",
     Measure.ATTENTION_SHARE: "Attention checks answered as expected",
-    Measure.REPEAT_SHARE: "Answers to repeated units that are the same both times",
-    Measure.PACE_SHARE: "Judgments that took long enough, by everybody’s times",
+    Measure.REPEAT_SHARE: "Repeated items answered the same both times",
+    Measure.PACE_SHARE: "Judgments that took long enough, compared with all workers’ times",
     Measure.VARIED_SHARE: "Judgments outside long runs of one answer",
-    Measure.ORIGINAL_SHARE: "Written pairs that copy no earlier one, nor nearly",
+    Measure.ORIGINAL_SHARE: "Written pairs that do not copy an earlier pair, exactly or nearly",
 }
 MAX_PERCENT = 100
 MAX_ITEMS = 1000
 
 
 def describe_limit(measure: str, below: int) -> str:
-    """Return a rule's limit as people read it: “under 80%”, “over $40.00 an hour”."""
+    """Return a label of a rule's limit: “under 80%”, “over $40.00 per hour”."""
     if measure == Measure.CENTS_PER_HOUR:
-        return f"over ${format_usd(below)} an hour"
+        return f"over ${format_usd(below)} per hour"
     return f"under {below}%"
 
 
 class RuleForm(PageForm):
-    """A rule as data."""
+    """A worker rule."""
 
-    name = forms.CharField(max_length=120, help_text="For instance “Reasonable pairs, last 50”.")
+    name = forms.CharField(max_length=120, help_text="For example “Reasonable pairs, last 50”.")
     measure = forms.ChoiceField(choices=[(m.value, words) for m, words in MEASURE_LABELS.items()])
     below = forms.CharField(
         max_length=10,
         label="Limit",
-        help_text="Shares: percent; who is under it is found. Pay: dollars an hour; who is over it is found.",
+        help_text="Shares in percent: finds workers below it. Pay in US dollars per hour: finds workers above it.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     window = forms.IntegerField(
         min_value=1,
         max_value=MAX_ITEMS,
         initial=50,
-        label="Over the last",
-        help_text="The newest so many items.",
+        label="Window",
+        help_text="How many of the newest items count. Default 50.",
     )
     at_least = forms.IntegerField(
         min_value=1,
         max_value=MAX_ITEMS,
         initial=20,
-        label="And at least",
-        help_text="Fewer say nothing yet.",
+        label="Minimum items",
+        help_text="Workers with fewer items are skipped. Default 20.",
     )
     proposes = forms.ChoiceField(
         choices=[
             (WorkerStatus.PAUSED.value, "Pause the worker"),
             (WorkerStatus.DEQUALIFIED.value, "De-qualify the worker"),
         ],
-        help_text="A person accepts or dismisses each proposal.",
+        help_text="A researcher accepts or dismisses each proposal.",
     )
 
     @classmethod
     def for_rule(cls, rule: WorkerRule | None, data: Any) -> "RuleForm":
-        """Return the form with a stored rule's values."""
+        """Return the form with the values of a stored rule."""
         if rule is None:
             return cls(data)
         below = format_usd(rule.below) if rule.measure == Measure.CENTS_PER_HOUR else str(rule.below)
@@ -76,7 +76,7 @@ class RuleForm(PageForm):
         return cls(data, initial={name: getattr(rule, name) for name in names} | {"below": below})
 
     def clean(self) -> dict[str, Any]:
-        """Read the limit in the measure's own unit."""
+        """Parse the limit in the unit of the measure."""
         cleaned: dict[str, Any] = super().clean() or {}
         if "below" in cleaned and "measure" in cleaned:
             try:
@@ -84,38 +84,36 @@ class RuleForm(PageForm):
             except ValueError as error:
                 self.add_error("below", str(error))
         if cleaned.get("at_least", 0) > cleaned.get("window", MAX_ITEMS):
-            self.add_error(
-                "at_least", f"Use {cleaned['window']} or fewer: that is how far the rule looks back."
-            )
+            self.add_error("at_least", f"Use {cleaned['window']} or fewer, the size of the window.")
         return cleaned
 
     @property
     def rule(self) -> RuleSettings:
-        """The rule; the form has to be valid."""
+        """The rule; requires a valid form."""
         data = self.cleaned_data
         return RuleSettings(Measure(data["measure"]), data["below"], data["window"], data["at_least"])
 
     @property
     def proposed_status(self) -> WorkerStatus:
-        """What it proposes; the form has to be valid."""
+        """The proposed status; requires a valid form."""
         return WorkerStatus(self.cleaned_data["proposes"])
 
 
 def _parse_limit(measure: Measure, text: str) -> int:
-    """Return percent or cents.
+    """Return the limit in percent or cents.
 
     Raises:
-        ValueError: with what to type instead.
+        ValueError: an invalid limit; the message says what to enter.
     """
     text = text.strip().removesuffix("%").removeprefix("$").strip()
     if measure is Measure.CENTS_PER_HOUR:
         try:
             cents = parse_usd(text)
         except ValueError:
-            raise ValueError("Use dollars an hour, such as 40.00.") from None
+            raise ValueError("Use US dollars per hour, such as 40.00.") from None
         if cents < 1:
-            raise ValueError("Use more than nothing: everybody would be found.")
+            raise ValueError("Use more than 0, or the rule finds every worker.")
         return cents
     if not text.isdecimal() or not 1 <= int(text) <= MAX_PERCENT:
-        raise ValueError("Use whole percent from 1 to 100, such as 80.")
+        raise ValueError("Use a whole percentage from 1 to 100, such as 80.")
     return int(text)

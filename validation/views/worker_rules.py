@@ -1,4 +1,4 @@
-"""Standing rules: the list, one rule's form with a preview, and what rules propose."""
+"""Worker rules: the list, the form with a preview, and the rules' proposals."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,26 +24,26 @@ from validation.services import worker_rules as services
 from validation.views.status_messages import apply_status_change
 from validation.views.worker_rule_form import MEASURE_LABELS, RuleForm, describe_limit
 
-MAX_PROPOSALS = 30  # the oldest; the others come up as these are decided
+MAX_PROPOSALS = 30  # the oldest; later ones appear as these are decided
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalRow:
-    """One proposal as a page shows it, with the reason that is offered to the person who accepts it."""
+    """One proposal with the suggested reason for the worker."""
 
     proposal: RuleProposal
     reason: str
 
 
 def proposal_rows(proposals: Iterable[RuleProposal]) -> list[ProposalRow]:
-    """Return proposals with their reasons in words."""
+    """Return the proposals with their suggested reasons."""
     return [ProposalRow(row, describe_finding(row.figures)) for row in proposals]
 
 
 @require_safe
 @project_page()
 def rule_list(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the rules, and what waits to be accepted or dismissed."""
+    """Show the rules and the open proposals."""
     rules = selectors.list_rules(project)
     context = _base_context(request, project) | {
         "rules": [
@@ -59,7 +59,7 @@ def rule_list(request: HttpRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def rule_edit(request: HttpRequest, project: Project, rule_id: int | None = None) -> HttpResponse:
-    """Make or change a rule; “Preview” shows whom it would propose now and saves nothing."""
+    """Create or change a rule. “Preview” shows its proposals and saves nothing."""
     rule = None if rule_id is None else get_object_or_404(WorkerRule, pk=rule_id, project=project)
     form = RuleForm.for_rule(rule, request.POST or None)
     context = _base_context(request, project) | {"form": form, "rule": rule}
@@ -73,7 +73,9 @@ def rule_edit(request: HttpRequest, project: Project, rule_id: int | None = None
                 by=signed_in_user(request),
                 existing=rule,
             )
-            messages.success(request, "The rule is saved. It looks every few minutes, and only proposes.")
+            messages.success(
+                request, "Rule saved. It is applied every five minutes and only makes proposals."
+            )
             return redirect("worker-rules", project.slug)
         context["outlook"] = selectors.preview_rule(
             form.rule, project, proposes=form.proposed_status, saved=rule
@@ -87,7 +89,7 @@ def rule_edit(request: HttpRequest, project: Project, rule_id: int | None = None
 @require_POST
 @project_page()
 def rule_switch(request: HttpRequest, project: Project, rule_id: int) -> HttpResponse:
-    """Let a rule look, or look no more."""
+    """Turn a rule on or off."""
     rule = get_object_or_404(WorkerRule, pk=rule_id, project=project)
     services.set_rule_active(rule=rule, is_active=request.POST.get("on") == "yes", by=signed_in_user(request))
     return redirect("worker-rules", project.slug)
@@ -96,10 +98,10 @@ def rule_switch(request: HttpRequest, project: Project, rule_id: int) -> HttpRes
 @require_POST
 @project_page()
 def rules_apply(request: HttpRequest, project: Project) -> HttpResponse:
-    """Let the project's rules look now."""
+    """Apply the project's rules now."""
     new = services.evaluate_rules(project=project)
     plural = "s" if new != 1 else ""
-    messages.success(request, f"The rules looked just now: {new or 'no'} new proposal{plural}.")
+    messages.success(request, f"Rules applied: {new or 'no'} new proposal{plural}.")
     return redirect("worker-rules", project.slug)
 
 
@@ -118,11 +120,11 @@ def proposal_decide(request: HttpRequest, project: Project, proposal_id: int) ->
             apply_status_change(request, project, proposal.worker, WorkerStatus(proposal.rule.proposes))
         elif request.POST.get("answer") == "dismiss":
             services.dismiss_proposal(proposal=proposal, reason=reason, by=signed_in_user(request))
-            messages.success(request, f"Dismissed. {proposal.worker} stays where they are.")
+            messages.success(request, f"Proposal dismissed. The status of {proposal.worker} is unchanged.")
         else:
-            messages.error(request, "Choose to accept or to dismiss.")
+            messages.error(request, "Choose to accept or dismiss the proposal.")
     except Refused as error:
-        messages.error(request, f"Not done: {error}")
+        messages.error(request, f"Nothing changed: {error}")
     return redirect(_next_url(request, project))
 
 

@@ -1,4 +1,4 @@
-"""The workers of a project: the list, and one page for each with where they stand and why."""
+"""The workers of a project: the list, and one page per worker with status and history."""
 
 import re
 from typing import Any
@@ -31,12 +31,12 @@ _NUMBER = re.compile(r"\s*(?:[Ww]-?)?(\d{1,12})\s*")
 @require_safe
 @project_page()
 def worker_list(request: HttpRequest, project: Project) -> HttpResponse:
-    """List the project's workers with their standing."""
+    """List the project's workers with their status."""
     requested = request.GET.get("standing", "")
     selected = WorkerStatus(requested) if requested in set(WorkerStatus) else None
     search = request.GET.get("q", "")[:20]
     found = _NUMBER.fullmatch(search)
-    # What is no number finds nobody, and says so.
+    # Text that is not a number finds no worker.
     number = (int(found[1]) if found else 0) if search.strip() else None
     context = {
         "project": project,
@@ -56,7 +56,7 @@ def worker_list(request: HttpRequest, project: Project) -> HttpResponse:
 @require_safe
 @project_page()
 def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
-    """Show where one worker stands, what they did, and what may be decided about them."""
+    """Show one worker's status, figures and history, and the actions on them."""
     worker = _get_worker(project, worker_id)
     admin = visitor_has_role(request, project, Role.ADMIN)
     context: dict[str, Any] = {
@@ -83,16 +83,16 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
 @require_POST
 @project_page()
 def worker_status_change(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
-    """Change a worker's standing, carry it to the marketplace, and say what is outstanding."""
+    """Change a worker's status, update the marketplace, and report what is outstanding."""
     worker = _get_worker(project, worker_id)
     back = redirect("worker-detail", project.slug, worker.pk)
     try:
         requested = WorkerStatus(request.POST.get("status", ""))
     except ValueError:
-        messages.error(request, "Choose where the worker shall stand.")
+        messages.error(request, "Choose a status.")
         return back
     current = worker_status.current_status(worker, project)
-    # To be qualified or trained is earned elsewhere; here somebody only comes back to it.
+    # Workers become qualified or trained on other pages; here they are only reinstated to it.
     if requested not in {
         *EXCLUDED_STATUSES,
         current.status,
@@ -121,12 +121,12 @@ def worker_status_change(request: HttpRequest, project: Project, worker_id: int)
 @require_POST
 @project_page(Role.ADMIN)
 def worker_forget(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
-    """Delete what the worker said about themselves."""
+    """Delete the worker's answers to optional questions."""
     worker = _get_worker(project, worker_id)
     if demographics.delete_demographics(project=project, worker=worker, by=signed_in_user(request)):
-        messages.success(request, f"What {worker} said about themselves is deleted.")
+        messages.success(request, f"Deleted the optional answers of {worker}.")
     else:
-        messages.info(request, f"{worker} has said nothing about themselves, or it is deleted already.")
+        messages.info(request, f"{worker} has no optional answers.")
     return redirect("worker-detail", project.slug, worker.pk)
 
 

@@ -22,7 +22,7 @@ from annotation_site.management.commands.serve import (
     wait_for_end,
     web_command,
 )
-from annotation_site.starting import lock_data_folder
+from annotation_site.startup import lock_data_folder
 from annotation_site.workers import worker_commands
 
 

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation_site.starting import (
+from annotation_site.startup import (
     bind_address,
     exposure_warning,
     lock_data_folder,

@@ -1,1 +1,1 @@
-"""Sherlock (Hessel et al. 2022): observation pairs, comparison sets, and the leaderboard's three tasks."""
+"""Sherlock (Hessel et al. 2022): observation pairs, comparison sets, and the three leaderboard tasks."""

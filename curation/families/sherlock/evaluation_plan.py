@@ -1,13 +1,12 @@
-"""The leaderboard's tasks over one split of a sealed version: which pairs, boxes and ratings, and what is left out.
+"""The leaderboard's tasks on one split of a sealed version: their pairs, boxes and ratings, and what is excluded.
 
-Only photos that still stand are asked about. Chunks of retrieval are dealt over all sealed pairs and then lose those
-on photos that were taken down, so that every other pair stays in its chunk and figures from before and after can be
-compared. Test ids are hashes under a secret of this installation and the version's seal, so that the same version
-gives the same ids here and no one else can make them: what a scorer is measured with and what a leaderboard asks are
-the same.
+Only available photos are used. Retrieval chunks are drawn from all sealed pairs, and then pairs on photos that were
+taken down are dropped, so that all other pairs stay in their chunk and figures from before and after are comparable.
+Test ids are hashes keyed by a secret of this installation and the version's checksum, so that a version always gives
+the same ids here, and nobody else can compute them. Scorers and leaderboards therefore use the same ids.
 
-As in the published layout, public files of localization tell which inferences were written about an image, which
-narrows retrieval in the same split down for somebody who reads both; it cannot be had otherwise.
+As in the published layout, the public files of localization show which inferences were written about an image, which
+makes retrieval on the same split easier for somebody who uses both. This is inherent in the layout.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ _CHUNK_SIZE = 1000
 
 @dataclass(frozen=True, slots=True)
 class SetOptions:
-    """How the sets are made; the defaults are the paper's.
+    """How the sets are made; the defaults are those of Hessel et al. (ECCV 2022).
 
-    texts: whether inferences or clues are to be matched (paper 000 B.1); clues have no comparison. boxes: proposed
-    boxes per image. chunk: pairs per chunk of retrieval. min_inferences: fewest pairs of an image to match.
-    seed: of the draw of the chunks.
+    texts: whether inferences or clues are matched (Hessel et al., appendix B.1); clues have no comparison task.
+    boxes: proposed boxes per image. chunk: pairs per retrieval chunk. min_inferences: minimum number of pairs of an
+    image to be matched. seed: for drawing the chunks.
     """
 
     texts: str = TEXTS[0]
@@ -74,11 +73,10 @@ class SetOptions:
 
 @dataclass(frozen=True)
 class SplitSets:
-    """All that is asked about one split. Keys are made when they are asked for, one at a time.
+    """The three tasks' sets of one split. Keys are generated lazily.
 
-    chunks: of retrieval, without pairs on photos taken down. comparison: rated rows as they are exported. image_of:
-    row key of the standing photo by the address that rows use. run: where proposed boxes come from. left_out: counts
-    by reason.
+    chunks: retrieval chunks, without pairs on photos taken down. comparison: rated rows, as exported. image_of: row
+    key of each available photo by its address in rows. run: the source of proposed boxes. left_out: counts by reason.
     """
 
     version: DatasetVersion
@@ -94,12 +92,12 @@ class SplitSets:
 
     @property
     def title(self) -> str:
-        """What files call the split."""
+        """The split's name in files."""
         return self.split or ALL
 
     @cached_property
     def expected(self) -> dict[str, int]:
-        """How many scores each file of a submission must hold; a task without anything is absent."""
+        """The number of scores in each file of a submission; empty tasks are absent."""
         counts = {f"{RETRIEVAL}_{number}": len(chunk) ** 2 for number, chunk in enumerate(self.chunks)}
         pairs = sum(image.count for image in self.localization.images)
         rated = sum(len(row["candidates"]) for row in self.comparison)
@@ -109,22 +107,22 @@ class SplitSets:
 
     @property
     def photos(self) -> frozenset[str]:
-        """What rows call the photos that are asked about."""
+        """The addresses of the photos in use."""
         paired = {pair.image.url for chunk in self.chunks for pair in chunk}
         located = {pair.image.url for image in self.localization.images for pair in image.pairs}
         return frozenset(paired | located | {row["image"]["url"] for row in self.comparison})
 
     def private_names(self, percent: int) -> list[str]:
-        """Return what keys call a share of the photos, and the pairs on them. Nobody else can make the same draw.
+        """Return the names, in keys, of a private share of the photos and their pairs. Nobody else can repeat this draw.
 
         Raises:
-            InvalidInput: all photos, or none, would be kept.
+            InvalidInput: all photos, or none, would be private.
         """
         ordered = sorted(self.photos, key=lambda url: self.ids.make("kept", url))
         count = round(len(ordered) * percent / 100)
         if not 0 < count < len(ordered):
             raise InvalidInput(
-                f"private share: {percent} % of {len(ordered)} photos is {count}; keep one at least, and show one"
+                f"private share: {percent} % of {len(ordered)} photos is {count}; at least one must be private and one public"
             )
         private = set(ordered[:count])
         pairs = {pair.instance_id for chunk in self.chunks for pair in chunk if pair.image.url in private}
@@ -155,14 +153,14 @@ class SplitSets:
 def plan_sets(
     version: DatasetVersion, *, split: str, proposals: ProposalRun | None, options: SetOptions | None = None
 ) -> SplitSets:
-    """Return what is asked about a split of a sealed version. Reads only.
+    """Return the sets of a split of a sealed version. Read-only.
 
     Args:
         split: train, val or test; empty is the whole version.
-        proposals: a complete run of the version's project; absent leaves localization with proposed boxes out.
+        proposals: a complete run of the version's project; without one, proposed boxes are left out.
 
     Raises:
-        InvalidInput: a draft, an unknown split or one without pairs, or a run that does not fit.
+        InvalidInput: the version is a draft, the split is unknown or has no pairs, or the run is unsuitable.
     """
     options = options or SetOptions()
     split = _check_request(version, split, proposals)
@@ -195,10 +193,10 @@ def plan_sets(
 
 
 def pairs_outside(version: DatasetVersion, split: str) -> list[ObservationRecord]:
-    """Return the pairs of a version's other splits on photos that still stand; nothing is outside of the whole.
+    """Return the pairs of a version's other splits on available photos; empty for the whole version.
 
     Raises:
-        InvalidInput: a row that cannot be read.
+        InvalidInput: a row is invalid.
     """
     if not split:
         return []
@@ -214,7 +212,7 @@ def newest_proposals(version: DatasetVersion) -> ProposalRun | None:
 
 
 def resolve_proposals(version: DatasetVersion, number: int | None) -> ProposalRun | None:
-    """Return the run of that number; the newest complete one without a number, and none for 0.
+    """Return the run with this number; the newest complete one if it is ``None``, and no run for 0.
 
     Raises:
         InvalidInput: the project has no such run.
@@ -239,7 +237,7 @@ def _check_request(version: DatasetVersion, split: str, proposals: ProposalRun |
             f"proposals: run {proposals.pk} is of another project; choose one of this version's"
         )
     if proposals is not None and not proposals.is_complete:
-        raise InvalidInput(f"proposals: run {proposals.pk} is not complete; let it finish first")
+        raise InvalidInput(f"proposals: run {proposals.pk} is not complete; wait until it has finished")
     try:
         return str(parse_split("" if split == ALL else split))
     except UnknownSplit as error:
@@ -257,7 +255,7 @@ def _ids(version: DatasetVersion, options: SetOptions) -> TestIdMaker:
 
 
 def _available_photos(version: DatasetVersion) -> dict[str, int]:
-    """Return the row key of each photo of the version that still stands, by the address that its rows use."""
+    """Return the row key of each available photo of the version, by its address in rows."""
     images = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True).order_by("-pk")
     by_hash = {
         sha256: pk for pk, sha256 in images.values_list("pk", "sha256").iterator(chunk_size=_CHUNK_SIZE)
@@ -276,7 +274,7 @@ def _rows(version: DatasetVersion, part: Part, split: str) -> Iterator[dict[str,
 
 
 def _pairs(version: DatasetVersion, split: str, texts: str) -> Iterator[ObservationRecord]:
-    """Yield all pairs of a sealed split, those on photos taken down too."""
+    """Yield all pairs of a sealed split, including those on photos taken down."""
     for row in _rows(version, Part.OBSERVATION, split):
         try:
             pair = parse_record(row)
@@ -288,10 +286,9 @@ def _pairs(version: DatasetVersion, split: str, texts: str) -> Iterator[Observat
 def _chunks(
     sealed: Sequence[ObservationRecord], options: SetOptions, image_of: Mapping[str, int]
 ) -> list[list[ObservationRecord]]:
-    """Deal all sealed pairs, then drop those on photos taken down.
+    """Draw chunks from all sealed pairs, then drop pairs on photos taken down.
 
-    A chunk that lost all of its pairs goes, and so does one that lost all but one: that would be ranked first among
-    itself, and chunks count alike.
+    Chunks with fewer than two pairs left are dropped, since a single pair would always be ranked first.
     """
     dealt = split_into_chunks(sealed, size=options.chunk, rng=np.random.default_rng(options.seed))
     available = [[pair for pair in chunk if pair.image.url in image_of] for chunk in dealt]
@@ -327,4 +324,4 @@ def _boxes(run: ProposalRun | None, image_of: Mapping[str, int]) -> dict[str, li
 def _no_pairs_message(version: DatasetVersion, split: str) -> str:
     names = ", ".join(name or ALL for name in version_splits(version)) or "none"
     where = f"the split {split}" if split else "it"
-    return f"version {version.name}: {where} has no pair on a photo that still stands; its splits are {names}"
+    return f"version {version.name}: {where} has no pair on an available photo; its splits are {names}"

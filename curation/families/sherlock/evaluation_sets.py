@@ -4,8 +4,8 @@
     OUT/held/test_retrieval/test_retrieval_0_answer_key.json, …      and so for localization and comparison
     OUT/manifest.json
 
-``held`` holds the answer keys and is readable by its owner alone. Instances stand in the order of their test ids. A
-chunk of retrieval has a million instances, so files are written piece by piece.
+``held`` contains the answer keys and is readable by its owner only. Instances are ordered by test id. A retrieval
+chunk has a million instances, so files are written piece by piece.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ ProgressReport = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class WrittenSets:
-    """What was written. expected: scores per file of a submission; manifest_sha256: of the manifest's bytes.
+    """The result of writing sets. expected: scores per file of a submission. manifest_sha256: hash of the manifest file.
 
-    photos: what instances call the photos that they ask about.
+    photos: the photos' names in instances.
     """
 
     folder: Path
@@ -64,16 +64,16 @@ def write_evaluation_sets(
     private_percent: int = 0,
     report_progress: ProgressReport = lambda done, total: None,
 ) -> WrittenSets:
-    """Write the three tasks of a split of a sealed version into ``out``, whole or not at all.
+    """Write the three tasks of a split of a sealed version into ``out``, completely or not at all.
 
     Args:
         split: train, val or test; empty is the whole version. out: absent or empty.
-        proposals: where proposed boxes come from; localization has the annotators' regions alone without.
-        kept_percent: of the photos, whose names are written beside the keys; what is made of them is the caller's.
-        tell: told after each file how many of how many there are; may raise to stop.
+        proposals: the source of proposed boxes; without it, localization has only the annotators' regions.
+        private_percent: the share of photos whose names are written next to the keys, for the caller's use.
+        report_progress: called after each file with the number written and the total; may raise to stop.
 
     Raises:
-        InvalidInput: a draft, a split without pairs, a run that does not fit, or a folder that cannot be used.
+        InvalidInput: the version is a draft, the split has no pairs, the run is unsuitable, or the folder is unusable.
     """
     try:
         check_target(out, rehearsal=version.rehearsal)
@@ -104,7 +104,7 @@ def _write_all(folder: Path, sets: SplitSets, report_progress: ProgressReport) -
         asked = _FILES[task_of(name)](sets, name)
         asked.sort(key=lambda item: item[0])
         yield write_file(folder, f"{PUBLIC}/{stem}_instances.json", _json_list(line() for _, line in asked))
-        ids = (b'"%b"' % test_id.encode() for test_id, _ in asked)  # hexadecimal digits alone
+        ids = (b'"%b"' % test_id.encode() for test_id, _ in asked)  # hexadecimal digits only
         yield write_file(folder, f"{PUBLIC}/{stem}_instance_ids.json", _json_list(ids))
         del asked
         yield write_file(folder, f"{HELD}/{stem}_answer_key.json", _answer_key(sets, name))
@@ -171,7 +171,7 @@ _FILES: dict[str, Callable[[SplitSets, str], list[KeyedInstance]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Instance:
-    """One instance. ``region``: JSON of image and region, without the braces; ``text``: JSON of the inference."""
+    """One instance. ``region``: JSON of image and region, without braces. ``text``: JSON of the inference."""
 
     region: bytes
     text: bytes
@@ -190,7 +190,7 @@ def _region_json(image: ImageReference, boxes: Sequence[Region]) -> bytes:
 
 
 def _answer_key(sets: SplitSets, name: str) -> Iterator[bytes]:
-    """Return the pieces of a key's file: one entry a line, which a person's tools can read too."""
+    """Return the pieces of a key's file: one entry per line, so ordinary tools can read it."""
     task = task_of(name)
     if task == COMPARISON:
         return iter([pretty_json(sets.raw(name))])
@@ -231,7 +231,7 @@ def _manifest(sets: SplitSets, files: Sequence[WrittenFile]) -> dict[str, Any]:
 
 
 def proposals_json(run: ProposalRun | None) -> dict[str, Any] | None:
-    """Return what manifests say of a run of proposals; None says that there are no proposed boxes."""
+    """Return the manifest entry of a run of proposals; ``None`` means no proposed boxes."""
     if run is None:
         return None
     return {"run": run.pk, "detector": run.detector, "revision": run.revision, "options": run.options}
@@ -246,7 +246,7 @@ def _json_object(entries: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
 
 
 def _enclosed(lines: Iterable[bytes], opening: bytes, closing: bytes) -> Iterator[bytes]:
-    """Return pieces of many lines each: a call of write a line would take most of the time."""
+    """Return pieces of many lines each, since writing line by line would take most of the time."""
     source = iter(lines)
     yield opening + b"\n"
     before = b""

@@ -1,4 +1,4 @@
-"""Put the scores of all that is asked about a split into a submission's files, in the order of their test ids."""
+"""Arrange the scores of a split's tasks as a submission's files, in the order of their test ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Matrix = NDArray[np.float64]
 
 
 class PairScores(Protocol):
-    """What gives scores: regions are rows, texts are columns, greater is more plausible."""
+    """Gives scores: rows are regions, columns are texts, greater is more plausible."""
 
     def score_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
         """Return (n, n) scores of the regions of n pairs with their inferences."""
@@ -31,7 +31,7 @@ class PairScores(Protocol):
         ...
 
     def score_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix | None:
-        """Return the scores of all candidates of rated sets, set by set, (m,); nothing when it cannot."""
+        """Return the scores of all candidates of rated sets, set by set, (m,); ``None`` if unsupported."""
         ...
 
 

@@ -13,19 +13,19 @@ CHUNK_SIZE = 1000
 
 
 def pairs_file_name(split: str) -> str:
-    """Return the name of a split's file of pairs; images without a split go to ``sherlock.json``."""
+    """Return the file name of a split's pairs; pairs without a split go to ``sherlock.json``."""
     return f"sherlock_{split}.json" if split else "sherlock.json"
 
 
 def sherlock_files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the files of pairs by split, and of comparison sets as the leaderboard has them."""
+    """Yield the files of pairs by split, and of comparison sets in the leaderboard's layout."""
     pairs = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
     splits = list(pairs.order_by("split").values_list("split", flat=True).distinct())
     for split in splits:
         yield pairs_file_name(split), _json_list(_row_contents(pairs.filter(split=split)))
     compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
     if compared.exists():
-        rows = list(_row_contents(compared))  # a thousand sets at the most, and the key is one object
+        rows = list(_row_contents(compared))  # at most a thousand sets, and the key is a single object
         yield "comparison/instances.json", _json_list(leaderboard.instances(rows))
         yield "comparison/answer_key.json", [pretty_json(leaderboard.build_answer_key(rows))]
         ids = sorted(instance["test_id"] for instance in leaderboard.instances(rows))
@@ -39,7 +39,7 @@ def _row_contents(rows: Any) -> Iterator[dict[str, Any]]:
 
 
 def _json_list(values: Iterable[Any]) -> Iterator[bytes]:
-    """One value a line, so that a person's tools can read the file too."""
+    """Write one value per line, so ordinary tools can read the file."""
     opening = b"[\n"
     for value in values:
         yield opening + canonical_json(value)
@@ -48,7 +48,7 @@ def _json_list(values: Iterable[Any]) -> Iterator[bytes]:
 
 
 def regions_left_out(version: DatasetVersion, written: Collection[str]) -> list[str]:
-    """Return which regions have no picture among the ``written`` files, since their photo was taken down."""
+    """Return the regions without a picture among the ``written`` files because their photo was taken down."""
     compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
     ids = compared.order_by("instance_id").values_list("instance_id", flat=True)
     return [key for key in ids if picture_name(key) not in written]

@@ -1,4 +1,4 @@
-"""The Sherlock family: pairs are its records, comparison sets are put together of them and rated."""
+"""The Sherlock family: records are pairs, which are combined into comparison sets and rated."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from curation.versions.selection import Reason
 
 
 class CorpusAccumulator(Accumulator):
-    """The statistics that the paper reports, with the counts of comparison sets and their judgments."""
+    """The statistics reported in the paper, and the counts of comparison sets and judgments."""
 
     def __init__(self) -> None:
         self._pairs, self._annotators = CorpusCounter(), set[str]()
@@ -91,7 +91,7 @@ class SherlockFamily(Family):
         return regions_left_out(version, written)
 
     def check(self, folder: Path, *, images: Path | None = None) -> int:
-        """Prove an exported folder and return how many pairs it holds."""
+        """Verify an exported folder and return its number of pairs."""
         return check_export(folder, images=images)
 
 

@@ -1,4 +1,4 @@
-"""Comparison rows in the leaderboard's layout: instances for those who predict, a key for the scorer.
+"""Comparison rows in the leaderboard's layout: public instances, and the answer key.
 
 Source: the published leaderboard's files; measures in ``curation.evaluation.comparison``.
 """

@@ -1,6 +1,6 @@
-"""Read an exported version and prove it: every file, row and image line against its hash.
+"""Read and verify an exported version: every file, row and image line against its hash.
 
-Needs the files only, no database. An error names the file and, where it can be told, the row.
+Works on the files alone, without a database. Errors name the file and, if known, the row.
 """
 
 import json
@@ -24,12 +24,12 @@ ANSWER_KEY = "comparison/answer_key.json"
 
 
 class BrokenExport(InvalidInput):
-    """An export that is not what its seal says; the message names the file and the row."""
+    """An export that does not match its checksums; the message names the file and the row."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedVersion:
-    """A version as its files tell, all proven.
+    """A version read from its files, verified.
 
     ``records`` are the pairs of all splits; ``raw`` the same as plain JSON; ``workers`` maps an instance
     id to the keyed hash of its author; ``answer_key`` is ``None`` without a comparison part.
@@ -55,14 +55,14 @@ CREATE TABLE found (id TEXT PRIMARY KEY) WITHOUT ROWID;
 
 
 class _Seal:
-    """The lines of a seal and the ids of the pairs that were found so far; they wait on the disk."""
+    """The lines of a checksum list and the ids of the pairs found so far, kept on disk."""
 
     def __init__(self, header: dict[str, Any]) -> None:
         self.header = header
         self._spool = Spool(_SCHEMA)
 
     def add(self, lines: Iterable[dict[str, Any]]) -> None:
-        """Take the lines below the header."""
+        """Add the lines below the header."""
         for line in lines:
             if "selection" in line:
                 continue
@@ -74,11 +74,11 @@ class _Seal:
                 self._spool.run("INSERT OR REPLACE INTO sealed VALUES (?, ?, ?, ?)", row)
 
     def sha256_of(self, key: str) -> str | None:
-        """Return the hash of a pair; ``None`` for one that was not sealed."""
+        """Return the hash of a pair, or ``None`` if it was not sealed."""
         return self._first_value("SELECT sha256 FROM sealed WHERE part = 'observation' AND id = ?", key)
 
     def annotators_of(self, part: str, key: str) -> str | None:
-        """Return the hash of a row's annotators; ``None`` for a row that was not sealed."""
+        """Return the hash of a row's annotators, or ``None`` if the row was not sealed."""
         return self._first_value("SELECT annotators FROM sealed WHERE part = ? AND id = ?", part, key)
 
     def has_image(self, url: str) -> bool:
@@ -92,11 +92,11 @@ class _Seal:
         )
 
     def mark_found(self, key: str) -> bool:
-        """Note that a file holds a pair; false for one that was noted before."""
+        """Record that a file contains a pair; return False if it was already recorded."""
         return self._spool.run("INSERT OR IGNORE INTO found VALUES (?)", (key,)).rowcount == 1
 
     def missing(self) -> tuple[int, str]:
-        """Return how many pairs no file holds, and the first of them."""
+        """Return the number of pairs missing from the files, and the first of them."""
         where = "FROM sealed WHERE part = 'observation' AND id NOT IN (SELECT id FROM found)"
         (found,) = self._spool.rows(f"SELECT count(*), coalesce(min(id), '') {where}")
         return found
@@ -107,14 +107,14 @@ class _Seal:
 
 
 def read_version(folder: Path, *, images: Path | None = None) -> ExportedVersion:
-    """Return the version in ``folder`` after checking everything that its seal covers. All of it is in memory.
+    """Read the version in ``folder`` into memory, verifying all its checksums.
 
     Args:
         folder: what ``export_version`` wrote.
-        images: a folder with the images under their urls as paths; checked too when given.
+        images: a folder of the images, at their urls as paths; if given, they are verified too.
 
     Raises:
-        BrokenExport: a file or row is missing, foreign or changed.
+        BrokenExport: a file or row is missing, unexpected or changed.
     """
     manifest = _load(folder, MANIFEST)
     seal = _read_seal(folder, manifest)
@@ -139,12 +139,12 @@ def read_version(folder: Path, *, images: Path | None = None) -> ExportedVersion
 
 
 def check_export(folder: Path, *, images: Path | None = None) -> int:
-    """Check all that ``read_version`` checks, in the same order, and return how many pairs there are.
+    """Make all checks of ``read_version``, in the same order, and return the number of pairs.
 
-    Memory does not grow with the version.
+    Uses constant memory.
 
     Raises:
-        BrokenExport: a file or row is missing, foreign or changed.
+        BrokenExport: a file or row is missing, unexpected or changed.
     """
     manifest = _load(folder, MANIFEST)
     seal = _read_seal(folder, manifest)
@@ -158,10 +158,10 @@ def check_export(folder: Path, *, images: Path | None = None) -> int:
 
 
 def parse_record(raw: dict[str, Any]) -> ObservationRecord:
-    """Return one published record as a plain value.
+    """Parse a published record.
 
     Raises:
-        BrokenExport: a field is missing or of another type.
+        BrokenExport: a field is missing or has another type.
     """
     try:
         inputs = raw["inputs"]
@@ -185,7 +185,7 @@ def _load(folder: Path, name: str) -> Any:
     except OSError as error:
         raise BrokenExport(f"{name}: cannot be read ({error.strerror}); export the version again") from error
     except ValueError as error:
-        raise BrokenExport(f"{name}: is no JSON ({error}); export the version again") from error
+        raise BrokenExport(f"{name}: is not JSON ({error}); export the version again") from error
 
 
 def _read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -196,7 +196,7 @@ def _read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]
     except OSError as error:
         raise BrokenExport(f"{name}: cannot be read ({error.strerror}); export the version again") from error
     except ValueError as error:
-        raise BrokenExport(f"{name}: holds a line that is no JSON ({error})") from error
+        raise BrokenExport(f"{name}: holds a line that is not JSON ({error})") from error
 
 
 def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
@@ -209,7 +209,7 @@ def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
     lines = _read_lines(folder, SEAL)
     seal = _Seal(header=next(lines)[1])
     if seal.header.get("rehearsal") != manifest.get("rehearsal"):
-        raise BrokenExport(f"{MANIFEST}: rehearsal is not what the seal says; the manifest was changed")
+        raise BrokenExport(f"{MANIFEST}: rehearsal differs from the checksum list; the manifest was changed")
     seal.add(line for _, line in lines)
     return seal
 
@@ -219,47 +219,47 @@ def _pair_files(manifest: dict[str, Any]) -> list[str]:
 
 
 def _checked_pairs(folder: Path, manifest: dict[str, Any], seal: _Seal) -> Iterator[dict[str, Any]]:
-    """Yield the pairs of all files, each checked against its hash; at the end, that none is missing."""
+    """Yield the pairs of all files, verifying each hash, and at the end that none is missing."""
     for name in _pair_files(manifest):
         for position, record in enumerate(_records(folder, name)):
             _check_pair(record, f"{name}: row {position}", seal)
             yield record
     missing, first = seal.missing()
     if missing:
-        raise BrokenExport(f"row {first} stands in the seal but in no file ({missing} are missing)")
+        raise BrokenExport(f"row {first} is in the checksum list but in no file ({missing} are missing)")
 
 
 def _check_pair(record: Any, location: str, seal: _Seal) -> None:
     key = record.get("instance_id") if isinstance(record, dict) else None
     sha256 = seal.sha256_of(str(key))
     if sha256 is None:
-        raise BrokenExport(f"{location} ({key}) is not in the seal")
+        raise BrokenExport(f"{location} ({key}) is not in the checksum list")
     if content_sha256(record) != sha256:
         raise BrokenExport(f"{location} ({key}) was changed after sealing")
     if not seal.has_image(record["inputs"]["image"]["url"]):
-        raise BrokenExport(f"{location} ({key}) shows an image that the seal does not list")
+        raise BrokenExport(f"{location} ({key}) shows an image that is not in the checksum list")
     if not seal.mark_found(str(key)):
         raise BrokenExport(
-            f"{location} ({key}): the files of pairs hold a row twice; export the version again"
+            f"{location} ({key}): the pair files contain a row twice; export the version again"
         )
 
 
 def _records(folder: Path, name: str) -> Iterator[Any]:
-    """Yield the values of a file that is one JSON list, one in memory at a time."""
+    """Yield the values of a file that is a JSON list, one at a time."""
     try:
         for located in iterate_list(folder / name):
             yield located.value
     except InvalidInput as error:
-        raise BrokenExport(f"{name}: is no list of records ({error}); export the version again") from error
+        raise BrokenExport(f"{name}: is not a list of records ({error}); export the version again") from error
 
 
 def _checked_annotators(folder: Path, seal: _Seal) -> Iterator[tuple[str, str]]:
-    """Yield (id, keyed hash of its author) of each pair; lines of other parts are checked only."""
+    """Yield (id, keyed hash of its author) of each pair; lines of other parts are only verified."""
     for number, line in _read_lines(folder, ANNOTATORS):
         part, key = line.get("part"), line.get("instance_id")
         hashes = [line[name] for name in ("worker", "annot1", "annot2") if name in line]
         if annotators_sha256(str(key), hashes) != seal.annotators_of(str(part), str(key)):
-            raise BrokenExport(f"{ANNOTATORS}: line {number} ({key}) is not what was sealed")
+            raise BrokenExport(f"{ANNOTATORS}: line {number} ({key}) differs from what was sealed")
         if part == "observation":
             yield str(key), line["worker"]
 
@@ -277,4 +277,4 @@ def _check_images(folder: Path, seal: _Seal) -> None:
     for url, sha256 in seal.images():
         digest = sha256_if_readable(folder / url)
         if digest != sha256:
-            raise BrokenExport(f"{url}: {'is missing' if not digest else 'is another image than was sealed'}")
+            raise BrokenExport(f"{url}: {'is missing' if not digest else 'differs from the sealed image'}")

@@ -1,4 +1,4 @@
-"""The rendered regions of a sealed version's comparison sets: what judges saw and models see, as files."""
+"""The rendered regions of a sealed version's comparison sets, as seen by judges and models."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,20 +14,20 @@ REGIONS_FOLDER = "comparison/regions"
 
 
 def picture_name(input_iid: str) -> str:
-    """Return the name, in an export, of the picture of an instance's region."""
+    """Return the file name, in an export, of an instance's region picture."""
     return f"{REGIONS_FOLDER}/{input_iid}.jpg"
 
 
 def region_pictures(version: DatasetVersion, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
     """Yield (name, JPEG) of each comparison row's region, by ``hits.domain.images.region_drawing.highlighted_jpeg``.
 
-    Rows whose photo was taken down since the version was sealed are left out: nobody may be given it any more.
+    Rows are left out if their photo has been taken down since the version was sealed.
 
     Args:
-        rows: comparison rows of the version, as they are exported.
+        rows: comparison rows of the version, as exported.
 
     Raises:
-        InvalidInput: a photo's file is gone.
+        InvalidInput: a photo's file is missing.
     """
     sealed = dict(VersionImage.objects.filter(version=version).values_list("url", "sha256"))
     for row in rows:
@@ -44,5 +44,5 @@ def _draw_region(image: Image, region: list[Region]) -> bytes:
             return highlighted_jpeg(picture, region)
     except FileNotFoundError as error:
         raise InvalidInput(
-            f"photo {image.name}: its file {image.file.name} is gone; restore the media folder"
+            f"photo {image.name}: its file {image.file.name} is missing; restore the media folder"
         ) from error

@@ -1,9 +1,8 @@
-"""What a version of a project would hold now: rows in the published format, and what is left out and why.
+"""The rows that a version of a project would have now, in the published format, and what is excluded and why.
 
-Only confirmed work that was approved, on images that were not taken down; never a simulated answer
-outside a rehearsal. Ratings are, for each split, those of the newest round that is judged completely and has sets
-in it: paper 000 reports comparison on val and on test (table 3). Source of the format: the published corpus and
-leaderboard files.
+Includes only approved work on available images, and simulated answers only in a rehearsal. The ratings of each split
+are those of the newest completely judged round that has sets in it, since Hessel et al. (ECCV 2022) report the
+comparison task on val and test (table 3). The format is that of the published corpus and leaderboard files.
 """
 
 from collections.abc import Callable
@@ -29,13 +28,13 @@ APPROVED = (AssignmentStatus.APPROVED,)
 
 @dataclass(frozen=True, slots=True)
 class PlannedRound:
-    """A comparison round whose ratings a version holds, and the splits that they are of."""
+    """A comparison round whose ratings a version contains, and the splits of those ratings."""
 
     comparison_round: ComparisonRound
     splits: frozenset[str]
 
     def as_json(self) -> dict[str, Any]:
-        """Return by which encoders and options the sets were chosen, as the provenance says it."""
+        """Return the round's provenance: the encoders and options by which its sets were chosen."""
         splits = sorted(self.splits)
         return {
             **self.comparison_round.provenance,
@@ -46,7 +45,7 @@ class PlannedRound:
 
 
 def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
-    """Add the version's pairs and comparison sets to ``plan``, and note why each other pair is left out."""
+    """Add the version's pairs and comparison sets to ``plan``, with the reason for each excluded pair."""
     choices = SelectionFilter(version.project, Pair.TYPE, plan.selection, record_types=(Pair.TYPE,))
     for number, pair in enumerate(accepted_pairs(version.project).iterator(chunk_size=BATCH_SIZE)):
         if number % BATCH_SIZE == 0:
@@ -91,18 +90,18 @@ def _observation_row(pair: Pair) -> PlannedRow:
 
 
 def _add_comparison(plan: Plan, project: Project) -> None:
-    """Add each split's ratings; a set that lost a pair is left out whole."""
+    """Add each split's ratings. A set that lost a pair is excluded entirely."""
     rounds = _newest_judged_rounds(project)
     for planned in rounds:
         _add_round(plan, planned)
     if rounds:
         described = [planned.as_json() for planned in rounds]
-        # Every round, the newest first, and the newest alone under the name that it had before there were several.
+        # All rounds, newest first, and the newest also under the key of earlier releases, which had only one.
         plan.sources |= {"comparison_round": described[0], "comparison_rounds": described}
 
 
 def _newest_judged_rounds(project: Project) -> list[PlannedRound]:
-    """Return the newest completely judged round of each split in which one has sets, newest first."""
+    """Return the newest completely judged round of each split that has one, newest first."""
     planned: list[PlannedRound] = []
     assigned: set[str] = set()
     for found in launched_rounds(project):
@@ -115,7 +114,7 @@ def _newest_judged_rounds(project: Project) -> list[PlannedRound]:
 
 
 def _resolve_split(name: str) -> str:
-    """Return the split of a set's photo. An unknown word stays: that photo was taken down, so its sets are lost."""
+    """Return the split of a set's photo. An unknown one is allowed, since that photo was taken down and its sets are lost."""
     try:
         return str(parse_split(name))
     except UnknownSplit:

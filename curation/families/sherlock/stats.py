@@ -1,8 +1,8 @@
-"""The corpus statistics that the paper reports, over plain rows.
+"""The corpus statistics reported in the papers, computed from plain rows.
 
-Source: paper 000 §3 (3.5 pairs per image; clues and inferences of seven tokens on average; a mean and
-median of 1.17 and 1.0 boxes per clue) and paper 003 §3 (confidence 31 % definitely, 51 % likely, 18 %
-possibly). doi:10.1007/978-3-031-20059-5_32
+Source: Hessel et al. (ECCV 2022, doi:10.1007/978-3-031-20059-5_32), section 3 (3.5 pairs per image; clues and
+inferences of seven tokens on average; a mean and median of 1.17 and 1.0 boxes per clue) and supplement, section 3
+(confidence 31 % definitely, 51 % likely, 18 % possibly).
 """
 
 from collections import Counter
@@ -18,9 +18,9 @@ CONFIDENCE_LABELS = {3: "certain", 2: "likely", 1: "possible"}
 
 @dataclass(frozen=True, slots=True)
 class CorpusStatistics:
-    """Counts, means and shares (0 to 1) of a set of pairs; ``None`` where there is nothing to measure.
+    """Counts, means and shares (0 to 1) of a set of pairs; ``None`` if undefined.
 
-    Tokens are runs of letters or digits, or single marks. ``splits`` counts pairs.
+    Tokens are runs of letters or digits, or single punctuation marks. ``splits`` counts pairs.
     """
 
     images: int
@@ -39,7 +39,7 @@ class CorpusStatistics:
 
 
 class CorpusCounter:
-    """Adds up rows one at a time, so that a version is never held in memory for its statistics."""
+    """Accumulates rows one at a time, so that a version need not be in memory."""
 
     def __init__(self) -> None:
         self._images: set[str] = set()
@@ -80,7 +80,7 @@ class CorpusCounter:
 
 
 def corpus_statistics(rows: Iterable[dict[str, Any]]) -> CorpusStatistics:
-    """Return the statistics of rows in the published format, of no split."""
+    """Return the statistics of rows in the published format, without splits."""
     counting = CorpusCounter()
     for row in rows:
         counting.add(row)

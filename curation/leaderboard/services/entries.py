@@ -116,7 +116,7 @@ def submit_entry(
             Nothing is kept of it, so that the same bytes can be sent again under the right name.
         TooLarge: more bytes than ``max_upload_bytes`` says.
         LimitReached: the team has used up what it may hand in, or too much of it was refused today.
-        NoRoom: the disk takes no more.
+        StorageFull: the disk takes no more.
     """
     folder = board_folder(team.leaderboard) / ENTRIES
     partial = folder / f".{uuid.uuid4().hex}.partial"

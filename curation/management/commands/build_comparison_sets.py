@@ -54,7 +54,7 @@ class Command(DeerstalkerCommand):
         parser.add_argument(
             "--text-embeddings", type=Path, required=True, help="(inferences, e) sentence vectors"
         )
-        parser.add_argument("--candidates", type=Path, help="JSON list of ids left by soft de-duplication")
+        parser.add_argument("--candidates", type=Path, help="JSON list of ids kept by soft de-duplication")
         parser.add_argument("--image-ids", type=Path, help="JSON list: the image of every inference")
         add_rules(parser)
         add_rule(parser, "shortcut", Shortcut)

@@ -1,4 +1,4 @@
-"""Whether a model's errors on the comparison task can be foretold, and the worst of them (paper 001 §5.3).
+"""Whether a model's errors on the comparison task can be predicted, and the worst of them (Hessel et al. 2022 §5.3).
 
 Equal scores, options and models give equal results.
 """
@@ -48,15 +48,14 @@ def analyse_errors(
     images: ImageEncoder | None = None,
     sentences: TextEncoder | None = None,
 ) -> dict[str, Any]:
-    """Do a whole job: analyse the errors of its evaluation, and return what the job's page shows.
+    """Run a job: analyse the errors of its evaluation, and return the result for the job's page.
 
     Args:
-        images: encoder of photos that is at hand; else the one that the options name. sentences: all-MiniLM-L6-v2
-            when absent.
+        images: encoder of photos; by default the one in the options. sentences: by default all-MiniLM-L6-v2.
 
     Raises:
-        NotStarted: no scores, or too few images on which people agree.
-        Refused: a photo's file or a model that cannot be had.
+        CannotStart: no scores, or too few images with human agreement.
+        Refused: a photo's file or a model is not available.
     """
     analysis = ErrorAnalysis.objects.select_related("evaluation__version", "evaluation__project").get(
         pk=progress.job.args["analysis"]
@@ -69,7 +68,7 @@ def analyse_errors(
         features = _make_features(data, encoder, texts, progress)
         with threadpool_limits(
             1, user_api="blas"
-        ):  # thousands of small models: threads would wait for one another
+        ):  # thousands of small models: BLAS threads would only wait for each other
             figures = _compute_figures(data.groups, features, options.seed, progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
@@ -84,7 +83,7 @@ def analyse_errors(
 
 
 def _load_errors(evaluation: Evaluation, options: ErrorOptions) -> "_ErrorData":
-    """The groups of images; too few of them are refused before any vector is made."""
+    """Load scores and groups; too few images are an error before any vector is made."""
     try:
         return _ErrorData.load(evaluation, options)
     except (InvalidInput, Refused) as error:
@@ -92,7 +91,7 @@ def _load_errors(evaluation: Evaluation, options: ErrorOptions) -> "_ErrorData":
 
 
 class _ErrorData:
-    """An evaluation's comparison scores, and the images on which people agree in two groups."""
+    """An evaluation's comparison scores, and the images with human agreement in two groups."""
 
     def __init__(
         self, scores: Mapping[str, float], rows: Mapping[str, ComparisonItem], options: ErrorOptions
@@ -105,9 +104,11 @@ class _ErrorData:
 
     @classmethod
     def load(cls, evaluation: Evaluation, options: ErrorOptions) -> "_ErrorData":
-        """Read an evaluation's scores; what it did not score, and photos that were taken down since, are left out."""
+        """Load an evaluation's scores, without unscored instances and photos that were taken down since."""
         scores = comparison_scores(evaluation)
-        rows = comparison_items(evaluation.version, evaluation.split or None)  # no split is the whole version
+        rows = comparison_items(
+            evaluation.version, evaluation.split or None
+        )  # no split means the whole version
         scored = {
             pk: compared
             for pk, compared in rows.items()
@@ -118,7 +119,7 @@ class _ErrorData:
         return cls({name: scores[name] for name in test_ids}, scored, options)
 
     def galleries(self, limit: int) -> dict[str, list[dict[str, Any]]]:
-        """Return the worst mistakes among all scored images, by ids alone."""
+        """Return the worst mistakes among all scored images, as ids without texts."""
         positives, negatives = worst_mistakes(self.scores, self.key, limit=limit)
         return {
             "false_positives": [self._describe_mistake(mistake) for mistake in positives],
@@ -132,7 +133,7 @@ class _ErrorData:
 def _make_features(
     data: _ErrorData, encoder: ImageEncoder, sentences: TextEncoder, progress: Progress
 ) -> dict[str, Vectors]:
-    """Return (n, d) features of the kept images by predictor."""
+    """Return (n, d) features of the selected images by predictor."""
     selected_rows = [data.rows[row.instance] for row in data.groups.selected]
     total = 2 * len(selected_rows)
     progress.log(f"{len(selected_rows)} images with human agreement; image features: {encoder.name}")
@@ -156,10 +157,10 @@ def _open_picture(row: ComparisonItem) -> Pillow.Image:
 def _compute_figures(
     groups: MedianGroups, features: Mapping[str, Vectors], seed: int, progress: Progress
 ) -> dict[str, Any]:
-    """Return the figures that ``ErrorAnalysis`` keeps: areas in percent, and how many images they rest on."""
+    """Return the figures for ``ErrorAnalysis``: areas in percent, and the numbers of images."""
     areas = {}
     total = len(PREDICTORS) * (PERMUTATIONS + 1)
-    progress.log(f"{PERMUTATIONS} permutations of the groups, with models fitted anew")
+    progress.log(f"{PERMUTATIONS} permutations of the groups, with new models for each")
     done = 0
     for index, name in enumerate(PREDICTORS):
         rotated = rotate_features(features[name])

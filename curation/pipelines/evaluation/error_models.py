@@ -1,4 +1,4 @@
-"""How well features of images foretell on which of them a model errs: logistic regressions over folds."""
+"""How well image features predict a model's errors: cross-validated logistic regressions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Vectors = NDArray[np.floating]
 
 
 def rotate_features(features: Vectors) -> Vectors:
-    """Return (n, min(n, d)) features with the same inner products, for which the same models are fitted sooner.
+    """Return (n, min(n, d)) features with the same inner products, for faster fits of the same models.
 
-    A ridge penalty knows no directions, so a logistic regression on rotated features foretells the same.
+    A ridge penalty is rotation-invariant, so a logistic regression on rotated features gives the same predictions.
     """
     if features.shape[1] <= features.shape[0]:
         return features
@@ -25,13 +25,13 @@ def rotate_features(features: Vectors) -> Vectors:
 
 
 def prediction_auc(features: Vectors, labels: NDArray[np.bool_], seed: int) -> CrossValidatedAuc:
-    """Return how well a logistic regression on (n, d) features foretells n labels, over stratified folds."""
+    """Return the AUC of a logistic regression on (n, d) features for n labels, over stratified folds."""
     fold = stratified_folds(labels, rng=np.random.default_rng(seed))
     return cross_validated_auc(labels, _held_out_scores(features, labels, fold), fold)
 
 
 def _held_out_scores(features: Vectors, labels: NDArray[np.bool_], fold: NDArray[np.int64]) -> Vectors:
-    """Return (n,) scores, each from the model that did not see its fold."""
+    """Return (n,) scores, each from the model that was fitted without its fold."""
     scores = np.empty(len(labels))
     for number in np.unique(fold):
         is_held_out = fold == number
@@ -43,8 +43,8 @@ def _held_out_scores(features: Vectors, labels: NDArray[np.bool_], fold: NDArray
 def fit_logistic(features: Vectors, labels: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return a ridge logistic regression's weights, the unpenalised intercept last: (d + 1,).
 
-    scikit-learn's ``LogisticRegression(C=…)`` has the same optimum. Newton's method (Hastie et al. 2009, §4.4.1) gets
-    there in a few steps, which counts where thousands of small models are fitted.
+    scikit-learn's ``LogisticRegression(C=…)`` has the same optimum. Newton's method (Hastie et al. 2009, §4.4.1)
+    converges in a few steps, which matters for thousands of small models.
     """
     rows = np.column_stack([features, np.ones(len(labels))]).astype(np.float64)
     signs = np.where(labels, 1.0, -1.0)

@@ -1,6 +1,6 @@
-"""Evaluate a scorer, an encoder, somebody's predictions, people, or a shortcut on one split of a sealed version.
+"""Evaluate a scorer, an encoder, predictions from a file, people, or a shortcut on one split of a sealed version.
 
-Source: paper 000 §4 and §5.
+Source: Hessel et al. 2022 §4 and §5.
 """
 
 from collections.abc import Mapping
@@ -36,14 +36,14 @@ from hits.services.jobs.jobs import Progress
 def run_evaluation(
     *, evaluation: Evaluation, progress: Progress, given_encoder: Encoder | None = None
 ) -> dict[str, Any]:
-    """Do a whole job; return what its page shows. Repeatable: an evaluation that has figures stays as it is.
+    """Run a job; return the result for its page. An evaluation that has figures already is not changed.
 
     Args:
-        using: an encoder that is at hand; else the one that the options name.
+        given_encoder: an encoder that is already loaded; by default the one in the options.
 
     Raises:
-        Refused: the encoder, a photo or the predictions cannot be had, or do not fit.
-        Cancelled: somebody asked for it to stop; vectors that were made are kept.
+        Refused: the encoder, a photo or the predictions are not available, or do not fit.
+        Cancelled: the job was cancelled; finished vectors are saved.
     """
     if evaluation.sha256:
         return _summary(evaluation)
@@ -78,7 +78,7 @@ def _describe_sets(sets: SplitSets) -> str:
 def _compute_scores(
     evaluation: Evaluation, sets: SplitSets, progress: Progress, given_encoder: Encoder | None
 ) -> tuple[Scores, dict[str, Any]]:
-    """Return the scores by file, in the order of the sorted test ids, and what the provenance says of them."""
+    """Return the scores by file, in the order of the sorted test ids, and facts for the provenance."""
     options = evaluation.options
     match evaluation.source:
         case EvaluationSource.BASELINE:
@@ -98,18 +98,19 @@ def _compute_scores(
 
 
 def _scorer_facts(scorer: Scorer, sets: SplitSets, progress: Progress) -> dict[str, Any]:
-    """Return which weights were measured, and how much of what is asked they were trained on."""
+    """Return the scorer's weights hash, and how many of the evaluated pairs were used in its training."""
     ids = {pair.instance_id for chunk in sets.chunks for pair in chunk}
     known_count = count_known_pairs(scorer, ids)
     if known_count:
         progress.log(
-            f"{known_count} of these {len(ids)} pairs trained or chose this scorer: its figures flatter it"
+            f"{known_count} of these {len(ids)} pairs were used to train or select this scorer: "
+            "its figures are too optimistic"
         )
     return {"weights_sha256": scorer.weights_sha256, "pairs_known_from_training": known_count}
 
 
 def _extra_figures(evaluation: Evaluation, sets: SplitSets, scores: Scores) -> dict[str, Any]:
-    """Return figures beyond those of a leaderboard, by task: BERTScore, where it is asked for."""
+    """Return figures beyond those of a leaderboard, by task: BERTScore, if requested."""
     options = parse_options(evaluation.options)
     if options is None or not any(task_of(name) == RETRIEVAL for name in scores):
         return {}
@@ -128,10 +129,10 @@ def _read_predictions(path: Path, sets: SplitSets) -> tuple[Scores, dict[str, An
 
 
 def _read_task_scores(path: Path, sets: SplitSets) -> NDArray[np.float64]:
-    """Return the scores of a single file, called as in a submission."""
+    """Return the scores of a single file, named as in a submission."""
     name = path.stem
     if name not in sets.expected:
-        raise InvalidInput(f"{path}: call it after its task: {', '.join(in_file_order(sets.expected))}")
+        raise InvalidInput(f"{path}: name the file after its task: {', '.join(in_file_order(sets.expected))}")
     if path.suffix == ".npy":
         return read_npy_scores(path.read_bytes(), path.name, sets.expected[name])
     raw = sets.raw(name)
@@ -156,5 +157,5 @@ def _summary(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _to_float32(scores: Mapping[str, NDArray[np.floating]]) -> Scores:
-    """Return scores as a submission has them: (n,) float32 by file."""
+    """Return scores in a submission's format: (n,) float32 by file."""
     return {name: np.ascontiguousarray(values, dtype=np.float32) for name, values in scores.items()}

@@ -1,4 +1,4 @@
-"""BERTScore of what was retrieved, with a language model from a folder; nothing is ever downloaded."""
+"""BERTScore of retrieved inferences, with a language model from a folder; nothing is downloaded."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ PERCENT = 100.0
 
 @dataclass(frozen=True, slots=True)
 class BertScoreOptions:
-    """Which model's vectors at which layer, and what unrelated texts reach; the defaults are RoBERTa-Large's."""
+    """The model, its layer, and the score of unrelated texts; the defaults are RoBERTa-Large's."""
 
     folder: str
     layer: int = ROBERTA_LAYER
@@ -32,15 +32,15 @@ class BertScoreOptions:
 
 
 class TokenEncoder:
-    """Vectors of a text's tokens from a layer of a masked language model."""
+    """Encodes a text's tokens by a layer of a masked language model."""
 
     def __init__(self, options: BertScoreOptions) -> None:
-        """Load it. Raises InvalidInput for a folder without a whole model, or a layer that it does not have."""
+        """Load the model. Raises InvalidInput if the model is incomplete or the layer does not exist."""
         from transformers import AutoModel, AutoTokenizer
 
         folder = Path(options.folder)
         if not (folder / "config.json").is_file():
-            raise InvalidInput(f"bertscore: {folder} holds no model; name a folder with saved weights")
+            raise InvalidInput(f"bertscore: {folder} has no model; give a folder with saved weights")
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             self._model = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
@@ -51,10 +51,12 @@ class TokenEncoder:
             ) from error
         layers = self._model.config.num_hidden_layers
         if not 0 <= options.layer <= layers:
-            raise InvalidInput(f"bertscore: layer {options.layer} is not within 0 to {layers} of this model")
+            raise InvalidInput(
+                f"bertscore: layer {options.layer} is not between 0 and {layers} of this model"
+            )
         self._model.eval()
         self._layer = options.layer
-        # RoBERTa takes a word at the start for another one than after a space.
+        # RoBERTa encodes a word at the start of a text differently from one after a space.
         self._space = " " if "roberta" in type(self._tokenizer).__name__.lower() else ""
 
     def encode(self, texts: Sequence[str]) -> Iterator[TokenVectors]:
@@ -82,12 +84,12 @@ def retrieval_bertscore(
     *,
     rng: np.random.Generator,
 ) -> dict[str, float | None]:
-    """Return BERTScore of the best-scored inference of each image with its own one, in percent, with its interval.
+    """Return BERTScore of each image's best-scored inference with its true one, in percent, with an interval.
 
-    scores: by file, in the order of the sorted test ids. A mean over chunks, as the other figures of retrieval.
+    scores: by file, in the order of the sorted test ids. A mean over chunks, as the other retrieval figures.
 
     Raises:
-        InvalidInput: the model cannot be had.
+        InvalidInput: the model is not available.
     """
     texts = {pair.instance_id: pair.inference for chunk in sets.chunks for pair in chunk}
     names = [name for name in in_file_order(scores) if task_of(name) == RETRIEVAL]
@@ -107,7 +109,7 @@ def retrieval_bertscore(
 
 
 def _best_inferences(sets: SplitSets, name: str, scores: NDArray[np.floating]) -> list[tuple[str, str]]:
-    """Return for each instance its id and that of the inference that its image scores best, the first on a tie."""
+    """Return for each instance its id and the id of its best-scored inference, the first on a tie."""
     key = parse_retrieval_key(sets.raw(name))
     matrix = np.empty((len(key.ids), len(key.ids)))
     matrix[key.rows, key.columns] = restore_key_order(scores, key.test_ids)
@@ -115,5 +117,5 @@ def _best_inferences(sets: SplitSets, name: str, scores: NDArray[np.floating]) -
 
 
 def parse_options(stored: Mapping[str, Any]) -> BertScoreOptions | None:
-    """Return the options that an evaluation's row keeps, if it asks for BERTScore."""
+    """Return the BERTScore options of an evaluation's row, if it has any."""
     return BertScoreOptions(**stored["bertscore"]) if stored.get("bertscore") else None

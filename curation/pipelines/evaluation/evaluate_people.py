@@ -1,6 +1,6 @@
-"""How people do at the tasks: two judges of a candidate for one another, and matching inferences to regions.
+"""Human performance on the tasks: agreement of two judges, and matching inferences to regions.
 
-Source: paper 000 §4.2 and §4.3, the rows "Human" of table 3.
+Source: Hessel et al. 2022 §4.2 and §4.3, the rows "Human" of table 3.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ CHUNK_SIZE = 1000
 
 
 def people_figures(sets: SplitSets, *, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the figures of people on a split: the model's are None, as there is none.
+    """Return the figures of people on a split; those of a model are None.
 
     Raises:
         InvalidInput: nobody rated candidates or matched inferences there.
@@ -44,12 +44,12 @@ def people_figures(sets: SplitSets, *, rng: np.random.Generator) -> dict[str, An
 
 
 def _matching_figures(sets: SplitSets, rng: np.random.Generator) -> dict[str, Any]:
-    """Return how well people match the inferences about an image to its regions; nothing without such work."""
+    """Return how well people match an image's inferences to its regions; empty without such judgments."""
     project = sets.version.project
     images = {sets.image_of[image.url] for image in sets.localization.images}
     spec = matching_spec()
     units = Unit.objects.filter(batch__project=project, batch__kind=spec.name, quality_check=None)
-    # Chosen here: a query that names every image of a split grows too long.
+    # Filter in Python: a query with all images of a split would be too long.
     rows_of_units = units.values_list(f"payload__{spec.item_field}", "images").iterator(chunk_size=CHUNK_SIZE)
     item_ids = {str(key) for key, image in rows_of_units if image in images}
     known_truths = {key: truth for key, truth in answer_keys(project, spec).items() if key in item_ids}

@@ -1,7 +1,7 @@
-"""Scores that look at no photo: what chance, the true clue's words or the candidate's own words reach.
+"""Scores without the photo: random ones, from the true clue's text, or from the candidate's text.
 
-Sentence vectors are all-MiniLM-L6-v2's. Equal versions, options and models give equal scores.
-Source: paper 000 §5.2 (text-only models); Zellers et al. 2019 §4 (answer priors), doi:10.1109/CVPR.2019.00688.
+Sentence vectors are all-MiniLM-L6-v2's. Equal versions, options and models give equal scores. Source: Hessel et al.
+2022 §5.2 (text-only models); Zellers et al. 2019 §4 (answer priors), doi:10.1109/CVPR.2019.00688.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ from hits.services.jobs.jobs import Progress
 
 FOLDS = 5
 PENALTIES = (0.1, 1.0, 10.0)
-NOISE = 1e-6  # where every assignment is as good as any other, one is drawn; float32 still tells such scores apart
+NOISE = 1e-6  # breaks ties between assignments at random; float32 still resolves it
 
 
 def shortcut_scores(
@@ -44,15 +44,15 @@ def shortcut_scores(
     sentences: TextEncoder | None = None,
     progress: Progress | None = None,
 ) -> tuple[dict[str, Matrix], dict[str, Any]]:
-    """Return a shortcut's scores by file of a submission, and what they rest on.
+    """Return a shortcut's scores by file of a submission, and facts for the provenance.
 
     Args:
-        sets: without proposed boxes unless scores are drawn: those have no clue.
-        sentences: all-MiniLM-L6-v2 when absent; random scores need none.
+        sets: without proposed boxes, which have no clue, except for random scores.
+        sentences: by default all-MiniLM-L6-v2; random scores need none.
 
     Raises:
         InvalidInput: too few pairs in other splits to train on.
-        Refused: a model that cannot be had. Cancelled: somebody asked for it to stop.
+        Refused: a model is not available. Cancelled: the job was cancelled.
     """
     facts: dict[str, Any] = {"seed": seed}
     rng = np.random.default_rng([seed, list(Shortcut).index(shortcut)])
@@ -77,7 +77,7 @@ def shortcut_scores(
 
 @dataclass(frozen=True)
 class _TextVectors:
-    """Unit vectors of every text that is asked about, or trained on."""
+    """Unit vectors of all texts to score or to train on."""
 
     vectors: Mapping[str, Matrix]
 
@@ -89,7 +89,7 @@ class _TextVectors:
         encoder: TextEncoder,
         progress: Progress | None,
     ) -> "_TextVectors":
-        """Encode each different text once."""
+        """Encode each distinct text once."""
         ids_by_text: dict[str, str] = {}
         for pair in [*(pair for chunk in sets.chunks for pair in chunk), *others]:
             ids_by_text.setdefault(pair.inference, pair.instance_id)
@@ -110,7 +110,7 @@ class _TextVectors:
 
 
 class _ShortcutScores:
-    """What a shortcut thinks of texts: a ``PairScores`` that sees no region."""
+    """A shortcut's scores of texts: a ``PairScores`` that ignores regions."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _ShortcutScores:
         others: Sequence[ObservationRecord],
         rng: np.random.Generator,
     ) -> None:
-        """``clues`` are those of rated sets' pairs by instance id; ``others`` are what may be learned from."""
+        """clues: of rated sets' pairs by instance id. others: pairs to learn from."""
         self._is_prior = shortcut is Shortcut.ANSWER_PRIOR
         self._texts, self._clues, self._others, self._rng = texts, clues, others, rng
         self._map = _fit_clue_map(texts, others) if shortcut is Shortcut.TEXT_TRAINED else None
@@ -133,14 +133,14 @@ class _ShortcutScores:
         return self._similarities([pair.clue for pair in pairs], inferences)
 
     def score_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
-        """Return (n, n) scores of the pairs that are matched, ties drawn by lot, and none of boxes."""
+        """Return (n, n) scores of the pairs for matching, with random tie-breaks, and none of boxes."""
         if image.boxes:
             raise ValueError("proposed boxes have no clue to read; plan the sets without them")
         scores = self.score_chunk(image.matched)
         return scores + NOISE * self._rng.random(scores.shape), np.zeros((0, len(image.pairs)))
 
     def score_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix | None:
-        """Return the scores of all candidates, (m,); nothing where one photo leaves no prior to learn."""
+        """Return the scores of all candidates, (m,); None if a single photo leaves no prior to learn."""
         if self._is_prior:
             return _predict_ratings(rows, self._texts, self._rng)
         return np.concatenate(
@@ -180,7 +180,7 @@ def _unit_rows(rows: Matrix) -> Matrix:
 def _predict_ratings(
     rows: Sequence[Mapping[str, Any]], texts: _TextVectors, rng: np.random.Generator
 ) -> Matrix | None:
-    """Foretell each candidate's mean rating from its text, by models that saw no rating of its photo: (n,)."""
+    """Predict each candidate's mean rating from its text, by models without ratings of its photo: (n,)."""
     from sklearn.linear_model import RidgeCV
 
     photos = [row["image"]["url"] for row in rows for _ in row["candidates"]]

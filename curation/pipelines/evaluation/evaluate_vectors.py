@@ -1,6 +1,6 @@
-"""Score all pairs of an evaluation with an encoder: N regions and M texts are N + M encodings.
+"""Score all pairs of an evaluation with an encoder: N regions and M texts take N + M encodings.
 
-Each region and each text is encoded once, wherever it is asked about, so that equal texts have equal scores and tie.
+Each distinct region and text is encoded once, so that equal texts have equal scores and tie.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,13 +27,13 @@ from hits.services.jobs.jobs import Progress
 CLUE_TEXTS = "clue"
 Boxes = tuple[Region, ...]
 MarkedRegion = tuple[str, Boxes]
-"""A region: what rows call its image, and its boxes."""
+"""A region: its image's address in rows, and its boxes."""
 Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class EncodingSetup:
-    """An encoder, how it is shown a region (empty is as it was trained), and which texts it reads."""
+    """An encoder, the region mode (empty is the encoder's default), and the texts to encode."""
 
     encoder: Encoder
     region_mode: str = ""
@@ -46,13 +46,13 @@ class EncodingSetup:
 
     @property
     def encodes_clues(self) -> bool:
-        """Whether texts are clues, and the encoder reads those in a way of their own."""
+        """Whether the texts are clues, and the encoder encodes clues differently."""
         return self.texts == CLUE_TEXTS and hasattr(self.encoder, "encode_clues")
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderScores:
-    """Scores by file of a submission, in the order of the sorted test ids, and what the provenance says."""
+    """Scores by file of a submission, in the order of the sorted test ids, and facts for the provenance."""
 
     scores: dict[str, Matrix]
     facts: dict[str, Any]
@@ -60,7 +60,7 @@ class EncoderScores:
 
 @dataclass(slots=True)
 class _RowIndex:
-    """Things to encode, each once, in the order in which they were first asked about."""
+    """Assigns row numbers to distinct items, in order of first appearance."""
 
     rows: dict[Any, int] = field(default_factory=dict)
 
@@ -72,10 +72,10 @@ class _RowIndex:
 
 
 def encoder_scores(sets: SplitSets, setup: EncodingSetup, progress: Progress | None) -> EncoderScores:
-    """Return an encoder's scores of all that is asked; vectors are kept, so that a stopped job goes on.
+    """Return an encoder's scores of all pairs; vectors are saved, so that a stopped job can resume.
 
     Raises:
-        InvalidInput: the encoder cannot draw regions in that way.
+        InvalidInput: the encoder does not support the region mode.
         Refused: a photo's file is missing or broken.
     """
     if setup.mode not in setup.encoder.region_modes:
@@ -107,7 +107,7 @@ def encoder_scores(sets: SplitSets, setup: EncodingSetup, progress: Progress | N
 
 
 def _collect_items(sets: SplitSets) -> tuple[_RowIndex, _RowIndex, _RowIndex]:
-    """Return all regions that people drew, all that a detector proposed, and all texts."""
+    """Return all regions that people drew, all proposed boxes, and all texts."""
     drawn, proposed, texts = _RowIndex(), _RowIndex(), _RowIndex()
     for chunk in sets.chunks:
         for pair in chunk:
@@ -131,7 +131,7 @@ def _image_boxes(image: LocalizationImage) -> list[MarkedRegion]:
 
 @dataclass(frozen=True, slots=True)
 class _SimilarityScores:
-    """Vectors of regions and texts, (n, d) each, and where each of them is: a ``PairScores``."""
+    """Vectors of regions and texts, (n, d) each, with their row numbers: a ``PairScores``."""
 
     given: Vectors
     proposed: Vectors
@@ -145,7 +145,7 @@ class _SimilarityScores:
         return _all_pairs(self._region_rows(pairs), self._texts(pair.inference for pair in pairs))
 
     def score_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
-        """Return (n, n) similarities of the regions that are matched, and (k, m) of the proposed boxes."""
+        """Return (n, n) similarities of the regions for matching, and (k, m) of the proposed boxes."""
         boxes = self.proposed[self.proposed_rows.add_all(_image_boxes(image))]
         return self.score_chunk(image.matched), _all_pairs(
             boxes, self._texts(pair.inference for pair in image.pairs)
@@ -170,7 +170,7 @@ class _SimilarityScores:
 
 def _all_pairs(regions: Vectors, texts: Vectors) -> Matrix:
     """Return the similarity of n regions with m texts, (n, m); in float64, so that equal rows tie."""
-    if not len(regions):  # without a region nobody knows their dimension
+    if not len(regions):  # without regions their dimension is unknown
         return np.zeros((0, len(texts)))
     return np.asarray(regions, dtype=np.float64) @ np.asarray(texts, dtype=np.float64).T
 
@@ -191,7 +191,7 @@ def _region_vectors(
         opened: dict[str, Pillow.Image] = {}
         for url, _ in batch:
             if url not in opened:
-                # A row of its own: threads that share one would close each other's file.
+                # A new row object: threads that share one would close each other's file.
                 opened[url] = open_image(Image(name=of_url[url].name, file=of_url[url].file.name))
         return setup.encoder.encode_regions(
             [opened[url] for url, _ in batch], [boxes for _, boxes in batch], setup.mode
@@ -216,7 +216,7 @@ def _text_vectors(sets: SplitSets, setup: EncodingSetup, texts: list[str], steps
         encode = setup.encoder.encode_clues  # type: ignore[attr-defined]
         fingerprints = [
             content_sha256([CLUE_TEXTS, text]) for text in texts
-        ]  # another vector than the inference's
+        ]  # differs from the inference's vector
     return get_vectors(
         project=sets.version.project,
         origin=_make_origin(setup, Subject.TEXTS, ""),

@@ -1,7 +1,7 @@
-"""Keep what an evaluation found: its scores as a submission, the figures of that very zip, and where all came from.
+"""Save an evaluation: its scores as a submission, the figures of this zip, and the provenance.
 
-Scores are written in the leaderboard's layout, and the zip is then read and scored as any submission is: what is
-measured here would get the same figures on a leaderboard of that version and split.
+Scores are written in the leaderboard's layout, and the zip is then scored like any submission. So the figures equal
+those on a leaderboard of that version and split.
 """
 
 import io
@@ -34,8 +34,8 @@ from hits.domain.hashing import content_sha256
 
 FORMAT = "deerstalker-evaluation/1"
 MANIFEST = "manifest.json"
-INTERVAL_SEED = 0  # equal scores have equal intervals, whatever was evaluated when
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip: equal scores, equal bytes
+INTERVAL_SEED = 0  # fixed, so that equal scores have equal intervals
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip, so that equal scores give equal bytes
 Scores = dict[str, NDArray[np.floating]]
 """By file of a submission, in the order of the sorted test ids."""
 
@@ -47,7 +47,7 @@ def save_evaluation(
     figures: dict[str, Any],
     facts: dict[str, Any],
 ) -> None:
-    """Write an evaluation's folder whole, score what lies in it, and write down the row."""
+    """Write an evaluation's folder atomically, score its zip, and complete the row."""
     folder = evaluation_folder(evaluation)
     try:
         with partial_folder(folder) as partial:
@@ -60,11 +60,13 @@ def save_evaluation(
                 (partial / COMPARISON_KEY).write_text(json.dumps(sets.raw(COMPARISON)), "utf-8")
             manifest = _manifest(evaluation, sets, partial, figures, facts)
             (partial / MANIFEST).write_bytes(manifest)
-            shutil.rmtree(folder, ignore_errors=True)  # of a run that died before its row was written
+            shutil.rmtree(
+                folder, ignore_errors=True
+            )  # left by a run that was killed before its row was written
             publish_folder(partial, folder)
     except OSError as error:
         raise InvalidInput(
-            f"{folder}: cannot be written ({error.strerror}); see to the media folder"
+            f"{folder}: cannot be written ({error.strerror}); check the media folder"
         ) from error
     complete_evaluation(
         evaluation=evaluation,
@@ -76,14 +78,14 @@ def save_evaluation(
 
 
 def _score_zip(path: Path, sets: SplitSets, scores: Scores) -> dict[str, Any]:
-    """Return the figures of a submission; what has no scores is not expected."""
+    """Return the figures of a submission; only files with scores are expected."""
     expected = {name: count for name, count in sets.expected.items() if name in scores}
     submission = read_submission(path, file_name=ZIP_NAME, expected=expected, keys=sets)
     return score_submission(submission, sets, rng=interval_generator())
 
 
 def interval_generator() -> np.random.Generator:
-    """Return what intervals are drawn with."""
+    """Return the generator for intervals."""
     return np.random.default_rng(INTERVAL_SEED)
 
 

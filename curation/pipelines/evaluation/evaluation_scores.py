@@ -1,4 +1,4 @@
-"""What an evaluation scored, in the form in which error analyses and audits take it."""
+"""An evaluation's scores in the format of error analyses and audits."""
 
 from curation.models import Evaluation
 from curation.selectors.evaluations import read_comparison_scores
@@ -10,7 +10,7 @@ def comparison_scores(evaluation: Evaluation) -> dict[str, float]:
     """Return the scores of the comparison task by ``validation.domain.reports.leaderboard.test_id``.
 
     Raises:
-        Refused: it has none.
+        Refused: it has no such scores.
     """
     scores = read_comparison_scores(evaluation)
     if not scores:

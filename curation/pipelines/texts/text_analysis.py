@@ -1,6 +1,6 @@
 """Analyse a project's approved texts. Equal pairs, options and models give equal results.
 
-Results hold keys of pairs and never their texts, so that an old analysis shows nothing that was taken down.
+Results contain keys of pairs and never their texts, so that an old analysis shows nothing that was taken down.
 """
 
 from collections.abc import Sequence
@@ -61,18 +61,18 @@ def analyse_texts(
     progress: Progress | None = None,
     encoder: TextEncoder | None = None,
 ) -> TextAnalysis:
-    """Return a stored analysis of the approved pairs, of the kind that the options are of.
+    """Run and store an analysis of the approved pairs; the options determine its kind.
 
     Args:
-        progress: of the job, if it is one; scoring goes on where an earlier run of the job ended.
-        encoder: makes sentence vectors; all-MiniLM-L6-v2 when absent.
+        progress: of the job, if any; scoring resumes where an earlier run of the job stopped.
+        encoder: makes sentence vectors; by default all-MiniLM-L6-v2.
 
     Raises:
-        Refused: no pairs, options that do not fit, or a model that cannot be had.
+        Refused: no pairs, options that do not fit, or a model that is not available.
     """
     pairs = text_pairs(project, options.split)
     if not pairs:
-        raise Refused("pairs: none is approved yet; approve submissions first")
+        raise Refused("pairs: no pair is approved yet; approve submissions first")
     try:
         if isinstance(options, ToxicityOptions):
             return score_toxicity(project=project, pairs=pairs, options=options, by=by, progress=progress)
@@ -102,7 +102,7 @@ def find_duplicates(
 ) -> AnalysisResult:
     """Count copies and near-copies among the clues or the inferences; nothing is dropped.
 
-    The clusters are those of ``curation.negatives.filters.cluster_softly``: equal options, equal texts stay.
+    The clusters are those of ``curation.negatives.filters.cluster_softly``: equal options keep equal texts.
     """
     texts = [str(getattr(pair, options.field)) for pair in pairs]
     copies = count_copies(texts, listed=MAX_LISTED)
@@ -144,7 +144,7 @@ def find_duplicates(
 def _least_similar(
     pairs: Sequence[TextPair], vectors: NDArray[np.floating], members: Sequence[int]
 ) -> dict[str, Any]:
-    """The two texts of a group that are least alike, and how alike: a group may be joined to reach a share."""
+    """Return the least similar texts of a group and their cosine: a group may be merged only to reach a share."""
     pair = find_least_similar(vectors[list(members)])
     return {
         "pair": [pairs[members[index]].pk for index in (pair.first, pair.second)],

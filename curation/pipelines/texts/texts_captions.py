@@ -1,4 +1,4 @@
-"""Compare clues and inferences with literal captions of their image. Source: paper 001 D and figure 2."""
+"""Compare clues and inferences with literal captions of their image. Source: Hessel et al. 2022, app. D, figure 2."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -32,7 +32,7 @@ MAX_LISTED = 200  # the most caption-like inferences
 
 @dataclass(frozen=True, slots=True)
 class CaptionedPair:
-    """A pair with the captions that it is compared with, at least one."""
+    """A pair with the captions for its comparison, at least one."""
 
     pair: TextPair
     captions: tuple[str, ...]
@@ -40,7 +40,7 @@ class CaptionedPair:
 
 @dataclass(frozen=True, slots=True)
 class AvailableCaptions:
-    """Captions by image: those of its regions with their boxes, or of the whole image."""
+    """Captions by image: of its regions with their boxes, or of the whole image."""
 
     regions: Mapping[int, Sequence[Mapping[str, Any]]]
     whole: Mapping[int, Sequence[str]]
@@ -49,7 +49,7 @@ class AvailableCaptions:
     def select(
         self, pair: TextPair, boxes: Sequence[Mapping[str, int]], options: CaptionOptions
     ) -> list[str]:
-        """Return a pair's captions, ``most`` at most."""
+        """Return a pair's captions, at most ``options.most``."""
         regions = self.regions.get(pair.image_id, [])
         if not regions:
             return list(self.whole.get(pair.image_id, []))[: options.most]
@@ -70,7 +70,7 @@ def compare_captions(
     """Compare the pairs of a sample of images with their captions.
 
     Raises:
-        Refused: no image has a caption, or a file that fits no image.
+        Refused: no image has a caption, or the file matches no image.
     """
     available = _load_captions(sentences.project, {pair.image_id for pair in pairs}, options)
     sample = _sample_pairs(pairs, available, options)
@@ -107,7 +107,7 @@ def _read_caption_file(project: Project, options: CaptionOptions) -> AvailableCa
         whole.setdefault(known[image], []).extend(captions_by_name[image])
     if not whole:
         raise Refused(
-            f"{name}: no photo is called {next(iter(captions_by_name))[:60]!r}, nor as any other row says"
+            f"{name}: no photo is named {next(iter(captions_by_name))[:60]!r}, nor like any other row"
         )
     return AvailableCaptions({}, whole, len(captions_by_name.keys() - known.keys()))
 
@@ -119,7 +119,7 @@ def _sample_pairs(
     images = sorted({pair.image_id for pair in pairs} & captioned)
     if not images:
         raise Refused(
-            "captions: no photo of an approved pair has any; import region descriptions, or give a file"
+            "captions: no photo of an approved pair has captions; import region descriptions, or give a file"
         )
     if options.images and options.images < len(images):
         generator = np.random.default_rng(options.seed)

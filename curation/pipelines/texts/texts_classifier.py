@@ -1,4 +1,4 @@
-"""A trained text classifier as a toxicity scorer: from a local folder, or by its name on the hub."""
+"""A trained text classifier as a toxicity scorer: from a local folder, or a hub id."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,17 +13,16 @@ TOXIC_LABELS = ("toxic", "toxicity", "label_1")
 
 
 class Classifier:
-    """A transformers sequence classifier, one of whose labels means toxic. It names no words.
+    """A transformers sequence classifier with a toxic label. It does not report words.
 
-    Labels that exclude one another share one (softmax); several that may hold at once, or a single one, have a
-    probability each (sigmoid), as the model's own configuration says.
+    Exclusive labels use softmax; multiple labels, or a single one, use sigmoid, as the model's configuration says.
 
     Args:
-        place: a folder with config.json, model.safetensors and tokenizer, or a hub id. label: the label that means
-            toxic; empty is the one called toxic, toxicity or LABEL_1.
+        source: a folder with config.json, model.safetensors and tokenizer, or a hub id. label: the toxic label; empty
+            is the one named toxic, toxicity or LABEL_1.
 
     Raises:
-        EncoderUnavailable: it cannot be loaded, or no label fits; the message says which there are.
+        EncoderUnavailable: it cannot be loaded, or no label matches; the message lists the labels.
     """
 
     def __init__(self, source: str, label: str = "") -> None:
@@ -46,7 +45,7 @@ class Classifier:
         except (OSError, ValueError, SafetensorError) as error:
             reason = str(error).strip().splitlines()[0]
             raise EncoderUnavailable(
-                f"scorer hf:{source}: {reason} (weights are read as safetensors alone, pickled ones never)"
+                f"scorer hf:{source}: {reason} (weights are read from safetensors only, never from pickles)"
             ) from error
         self._model.eval()
         self._column = _find_column(self._model.config.id2label, label, source)
@@ -85,5 +84,5 @@ def _find_column(names: Mapping[int, str], label: str, source: str) -> int:
     for name in candidates:
         if name in known:
             return known[name]
-    problem = f"none of its labels is called {label}" if label else "it does not say which label means toxic"
+    problem = f"none of its labels is named {label}" if label else "its toxic label is unknown"
     raise EncoderUnavailable(f"scorer hf:{source}: {problem}; give one of {', '.join(names.values())}")

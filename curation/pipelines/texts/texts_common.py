@@ -1,4 +1,4 @@
-"""What the analyses of texts share: sentence vectors of different texts, and what a result rests on."""
+"""Shared code of the text analyses: sentence vectors of distinct texts, and the provenance of results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from hits.services.jobs.jobs import Progress
 
 
 class TextEncoder(Protocol):
-    """Sentence vectors of texts."""
+    """Encodes texts as sentence vectors."""
 
     name: str
     revision: str
@@ -29,7 +29,7 @@ class TextEncoder(Protocol):
 
 
 def sentence_encoder() -> TextEncoder:
-    """Return all-MiniLM-L6-v2, which the papers use for sentences (paper 001 E); its library is loaded now."""
+    """Load all-MiniLM-L6-v2, the paper's sentence encoder (Hessel et al. 2022, appendix E)."""
     from curation.features.sentence import SentenceEncoder
 
     return SentenceEncoder()
@@ -45,21 +45,21 @@ class EncodedTexts:
 
 @dataclass(frozen=True, slots=True)
 class SentenceVectors:
-    """Makes sentence vectors for a project, each different text once."""
+    """Makes sentence vectors for a project, each distinct text once."""
 
     project: Project
     encoder: TextEncoder
     progress: Progress | None = None
 
     def encode(self, texts: Sequence[str], *, ids: Sequence[str], stages: int = 1) -> EncodedTexts:
-        """Return the vectors of n texts; those of an earlier run are taken from their file.
+        """Return the vectors of n texts, cached if possible.
 
         Args:
-            ids: what each text is called, for a pair's text its published id; of equal texts the first one's stands.
-            stages: of the work, of which this is the first.
+            ids: the id of each text, such as a pair's published id; equal texts get the first one's id.
+            stages: of the whole work; this is the first.
 
         Raises:
-            Cancelled: somebody asked the job to stop.
+            Cancelled: the job was cancelled.
         """
         ids_by_text: dict[str, str] = {}
         for text, name in zip(texts, ids, strict=True):
@@ -68,9 +68,7 @@ class SentenceVectors:
         row_indices = np.array([rows[text] for text in texts], dtype=np.int64)
         distinct = list(ids_by_text)
         if self.progress is not None:
-            self.progress.log(
-                f"{len(distinct)} different texts of {len(texts)}; vectors: {self.encoder.name}"
-            )
+            self.progress.log(f"{len(distinct)} distinct texts of {len(texts)}; vectors: {self.encoder.name}")
         vectors = get_vectors(
             project=self.project,
             origin=VectorOrigin(
@@ -88,7 +86,7 @@ class SentenceVectors:
         return EncodedTexts(vectors, row_indices)
 
     def second_stage_progress(self, first_total: int) -> Callable[[int, int], None]:
-        """Return what a second stage tells how far it is; ``first`` is what the first stage counted to."""
+        """Return the progress callback of a second stage; ``first_total`` is the total of the first stage."""
 
         def report_progress(done: int, total: int) -> None:
             if self.progress is not None:
@@ -100,17 +98,17 @@ class SentenceVectors:
 
     @property
     def provenance(self) -> dict[str, str]:
-        """The model by name and revision."""
+        """The encoder's name and revision."""
         return {"sentence_encoder": self.encoder.name, "sentence_revision": self.encoder.revision}
 
 
 def make_provenance(pairs: Sequence[TextPair], **models: str) -> dict[str, Any]:
-    """Return what a result rests on: the pairs by their hash, and what else looked at them."""
+    """Return a result's provenance: the hash of the pairs, and the models."""
     return {"pairs_sha256": content_sha256([pair.instance_id for pair in pairs]), **models}
 
 
 def package_version(package: str) -> str:
-    """Return a package's version, or nothing."""
+    """Return a package's version; empty if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

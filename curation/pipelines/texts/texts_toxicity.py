@@ -1,6 +1,6 @@
-"""Score texts for toxicity, so that people read the highest. Chunks of scores are kept as they come.
+"""Score texts for toxicity, so that people can review the highest. Scores are saved chunk by chunk.
 
-Source: paper 000 A.4: 10K random pairs of each split, the 50 that score highest in each read by hand.
+Source: Hessel et al. 2022, appendix A.4: 10K random pairs of each split; the 50 highest of each were read by hand.
 """
 
 from collections import Counter
@@ -35,29 +35,29 @@ from hits.models import Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-CHUNK_SIZE = 500  # pairs between two looks at the job's row
+CHUNK_SIZE = 500  # pairs between two progress updates
 BINS = 20
 Text = tuple[TextPair, PairText]
 
 
 class ScoreSource(Protocol):
-    """Where scores come from, and which texts it says something about."""
+    """A source of scores, and the texts that it covers."""
 
     name: str
     revision: str
     unmatched: int
 
     def covers(self, pair: TextPair) -> list[PairText]:
-        """Return which texts of a pair have a score."""
+        """Return the texts of a pair that have a score."""
         ...
 
     def findings(self, texts: Sequence[Text]) -> list[TextFinding]:
-        """Return one finding per text that it covers."""
+        """Return one finding per covered text."""
         ...
 
 
 class ModelScores:
-    """Scores of a scorer that reads every text."""
+    """Scores of a model or word list, which covers all texts."""
 
     unmatched = 0
 
@@ -66,7 +66,7 @@ class ModelScores:
         self.name, self.revision = scorer.name, scorer.revision
 
     def covers(self, pair: TextPair) -> list[PairText]:
-        """Return both."""
+        """Return both texts."""
         return list(PairText)
 
     def findings(self, texts: Sequence[Text]) -> list[TextFinding]:
@@ -75,10 +75,10 @@ class ModelScores:
 
 
 class FileScores:
-    """Scores of a file, such as another service's; ``unmatched`` rows are about no approved pair.
+    """Scores from a file, such as another service's; ``unmatched`` rows are about no approved pair.
 
     Raises:
-        Refused: a row that is no score, or none is about an approved pair.
+        Refused: a row is not a score, or no row is about an approved pair.
     """
 
     def __init__(self, options: ToxicityOptions, pairs: Sequence[TextPair]) -> None:
@@ -114,15 +114,15 @@ def score_toxicity(
     progress: Progress | None = None,
     scorer: ToxicityScorer | None = None,
 ) -> TextAnalysis:
-    """Return a finished analysis with its scores; what scores 0 is counted and not kept.
+    """Return a finished analysis with its scores; scores of 0 are counted but not stored.
 
     Args:
-        progress: of the job, if it is one; its cursor says which analysis to go on with.
-        scorer: the one that ``options`` name when absent.
+        progress: of the job, if any; its cursor names the analysis to resume.
+        scorer: by default the one in ``options``.
 
     Raises:
-        Refused: a file that fits no pair.
-        EncoderUnavailable: a model that cannot be had.
+        Refused: a file that matches no pair.
+        EncoderUnavailable: a model that is not available.
     """
     source = ModelScores(scorer) if scorer is not None else _make_source(options, pairs)
     pairs = [pair for pair in pairs if source.covers(pair)]
@@ -157,7 +157,7 @@ def _resume_or_start(
     by: AbstractBaseUser | None,
     progress: Progress | None,
 ) -> tuple[TextAnalysis, int]:
-    """Return the analysis to fill, and how many pairs an earlier run of the job did, if all is as it was then."""
+    """Return the analysis to fill, and the number of pairs that an earlier run did, if nothing changed since."""
     cursor = progress.job.cursor if progress is not None else {}
     if cursor.get("origin") == provenance:
         row = TextAnalysis.objects.filter(pk=cursor["analysis"], project=project, pairs=0).first()

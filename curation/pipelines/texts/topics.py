@@ -1,7 +1,7 @@
-"""Fit topics over clues and over inferences, and count how pairs flow from one to the other.
+"""Fit topics of clues and of inferences, and count the pairs of each combination.
 
-Latent Dirichlet allocation by online variational Bayes (Hoffman et al. 2010), which sees a few texts at a time, over
-sparse word counts. Source of the analysis: paper 000 §3.2 and figure 2.
+Latent Dirichlet allocation by online variational Bayes (Hoffman et al. 2010), in small batches of texts, over sparse
+word counts. Source of the analysis: Hessel et al. 2022 §3.2 and figure 2.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ TOP_WORDS = 10
 EXAMPLES = 3
 MAX_FLOWS = 60  # cells with example pairs, the largest
 MAX_BATCH_SIZE = 2_048
-BATCHES_PER_PASS = 20  # at least, so that the fit of a small corpus moves too
+BATCHES_PER_PASS = 20  # at least, so that the fit of a small corpus converges too
 PERPLEXITY_TEXTS = 10_000
 FUNCTION_WORDS = (ENGLISH_STOP_WORDS - PHOTOGRAPHED_WORDS) | HEDGE_WORDS
 Step = Callable[[int], None]
@@ -44,13 +44,13 @@ class WordCounts:
 
     @property
     def has_words(self) -> NDArray[np.bool_]:
-        """Which texts (n,) hold a word of the vocabulary."""
+        """Whether each text (n,) has a word of the vocabulary."""
         return np.diff(self.counts.indptr) > 0
 
 
 @dataclass(frozen=True, slots=True)
 class FittedTopics:
-    """Topics of one kind of text, the largest first: shares (n, k) in texts, weights (k, v) of words."""
+    """Topics of clues or inferences, the largest first: shares (n, k) in texts, weights (k, v) of words."""
 
     counted: WordCounts
     shares: NDArray[np.float64]
@@ -62,11 +62,11 @@ class FittedTopics:
 def find_topics(
     pairs: Sequence[TextPair], options: TopicOptions, progress: Progress | None
 ) -> AnalysisResult:
-    """Fit both, and describe them.
+    """Fit topics of clues and inferences, and describe them.
 
     Raises:
-        Refused: too few texts or words for so many topics.
-        Cancelled: somebody asked the job to stop.
+        Refused: too few texts or words for the number of topics.
+        Cancelled: the job was cancelled.
     """
     counted = {
         name: _count_words(name, [str(getattr(pair, name)) for pair in pairs], options)
@@ -89,7 +89,7 @@ def find_topics(
 
 
 class _StepCounter:
-    """Counts texts that were looked at, for the job's row."""
+    """Counts processed texts, for the job's row."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self._total, self._progress, self._done = total, progress, 0
@@ -109,7 +109,7 @@ def _count_words(name: str, texts: Sequence[str], options: TopicOptions) -> Word
     )
     try:
         counts = csr_matrix(vectorizer.fit_transform(texts))
-    except ValueError as error:  # scikit-learn: no word is left
+    except ValueError as error:  # scikit-learn: the vocabulary is empty
         raise Refused(
             f"{name}: no word is in {options.least_texts} of {len(texts)} texts; lower that number"
         ) from error
@@ -141,7 +141,9 @@ def _fit_topics(counted: WordCounts, options: TopicOptions, step: Step) -> Fitte
     shares = _topic_shares(model, counted)
     likeliest = measures.likeliest_topics(shares, counted.has_words)
     order = measures.topics_by_size(likeliest, options.topics)
-    new_numbers = np.append(np.argsort(order), measures.NO_TOPIC)  # the last one is for texts without a topic
+    new_numbers = np.append(
+        np.argsort(order), measures.NO_TOPIC
+    )  # the last number is for texts without a topic
     weights = model.components_ / model.components_.sum(axis=1, keepdims=True)
     sample = generator.permutation(known)[:PERPLEXITY_TEXTS]
     perplexity = float(model.perplexity(counted.counts[np.sort(sample)]))
@@ -196,7 +198,7 @@ def _coherence(counted: WordCounts, columns: NDArray[np.int64]) -> float | None:
 def _examples(
     pairs: Sequence[TextPair], clues: FittedTopics, inferences: FittedTopics, flow: NDArray[np.int64]
 ) -> list[dict[str, Any]]:
-    """Pairs that stand for the largest cells of the flow, by key."""
+    """Return example pairs of the largest cells of the flow, by key."""
     largest = np.argsort(-flow, axis=None, kind="stable")[:MAX_FLOWS]
     cells = [divmod(int(cell), flow.shape[1]) for cell in largest if flow.flat[cell]]
     return [

@@ -1,4 +1,4 @@
-"""Take a scorer's folder in: read it to its end, copy it, and only then write its row."""
+"""Import a scorer's folder: read it completely, copy it, then write its row."""
 
 import json
 import shutil
@@ -23,10 +23,10 @@ _SETTINGS = ("region_mode", "text_mode", "crop")
 
 
 def import_scorer(progress: Progress) -> dict[str, Any]:
-    """Do a whole job. One that is run again after it made its row changes nothing.
+    """Run a job. Repeating it after its row was written changes nothing.
 
     Raises:
-        Refused: the folder holds no whole scorer, it cannot be copied, or the name was taken meanwhile.
+        Refused: the folder is not a complete scorer, it cannot be copied, or the name was taken meanwhile.
     """
     job = progress.job
     assert job.project is not None
@@ -40,12 +40,12 @@ def import_scorer(progress: Progress) -> dict[str, Any]:
         row = _import_folder(progress, source, loaded)
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    progress.log(f"{name} is taken in; its card's sha256 is {loaded.sha256}")
+    progress.log(f"{name} is imported; its card's sha256 is {loaded.sha256}")
     return _summary(row)
 
 
 def _import_folder(progress: Progress, source: Path, loaded: LoadedScorer) -> Scorer:
-    """Copy beside the place of all scorers, prove the copy, and give it its name together with its row."""
+    """Copy the folder, verify the copy, and publish it together with its row."""
     job = progress.job
     assert job.project is not None
     scorers_folder = Path(settings.MEDIA_ROOT) / "scorers" / str(job.project.pk)
@@ -53,7 +53,7 @@ def _import_folder(progress: Progress, source: Path, loaded: LoadedScorer) -> Sc
         _copy_files(source, partial / WEIGHTS_FOLDER)
         progress.advance(2, STEPS)
         if load_scorer(partial / WEIGHTS_FOLDER).sha256 != loaded.sha256:
-            raise InvalidInput(f"{source}: was changed while it was copied; take it in again")
+            raise InvalidInput(f"{source}: was changed while it was copied; import it again")
         progress.advance(STEPS, STEPS)
         with transaction.atomic():
             row = store_imported_scorer(
@@ -64,20 +64,22 @@ def _import_folder(progress: Progress, source: Path, loaded: LoadedScorer) -> Sc
                 weights_sha256=loaded.sha256,
             )
             folder = scorer_folder(row)
-            shutil.rmtree(folder, ignore_errors=True)  # of a row that was never committed
+            shutil.rmtree(folder, ignore_errors=True)  # left by a row that was never committed
             publish_folder(partial, folder)
         return row
 
 
 def _copy_files(source: Path, target: Path) -> None:
-    """Copy the card and the files that it names, nothing else that may lie there or elsewhere."""
+    """Copy the card and the files that it names, and no other files."""
     names = list_files(source)
     try:
         target.mkdir(parents=True)
         for name in names:
             shutil.copyfile(source / name, target / name)
     except OSError as error:
-        raise InvalidInput(f"{source}: cannot be copied ({error.strerror}); make room or mend it") from error
+        raise InvalidInput(
+            f"{source}: cannot be copied ({error.strerror}); free disk space or check the permissions"
+        ) from error
 
 
 def _describe_scorer(source: Path, loaded: LoadedScorer) -> dict[str, Any]:
@@ -99,7 +101,7 @@ def _describe_scorer(source: Path, loaded: LoadedScorer) -> dict[str, Any]:
 
 
 def _is_rehearsal_run(folder: Path) -> bool:
-    """Whether a scorer's folder lies in that of a run on a rehearsal, so that the mark goes along."""
+    """Whether a scorer's folder is in the folder of a rehearsal's run, so that the mark is kept."""
     try:
         run = json.loads((folder / RUN_FILE).read_text("utf-8"))
         return bool(run["provenance"]["rehearsal"])

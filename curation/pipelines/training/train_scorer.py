@@ -1,7 +1,7 @@
-"""Train a scorer: from its row to a run's folder, through the training loop, and back to its row.
+"""Train a scorer: write a run's folder from its row, run the training loop, and store the result in the row.
 
-The loop (``curation.scorer.train``) knows files alone. It keeps its exact state beside them, so that a job that was
-cancelled or killed goes on where it ended.
+The loop (``curation.scorer.train``) works on files only. It saves its exact state there, so that a cancelled or
+killed job resumes where it stopped.
 """
 
 import json
@@ -22,16 +22,16 @@ from curation.services.scorers import mark_trained, update_training
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-PROGRESS_INTERVAL_SECONDS = 1.0  # between two writes of how far it is
+PROGRESS_INTERVAL_SECONDS = 1.0  # between two progress updates
 ProgressCallback = Callable[[int, int], None]
 
 
 def train_scorer(progress: Progress) -> dict[str, Any]:
-    """Do a whole job: train its scorer to the end, and return what the job's page shows.
+    """Run a job: train its scorer to the end, and return the result for the job's page.
 
     Raises:
-        Refused: see ``write_run``, or the training loop could not begin or go on.
-        Cancelled: somebody asked for it to stop; a later run goes on at the last checkpoint.
+        Refused: see ``write_run``, or the training loop could not start or continue.
+        Cancelled: the job was cancelled; a later run resumes at the last checkpoint.
     """
     scorer = Scorer.objects.select_related("project", "version").get(pk=progress.job.args["scorer"])
     if scorer.is_ready:
@@ -63,7 +63,7 @@ def _train(run: RunFiles, report_progress: ProgressCallback) -> None:
 
 
 class TrainingProgress:
-    """Writes down how far a training is, once a second at most, and what each validation found."""
+    """Stores a training's progress, at most once per second, and the results of validations."""
 
     def __init__(
         self, scorer: Scorer, folder: Path, progress: Progress, clock: Callable[[], float] = time.monotonic
@@ -73,10 +73,10 @@ class TrainingProgress:
         self._last_validated = _last_step(read_validations(folder))
 
     def __call__(self, done: int, total: int) -> None:
-        """Hear of a step.
+        """Report a step.
 
         Raises:
-            Cancelled: somebody asked for the job to stop.
+            Cancelled: the job was cancelled.
         """
         now = self._clock()
         if now < self._next and done < total:
@@ -97,7 +97,7 @@ def _last_step(rows: Sequence[ValidationRow]) -> int:
 
 
 def validation_figures(rows: Sequence[ValidationRow]) -> dict[str, Any]:
-    """Return what a run's validations say: the kept one's figures, and how far it is."""
+    """Return the best validation's figures, and the progress."""
     best_row = next((row for row in reversed(rows) if row["kept"]), None)
     if best_row is None:
         return {}
@@ -129,7 +129,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def summarise_scorer(scorer: Scorer) -> dict[str, Any]:
-    """Return what a job's page shows of a trained scorer."""
+    """Return a trained scorer's result for the job's page."""
     names = ("steps", "best_step", "p_at_1", "im2txt", "txt2im")
     figures = {name: scorer.figures[name] for name in names if name in scorer.figures}
     return {"scorer": scorer.pk, "name": scorer.name, **figures, "weights_sha256": scorer.weights_sha256}
@@ -141,12 +141,13 @@ def _describe_start(counts: dict[str, int]) -> str:
         f"{counts['val_pairs']} pairs of {counts['val_images']}"
     )
     left_out = counts.get("left_out_pairs", 0)
-    return f"{message}; {left_out} pairs left out, their photos were taken down" if left_out else message
+    return f"{message}; {left_out} pairs omitted, since their photos were taken down" if left_out else message
 
 
 def _describe_validation(row: ValidationRow) -> str:
     suffix = ", the best so far" if row["kept"] else ""
-    return f"Step {row['step']}: validation loss {_format_value(row['loss'], 4)}, P@1 {_format_value(row['p_at_1'], 1)}{suffix}"
+    loss, p_at_1 = _format_value(row["loss"], 4), _format_value(row["p_at_1"], 1)
+    return f"Step {row['step']}: validation loss {loss}, P@1 {p_at_1}{suffix}"
 
 
 def _format_value(value: float | None, digits: int) -> str:

@@ -1,7 +1,7 @@
-"""Write what a training run reads: its settings, and the pairs to train on and to validate with.
+"""Write the inputs of a training run: settings, and the pairs to train on and to validate with.
 
-The rows are those of a sealed version. Their photos are found by their sha256, so that boxes never meet another file;
-photos that were taken down since are left out with their pairs, and counted.
+The rows come from a sealed version. Photos are found by SHA-256, so that boxes are never used with another file.
+Pairs on photos that were taken down since are omitted and counted.
 """
 
 import json
@@ -29,7 +29,7 @@ _BOX = ("left", "top", "width", "height")
 
 @dataclass(frozen=True, slots=True)
 class VersionPhoto:
-    """A photo of a version: its sha256, and its file below the media folder, empty when it was taken down."""
+    """A photo of a version: its SHA-256, and its file below the media folder, empty if it was taken down."""
 
     sha256: str
     file: str
@@ -37,7 +37,7 @@ class VersionPhoto:
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """A run's folder, its configuration, and how many pairs and photos train, validate and are left out."""
+    """A run's folder, its configuration, and the numbers of pairs and photos: training, validation, omitted."""
 
     folder: Path
     config: TrainingConfig
@@ -45,11 +45,11 @@ class RunFiles:
 
 
 def write_run(scorer: Scorer) -> RunFiles:
-    """Return a scorer's run, written if it is not there yet; ``run.json`` comes last, so that it means a whole run.
+    """Return a scorer's run, and write it if needed; ``run.json`` is written last and marks the run as complete.
 
     Raises:
-        Refused: a photo of the run was taken down or lost since, too few pairs are left, or the model that training
-            starts from is gone.
+        Refused: a photo of the run was taken down or lost since, too few pairs remain, or the starting model is
+            missing.
     """
     assert scorer.version is not None
     folder = scorer_folder(scorer)
@@ -66,7 +66,7 @@ def write_run(scorer: Scorer) -> RunFiles:
 
 
 def load_photos(version: DatasetVersion) -> dict[str, VersionPhoto]:
-    """Return the photos of a sealed version by what its rows call them."""
+    """Return the photos of a sealed version by their address in rows."""
     available = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True)
     files = dict(available.values_list("sha256", "file"))
     sealed = VersionImage.objects.filter(version=version).values_list("url", "sha256")
@@ -74,7 +74,7 @@ def load_photos(version: DatasetVersion) -> dict[str, VersionPhoto]:
 
 
 def _resolve_model(config: TrainingConfig) -> TrainingConfig:
-    """The configuration as the training loop reads it: a scorer to start from is a folder there."""
+    """Return the configuration for the training loop: a starting scorer is replaced by its folder."""
     if not config.model.startswith(SCORER_PREFIX):
         return config
     parent = scorer_by_encoder(config.model)
@@ -84,7 +84,7 @@ def _resolve_model(config: TrainingConfig) -> TrainingConfig:
 
 
 def _recorded_counts(scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto]) -> dict[str, int]:
-    """What an earlier run counted, once it is sure that its photos may still be used."""
+    """Return the counts of an earlier run, after checking that its photos may still be used."""
     available = {photo.file for photo in photos.values()}
     try:
         used = {
@@ -97,7 +97,8 @@ def _recorded_counts(scorer: Scorer, folder: Path, photos: Mapping[str, VersionP
     missing = len(used - available)
     if missing:
         raise Refused(
-            f"photos: {missing} of this run {'were' if missing > 1 else 'was'} taken down meanwhile; start a new training"
+            f"photos: {missing} of this run {'were' if missing > 1 else 'was'} taken down meanwhile; "
+            "start a new training"
         )
     return {name: count for name, count in scorer.splits.items() if name.endswith(("_pairs", "_images"))}
 
@@ -107,7 +108,7 @@ def _read_lines(path: Path) -> Iterator[str]:
         with path.open(encoding="utf-8") as file:
             yield from file
     except OSError as error:
-        raise Refused(f"{path.name}: is gone from the run's folder; start a new training") from error
+        raise Refused(f"{path.name}: is missing from the run's folder; start a new training") from error
 
 
 def _write_pairs(scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto]) -> dict[str, int]:
@@ -128,7 +129,7 @@ def _write_pairs(scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto
 
 
 def _validation_urls(scorer: Scorer, photos: Mapping[str, VersionPhoto]) -> set[str] | None:
-    """What the rows call the photos that validate, where both splits are one; otherwise nothing."""
+    """Return the addresses of the validation photos if both splits are the same; otherwise None."""
     share = scorer.splits.get("val_share", 0.0)
     if not share:
         return None
@@ -153,13 +154,13 @@ def _rows(scorer: Scorer, split: str) -> Iterator[dict[str, Any]]:
 
 
 class _PairWriter:
-    """Turns rows into lines of a run's file, and counts what is kept and what is left out."""
+    """Converts rows to lines of a run's file, and counts used and omitted pairs."""
 
     def __init__(self, part: str, photos: Mapping[str, VersionPhoto], counts: Counter[str]) -> None:
         self._part, self._photos, self._counts = part, photos, counts
 
     def lines(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-        """Yield a line of JSON for each pair whose photo stands."""
+        """Yield a line of JSON for each pair whose photo is available."""
         seen: set[str] = set()
         self._counts[f"{self._part}_pairs"] = self._counts[f"{self._part}_images"] = 0
         for row in rows:

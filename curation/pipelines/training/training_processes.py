@@ -1,4 +1,4 @@
-"""Train with several processes: ``torchrun`` as a child, followed by what it writes, and stopped with its parent."""
+"""Train with several processes: run ``torchrun`` as a child, follow its files, and stop it with the parent."""
 
 import os
 import signal
@@ -17,13 +17,13 @@ from hits.services.errors import Refused
 LOG_FILE = "torchrun.log"
 POLL_SECONDS = 1.0
 STOP_SECONDS = 30.0
-_TAIL_BYTES = 4096  # bytes of a file whose end is wanted
-_QUOTED_CHARS = 300  # letters of the log that a failed job quotes
+_TAIL_BYTES = 4096  # bytes to read from the end of a file
+_QUOTED_CHARS = 300  # characters of the log in a failed job's message
 ProgressCallback = Callable[[int, int], None]
 
 
 def build_command(run: Path, processes: int) -> list[str]:
-    """Return the command that trains a run with so many processes of this machine."""
+    """Return the command that trains a run with several processes on this machine."""
     return [
         sys.executable,
         "-m",
@@ -41,10 +41,10 @@ def train_in_processes(run: Path, processes: int, *, total: int, report_progress
     """Train a run to its end.
 
     Args:
-        total: steps that the run has. tell: told of each new step; may raise to stop, and then all processes are.
+        total: steps of the run. report_progress: called at each new step; if it raises, all processes are stopped.
 
     Raises:
-        Refused: a process failed; the message has the end of its log.
+        Refused: a process failed; the message quotes the end of its log.
     """
     with (run / LOG_FILE).open("ab") as log:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -53,7 +53,7 @@ def train_in_processes(run: Path, processes: int, *, total: int, report_progress
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            # Whoever takes the job over must not meet processes that still write into its folder.
+            # If this worker dies, its processes must not keep writing into the folder of the resumed job.
             preexec_fn=lambda: platforms.set_pdeathsig("SIGTERM"),  # type: ignore[attr-defined]  # noqa: PLW1509
         )
         try:
@@ -84,7 +84,7 @@ def _follow(
 
 
 def _stop(child: "subprocess.Popen[bytes]") -> None:
-    """End the whole family: kindly, then by force."""
+    """Stop all processes: by SIGTERM, then by SIGKILL."""
     if child.poll() is None:
         child.terminate()
         deadline = time.monotonic() + STOP_SECONDS
@@ -97,11 +97,11 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
 
 
 def _last_error(run: Path) -> str:
-    """Return what a process said was wrong; the words of torchrun itself only where none of ours said anything."""
+    """Return the error message of a process; torchrun's own output only if our processes logged none."""
     lines = [line.strip() for line in _read_tail(run / LOG_FILE).splitlines() if line.strip()]
     ours = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     raised = [line for line in lines if "Error: " in line and "ChildFailedError" not in line]
-    return (ours or raised or lines or ["it said nothing"])[-1][-_QUOTED_CHARS:]
+    return (ours or raised or lines or ["it logged nothing"])[-1][-_QUOTED_CHARS:]
 
 
 def _read_tail(path: Path) -> str:

@@ -90,7 +90,8 @@ def list_files(folder: Path) -> tuple[str, ...]:
     """Return the names of a scorer's files, its card last: everything that a copy needs.
 
     Raises:
-        InvalidInput: the card cannot be read, or names a file that does not belong to a scorer or is not in the folder.
+        InvalidInput: the card cannot be read, or names a file that does not belong to a scorer or is not in the
+            folder.
     """
     _, raw = _read_card(folder)
     return (*(_file_name(raw, role) for role in raw["files"]), CARD)
@@ -123,7 +124,8 @@ def check_tokenizer(tokenizer: Tokenizer, architecture: Architecture) -> None:
     """Raise InvalidInput if a tokenizer and a text tower have different vocabularies."""
     if tokenizer.vocabulary != architecture.vocabulary:
         raise InvalidInput(
-            f"tokenizer: has {tokenizer.vocabulary} tokens, the model {architecture.vocabulary}; use the model's own tokenizer"
+            f"tokenizer: has {tokenizer.vocabulary} tokens, the model {architecture.vocabulary}; "
+            "use the model's own tokenizer"
         )
 
 

@@ -129,7 +129,8 @@ def convert_published(
         raise InvalidInput(f"{checkpoint.name}: {error}") from error
     if known is not None and model.architecture != known.architecture:
         raise InvalidInput(
-            f"{checkpoint.name}: is {_describe_architecture(model.architecture)}, {known.name} is {_describe_architecture(known.architecture)}; "
+            f"{checkpoint.name}: is {_describe_architecture(model.architecture)}, "
+            f"{known.name} is {_describe_architecture(known.architecture)}; "
             "give the name of the right one"
         )
     loaded_tokenizer = load_clip_tokenizer(tokenizer, model.context_length)

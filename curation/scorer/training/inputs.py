@@ -31,8 +31,8 @@ class Pair:
 class RunInputs:
     """The inputs of a run.
 
-    images: the image folder. sha256: of the settings and both lists of pairs. rehearsal: whether the pairs come from a
-    rehearsal, whose answers may be simulated.
+    images: the image folder. sha256: of the settings and both lists of pairs. rehearsal: whether the pairs come from
+    a rehearsal, whose answers may be simulated.
     """
 
     config: TrainingConfig

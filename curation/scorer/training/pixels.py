@@ -199,7 +199,7 @@ def _prepare_image(marked: _MarkedImage, images: Path, view: ViewSettings) -> By
             rgb = drawn if drawn.mode == "RGB" else drawn.convert("RGB")
     except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
         raise InvalidInput(
-            f"pair {marked.pair}: its picture {marked.image} cannot be read; restore the file"
+            f"pair {marked.pair}: its image {marked.image} cannot be read; restore the file"
         ) from error
     if view.crop is Crop.CENTRE:
         return _to_bytes(scale_short_side(rgb, view.norm.side))
@@ -215,7 +215,8 @@ def _check_disk_space(folder: Path, images: int, view: ViewSettings) -> None:
     free = shutil.disk_usage(folder).free
     if required > free:
         raise InvalidInput(
-            f"pixels: {required / GIB:.1f} GiB are needed, {free / GIB:.1f} are free; free disk space, or use fewer pairs"
+            f"pixels: {required / GIB:.1f} GiB are needed, {free / GIB:.1f} are free; "
+            "free disk space, or use fewer pairs"
         )
 
 

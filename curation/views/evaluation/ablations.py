@@ -1,4 +1,4 @@
-"""The papers' tables beside ours: values, dots on one axis, the batch-size curve, and what makes a row that lacks."""
+"""The papers' tables next to ours: values, dot plots, the batch-size curve, and commands for missing rows."""
 
 import shlex
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ CURVE_MEASURES = ("comparison", "gt_accuracy", "p_at_1")
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A measure of a row as words."""
+    """A formatted measure of a row."""
 
     short: str
     paper: str
@@ -56,9 +56,9 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """A row of a table as words; ``url`` leads to what ours rests on, ``ablation_command`` makes it.
+    """A formatted row of a table; ``url`` is our evaluation or scorer, ``ablation_command`` makes the row.
 
-    differences: where its training differs from the recipe. known: that it was trained or chosen with these pairs.
+    differences: how its training differs from the recipe. known: a note if it was trained or validated on these pairs.
     """
 
     label: str
@@ -76,7 +76,7 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """One of the paper's tables."""
+    """A table of the paper."""
 
     name: str
     heads: tuple[str, ...]
@@ -173,7 +173,7 @@ def _row(row: AblationRow, columns: Sequence[str], version: DatasetVersion, spli
 
 
 def _row_command(recipe: Recipe, version: DatasetVersion, split: str) -> str:
-    """Return the command that makes one row, with a place for weights that have to be named."""
+    """Return the command that makes a row, with a placeholder for weights if needed."""
     trained = recipes.get_recipe(recipe.trains_as) if recipe.kind is RecipeKind.EVALUATED else recipe
     needs_model = trained.changes.get("model") == ""
     return ablation_command(version, split, [recipe.name]) + (" --model scorer:NAME" if needs_model else "")

@@ -1,4 +1,4 @@
-"""What the pages of evaluations show, made from rows: cells, groups that may be compared, and plots."""
+"""Parts of the evaluation pages: table cells, groups of comparable evaluations, and plots."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +19,8 @@ from hits.charts.scale import decimals
 from hits.domain.states import OPEN_JOB_STATES, JobState
 
 MAX_PLOTTED = 12
-MIN_HASH_LENGTH = 40  # digits of a sha1, as commits have
-SPLIT_LABELS = {"": "all splits"}  # a split without a name is the whole version
+MIN_HASH_LENGTH = 40  # digits of a sha1, as in commits
+SPLIT_LABELS = {"": "all splits"}  # an empty split means the whole version
 TEXT_LABELS = {"inference": "inferences", "clue": "clues"}
 SOURCE_LABELS = {
     EvaluationSource.SCORER.value: "Scorer",
@@ -33,7 +33,7 @@ SOURCE_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class FigureCell:
-    """A figure in a table: its value and interval as words, and over how many."""
+    """A figure in a table: its formatted value and interval, and the number of items."""
 
     name: str
     title: str
@@ -47,9 +47,9 @@ class FigureCell:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationGroup:
-    """Evaluations that may be compared: of the same sets, proposed boxes among them, and regions shown alike.
+    """Comparable evaluations: of the same sets (including proposed boxes), with regions shown in the same way.
 
-    Its key names version, split and kind of text, and what is not usual about them.
+    The key has version, split, kind of text, and any non-default options.
     """
 
     key: str
@@ -58,14 +58,14 @@ class EvaluationGroup:
 
 
 def split_label(split: str) -> str:
-    """Return a split as a page names it."""
+    """Return a split's label."""
     return SPLIT_LABELS.get(split, split)
 
 
 def figure_cells(evaluation: Evaluation) -> list[FigureCell]:
-    """Return an evaluation's measures in the order of the tables; what was not measured is a dash.
+    """Return an evaluation's measures in table order; missing ones are dashes.
 
-    Of people's judgments the comparison figure is people's own: one person's ratings, measured by the other's.
+    For people's judgments, the comparison figure is one person's ratings measured against the other's.
     """
     own = {"comparison": ("comparison", "human")} if evaluation.source == EvaluationSource.JUDGMENTS else {}
     return [
@@ -75,7 +75,7 @@ def figure_cells(evaluation: Evaluation) -> list[FigureCell]:
 
 
 def all_figure_cells(evaluation: Evaluation) -> list[FigureCell]:
-    """Return an evaluation's measures, and its BERTScore where it has one, which few have."""
+    """Return an evaluation's measures, and its BERTScore if it has one, which is rare."""
     bertscore = _cell(evaluation.figures, BERTSCORE, BERTSCORE.path)
     return figure_cells(evaluation) + ([] if bertscore.count is None else [bertscore])
 
@@ -99,9 +99,9 @@ def _cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -
 
 
 def group_evaluations(evaluations: Iterable[Evaluation]) -> list[EvaluationGroup]:
-    """Return the evaluations with figures in groups, the group with the newest one first.
+    """Return the finished evaluations in groups, the group with the newest one first.
 
-    One without proposed boxes, such as of texts alone, is comparable with any run of them: it is in several groups.
+    Evaluations without proposed boxes are comparable with any run, so they can be in several groups.
     """
     found: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
@@ -113,7 +113,7 @@ def group_evaluations(evaluations: Iterable[Evaluation]) -> list[EvaluationGroup
 
 
 def _group_by_boxes(key: str, rows: Sequence[Evaluation]) -> list[EvaluationGroup]:
-    """Return a group for each run of proposed boxes, or one where there is none."""
+    """Return a group for each run of proposed boxes, or one group if there is none."""
     runs = list(
         dict.fromkeys(boxes for evaluation in rows if (boxes := proposal_run_number(evaluation)) is not None)
     )
@@ -131,7 +131,7 @@ def _group_by_boxes(key: str, rows: Sequence[Evaluation]) -> list[EvaluationGrou
 
 
 def default_group(groups: Sequence[EvaluationGroup]) -> EvaluationGroup | None:
-    """Return the newest group in which there is something to compare, else the newest, if any."""
+    """Return the newest group with several evaluations, or else the newest, if any."""
     return next((group for group in groups if len(group.rows) > 1), groups[0] if groups else None)
 
 
@@ -172,27 +172,27 @@ def dot_plots(rows: Sequence[Evaluation], slug: str) -> list[DotPlot]:
 
 
 def _unique_labels(rows: Iterable[Evaluation]) -> dict[int, str]:
-    """Return what a plot calls each row: its label, with its number where several have that label."""
+    """Return each row's name in plots: its label, with its number if the label is not unique."""
     labels = {evaluation.pk: _plot_label(evaluation) for evaluation in rows}
     counts = Counter(labels.values())
     return {pk: f"{label}, {pk}" if counts[label] > 1 else label for pk, label in labels.items()}
 
 
 NOTES = {
-    "comparison": "Pairwise accuracy, 0 is chance and 100 a perfect order.",
-    "gt_accuracy": "Each of a photo’s inferences is given to one of its regions.",
-    "auto_accuracy": "The best of 100 proposed boxes overlaps with the pair’s by more than half.",
-    "p_at_1": "The pair’s own text is ranked first among those of its chunk.",
+    "comparison": "Pairwise accuracy: 0 is chance, 100 a perfect order.",
+    "gt_accuracy": "Each of a photo’s inferences is assigned to one of its regions.",
+    "auto_accuracy": "The best of 100 proposed boxes has an IoU over 0.5 with the pair’s box.",
+    "p_at_1": "The pair’s own text ranks first in its chunk.",
 }
 
 
 def _plot_label(evaluation: Evaluation) -> str:
-    """Return an evaluation's name in plots, with a word where its figures are flattered."""
+    """Return an evaluation's name in plots, with a note if its pairs were known to the model."""
     return f"{evaluation.label} (pairs known)" if evaluation.known_pairs else evaluation.label
 
 
 def _chance_levels(rows: Iterable[Evaluation]) -> dict[str, float]:
-    """What chance gives, by measure, where arithmetic tells."""
+    """Return the chance level of each measure for which it is known."""
     chances: dict[str, float] = {}
     for evaluation in rows:
         retrieval = evaluation.figures.get("retrieval", {})
@@ -228,7 +228,7 @@ _MODEL_SOURCES = {
 
 
 def scatter_plot(rows: Iterable[Evaluation], slug: str) -> Chart | None:
-    """Return P@1 against comparison over models that have both (paper 000 fig. 6), if there are two."""
+    """Return a plot of P@1 against comparison (Hessel et al., ECCV 2022, figure 6), if two models have both."""
     points = []
     for evaluation in rows:
         x = get_figure(evaluation.figures, MEASURES["p_at_1"].path).get("value")
@@ -250,14 +250,14 @@ def scatter_plot(rows: Iterable[Evaluation], slug: str) -> Chart | None:
 
 def _describe_correlation(points: Sequence[Mapping[str, Any]]) -> str:
     found = pearson([point["x"] for point in points], [point["y"] for point in points])
-    subject = f"P@1 against comparison of {len(points)} models"
+    subject = f"P@1 and comparison of {len(points)} models"
     if found is None:
-        return f"{subject}: too few, or all alike, for a correlation."
-    return f"{subject}: their correlation (Pearson) is {decimals(found, 2)}."
+        return f"{subject}: too few different values for a correlation."
+    return f"{subject}: Pearson correlation {decimals(found, 2)}."
 
 
 def evaluation_state(evaluation: Evaluation) -> str:
-    """Return ``done``, ``running``, ``failed`` or ``stopped``: where an evaluation stands."""
+    """Return an evaluation's state: ``done``, ``running``, ``failed`` or ``stopped``."""
     if evaluation.figures:
         return "done"
     job = evaluation.job
@@ -269,20 +269,20 @@ def evaluation_state(evaluation: Evaluation) -> str:
 
 
 def comparison_plot(evaluation: Evaluation) -> DotPlot | None:
-    """Return how a model stands between chance and people on the comparison task; nothing without the task."""
+    """Return a plot of a model between chance and people on the comparison task, if it has that task."""
     figures = evaluation.figures
     labels = {
         "model": evaluation.label,
-        "human": "One person for the other",
-        "oracle": "Both people’s mean",
-        "random": "Drawn at random",
+        "human": "One annotator, judged by the other",
+        "oracle": "Mean of both annotators",
+        "random": "Random",
     }
     rows = [
         NamedFigures(label, "", {"ours": get_figure(figures, ("comparison", name))})
         for name, label in labels.items()
     ]
     return charts.dot_plot(
-        "Comparison: who orders the candidates as people do",
+        "Comparison: agreement with people’s order of candidates",
         rows,
         lines={"Chance": 0.0},
         note=NOTES["comparison"],
@@ -290,20 +290,20 @@ def comparison_plot(evaluation: Evaluation) -> DotPlot | None:
 
 
 MEANINGS = {
-    "random": "Scores are drawn. Every model has to do better than this.",
+    "random": "Random scores. Every model should do better than this.",
     "text_only": (
-        "No photo is looked at: the true clue’s words are compared with each inference’s. The more this reaches, the "
-        "more inferences follow from the clue’s words alone, and the less a high figure of a model says about seeing."
+        "The photo is not used: the true clue’s words are compared with each inference’s. The higher this is, the more "
+        "inferences follow from the clue’s words alone, and the less a model’s figure says about vision."
     ),
     "answer_prior": (
-        "Neither photo nor clue is looked at: a candidate’s own words decide. More than chance means that some "
-        "inferences are liked, or wrong, whatever the photo; choose candidates anew or from other photos."
+        "Neither photo nor clue is used, only the candidate’s own words. A result above chance means that some "
+        "inferences are rated well or badly whatever the photo; choose other candidates, or use other photos."
     ),
 }
 
 
 def baseline_meaning(evaluation: Evaluation) -> str:
-    """Return what a high figure of a baseline means; empty for models."""
+    """Return what a high figure of a baseline means, or an empty string for models."""
     return MEANINGS.get(str(evaluation.options.get(SHORTCUT, "")), "")
 
 
@@ -312,12 +312,12 @@ FACTS = {
     "proposals": "Run of proposals",
     "chunks": "Pairs of each chunk",
     "pairs_sha256": "Pairs",
-    "seal": "Version’s seal",
+    "seal": "Version’s checksum",
 }
 
 
 def fact_rows(facts: Mapping[str, Any], *, without: Iterable[str] = ()) -> list[tuple[str, str, bool]]:
-    """Return stored facts as name, words and whether they are a long hash; empty and nested ones are left out."""
+    """Return stored facts as (name, text, whether it is a long hash), without empty and nested ones."""
     rows = []
     for name, value in facts.items():
         if name in without or value in ("", None, [], {}) or isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Evaluations: what was measured, several beside one another, one with all its figures, and a form for more."""
+"""Evaluations: the list, a comparison, details of one, and a form for more."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,32 +32,32 @@ from hits.views.users import signed_in_user
 
 PER_PAGE = 20
 REGION_LABELS = {
-    RegionMode.HIGHLIGHT: "Highlighted, as people see it",
+    RegionMode.HIGHLIGHT: "Highlighted, as shown to people",
     RegionMode.NONE: "Not marked (no region)",
-    RegionMode.ONLY_REGION: "Alone (no context)",
-    RegionMode.HIDE: "Covered (only context)",
-    RegionMode.POSITION_ONLY: "Its place alone (position only)",
+    RegionMode.ONLY_REGION: "Region only (no context)",
+    RegionMode.HIDE: "Hidden (only context)",
+    RegionMode.POSITION_ONLY: "Position only",
 }
 TEXT_LABELS = {"inference": "Inferences", "clue": "Clues (table 4 of the paper)"}
 PREDICTOR_LABELS = {
     "image": "Features of the image",
     "text": "Mean vector of the inferences",
-    "agreement": "Human agreement alone",
+    "agreement": "Human agreement only",
 }
-SHOWN_FACTS = ("version", "split", "recipe", "weights_sha256", "path")  # by the page itself
+SHOWN_FACTS = ("version", "split", "recipe", "weights_sha256", "path")  # shown by the page itself
 GALLERIES = (
-    ("false_positives", "Worst false positives", "The model ranks them high, people find them bad."),
-    ("false_negatives", "Worst false negatives", "People find them good, the model ranks them low."),
+    ("false_positives", "Worst false positives", "Ranked high by the model, rated low by people."),
+    ("false_negatives", "Worst false negatives", "Rated high by people, ranked low by the model."),
 )
 
 
 class EvaluationForm(PageForm):
-    """What is evaluated, on what, and what of the photo it sees. A folder of weights is for the command line."""
+    """A request for an evaluation. Folders of weights can only be given on the command line."""
 
     encoder = forms.ChoiceField(label="Scorer or encoder")
     version = forms.TypedChoiceField(label="Sealed version", coerce=int)
     split = forms.ChoiceField(required=False, label="Split")
-    texts = forms.ChoiceField(choices=list(TEXT_LABELS.items()), label="Texts that are ranked")
+    texts = forms.ChoiceField(choices=list(TEXT_LABELS.items()), label="Texts to rank")
     region_mode = forms.ChoiceField(
         choices=[("", "As the scorer was trained"), *REGION_LABELS.items()], required=False
     )
@@ -85,7 +85,7 @@ class EvaluationForm(PageForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def evaluations(request: HttpRequest, project: Project) -> HttpResponse:
-    """List the project's evaluations, compare those of one kind, and start another one."""
+    """List and compare the project's evaluations, and start new ones."""
     versions = sealed_versions(project) if family_of(project).can_evaluate else []
     start = {"encoder": request.GET.get("encoder", "")}
     form = EvaluationForm(project, versions, request.POST or None, auto_id="evaluate_%s", initial=start)
@@ -154,7 +154,7 @@ def _get_evaluation(project: Project, pk: int) -> Evaluation:
 @require_safe
 @project_page()
 def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponse:
-    """Show all figures of an evaluation, what they rest on, and its error analyses."""
+    """Show all figures of an evaluation, its provenance, and its error analyses."""
     found = _get_evaluation(project, evaluation_id)
     context = {
         "project": project,
@@ -169,7 +169,7 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
         "compared": parts.comparison_plot(found),
         "meaning": parts.baseline_meaning(found),
         "provenance": parts.fact_rows(found.provenance, without=SHOWN_FACTS),
-        # Once scored, the provenance names the encoder, and better: "scorer:1" is "Scorer first" there.
+        # Once finished, the provenance has a better name of the encoder: "Scorer first" for "scorer:1".
         "options": parts.fact_rows(
             found.options, without=(*SHOWN_FACTS, *({"encoder"} & found.provenance.keys()))
         ),
@@ -183,10 +183,10 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
 @require_safe
 @project_page()
 def download_predictions(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponseBase:
-    """Send the scores of an evaluation in the leaderboard's layout."""
+    """Download the scores of an evaluation in the leaderboard's layout."""
     found = predictions_file(_get_evaluation(project, evaluation_id))
     if found is None:
-        raise Http404("There are no predictions to send.")
+        raise Http404("There are no predictions to download.")
     return FileResponse(found.open("rb"), as_attachment=True, filename=found.name)
 
 
@@ -200,14 +200,14 @@ def analyse_errors(request: HttpRequest, project: Project, evaluation_id: int) -
     except Refused as error:
         messages.error(request, f"Not started: {str(error).rstrip('.')}.")
         return redirect("evaluation", project.slug, found.pk)
-    messages.success(request, "The analysis of errors is queued.")
+    messages.success(request, "The error analysis is queued.")
     return redirect("error-analysis", project.slug, row.pk)
 
 
 @require_safe
 @project_page()
 def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> HttpResponse:
-    """Show how well errors are foretold, and the worst of them."""
+    """Show how predictable errors are, and the worst of them."""
     found = error_analysis_selectors.get_error_analysis(project, analysis_id)
     if found is None:
         raise Http404("There is no such page.")
@@ -246,7 +246,7 @@ def _area_plot(found: ErrorAnalysis) -> charts.DotPlot | None:
 
 
 def _area_figure(area: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return an area with the band of chance; an analysis from before it was reckoned has the area alone."""
+    """Return an AUC with its band of chance, which analyses of earlier releases lack."""
     chance = area.get("chance", {})
     return {"value": area["value"], "low": chance.get("low"), "high": chance.get("high")}
 

@@ -1,4 +1,4 @@
-"""What people type to have a scorer trained, or to have one choose or be measured."""
+"""Forms for training scorers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -21,29 +21,29 @@ DEFAULTS = TrainingConfig(model=PUBLISHED_MODEL)
 PERCENT = 100
 REGION_MODE_LABELS = {
     RegionMode.HIGHLIGHT: "Highlighted (the paper’s)",
-    RegionMode.HIDE: "Hidden: only context",
-    RegionMode.ONLY_REGION: "Only the region, no context",
-    RegionMode.POSITION_ONLY: "Place and shape alone",
-    RegionMode.NONE: "Not shown: no region",
+    RegionMode.HIDE: "Hidden (only context)",
+    RegionMode.ONLY_REGION: "Region only (no context)",
+    RegionMode.POSITION_ONLY: "Position and shape only",
+    RegionMode.NONE: "No region",
 }
 TEXT_MODE_LABELS = {
     TextMode.INFERENCE: "Inferences (the paper’s)",
     TextMode.CLUE: "Clues",
-    TextMode.MULTITASK: "Both, told apart by a prefix",
+    TextMode.MULTITASK: "Both, distinguished by a prefix",
 }
 MODEL_LABELS = {
     PUBLISHED_MODEL: "CLIP ViT-B/16, fetched from its hub (the paper’s)",
     "clip:openai/clip-vit-base-patch32": "CLIP ViT-B/32, fetched from its hub",
     "clip:openai/clip-vit-large-patch14": "CLIP ViT-L/14, fetched from its hub",
-    TINY: "Tiny: random weights, to try the way",
+    TINY: "Tiny (random weights, for a dry run)",
 }
-SPLIT_LABELS = {"train": "Train", "val": "Val", "test": "Test", "none": "Photos of no split"}
+SPLIT_LABELS = {"train": "Train", "val": "Val", "test": "Test", "none": "Photos without a split"}
 SWITCHES = ("augment", "reduce_on_plateau", "compile")
-_VERSION_SPLITS = "own"  # the version's own splits
+_VERSION_SPLITS = "own"  # the version's default splits
 
 
 def model_choices(scorers: Sequence[Scorer]) -> list[tuple[str, str]]:
-    """Return what training may start from: published models, and the project's ready scorers."""
+    """Return the models training can start from: published ones, and the project's ready scorers."""
     return [
         *MODEL_LABELS.items(),
         *((scorer.encoder_name, f"Scorer {scorer.name}, trained further") for scorer in scorers),
@@ -51,9 +51,9 @@ def model_choices(scorers: Sequence[Scorer]) -> list[tuple[str, str]]:
 
 
 def suggest_settings(pairs: int) -> dict[str, int]:
-    """Return settings for so many pairs: the paper's, or for few pairs a smaller batch and a shorter warm-up.
+    """Return suggested settings for a number of pairs: the paper's, or a smaller batch and shorter warm-up for few pairs.
 
-    A quarter of the pairs in a batch leaves four steps an epoch, so that there is something to learn from.
+    A batch of a quarter of the pairs gives at least four steps per epoch.
     """
     batch = 2
     while batch * 2 <= min(DEFAULTS.batch_size, pairs // 4):
@@ -67,24 +67,24 @@ def suggest_settings(pairs: int) -> dict[str, int]:
 
 
 class TrainingForm(PageForm):
-    """On which version a scorer is trained, from what, and how. The paper's values are the defaults."""
+    """A request for a training. The paper's values are the defaults."""
 
-    name = forms.CharField(max_length=60, label="Name", help_text="Commands call it scorer: and this name.")
+    name = forms.CharField(max_length=60, label="Name", help_text="In commands: scorer: and this name.")
     version = forms.ChoiceField(
-        label="Version", help_text="Sealed ones only, so that its pairs never change."
+        label="Version", help_text="Only sealed versions, whose pairs never change."
     )
     train_split = forms.ChoiceField(required=False, label="Train on")
     val_split = forms.ChoiceField(
-        required=False, label="Choose the checkpoint by", help_text="The one with the best P@1 is kept."
+        required=False, label="Validation split", help_text="The checkpoint with the best P@1 on it is kept."
     )
     model = forms.ChoiceField(label="Start from")
     text_mode = forms.ChoiceField(choices=list(TEXT_MODE_LABELS.items()), label="Texts")
     region_mode = forms.ChoiceField(choices=list(REGION_MODE_LABELS.items()), label="Region")
-    crop = forms.ChoiceField(choices=list(CROP_LABELS.items()), label="Photos that are no square")
+    crop = forms.ChoiceField(choices=list(CROP_LABELS.items()), label="Non-square photos")
     batch_size = forms.IntegerField(
         min_value=2,
         label="Batch size",
-        help_text="Pairs a step; all others of the batch are negatives. The paper: 512 for ViT-B/16.",
+        help_text="Pairs per step; all others in the batch are negatives. The paper: 512 for ViT-B/16.",
     )
     epochs = forms.IntegerField(
         min_value=1,
@@ -93,10 +93,10 @@ class TrainingForm(PageForm):
         help_text="Passes over the pairs. The published recipe: 5.",
     )
     learning_rate = forms.FloatField(
-        initial="1e-5", label="Learning rate", help_text="Of AdamW. The paper: 1e-5."
+        initial="1e-5", label="Learning rate", help_text="For AdamW. The paper: 1e-5."
     )
     warmup_steps = forms.IntegerField(
-        min_value=0, label="Warm-up steps", help_text="The rate rises over so many. The paper: 500 or 1,000."
+        min_value=0, label="Warm-up steps", help_text="The learning rate rises over these steps. The paper: 500 or 1,000."
     )
     checkpoint_every = forms.IntegerField(
         min_value=1, label="Steps between validations", help_text="The paper: 300."
@@ -105,40 +105,40 @@ class TrainingForm(PageForm):
         min_value=0,
         initial=0,
         label="Pairs in memory",
-        help_text="0 is the whole batch. Fewer, by gradient caching, give the same gradients in less memory.",
+        help_text="0 means the whole batch. Fewer need less memory (gradient caching, with the same gradients).",
     )
     max_steps = forms.IntegerField(
-        min_value=0, initial=0, label="Most steps", help_text="0 sets no end but the epochs."
+        min_value=0, initial=0, label="Maximum steps", help_text="0 means no limit but the epochs."
     )
     patience = forms.IntegerField(
         min_value=0,
         initial=0,
         label="Patience",
-        help_text="So many validations without a better P@1 end it; 0 is never.",
+        help_text="Stop after this many validations without a better P@1; 0 means never.",
     )
     weight_decay = forms.FloatField(min_value=0, initial=DEFAULTS.weight_decay, label="Weight decay")
     grayscale = forms.FloatField(
-        min_value=0, max_value=1, initial=DEFAULTS.grayscale, label="Share of grey pictures"
+        min_value=0, max_value=1, initial=DEFAULTS.grayscale, label="Share of greyscale pictures"
     )
     val_share = forms.FloatField(
         min_value=1,
         max_value=90,
         initial=int(PERCENT * VAL_SHARE),
         label="Photos held for validation, %",
-        help_text="Where one split serves both. Whole photos, drawn by the seed.",
+        help_text="If one split is used for both. Whole photos, chosen at random.",
     )
     precision = forms.ChoiceField(choices=list(PRECISION_LABELS.items()), label="Precision")
     processes = forms.IntegerField(
-        min_value=1, initial=1, label="Processes", help_text="More than one work together by torchrun."
+        min_value=1, initial=1, label="Processes", help_text="Several processes run under torchrun."
     )
-    seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="Of every random draw.")
+    seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="For all random choices.")
     augment = forms.BooleanField(
         required=False, initial=True, label="Augment the pictures, as the paper does"
     )
     reduce_on_plateau = forms.BooleanField(
-        required=False, label="A tenth of the rate when validation stalls, as the published code does"
+        required=False, label="Divide the rate by 10 when validation stalls, as in the published code"
     )
-    compile = forms.BooleanField(required=False, label="Compile the towers, which pays on long runs on a GPU")
+    compile = forms.BooleanField(required=False, label="Compile the towers (worthwhile for long runs on a GPU)")
 
     def __init__(
         self,
@@ -147,13 +147,13 @@ class TrainingForm(PageForm):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Take the sealed versions with the counts of their splits, and the ready scorers; both newest first."""
+        """Set up the choices from the sealed versions with their split counts, and the ready scorers, both newest first."""
         super().__init__(*args, auto_id="train_%s", **kwargs)
         self._versions = {str(version.pk): version for version in versions}
         named = [(str(version.pk), _version_label(version, counts)) for version, counts in versions.items()]
         present = {split or "none" for counts in versions.values() for split in counts}
         splits = [
-            (_VERSION_SPLITS, "The version’s own"),
+            (_VERSION_SPLITS, "The version’s default"),
             *((n, words) for n, words in SPLIT_LABELS.items() if n in present),
         ]
         choices = {
@@ -169,7 +169,7 @@ class TrainingForm(PageForm):
 
     @property
     def advanced(self) -> list[forms.BoundField]:
-        """The settings that are folded away."""
+        """The collapsed settings."""
         names = ("val_share", "warmup_steps", "checkpoint_every", "chunk_size", "max_steps", "patience")
         return [
             self[name] for name in (*names, "weight_decay", "grayscale", "precision", "processes", "seed")
@@ -177,23 +177,23 @@ class TrainingForm(PageForm):
 
     @property
     def switches(self) -> list[forms.BoundField]:
-        """The folded settings that are on or off."""
+        """The collapsed checkboxes."""
         return [self[name] for name in SWITCHES]
 
     @property
     def shows_advanced(self) -> bool:
-        """Whether something that is folded away has to be mended."""
+        """Whether a collapsed setting has an error."""
         return any(field.name in self.errors for field in (*self.advanced, *self.switches))
 
     @property
     def config(self) -> TrainingConfig:
-        """The settings; the form has to be valid. Raises InvalidInput for what does not go together."""
+        """Return the settings; the form must be valid. Raises InvalidInput for an invalid combination."""
         given = {name: self.cleaned_data[name] for name in asdict(DEFAULTS) if name in self.cleaned_data}
         return TrainingConfig.from_json(given)
 
     @property
     def training_arguments(self) -> dict[str, Any]:
-        """What ``request_training`` takes beside project and person; the form has to be valid."""
+        """Return the arguments of ``request_training`` except project and user; the form must be valid."""
         given = self.cleaned_data
         return {
             "version": self._versions[given["version"]],
@@ -205,7 +205,7 @@ class TrainingForm(PageForm):
         }
 
     def add_service_error(self, error: Refused | InvalidInput) -> None:
-        """Put what a service or a setting says to the field that it names."""
+        """Add a service's error message to the field it names."""
         field, colon, message = str(error).partition(": ")
         known = bool(colon) and field in self.fields
         text = message if known else str(error)
@@ -217,7 +217,7 @@ def _split_from_choice(chosen: str) -> str | None:
 
 
 def _count_training_pairs(counts: Mapping[str, SplitCount]) -> int:
-    """How many pairs training has when nobody chooses: those of train, or of all that there is."""
+    """Return the number of training pairs by default: those of train, or all if there is no such split."""
     found = counts.get("train") or max(counts.values(), key=lambda count: count.pairs, default=None)
     return found.pairs if found else 0
 

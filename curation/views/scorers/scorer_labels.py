@@ -1,4 +1,4 @@
-"""Scorers in words: what state one is in, how it was trained, and its facts."""
+"""Labels and descriptions of scorers: state, training settings, and facts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ _REGION_LABELS = {
     "highlight": "region highlighted",
     "hide": "region hidden",
     "only_region": "only the region",
-    "position_only": "place and shape alone",
+    "position_only": "position and shape only",
     "none": "no region",
 }
 _TEXT_LABELS = {"inference": "inferences", "clue": "clues", "multitask": "inferences and clues"}
@@ -29,12 +29,12 @@ _FACT_LABELS = {
     "p_at_1": "P@1, %",
     "im2txt": "im2txt, mean rank",
     "txt2im": "txt2im, mean rank",
-    "best_step": "Kept at step",
+    "best_step": "Best step",
     "loss": "Validation loss",
     "warmup_steps": "Warm-up steps",
     "checkpoint_every": "Steps between validations",
     "chunk_size": "Pairs in memory",
-    "max_steps": "Most steps",
+    "max_steps": "Maximum steps",
     "cpu": "CPU",
     "gpu": "GPU",
 }
@@ -47,7 +47,7 @@ _HIDDEN_FACTS = {"config", "format", "rehearsal"}
 
 
 def state_badge(scorer: Scorer) -> tuple[str, str]:
-    """Return the badge and word of where a scorer stands."""
+    """Return the badge and label of a scorer's state."""
     if scorer.is_ready:
         return "badge--ok", "Ready"
     if scorer.job is None:
@@ -56,14 +56,14 @@ def state_badge(scorer: Scorer) -> tuple[str, str]:
 
 
 def model_label(model: str) -> str:
-    """Return what training started from, short: ``clip-vit-base-patch16`` of a hub id."""
+    """Return a short name of the model that training started from: ``clip-vit-base-patch16`` for a hub id."""
     if model == TINY:
         return "tiny, random weights"
     return model.removeprefix("clip:").removeprefix("openai/")
 
 
 def describe_settings(scorer: Scorer) -> str:
-    """Return how a scorer was trained, in one line."""
+    """Describe a scorer's training in one line."""
     given: Mapping[str, Any] = scorer.config
     texts = []
     if scorer.parent is not None:
@@ -85,7 +85,7 @@ def describe_settings(scorer: Scorer) -> str:
 
 
 def describe_evaluation(row: Evaluation) -> str:
-    """Return what an evaluation found, short: P@1 and the comparison measure, and that clues were ranked."""
+    """Describe an evaluation's results briefly: P@1, the comparison measure, and whether clues were ranked."""
     if not row.sha256:
         return "not done yet"
     found = []
@@ -98,22 +98,22 @@ def describe_evaluation(row: Evaluation) -> str:
 
 
 def grouped_hash(sha256: str) -> list[str]:
-    """Return a hash in groups of four, four groups a line, so that two people can compare them aloud."""
+    """Return a hash in groups of four digits, four groups per line, for comparing aloud."""
     groups = [sha256[i : i + 4] for i in range(0, len(sha256), 4)]
     return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
 
 
 def scorer_facts(scorer: Scorer) -> dict[str, list[tuple[str, list[tuple[str, Any]]]]]:
-    """Return the facts of a scorer in groups with headings, ``first`` and ``more``; empty groups are left out."""
-    first = {"What came of it": _fact_rows(_round_figures(scorer.figures)), "Data": _data_rows(scorer.splits)}
+    """Return the facts of a scorer in groups with headings, ``first`` and ``more``, without empty groups."""
+    first = {"Results": _fact_rows(_round_figures(scorer.figures)), "Data": _data_rows(scorer.splits)}
     settings = {"Settings": _fact_rows(_ordered_settings(scorer))}
     more = {
         "Machine and libraries": _fact_rows(scorer.environment),
-        "What it rests on": _fact_rows(scorer.provenance),
+        "Provenance": _fact_rows(scorer.provenance),
     }
     if scorer.figures:
         more = settings | more
-    else:  # beside the plots there is room until figures are known
+    else:  # there is room next to the plots until figures are known
         first |= settings
     return {
         name: [(heading, facts) for heading, facts in groups.items() if facts]
@@ -122,16 +122,16 @@ def scorer_facts(scorer: Scorer) -> dict[str, list[tuple[str, list[tuple[str, An
 
 
 def _data_rows(splits: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Which pairs trained and which chose the checkpoint, with their numbers once they were counted."""
+    """Return the training and validation pairs, with their numbers once counted."""
     if not splits:
         return []
     share, seed = splits.get("val_share", 0), splits.get("seed", 0)
     share_text = f", {100 * share:g}% of the photos held (seed {seed})" if share else ""
     facts = [
-        ("Trained on", splits["train"] or "photos of no split"),
-        ("Checkpoint chosen by", f"{splits['val'] or 'photos of no split'}{share_text}"),
+        ("Trained on", splits["train"] or "photos without a split"),
+        ("Validated on", f"{splits['val'] or 'photos without a split'}{share_text}"),
     ]
-    for part, label in (("train", "To train on"), ("val", "To validate with")):
+    for part, label in (("train", "Training pairs"), ("val", "Validation pairs")):
         if f"{part}_pairs" in splits:
             pairs, images = splits[f"{part}_pairs"], splits.get(f"{part}_images", 0)
             facts.append((label, f"{pairs:,} pairs of {images:,} photos"))
@@ -141,7 +141,7 @@ def _data_rows(splits: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _ordered_settings(scorer: Scorer) -> dict[str, Any]:
-    """The settings, those that differ from the paper's first."""
+    """Return the settings, those that differ from the paper's first."""
     defaults = TrainingConfig(model=PUBLISHED_MODEL).as_json()
     given = dict(sorted(scorer.config.items(), key=lambda item: defaults.get(item[0]) == item[1]))
     meanings = {"text_mode": _TEXT_LABELS, "region_mode": _REGION_LABELS, "crop": _CROP_LABELS}
@@ -150,7 +150,7 @@ def _ordered_settings(scorer: Scorer) -> dict[str, Any]:
 
 
 def _round_figures(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Return figures with as many decimals as tables show."""
+    """Return figures with as many decimals as in tables."""
     decimals = {"p_at_1": 1, "im2txt": 1, "txt2im": 1}
     return {
         name: f"{value:.{decimals[name]}f}" if name in decimals and value is not None else value

@@ -1,4 +1,4 @@
-"""Scorers: the project's, one with its training as it goes, and the form that has another one trained."""
+"""Scorers: the list, one scorer with its training, and a form for training."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -48,12 +48,12 @@ from hits.views.access import project_page
 from hits.views.users import signed_in_user
 
 FILES = {LOSSES_FILE: "text/csv", VALIDATIONS_FILE: "text/csv", ENVIRONMENT_FILE: "application/json"}
-MAX_LISTED = 5  # evaluations, newest first; the rest are below Evaluations
+MAX_LISTED = 5  # newest evaluations shown; the rest are on the page Evaluations
 View = Callable[..., HttpResponseBase]
 
 
 def scorer_page(view: View) -> View:
-    """Turn ``view(request, project, scorer, …)`` into a researcher's view of one of the project's scorers."""
+    """Decorate ``view(request, project, scorer, …)`` as a researcher's view of a project's scorer."""
 
     @project_page()
     @wraps(view)
@@ -101,7 +101,7 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the form of a training; queue it."""
+    """Show the training form; queue a training."""
     versions = {version: scorer_selectors.split_counts(version) for version in _trainable_versions(project)}
     form = _form(request, project, versions)
     if request.method == "POST" and form.is_valid():
@@ -110,7 +110,7 @@ def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
         except (Refused, InvalidInput) as error:
             form.add_service_error(error)
         else:
-            messages.success(request, f"The training of {scorer.name} is queued. This page follows it.")
+            messages.success(request, f"The training of {scorer.name} is queued. This page shows its progress.")
             return redirect("scorer", project.slug, scorer.pk)
     context = {
         "project": project,
@@ -124,7 +124,7 @@ def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _trainable_versions(project: Project) -> list[DatasetVersion]:
-    """Return the sealed versions that a scorer can learn from; none of a family that has nothing to evaluate."""
+    """Return the sealed versions a scorer can be trained on, empty if the family does not support it."""
     return sealed_versions(project) if family_of(project).can_evaluate else []
 
 
@@ -145,7 +145,7 @@ def _form(request: HttpRequest, project: Project, versions: dict[DatasetVersion,
 @require_safe
 @scorer_page
 def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
-    """Show one scorer: its training as it goes, what it is, where it comes from and what it did since."""
+    """Show a scorer: its training, facts and lineage."""
     job = scorer.job
     badge, state = state_badge(scorer)
     evaluations = list(scorer_selectors.scorer_evaluations(scorer))
@@ -179,7 +179,7 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
 @require_POST
 @scorer_page
 def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
-    """Queue the evaluation of a scorer on the judgments of a round whose candidates it chose."""
+    """Queue an evaluation of a scorer on the judgments of a round whose candidates it chose."""
     round_id = request.POST.get("round", "")
     found = next(
         (judged for judged in scorer_selectors.judged_rounds(scorer) if str(judged[0].pk) == round_id), None
@@ -205,14 +205,14 @@ def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> H
 @require_safe
 @scorer_page
 def scorer_losses(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
-    """Show the plots alone, for a page that follows a training."""
+    """Show only the plots, to update the page of a running training."""
     reply = render(request, "curation/scorers/_losses.html", _training_context(scorer))
     add_never_cache_headers(reply)
     return reply
 
 
 def _training_context(scorer: Scorer) -> dict[str, Any]:
-    """What the plots show of a run, as far as it is."""
+    """Return the context of a run's plots."""
     folder = scorer_selectors.scorer_folder(scorer)
     losses, validations = read_losses(folder), read_validations(folder)
     last = losses[-1] if losses else None
@@ -230,7 +230,7 @@ def _training_context(scorer: Scorer) -> dict[str, Any]:
 @require_safe
 @scorer_page
 def scorer_file(request: HttpRequest, project: Project, scorer: Scorer, name: str) -> FileResponse:
-    """Hand out a journal of a training, or what it was made with, as it is."""
+    """Download one of a training's files."""
     path = scorer_selectors.scorer_folder(scorer) / name
     if name not in FILES or not path.is_file():
         raise Http404("There is no such file of this scorer.")

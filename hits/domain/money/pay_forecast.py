@@ -126,5 +126,5 @@ def _forecast_from_expected(n: int, batches: int, expected_seconds: int, plan: P
 
 def _required_reward(row: PaySample, plan: PayPlan) -> int:
     """Return the reward, at least a cent, at which this submission reaches the target."""
-    wanted = Fraction(row.active_seconds) * plan.target_cents_per_hour / HOUR_SECONDS
-    return max(1, ceil(wanted) - plan.bonus_cents * row.bonus_items)
+    required = Fraction(row.active_seconds) * plan.target_cents_per_hour / HOUR_SECONDS
+    return max(1, ceil(required) - plan.bonus_cents * row.bonus_items)

@@ -1,6 +1,6 @@
 """Parse a marketplace's notification: an SNS envelope, an SQS form, or the bare document.
 
-Only known, well-formed events are kept. A notification is a hint to poll, never a fact, so unknown events are dropped.
+Only known, well-formed events are kept. A notification is a hint to poll, not a fact, so unknown events are dropped.
 """
 
 import json

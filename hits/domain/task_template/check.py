@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from hits.domain.task_template.findings import Finding, Severity, advice_finding, error_finding
 from hits.domain.task_template.form_checks import check_fields, check_form, check_labels, check_radio_groups
-from hits.domain.task_template.outside_checks import (
+from hits.domain.task_template.page import Page, is_submit_button, parse_page
+from hits.domain.task_template.resource_checks import (
     ExternalResource,
     check_resource,
     check_resources,
@@ -15,7 +16,6 @@ from hits.domain.task_template.outside_checks import (
     is_inline,
     needs_row,
 )
-from hits.domain.task_template.page import Page, is_submit_button, parse_page
 from hits.domain.task_template.rows import Table
 from hits.domain.task_template.variables import Variable, fill_in, find_variables, line_finder, match_columns
 
@@ -90,7 +90,9 @@ def check_template(html: str, table: Table | None = None, *, allowed: Sequence[s
         *_check_submit(page),
     ]
     findings.sort(key=lambda finding: (finding.line, finding.severity is Severity.ADVICE))
-    return TemplateReport(tuple(_limit_per_code(findings)), tuple(variables), tuple(_hosts(page, row_resources)))
+    return TemplateReport(
+        tuple(_limit_per_code(findings)), tuple(variables), tuple(_hosts(page, row_resources))
+    )
 
 
 def _check_columns(variables: list[Variable], table: Table) -> Iterator[Finding]:
@@ -144,7 +146,9 @@ def _hosts(page: Page, row_resources: Sequence[tuple[int, ExternalResource]]) ->
     return sorted(found - {""})
 
 
-def _check_rows(row_resources: Sequence[tuple[int, ExternalResource]], allowed: Sequence[str]) -> Iterator[Finding]:
+def _check_rows(
+    row_resources: Sequence[tuple[int, ExternalResource]], allowed: Sequence[str]
+) -> Iterator[Finding]:
     """Yield the findings about resources from rows, as if they were in the page."""
     for row, item in row_resources:
         for finding in check_resource(item, allowed):

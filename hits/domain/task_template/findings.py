@@ -23,7 +23,7 @@ class Finding:
 
     def as_row(self) -> dict[str, str | int]:
         """Return the finding with the keys of ``check_template --json``."""
-        row = {"line": self.line, "severity": self.severity, "code": self.code}
+        row: dict[str, str | int] = {"line": self.line, "severity": self.severity, "code": self.code}
         return row | {"what": self.problem, "mend": self.fix}
 
 

@@ -175,8 +175,8 @@ def _check_required(field: Element, rules: set[str]) -> Iterator[Finding]:
         yield error_finding(
             field.line,
             "required-hidden",
-            f"{describe_field(field)} is required but inside a hidden part (line {hiding.line}): workers who do not open it "
-            "cannot submit and see no reason",
+            f"{describe_field(field)} is required but inside a hidden part (line {hiding.line}): workers who do not "
+            "open it cannot submit and see no reason",
             "show that part, or let a script set required when it shows the part",
         )
 

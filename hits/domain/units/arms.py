@@ -15,7 +15,7 @@ def start_arm(unit_key: str, arms: int) -> int:
 
 
 def next_arm(live: Iterable[int], unit_key: str, arms: int) -> int:
-    """Return the arm with the fewest ``live`` attempts; ties go to the first one from the start arm on, cyclically."""
+    """Return the arm with the fewest ``live`` attempts; ties go to the first from the start arm on, cyclically."""
     counts = Counter(live)
     start = start_arm(unit_key, arms)
     return min(((start + step) % arms for step in range(arms)), key=lambda arm: counts[arm])

@@ -221,25 +221,25 @@ def count_sentences(text: str) -> int:
 
 
 def _check_photos(
-    wanted: Sequence[int], photos: Sequence[Photo]
+    image_ids: Sequence[int], photos: Sequence[Photo]
 ) -> tuple[list[dict[str, Any]], list[FieldError]]:
     errors = []
-    kept: dict[int, dict[str, Any]] = {}
+    checked: dict[int, dict[str, Any]] = {}
     for position, photo in enumerate(photos):
         path = f"images[{position}]"
-        if photo.image not in wanted:
+        if photo.image not in image_ids:
             errors.append(FieldError(f"{path}.image", "is not one of this task's photos"))
-        elif photo.image in kept:
+        elif photo.image in checked:
             errors.append(FieldError(f"{path}.image", "occurs twice: write about each photo once"))
         else:
-            kept[photo.image], found = _check_photo(photo, path, wanted.index(photo.image) + 1)
+            checked[photo.image], found = _check_photo(photo, path, image_ids.index(photo.image) + 1)
             errors += found
-    missing = [str(number) for number, image in enumerate(wanted, start=1) if image not in kept]
+    missing = [str(number) for number, image in enumerate(image_ids, start=1) if image not in checked]
     if missing:
         errors.append(
             FieldError("images", f"photo {', '.join(missing)} is missing: write about all {PHOTOS}")
         )
-    return [kept[image] for image in wanted if image in kept], errors
+    return [checked[image] for image in image_ids if image in checked], errors
 
 
 def _check_photo(photo: Photo, path: str, number: int) -> tuple[dict[str, Any], list[FieldError]]:
@@ -275,23 +275,23 @@ def _check_exam(
 ) -> tuple[list[dict[str, Any]], list[FieldError]]:
     errors = []
     choices = {row["id"]: len(row["choices"]) for row in questions}
-    kept: dict[str, int] = {}
+    chosen: dict[str, int] = {}
     for position, item in enumerate(given):
         path = f"exam[{position}]"
         if item.question not in choices:
             errors.append(FieldError(f"{path}.question", "is not one of this task's questions"))
-        elif item.question in kept:
+        elif item.question in chosen:
             errors.append(FieldError(f"{path}.question", "occurs twice: answer each question once"))
         elif item.choice >= choices[item.question]:
             errors.append(FieldError(f"{path}.choice", "is not one of the choices"))
         else:
-            kept[item.question] = item.choice
+            chosen[item.question] = item.choice
     unanswered = len(set(choices) - {item.question for item in given})
     if unanswered:
         errors.append(
             FieldError("exam", f"{unanswered} of {len(choices)} questions have no answer: answer each")
         )
-    return [{"question": key, "choice": kept[key]} for key in choices if key in kept], errors
+    return [{"question": key, "choice": chosen[key]} for key in choices if key in chosen], errors
 
 
 def _draft_pairs(row: Mapping[str, Any]) -> list[Any]:

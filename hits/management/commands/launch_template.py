@@ -43,7 +43,11 @@ class Command(DeerstalkerCommand):
             help="number of different workers per row; default: the kind's",
         )
         parser.add_argument(
-            "--usual-seconds", type=int, help="expected time of a careful worker; default: the kind's"
+            "--expected-seconds",
+            "--usual-seconds",
+            action=RenamedOption,
+            type=int,
+            help="expected time of a careful worker; default: the kind's",
         )
         parser.add_argument(
             "--duration-seconds", type=int, help="maximum time of a worker; default: the kind's"
@@ -92,7 +96,7 @@ class Command(DeerstalkerCommand):
             options["title"],
             options["description"],
             options["keywords"],
-            options["usual_seconds"] or registry.get_kind(KIND).expected_seconds,
+            options["expected_seconds"] or registry.get_kind(KIND).expected_seconds,
         )
         template = save_template(project=project, name=options["file"].name, html=html, by=None)
         plan = TemplateLaunch(

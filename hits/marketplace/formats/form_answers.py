@@ -53,6 +53,9 @@ class FieldProblem:
     error_text: str = ""
 
 
+CheckedAnswer = tuple[FormAnswer | None, FieldProblem | None]
+
+
 @dataclass(frozen=True)
 class Option:
     """A selection as it is shown on the page."""
@@ -191,9 +194,7 @@ def _posted_selections(posted: Posted, question: Question) -> set[str]:
     return {clean_text(value) for value in posted.get(question.field, [])}
 
 
-def _read_question(
-    question: Question, posted: Posted, budget: WorkBudget
-) -> tuple[FormAnswer | None, FieldProblem | None]:
+def _read_question(question: Question, posted: Posted, budget: WorkBudget) -> CheckedAnswer:
     if isinstance(question.answer, Choice):
         return _read_choice(question, question.answer, posted, budget)
     text = _posted_text(posted, question.field)
@@ -207,7 +208,7 @@ def _read_question(
 
 def _check_text(
     answer: FormAnswer | None, question: Question, text: str, problem: FieldProblem | None, budget: WorkBudget
-) -> tuple[FormAnswer | None, FieldProblem | None]:
+) -> CheckedAnswer:
     rules = question.answer if isinstance(question.answer, FreeText) else question.answer.other
     if problem is None and rules is not None:
         problem = _find_problem(question, rules, text, budget)
@@ -249,9 +250,7 @@ def _check_number(rules: FreeText, text: str) -> list[tuple[ProblemKind, int | N
     return []
 
 
-def _read_choice(
-    question: Question, choice: Choice, posted: Posted, budget: WorkBudget
-) -> tuple[FormAnswer | None, FieldProblem | None]:
+def _read_choice(question: Question, choice: Choice, posted: Posted, budget: WorkBudget) -> CheckedAnswer:
     sent = _posted_selections(posted, question)
     chosen = tuple(row.identifier for row in choice.selections if row.identifier in sent)
     other = _posted_text(posted, other_field_name(question)) if choice.other else ""

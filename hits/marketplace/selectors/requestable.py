@@ -100,23 +100,15 @@ def list_requestable_types(
 ) -> list[RequestableType]:
     """Return the availability of the types for a worker, in the same order; three queries in total."""
     listed = list(types)
-    requests = QualificationRequest.objects.filter(worker=worker, qualification_type__in=listed).order_by(
-        "pk"
-    )
-    latest = {row.qualification_type_id: row for row in requests}
+    requests = QualificationRequest.objects.filter(worker=worker, qualification_type__in=listed)
+    latest = {row.qualification_type_id: row for row in requests.order_by("pk")}
     rows = Qualification.objects.filter(worker=worker, qualification_type__in=listed)
     held = {row.qualification_type_id: row for row in rows}
     blocks = WorkerBlock.objects.filter(worker=worker, ended_at=None)
     blocking_requesters = set(blocks.values_list("requester_id", flat=True))
     return [
-        _build_requestable_type(
-            qualification_type,
-            latest.get(qualification_type.pk),
-            held.get(qualification_type.pk),
-            qualification_type.requester_id in blocking_requesters,
-            now,
-        )
-        for qualification_type in listed
+        _build_row(row, latest.get(row.pk), held.get(row.pk), row.requester_id in blocking_requesters, now)
+        for row in listed
     ]
 
 
@@ -127,7 +119,7 @@ def get_requestable_type(
     return list_requestable_types(worker, [qualification_type], now)[0]
 
 
-def _build_requestable_type(
+def _build_row(
     qualification_type: QualificationType,
     request: QualificationRequest | None,
     held: Qualification | None,

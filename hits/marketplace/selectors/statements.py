@@ -117,10 +117,9 @@ def list_worker_rows(worker: Worker, date_range: DateRange) -> tuple[int, Iterat
     rows = _worker_entries(worker)
     earlier = rows.filter(created_at__lt=date_range.starts_at) if date_range.starts_at else rows.none()
     opening = int(earlier.aggregate(sum=Sum("worker_cents", default=0))["sum"])
-    inside = rows.filter(date_range.condition).select_related(
-        "hit__hit_type", "assignment", "bonus", "payout"
-    )
-    return opening, _add_running_balance(inside.order_by("created_at", "pk"), opening)
+    inside = rows.filter(date_range.condition).order_by("created_at", "pk")
+    related = inside.select_related("hit__hit_type", "assignment", "bonus", "payout")
+    return opening, _add_running_balance(related, opening)
 
 
 def _add_running_balance(rows: QuerySet[LedgerEntry], owed: int) -> Iterator[WorkerStatementRow]:
@@ -148,11 +147,7 @@ def list_owed_workers(*, include_all: bool = False) -> QuerySet[Any]:
         corrected=_sum_kinds(EntryKind.ADJUSTMENT, prefix="ledger__"),
         paid=_sum_kinds(EntryKind.PAYOUT, prefix="ledger__"),
     )
-    return (
-        rows.order_by("-owed", "pk")
-        if include_all
-        else rows.filter(entry_count__gt=0).order_by("-owed", "pk")
-    )
+    return (rows if include_all else rows.filter(entry_count__gt=0)).order_by("-owed", "pk")
 
 
 def total_owed_cents() -> int:
@@ -168,12 +163,8 @@ def list_requester_rows(
     earlier = rows.filter(created_at__lt=date_range.starts_at) if date_range.starts_at else rows.none()
     sums = earlier.aggregate(available=Sum("available_cents", default=0), held=Sum("held_cents", default=0))
     opening = (int(sums["available"]), int(sums["held"]))
-    inside = (
-        rows.filter(date_range.condition)
-        .select_related("hit", "assignment", "worker")
-        .order_by("created_at", "pk")
-    )
-    return opening, _add_running_balances(inside, *opening)
+    inside = rows.filter(date_range.condition).order_by("created_at", "pk")
+    return opening, _add_running_balances(inside.select_related("hit", "assignment", "worker"), *opening)
 
 
 def _add_running_balances(

@@ -39,7 +39,7 @@ NOT_PENDING = "There was a problem submitting your results: you can no longer su
 
 
 AcceptCheck = Callable[..., tuple[list[str], bool]]
-"""``settings.MARKETPLACE_ACCEPT_CHECK``: (worker_id, hit_id, taken_hit_ids) to reasons, and if they close the group."""
+"""``MARKETPLACE_ACCEPT_CHECK`` of settings: (worker_id, hit_id, taken_hit_ids) to (reasons, closes_group)."""
 
 
 class CountryRequired(ActionRefused):
@@ -66,9 +66,8 @@ def accept_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> As
     Raises CountryRequired before a country is declared, and ActionRefused if the group is closed to this worker or
     has no free task.
     """
-    lifecycle.sweep_hit_type(
-        hit_type_pk=hit_type.pk, now=now
-    )  # in its own transaction: its locks make others wait
+    # In its own transaction: its locks make other calls wait.
+    lifecycle.sweep_hit_type(hit_type_pk=hit_type.pk, now=now)
     with transaction.atomic():
         locked_worker = _lock_worker(worker)
         own_slots = Assignment.objects.filter(worker=worker, hit__hit_type=hit_type, state=SlotState.PENDING)
@@ -245,9 +244,8 @@ def _create_attempt(slot: Assignment, worker: Worker, now: datetime, deadline: d
 def _submit(attempt: Attempt, read_answer: Callable[[], str], now: datetime) -> SubmissionReceipt:
     slot = attempt.assignment
     if attempt.outcome == Outcome.SUBMITTED:
-        return SubmissionReceipt(
-            assignment=slot, is_repeated=True
-        )  # a double click or a reload: nothing is overwritten
+        # A double click or a reload: nothing is overwritten.
+        return SubmissionReceipt(assignment=slot, is_repeated=True)
     if attempt.outcome != Outcome.WORKING:
         raise ActionRefused(NOT_PENDING)
     if attempt.deadline <= now:

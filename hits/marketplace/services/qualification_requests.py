@@ -52,9 +52,8 @@ def request_qualification(
         request.save()
         return request
     request.submitted_at = now
-    return _grant_or_wait(
-        request, requestable_type.auto_granted_value if requestable_type.is_auto_granted else None, now
-    )
+    value = requestable_type.auto_granted_value if requestable_type.is_auto_granted else None
+    return _grant_or_wait(request, value, now)
 
 
 @transaction.atomic

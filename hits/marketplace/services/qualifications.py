@@ -146,18 +146,11 @@ def revoke_qualification(
     _record_change(held)
 
 
-def _apply_terms(qualification_type: QualificationType, terms: QualificationTerms) -> None:
-    qualification_type.test, qualification_type.answer_key, qualification_type.test_seconds = (
-        terms.test,
-        terms.answer_key,
-        terms.test_seconds,
-    )
-    qualification_type.retry_delay_seconds = terms.retry_delay_seconds
-    qualification_type.is_auto_granted, qualification_type.auto_granted_value = (
-        terms.is_auto_granted,
-        terms.auto_granted_value,
-    )
-    qualification_type.is_requestable = bool(terms.test) or terms.is_auto_granted or terms.is_decided_by_hand
+def _apply_terms(row: QualificationType, terms: QualificationTerms) -> None:
+    row.test, row.answer_key, row.test_seconds = terms.test, terms.answer_key, terms.test_seconds
+    row.retry_delay_seconds = terms.retry_delay_seconds
+    row.is_auto_granted, row.auto_granted_value = terms.is_auto_granted, terms.auto_granted_value
+    row.is_requestable = bool(terms.test) or terms.is_auto_granted or terms.is_decided_by_hand
 
 
 def _lock_worker(worker: Worker) -> None:

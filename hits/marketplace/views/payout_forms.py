@@ -52,7 +52,9 @@ class PayoutForm(_PayoutFormBase):
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     means = forms.CharField(
-        max_length=payouts.MAX_MEANS, label="Payment method", help_text="Such as bank transfer, gift card or cash."
+        max_length=payouts.MAX_MEANS,
+        label="Payment method",
+        help_text="Such as bank transfer, gift card or cash.",
     )
     reference = forms.CharField(
         max_length=payouts.MAX_REFERENCE, label="Reference", help_text="The worker sees it."

@@ -63,13 +63,10 @@ def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
     form = PayoutForm(worker, worker.owed, request.POST or None)
     step = request.POST.get("step")
     if step == "record" and payouts.is_recorded(idempotency_key=_read_idempotency_key(request)):
-        return redirect(
-            "marketplace:worker-payouts", worker.pk
-        )  # a second press; the amount owed is lower by now
+        return redirect("marketplace:worker-payouts", worker.pk)  # a second press: less is owed by now
     if request.method != "POST" or step == "change" or not form.is_valid():
-        return _render_worker_page(
-            request, worker, form, status=400 if form.is_bound and form.errors else 200
-        )
+        status = 400 if form.is_bound and form.errors else 200
+        return _render_worker_page(request, worker, form, status=status)
     if step != "record":
         return _render_worker_page(request, worker, form, idempotency_key=uuid.uuid4().hex)
     try:

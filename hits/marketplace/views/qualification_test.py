@@ -32,13 +32,12 @@ from .access import worker_required
 def qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
     """Show a qualification, how to get it, and the state of the worker's request."""
     qualification_type = _find_type(worker, type_id)
+    test = qualification_type.test
     context = {
         "worker": worker,
         "row": get_requestable_type(worker, qualification_type, Clock.now()),
         "qualification_type": qualification_type,
-        "question_count": len(parse_question_form(qualification_type.test).questions)
-        if qualification_type.test
-        else 0,
+        "question_count": len(parse_question_form(test).questions) if test else 0,
     }
     return render(request, "marketplace/qualifications/qualification.html", context)
 
@@ -95,14 +94,8 @@ def _submit_test(request: HttpRequest, worker: Worker, row: RequestableType) -> 
         return _render_test(request, worker, row, form=bind_form(form, posted), status=400)
     if own_request.submitted_at is None:
         current_row = get_requestable_type(worker, row.qualification_type, Clock.now())
-        return _render_test(
-            request,
-            worker,
-            current_row,
-            form=bind_form(form, posted, disabled=True),
-            is_timed_out=True,
-            status=409,
-        )
+        bound = bind_form(form, posted, disabled=True)
+        return _render_test(request, worker, current_row, form=bound, is_timed_out=True, status=409)
     return redirect("marketplace:qualification", type_id=row.qualification_type.type_id)
 
 

@@ -54,9 +54,9 @@ def unit_taken_refusals(worker: Worker | None, hit: Hit, *, taken_hit_ids: Colle
         )
     others = Hit.objects.filter(same_unit).exclude(pk=hit.pk)
     if worker is not None and others.filter(assignments__worker=worker).exists():
-        return [gettext("You did this one already, in another task. Each worker does it once.")]
+        return [gettext("You have done this one in another task. Each worker does it once.")]
     if taken_hit_ids and others.filter(hit_id__in=taken_hit_ids).exists():
-        return [gettext("You have this one in hand already, in another task.")]
+        return [gettext("You have already accepted this one in another task.")]
     return []
 
 
@@ -69,7 +69,7 @@ def unit_seen_refusals(worker: Worker | None, hit: Hit) -> list[str]:
         return []
     if not Attempt.objects.filter(hit__unit=hit.unit_id, worker=worker).exists():
         return []
-    return [gettext("You have seen this one before, and nobody sees it twice.")]
+    return [gettext("You have seen this one before. Each worker sees it once.")]
 
 
 def has_ended(attempt: Attempt) -> bool:
@@ -93,7 +93,7 @@ def _allowed_time(batch: Batch) -> timedelta:
 
 def _limit_reason(limit: int) -> str:
     if limit == 1:
-        return gettext("This can be done once, and you have it in hand or did it already.")
-    return gettext("Each worker may do %(count)s of these, and you have as many in hand or done.") % {
+        return gettext("Each worker can do this once. You have accepted or done it already.")
+    return gettext("Each worker may do %(count)s of these. You have accepted or done that many.") % {
         "count": limit
     }

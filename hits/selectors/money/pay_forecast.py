@@ -18,7 +18,7 @@ def forecast_launch_pay(
     redundancy: int,
     units: int,
 ) -> PayForecast:
-    """Return what a batch of ``units`` × ``opinions`` is likely to pay per hour; one query.
+    """Return what a batch of ``units`` × ``redundancy`` is likely to pay per hour; one query.
 
     Uses the project's latest 1,000 confirmed submissions of the kind that were not rejected, with their bonuses. With
     fewer than five, it uses the kind's expected time.

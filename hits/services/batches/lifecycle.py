@@ -1,4 +1,4 @@
-"""Steer a batch that stands: publish the rest, look at the marketplace, approve what waits, close it."""
+"""Manage a launched batch: resume publishing, sync, approve waiting submissions, close."""
 
 from collections.abc import Collection
 from contextlib import suppress

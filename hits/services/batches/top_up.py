@@ -146,7 +146,7 @@ def _check_sum(proposal: TopUpProposal, seen_cents: int | None) -> None:
         )
     if seen_cents is not None and seen_cents != total_cents:
         raise Conflict(
-            f"the top-up comes to {format_dollars(total_cents)} with fees now, not to {format_dollars(seen_cents)}; "
+            f"the top-up costs {format_dollars(total_cents)} with fees now, not {format_dollars(seen_cents)}; "
             "check it and confirm that sum"
         )
 

@@ -1,1 +1,1 @@
-"""Take submissions from task pages, and match them with what the marketplace lists."""
+"""Store submissions from task pages, and match them with the marketplace's assignments."""

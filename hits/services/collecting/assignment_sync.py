@@ -31,7 +31,7 @@ _STATUS_ORDER = [AssignmentStatus.SUBMITTED, AssignmentStatus.REJECTED, Assignme
 
 @dataclass(frozen=True, slots=True)
 class SyncCounts:
-    """The counts of one sync. A person has to look at ``unmatched`` assignments.
+    """The counts of one sync. A person has to check ``unmatched`` assignments.
 
     ``failed`` HITs could not be read, for example because the marketplace no longer has them.
     """
@@ -152,7 +152,7 @@ def _find_submission(hit: Hit, worker: Worker, remote: RemoteAssignment) -> tupl
 
 
 def _post_to_ledger(assignment: Assignment) -> None:
-    """Post what the marketplace did with the held reward, with auto-approvals."""
+    """Post the marketplace's decision about the held reward; auto-approvals count too."""
     if assignment.status == AssignmentStatus.APPROVED:
         postings.post_reward(assignment)
     elif assignment.status == AssignmentStatus.REJECTED:

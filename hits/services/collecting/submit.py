@@ -18,7 +18,7 @@ from hits.domain.hashing import canonical_json, content_sha256
 from hits.domain.units.arms import next_arm
 from hits.domain.workers import demographics
 from hits.domain.workers.countries import CHANGE_INTERVAL, parse_code
-from hits.hints.shown import HintReportError, parse_hint_report
+from hits.hints.hint_report import HintReportError, parse_hint_report
 from hits.models import (
     Attempt,
     ConsentText,
@@ -45,7 +45,7 @@ from hits.services.errors import Conflict, Refused, TooLarge
 
 NOT_ELIGIBLE_MESSAGE = gettext_noop("This task is not open to you.")
 ALREADY_SEEN_MESSAGE = (
-    "You have seen this task before, and nobody sees it twice. Return it and take another one."
+    "You have seen this task before. Each worker sees it once. Return it and take another one."
 )
 NOT_OPENED_MESSAGE = "This page is not open yet. Reload the task."
 OTHER_ARM_MESSAGE = "This page is of an earlier try at this task. Reload the task."

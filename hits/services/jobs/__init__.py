@@ -1,1 +1,1 @@
-"""Run long work: queue jobs, share worker slots, report progress, send wake-ups."""
+"""Long-running jobs: queue jobs, share worker slots, report progress, send wake-ups."""

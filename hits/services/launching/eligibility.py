@@ -8,7 +8,7 @@ from hits.models import Batch, Instructions
 from hits.services.errors import Refused
 from hits.services.launching.terms import Eligibility, PlannedRequirement
 
-SELECTABLE_POOLS = (Pool.QUALIFIED, Pool.TRAINED)  # the pools that a batch may be kept for
+SELECTABLE_POOLS = (Pool.QUALIFIED, Pool.TRAINED)  # pools that can be required
 SHERLOCK_COUNTRIES = ("US", "CA", "GB", "AU")  # where the workers of Sherlock were (paper 000, A.1)
 
 

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from hits.domain.answers.text import TextError, clean_line
 from hits.domain.task_template.check import PageError, check_template, read_page
-from hits.domain.task_template.outside_checks import https_host
+from hits.domain.task_template.resource_checks import https_host
 from hits.domain.task_template.rows import Table
 from hits.domain.task_template.variables import find_variables
 from hits.models import Batch, Job, Project, TaskTemplate
@@ -23,7 +23,7 @@ from hits.services.launching.terms import LaunchTerms
 KIND = "html_template"
 HOSTS_KEY = "hosts"  # in a batch's provenance: hosts that its pages may load from
 MAX_NAME = 120
-MAX_TITLE, MAX_DESCRIPTION, MAX_KEYWORDS = 128, 2000, 1000  # as the marketplace's model says
+MAX_TITLE, MAX_DESCRIPTION, MAX_KEYWORDS = 128, 2000, 1000  # the marketplace's limits
 MAX_HOSTS = 20
 MAX_EXPECTED_SECONDS = 8 * 3600
 

@@ -15,7 +15,7 @@ MIN_DURATION_SECONDS, MAX_DURATION_SECONDS = (
     30,
     31_536_000,
 )  # seconds for a task, as the marketplace's model has them
-MAX_REDUNDANCY = 100  # of one unit; more than nine come as several HITs
+MAX_REDUNDANCY = 100  # per unit; more than nine workers need several HITs
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def check_confirmation(
         if confirmed_cents is None:
             return
         raise Refused(
-            f"cost: {format_dollars(confirmed_cents)} was confirmed and the most that this can cost is "
+            f"cost: {format_dollars(confirmed_cents)} was confirmed, and the maximum cost is "
             f"{format_dollars(max_cents)}; confirm that sum, or none"
         )
     reason = (
@@ -151,7 +151,7 @@ def check_confirmation(
         else f"this is more than {format_dollars(required.above_cents)}, the limit of {project.name} for untyped sums"
     )
     raise ConfirmationRequired(
-        f"{reason}; type the most that this can cost, {format_usd(required.cents)}, to go on", required.cents
+        f"{reason}; type the maximum cost, {format_usd(required.cents)}, to continue", required.cents
     )
 
 

@@ -1,1 +1,1 @@
-"""Publish a batch's HITs: ``publish`` tells the story; lease, rate limit and orphan recovery serve it."""
+"""Publish a batch's HITs: ``publish`` runs the publication with a lease, a rate limit and orphan recovery."""

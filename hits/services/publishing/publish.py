@@ -56,7 +56,7 @@ def publish_batch(
 ) -> int:
     """Publish every HIT that is not live yet; return how many became live. Repeatable.
 
-    ``pace`` is how fast it may go; none takes what is usual on this marketplace.
+    ``rate_limiter``: the default is the marketplace's.
 
     Raises:
         Refused: the marketplace refused for good (no funds, a bad field), or a cap is reached; live HITs stay live.
@@ -193,7 +193,7 @@ class _PublicationRun:
             try:
                 self.unlisted = orphan_recovery.recover_hits(self.batch, self.unlisted, self.marketplace)
             except MarketplaceError as error:
-                raise Refused(f"the marketplace did not say which HITs it has: {error}") from error
+                raise Refused(f"the marketplace did not list its HITs: {error}") from error
             self.published += known - len(self.unlisted)
         if self.unlisted:
             raise Refused(

@@ -107,12 +107,12 @@ def _lease_conflict(batch: Batch) -> Conflict:
     row = Batch.objects.get(pk=batch.pk)
     holder = row.lease_owner.rsplit(" ", 1)[0] or "another process"
     if row.lease_until is None:
-        message = f"{row.name}: another process took the publication over; look at the batch's page"
+        message = f"{row.name}: another process has taken over the publication; see the batch's page"
         return Busy(message, RETRY_SECONDS)
     last_renewal = row.lease_until - LEASE
     seconds_left = (row.lease_until - timezone.now()).total_seconds()
     return Busy(
         f"{row.name} is being published by {holder}, last heard of at {last_renewal:%H:%M:%S} UTC: wait for it. "
-        f"Should it have died, the batch is free again at {row.lease_until:%H:%M:%S} UTC",
+        f"If it died, the batch is free at {row.lease_until:%H:%M:%S} UTC",
         min(RETRY_SECONDS, max(1.0, seconds_left)),
     )

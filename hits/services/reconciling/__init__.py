@@ -1,1 +1,1 @@
-"""Compare a batch with the marketplace, and carry out remedies that a person chose."""
+"""Compare a batch with the marketplace, and apply the remedies that a person chose."""

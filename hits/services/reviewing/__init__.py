@@ -1,1 +1,1 @@
-"""Decide on submissions, one by one or by an uploaded file, and keep trainers' feedback."""
+"""Decide on submissions, one by one or by an uploaded file, and store trainers' feedback."""

@@ -44,7 +44,7 @@ def decide_assignment(
     if verdict is Verdict.REJECT and not feedback:
         raise Refused("feedback: write the reason; the worker reads it")
     if verdict is Verdict.APPROVE and not _can_approve(assignment, resolution):
-        raise Refused("The marketplace does not show this submission as ours, so it cannot be approved here.")
+        raise Refused("The marketplace does not list this submission as ours. You cannot approve it here.")
     if assignment.status != AssignmentStatus.SUBMITTED:
         raise Conflict(f"This assignment is {assignment.status.lower()} already.")
     return _write_decision(assignment, verdict, by, feedback, overrides=None)
@@ -98,7 +98,7 @@ def override_refusal(assignment: Assignment) -> str:
             f"{deadline:%d %b %Y, %H:%M} UTC. Send the worker a compensation instead."
         )
     if assignment.match != Match.MATCHED:
-        return "The marketplace does not show this submission as ours, so it cannot be approved here."
+        return "The marketplace does not list this submission as ours. You cannot approve it here."
     if assignment.hit.state == HitState.EXPIRED:
         return "Its task is disposed of, so the marketplace allows no override: send a compensation."
     return ""

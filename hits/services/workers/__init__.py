@@ -1,1 +1,1 @@
-"""Decide who may work, and delete what workers said about themselves."""
+"""Decide who may work, and delete workers' demographics."""

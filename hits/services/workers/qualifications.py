@@ -34,8 +34,8 @@ SETTLE_TASK = "hits.settle_decisions"
 MAX_REASON = 1000
 CALL_TIMEOUT = timedelta(minutes=5)  # longer than a call with all its retries: older ones are orphaned
 AFTER_KEY = "after"  # in a resume point: the last decision of the turn
-SUPERSEDED = "a later decision came first"
-NOT_NOTIFIED = "not told"
+SUPERSEDED = "superseded by a later decision"
+NOT_NOTIFIED = "not notified"
 
 
 def pool_qualification(*, project: Project, environment: str, pool: Pool) -> Qualification:

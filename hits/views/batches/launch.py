@@ -52,7 +52,6 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
         "form": form,
         "available": photos.available,
         "shown_before": photos.all - photos.available,
-        "usual_minutes": max(1, round(kind.expected_seconds / 60)),
     }
     status = 200
     if request.method == "POST" and photos.all:

@@ -193,7 +193,6 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         # Our worker site has its own countdown above the frame, from the accept: two clocks would differ.
         # Its bar also has the language links.
         "host_counts_down": batch.environment == "local",
-        "usual_minutes": max(1, round(expected_seconds / 60)),
         "instructions": render_batch_instructions(batch),
         "catalog": language.catalog(),
         "languages": language.language_links(request),

@@ -16,7 +16,7 @@ WORKER_MESSAGES = (
     _("This task was changed in another tab or window since."),
     _("This page is not open yet. Reload the task."),
     _("This page is of an earlier try at this task. Reload the task."),
-    _("You have seen this task before, and nobody sees it twice. Return it and take another one."),
+    _("You have seen this task before. Each worker sees it once. Return it and take another one."),
     _("This page's key is missing. Reload the task."),
     _("This page's key is not valid. Reload the task."),
     _("This page is too old. Reload the task."),
@@ -27,7 +27,7 @@ WORKER_MESSAGES = (
     _("Read and accept the consent text, and say where you work from, first."),
     _("The request is too large; shorten the texts."),
     # hits/selectors/eligibility/eligibility.py
-    _("This can be done once, and you have it in hand or did it already."),
+    _("Each worker can do this once. You have accepted or done it already."),
     # hits/domain/images/geometry.py
     _("a box has exactly left, top, width and height"),
     _("left, top, width and height are whole pixels"),

@@ -20,7 +20,7 @@ export function hourlyText(cents, target) {
 export function watchHourly(line) {
   const field = document.getElementById(line.dataset.hourly);
   if (!field) return;
-  const minutes = field.form?.elements.namedItem('usual_minutes');
+  const minutes = field.form?.elements.namedItem('expected_minutes');
   const update = () => {
     const seconds = minutes ? Number(minutes.value) * 60 : Number(line.dataset.seconds);
     const target = Number(line.dataset.target);

@@ -144,12 +144,12 @@ class TestCodebook:
             (
                 ["published"],
                 [{"code": "person", "value": "yes", "words": "x", "count": 3, "of": 2}],
-                "published[1].count: 3 is more than its whole, 2",
+                "published[1].count: 3 is more than its total, 2",
             ),
             (
                 ["published"],
                 [{"code": "person", "value": "yes", "words": "x", "count": 3}],
-                "published[1].of: a count needs its whole",
+                "published[1].of: a count needs a total",
             ),
             (["published"], [{"code": "x", "value": "yes", "words": "x"}], "published[1].code: 'x' is not"),
         ],
@@ -173,7 +173,7 @@ class TestCodebook:
     @pytest.mark.parametrize(
         ("text", "why"),
         [
-            ("id = ", "mine: no TOML: "),
+            ("id = ", "mine: not valid TOML: "),
             ("{", "mine: no JSON: "),
             ("[" * 5000, "mine: "),
             ('{"a":' * 5000, "mine: "),
@@ -204,8 +204,8 @@ class TestAnswers:
     def test_every_gap_is_told(self) -> None:
         found = check_answers(book(), {"person": ["yes", "no"], "doing": ["none", "work"]})
         assert found.errors == {
-            "person": "choose one alone",
-            "doing": "“Neither” stands alone; take the others away, or it",
+            "person": "choose only one",
+            "doing": "“Neither” excludes the others; remove them, or remove it",
         }
 
     def test_no_code_can_have_the_mark_s_name(self) -> None:

@@ -110,7 +110,7 @@ def test_length_does_not_matter_and_extreme_lengths_work() -> None:
 
 @pytest.mark.parametrize("k", [0, -1, 6])
 def test_impossible_number_of_clusters(k: int) -> None:
-    with pytest.raises(InvalidInput, match=f"clusters: {k} asked for from 5 rows"):
+    with pytest.raises(InvalidInput, match=f"clusters: {k} is not possible with 5 rows"):
         cluster_to_k(vectors(5, 3, 0), k)
 
 

@@ -320,9 +320,9 @@ def test_the_threshold_cuts_to_the_same_clusters(linkage: Linkage, method: Metho
 @pytest.mark.parametrize(
     ("cut", "match"),
     [
-        (ByNumber(0), "clusters: 0 asked for from 5 rows"),
-        (ByNumber(6), "clusters: 6 asked for"),
-        (ByFraction(0.0), "fraction: 0.0 is not a share"),
+        (ByNumber(0), "clusters: 0 is not possible with 5 rows"),
+        (ByNumber(6), "clusters: 6 is not possible"),
+        (ByFraction(0.0), "fraction: 0.0 is out of range"),
         (ByFraction(1.5), "fraction: 1.5"),
         (ByFraction(float("nan")), "fraction: nan"),
         (ByDistance(-0.1), "distance: -0.1"),

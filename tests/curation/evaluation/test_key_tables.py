@@ -74,7 +74,7 @@ def test_a_repeated_test_id_is_left_to_json(tmp_path: Path) -> None:
     path = tmp_path / "key.json"
     path.write_text(f'{text[:-1]}, "{once}": ["{digits("i0")}", "{digits("i1")}"]}}')
     assert read_table(path.read_bytes()) is None
-    with pytest.raises(InvalidInput, match="given more than once"):
+    with pytest.raises(InvalidInput, match="keep one entry for each"):
         read_answer_key(path)
 
 

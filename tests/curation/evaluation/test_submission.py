@@ -169,8 +169,8 @@ def test_noise_of_desktops_is_left_alone(read: Read) -> None:
     [
         (whole(), {"name": "mine.zip"}, "mine.zip: is not called test_set_predictions.zip; rename it"),
         (whole(), {"name": "../../etc/passwd"}, "passwd: is not called"),
-        (b"PK but no zip", {}, "is not a whole zip file"),
-        (b"", {}, "is not a whole zip file"),
+        (b"PK but no zip", {}, "is not a complete zip file"),
+        (b"", {}, "is not a complete zip file"),
         ({}, {}, "comparison.npy: is missing"),
         (whole(comparison=None), {}, "comparison.npy: is missing; every submission needs it"),
         (whole(retrieval_1=None), {}, "'retrieval_1.npy' missing of 2 retrieval files; include all or none"),
@@ -178,14 +178,14 @@ def test_noise_of_desktops_is_left_alone(read: Read) -> None:
         (
             {f"{FOLDER}/{FOLDER}/comparison.npy": npy(range(4))},
             {},
-            "lies 2 folders deep, and one is expected",
+            "is 2 folders deep instead of one",
         ),
         ({"predictions/comparison.npy": npy(range(4))}, {}, "the folder is called predictions; rename it"),
-        ({f"../{FOLDER}/comparison.npy": b""}, {}, "leads out of the zip"),
-        ({f"/{FOLDER}/comparison.npy": b""}, {}, "leads out of the zip"),
-        ({f"C:/{FOLDER}/comparison.npy": b""}, {}, "leads out of the zip"),
-        (whole(comparision=npy(range(4))), {}, "call it comparison.npy"),
-        (whole() | {f"{FOLDER}/notes.txt": b"hello"}, {}, "is no file of this leaderboard's submissions"),
+        ({f"../{FOLDER}/comparison.npy": b""}, {}, "is outside of the zip's folder"),
+        ({f"/{FOLDER}/comparison.npy": b""}, {}, "is outside of the zip's folder"),
+        ({f"C:/{FOLDER}/comparison.npy": b""}, {}, "is outside of the zip's folder"),
+        (whole(comparision=npy(range(4))), {}, "rename it to comparison.npy"),
+        (whole() | {f"{FOLDER}/notes.txt": b"hello"}, {}, "is not a file of this leaderboard's submissions"),
         (whole() | {f"{FOLDER}/comparison.csv": b"1,2"}, {}, "is not a .npy file; save it with numpy.save"),
         (whole() | {f"{FOLDER}/comparison.json": b"{}"}, {}, "keep one of the two"),
         (
@@ -193,22 +193,26 @@ def test_noise_of_desktops_is_left_alone(read: Read) -> None:
             {},
             "localization.npy is included too; keep one",
         ),
-        (whole(retrieval_23=npy([1])), {}, "retrieval_23.npy: is no file of this leaderboard's"),
-        (whole(comparison=npy(range(3))), {}, "3 scores, and 4 are expected: 1 missing"),
-        (whole(comparison=npy(range(5))), {}, "5 scores, and 4 are expected: 1 too many"),
-        (whole(localization=npy(range(30))), {}, "30 scores, and 8 are expected; is it the file of another"),
-        (whole(comparison=npy(np.ones((4, 1)))), {}, "have shape (4, 1), and one dimension is expected"),
-        (whole(comparison=npy(4.0)), {}, "have shape (), and one dimension"),
-        (whole(comparison=npy([1, 2, 3, 4], np.int64)), {}, "scores are int64, and float32 or float64 is"),
+        (whole(retrieval_23=npy([1])), {}, "retrieval_23.npy: is not a file of this leaderboard's"),
+        (whole(comparison=npy(range(3))), {}, "3 scores instead of 4: 1 missing"),
+        (whole(comparison=npy(range(5))), {}, "5 scores instead of 4: 1 too many"),
+        (whole(localization=npy(range(30))), {}, "30 scores instead of 8; is it the file of another"),
+        (whole(comparison=npy(np.ones((4, 1)))), {}, "have shape (4, 1) instead of one dimension"),
+        (whole(comparison=npy(4.0)), {}, "have shape () instead of one dimension"),
+        (whole(comparison=npy([1, 2, 3, 4], np.int64)), {}, "scores are int64 instead of float32 or float64"),
         (whole(comparison=npy([1, 2, 3, 4], np.float16)), {}, "scores are float16"),
         (whole(comparison=npy([1, 2, 3, 4], ">f4")), {}, "scores are big-endian (>f4)"),
-        (whole(comparison=npy([{"a": 1}] * 4, object)), {}, "contains pickled objects, which are never loaded"),
+        (
+            whole(comparison=npy([{"a": 1}] * 4, object)),
+            {},
+            "contains pickled objects, which are never loaded",
+        ),
         (whole(comparison=b"1 2 3 4"), {}, "is not a plain .npy array; write it with numpy.save"),
-        (whole(comparison=b""), {}, "is no plain .npy array"),
-        (whole(comparison=b"\x93NUMPY\x01\x00\x10\x27" + b"(" * 10_000), {}, "is no plain .npy array"),
-        (whole() | {f"{FOLDER}/a\nb.npy": npy(range(4))}, {}, "has letters that cannot be seen"),
+        (whole(comparison=b""), {}, "is not a plain .npy array"),
+        (whole(comparison=b"\x93NUMPY\x01\x00\x10\x27" + b"(" * 10_000), {}, "is not a plain .npy array"),
+        (whole() | {f"{FOLDER}/a\nb.npy": npy(range(4))}, {}, "has unprintable characters"),
         (whole(comparison=npy(range(4))[:-3]), {}, "the file is truncated or damaged: save it again"),
-        (whole(comparison=npy(range(4)) + b"more"), {}, "the file is cut or damaged"),
+        (whole(comparison=npy(range(4)) + b"more"), {}, "the file is truncated or damaged"),
         (
             whole(comparison=npy([1, np.nan, np.inf, np.nan])),
             {},
@@ -268,7 +272,7 @@ def test_a_header_that_promises_the_moon_allocates_nothing(read: Read) -> None:
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }"
     header += b" " * (118 - len(header) - 1) + b"\n"
     data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
-    assert "1000000000000 scores, and 4 are expected" in defect(read, whole(comparison=data))
+    assert "1000000000000 scores instead of 4" in defect(read, whole(comparison=data))
 
 
 def test_an_encrypted_and_a_damaged_zip(read: Read, tmp_path: Path) -> None:
@@ -283,12 +287,12 @@ def test_an_encrypted_and_a_damaged_zip(read: Read, tmp_path: Path) -> None:
 
 
 def test_an_upload_that_is_far_too_large_is_not_opened(read: Read) -> None:
-    assert "more than all scores take up" in defect(read, b"x" * (max_submission_bytes(EXPECTED) + 1))
+    assert "more than all scores need" in defect(read, b"x" * (max_submission_bytes(EXPECTED) + 1))
 
 
 def test_hundreds_of_files(read: Read) -> None:
     many = {f"{FOLDER}/{n}.npy": b"" for n in range(600)}
-    assert "holds 600 files" in defect(read, many, expected={"comparison": 100_000})
+    assert "contains 600 files" in defect(read, many, expected={"comparison": 100_000})
 
 
 def test_no_damage_escapes(read: Read, tmp_path: Path) -> None:
@@ -317,7 +321,7 @@ def test_without_comparison_on_the_board_none_is_wanted(read: Read) -> None:
     files = {f"{FOLDER}/retrieval_{n}.npy": npy(range(4)) for n in range(2)}
     assert set(read(files, expected=expected).scores) == set(expected)
     assert "contains no predictions; add 'retrieval_0'" in defect(read, {}, expected=expected)
-    assert "comparison.npy: is no file of this leaderboard's" in defect(read, whole(), expected=expected)
+    assert "comparison.npy: is not a file of this leaderboard's" in defect(read, whole(), expected=expected)
 
 
 def test_a_missing_key_is_told(read: Read, held: Path) -> None:

@@ -86,7 +86,7 @@ def test_without_the_flag_nothing_changes(judged: ComparisonRound, pairs: list[P
     assert with_regions["seal"] == plain["seal"]
     rest = [file for file in with_regions["files"] if "regions/" not in file["name"]]
     assert rest == plain["files"]
-    with pytest.raises(CommandError, match="is not empty; name a new or an empty folder"):
+    with pytest.raises(CommandError, match="is not empty; name a new or empty folder"):
         _export("v1", "--out", tmp_path / "out", "--regions")
 
 

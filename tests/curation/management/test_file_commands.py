@@ -116,7 +116,7 @@ def test_deduplicate_writes_labels_and_keeps_one_of_each(tmp_path: Path) -> None
         (np.array([[1, np.nan], [1, 2]], np.float32), 1, "row 0"),
         (np.ones((3, 4), np.int64), 2, "save it as float32"),
         (np.ones(4, np.float32), 2, "shape"),
-        (np.eye(3, dtype=np.float32), 4, "4 asked for from 3"),
+        (np.eye(3, dtype=np.float32), 4, "4 is not possible with 3"),
     ],
 )
 def test_bad_features_leave_nothing_behind(tmp_path: Path, array: Any, clusters: int, match: str) -> None:
@@ -181,7 +181,7 @@ def test_comparison_sets_name_what_does_not_fit(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text("[1, 2, 99]")
     _fails("99", "build_comparison_sets", *matrix, *files, "--candidates", str(tmp_path / "c.json"))
     (tmp_path / "t.json").write_text(json.dumps(["only one"]))
-    _fails("60 inferences", "build_comparison_sets", *matrix, *files)
+    _fails("60 scored inferences", "build_comparison_sets", *matrix, *files)
 
 
 def test_messages_name_the_file(tmp_path: Path) -> None:

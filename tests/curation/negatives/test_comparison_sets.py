@@ -327,7 +327,7 @@ def test_the_share_may_leave_everything() -> None:
 
 
 def test_bad_soft_deduplication() -> None:
-    with pytest.raises(InvalidInput, match=r"share: 1\.5 is not within 0 to 1"):
+    with pytest.raises(InvalidInput, match=r"share: 1\.5 is not between 0 and 1"):
         cluster_softly(np.ones((3, 2)), share=1.5)
     with pytest.raises(InvalidInput, match="keep: random needs a seed"):
         cluster_softly(np.ones((3, 2)), keep=KeepRule.RANDOM)

@@ -380,7 +380,7 @@ def test_a_stopped_job_goes_on_and_a_finished_one_is_not_done_again(
 
 def test_the_same_is_not_asked_twice_at_once(corpus: Corpus) -> None:
     asked(corpus)
-    with pytest.raises(Conflict, match="is under way already"):
+    with pytest.raises(Conflict, match="is running already"):
         asked(corpus)
     assert Evaluation.objects.count() == 1
     asked(corpus, region_mode="none")

@@ -83,7 +83,7 @@ def test_images_are_encoded_shard_by_shard(work: Work, pixels: Pixels, photos_of
     images = photos_of(5)
     job = run(work, shard_rows=2)
     assert (job.state, job.done, job.total) == (JobState.DONE, 5, 5)
-    assert [part.title for part in job.parts.order_by("pk")] == [
+    assert [part.title for part in job.subjobs.order_by("pk")] == [
         "Shard 1 of 3",
         "Shard 2 of 3",
         "Shard 3 of 3",
@@ -234,7 +234,7 @@ def test_nothing_to_encode_and_the_same_twice_are_refused(work: Work) -> None:
         request_features(project=work.project, by=None)
     work.image(1)
     request_features(project=work.project, by=None)
-    with pytest.raises(Conflict, match="under way"):
+    with pytest.raises(Conflict, match="running already"):
         request_features(project=work.project, by=None)
     with pytest.raises(Refused, match="none is approved"):
         request_features(project=work.project, by=None, options=FeatureOptions("texts", text="clue"))
@@ -290,7 +290,7 @@ def test_the_page_shows_sets_and_queues_another(
     assert (job.task, job.args["options"]["crop"]) == ("curation.make_features", "pad")
     reply = client.post(address, form)
     assert reply.status_code == 400
-    assert "is under way already" in reply.content.decode()
+    assert "is running already" in reply.content.decode()
 
 
 def test_the_page_says_what_does_not_go_together_and_what_is_lost(
@@ -301,7 +301,7 @@ def test_the_page_says_what_does_not_go_together_and_what_is_lost(
     for path in Path(features_folder(FeatureSet.objects.get())).iterdir():
         path.unlink()
     client.force_login(researcher)
-    assert "Files are gone" in page_of(client, work)
+    assert "Files are missing" in page_of(client, work)
     address = reverse("curation-features", args=[work.project.slug])
     form = {"subject": "texts:clue", "encoder": "efficientnet-lite0", "precision": "auto", "crop": "pad"}
     reply = client.post(address, form)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hits.hints.card import HintRule
-from hits.hints.checking import MIN_COSINES
+from hits.hints.find_hints import MIN_COSINES
 from hits.hints.rules import SMALL_SHARE
 from tests.benchmarks import hints
 from tests.support.paths import ROOT

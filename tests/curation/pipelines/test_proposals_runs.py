@@ -105,7 +105,7 @@ def shared_out(project: Project) -> tuple[Job, list[Job]]:
     job = services.request_proposals(project=project, by=None, queue=False)
     current_app.tasks[job.task](job.pk)
     job.refresh_from_db()
-    return job, list(job.parts.order_by("pk"))
+    return job, list(job.subjobs.order_by("pk"))
 
 
 def work_on(job: Job) -> Job:
@@ -263,7 +263,7 @@ class TestRuns:
             services.request_proposals(project=project, by=None)
         make_image(1)
         services.request_proposals(project=project, by=None)
-        with pytest.raises(Conflict, match="is under way already"):
+        with pytest.raises(Conflict, match="is running already"):
             services.request_proposals(project=project, by=None)
         assert ProposalRun.objects.count() == 1
 
@@ -499,7 +499,7 @@ def test_workers_share_the_parts_and_find_the_rows_of_one(
 
     started = [children.start(worker) for _ in range(2)]
     assert [children.wait(child) for child in started] == [0, 0]
-    assert {(part.state, part.runs) for part in job.parts.all()} == {(JobState.DONE, 1)}
+    assert {(part.state, part.runs) for part in job.subjobs.all()} == {(JobState.DONE, 1)}
     assert work_on(job).state == JobState.DONE
     run = ProposalRun.objects.get(pk=job.args["run"])
     assert rows(run) == rows(whole)
@@ -561,7 +561,7 @@ class TestOverlaps:
         assert pipeline.measure_run(run=run).pairs == 3
         Image.objects.filter(pk=image.pk).update(taken_down_at="2026-01-01T00:00Z")
         assert pipeline.measure_run(run=run).pairs == 0
-        assert list(proposal_selectors.proposals_by_coverage(run, stored.WORST)) == []
+        assert list(proposal_selectors.proposals_by_coverage(run, proposal_selectors.WORST)) == []
         assert "".join(proposal_selectors.stream_boxes_json(run, str)) == "{}\n"
 
     def test_an_unfinished_run_is_not_measured(self, work: Work) -> None:
@@ -580,12 +580,16 @@ class TestOverlaps:
         boxes = {far.pk: [[40, 30, 5, 5, 1]], near.pk: [[2, 5, 10, 12, 1]], bare.pk: [[0, 0, 9, 9, 1]]}
         services.store_boxes(run=run, found=boxes)
         pipeline.measure_run(run=run)
-        assert [found.image for found in proposal_selectors.proposals_by_coverage(run, stored.WORST)] == [
+        assert [
+            found.image for found in proposal_selectors.proposals_by_coverage(run, proposal_selectors.WORST)
+        ] == [
             far,
             near,
             bare,
         ]
-        assert [found.image for found in proposal_selectors.proposals_by_coverage(run, stored.BEST)] == [
+        assert [
+            found.image for found in proposal_selectors.proposals_by_coverage(run, proposal_selectors.BEST)
+        ] == [
             near,
             far,
             bare,
@@ -814,7 +818,7 @@ class TestPages:
         client.post(path, {"detector": "classical", "limit": 5})
         reply = client.post(path, {"detector": "classical", "limit": 5})
         assert reply.status_code == 400
-        assert "is under way already" in reply.content.decode()
+        assert "is running already" in reply.content.decode()
 
     def test_a_run_shows_photos_with_their_boxes_and_figures(
         self, client: Client, run: ProposalRun, researcher: User
@@ -825,16 +829,16 @@ class TestPages:
         recall = proposal_selectors.read_recall(run)
         assert recall is not None
         assert f"{100 * (recall.solvable or 0):.1f}%" in page
-        worst = proposal_selectors.proposals_by_coverage(run, stored.WORST).first()
+        worst = proposal_selectors.proposals_by_coverage(run, proposal_selectors.WORST).first()
         assert worst is not None
         left, top, width, height, _ = worst.boxes[0]
         assert f"M{left} {top}h{width}v{height}h-{width}z" in page
         assert page.index(worst.image.name) < page.index(
-            proposal_selectors.proposals_by_coverage(run, stored.BEST)[0].image.name
+            proposal_selectors.proposals_by_coverage(run, proposal_selectors.BEST)[0].image.name
         )
         best = squeezed(client.get(path, {"order": "best"}))
         assert best.index(
-            proposal_selectors.proposals_by_coverage(run, stored.BEST)[0].image.name
+            proposal_selectors.proposals_by_coverage(run, proposal_selectors.BEST)[0].image.name
         ) < best.index(worst.image.name)
         overlap = ProposalOverlap.objects.filter(best__gt=0).first()
         assert overlap is not None

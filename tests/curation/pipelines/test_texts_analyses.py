@@ -521,7 +521,7 @@ def test_an_analysis_needs_approved_pairs_and_runs_once_at_a_time(work: Work) ->
         request_analysis(project=work.project, options=TopicOptions(split="test"), by=None)
     job = request_analysis(project=work.project, options=TopicOptions(), by=None)
     assert (job.resumable, job.title) == (True, "Find the topics of 3 pairs")
-    with pytest.raises(Conflict, match="under way"):
+    with pytest.raises(Conflict, match="running already"):
         request_analysis(project=work.project, options=TopicOptions(topics=3), by=None)
     request_analysis(project=work.project, options=ToxicityOptions(), by=None)
 

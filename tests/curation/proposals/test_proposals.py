@@ -338,7 +338,9 @@ class TestModels:
         earlier = get_detector("hf:someone/tiny", revision="a" * 40)
         assert earlier.revision == "a" * 40
         shutil.rmtree(place / "snapshots" / ("a" * 40))
-        with pytest.raises(DetectorUnavailable, match=r"its commit a{40} cannot be had.* start a new run"):
+        with pytest.raises(
+            DetectorUnavailable, match=r"the run's commit a{40} is not available.* start a new run"
+        ):
             get_detector("hf:someone/tiny", revision="a" * 40)
         assert get_detector(f"hf:{folder}", revision="a" * 40).revision.startswith("sha256:")
 
@@ -347,7 +349,9 @@ class TestModels:
     ) -> None:
         monkeypatch.chdir(tmp_path)
         shutil.copytree(folder, tmp_path / "facebook" / "detr")
-        with pytest.raises(DetectorUnavailable, match=r"is a hub id, but the folder /.*/facebook/detr lies here"):
+        with pytest.raises(
+            DetectorUnavailable, match=r"is a hub id, but the folder /.*/facebook/detr would be read instead"
+        ):
             get_detector("hf:facebook/detr")
         for source in ("./facebook/detr", f"{tmp_path}/facebook/detr"):
             assert get_detector(f"hf:{source}").name == "hf:detr"
@@ -381,7 +385,7 @@ class TestModels:
         if damage == "cut off":
             for path in folder.iterdir():
                 (tmp_path / path.name).write_bytes(path.read_bytes()[:4000])
-        with pytest.raises(DetectorUnavailable, match="are not available: give a folder with config"):
+        with pytest.raises(DetectorUnavailable, match="is not available: give a folder with config"):
             get_detector(f"hf:{tmp_path}")
 
     @pytest.mark.parametrize("name", ["", "hf:", "yolo", "classical:2"])
@@ -444,7 +448,7 @@ class TestPublished:
         self, write: Callable[[Any], Path]
     ) -> None:
         path = write({"a.jpg": [[50, 20, 10, 10]], "b.jpg": [[30, 30, 50, 50]]})
-        with pytest.raises(InvalidInput, match="write one layout in the whole file"):
+        with pytest.raises(InvalidInput, match="use one layout in the whole file"):
             recognise_layout(path, SIZES.get)
 
     def test_scores_rank_and_the_limit_takes_the_best(self, write: Callable[[Any], Path]) -> None:
@@ -482,11 +486,11 @@ class TestPublished:
         [
             ("", "boxes.json: is not an object of the form"),
             ("[]", "boxes.json: is not an object of the form"),
-            ('{"a.jpg": [[1, 2, 3', "boxes.json: invalid at character 10, where a whole JSON value"),
-            ('{"a.jpg": [] "b.jpg": []}', "boxes.json: invalid at character 14, where a comma"),
-            ('{"a.jpg": []} {}', "boxes.json: invalid at character 14, where the end"),
+            ('{"a.jpg": [[1, 2, 3', "boxes.json: invalid at character 10; expected a complete JSON value"),
+            ('{"a.jpg": [] "b.jpg": []}', "boxes.json: invalid at character 14; expected a comma"),
+            ('{"a.jpg": []} {}', "boxes.json: invalid at character 14; expected the end"),
             ('{"a.jpg" []}', "boxes.json: invalid at character 9, where a whole|address and a colon"),
-            ("{3: []}", "where an image address and a colon"),
+            ("{3: []}", "expected an image address and a colon"),
             ({"a.jpg": 3}, r"boxes.json: record 1 \('a.jpg'\): holds int; give a list of boxes"),
             ({"a.jpg": [], "b.jpg": [[1, 2, 3]]}, r"record 2 \('b.jpg'\): box 1 is \[1, 2, 3\]; give four"),
             ({"a.jpg": [[1, 2, 3, "4"]]}, r"record 1 .*: box 1 is \"4\"; give a finite number"),
@@ -503,7 +507,7 @@ class TestPublished:
                 {"a.jpg": [[50, 20, 90, 70], [60, 20, 10, 10]]},
                 r"record 1 .*: box \[60.*\] cannot be two corners, and .*box \[50.*\] cannot be a corner",
             ),
-            ({"a.jpg": [[10, 20, 90, 70], [5, 5, 90, 70, 0.3]]}, "record 1 .*: some boxes have a score"),
+            ({"a.jpg": [[10, 20, 90, 70], [5, 5, 90, 70, 0.3]]}, "record 1 .*: only some boxes have a score"),
         ],
     )
     def test_bad_files_are_named_with_their_record(

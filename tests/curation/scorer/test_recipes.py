@@ -129,7 +129,7 @@ def test_the_figures_stand_in_the_papers_text(shared_papers: Path) -> None:
 
 @pytest.fixture
 def shared_papers() -> Path:
-    """The text of paper 000, which is not ours to hold here."""
+    """The text of Hessel et al. (2022), which the repository does not contain."""
     import os
 
     data = Path(os.environ.get("DEERSTALKER_DATA", ""))

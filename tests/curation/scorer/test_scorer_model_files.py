@@ -82,7 +82,7 @@ class TestFolder:
 
     def test_a_folder_of_something_else_is_left_alone(self, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("mine")
-        with pytest.raises(InvalidInput, match="holds no scorer; choose another path"):
+        with pytest.raises(InvalidInput, match="is not a scorer; choose another path"):
             save_scorer(tmp_path, load_starting_model("tiny"))
         assert files_of(tmp_path) == {"notes.txt": b"mine"}
 
@@ -143,7 +143,7 @@ def _deepen(folder: Path) -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no card": (lambda f: (f / "scorer.json").unlink(), "holds no scorer.json"),
+    "no card": (lambda f: (f / "scorer.json").unlink(), "has no scorer.json"),
     "no JSON": (lambda f: (f / "scorer.json").write_text("{"), "is not JSON"),
     "a list": (lambda f: (f / "scorer.json").write_text("[]"), "format None"),
     "other format": (lambda f: _edit(f, format="deerstalker-scorer/9"), "deerstalker-scorer/9.*this reads"),
@@ -161,7 +161,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "endless": (
         lambda f: _edit(f, architecture=TINY | {"text": TINY["text"] | {"layers": 10**9}}),
-        "text.layers: 1000000000 is too many",
+        "text.layers: 1000000000 is too large",
     ),
     "odd ResNet": (
         lambda f: _edit(f, architecture=TINY | {"vision": {"width": 7, "blocks": [1, 1, 1, 1]}}),
@@ -173,27 +173,27 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "weights gone": (lambda f: _weights(f).unlink(), "safetensors is missing"),
     "weights cut": (_cut, "is cut off or was replaced"),
-    "cut but vouched for": (_cut_and_claim, "is no safetensors file"),
+    "cut but vouched for": (_cut_and_claim, "is not a safetensors file"),
     "other shape": (_reshape, r"vision.visual_projection.weight is \[32, 64\] instead of \[40, 64\]"),
     "more layers": (_deepen, r"text_model.encoder.layers.2.* and 45 more are missing"),
     "outside": (
         lambda f: _edit(f, files={"model": {"file": "../model.safetensors", "sha256": ""}}),
-        "not within the folder",
+        "not in the folder",
     ),
     "other files": (
         lambda f: _edit(f, files={"extra": {"file": "../../stolen", "sha256": ""}}),
-        "its files are not a model's",
+        "its files are not those of a scorer",
     ),
     "a name that is none": (
         lambda f: _edit(f, files={"model": {"file": "a\0b", "sha256": ""}}),
-        "not within the folder",
+        "not in the folder",
     ),
     "nested without end": (
         lambda f: (f / "scorer.json").write_text("[" * 100_000),
         "is not JSON",
     ),
     "far too long": (lambda f: _edit(f, made={"x": "x" * (1 << 20)}), "is over 1048576 bytes"),
-    "deviation": (lambda f: _edit(f, std=[0.0, 1.0, 1.0]), "no deviation is above 0"),
+    "deviation": (lambda f: _edit(f, std=[0.0, 1.0, 1.0]), "a deviation is not above 0"),
     "end": (lambda f: _edit(f, architecture=TINY | {"end": 258}), "end: 258 is not one of the 258 tokens"),
     "no number": (_spoil, "logit_scale holds NaN or infinity"),
     "no files": (lambda f: _edit(f, files={}), "names no model file"),

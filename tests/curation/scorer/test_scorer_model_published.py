@@ -145,15 +145,15 @@ def _script(path: Path) -> None:
 
 DEFECTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "nothing there": (lambda p: None, "cannot be read"),
-    "empty": (lambda p: p.write_bytes(b""), "no file that torch.save wrote"),
-    "text": (lambda p: p.write_bytes(b"no torch file"), "no file that torch.save wrote"),
-    "cut off": (_cut_checkpoint, "is cut off, or no file"),
+    "empty": (lambda p: p.write_bytes(b""), "not a file of torch.save"),
+    "text": (lambda p: p.write_bytes(b"no torch file"), "not a file of torch.save"),
+    "cut off": (_cut_checkpoint, "is cut off, or not a file"),
     "TorchScript": (_script, "is TorchScript, which is code"),
     "code": (lambda p: torch.save({"model_state_dict": {}, "x": _Code()}, p), "holds code besides numbers"),
     "plain pickle": (lambda p: p.write_bytes(pickle.dumps(_Code(), protocol=2)), "holds code|no file"),
     "a list": (lambda p: torch.save([torch.zeros(2)], p), "has no model_state_dict"),
     "no state": (lambda p: torch.save({"state": {}}, p), "has no model_state_dict"),
-    "numbers": (lambda p: torch.save({"model_state_dict": {"a": 1.0}}, p), "'a', which is no tensor"),
+    "numbers": (lambda p: torch.save({"model_state_dict": {"a": 1.0}}, p), "'a', which is not a tensor"),
     "no text tower": (_saved(positional_embedding=None), "positional_embedding is missing"),
     "three missing": (
         _saved(**{f"visual.bn{n}.weight": None for n in (1, 2, 3)}, logit_scale=None),
@@ -179,26 +179,26 @@ DEFECTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "axes": (_saved(text_projection=torch.zeros(4)), "text_projection has 1 axes instead of 2"),
     "positions": (
         _saved(**{"visual.attnpool.positional_embedding": torch.zeros(4, 256)}),
-        "3 positions are no square",
+        "3 positions do not form a square",
     ),
     "no finite number": (
         _saved(logit_scale=torch.tensor(float("nan"))),
-        "logit_scale holds what is no finite",
+        "logit_scale holds NaN or infinity",
     ),
-    "whole numbers": (_saved(logit_scale=torch.tensor(3)), "logit_scale holds what is no finite"),
+    "whole numbers": (_saved(logit_scale=torch.tensor(3)), "logit_scale holds NaN or infinity"),
     "sparse": (
         _saved(text_projection=torch.ones(64, 16).to_sparse()),
-        "text_projection', which is no tensor",
+        "text_projection', which is not a tensor",
     ),
     "claims a terabyte": (
         _saved(**{"token_embedding.weight": torch.zeros(1, 1).expand(10**10, 64)}),
-        "token_embedding.weight', which is no tensor",
+        "token_embedding.weight', which is not a tensor",
     ),
     "no words": (
         _saved(**{"token_embedding.weight": torch.zeros(0, 64)}),
         "vocabulary: 0 is not a whole number",
     ),
-    "twice": (_saved(**{"module.logit_scale": torch.tensor(1.0)}), "logit_scale is there twice"),
+    "twice": (_saved(**{"module.logit_scale": torch.tensor(1.0)}), "logit_scale occurs twice"),
     "vocabulary": (_saved(**{"token_embedding.weight": torch.zeros(99, 64)}), "has 54 tokens, the model 99"),
 }
 
@@ -262,7 +262,7 @@ class TestConvertingRefuses:
     def test_no_such_tokenizer(self, tmp_path: Path, checkpoint: Path) -> None:
         (tmp_path / "none").mkdir()
         said = self.refusal(checkpoint, "--tokenizer", tmp_path / "none", "--out", tmp_path / "s")
-        assert "cannot be had" in said
+        assert "not available" in said
         assert not (tmp_path / "s").exists()
 
     def test_unknown_names(self, tmp_path: Path, checkpoint: Path, clip_folder: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_text_may_hold_any_character(tmp_path: Path) -> None:
     assert train(run).steps == 3
 
 
-@pytest.mark.parametrize(("device", "words"), [("nonsense", "is not known"), ("cuda", "there is no GPU")])
+@pytest.mark.parametrize(("device", "words"), [("nonsense", "is not known"), ("cuda", "torch finds no GPU")])
 def test_a_device_that_is_not_there_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, words: str
 ) -> None:
@@ -81,11 +81,11 @@ def test_what_a_done_run_lost_is_said(tmp_path: Path) -> None:
     (run / "done.json").unlink()
     kept = (run / "validation.csv").read_bytes()
     (run / "validation.csv").write_text("")
-    with pytest.raises(InvalidInput, match=r"the scorer of step \d or its validation is gone"):
+    with pytest.raises(InvalidInput, match=r"the scorer of step \d or its validation is missing"):
         train(run)
     (run / "validation.csv").write_bytes(kept)
     shutil.rmtree(run / "best")
-    with pytest.raises(InvalidInput, match="is gone"):
+    with pytest.raises(InvalidInput, match="is missing"):
         train(run)
 
 
@@ -111,7 +111,7 @@ def test_two_never_train_one_run_at_once(tmp_path: Path, monkeypatch: pytest.Mon
 
     def another(done: int, total: int) -> None:
         if done == 1:
-            with pytest.raises(InvalidInput, match="another process trains it") as caught:
+            with pytest.raises(InvalidInput, match="another process is training it") as caught:
                 train(run)
             said.append(str(caught.value))
 

@@ -98,7 +98,9 @@ def test_dropout_is_the_same_both_times_a_chunk_is_embedded() -> None:
     cached, plain = Towers(dropout=0.5), Towers(dropout=0.5)
     loss = objective(cached, 3)(7)
     again = objective(plain, 3)
-    parts = [again._embedded(rows(7), slice(start, min(start + 3, PAIRS)), 7) for start in range(0, PAIRS, 3)]
+    parts = [
+        again._embed_chunk(rows(7), slice(start, min(start + 3, PAIRS)), 7) for start in range(0, PAIRS, 3)
+    ]
     images, texts = (torch.cat(side) for side in zip(*parts, strict=True))
     wanted = written_out(images, texts, plain.scale())
     wanted.backward()
@@ -174,11 +176,17 @@ class Found:
     quality: tuple[float, ...]
 
 
-def looped(
+def build_loop(
     qualities: list[tuple[float, ...]], losses: Callable[[int], float] = lambda _: 1.0, **settings: Any
 ) -> Any:
-    """Return a loop over nothing, and what it did."""
-    did: dict[str, list[Any]] = {"keep": [], "save": [], "record": [], "report": [], "tell": []}
+    """Return a loop with a constant model, and the calls it made."""
+    calls: dict[str, list[Any]] = {
+        "save_best": [],
+        "save_state": [],
+        "record_update": [],
+        "record_validation": [],
+        "report_progress": [],
+    }
     parameter = nn.Parameter(torch.zeros(1))
 
     def update(number: int) -> float:
@@ -189,68 +197,72 @@ def looped(
         objective=update,
         optimizer=torch.optim.SGD([parameter], lr=1.0),
         rates=WarmupSchedule(0.5, 2),
-        validate=lambda step: Found(1.0, qualities[step // settings["every"] - 1]),
-        save_best=lambda: did["keep"].append(float(parameter.detach())),
-        save_state=lambda standing: did["save"].append((standing.step, standing.best)),
-        record_update=lambda row: did["record"].append(row),
-        record_validation=lambda step, outcome, kept: did["report"].append((step, kept)),
-        report_progress=settings.pop("tell", lambda *how: did["tell"].append(how)),
+        validate=lambda step: Found(1.0, qualities[step // settings["validate_every"] - 1]),
+        save_best=lambda: calls["save_best"].append(float(parameter.detach())),
+        save_state=lambda state: calls["save_state"].append((state.step, state.best)),
+        record_update=lambda row: calls["record_update"].append(row),
+        record_validation=lambda step, outcome, kept: calls["record_validation"].append((step, kept)),
+        report_progress=settings.pop(
+            "report_progress", lambda *counts: calls["report_progress"].append(counts)
+        ),
         **settings,
     )
-    return loop, did
+    return loop, calls
 
 
 def test_the_loop_validates_keeps_the_best_and_saves() -> None:
-    loop, did = looped([(1.0, -3.0), (1.0, -2.0), (0.5, 0.0), (1.0, -2.0)], steps=7, every=2)
+    loop, calls = build_loop([(1.0, -3.0), (1.0, -2.0), (0.5, 0.0), (1.0, -2.0)], steps=7, validate_every=2)
     qualities = [(1.0, -3.0), (1.0, -2.0), (1.0, -2.0), (1.0, -2.0)]
     end = loop.run(TrainingState())
-    assert did["report"] == [(2, True), (4, True), (6, False), (7, False)]
-    assert did["save"] == list(zip((2, 4, 6, 7), qualities, strict=True))
-    assert did["tell"] == [(step, 7) for step in range(1, 8)]
-    assert [row.rate for row in did["record"]] == [0, 0.25, 0.5, 0.5, 0.5, 0.5, 0.5]
-    assert did["keep"] == pytest.approx([-0.25, -1.25])
+    assert calls["record_validation"] == [(2, True), (4, True), (6, False), (7, False)]
+    assert calls["save_state"] == list(zip((2, 4, 6, 7), qualities, strict=True))
+    assert calls["report_progress"] == [(step, 7) for step in range(1, 8)]
+    assert [row.rate for row in calls["record_update"]] == [0, 0.25, 0.5, 0.5, 0.5, 0.5, 0.5]
+    assert calls["save_best"] == pytest.approx([-0.25, -1.25])
     assert (end.step, end.best_step, end.stale) == (7, 4, 2)
 
 
 def test_patience_ends_a_loop_and_a_second_start_does_nothing() -> None:
-    loop, did = looped([(2.0,), (1.0,), (1.0,), (3.0,)], steps=8, every=2, patience=2)
+    loop, calls = build_loop([(2.0,), (1.0,), (1.0,), (3.0,)], steps=8, validate_every=2, patience=2)
     end = loop.run(TrainingState())
     assert end.step == 6
     loop.run(end)
-    assert len(did["record"]) == 6
+    assert len(calls["record_update"]) == 6
 
 
 def test_without_quality_the_last_is_kept() -> None:
-    loop, did = looped([(), ()], steps=4, every=2, patience=1)
+    loop, calls = build_loop([(), ()], steps=4, validate_every=2, patience=1)
     assert loop.run(TrainingState()).best_step == 4
-    assert len(did["keep"]) == 2
+    assert len(calls["save_best"]) == 2
 
 
 def test_a_loss_that_is_no_number_ends_before_the_weights_change() -> None:
-    loop, did = looped([(1.0,)] * 3, lambda n: float("nan") if n == 4 else 1.0, steps=6, every=2)
+    loop, calls = build_loop(
+        [(1.0,)] * 3, lambda n: float("nan") if n == 4 else 1.0, steps=6, validate_every=2
+    )
     with pytest.raises(InvalidInput, match="loss: is nan at step 5"):
         loop.run(TrainingState())
-    assert did["save"][-1][0] == 4
-    assert len(did["record"]) == 4
+    assert calls["save_state"][-1][0] == 4
+    assert len(calls["record_update"]) == 4
 
 
 def test_the_state_is_saved_before_a_stop_goes_on_raising() -> None:
-    def tell(done: int, total: int) -> None:
+    def report_progress(done: int, total: int) -> None:
         if done == 3:
             raise KeyboardInterrupt
 
-    loop, did = looped([(1.0,)] * 3, steps=6, every=2, tell=tell)
+    loop, calls = build_loop([(1.0,)] * 3, steps=6, validate_every=2, report_progress=report_progress)
     with pytest.raises(KeyboardInterrupt):
         loop.run(TrainingState())
-    assert [step for step, _ in did["save"]] == [2, 3]
+    assert [step for step, _ in calls["save_state"]] == [2, 3]
 
 
 def test_updates_are_timed_without_the_validations() -> None:
     times = iter([0.0, 1.0, 2.0, 50.0, 52.0, 53.0, 99.0])
-    loop, did = looped([(1.0,)] * 2, steps=4, every=2, clock=lambda: next(times))
+    loop, calls = build_loop([(1.0,)] * 2, steps=4, validate_every=2, clock=lambda: next(times))
     loop.run(TrainingState())
-    assert [row.seconds for row in did["record"]] == [1.0, 1.0, 2.0, 1.0]
-    assert isinstance(did["record"][0], Update)
+    assert [row.seconds for row in calls["record_update"]] == [1.0, 1.0, 2.0, 1.0]
+    assert isinstance(calls["record_update"][0], Update)
 
 
 def test_the_benchmark_counts_the_operations_of_the_towers() -> None:

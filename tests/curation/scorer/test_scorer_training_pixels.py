@@ -240,7 +240,7 @@ def test_too_little_room_is_said_before_anything_is_made(
     images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 100})())
-    with pytest.raises(InvalidInput, match="make room"):
+    with pytest.raises(InvalidInput, match="free disk space"):
         prepare_pixels(
             PAIRS, images, ViewSettings(RegionMode.NONE, Crop.PAD, NORM), tmp_path / "pixels", split="train"
         )

@@ -239,7 +239,7 @@ def test_what_cannot_be_trained_is_said_in_one_line(tmp_path: Path) -> None:
     ):
         train(run)
     changed(run, batch_size=4, processes=4)
-    with pytest.raises(InvalidInput, match="processes: the run needs 4, and 1 started; use torchrun"):
+    with pytest.raises(InvalidInput, match="processes: the run needs 4, but 1 started; use torchrun"):
         train(run)
     changed(run, processes=1)
     picture = tmp_path / "pictures" / "3.png"
@@ -247,7 +247,7 @@ def test_what_cannot_be_trained_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"pair pair-3: its image 3\.png is missing"):
         train(run)
     (run / "train.jsonl").write_text("")
-    with pytest.raises(InvalidInput, match=r"train\.jsonl: holds no pair"):
+    with pytest.raises(InvalidInput, match=r"train\.jsonl: contains no pair"):
         train(run)
     (run / "train.jsonl").write_text('{"id": "x"}\n')
     with pytest.raises(InvalidInput, match="line 1 is not a pair"):
@@ -262,7 +262,7 @@ def test_a_loss_that_is_no_number_keeps_the_last_checkpoint(
 ) -> None:
     run = make_run(tmp_path / "run", epochs=2)
     monkeypatch.setattr("curation.scorer.training.contrastive.symmetric_loss", _broken_from(5))
-    with pytest.raises(InvalidInput, match="loss: is nan at step 5; the last checkpoint is kept"):
+    with pytest.raises(InvalidInput, match="loss: is nan at step 5; the last checkpoint is unchanged"):
         train(run)
     weights = load_file(run / "checkpoint" / "state.safetensors")
     assert all(torch.isfinite(tensor).all() for tensor in weights.values())

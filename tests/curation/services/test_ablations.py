@@ -207,7 +207,7 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) 
 def test_one_job_of_a_version_at_a_time(version: DatasetVersion) -> None:
     options = AblationOptions(split="test", recipes=("random",))
     request_ablations(version=version, options=options, by=None, queue=False)
-    with pytest.raises(Conflict, match="is under way already"):
+    with pytest.raises(Conflict, match="is running already"):
         request_ablations(version=version, options=options, by=None, queue=False)
 
 

@@ -131,14 +131,14 @@ def test_controls_are_paid_for_mixed_in_and_recorded(
     url = reverse("comparison-round", args=[built.project.slug, built.pk])
     wish = VALUES | {"repeat": "50"}
     page = squeezed(client.post(url, wish | {"step": "estimate"}))
-    assert '<span class="num">1</span> control is mixed in.' in page
+    assert '<span class="num">1</span> quality check is mixed in.' in page
     assert "Launch 3 tasks, hold $3.30" in page
     assert client.post(url, wish | {"step": "launch"}).status_code == 302
     built.refresh_from_db()
     assert built.batch is not None
     assert built.batch.units.count() == 3
-    control = QualityCheck.objects.get(unit__batch=built.batch)
-    assert control.unit.payload in _payloads(built), "a repeat is the same page once more"
+    check = QualityCheck.objects.get(unit__batch=built.batch)
+    assert check.unit.payload in _payloads(built), "a repeat is the same page once more"
     assert JudgingRound.objects.get(batch=built.batch).repeat_percent == 50
 
 
@@ -186,10 +186,10 @@ def test_a_researcher_leaves_a_set_out_on_the_page(
     assert item.left_out == ""
     client.force_login(researcher)
     page = squeezed(client.post(url, {"why": "offensive"}, follow=True))
-    assert "Set 2 is left out of the launch." in page
+    assert "Set 2 will not be launched." in page
     assert "Left out: offensive" in page
     assert "1 left out" in page
-    assert "Set 2 is launched with the others again." in squeezed(
+    assert "Set 2 will be launched again." in squeezed(
         client.post(url, {"act": "take-back"}, follow=True)
     )
     assert (

@@ -266,7 +266,7 @@ def test_the_page_previews_sets_aside_keeps_and_undoes(
     page = page_of(client, work.project)
     assert "2 of 6 photos" in page
     assert "cosine 0.940, a distance of 0.060" in page
-    assert page.count("Least alike pair</span>") == 2, "both photos are shown"
+    assert page.count("Least similar pair</span>") == 2, "both photos are shown"
     keep = reverse("curation-duplicates-keep", args=[work.project.slug])
     assert client.post(keep, {"kept": c, "run": run.pk}).status_code == 302
     assert "1 of 6 photos" in page_of(client, work.project)

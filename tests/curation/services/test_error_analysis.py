@@ -187,7 +187,7 @@ def test_what_cannot_be_analysed_is_refused(evaluation: Evaluation) -> None:
 
 def test_one_analysis_of_an_evaluation_at_a_time(evaluation: Evaluation) -> None:
     request_error_analysis(evaluation=evaluation, options=ErrorOptions(), by=None, queue=False)
-    with pytest.raises(Conflict, match="is under way already"):
+    with pytest.raises(Conflict, match="is running already"):
         request_error_analysis(evaluation=evaluation, options=ErrorOptions(), by=None, queue=False)
     assert ErrorAnalysis.objects.count() == 1
 

@@ -428,7 +428,7 @@ def test_the_form_queues_a_search_or_says_why_not(client: Client, run: LeakageRu
     job = Job.objects.get()
     assert job.args["options"] == asdict(LeakageOptions(0.75, 50, "copies"))
     text = client.post(where, form, follow=True).content.decode()
-    assert "is under way already" in text
+    assert "is running already" in text
     with pytest.raises(Conflict):
         services.request_leakage_check(project=run.project)
 

@@ -134,7 +134,7 @@ def test_nothing_left_says_why(work: Work, decided: Any) -> None:
     choice = DecisionChoice(run.pk, ("reasonable",))
     for image in {pairs[0].image, pairs[3].image}:
         type(image).objects.filter(pk=image.pk).update(taken_down_at=timezone.now())
-    with pytest.raises(Refused, match=r"all 6 approved records are left out: 6 pairs on photos"):
+    with pytest.raises(Refused, match=r"all 6 approved records are excluded: 6 pairs on photos"):
         create_sealed_version(project=work.project, name="v1", by=None, selection=Selection(choice))
 
 

@@ -389,7 +389,7 @@ def test_a_folder_that_is_not_there_makes_no_job(tmp_path: Path, project: Projec
 def test_one_import_at_a_time(tmp_path: Path, project: Project) -> None:
     wanted = VisualGenomeSource(str(tmp_path))
     sources.request_source_import(project=project, spec=wanted, queue=False)
-    with pytest.raises(Conflict, match="is under way already"):
+    with pytest.raises(Conflict, match="is running already"):
         sources.request_source_import(project=project, spec=wanted, queue=False)
     with pytest.raises(Refused, match="rest: 'dev' is no split"):
         sources.request_source_import(project=project, spec=VisualGenomeSource(str(tmp_path), rest="dev"))

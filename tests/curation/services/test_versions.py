@@ -203,7 +203,7 @@ def test_missing_rows_and_files_are_named(work: Work, tmp_path: Path) -> None:
     records = json.loads(path.read_text())
     path.write_text(json.dumps(records[1:]))
     with pytest.raises(
-        BrokenExport, match=f"row {records[0]['instance_id']} stands in the seal but in no file"
+        BrokenExport, match=f"row {records[0]['instance_id']} is in the checksum list but in no file"
     ):
         read_version(tmp_path / "out")
     path.unlink()

@@ -64,11 +64,11 @@ def test_a_list_is_read_record_by_record_whatever_the_chunk(
         ('{"id": 1}', "does not start with a list"),
         ("", "does not start with a list"),
         ('[{"id": 1}, {"id": ', "record 2 is not JSON"),
-        ('[{"id": 1} {"id": 2}]', "after record 1 a comma is missing"),
-        ('[{"id": 1}', "after record 1 , or the end is cut off"),
+        ('[{"id": 1} {"id": 2}]', "a comma is missing after record 1"),
+        ('[{"id": 1}', "a comma is missing after record 1, or the end is cut off"),
         ("[1, 2,]", "record 3 is not JSON"),
         ("[1] 2", "more text after its list"),
-        ("[NaN]", "NaN is not JSON value"),
+        ("[NaN]", "NaN is not a JSON value"),
         ("[[[" + "[" * 100_000, "record 1 is not JSON"),
     ],
 )
@@ -113,7 +113,9 @@ def test_a_line_without_end_is_refused_before_all_of_it_is_read(
     path.write_text(longest + longest)
     assert len(list(iterate_lines(path))) == 2
     path.write_text(longest + "x" * 1000)
-    with pytest.raises(InvalidInput, match="line 2 is longer than 20 characters; give one JSON value per line"):
+    with pytest.raises(
+        InvalidInput, match="line 2 is longer than 20 characters; give one JSON value per line"
+    ):
         list(iterate_lines(path))
 
 
@@ -308,19 +310,19 @@ def test_missing_pictures_are_refused_or_skipped_and_counted(tmp_path: Path) -> 
         vg(tmp_path)
     plan = vg(tmp_path, missing=MissingPolicy.SKIP)
     assert [image.source_id for image in plan.images] == ["1", "2", "4", "6"]
-    assert plan.left_out == {"the picture is missing": 2}
+    assert plan.left_out == {"the image is missing": 2}
     assert len(plan.notes) == 2
 
 
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"image_id": 1}, "record 2: image_id 1 stands there twice"),
+        ({"image_id": 1}, "record 2: image_id 1 occurs twice"),
         ({"image_id": "2"}, "record 2: image_id is '2'; it must be a whole number"),
         ({"image_id": True}, "record 2: image_id is True"),
         ({"width": 0}, "record 2: width is 0; it must be a whole number from 1"),
         ({"height": 48.0}, "record 2: height is 48.0"),
-        ({"url": "VG_100K_2/2.jpg"}, "record 2: url .* is no web address"),
+        ({"url": "VG_100K_2/2.jpg"}, "record 2: url .* is not a web address"),
         ({"url": None}, "record 2: url is None; it must be a text"),
         ({"url": "https://x.org/" + "a" * 500}, "is not a web address of up to 500"),
         ({"coco_id": "12"}, "record 2: coco_id is '12'"),
@@ -345,7 +347,7 @@ def test_no_url_leads_out_of_the_folders(tmp_path: Path) -> None:
     ("damage", "complaint"),
     [
         (lambda r: r[1].update(id=99), "record 2: image 99 is not in .*use files of the same release"),
-        (lambda r: r[1].update(id=1), "record 2: image 1 stands there twice"),
+        (lambda r: r[1].update(id=1), "record 2: image 1 occurs twice"),
         (lambda r: r[1].pop("id"), "record 2: id is None"),
         (lambda r: r[1].pop("regions"), "record 2: regions is None; it must be a list"),
         (lambda r: r[1]["regions"][1].pop("x"), "record 2, region 2: x is None; it must be a number"),
@@ -456,7 +458,7 @@ def test_only_what_visual_comet_annotates_by_file_or_id(tmp_path: Path) -> None:
     plan = read(images, tmp_path, allowed=(str(annots), str(ids)))
     assert [image.split for image in plan.images] == ["train", "test"]
     ids.write_text("test-9\n")
-    with pytest.raises(InvalidInput, match="name test-9, which is not among the pictures"):
+    with pytest.raises(InvalidInput, match="name test-9, which is not among the images"):
         read(images, tmp_path, allowed=(str(ids), str(annots)))
 
 
@@ -471,7 +473,7 @@ def test_names_come_from_the_annotations_when_metadata_has_none(tmp_path: Path) 
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS, names=False)
     plan = read(images, tmp_path)
     assert [region.text for region in plan.regions(plan.images[0])] == FRAMES["a@0"]
-    with pytest.raises(InvalidInput, match="has no names; name the annotation files"):
+    with pytest.raises(InvalidInput, match="has no names; give the annotation files"):
         read(images, tmp_path, annotations={})
 
 
@@ -530,7 +532,7 @@ def test_missing_vcr_pictures_can_be_skipped(tmp_path: Path) -> None:
     (images / made.MOVIE / "c@1.json").unlink()
     plan = read(images, tmp_path, missing=MissingPolicy.SKIP)
     assert [image.split for image in plan.images] == ["test"]
-    assert plan.left_out["the picture or its metadata is missing"] == 2
+    assert plan.left_out["the image or its metadata is missing"] == 2
 
 
 def test_reading_tells_how_far_it_is_and_can_be_stopped(

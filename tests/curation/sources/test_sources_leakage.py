@@ -134,9 +134,9 @@ def test_one_split_has_no_pairs_and_zero_rows_are_in_none() -> None:
         (np.ones(3), ["a"] * 3, {}, "give one row for each image"),
         (np.array([[1.0, np.nan], [1, 1]]), ["a", "b"], {}, "row 0 holds NaN"),
         (np.array([[1.0, 1], [1, np.inf]]), ["a", "b"], {}, "row 1 holds NaN or infinity"),
-        (np.ones((2, 2)), ["a", "b"], {"threshold": 0.2}, "threshold: 0.2 is not within 0.5 to 1"),
+        (np.ones((2, 2)), ["a", "b"], {"threshold": 0.2}, "threshold: 0.2 is not between 0.5 and 1"),
         (np.ones((2, 2)), ["a", "b"], {"threshold": float("nan")}, "threshold: nan"),
-        (np.ones((2, 2)), ["a", "b"], {"limit": 0}, "limit: 0 is too few"),
+        (np.ones((2, 2)), ["a", "b"], {"limit": 0}, "limit: 0 is too small"),
     ],
 )
 def test_what_cannot_be_compared_is_named(

@@ -181,10 +181,10 @@ def test_scores_come_from_csv_and_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "row 1: has no column called id"),
-        ("id,field\nx,clue\n", "row 1: has no column called score"),
+        ("", "row 1: has no column id"),
+        ("id,field\nx,clue\n", "row 1: has no column score"),
         ("id,field,score\n", "has no rows"),
-        ("id,field,score\nx,clue,high\n", r"row 2, column score: 'high' is no number from 0 to 1"),
+        ("id,field,score\nx,clue,high\n", r"row 2, column score: 'high' is not a number from 0 to 1"),
         ("id,field,score\nx,clue,nan\n", "row 2, column score"),
         ("id,field,score\nx,clue,1.5\n", "row 2, column score"),
         ("id,field,score\nx,title,0.5\n", "row 2, column field: 'title'; use clue or inference"),

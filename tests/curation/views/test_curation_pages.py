@@ -178,11 +178,11 @@ def test_deduplication_is_queued_with_its_options(client: Client, work: Work, re
     assert (job.args["options"]["seed"], job.created_by, job.resumable) == (7, researcher, True)
     again = client.post(url, values)
     assert again.status_code == 400
-    assert "is under way already" in again.content.decode()
+    assert "is running already" in again.content.decode()
     assert 'name="share" value="80"' in squeezed(again), "what was typed is kept"
     bad = client.post(url, {"cut": "share", "share": "0", "linkage": "nearest", "seed": "x"})
     assert bad.status_code == 400
-    assert "3 fields to mend" in bad.content.decode()
+    assert "3 fields need attention" in bad.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_what_the_last_run_found_is_told(client: Client, work: Work, researcher:
     Job.objects.filter(title="Done").update(result=result)
     page = squeezed(client.get(reverse("curation", args=[work.project.slug])))
     assert "<dd>108,077 of Visual Genome</dd>" in page
-    assert "<dd>1,200, as people decided under Splits</dd>" in page
+    assert "<dd>1,200, by decisions under Splits</dd>" in page
     assert "<dd>7 of the marked</dd>" in page
 
 
@@ -388,7 +388,7 @@ def test_a_version_shows_its_difference(client: Client, work: Work, researcher: 
     second = services.create_version(project=work.project, name="v2", by=None)
     client.force_login(researcher)
     draft = client.get(reverse("version", args=[second.pk])).content.decode()
-    assert "What changed since v1" in draft
+    assert "Changes since v1" in draft
     services.seal_version(version=second, by=None)
     page = client.get(reverse("version", args=[second.pk])).content.decode()
     for text in ("+4</b> added", "−3</b> removed", "0</b> changed", "Pairs on photos that were taken down"):

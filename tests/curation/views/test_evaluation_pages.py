@@ -253,7 +253,7 @@ def test_an_evaluation_shows_n_provenance_and_what_it_lacks(
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (JobState.RUNNING, "They stand here when the job is done."),
+        (JobState.RUNNING, "They appear here when the job is done."),
         (JobState.FAILED, "Failed"),
         (JobState.CANCELLED, "its job was cancelled or is gone"),
     ],

@@ -239,12 +239,12 @@ def test_a_look_first_counts_says_what_would_be_and_stores_nothing(root: Path, p
     reply = page.start(dry_run="on")
     assert "Nothing will be stored" in page.client.get(reply["Location"]).content.decode()
     job = done(reply)
-    assert (job.title, job.result["dry_run"]) == ("Try to import Visual Genome", True)
+    assert (job.title, job.result["dry_run"]) == ("Dry run: import Visual Genome", True)
     assert (job.result["images"], job.result["warning"]) == (6, UNSPLIT)
     assert f"Warning: {UNSPLIT}" in log()
     assert not Image.objects.exists()
     text = page.sources()
-    assert "6 train; looked only, nothing was stored" in text
+    assert "6 train; dry run, nothing was stored" in text
     assert UNSPLIT in text
     assert UNSPLIT in page.client.get(reverse("job-detail", args=[job.pk])).content.decode()
 
@@ -253,7 +253,7 @@ def test_the_form_offers_what_stands_there_the_published_names_chosen(root: Path
     text = page.sources()
     assert '<option value="genome">genome</option>' in text
     assert '<option value="genome/region_descriptions.json" selected>' in text
-    assert "Without any list of splits all images become train." in text
+    assert "Without a list of splits, all images are train." in text
     assert '<option value="genome/image_data.json">' not in text
     made.write(root / "densecap_splits.json", {"train": [1]})
     text = page.sources()
@@ -262,7 +262,7 @@ def test_the_form_offers_what_stands_there_the_published_names_chosen(root: Path
     made.vcr(root / "bare", FRAMES)
     text = page.sources("vcr")
     assert '<option value="vcr1">vcr1 (splits train, val)</option>' in text
-    assert '<option value="bare">bare (no annotation files: all become train)</option>' in text
+    assert '<option value="bare">bare (no annotation files: all are train)</option>' in text
     ticks = re.findall(r'name="allowed" value="([^"]+)"[^>]*checked', text)
     assert ticks == ["lists/train_annots.json"]
 
@@ -303,7 +303,7 @@ def test_nothing_else_is_taken(root: Path, page: Pages, tmp_path: Path, field: s
     assert "away" not in page.sources()
     reply = page.start(**{field: value})
     assert reply.status_code == 400
-    assert "to mend</h2>" in reply.content.decode()
+    assert "attention</h2>" in reply.content.decode()
     assert not Job.objects.exists()
 
 
@@ -322,10 +322,10 @@ def test_a_link_that_comes_after_the_choice_is_refused_by_the_job(
 def test_a_second_import_waits_for_the_first(root: Path, page: Pages) -> None:
     page.start()
     assert "Import Visual Genome</button>" in page.sources()
-    assert 'value="on" disabled>Look first' in page.sources()
+    assert 'value="on" disabled>Dry run' in page.sources()
     reply = page.start("vcr")
     assert reply.status_code == 400
-    assert "Not started: Import VCR: is under way already as job" in reply.content.decode()
+    assert "Not started: Import VCR: is running already as job" in reply.content.decode()
     assert Job.objects.count() == 1
 
 
@@ -390,7 +390,7 @@ def test_a_file_of_proposals_is_imported_from_its_page(
     assert run.options["within"] == str(root)
 
 
-@pytest.mark.parametrize("before", ["recognise", "_fingerprint", "read_entries"])
+@pytest.mark.parametrize("before", ["recognise_layout", "_fingerprint", "read_entries"])
 def test_a_file_that_becomes_a_link_leading_out_is_refused_by_the_job_whenever_it_is_opened(
     root: Path, page: Pages, make_image: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
@@ -399,7 +399,7 @@ def test_a_file_that_becomes_a_link_leading_out_is_refused_by_the_job_whenever_i
     path = root / "image_url2auto_bboxes.json"
     made.write(path, {address: [[20, 20, 60, 40]]})
     made.write(tmp_path / "secret.json", {address: [[20, 20, 50, 30]]})
-    steps = ["recognise", "_fingerprint", "read_entries"]  # all that open it, in their order
+    steps = ["recognise_layout", "_fingerprint", "read_entries"]  # all that open it, in their order
     opened: list[str] = []
 
     def swap_before(step: int) -> None:
@@ -448,8 +448,8 @@ def test_no_other_file_is_taken(
     assert "away.json" not in page.proposals()
     reply = page.start_file(**{field: value})
     assert reply.status_code == 400
-    assert "Take boxes from a file" in reply.content.decode()
-    assert "to mend</h2>" in reply.content.decode()
+    assert "Import boxes from a file" in reply.content.decode()
+    assert "attention</h2>" in reply.content.decode()
     assert not ProposalRun.objects.exists()
 
 
@@ -459,8 +459,7 @@ def test_what_the_service_refuses_is_told_at_the_form(root: Path, page: Pages, m
     reply = page.start_file()
     assert reply.status_code == 400
     assert (
-        "Not started: Boxes of file:image_url2auto_bboxes.json: is under way already"
-        in reply.content.decode()
+        "Not started: Boxes of file:image_url2auto_bboxes.json: is running already" in reply.content.decode()
     )
     assert json.loads((root / "image_url2auto_bboxes.json").read_text()) == {}
     assert ProposalRun.objects.count() == 1

@@ -181,7 +181,7 @@ def test_a_refused_rating_says_why_and_keeps_what_was_typed(
     market.fund(1)
     Project.objects.update(confirm_above_cents=89)
     page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": "0.89"}))
-    assert "$0.89 is another sum; type the most that this can cost, 0.90." in page
+    assert "$0.89 is another sum; type the maximum cost, $0.90." in page
     assert 'value="0.89" aria-invalid="true"' in page
     assert not ComparisonRound.objects.filter(batch__isnull=False).exists()
     assert client.post(url, values | {"step": "launch", "typed_cost": "0.90"}).status_code == 302

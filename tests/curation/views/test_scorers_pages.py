@@ -160,7 +160,7 @@ def test_a_failed_import_is_said(desk: Client, sealed: DatasetVersion, tmp_path:
     with pytest.raises(Exception, match="format None"):
         call_command("import_scorer", str(tmp_path), "--project", sealed.project.slug, "--name", "x")
     page = squeezed(desk.get(reverse("scorers", args=[sealed.project.slug])))
-    assert "Take in the scorer x: " in page
+    assert "Import the scorer x: " in page
     assert "format None" in page
 
 
@@ -280,7 +280,7 @@ def test_a_ready_scorer_shows_what_it_is(desk: Client, sealed: DatasetVersion) -
         in page
     )
     assert sealed.manifest_sha256 in page
-    for words in ("Kept at step", "Learning rate", "Checkpoint chosen by", "losses.csv", "validation.csv"):
+    for words in ("Best step", "Learning rate", "Validated on", "losses.csv", "validation.csv"):
         assert words in page, words
 
 
@@ -306,7 +306,7 @@ def test_the_newest_measures_are_listed_and_the_rest_counted(desk: Client, seale
 
 def test_settings_without_a_value_are_words(sealed: DatasetVersion) -> None:
     facts = dict(scorer_facts(asked(sealed))["first"])
-    assert ("Most steps", "no limit") in facts["Settings"]
+    assert ("Maximum steps", "no limit") in facts["Settings"]
     assert ("Pairs in memory", "the whole batch") in facts["Settings"]
     assert "Settings" in dict(scorer_facts(ready(sealed, "other"))["more"])
 

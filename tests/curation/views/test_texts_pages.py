@@ -187,17 +187,17 @@ def test_an_analysis_is_queued_with_its_options(client: Client, work: Work, rese
         "clue",
     )
     again = client.post(run["duplicates"], sent, follow=True)
-    assert "is under way already" in again.content.decode()
+    assert "is running already" in again.content.decode()
     page = client.get(reverse("curation-texts", args=[work.project.slug])).content.decode()
     assert f'data-job-url="/api/jobs/{job.pk}/"' in page
     bad = client.post(run["topics"], {"topics": "1", "passes": "x", "least_texts": "2", "seed": "0"})
     assert bad.status_code == 400
-    assert "2 fields to mend" in bad.content.decode()
+    assert "2 fields need attention" in bad.content.decode()
     model = {"scorer": "hf:", "sample": "0", "top": "9", "seed": "0"}
     for place in ("", "/srv/models/toxic", "../models/toxic", "toxic/"):
         reply = client.post(run["toxicity"], model | {"model": place})
         assert reply.status_code == 400
-        assert "Name it by its hub id, owner/name." in reply.content.decode()
+        assert "Enter its hub id, owner/name." in reply.content.decode()
     assert client.post(run["toxicity"], model | {"model": "some/name"}).status_code == 302
     assert Job.objects.first().args["options"]["scorer"] == "hf:some/name"  # type: ignore[union-attr]
 

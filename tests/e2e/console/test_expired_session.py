@@ -108,7 +108,7 @@ def test_another_person_who_signs_in_there_reads_nothing_of_it(
     ("place", "field", "button"),
     [
         ("projects/{slug}/launch", "input[name=name]", "See what it costs"),
-        ("projects/{slug}/versions/", "input[name=name]", "Make a draft"),
+        ("projects/{slug}/versions/", "input[name=name]", "Create draft"),
         ("projects/{slug}/consent", "textarea[name=body]", "Publish"),
     ],
     ids=["launch", "draft", "consent"],

@@ -28,7 +28,7 @@ def desk(found: QualificationRound, project: Project) -> str:
 
 
 def place(page: Any) -> str:
-    return str(page.locator("[data-place]").inner_text())
+    return str(page.locator("[data-position]").inner_text())
 
 
 def said(submission: Submission, grader: User) -> list[bool | None]:
@@ -119,7 +119,7 @@ def test_grades_made_offline_are_kept_and_sent_later(
     page.context.set_offline(True)
     for key in "11111":
         page.keyboard.press(key)
-    page.get_by_text("Not saved yet, kept on this device: 5 grades").wait_for()
+    page.get_by_text("Not saved yet, stored on this device: 5 grades").wait_for()
     page.context.set_offline(False)
     page.goto(desk)
     until(page, lambda: said(submission, researcher) == [True] * 5)

@@ -1,4 +1,4 @@
-"""A researcher in the instructions studio: sees what workers will see, loses nothing, and is told of others."""
+"""A researcher in the instruction editor: sees what workers will see, loses nothing, and sees others’ versions."""
 
 import re
 from collections.abc import Callable
@@ -19,10 +19,10 @@ KIND = "sherlock_observation"
 
 
 @pytest.fixture
-def studio(
+def open_editor(
     open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], project: Project, researcher: User
 ) -> Callable[..., Any]:
-    """Return a function that opens the studio as a researcher."""
+    """Return a function that opens the editor as a researcher."""
 
     def open_(**more: Any) -> Any:
         page = open_page(**more)
@@ -35,12 +35,12 @@ def studio(
 
 
 def test_type_look_reload_publish_and_show_on_a_batch(
-    studio: Callable[..., Any], project: Project, make_image: Callable[..., Image]
+    open_editor: Callable[..., Any], project: Project, make_image: Callable[..., Image]
 ) -> None:
     market.fund()
     image = make_image(1)
     published(project, [make_image(2)])
-    page = studio()
+    page = open_editor()
     frame = page.frame_locator("#preview")
     assert "Spot a clue." in frame.locator(".how-b").inner_text()
 
@@ -80,9 +80,9 @@ def test_type_look_reload_publish_and_show_on_a_batch(
 
 
 def test_what_somebody_else_published_meanwhile_is_shown_and_the_text_is_kept(
-    studio: Callable[..., Any], project: Project, admin: User
+    open_editor: Callable[..., Any], project: Project, admin: User
 ) -> None:
-    page = studio()
+    page = open_editor()
     page.fill("[name=body]", "Mine.")
     page.fill("[name=note]", "Mine")
     publish_instructions(
@@ -102,9 +102,9 @@ def test_what_somebody_else_published_meanwhile_is_shown_and_the_text_is_kept(
 
 
 def test_without_scripts_the_preview_button_shows_and_publishing_works(
-    studio: Callable[..., Any], project: Project
+    open_editor: Callable[..., Any], project: Project
 ) -> None:
-    page = studio(java_script_enabled=False)
+    page = open_editor(java_script_enabled=False)
     page.fill("[name=body]", "No *script* here.")
     page.get_by_role("button", name="Preview").click()
     page.frame_locator("#preview").locator("em", has_text="script").wait_for()
@@ -115,11 +115,11 @@ def test_without_scripts_the_preview_button_shows_and_publishing_works(
     assert Instructions.objects.get().body == "No *script* here."
 
 
-def test_the_studios_pages_have_no_axe_violations_and_do_not_overflow(
-    studio: Callable[..., Any], project: Project, make_image: Callable[..., Image]
+def test_instruction_pages_have_no_axe_violations_and_do_not_overflow(
+    open_editor: Callable[..., Any], project: Project, make_image: Callable[..., Image]
 ) -> None:
     batch = published_with_a_version(project, make_image)
-    page = studio()
+    page = open_editor()
     edit = f"/projects/{project.slug}/instructions/{KIND}/"
     addresses = (
         f"/projects/{project.slug}/instructions",

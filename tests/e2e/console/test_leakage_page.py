@@ -69,9 +69,9 @@ def test_pairs_are_read_with_keys(
         page.get_by_role("button", name="Turn keys off").wait_for()  # keys act from here on
         wait_until_seen(page)
         page.keyboard.press(key)
-        page.get_by_role("link", name=f"To look at {left}", exact=True).wait_for()
+        page.get_by_role("link", name=f"To review {left}", exact=True).wait_for()
         expect(page.locator("article")).to_have_count(left)
-    page.get_by_text("All are looked at").wait_for()
+    page.get_by_text("All are reviewed").wait_for()
     assert list(LeakReview.objects.values_list("verdict", flat=True)) == ["same", "different", "same"]
     assert Image.objects.get(duplicate_of__isnull=False).split == "train"
     assert page.evaluate("document.querySelector('.errors')") is None

@@ -65,7 +65,7 @@ def test_launch_approve_and_export(
 
     page.goto(f"/projects/{project.slug}/versions/")
     page.locator("input[name=name]").fill("v1.0")
-    page.get_by_role("button", name="Make a draft").click()
+    page.get_by_role("button", name="Create draft").click()
     page.get_by_role("button", name="Seal v1.0").first.click()
     page.locator("dialog[open]").get_by_role("button", name="Seal").last.click()
     until(page, lambda: DatasetVersion.objects.get().is_sealed, "the version was not sealed")

@@ -148,7 +148,7 @@ def test_a_preview_cannot_be_handed_in(accepted: market.Accepted, open_page: Cal
     old.get_by_label("Small").check()
     assert old.locator("#submitButton").is_disabled()  # the page's own script
     old.locator("#mturk_form").evaluate("form => form.submit()")
-    page.locator("#bars").get_by_text("Accept the task to hand it in").wait_for()
+    page.locator("#bars").get_by_text("Accept the task to submit it").wait_for()
     assert not Submission.objects.exists()
 
 

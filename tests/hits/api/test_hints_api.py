@@ -88,7 +88,7 @@ def _draft(**parts: Any) -> dict[str, Any]:
     return {"observations": [row | {"boxes": [{"left": 1, "top": 1, "width": 20, "height": 20}]} | parts]}
 
 
-def test_a_draft_is_answered_with_its_hints(frame: Client, hit: Hit) -> None:
+def test_draft_returns_its_hints(frame: Client, hit: Hit) -> None:
     response = _hints(frame, hit, _draft())
     assert response.status_code == 200
     assert not response.cookies
@@ -108,7 +108,7 @@ def test_a_draft_is_answered_with_its_hints(frame: Client, hit: Hit) -> None:
     }
 
 
-def test_meanings_come_from_the_encoder_and_are_done_without(frame: Client, hit: Hit, encoder: Asked) -> None:
+def test_semantic_hints_need_the_encoder(frame: Client, hit: Hit, encoder: Asked) -> None:
     draft = _draft(inference="They left early")
     assert _hints(frame, hit, draft).json() == {"hints": []}
     encoder.score = 0.99
@@ -125,12 +125,12 @@ def test_nothing_is_written(frame: Client, hit: Hit) -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"observations": "x"}, {"observations": [{"index": 1, "boxes": [None]}]}]
 )
-def test_an_unreadable_draft_has_no_hints(frame: Client, hit: Hit, body: Any) -> None:
+def test_unreadable_draft_has_no_hints(frame: Client, hit: Hit, body: Any) -> None:
     assert _hints(frame, hit, body).json() == {"hints": []}
 
 
 @pytest.mark.parametrize("body", ["[]", "3", '"x"', "{", '{"a": NaN}'])
-def test_what_is_no_draft_is_refused(frame: Client, hit: Hit, body: str) -> None:
+def test_invalid_draft_is_refused(frame: Client, hit: Hit, body: str) -> None:
     response = _hints(frame, hit, body)
     assert response.status_code == 400
     assert response.json()["error"]
@@ -143,15 +143,15 @@ def test_a_draft_beyond_the_limit_is_refused(frame: Client, hit: Hit) -> None:
 # --- Who may ask
 
 
-def test_without_a_token_or_with_a_forged_one_nobody_asks(frame: Client, hit: Hit) -> None:
+def test_missing_or_forged_token_is_refused(frame: Client, hit: Hit) -> None:
     good = issue_token(_key(hit))
     for token in ("", "nonsense", good[:-3] + "AAA"):
         assert _post(frame, "hints", _draft(), token).status_code == 401
 
 
-def test_a_token_for_another_hit_does_not_fit(frame: Client, hit: Hit) -> None:
-    elsewhere = PageKey(str(uuid.uuid4()), "3HIT", "3ASG", "AWILMA")
-    assert _post(frame, "hints", _draft(), issue_token(elsewhere)).status_code == 401
+def test_token_of_another_hit_is_refused(frame: Client, hit: Hit) -> None:
+    other_key = PageKey(str(uuid.uuid4()), "3HIT", "3ASG", "AWILMA")
+    assert _post(frame, "hints", _draft(), issue_token(other_key)).status_code == 401
 
 
 def test_an_excluded_worker_is_refused(frame: Client, hit: Hit) -> None:
@@ -166,9 +166,7 @@ def test_a_session_is_no_token(frame: Client, hit: Hit, admin: User) -> None:
     assert _post(frame, "hints", _draft()).status_code == 401
 
 
-def test_asking_too_often_is_held_up_for_that_page_alone(
-    frame: Client, hit: Hit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rate_limit_applies_per_page(frame: Client, hit: Hit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint.HintThrottle, "THROTTLE_RATES", {"hit-hints": "3/min"})
     codes = [_hints(frame, hit, {}).status_code for _ in range(4)]
     assert codes == [200, 200, 200, 429]
@@ -190,7 +188,7 @@ def test_the_rate_is_sixty_a_minute() -> None:
 # --- Switching off
 
 
-def test_a_rule_that_is_switched_off_is_not_offered(frame: Client, hit: Hit, settings: Any) -> None:
+def test_disabled_rule_is_not_offered(frame: Client, hit: Hit, settings: Any) -> None:
     from hits import registry
 
     kind = registry.get_kind("sherlock_observation")
@@ -202,7 +200,7 @@ def test_a_rule_that_is_switched_off_is_not_offered(frame: Client, hit: Hit, set
     assert enabled_rules(kind) == ()
 
 
-def test_a_model_for_contradictions_is_asked_only_when_it_is_set_and_the_rule_on(
+def test_contradiction_model_is_used_only_if_configured_and_enabled(
     frame: Client, hit: Hit, encoder: Asked, settings: Any
 ) -> None:
     draft = _draft(inference="They are rich")
@@ -216,7 +214,7 @@ def test_a_model_for_contradictions_is_asked_only_when_it_is_set_and_the_rule_on
     assert encoder.contradict_pairs == [("They owe money", "They are rich")]
 
 
-def test_a_name_that_is_no_rule_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_rule_name_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HINTS_OFF", "pronoun, pronouns")
     with pytest.raises(EnvError, match="'pronouns' is not known"):
         env_choices("HINTS_OFF", list(HintRule))
@@ -239,7 +237,7 @@ def _submit(frame: Client, hit: Hit, **more: Any) -> Any:
     return _post(frame, "submission", body, token)
 
 
-def test_shown_hints_are_kept_beside_the_answer_and_not_in_its_hash(frame: Client, hit: Hit) -> None:
+def test_shown_hints_are_stored_outside_the_answer_hash(frame: Client, hit: Hit) -> None:
     first = _submit(frame, hit, hints=[ROW, ROW | {"card": 2, "dismissed": False, "fixed": True}])
     second = _submit(frame, hit)
     assert (first.status_code, second.status_code) == (201, 201), first.content
@@ -251,7 +249,7 @@ def test_shown_hints_are_kept_beside_the_answer_and_not_in_its_hash(frame: Clien
 
 
 @pytest.mark.parametrize(
-    ("hints", "said"),
+    ("hints", "message"),
     [
         ("x", "hints: send a list"),
         ([ROW] * 101, "hints: 101 rows"),
@@ -260,15 +258,15 @@ def test_shown_hints_are_kept_beside_the_answer_and_not_in_its_hash(frame: Clien
         (None, "hints: "),
     ],
 )
-def test_a_report_that_cannot_be_is_refused_by_field(frame: Client, hit: Hit, hints: Any, said: str) -> None:
+def test_invalid_hint_report_is_refused_by_field(frame: Client, hit: Hit, hints: Any, message: str) -> None:
     response = _submit(frame, hit, hints=hints)
     assert response.status_code == 400
     body = response.json()
-    assert said in body["error"] or body["errors"][0]["field"] == "hints"
+    assert message in body["error"] or body["errors"][0]["field"] == "hints"
     assert not Submission.objects.exists()
 
 
-def test_the_same_submission_again_keeps_the_first_report(frame: Client, hit: Hit) -> None:
+def test_repeated_submission_keeps_the_first_hint_report(frame: Client, hit: Hit) -> None:
     again = str(uuid.uuid4())
     first = _submit(frame, hit, client_uuid=again, hints=[ROW])
     second = _submit(frame, hit, client_uuid=again, hints=[])
@@ -280,7 +278,7 @@ def test_the_same_submission_again_keeps_the_first_report(frame: Client, hit: Hi
 # --- What others see
 
 
-def test_the_page_is_told_where_to_ask_and_for_which_rules(frame: Client, hit: Hit) -> None:
+def test_page_config_has_hint_address_and_rules(frame: Client, hit: Hit) -> None:
     query = f"assignmentId=3ASG&hitId=3HIT&workerId=AWILMA&turkSubmitTo={settings.PUBLIC_URL}/a/{SECRET}"
     html = frame.get(f"{reverse('hit-page', args=[hit.unit.public_id])}?{query}").text
     config = json.loads(
@@ -291,7 +289,7 @@ def test_the_page_is_told_where_to_ask_and_for_which_rules(frame: Client, hit: H
     assert html.count("data-hints") == 5
 
 
-def test_a_reviewer_sees_how_many_were_shown_and_ignored(
+def test_review_page_counts_shown_and_ignored_hints(
     hit: Hit, frame: Client, client: Client, researcher: User
 ) -> None:
     from django.utils import timezone

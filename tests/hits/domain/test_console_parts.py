@@ -125,15 +125,15 @@ def test_answer_rows_humanize_labels_and_keep_free_text() -> None:
         "either": "left",
         "parts": [{"name": "snake_case", "mood": "calm"}, {"name": "bus", "mood": "very_lively"}],
     }
-    said = [row.value for row in evidence.answer_rows(answer, Written)]
-    assert said == ["car", "Left", "left", "snake_case · Calm", "bus · Very lively"]
+    values = [row.value for row in evidence.answer_rows(answer, Written)]
+    assert values == ["car", "Left", "left", "snake_case · Calm", "bus · Very lively"]
 
 
 def test_answer_rows_without_a_schema_keep_values() -> None:
-    said = [
+    values = [
         row.value for row in evidence.answer_rows({"pick": "car", "other": "Snake_Case", "fit": "too_big"})
     ]
-    assert said == ["car", "Snake_Case", "Too big"]
+    assert values == ["car", "Snake_Case", "Too big"]
 
 
 def render(width: int, height: int, *boxes: dict[str, int]) -> str:

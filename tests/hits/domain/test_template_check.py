@@ -210,7 +210,7 @@ def test_page_given_as_rows_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         ("", "empty"),
         ("a,b\n", "no rows"),
@@ -223,8 +223,8 @@ def test_page_given_as_rows_is_refused() -> None:
         ("a\n" + "x\n" * (MAX_ROWS + 1), f"line {MAX_ROWS + 2}: over 10,000 rows"),
     ],
 )
-def test_invalid_rows_are_refused_with_line_and_column(data: str, said: str) -> None:
-    with pytest.raises(RowsError, match=said):
+def test_invalid_rows_are_refused_with_line_and_column(data: str, message: str) -> None:
+    with pytest.raises(RowsError, match=message):
         parse_rows(data)
 
 

@@ -43,7 +43,7 @@ def server(path: Path, answer: Callable[[socket.socket], None]) -> Iterator[list
         thread.join(5)
 
 
-def says(raw: bytes) -> Callable[[socket.socket], None]:
+def replies_with(raw: bytes) -> Callable[[socket.socket], None]:
     """Return a server that reads the question and sends these bytes."""
 
     def answer(line: socket.socket) -> None:
@@ -129,7 +129,7 @@ def test_slow_server_costs_one_budget(path: Path) -> None:
     ],
 )
 def test_invalid_answer_gives_none_without_error(path: Path, raw: bytes) -> None:
-    with server(path, says(raw)):
+    with server(path, replies_with(raw)):
         assert EncoderClient(path).score_similarity(PAIRS, 5.0) is None
 
 
@@ -137,7 +137,7 @@ def test_client_retries_after_the_pause(path: Path) -> None:
     now = [0.0]
     client = EncoderClient(path, pause=5.0, clock=lambda: now[0])
     assert client.score_similarity(PAIRS, 1.0) is None
-    with server(path, says(wire.pack_message({"scores": [1, 1]}))) as clients:
+    with server(path, replies_with(wire.pack_message({"scores": [1, 1]}))) as clients:
         now[0] = 4.9
         assert client.score_similarity(PAIRS, 1.0) is None
         assert clients == []
@@ -146,7 +146,7 @@ def test_client_retries_after_the_pause(path: Path) -> None:
 
 
 def test_missing_model_is_not_a_failure(path: Path) -> None:
-    with server(path, says(wire.pack_message({"scores": None}))) as clients:
+    with server(path, replies_with(wire.pack_message({"scores": None}))) as clients:
         client = EncoderClient(path)
         assert client.score_contradiction(PAIRS, 5.0) is None
         assert client.score_contradiction(PAIRS, 5.0) is None
@@ -154,7 +154,7 @@ def test_missing_model_is_not_a_failure(path: Path) -> None:
 
 
 def test_too_many_or_no_pairs_are_not_sent(path: Path) -> None:
-    with server(path, says(wire.pack_message({"scores": []}))) as clients:
+    with server(path, replies_with(wire.pack_message({"scores": []}))) as clients:
         client = EncoderClient(path)
         assert client.score_similarity([], 5.0) is None
         assert client.score_similarity(PAIRS * 40, 5.0) is None

@@ -11,9 +11,9 @@ from hits import registry
 from hits.domain.answers.pronouns import find_pronouns
 from hits.domain.images.geometry import Box
 from hits.domain.images.image_facts import ImageFacts
-from hits.hints import rules, shown, words
+from hits.hints import hint_report, rules, word_lists
 from hits.hints.card import MAX_QUOTE, Card, Hint, HintField, HintRule, ImageSize, TextPair
-from hits.hints.checking import BUDGET_SECONDS, MIN_COSINES, find_hints
+from hits.hints.find_hints import BUDGET_SECONDS, MIN_COSINES, find_hints
 from hits.observing import checks
 from hits.observing.kind import hint_cards
 from hits.observing.pairs import Confidence, ObservationPair
@@ -92,8 +92,8 @@ def test_box_rules_find_too_large_and_too_small_boxes() -> None:
     (large,), (small,) = of_rule(HintRule.BOX_TOO_LARGE, card), of_rule(HintRule.BOX_TOO_SMALL, card)
     assert large.params == {"box": 2, "boxes": 3, "share": round(440 / 480, 6)}
     assert small.params["box"] == 3
-    usual = Card(1, boxes=(Box(0, 0, 640, 431), Box(0, 0, 8, 7)))
-    assert of_rule(HintRule.BOX_TOO_LARGE, usual) == of_rule(HintRule.BOX_TOO_SMALL, usual) == []
+    ordinary = Card(1, boxes=(Box(0, 0, 640, 431), Box(0, 0, 8, 7)))
+    assert of_rule(HintRule.BOX_TOO_LARGE, ordinary) == of_rule(HintRule.BOX_TOO_SMALL, ordinary) == []
     assert find_hints([card], None, [HintRule.BOX_TOO_LARGE, HintRule.BOX_TOO_SMALL]) == []
 
 
@@ -169,7 +169,7 @@ def test_innocent_words_are_not_profanity(text: str) -> None:
 
 
 def test_profanity_matches_whole_words_only() -> None:
-    for word in words.PROFANITY:
+    for word in word_lists.PROFANITY:
         assert on(f"so {word.capitalize()}, then", HintRule.PROFANITY) == [word.capitalize()]
         assert on(f"x{word}x", HintRule.PROFANITY) == []
 
@@ -407,13 +407,13 @@ ROW = {"rule": "pronoun", "card": 1, "field": "clue", "quote": "she", "dismissed
 
 
 def test_valid_hint_report_is_returned_unchanged() -> None:
-    rows = [ROW] * shown.MAX_ROWS
-    assert shown.parse_hint_report(rows) == rows
-    assert shown.parse_hint_report([]) == []
+    rows = [ROW] * hint_report.MAX_ROWS
+    assert hint_report.parse_hint_report(rows) == rows
+    assert hint_report.parse_hint_report([]) == []
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "message"),
     [
         (None, "hints: "),
         ({}, "hints: "),
@@ -432,7 +432,7 @@ def test_valid_hint_report_is_returned_unchanged() -> None:
         ([ROW | {"fixed": "no"}], "hints[0].fixed: "),
     ],
 )
-def test_invalid_hint_report_is_refused_by_field(raw: Any, said: str) -> None:
-    with pytest.raises(shown.HintReportError) as caught:
-        shown.parse_hint_report(raw)
-    assert str(caught.value).startswith(said)
+def test_invalid_hint_report_is_refused_by_field(raw: Any, message: str) -> None:
+    with pytest.raises(hint_report.HintReportError) as caught:
+        hint_report.parse_hint_report(raw)
+    assert str(caught.value).startswith(message)

@@ -36,7 +36,7 @@ def _refused(*args: Any) -> str:
     return str(caught.value)
 
 
-def test_a_project_is_worked_through_without_a_browser(tmp_path: Path) -> None:
+def test_commands_cover_the_whole_loop(tmp_path: Path) -> None:
     for seed in range(2):
         (tmp_path / f"{seed}.png").write_bytes(picture(seed=seed))
     assert _json("create_project", "Street scenes")["project"] == "street-scenes"
@@ -57,9 +57,7 @@ def test_a_project_is_worked_through_without_a_browser(tmp_path: Path) -> None:
     assert set(Assignment.objects.values_list("status", flat=True)) == {AssignmentStatus.APPROVED}
 
 
-def test_the_same_photos_are_not_offered_twice_unless_asked_for(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_used_photos_need_the_again_option(project: Project, make_image: MakeImage) -> None:
     market.fund()
     make_image(1)
     launch = ("launch_batch", "sherlock_observation", "--project", project.slug, "--reward-cents", "110")
@@ -70,17 +68,17 @@ def test_the_same_photos_are_not_offered_twice_unless_asked_for(
     assert Batch.objects.count() == 2
 
 
-def test_a_launch_without_funds_leaves_nothing_and_says_how_to_go_on(
+def test_launch_without_funds_writes_nothing_and_names_the_fix(
     project: Project, make_image: MakeImage
 ) -> None:
     for seed in range(3):
         make_image(seed)
     market.fund(200)
-    said = _refused(
+    message = _refused(
         "launch_batch", "sherlock_observation", "--project", project.slug, "--reward-cents", "110"
     )
-    assert "manage.py deposit" in said
-    assert "has $2.00" in said
+    assert "manage.py deposit" in message
+    assert "has $2.00" in message
     assert not Batch.objects.exists()
     _json("deposit", 1_000, "--note", "grant 7")
     made = _json("launch_batch", "sherlock_observation", "--project", project.slug, "--reward-cents", 110)
@@ -101,7 +99,7 @@ def test_a_member_gets_an_account_and_a_role(project: Project) -> None:
     assert "exists already" in _refused("create_member", "rosa", "--project", project.slug)
 
 
-def test_a_project_s_admin_is_named_or_refused(admin: User) -> None:
+def test_create_project_admin_must_exist(admin: User) -> None:
     _json("create_project", "Kitchens", "--admin", admin.username)
     assert Membership.objects.get(project__slug="kitchens").role == Role.ADMIN
     assert "there is no such account" in _refused("create_project", "Gardens", "--admin", "nobody")
@@ -112,19 +110,19 @@ def test_a_project_s_admin_is_named_or_refused(admin: User) -> None:
     ("command", "why"),
     [
         (("deposit", "0"), "at least one cent"),
-        (("deposit", "100", "--account", "Nobody"), "known: Deerstalker"),
+        (("deposit", "100", "--account", "Nobody"), "Known accounts: Deerstalker"),
         (("create_project", "  "), "letters or digits"),
         (("import_images", "/nowhere", "--project", "none"), "create_project creates one"),
         (("sync_batch", "7"), "there is no such batch"),
         (("resume_batch", "7"), "there is no such batch"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(command: tuple[str, ...], why: str) -> None:
+def test_command_error_is_one_line(command: tuple[str, ...], why: str) -> None:
     assert why in _refused(*command)
 
 
 @pytest.mark.parametrize("command", [("create_project", "Streets"), ("deposit", "100")])
-def test_a_database_that_is_not_set_up_is_one_line(
+def test_missing_database_error_is_one_line(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = "hits_project" if command[0] == "create_project" else "marketplace_requester"

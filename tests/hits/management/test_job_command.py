@@ -73,7 +73,7 @@ def _call(command: JobCommand, **options: Any) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
-def test_it_runs_here_and_prints_what_came_of_it(trouble: list[BaseException]) -> None:
+def test_job_command_runs_and_prints_the_result(trouble: list[BaseException]) -> None:
     out, err = _call(Count(), json=True)
     job = Job.objects.get()
     assert json.loads(out) == {"job": job.pk, "state": "done", "counted": 3}
@@ -82,14 +82,14 @@ def test_it_runs_here_and_prints_what_came_of_it(trouble: list[BaseException]) -
     assert out == "Count: counted 3\n"
 
 
-def test_it_can_be_left_to_a_worker(trouble: list[BaseException]) -> None:
+def test_job_command_background_queues_the_job(trouble: list[BaseException]) -> None:
     out, _ = _call(Count(), background=True)
     job = Job.objects.get()
     assert (job.state, out) == (JobState.QUEUED, f"Job {job.pk} is queued: Count\n")
 
 
 @pytest.mark.parametrize("background", [True, False])
-def test_a_worker_is_woken_only_when_the_work_is_left_to_it(
+def test_worker_is_woken_only_for_background_jobs(
     trouble: list[BaseException], monkeypatch: pytest.MonkeyPatch, background: bool
 ) -> None:
     woken: list[int] = []
@@ -102,7 +102,7 @@ def test_a_worker_is_woken_only_when_the_work_is_left_to_it(
     assert woken == ([job.pk] * 2 if background else [])
 
 
-def test_a_refusal_is_bad_input_and_says_how_to_go_on(trouble: list[BaseException]) -> None:
+def test_refusal_exits_with_2_and_names_resume(trouble: list[BaseException]) -> None:
     trouble.append(Refused("photo 3 is broken; restore it"))
     with pytest.raises(CommandError) as raised:
         _call(Count())
@@ -118,9 +118,7 @@ def test_a_refusal_is_bad_input_and_says_how_to_go_on(trouble: list[BaseExceptio
 
 
 @pytest.mark.parametrize("command", [Count(), CountByParts()])
-def test_a_fault_is_one_line_and_leaves_nothing_open(
-    trouble: list[BaseException], command: JobCommand
-) -> None:
+def test_fault_is_one_line_and_leaves_no_open_job(trouble: list[BaseException], command: JobCommand) -> None:
     trouble.append(ZeroDivisionError("oops"))
     with pytest.raises(CommandError, match="ZeroDivisionError: oops; to resume: --resume") as raised:
         _call(command)
@@ -130,7 +128,7 @@ def test_a_fault_is_one_line_and_leaves_nothing_open(
     _call(command, resume=Job.objects.get(parent=None).pk)
 
 
-def test_a_command_resumes_jobs_of_its_own_kind_alone(trouble: list[BaseException]) -> None:
+def test_command_resumes_only_its_own_jobs(trouble: list[BaseException]) -> None:
     trouble.append(Refused("photo 3 is broken"))
     with pytest.raises(CommandError):
         _call(CountByParts())
@@ -146,7 +144,7 @@ def test_a_command_resumes_jobs_of_its_own_kind_alone(trouble: list[BaseExceptio
     assert whole.state == JobState.FAILED
 
 
-def test_every_command_for_long_work_names_tasks_that_there_are() -> None:
+def test_job_commands_name_existing_tasks() -> None:
     loaded = [
         load_command_class(app, name)
         for name, app in get_commands().items()
@@ -160,7 +158,9 @@ def test_every_command_for_long_work_names_tasks_that_there_are() -> None:
         assert set(command.tasks) <= set(current_app.tasks), command.__module__
 
 
-def test_paths_and_models_are_kept_as_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_and_models_are_stored_as_absolute_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny").mkdir()
     assert absolute_path("vg") == str(tmp_path / "vg")
@@ -175,9 +175,7 @@ def test_paths_and_models_are_kept_as_absolute_paths(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("command", [Count(), CountByParts()])
-def test_ctrl_c_stops_everything_and_it_goes_on_later(
-    trouble: list[BaseException], command: JobCommand
-) -> None:
+def test_ctrl_c_stops_the_job_and_it_resumes(trouble: list[BaseException], command: JobCommand) -> None:
     trouble.append(KeyboardInterrupt())
     with pytest.raises(CommandError, match="stopped; to resume: --resume"):
         _call(command)

@@ -1,4 +1,4 @@
-"""A marketplace with a funded requester and workers, reached by unmodified boto3 in both ways."""
+"""Fixtures: a marketplace with a funded requester and workers, reached by unmodified boto3 in two ways."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ def market(request: pytest.FixtureRequest, transactional_db: None) -> Market:
 
 
 @pytest.fixture
-def near_market(transactional_db: None) -> Market:
+def local_market(transactional_db: None) -> Market:
     """In process only, for tests in which the way does not matter."""
     return Market("http://localhost:8000/mturk/", in_process=True)
 
@@ -38,9 +38,9 @@ def mturk(market: Market, requester: accounts.KeyPair) -> Any:
 
 
 @pytest.fixture
-def near(near_market: Market, requester: accounts.KeyPair) -> Any:
+def local_client(local_market: Market, requester: accounts.KeyPair) -> Any:
     """The requester's boto3 client, in process."""
-    return near_market.client(requester)
+    return local_market.client(requester)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the tests of the marketplace share: clients, parameters, and a worker's moves in one call each."""
+"""Helpers of the marketplace tests: clients, parameters, and a worker's actions."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -69,7 +69,7 @@ def secret_of(person: Worker, slot: Assignment) -> str:
     return attempts.attempt_secret(attempt)
 
 
-def hand_in(person: Worker, slot: Assignment, **fields: str) -> Assignment:
+def submit_task(person: Worker, slot: Assignment, **fields: str) -> Assignment:
     """Submit through the attempt's own address."""
     pairs = list((fields or {"submission_id": "7", "sha256": "ab" * 32}).items())
     handed = attempts.submit_with_secret(
@@ -80,9 +80,9 @@ def hand_in(person: Worker, slot: Assignment, **fields: str) -> Assignment:
 
 def work(person: Worker, hit: dict[str, Any], **fields: str) -> Assignment:
     """Accept and submit."""
-    return hand_in(person, accept(person, hit), **fields)
+    return submit_task(person, accept(person, hit), **fields)
 
 
-def later(**by: float) -> None:
+def advance_time(**by: float) -> None:
     """Move the marketplace's clock on."""
     advance_clock(by=timedelta(**by))

@@ -1,4 +1,4 @@
-"""Who may see, open and take a group of HITs: qualifications, counted work, country and blocks."""
+"""Access of workers to a group of HITs: qualifications, counted work, country and blocks."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +13,15 @@ from django.test.utils import CaptureQueriesContext
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import HIT, Assignment, Attempt, Clock, Worker
 from hits.marketplace.services import accounts, attempts
-from tests.hits.marketplace.support import Market, accept, hand_in, hit_params, later, secret_of, work
+from tests.hits.marketplace.support import (
+    Market,
+    accept,
+    advance_time,
+    hit_params,
+    secret_of,
+    submit_task,
+    work,
+)
 from tests.hits.marketplace.test_qualifications import APPROVED, LOCALE, make_type
 from tests.support.threads import together
 
@@ -67,7 +75,7 @@ class TestGuards:
     """What an unmet requirement keeps a worker from."""
 
     @pytest.mark.rule(
-        "guards-discover", source="M", text="DiscoverPreviewAndAccept hides a HIT from who is not qualified."
+        "guards-discover", source="M", text="DiscoverPreviewAndAccept hides a HIT from unqualified workers."
     )
     def test_discover_guard_hides_preview_and_accept(
         self, mturk: Any, worker: Worker, browser: Browser
@@ -89,13 +97,13 @@ class TestGuards:
         assert accept(worker, hit).worker == worker
 
     @pytest.mark.rule(
-        "guards-preview", source="M", text="PreviewAndAccept keeps the task from who is not qualified."
+        "guards-preview", source="M", text="PreviewAndAccept hides the task from unqualified workers."
     )
     def test_preview_guard_lists_group_as_closed_without_task(
-        self, near: Any, worker: Worker, browser: Browser
+        self, local_client: Any, worker: Worker, browser: Browser
     ) -> None:
-        trained = make_type(near)
-        hit = publish(near, need(trained, guards="PreviewAndAccept"))
+        trained = make_type(local_client)
+        hit = publish(local_client, need(trained, guards="PreviewAndAccept"))
         client = browser(worker)
         listed = page(client)
         assert "Closed to you" in listed
@@ -103,32 +111,32 @@ class TestGuards:
         assert f"/work/groups/{hit['HITTypeId']}/accept" not in listed
         assert "<iframe" not in page(client, f"/work/groups/{hit['HITTypeId']}/preview")
 
-    @pytest.mark.rule("guards-accept", source="M", text="Accept lets everybody look.")
+    @pytest.mark.rule("guards-accept", source="M", text="Accept lets every worker preview the task.")
     def test_accept_guard_shows_preview_without_start_button(
-        self, near: Any, worker: Worker, browser: Browser
+        self, local_client: Any, worker: Worker, browser: Browser
     ) -> None:
-        hit = publish(near, need(make_type(near)))
+        hit = publish(local_client, need(make_type(local_client)))
         looked = page(browser(worker), f"/work/groups/{hit['HITTypeId']}/preview")
         assert "<iframe" in looked
         assert "Closed to you." in looked
         assert f"/work/groups/{hit['HITTypeId']}/accept" not in looked
 
     @pytest.mark.rule(
-        "guards-strictest", source="ours", text="Of several unmet requirements the strictest guard counts."
+        "guards-strictest", source="ours", text="The strictest guard of several unmet requirements applies."
     )
     def test_strictest_unmet_requirement_decides(
-        self, near: Any, worker: Worker, browser: Browser
+        self, local_client: Any, worker: Worker, browser: Browser
     ) -> None:
-        held, missing = make_type(near, "Held"), make_type(near, "Missing")
-        grant(near, held, worker)
-        publish(near, need(held, guards="DiscoverPreviewAndAccept"), need(missing))
+        held, missing = make_type(local_client, "Held"), make_type(local_client, "Missing")
+        grant(local_client, held, worker)
+        publish(local_client, need(held, guards="DiscoverPreviewAndAccept"), need(missing))
         listed = page(browser(worker))
         assert "Only for workers who hold “Missing”" in listed
         assert "“Held”" not in listed
 
     @pytest.mark.rule("accept-checked", source="D", text="Requirements are checked when a task is accepted.")
-    def test_both_ways_of_accepting_refuse_closed_group(self, near: Any, worker: Worker) -> None:
-        hit = publish(near, need(make_type(near)))
+    def test_both_ways_of_accepting_refuse_closed_group(self, local_client: Any, worker: Worker) -> None:
+        hit = publish(local_client, need(make_type(local_client)))
         with pytest.raises(ActionRefused, match="is closed to you"):
             accept(worker, hit)
         row = HIT.objects.get(hit_id=hit["HITId"])
@@ -157,12 +165,12 @@ class TestGuards:
     ],
 )
 def test_granted_value_at_bounds_opens_or_closes_work(
-    near: Any, workers: list[Worker], comparator: str, taken: list[int]
+    local_client: Any, workers: list[Worker], comparator: str, taken: list[int]
 ) -> None:
-    rounds = make_type(near)
-    hit = publish(near, need(rounds, comparator, 5), MaxAssignments=3)
+    rounds = make_type(local_client)
+    hit = publish(local_client, need(rounds, comparator, 5), MaxAssignments=3)
     for person, value, allowed in zip(workers, (4, 5, 6), taken, strict=True):
-        grant(near, rounds, person, value)
+        grant(local_client, rounds, person, value)
         if allowed:
             accept(person, hit)
         else:
@@ -171,25 +179,27 @@ def test_granted_value_at_bounds_opens_or_closes_work(
 
 
 @pytest.mark.rule(
-    "does-not-exist", source="D", text="DoesNotExist keeps work from those who hold a qualification."
+    "does-not-exist", source="D", text="DoesNotExist closes work to workers who hold a qualification."
 )
-def test_exclusion_closes_work_for_holders(near: Any, worker: Worker, other: Worker) -> None:
-    excluded = make_type(near, "Has seen the answers")
-    hit = publish(near, need(excluded, "DoesNotExist"))
-    grant(near, excluded, worker)
+def test_exclusion_closes_work_for_holders(local_client: Any, worker: Worker, other: Worker) -> None:
+    excluded = make_type(local_client, "Has seen the answers")
+    hit = publish(local_client, need(excluded, "DoesNotExist"))
+    grant(local_client, excluded, worker)
     with pytest.raises(ActionRefused, match="Not for workers who hold “Has seen the answers”"):
         accept(worker, hit)
     assert accept(other, hit)
-    revoke(near, excluded, worker)
+    revoke(local_client, excluded, worker)
     assert accept(worker, hit)
 
 
-@pytest.mark.rule("counted-over-all", source="D", text="Approved work is counted over all requesters.")
+@pytest.mark.rule("counted-over-all", source="D", text="Approved work counts over all requesters.")
 def test_decided_work_counts_over_all_requesters(
-    near_market: Market, near: Any, worker: Worker, browser: Browser
+    local_market: Market, local_client: Any, worker: Worker, browser: Browser
 ) -> None:
-    elsewhere = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
-    closed = publish(near, need(APPROVED, "GreaterThanOrEqualTo", 2), need(PERCENT, "GreaterThan", 66))
+    elsewhere = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+    closed = publish(
+        local_client, need(APPROVED, "GreaterThanOrEqualTo", 2), need(PERCENT, "GreaterThan", 66)
+    )
     first, second, third = (
         work(worker, elsewhere.create_hit(**hit_params(MaxAssignments=1, Title=f"Warm-up {n}"))["HIT"])
         for n in range(3)
@@ -206,32 +216,34 @@ def test_decided_work_counts_over_all_requesters(
 
 @pytest.mark.clock
 @pytest.mark.rule("counted-when-due", source="ours", text="Work that is due for approval counts as approved.")
-def test_work_due_for_approval_counts_as_approved(near: Any, worker: Worker) -> None:
-    hit = publish(near, need(APPROVED, "GreaterThanOrEqualTo", 1), LifetimeInSeconds=3 * 86_400)
-    work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
+def test_work_due_for_approval_counts_as_approved(local_client: Any, worker: Worker) -> None:
+    hit = publish(local_client, need(APPROVED, "GreaterThanOrEqualTo", 1), LifetimeInSeconds=3 * 86_400)
+    work(worker, local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     with pytest.raises(ActionRefused, match=r"Open after 1 approved submission\. You have 0"):
         accept(worker, hit)
-    later(seconds=86_401)
+    advance_time(seconds=86_401)
     assert accept(worker, hit)
 
 
 class TestRevoking:
-    """What is taken away counts at once, and its reason is read."""
+    """A revocation takes effect immediately, and the worker reads its reason."""
 
     @pytest.mark.rule(
         "revoked-at-once",
         source="ours",
-        text="A qualification taken away with DisassociateQualificationFromWorker closes HITs at once, "
-        "also on a page that is open; the worker reads the reason.",
+        text="DisassociateQualificationFromWorker closes HITs immediately, also on an open page; the "
+        "worker reads the reason.",
     )
-    def test_revocation_while_page_is_open_refuses_accept(self, near: Any, worker: Worker, browser: Browser) -> None:
-        trained = make_type(near)
-        grant(near, trained, worker)
-        hit = publish(near, need(trained))
+    def test_revocation_while_page_is_open_refuses_accept(
+        self, local_client: Any, worker: Worker, browser: Browser
+    ) -> None:
+        trained = make_type(local_client)
+        grant(local_client, trained, worker)
+        hit = publish(local_client, need(trained))
         client = browser(worker)
         address = f"/work/groups/{hit['HITTypeId']}/accept"
         assert address in page(client)
-        revoke(near, trained, worker, "Boxes were drawn without looking.")
+        revoke(local_client, trained, worker, "Boxes were drawn without looking.")
         refused = unescape(client.post(address, follow=True).content.decode())
         assert "was taken away from you on" in refused
         assert "“Boxes were drawn without looking.”" in refused
@@ -243,21 +255,23 @@ class TestRevoking:
     @pytest.mark.rule(
         "revoked-in-hand",
         source="ours",
-        text="Who loses a qualification may still submit what they have in hand.",
+        text="A worker who loses a qualification may still submit accepted tasks.",
     )
-    def test_work_in_hand_may_be_submitted_after_revocation(self, near: Any, worker: Worker, browser: Browser) -> None:
-        trained = make_type(near)
-        grant(near, trained, worker)
-        hit = publish(near, need(trained))
+    def test_work_in_hand_may_be_submitted_after_revocation(
+        self, local_client: Any, worker: Worker, browser: Browser
+    ) -> None:
+        trained = make_type(local_client)
+        grant(local_client, trained, worker)
+        hit = publish(local_client, need(trained))
         slot = accept(worker, hit)
-        revoke(near, trained, worker)
-        assert accept(worker, hit).pk == slot.pk  # opens the one in hand, takes no other
-        assert hand_in(worker, slot).submitted_at is not None
+        revoke(local_client, trained, worker)
+        assert accept(worker, hit).pk == slot.pk  # opens the accepted task, takes no other
+        assert submit_task(worker, slot).submitted_at is not None
 
     def test_concurrent_revoke_and_accept_run_one_after_the_other(
-        self, near_market: Market, requester: accounts.KeyPair, worker: Worker
+        self, local_market: Market, requester: accounts.KeyPair, worker: Worker
     ) -> None:
-        clients = [near_market.client(requester) for _ in range(2)]
+        clients = [local_market.client(requester) for _ in range(2)]
         trained = make_type(clients[0])
         grant(clients[0], trained, worker)
         hit = publish(clients[0], need(trained), MaxAssignments=1)
@@ -269,10 +283,10 @@ class TestRevoking:
             accept(worker, publish(clients[0], need(trained), Title="Another"))
 
 
-def test_concurrent_accepts_are_checked_each(near: Any, worker: Worker, other: Worker) -> None:
-    trained = make_type(near)
-    grant(near, trained, worker)
-    hit = publish(near, need(trained), MaxAssignments=2)
+def test_concurrent_accepts_are_checked_each(local_client: Any, worker: Worker, other: Worker) -> None:
+    trained = make_type(local_client)
+    grant(local_client, trained, worker)
+    hit = publish(local_client, need(trained), MaxAssignments=2)
     results = together([lambda: accept(worker, hit), lambda: accept(other, hit), lambda: accept(worker, hit)])
     taken = [row for row in results if isinstance(row, Assignment)]
     assert [row.worker for row in taken] == [worker, worker]
@@ -286,18 +300,18 @@ class TestBlocks:
     @pytest.mark.rule(
         "block-effect",
         source="D",
-        text="CreateWorkerBlock gives a worker no new work of this requester until DeleteWorkerBlock; what "
-        "they have accepted may be handed in.",
+        text="CreateWorkerBlock gives a worker no new work of this requester until DeleteWorkerBlock; "
+        "accepted tasks may be submitted.",
     )
     def test_blocked_worker_gets_no_new_work_and_reads_reason(
-        self, near_market: Market, near: Any, worker: Worker, browser: Browser
+        self, local_market: Market, local_client: Any, worker: Worker, browser: Browser
     ) -> None:
-        hit = near.create_hit(**hit_params())["HIT"]
-        elsewhere = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+        hit = local_client.create_hit(**hit_params())["HIT"]
+        elsewhere = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
         free = elsewhere.create_hit(**hit_params(Title="Free to all"))["HIT"]
         slot = accept(worker, hit)
-        near.create_hit(**hit_params())
-        near.create_worker_block(WorkerId=worker.worker_id, Reason="Copied answers")
+        local_client.create_hit(**hit_params())
+        local_client.create_worker_block(WorkerId=worker.worker_id, Reason="Copied answers")
         client = browser(worker)
         listed = page(client)
         assert "Abduction lab has given you no new work since" in listed
@@ -308,16 +322,18 @@ class TestBlocks:
         form = {"assignmentId": slot.assignment_id, "answer": "x"}
         handed = Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", form)
         assert handed.status_code == 200
-        near.approve_assignment(AssignmentId=slot.assignment_id)
+        local_client.approve_assignment(AssignmentId=slot.assignment_id)
         with pytest.raises(ActionRefused, match="no new work"):
-            accept(worker, near.create_hit(**hit_params())["HIT"])
-        near.delete_worker_block(WorkerId=worker.worker_id)
-        assert accept(worker, near.create_hit(**hit_params())["HIT"])
+            accept(worker, local_client.create_hit(**hit_params())["HIT"])
+        local_client.delete_worker_block(WorkerId=worker.worker_id)
+        assert accept(worker, local_client.create_hit(**hit_params())["HIT"])
 
 
-def test_qualifications_page_shows_held_and_revoked(near: Any, worker: Worker, browser: Browser) -> None:
+def test_qualifications_page_shows_held_and_revoked(
+    local_client: Any, worker: Worker, browser: Browser
+) -> None:
     assert "No qualifications yet" in page(browser(worker), "/work/qualifications")
-    grant(near, make_type(near, "Round <2>"), worker, 87)
+    grant(local_client, make_type(local_client, "Round <2>"), worker, 87)
     shown = browser(worker).get("/work/qualifications")
     assert b"Round &lt;2&gt;" in shown.content
     text = unescape(shown.content.decode())
@@ -336,18 +352,18 @@ def counted(client: Client, path: str) -> int:
 
 
 def test_query_count_does_not_grow_with_groups_types_and_requirements(
-    near: Any, worker: Worker, browser: Browser
+    local_client: Any, worker: Worker, browser: Browser
 ) -> None:
     client, asked = browser(worker), []
     figures = []
     for number in range(30):
-        type_id = make_type(near, f"Round {number}")
-        grant(near, type_id, worker, number)
+        type_id = make_type(local_client, f"Round {number}")
+        grant(local_client, type_id, worker, number)
         if number % 2:
-            revoke(near, type_id, worker)
+            revoke(local_client, type_id, worker)
         asked.append(need(type_id, "GreaterThan", 1))
-        publish(near, *asked[-10:], Title=f"Closed {number}")
-        open_hit = near.create_hit(**hit_params(Title=f"Open {number}"))["HIT"]
+        publish(local_client, *asked[-10:], Title=f"Closed {number}")
+        open_hit = local_client.create_hit(**hit_params(Title=f"Open {number}"))["HIT"]
         if number in {2, 29}:
             preview = f"/work/groups/{open_hit['HITTypeId']}/preview"
             figures.append([counted(client, path) for path in ("/work/", "/work/qualifications", preview)])
@@ -357,9 +373,9 @@ def test_query_count_does_not_grow_with_groups_types_and_requirements(
 
 
 def test_block_waits_for_earlier_accept(
-    near_market: Market, requester: accounts.KeyPair, worker: Worker
+    local_market: Market, requester: accounts.KeyPair, worker: Worker
 ) -> None:
-    client, taken = near_market.client(requester), threading.Event()
+    client, taken = local_market.client(requester), threading.Event()
     hit = client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     results = together(
         [

@@ -1,4 +1,4 @@
-"""AnswerKey: what each answer is worth, and how the sum becomes a qualification's value."""
+"""AnswerKey: scores of answers and the qualification's value."""
 
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from typing import Any
@@ -44,7 +44,7 @@ def answers(**chosen: str) -> list[FormAnswer]:
 @pytest.mark.rule(
     "key-exact-selections",
     source="D",
-    text="An AnswerOption scores only when all of its selections and no others were chosen; else DefaultScore.",
+    text="An AnswerOption scores only if exactly its selections were chosen; otherwise DefaultScore applies.",
 )
 @pytest.mark.parametrize(
     ("chosen", "value"),
@@ -64,7 +64,8 @@ def test_selections_must_match_exactly(chosen: dict[str, str], value: int) -> No
 @pytest.mark.rule(
     "key-mappings",
     source="D",
-    text="A value is the sum, a percentage of a maximum, the sum times a number, or a range's value.",
+    text="A value is the total score, a percentage of a maximum, the total times a number, or a "
+    "range's value.",
 )
 @pytest.mark.parametrize(
     ("mapping", "value"),
@@ -80,7 +81,7 @@ def test_selections_must_match_exactly(chosen: dict[str, str], value: int) -> No
         (ranges((0, 6, 1), (8, 9, 2), otherwise=-4), -4),
     ],
 )
-def test_mappings(mapping: str, value: int) -> None:
+def test_mapping_converts_total_score(mapping: str, value: int) -> None:
     key = parse_answer_key(key_xml(key_question("a", {"x": 7}), mapping=mapping))
     assert score_answers(key, answers(a="x")) == value
 

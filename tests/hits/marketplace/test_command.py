@@ -21,7 +21,7 @@ def run(*args: str) -> dict[str, Any]:
     return dict(json.loads(out.getvalue()))
 
 
-def test_create_requester_with_same_name_adds_key_to_account(near_market: Market) -> None:
+def test_create_requester_with_same_name_adds_key_to_account(local_market: Market) -> None:
     first, second = run("Old lab"), run("Old lab")
     assert first["access_key_id"] != second["access_key_id"]
     assert first["endpoint_url"] == "http://localhost:8000/mturk/"
@@ -32,7 +32,7 @@ def test_create_requester_with_same_name_adds_key_to_account(near_market: Market
         pair = KeyPair(
             Requester.objects.get(name="Old lab"), printed["access_key_id"], printed["secret_access_key"]
         )
-        assert near_market.client(pair).get_account_balance()["AvailableBalance"] == "10002.50"
+        assert local_market.client(pair).get_account_balance()["AvailableBalance"] == "10002.50"
 
 
 def test_endpoint_url_includes_default_port(transactional_db: None, settings: Any) -> None:
@@ -52,7 +52,7 @@ def test_bad_input_exits_2_and_writes_nothing(transactional_db: None, args: list
 @pytest.mark.rule(
     "keys-derived",
     source="ours",
-    text="A requester's secret key is derived from the server's secret and shown once; it is stored nowhere.",
+    text="A requester's secret key is derived from the server's secret, shown once and not stored.",
 )
 def test_secret_is_not_stored(transactional_db: None) -> None:
     printed = run("Lab")
@@ -64,12 +64,12 @@ def test_secret_is_not_stored(transactional_db: None) -> None:
     )
 
 
-def test_platform_account_exists_after_migration(transactional_db: None, near_market: Market) -> None:
+def test_platform_account_exists_after_migration(transactional_db: None, local_market: Market) -> None:
     key = AccessKey.objects.get(access_key_id=django_settings.MTURK_PLATFORM_ACCESS_KEY_ID)
     pair = KeyPair(
         key.requester, key.access_key_id, derive_secret(django_settings.MTURK_KEYS_SECRET, key.access_key_id)
     )
-    assert near_market.client(pair).get_account_balance()["AvailableBalance"] == "0.00"
+    assert local_market.client(pair).get_account_balance()["AvailableBalance"] == "0.00"
 
 
 def make_worker(*args: str) -> dict[str, Any]:

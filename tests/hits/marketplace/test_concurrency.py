@@ -1,4 +1,4 @@
-"""Threads on a file database: the last slot, the last cent, one decision."""
+"""Concurrent calls on a file database: the last slot, the last cent, one decision."""
 
 import threading
 from typing import Any
@@ -16,10 +16,10 @@ from tests.support.threads import together
 @pytest.mark.rule(
     "slot-one-worker",
     source="ours",
-    text="Of several workers who accept the last slot at once exactly one gets it.",
+    text="If several workers accept the last slot concurrently, exactly one gets it.",
 )
-def test_last_slot_goes_to_one_worker(near: Any, workers: list[Worker]) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+def test_last_slot_goes_to_one_worker(local_client: Any, workers: list[Worker]) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     results = together([lambda person=person: accept(person, hit) for person in workers])
     assert sum(isinstance(result, Assignment) for result in results) == 1
     assert sum(isinstance(result, ActionRefused) for result in results) == 2
@@ -29,21 +29,20 @@ def test_last_slot_goes_to_one_worker(near: Any, workers: list[Worker]) -> None:
 @pytest.mark.rule(
     "accept-while-slots-last",
     source="ours",
-    text="Workers who accept at once are not refused while a slot is free, though they all look at the same HIT "
-    "first.",
+    text="Concurrent accepts are not refused while a slot is free, although all try the same HIT first.",
 )
-def test_no_worker_is_refused_while_slot_is_free(near: Any, workers: list[Worker]) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
-    near.create_hit(**hit_params(MaxAssignments=1))
+def test_no_worker_is_refused_while_slot_is_free(local_client: Any, workers: list[Worker]) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=2))["HIT"]
+    local_client.create_hit(**hit_params(MaxAssignments=1))
     results = together([lambda person=person: accept(person, hit) for person in workers])
     assert all(isinstance(result, Assignment) for result in results), results
     assert len({slot.pk for slot in results}) == 3
 
 
 def test_waiting_worker_gets_last_slot_when_other_accept_fails(
-    near: Any, workers: list[Worker], monkeypatch: pytest.MonkeyPatch
+    local_client: Any, workers: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     holding = threading.Event()
     opened = attempts._create_attempt
 
@@ -65,10 +64,12 @@ def test_waiting_worker_gets_last_slot_when_other_accept_fails(
     assert taken.worker == workers[1]
 
 
-@pytest.mark.rule("accept-once", source="ours", text="Pressing Accept several times at once takes one task.")
-def test_double_click_takes_one_task(near: Any, worker: Worker) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=3))["HIT"]
-    near.create_hit(**hit_params(MaxAssignments=3))
+@pytest.mark.rule(
+    "accept-once", source="ours", text="Several concurrent accepts of one worker take one task."
+)
+def test_double_click_takes_one_task(local_client: Any, worker: Worker) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=3))["HIT"]
+    local_client.create_hit(**hit_params(MaxAssignments=3))
     results = together([lambda: accept(worker, hit)] * 4)
     assert len({slot.pk for slot in results}) == 1
     assert Attempt.objects.count() == 1
@@ -77,11 +78,11 @@ def test_double_click_takes_one_task(near: Any, worker: Worker) -> None:
 @pytest.mark.rule(
     "token-concurrent",
     source="D",
-    text="The same UniqueRequestToken in several CreateHIT calls at once makes one HIT; the others name it "
-    "in HITAlreadyExists.",
+    text="The same UniqueRequestToken in concurrent CreateHIT calls creates one HIT; the other calls "
+    "get HITAlreadyExists with its id.",
 )
-def test_one_token_makes_one_hit(near_market: Market, requester: accounts.KeyPair) -> None:
-    clients = [near_market.client(requester) for _ in range(4)]
+def test_one_token_makes_one_hit(local_market: Market, requester: accounts.KeyPair) -> None:
+    clients = [local_market.client(requester) for _ in range(4)]
     params = hit_params(UniqueRequestToken="once")
     results = together([lambda client=client: client.create_hit(**params) for client in clients])
     made = [result for result in results if isinstance(result, dict)]
@@ -92,12 +93,12 @@ def test_one_token_makes_one_hit(near_market: Market, requester: accounts.KeyPai
 @pytest.mark.rule(
     "funds-concurrent",
     source="ours",
-    text="CreateHIT calls at once never hold the same cent twice: what the balance does not cover is "
-    "refused as InsufficientFunds.",
+    text="Concurrent CreateHIT calls never hold the same cent twice: a call beyond the balance gets "
+    "InsufficientFunds.",
 )
-def test_concurrent_hits_do_not_hold_same_money_twice(near_market: Market) -> None:
+def test_concurrent_hits_do_not_hold_same_money_twice(local_market: Market) -> None:
     pair = accounts.create_requester(name="Poor lab", funds_cents=220)
-    clients = [near_market.client(pair) for _ in range(4)]
+    clients = [local_market.client(pair) for _ in range(4)]
     params = hit_params(MaxAssignments=1)
     results = together([lambda client=client: client.create_hit(**params) for client in clients])
     assert sum(isinstance(result, dict) for result in results) == 2
@@ -108,12 +109,13 @@ def test_concurrent_hits_do_not_hold_same_money_twice(near_market: Market) -> No
 @pytest.mark.rule(
     "decision-once",
     source="D",
-    text="Of ApproveAssignment and RejectAssignment calls at once about one assignment exactly one stands.",
+    text="Of concurrent ApproveAssignment and RejectAssignment calls about one assignment exactly one "
+    "succeeds.",
 )
 def test_concurrent_decisions_pay_at_most_once(
-    near_market: Market, requester: accounts.KeyPair, worker: Worker
+    local_market: Market, requester: accounts.KeyPair, worker: Worker
 ) -> None:
-    clients = [near_market.client(requester) for _ in range(3)]
+    clients = [local_market.client(requester) for _ in range(3)]
     slot = work(worker, clients[0].create_hit(**hit_params(MaxAssignments=1))["HIT"])
     decide = [
         lambda: clients[0].approve_assignment(AssignmentId=slot.assignment_id),

@@ -1,4 +1,4 @@
-"""The API as boto3 meets it, in process and over HTTP alike."""
+"""The API through boto3, in process and over HTTP."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from hits.marketplace.models import Clock, QualificationType, Worker
 from hits.marketplace.operations import registry
 from hits.marketplace.services import qualification_requests
 from hits.marketplace.shapes import service_model
-from tests.hits.marketplace.support import FUNDS, accept, hit_params, later, secret_of, work
+from tests.hits.marketplace.support import FUNDS, accept, advance_time, hit_params, secret_of, work
 
 
 def code_of(failure: pytest.ExceptionInfo[ClientError]) -> tuple[str, str]:
@@ -28,13 +28,13 @@ def code_of(failure: pytest.ExceptionInfo[ClientError]) -> tuple[str, str]:
 @pytest.mark.rule(
     "cycle",
     source="D",
-    text="A HIT goes from CreateHIT over ListAssignmentsForHIT, GetAssignment and ApproveAssignment to "
-    "DeleteHIT; GetHIT then shows it as Disposed.",
+    text="A HIT goes from CreateHIT through ListAssignmentsForHIT, GetAssignment and ApproveAssignment "
+    "to DeleteHIT; GetHIT then shows it as Disposed.",
 )
 @pytest.mark.rule(
     "balance-after-approval",
     source="D",
-    text="GetAccountBalance shows what is left after an approval.",
+    text="GetAccountBalance shows the balance after an approval.",
 )
 def test_full_cycle_from_hit_to_payment(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
@@ -59,7 +59,8 @@ def test_full_cycle_from_hit_to_payment(mturk: Any, worker: Worker) -> None:
 @pytest.mark.rule(
     "long-answer",
     source="ours",
-    text="ListAssignmentsForHIT and GetAssignment return an answer of 60 KB whole, as externalSubmit took it.",
+    text="ListAssignmentsForHIT and GetAssignment return an answer of 60 KB unchanged, as "
+    "externalSubmit received it.",
 )
 def test_answer_of_60_kb_comes_back_unchanged(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
@@ -78,7 +79,7 @@ def test_answer_of_60_kb_comes_back_unchanged(mturk: Any, worker: Worker) -> Non
 @pytest.mark.rule(
     "hit-type-equality",
     source="M",
-    text="CreateHITType, CreateHIT and CreateHITWithHITType: equal values are one HITTypeId.",
+    text="CreateHITType, CreateHIT and CreateHITWithHITType: equal values give one HITTypeId.",
 )
 def test_equal_values_give_the_same_hit_type(mturk: Any) -> None:
     values = {
@@ -100,7 +101,7 @@ def test_equal_values_give_the_same_hit_type(mturk: Any) -> None:
 @pytest.mark.rule(
     "token-repeated",
     source="D",
-    text="A token used again within 24 hours makes nothing: HITAlreadyExists, with the HITId.",
+    text="A token repeated within 24 hours creates nothing: HITAlreadyExists, with the HITId.",
 )
 def test_repeated_request_token_creates_no_second_hit(mturk: Any) -> None:
     hit = mturk.create_hit(**hit_params(UniqueRequestToken="t" * 64))["HIT"]
@@ -164,18 +165,20 @@ def test_error_envelope(mturk: Any) -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_bad_parameters_are_named_and_create_nothing(near: Any, change: dict[str, Any], code: str) -> None:
+def test_bad_parameters_are_named_and_create_nothing(
+    local_client: Any, change: dict[str, Any], code: str
+) -> None:
     with pytest.raises(ClientError) as failure:
-        near.create_hit(**hit_params(**change))
+        local_client.create_hit(**hit_params(**change))
     assert code in code_of(failure)
-    assert near.list_hits()["HITs"] == []
-    assert near.get_account_balance()["OnHoldBalance"] == "0.00"
+    assert local_client.list_hits()["HITs"] == []
+    assert local_client.get_account_balance()["OnHoldBalance"] == "0.00"
 
 
 @pytest.mark.rule(
     "pages",
     source="X",
-    text="ListHITs and the other lists give 10 rows unless told otherwise, with a NextToken while there are rows.",
+    text="ListHITs and the other lists return 10 rows by default, with a NextToken while there are rows.",
 )
 def test_pages_have_ten_rows_by_default_and_end_with_empty_page(mturk: Any) -> None:
     for _ in range(25):
@@ -234,17 +237,20 @@ def _three_of_each(client: Any, workers: list[Worker]) -> dict[str, tuple[str, d
 @pytest.mark.rule(
     "pages-of-every-list",
     source="M",
-    text="Nine lists come in pages that boto3's paginators walk to the end, each row once: ListAssignmentsForHIT, "
-    "ListBonusPayments, ListHITs, ListHITsForQualificationType, ListQualificationRequests, ListQualificationTypes, "
-    "ListReviewableHITs, ListWorkerBlocks, ListWorkersWithQualificationType.",
+    text="Nine lists have pages that boto3's paginators read to the end, each row once: "
+    "ListAssignmentsForHIT, ListBonusPayments, ListHITs, ListHITsForQualificationType, "
+    "ListQualificationRequests, ListQualificationTypes, ListReviewableHITs, ListWorkerBlocks, "
+    "ListWorkersWithQualificationType.",
 )
-def test_every_list_operation_pages_to_its_end(near: Any, workers: list[Worker]) -> None:
-    lists = _three_of_each(near, workers)
-    assert {name for name in dir(near) if name.startswith("list_") and near.can_paginate(name)} == set(lists)
+def test_every_list_operation_pages_to_its_end(local_client: Any, workers: list[Worker]) -> None:
+    lists = _three_of_each(local_client, workers)
+    assert {
+        name for name in dir(local_client) if name.startswith("list_") and local_client.can_paginate(name)
+    } == set(lists)
     for name, (key, asked) in lists.items():
-        at_once = getattr(near, name)(**asked)[key]
+        at_once = getattr(local_client, name)(**asked)[key]
         assert len(at_once) == 3, name
-        pages = list(near.get_paginator(name).paginate(**asked, MaxResults=2))
+        pages = list(local_client.get_paginator(name).paginate(**asked, MaxResults=2))
         assert [len(page[key]) for page in pages] == [2, 1, 0], name
         assert [row for page in pages for row in page[key]] == at_once, name
 
@@ -252,15 +258,15 @@ def test_every_list_operation_pages_to_its_end(near: Any, workers: list[Worker])
 @pytest.mark.rule(
     "next-token",
     source="ours",
-    text="A NextToken belongs to one operation (ListHITs, ListReviewableHITs …) with one set of filters.",
+    text="A NextToken is valid for one operation (ListHITs, ListReviewableHITs …) with one set of filters.",
 )
-def test_foreign_or_broken_next_token_is_refused(near: Any) -> None:
-    near.create_hit(**hit_params())
-    token = near.list_hits()["NextToken"]
+def test_foreign_or_broken_next_token_is_refused(local_client: Any) -> None:
+    local_client.create_hit(**hit_params())
+    token = local_client.list_hits()["NextToken"]
     for call, kwargs in (
-        (near.list_hits, {"NextToken": "rubbish"}),
-        (near.list_hits, {"NextToken": "W10="}),
-        (near.list_reviewable_hits, {"NextToken": token}),
+        (local_client.list_hits, {"NextToken": "rubbish"}),
+        (local_client.list_hits, {"NextToken": "W10="}),
+        (local_client.list_reviewable_hits, {"NextToken": token}),
     ):
         with pytest.raises(ClientError) as failure:
             call(**kwargs)
@@ -270,7 +276,8 @@ def test_foreign_or_broken_next_token_is_refused(near: Any) -> None:
 @pytest.mark.rule(
     "expiration-past-and-future",
     source="M",
-    text="UpdateExpirationForHIT with a past time expires a HIT at once, with a later one it is on offer again.",
+    text="UpdateExpirationForHIT with a past time expires a HIT immediately; with a later time the HIT "
+    "is on offer again.",
 )
 def test_expire_now_and_extend(mturk: Any) -> None:
     hit_id = mturk.create_hit(**hit_params())["HIT"]["HITId"]
@@ -287,13 +294,13 @@ def test_expire_now_and_extend(mturk: Any) -> None:
 @pytest.mark.rule(
     "expiration-increment",
     source="I",
-    text="An expiration moves by an increment of 60 seconds to 365 days.",
+    text="An extension adds 60 seconds to 365 days.",
 )
 @pytest.mark.parametrize("seconds", [11, -80_295, 31_536_001])
-def test_extension_increment_has_limits(near: Any, seconds: int) -> None:
-    hit = near.create_hit(**hit_params(LifetimeInSeconds=100_000))["HIT"]
+def test_extension_increment_has_limits(local_client: Any, seconds: int) -> None:
+    hit = local_client.create_hit(**hit_params(LifetimeInSeconds=100_000))["HIT"]
     with pytest.raises(ClientError) as failure:
-        near.update_expiration_for_hit(
+        local_client.update_expiration_for_hit(
             HITId=hit["HITId"], ExpireAt=hit["Expiration"] + timedelta(seconds=seconds)
         )
     assert code_of(failure)[0] == "ParameterValidationError"
@@ -303,22 +310,22 @@ def test_extension_increment_has_limits(near: Any, seconds: int) -> None:
 @pytest.mark.rule(
     "expiration-repeated",
     source="I",
-    text="The same UpdateExpirationForHIT sent twice is answered as an idempotency token already processed.",
+    text="The same UpdateExpirationForHIT sent twice gets the error of a processed idempotency token.",
 )
-def test_repeated_extension_changes_nothing(near: Any) -> None:
-    hit_id = near.create_hit(**hit_params())["HIT"]["HITId"]
+def test_repeated_extension_changes_nothing(local_client: Any) -> None:
+    hit_id = local_client.create_hit(**hit_params())["HIT"]["HITId"]
     until = (datetime.now(UTC) + timedelta(hours=5)).replace(microsecond=0)
-    near.update_expiration_for_hit(HITId=hit_id, ExpireAt=until)
+    local_client.update_expiration_for_hit(HITId=hit_id, ExpireAt=until)
     with pytest.raises(ClientError) as failure:
-        near.update_expiration_for_hit(HITId=hit_id, ExpireAt=until)
+        local_client.update_expiration_for_hit(HITId=hit_id, ExpireAt=until)
     assert "already been processed" in failure.value.response["Error"]["Message"]
-    assert near.get_hit(HITId=hit_id)["HIT"]["Expiration"] == until
+    assert local_client.get_hit(HITId=hit_id)["HIT"]["Expiration"] == until
 
 
 @pytest.mark.rule(
     "rejection",
     source="I",
-    text="RejectAssignment releases the money held, does not offer the slot again, and decides once.",
+    text="RejectAssignment releases the held money, does not offer the slot again, and decides once.",
 )
 def test_second_rejection_is_refused_and_first_releases_money(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
@@ -338,13 +345,16 @@ def test_second_rejection_is_refused_and_first_releases_money(mturk: Any, worker
 @pytest.mark.rule(
     "rejection-reason",
     source="ours",
-    text="RejectAssignment takes an empty RequesterFeedback, and SendBonus an empty Reason, as psiTurk sends them.",
+    text="RejectAssignment accepts an empty RequesterFeedback, and SendBonus an empty Reason, as "
+    "psiTurk sends them.",
 )
 @pytest.mark.parametrize("feedback", ["", " \n"])
-def test_rejection_without_reason_is_accepted(near: Any, worker: Worker, feedback: str) -> None:
-    slot = work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
-    near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback=feedback)
-    near.send_bonus(WorkerId=worker.worker_id, AssignmentId=slot.assignment_id, BonusAmount="0.10", Reason="")
+def test_rejection_without_reason_is_accepted(local_client: Any, worker: Worker, feedback: str) -> None:
+    slot = work(worker, local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"])
+    local_client.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback=feedback)
+    local_client.send_bonus(
+        WorkerId=worker.worker_id, AssignmentId=slot.assignment_id, BonusAmount="0.10", Reason=""
+    )
     slot.refresh_from_db()
     assert slot.state == "rejected"
 
@@ -357,22 +367,22 @@ def test_rejection_without_reason_is_accepted(near: Any, worker: Worker, feedbac
 )
 @pytest.mark.parametrize(("days", "allowed"), [(29, True), (31, False)])
 def test_rejection_can_be_overridden_within_30_days(
-    near: Any, worker: Worker, days: int, allowed: bool
+    local_client: Any, worker: Worker, days: int, allowed: bool
 ) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     slot = work(worker, hit)
-    near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="No.")
-    later(days=days)
+    local_client.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="No.")
+    advance_time(days=days)
     if not allowed:
         with pytest.raises(ClientError) as failure:
-            near.approve_assignment(AssignmentId=slot.assignment_id, OverrideRejection=True)
+            local_client.approve_assignment(AssignmentId=slot.assignment_id, OverrideRejection=True)
         assert code_of(failure)[1] == "InvalidAssignmentState"
         return
-    near.approve_assignment(AssignmentId=slot.assignment_id, OverrideRejection=True)
-    after = near.get_assignment(AssignmentId=slot.assignment_id)["Assignment"]
+    local_client.approve_assignment(AssignmentId=slot.assignment_id, OverrideRejection=True)
+    after = local_client.get_assignment(AssignmentId=slot.assignment_id)["Assignment"]
     assert after["AssignmentStatus"] == "Approved"
     assert "RejectionTime" not in after
-    assert near.get_account_balance() | {"ResponseMetadata": None} == {
+    assert local_client.get_account_balance() | {"ResponseMetadata": None} == {
         "AvailableBalance": f"{(FUNDS - 110) / 100:.2f}",
         "OnHoldBalance": "0.00",
         "ResponseMetadata": None,
@@ -382,7 +392,7 @@ def test_rejection_can_be_overridden_within_30_days(
 @pytest.mark.rule(
     "bonus-of-an-assignment",
     source="M",
-    text="SendBonus pays the worker who submitted, once for each token; ListBonusPayments shows it.",
+    text="SendBonus pays the worker who submitted, once per token; ListBonusPayments shows it.",
 )
 def test_bonus_is_paid_once_per_token(mturk: Any, worker: Worker, other: Worker) -> None:
     hit = mturk.create_hit(**hit_params())["HIT"]
@@ -411,7 +421,7 @@ def test_bonus_is_paid_once_per_token(mturk: Any, worker: Worker, other: Worker)
 @pytest.mark.rule(
     "delete-hit",
     source="I",
-    text="DeleteHIT takes a Reviewable or Reviewing HIT whose submissions are all decided.",
+    text="DeleteHIT accepts a Reviewable or Reviewing HIT whose submissions are all decided.",
 )
 def test_delete_hit_with_undecided_work_gives_amazons_error(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
@@ -437,27 +447,29 @@ def test_delete_hit_with_undecided_work_gives_amazons_error(mturk: Any, worker: 
 @pytest.mark.rule(
     "reviewable-hits",
     source="M",
-    text="ListReviewableHITs lists what is Reviewable, or Reviewing when asked for, of one HITTypeId if named.",
+    text="ListReviewableHITs lists Reviewable HITs, or Reviewing ones with Status, optionally of one "
+    "HITTypeId.",
 )
-def test_review_status_moves_both_ways(near: Any, worker: Worker) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+def test_review_status_moves_both_ways(local_client: Any, worker: Worker) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     work(worker, hit)
-    assert [row["HITId"] for row in near.list_reviewable_hits()["HITs"]] == [hit["HITId"]]
-    near.update_hit_review_status(HITId=hit["HITId"])
-    assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Reviewing"
-    assert near.list_reviewable_hits()["HITs"] == []
+    assert [row["HITId"] for row in local_client.list_reviewable_hits()["HITs"]] == [hit["HITId"]]
+    local_client.update_hit_review_status(HITId=hit["HITId"])
+    assert local_client.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Reviewing"
+    assert local_client.list_reviewable_hits()["HITs"] == []
     asked = {"Status": "Reviewing", "HITTypeId": hit["HITTypeId"]}
-    assert [row["HITId"] for row in near.list_reviewable_hits(**asked)["HITs"]] == [hit["HITId"]]
-    another = near.create_hit(**hit_params(Title="Another group"))["HIT"]["HITTypeId"]
-    assert near.list_reviewable_hits(**asked | {"HITTypeId": another})["HITs"] == []
-    near.update_hit_review_status(HITId=hit["HITId"], Revert=True)
-    assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Reviewable"
+    assert [row["HITId"] for row in local_client.list_reviewable_hits(**asked)["HITs"]] == [hit["HITId"]]
+    another = local_client.create_hit(**hit_params(Title="Another group"))["HIT"]["HITTypeId"]
+    assert local_client.list_reviewable_hits(**asked | {"HITTypeId": another})["HITs"] == []
+    local_client.update_hit_review_status(HITId=hit["HITId"], Revert=True)
+    assert local_client.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Reviewable"
 
 
 @pytest.mark.rule(
     "refused-file-upload",
     source="D",
-    text="GetFileUploadURL: FileUploadAnswer was withdrawn; workers upload to a page of your own (ExternalQuestion).",
+    text="GetFileUploadURL: FileUploadAnswer was withdrawn; workers upload to the requester's own page "
+    "(ExternalQuestion).",
 )
 def test_file_upload_url_is_not_served(mturk: Any) -> None:
     with pytest.raises(ClientError) as failure:
@@ -469,8 +481,8 @@ def test_file_upload_url_is_not_served(mturk: Any) -> None:
 @pytest.mark.rule(
     "refused-review-policies",
     source="ours",
-    text="Review policies, in CreateHIT and CreateHITWithHITType: decide from your own script; so "
-    "ListReviewPolicyResultsForHIT has no results to tell of.",
+    text="Review policies are refused in CreateHIT and CreateHITWithHITType: decide with your own "
+    "script; ListReviewPolicyResultsForHIT returns no results.",
 )
 def test_review_policies_are_refused_and_have_no_results(mturk: Any) -> None:
     type_id = mturk.create_hit(**hit_params())["HIT"]["HITTypeId"]
@@ -507,12 +519,12 @@ def test_every_operation_of_the_model_is_served() -> None:
 @pytest.mark.rule(
     "annotation",
     source="M",
-    text="RequesterAnnotation comes back as it was sent, in CreateHIT and GetHIT.",
+    text="CreateHIT and GetHIT return RequesterAnnotation as it was sent.",
 )
-def test_annotation_comes_back_as_sent(near: Any) -> None:
+def test_annotation_comes_back_as_sent(local_client: Any) -> None:
     sent = "batch 7 / unit <3> & more"
-    made = near.create_hit(**hit_params(RequesterAnnotation=sent))["HIT"]
+    made = local_client.create_hit(**hit_params(RequesterAnnotation=sent))["HIT"]
     assert made["RequesterAnnotation"] == sent
-    assert near.get_hit(HITId=made["HITId"])["HIT"]["RequesterAnnotation"] == sent
-    assert near.create_hit(**hit_params(RequesterAnnotation=""))["HIT"]["RequesterAnnotation"] == ""
-    assert "RequesterAnnotation" not in near.create_hit(**hit_params())["HIT"]
+    assert local_client.get_hit(HITId=made["HITId"])["HIT"]["RequesterAnnotation"] == sent
+    assert local_client.create_hit(**hit_params(RequesterAnnotation=""))["HIT"]["RequesterAnnotation"] == ""
+    assert "RequesterAnnotation" not in local_client.create_hit(**hit_params())["HIT"]

@@ -1,4 +1,4 @@
-"""The country that a worker declares: before the first task, and at most every 30 days after."""
+"""The worker's declared country: required before the first task, changeable every 30 days."""
 
 from html import unescape
 from typing import Any
@@ -8,12 +8,12 @@ import pytest
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Attempt, CountryDeclaration, Worker
 from hits.marketplace.services import accounts
-from tests.hits.marketplace.support import accept, hand_in, hit_params, later
+from tests.hits.marketplace.support import accept, advance_time, hit_params, submit_task
 from tests.hits.marketplace.test_admission import Browser, page, publish, within
 
 
 def undeclared(name: str = "new") -> Worker:
-    """Return a worker who has declared no country."""
+    """Return a worker without a declared country."""
     return accounts.create_worker_account(username=name, password="quiet-harbour-17", country="")
 
 
@@ -23,9 +23,9 @@ class TestCountry:
     @pytest.mark.rule(
         "country-first", source="ours", text="A worker declares a country before the first task."
     )
-    def test_first_accept_needs_country(self, near: Any, browser: Browser) -> None:
+    def test_first_accept_needs_country(self, local_client: Any, browser: Browser) -> None:
         person = undeclared()
-        hit = near.create_hit(**hit_params())["HIT"]
+        hit = local_client.create_hit(**hit_params())["HIT"]
         client = browser(person)
         assert "Which country do you work from?" in page(client)
         refused = client.post(f"/work/groups/{hit['HITTypeId']}/accept")
@@ -38,14 +38,16 @@ class TestCountry:
         person.refresh_from_db()
         assert accept(person, hit)
 
-    def test_submitting_needs_no_country(self, near: Any, worker: Worker) -> None:
-        slot = accept(worker, near.create_hit(**hit_params())["HIT"])
+    def test_submitting_needs_no_country(self, local_client: Any, worker: Worker) -> None:
+        slot = accept(worker, local_client.create_hit(**hit_params())["HIT"])
         Worker.objects.filter(pk=worker.pk).update(country="", country_declared_at=None)
-        assert hand_in(worker, slot).submitted_at
+        assert submit_task(worker, slot).submitted_at
 
     @pytest.mark.rule("country-codes", source="D", text="A country is a code of ISO 3166-1 alpha-2.")
     @pytest.mark.parametrize("code", ["", "XX", "de", "Germany", "DEU"])
-    def test_unknown_country_code_is_refused(self, transactional_db: None, browser: Browser, code: str) -> None:
+    def test_unknown_country_code_is_refused(
+        self, transactional_db: None, browser: Browser, code: str
+    ) -> None:
         person = undeclared()
         answer = browser(person).post("/work/country", {"country": code})
         assert answer.status_code == 400
@@ -57,7 +59,7 @@ class TestCountry:
     @pytest.mark.rule(
         "country-30-days",
         source="ours",
-        text="A declared country can be changed once in 30 days, and each change is kept.",
+        text="A declared country can be changed once in 30 days, and each change is recorded.",
     )
     def test_country_changes_at_most_once_in_30_days(
         self, transactional_db: None, worker: Worker, browser: Browser
@@ -65,12 +67,12 @@ class TestCountry:
         client = browser(worker)
         assert client.post("/work/country", {"country": "CA"}).status_code == 400
         assert client.post("/work/country", {"country": "US"}).status_code == 302  # the same: no change
-        later(days=29, hours=23)
+        advance_time(days=29, hours=23)
         refused = client.post("/work/country", {"country": "CA"})
         assert refused.status_code == 400
         assert "You can change it from" in refused.content.decode()
         assert 'id="country-code"' not in page(client, "/work/qualifications")
-        later(hours=2)
+        advance_time(hours=2)
         assert 'id="country-code"' in page(client, "/work/qualifications")
         assert client.post("/work/country", {"country": "CA"}).status_code == 302
         assert client.post("/work/country", {"country": "MX"}).status_code == 400
@@ -90,8 +92,10 @@ class TestCountry:
         ],
         ids=lambda value: str(value)[:20],
     )
-    def test_requirements(self, near: Any, asked: dict[str, Any], open_to: list[str]) -> None:
-        hit = publish(near, asked, MaxAssignments=4)
+    def test_locale_requirement_opens_listed_countries(
+        self, local_client: Any, asked: dict[str, Any], open_to: list[str]
+    ) -> None:
+        hit = publish(local_client, asked, MaxAssignments=4)
         taken = []
         for code in ("DE", "FR", "US"):
             person = accounts.create_worker_account(username=code, password="p", country=code)
@@ -102,8 +106,8 @@ class TestCountry:
                 accept(person, hit)
         assert len(taken) == len(open_to)
 
-    def test_worker_without_country_reads_how_to_open_work(self, near: Any, browser: Browser) -> None:
-        publish(near, within("In", "US", "CA"))
+    def test_worker_without_country_reads_how_to_open_work(self, local_client: Any, browser: Browser) -> None:
+        publish(local_client, within("In", "US", "CA"))
         listed = page(browser(undeclared()))
         assert "Only for workers in: Canada, United States." in listed
         assert "Enter your country first." in listed

@@ -1,4 +1,4 @@
-"""What happens to HITs late in their life: another type, disposal after 120 days, late bonuses and overrides."""
+"""Late stages of HITs: change of type, disposal after 120 days, late bonuses and overrides."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,10 +9,10 @@ from botocore.exceptions import ClientError
 from hits.marketplace.models import HIT, Assignment, Clock, LedgerEntry, Worker
 from hits.marketplace.services import accounts, blocks, decisions
 from hits.marketplace.services.hits import dispose_stale_hits
-from tests.hits.marketplace.support import Market, accept, hit_params, later, work
+from tests.hits.marketplace.support import Market, accept, advance_time, hit_params, work
 from tests.hits.marketplace.test_conformance import code_of
 from tests.hits.marketplace.test_lifecycle import counters
-from tests.hits.marketplace.test_money import balance, books_balance
+from tests.hits.marketplace.test_money import balance, check_balances
 
 MASTERS = {"QualificationTypeId": "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "Comparator": "Exists"}
 DAY = 86_400
@@ -25,7 +25,7 @@ def type_of(client: Any, **changes: Any) -> str:
     return str(client.create_hit_type(**values)["HITTypeId"])
 
 
-class TestAnotherType:
+class TestChangeOfHitType:
     """UpdateHITTypeOfHIT."""
 
     @pytest.mark.rule(
@@ -45,7 +45,7 @@ class TestAnotherType:
     @pytest.mark.rule(
         "hit-type-change-holds",
         source="ours",
-        text="Another reward or fee moves what is held for the HIT's slots, to the cent.",
+        text="Another reward or fee changes the money held for the HIT's slots exactly.",
     )
     @pytest.mark.parametrize(
         ("change", "held"),
@@ -56,19 +56,19 @@ class TestAnotherType:
         ],
     )
     def test_hold_follows_new_price_exactly(
-        self, near: Any, amazon_fees: None, change: dict[str, Any], held: str
+        self, local_client: Any, amazon_fees: None, change: dict[str, Any], held: str
     ) -> None:
-        hit = near.create_hit(**hit_params(MaxAssignments=3))["HIT"]
-        assert balance(near)[1] == "3.96"
-        near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(near, **change))
-        assert balance(near)[1] == held
-        books_balance()
-        near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
-        near.delete_hit(HITId=hit["HITId"])
-        assert balance(near) == ("10000.00", "0.00")
+        hit = local_client.create_hit(**hit_params(MaxAssignments=3))["HIT"]
+        assert balance(local_client)[1] == "3.96"
+        local_client.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(local_client, **change))
+        assert balance(local_client)[1] == held
+        check_balances()
+        local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+        local_client.delete_hit(HITId=hit["HITId"])
+        assert balance(local_client) == ("10000.00", "0.00")
 
-    def test_balance_one_cent_short_is_refused(self, near_market: Market) -> None:
-        client = near_market.client(accounts.create_requester(name="Poor lab", funds_cents=221))
+    def test_balance_one_cent_short_is_refused(self, local_market: Market) -> None:
+        client = local_market.client(accounts.create_requester(name="Poor lab", funds_cents=221))
         hit = client.create_hit(**hit_params(MaxAssignments=2))["HIT"]
         with pytest.raises(ClientError) as failure:
             client.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(client, Reward="1.11"))
@@ -79,83 +79,94 @@ class TestAnotherType:
     @pytest.mark.rule(
         "hit-type-change-price",
         source="ours",
-        text="Once somebody took a task of a HIT, its reward and fee stay: they are paid what they accepted.",
+        text="After a worker took a task of a HIT, its reward and fee cannot change: workers get the "
+        "reward they accepted.",
     )
-    def test_accepted_work_is_paid_at_accepted_price(self, near: Any, worker: Worker) -> None:
-        hit = near.create_hit(**hit_params())["HIT"]
+    def test_accepted_work_is_paid_at_accepted_price(self, local_client: Any, worker: Worker) -> None:
+        hit = local_client.create_hit(**hit_params())["HIT"]
         accept(worker, hit)
         with pytest.raises(ClientError) as failure:
-            near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(near, Reward="1.00"))
+            local_client.update_hit_type_of_hit(
+                HITId=hit["HITId"], HITTypeId=type_of(local_client, Reward="1.00")
+            )
         assert code_of(failure)[1] == "InvalidHITState"
-        near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(near, Title="Same price"))
-        assert near.get_hit(HITId=hit["HITId"])["HIT"]["Title"] == "Same price"
+        local_client.update_hit_type_of_hit(
+            HITId=hit["HITId"], HITTypeId=type_of(local_client, Title="Same price")
+        )
+        assert local_client.get_hit(HITId=hit["HITId"])["HIT"]["Title"] == "Same price"
 
-    def test_change_of_type_refuses_disposed_hits_and_foreign_types(self, near: Any, near_market: Market) -> None:
-        hit = near.create_hit(**hit_params())["HIT"]
-        stranger = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+    def test_change_of_type_refuses_disposed_hits_and_foreign_types(
+        self, local_client: Any, local_market: Market
+    ) -> None:
+        hit = local_client.create_hit(**hit_params())["HIT"]
+        stranger = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
         with pytest.raises(ClientError) as failure:
-            near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(stranger))
+            local_client.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(stranger))
         assert code_of(failure)[1] == "HITTypeDoesNotExist"
-        near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
-        near.delete_hit(HITId=hit["HITId"])
+        local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+        local_client.delete_hit(HITId=hit["HITId"])
         with pytest.raises(ClientError) as failure:
-            near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(near, Title="Late"))
+            local_client.update_hit_type_of_hit(
+                HITId=hit["HITId"], HITTypeId=type_of(local_client, Title="Late")
+            )
         assert code_of(failure)[1] == "InvalidHITState"
 
 
 @pytest.mark.clock
-class TestDisposalByItself:
+class TestAutomaticDisposal:
     """120 days after the last thing that happened in a HIT."""
 
     @pytest.mark.rule(
         "disposal-after-120-days",
         source="D",
-        text="A HIT that has been reviewable for 120 days with nothing left to decide is disposed of by itself.",
+        text="A HIT that was Reviewable for 120 days with nothing to decide is disposed automatically.",
     )
-    def test_hit_is_disposed_once_after_120_days(self, near: Any, worker: Worker) -> None:
-        hit = near.create_hit(**hit_params(MaxAssignments=2, AutoApprovalDelayInSeconds=DAY))["HIT"]
+    def test_hit_is_disposed_once_after_120_days(self, local_client: Any, worker: Worker) -> None:
+        hit = local_client.create_hit(**hit_params(MaxAssignments=2, AutoApprovalDelayInSeconds=DAY))["HIT"]
         work(worker, hit)
-        later(days=2)
-        near.get_hit(HITId=hit["HITId"])  # what is due for approval is approved
-        later(days=117, hours=23)
+        advance_time(days=2)
+        local_client.get_hit(HITId=hit["HITId"])  # approves the submissions that are due
+        advance_time(days=117, hours=23)
         assert dispose_stale_hits(now=Clock.now()) == 0
-        later(hours=2)
+        advance_time(hours=2)
         assert dispose_stale_hits(now=Clock.now()) == 1
         assert dispose_stale_hits(now=Clock.now()) == 0
-        assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Disposed"
-        assert near.list_hits()["HITs"] == []
-        assert balance(near) == ("9998.90", "0.00")
-        books_balance()
+        assert local_client.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Disposed"
+        assert local_client.list_hits()["HITs"] == []
+        assert balance(local_client) == ("9998.90", "0.00")
+        check_balances()
 
-    def test_finished_hit_is_idle_from_its_last_submission(self, near: Any, worker: Worker) -> None:
-        hit = near.create_hit(**hit_params(MaxAssignments=1, LifetimeInSeconds=365 * DAY))["HIT"]
+    def test_finished_hit_is_idle_from_its_last_submission(self, local_client: Any, worker: Worker) -> None:
+        hit = local_client.create_hit(**hit_params(MaxAssignments=1, LifetimeInSeconds=365 * DAY))["HIT"]
         slot = work(worker, hit)
-        near.approve_assignment(AssignmentId=slot.assignment_id)
-        later(days=119)
+        local_client.approve_assignment(AssignmentId=slot.assignment_id)
+        advance_time(days=119)
         assert dispose_stale_hits(now=Clock.now()) == 0
-        later(days=2)
+        advance_time(days=2)
         assert dispose_stale_hits(now=Clock.now()) == 1
 
-    def test_offered_or_undecided_hits_are_not_disposed(self, near: Any, worker: Worker, other: Worker) -> None:
-        near.create_hit(**hit_params(LifetimeInSeconds=300 * DAY))
-        undecided = near.create_hit(**hit_params(MaxAssignments=1, Title="Undecided"))["HIT"]
+    def test_offered_or_undecided_hits_are_not_disposed(
+        self, local_client: Any, worker: Worker, other: Worker
+    ) -> None:
+        local_client.create_hit(**hit_params(LifetimeInSeconds=300 * DAY))
+        undecided = local_client.create_hit(**hit_params(MaxAssignments=1, Title="Undecided"))["HIT"]
         work(worker, undecided)
-        long_task = near.create_hit(
+        long_task = local_client.create_hit(
             **hit_params(MaxAssignments=1, Title="Long", AssignmentDurationInSeconds=300 * DAY)
         )["HIT"]
         accept(other, long_task)
-        prolonged = near.create_hit(**hit_params(Title="Prolonged"))["HIT"]
-        later(days=100)
+        prolonged = local_client.create_hit(**hit_params(Title="Prolonged"))["HIT"]
+        advance_time(days=100)
         until = datetime.now(UTC) + timedelta(days=101)
-        near.update_expiration_for_hit(HITId=prolonged["HITId"], ExpireAt=until)
+        local_client.update_expiration_for_hit(HITId=prolonged["HITId"], ExpireAt=until)
         HIT.objects.filter(hit_id=undecided["HITId"]).update(expires_at=Clock.now() - timedelta(days=150))
-        later(days=30)
+        advance_time(days=30)
         assert dispose_stale_hits(now=Clock.now()) == 0
 
-    def test_disposal_respects_limit(self, near: Any) -> None:
+    def test_disposal_respects_limit(self, local_client: Any) -> None:
         for _ in range(3):
-            near.create_hit(**hit_params(MaxAssignments=1))
-        later(days=121)
+            local_client.create_hit(**hit_params(MaxAssignments=1))
+        advance_time(days=121)
         assert dispose_stale_hits(now=Clock.now(), limit=2) == 2
         assert dispose_stale_hits(now=Clock.now(), limit=2) == 1
 
@@ -163,26 +174,26 @@ class TestDisposalByItself:
 @pytest.mark.rule(
     "override-rejection-not-disposed",
     source="D",
-    text="OverrideRejection is refused once the HIT is disposed of.",
+    text="OverrideRejection is refused after the HIT is disposed.",
 )
-def test_no_override_after_disposal(near: Any, worker: Worker) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+def test_no_override_after_disposal(local_client: Any, worker: Worker) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     slot = work(worker, hit)
-    near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="No.")
-    near.delete_hit(HITId=hit["HITId"])
+    local_client.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="No.")
+    local_client.delete_hit(HITId=hit["HITId"])
     with pytest.raises(ClientError) as failure:
-        near.approve_assignment(AssignmentId=slot.assignment_id, OverrideRejection=True)
+        local_client.approve_assignment(AssignmentId=slot.assignment_id, OverrideRejection=True)
     assert code_of(failure)[1] == "InvalidAssignmentState"
     assert not LedgerEntry.objects.filter(kind="reward").exists()
 
 
-def test_override_rereads_assignment_under_lock(near: Any, worker: Worker) -> None:
+def test_override_rereads_assignment_under_lock(local_client: Any, worker: Worker) -> None:
     """What was read before somebody disposed of the HIT must not decide."""
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     given = work(worker, hit)
-    near.reject_assignment(AssignmentId=given.assignment_id, RequesterFeedback="No.")
+    local_client.reject_assignment(AssignmentId=given.assignment_id, RequesterFeedback="No.")
     slot = Assignment.objects.select_related("hit__hit_type", "hit__requester", "worker").get(pk=given.pk)
-    near.delete_hit(HITId=hit["HITId"])
+    local_client.delete_hit(HITId=hit["HITId"])
     with pytest.raises(decisions.WrongState):
         decisions.approve_assignment(slot=slot, now=Clock.now(), override_rejection=True)
     assert not LedgerEntry.objects.filter(kind="reward").exists()
@@ -192,66 +203,71 @@ def test_override_rereads_assignment_under_lock(near: Any, worker: Worker) -> No
 @pytest.mark.rule(
     "bonus-six-months", source="D", text="A bonus can be sent within six months (183 days) of the submission."
 )
-def test_bonus_within_six_months(near: Any, worker: Worker) -> None:
-    slot = work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
+def test_bonus_within_six_months(local_client: Any, worker: Worker) -> None:
+    slot = work(worker, local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     bonus = {
         "WorkerId": worker.worker_id,
         "AssignmentId": slot.assignment_id,
         "BonusAmount": "0.10",
         "Reason": "r",
     }
-    later(days=182)
-    near.send_bonus(UniqueRequestToken="early", **bonus)
-    later(days=2)
+    advance_time(days=182)
+    local_client.send_bonus(UniqueRequestToken="early", **bonus)
+    advance_time(days=2)
     with pytest.raises(ClientError) as failure:
-        near.send_bonus(UniqueRequestToken="late", **bonus)
+        local_client.send_bonus(UniqueRequestToken="late", **bonus)
     assert "within six months" in failure.value.response["Error"]["Message"]
-    assert len(near.list_bonus_payments(AssignmentId=slot.assignment_id)["BonusPayments"]) == 1
+    assert len(local_client.list_bonus_payments(AssignmentId=slot.assignment_id)["BonusPayments"]) == 1
 
 
 @pytest.mark.rule(
     "additional-assignments-expired",
     source="ours",
-    text="An expired HIT takes additional assignments; they are on offer once it is prolonged.",
+    text="An expired HIT accepts additional assignments; they are on offer after an extension.",
 )
-def test_expired_hit_can_get_more_assignments(near: Any, worker: Worker) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
-    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
-    near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
-    assert counters(near, hit) == ("Reviewable", 2, 0, 0)
-    assert balance(near)[1] == "2.20"
-    near.update_hit_review_status(HITId=hit["HITId"])
+def test_expired_hit_can_get_more_assignments(local_client: Any, worker: Worker) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+    local_client.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
+    assert counters(local_client, hit) == ("Reviewable", 2, 0, 0)
+    assert balance(local_client)[1] == "2.20"
+    local_client.update_hit_review_status(HITId=hit["HITId"])
     until = datetime.now(UTC) + timedelta(hours=2)
-    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=until)
-    assert counters(near, hit)[0] == "Assignable"
+    local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=until)
+    assert counters(local_client, hit)[0] == "Assignable"
     work(worker, hit)
-    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
-    assert counters(near, hit)[0] == "Reviewable"  # no longer Reviewing
+    local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+    assert counters(local_client, hit)[0] == "Reviewable"  # no longer Reviewing
 
 
 @pytest.mark.rule(
-    "blocks-at-most", source="D", text="An account blocks at most 100,000 workers; an ended block makes room."
+    "blocks-at-most",
+    source="D",
+    text="An account can block at most 100,000 workers; an ended block makes room.",
 )
-def test_blocks_have_a_limit(near: Any, workers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_have_a_limit(
+    local_client: Any, workers: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert blocks.MAX_BLOCKS == 100_000
     monkeypatch.setattr(blocks, "MAX_BLOCKS", 2)
     for person in workers[:2]:
-        near.create_worker_block(WorkerId=person.worker_id, Reason="r")
-    near.create_worker_block(WorkerId=workers[0].worker_id, Reason="another reason")
+        local_client.create_worker_block(WorkerId=person.worker_id, Reason="r")
+    local_client.create_worker_block(WorkerId=workers[0].worker_id, Reason="another reason")
     with pytest.raises(ClientError) as failure:
-        near.create_worker_block(WorkerId=workers[2].worker_id, Reason="r")
+        local_client.create_worker_block(WorkerId=workers[2].worker_id, Reason="r")
     assert "at most 2 workers" in failure.value.response["Error"]["Message"]
-    near.delete_worker_block(WorkerId=workers[0].worker_id)
-    near.create_worker_block(WorkerId=workers[2].worker_id, Reason="r")
+    local_client.delete_worker_block(WorkerId=workers[0].worker_id)
+    local_client.create_worker_block(WorkerId=workers[2].worker_id, Reason="r")
 
 
 @pytest.mark.rule(
     "hit-review-status",
     source="ours",
-    text="HITReviewStatus is NotReviewed: it tells of Amazon's own moderation, and nobody moderates here.",
+    text="HITReviewStatus is always NotReviewed: it describes Amazon's own moderation, which does not "
+    "exist here.",
 )
-def test_hit_review_status(near: Any, worker: Worker) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+def test_hit_review_status(local_client: Any, worker: Worker) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     work(worker, hit)
-    near.update_hit_review_status(HITId=hit["HITId"])
-    assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITReviewStatus"] == "NotReviewed"
+    local_client.update_hit_review_status(HITId=hit["HITId"])
+    assert local_client.get_hit(HITId=hit["HITId"])["HIT"]["HITReviewStatus"] == "NotReviewed"

@@ -1,4 +1,4 @@
-"""The pure parts: money, the two XML formats, keys."""
+"""Pure functions: money, the two XML formats, access keys."""
 
 from xml.sax.saxutils import escape
 
@@ -17,7 +17,7 @@ RESERVED = st.sampled_from(sorted(answer_xml.RESERVED_FIELDS))
 @pytest.mark.rule(
     "money-text",
     source="M",
-    text="Money is text in dollars with at most two decimals (CurrencyAmount); it is kept as whole cents.",
+    text="Money is text in dollars with at most two decimals (CurrencyAmount); it is stored as whole cents.",
 )
 @pytest.mark.parametrize(
     ("text", "cents"),
@@ -31,14 +31,14 @@ RESERVED = st.sampled_from(sorted(answer_xml.RESERVED_FIELDS))
         ("999999999.99", 99_999_999_999),
     ],
 )
-def test_parse(text: str, cents: int) -> None:
+def test_parse_usd(text: str, cents: int) -> None:
     assert parse_usd(text) == cents
 
 
 @pytest.mark.rule(
     "money-text",
     source="M",
-    text="Money is text in dollars with at most two decimals (CurrencyAmount); it is kept as whole cents.",
+    text="Money is text in dollars with at most two decimals (CurrencyAmount); it is stored as whole cents.",
 )
 @pytest.mark.parametrize(
     "text", ["", "$1", "1.105", "-1", "+1", "1,000", " 1", "1\n", "1e2", "٣", ".5", "NaN", "1" * 10, "0x1"]
@@ -53,7 +53,7 @@ def test_format_and_parse_are_inverse(cents: int) -> None:
     assert parse_usd(format_usd(cents)) == cents
 
 
-def test_format() -> None:
+def test_format_usd() -> None:
     assert [format_usd(-5), format_usd(110)] == ["-0.05", "1.10"]
     assert [format_dollars(123_456), format_dollars(-5)] == ["$1,234.56", "−$0.05"]
 
@@ -101,7 +101,7 @@ class TestExternalQuestion:
     @pytest.mark.rule(
         "external-question",
         source="D",
-        text="An ExternalQuestion is well-formed XML of its schema, without document type and entities.",
+        text="An ExternalQuestion is well-formed XML of its schema, without doctype and entities.",
     )
     @pytest.mark.parametrize(
         ("xml", "error"),
@@ -127,7 +127,7 @@ class TestExternalQuestion:
     @pytest.mark.rule(
         "external-question-frame",
         source="D",
-        text="FrameHeight is a whole number of pixels; 0 leaves the height to the page that frames it.",
+        text="FrameHeight is a whole number of pixels; 0 lets the framing page choose the height.",
     )
     @pytest.mark.parametrize("height", ["-1", "auto", "1e3", "١٢", "100001"])
     def test_frame_height(self, height: str) -> None:
@@ -148,7 +148,7 @@ class TestExternalQuestion:
     @pytest.mark.rule(
         "external-question-https",
         source="D",
-        text="An ExternalURL is https; http is for the platform's own page origin only.",
+        text="An ExternalURL is https; http is allowed for the platform's own page origin only.",
     )
     @pytest.mark.parametrize(
         ("url", "allowed"),
@@ -175,8 +175,8 @@ class TestExternalQuestion:
     @pytest.mark.rule(
         "external-question-parameters",
         source="D",
-        text="The framed address gets assignmentId, hitId, workerId and turkSubmitTo appended, joined with "
-        "? or &, before a fragment.",
+        text="assignmentId, hitId, workerId and turkSubmitTo are appended to the framed URL with ? or "
+        "&, before a fragment.",
     )
     def test_frame_url_order_joint_and_fragment(self) -> None:
         ids = {
@@ -196,8 +196,8 @@ class TestAnswerXml:
     @pytest.mark.rule(
         "answer-escapes",
         source="I",
-        text="In an Answer only &, < and > are escaped, as scripts that cut FreeText out with a regular "
-        "expression expect.",
+        text="An Answer escapes only &, < and >, as scripts expect that extract FreeText with a "
+        "regular expression.",
     )
     def test_only_three_characters_are_escaped(self) -> None:
         xml = answer_xml.build_answer([("a", "R&B <b> \"quoted\" 'it' é ☃ 𝔘")])
@@ -206,8 +206,8 @@ class TestAnswerXml:
     @pytest.mark.rule(
         "answer-free-text",
         source="D",
-        text="Each field of the posted form is a FreeText of its name in QuestionFormAnswers; the marketplace's "
-        "own fields are left out.",
+        text="Each field of the posted form is a FreeText of its name in QuestionFormAnswers; the "
+        "marketplace's own fields are omitted.",
     )
     @given(st.lists(st.tuples(st.one_of(st.text(min_size=1, max_size=2), RESERVED), st.text()), min_size=1))
     def test_any_form_reads_back_as_cleaned(self, fields: list[tuple[str, str]]) -> None:
@@ -226,7 +226,7 @@ class TestAnswerXml:
     @pytest.mark.rule(
         "answer-same-name",
         source="ours",
-        text="Several values of one name, such as ticked boxes, are one FreeText with | between them; none is lost.",
+        text="Several values of one name, such as ticked boxes, are one FreeText joined with |.",
     )
     def test_ticked_boxes_of_one_name_are_one_text(self) -> None:
         ticked = [("seen", "dog"), ("why", "x"), ("seen", "cat & mouse"), ("seen", "kite")]
@@ -245,7 +245,7 @@ class TestAnswerXml:
     @pytest.mark.rule(
         "answer-characters",
         source="ours",
-        text="Characters that XML cannot hold are dropped from an Answer; line ends are kept.",
+        text="Characters that XML cannot contain are dropped from an Answer; line ends stay.",
     )
     def test_control_characters_are_dropped_and_line_ends_kept(self) -> None:
         xml = answer_xml.build_answer([("a", "x\x00\x1b[0m\x7f\ud800y\r\nz\tend\ufffe")])

@@ -1,4 +1,4 @@
-"""The worker site in the worker's language, chosen or asked for by the browser; staff read English."""
+"""The worker site in the worker's language, chosen or from the browser; staff pages in English."""
 
 from collections.abc import Callable
 from typing import Any
@@ -59,24 +59,24 @@ def test_language_switch_needs_csrf_token_and_sign_in(worker: Worker) -> None:
     assert settings.LANGUAGE_COOKIE_NAME not in by_link.cookies
 
 
-def test_german_plurals_follow_count(near: Any, worker: Worker, browser: Browser) -> None:
-    near.create_hit(**hit_params(MaxAssignments=1))
+def test_german_plurals_follow_count(local_client: Any, worker: Worker, browser: Browser) -> None:
+    local_client.create_hit(**hit_params(MaxAssignments=1))
     client = browser(worker)
     assert "1 Art, 1 Aufgabe<" in client.get("/work/", headers=GERMAN).text
-    near.create_hit(**hit_params(MaxAssignments=1, UniqueRequestToken="two"))
+    local_client.create_hit(**hit_params(MaxAssignments=1, UniqueRequestToken="two"))
     assert "1 Art, 2 Aufgaben<" in client.get("/work/", headers=GERMAN).text
     assert "1 kind, 2 tasks<" in client.get("/work/").text
 
 
 def test_chosen_language_is_added_only_to_own_task_pages(
-    near: Any, worker: Worker, browser: Browser
+    local_client: Any, worker: Worker, browser: Browser
 ) -> None:
     own = f"{settings.HIT_ORIGIN}/hit/00000000-0000-4000-8000-000000000000/?unit=7"
     client = browser(worker)
     for url, expected in ((own, ["de"]), ("https://example.org/task?unit=7", None)):
         question = hit_params()["Question"].replace("https://example.org/task?unit=7", url)
         assert url in question
-        hit = near.create_hit(**hit_params(Question=question, Title=f"At {url[:20]}"))["HIT"]
+        hit = local_client.create_hit(**hit_params(Question=question, Title=f"At {url[:20]}"))["HIT"]
         address = f"/work/groups/{hit['HITTypeId']}/preview"
         client.cookies.pop(settings.LANGUAGE_COOKIE_NAME, None)
         assert "lang" not in frame_of(client.get(address, headers=GERMAN).content)[1]
@@ -109,7 +109,7 @@ def test_staff_pages_stay_english(path: str, db: None) -> None:
 @pytest.mark.rule(
     "api-english",
     source="ours",
-    text="Whatever language the worker site speaks, the requester API answers in English.",
+    text="The requester API answers in English in every language of the worker site.",
 )
 def test_requester_api_messages_are_english(db: None) -> None:
     refused = Client().post("/mturk/", b"{}", content_type="application/x-amz-json-1.1", headers=GERMAN)
@@ -125,9 +125,9 @@ def test_submit_page_in_frame_is_german_without_cookie(db: None) -> None:
 
 
 def test_task_page_in_german_keeps_mturk_parameters(
-    near: Any, worker: Worker, browser: Browser
+    local_client: Any, worker: Worker, browser: Browser
 ) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     client = browser(worker)
     _choose(client, "de")
     taken = client.post(f"/work/groups/{hit['HITTypeId']}/accept")

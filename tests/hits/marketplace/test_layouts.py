@@ -1,4 +1,4 @@
-"""HIT layouts: made by a command, filled in by CreateHIT."""
+"""HIT layouts: created by a command, filled by CreateHIT."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def create(client: Any, layout_id: str, values: dict[str, str]) -> dict[str, Any
 @pytest.mark.rule(
     "layout-values",
     source="D",
-    text="HITLayoutParameters take the places of a layout's ${variables} as they are, and make an HTMLQuestion.",
+    text="HITLayoutParameters replace a layout's ${variables} unescaped, and the result is an HTMLQuestion.",
 )
 def test_layout_values_are_inserted_unescaped(mturk: Any, tmp_path: Path) -> None:
     layout_id = make(tmp_path / "page.html", frame_height=450)
@@ -69,7 +69,7 @@ def test_layout_values_are_inserted_unescaped(mturk: Any, tmp_path: Path) -> Non
 @pytest.mark.rule(
     "layout-names",
     source="D",
-    text="Each variable of a layout is given a value, and each parameter is a variable of it.",
+    text="Each variable of a layout needs a value, and each parameter needs a variable.",
 )
 @pytest.mark.parametrize(
     ("values", "named"),
@@ -77,11 +77,11 @@ def test_layout_values_are_inserted_unescaped(mturk: Any, tmp_path: Path) -> Non
     ids=["missing", "all missing", "unused"],
 )
 def test_layout_parameters_must_match_variables(
-    near: Any, tmp_path: Path, values: dict[str, str], named: str
+    local_client: Any, tmp_path: Path, values: dict[str, str], named: str
 ) -> None:
     layout_id = make(tmp_path / "page.html")
     with pytest.raises(ClientError) as failure:
-        create(near, layout_id, values)
+        create(local_client, layout_id, values)
     assert code_of(failure)[0] == "ParameterValidationError"
     assert named in failure.value.response["Error"]["Message"]
 
@@ -89,12 +89,13 @@ def test_layout_parameters_must_match_variables(
 @pytest.mark.rule(
     "layout-variable-names",
     source="ours",
-    text="A layout's variables are named as a template's are: letters, digits, dots, dashes, underscores.",
+    text="A layout's variable names follow the rules of templates: letters, digits, dots, dashes, "
+    "underscores.",
 )
-def test_layout_variable_names_may_hold_dots_and_dashes(near: Any, tmp_path: Path) -> None:
+def test_layout_variable_names_may_hold_dots_and_dashes(local_client: Any, tmp_path: Path) -> None:
     html = PAGE.replace("${url}", "${image.url}").replace("${text}", "${text-1}")
     layout_id = make(tmp_path / "page.html", html)
-    hit = create(near, layout_id, {"image.url": "https://example.org/a.jpg", "text-1": "Look"})
+    hit = create(local_client, layout_id, {"image.url": "https://example.org/a.jpg", "text-1": "Look"})
     shown = parse_html_question(hit["Question"]).html
     assert '<img src="https://example.org/a.jpg"><p>Look Look</p>' in shown
 
@@ -102,7 +103,7 @@ def test_layout_variable_names_may_hold_dots_and_dashes(near: Any, tmp_path: Pat
 @pytest.mark.rule(
     "layout-form",
     source="I",
-    text="A layout without a form, as Amazon's editor made them, gets one to externalSubmit, and a button.",
+    text="A layout without a form, as Amazon's editor made them, gets a form to externalSubmit and a button.",
 )
 def test_editor_page_without_form_can_be_submitted(
     mturk: Any, tmp_path: Path, worker: Worker, browser: Browser
@@ -171,29 +172,31 @@ def test_page_with_own_submission_stays_unchanged(html: str) -> None:
     assert wrap_in_form(html) == html
 
 
-def test_page_with_inserted_form_must_fit_size_limit(near: Any, tmp_path: Path) -> None:
+def test_page_with_inserted_form_must_fit_size_limit(local_client: Any, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="65535"):
         make(tmp_path / "page.html", "x" * 65_300)
 
 
-def test_filled_layout_must_fit_question_size(near: Any, tmp_path: Path) -> None:
+def test_filled_layout_must_fit_question_size(local_client: Any, tmp_path: Path) -> None:
     layout_id = make(tmp_path / "page.html")
     with pytest.raises(ClientError) as failure:
-        create(near, layout_id, VALUES | {"text": "x" * 40_000})
+        create(local_client, layout_id, VALUES | {"text": "x" * 40_000})
     assert "65535" in failure.value.response["Error"]["Message"]
-    assert create(near, layout_id, VALUES | {"text": "]]>"})["HITStatus"] == "Assignable"
+    assert create(local_client, layout_id, VALUES | {"text": "]]>"})["HITStatus"] == "Assignable"
 
 
-def test_another_requesters_layout_does_not_exist(near: Any, near_market: Market, tmp_path: Path) -> None:
+def test_another_requesters_layout_does_not_exist(
+    local_client: Any, local_market: Market, tmp_path: Path
+) -> None:
     layout_id = make(tmp_path / "page.html")
-    stranger = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+    stranger = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
     with pytest.raises(ClientError) as failure:
         create(stranger, layout_id, VALUES)
     assert code_of(failure)[1] == "HITLayoutDoesNotExist"
 
 
 def test_the_command_prints_id_and_variables(
-    near: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    local_client: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     layout_id = make(tmp_path / "page.html", json=True)
     assert json.loads(capsys.readouterr().out) == {
@@ -216,7 +219,7 @@ def test_the_command_prints_id_and_variables(
     ],
 )
 def test_bad_input_is_one_line_and_exit_status_two(
-    near: Any, tmp_path: Path, content: bytes | None, options: dict[str, Any], words: str
+    local_client: Any, tmp_path: Path, content: bytes | None, options: dict[str, Any], words: str
 ) -> None:
     path = tmp_path / "page.html"
     if content is not None:
@@ -229,7 +232,7 @@ def test_bad_input_is_one_line_and_exit_status_two(
     assert not HITLayout.objects.exists()
 
 
-def test_layout_name_is_unique(near: Any, tmp_path: Path) -> None:
+def test_layout_name_is_unique(local_client: Any, tmp_path: Path) -> None:
     make(tmp_path / "page.html")
     with pytest.raises(CommandError, match="Choose another name"):
         make(tmp_path / "page.html")

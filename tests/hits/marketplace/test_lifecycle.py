@@ -1,4 +1,4 @@
-"""Status by slots and clock, slots offered again, auto-approval, tokens after 24 hours, long lists."""
+"""Status by slots and clock, reused slots, auto-approval, request tokens, long lists."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Assignment, Attempt, Clock, LedgerEntry, Outcome, SlotState, Worker
 from hits.marketplace.services import accounts, attempts
 from hits.marketplace.services.lifecycle import sweep_due
-from tests.hits.marketplace.support import accept, hand_in, hit_params, later, work
+from tests.hits.marketplace.support import accept, advance_time, hit_params, submit_task, work
 
 
 def counters(client: Any, hit: dict[str, Any]) -> tuple[str, int, int, int]:
@@ -26,37 +26,39 @@ def counters(client: Any, hit: dict[str, Any]) -> tuple[str, int, int, int]:
 @pytest.mark.rule(
     "status-derived",
     source="M",
-    text="GetHIT's status follows from slots and clock; submitted ones are in none of its three counters.",
+    text="GetHIT's status follows from slots and clock; submitted assignments are in none of its three "
+    "counters.",
 )
-def test_status_follows_slots_and_clock(near: Any, worker: Worker, other: Worker) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
-    assert counters(near, hit) == ("Assignable", 2, 0, 0)
+def test_status_follows_slots_and_clock(local_client: Any, worker: Worker, other: Worker) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=2))["HIT"]
+    assert counters(local_client, hit) == ("Assignable", 2, 0, 0)
     first = accept(worker, hit)
-    assert counters(near, hit) == ("Assignable", 1, 1, 0)
+    assert counters(local_client, hit) == ("Assignable", 1, 1, 0)
     second = accept(other, hit)
-    assert counters(near, hit) == ("Unassignable", 0, 2, 0)
-    hand_in(worker, first)
-    assert counters(near, hit) == ("Unassignable", 0, 1, 0)
-    hand_in(other, second)
-    assert counters(near, hit) == ("Reviewable", 0, 0, 0)
-    near.approve_assignment(AssignmentId=first.assignment_id)
-    near.reject_assignment(AssignmentId=second.assignment_id, RequesterFeedback="r")
-    assert counters(near, hit) == ("Reviewable", 0, 0, 2)
+    assert counters(local_client, hit) == ("Unassignable", 0, 2, 0)
+    submit_task(worker, first)
+    assert counters(local_client, hit) == ("Unassignable", 0, 1, 0)
+    submit_task(other, second)
+    assert counters(local_client, hit) == ("Reviewable", 0, 0, 0)
+    local_client.approve_assignment(AssignmentId=first.assignment_id)
+    local_client.reject_assignment(AssignmentId=second.assignment_id, RequesterFeedback="r")
+    assert counters(local_client, hit) == ("Reviewable", 0, 0, 2)
 
 
 @pytest.mark.clock
 @pytest.mark.rule(
     "status-expired",
     source="I",
-    text="An expired HIT with work in hand is Unassignable, then Reviewable; free slots stay counted as available.",
+    text="An expired HIT with tasks in progress is Unassignable, then Reviewable; free slots stay "
+    "counted as available.",
 )
-def test_expired_with_work_pending(near: Any, worker: Worker) -> None:
-    hit = near.create_hit(**hit_params(LifetimeInSeconds=60, AssignmentDurationInSeconds=600))["HIT"]
+def test_expired_with_work_pending(local_client: Any, worker: Worker) -> None:
+    hit = local_client.create_hit(**hit_params(LifetimeInSeconds=60, AssignmentDurationInSeconds=600))["HIT"]
     slot = accept(worker, hit)
-    later(seconds=61)
-    assert counters(near, hit)[0] == "Unassignable"
-    hand_in(worker, slot)
-    assert counters(near, hit) == ("Reviewable", 1, 0, 0)
+    advance_time(seconds=61)
+    assert counters(local_client, hit)[0] == "Unassignable"
+    submit_task(worker, slot)
+    assert counters(local_client, hit) == ("Reviewable", 1, 0, 0)
     with pytest.raises(ActionRefused):
         accept(accounts.create_worker_account(username="late", password="p"), hit)
 
@@ -65,21 +67,21 @@ def test_expired_with_work_pending(near: Any, worker: Worker) -> None:
 @pytest.mark.rule(
     "slot-reused",
     source="I",
-    text="A slot that ran out of time or was returned goes to the next worker under the same AssignmentId.",
+    text="A slot that timed out or was returned goes to the next worker under the same AssignmentId.",
 )
 def test_abandoned_slot_is_offered_again_under_same_id(
-    near: Any, worker: Worker, other: Worker
+    local_client: Any, worker: Worker, other: Worker
 ) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1, AssignmentDurationInSeconds=60))["HIT"]
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1, AssignmentDurationInSeconds=60))["HIT"]
     first = accept(worker, hit)
     with pytest.raises(ActionRefused):
         accept(other, hit)
-    later(seconds=61)
-    assert counters(near, hit) == ("Assignable", 1, 0, 0)
+    advance_time(seconds=61)
+    assert counters(local_client, hit) == ("Assignable", 1, 0, 0)
     second = accept(other, hit)
     assert second.assignment_id == first.assignment_id
-    hand_in(other, second)
-    got = near.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
+    submit_task(other, second)
+    got = local_client.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
     assert [row["WorkerId"] for row in got] == [other.worker_id]
     outcomes = list(Attempt.objects.order_by("pk").values_list("outcome", flat=True))
     assert outcomes == [Outcome.ABANDONED, Outcome.SUBMITTED]
@@ -89,13 +91,13 @@ def test_abandoned_slot_is_offered_again_under_same_id(
 @pytest.mark.rule(
     "pending-invisible",
     source="M",
-    text="GetAssignment and ListAssignmentsForHIT show an assignment from its submission on.",
+    text="GetAssignment and ListAssignmentsForHIT show an assignment after its submission.",
 )
-def test_pending_work_is_invisible_to_requesters(near: Any, worker: Worker) -> None:
-    hit = near.create_hit(**hit_params())["HIT"]
+def test_pending_work_is_invisible_to_requesters(local_client: Any, worker: Worker) -> None:
+    hit = local_client.create_hit(**hit_params())["HIT"]
     slot = accept(worker, hit)
-    assert near.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"] == []
-    for call in (near.get_assignment, near.approve_assignment):
+    assert local_client.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"] == []
+    for call in (local_client.get_assignment, local_client.approve_assignment):
         with pytest.raises(ClientError) as failure:
             call(AssignmentId=slot.assignment_id)
         assert failure.value.response["TurkErrorCode"].endswith("InvalidAssignmentState")
@@ -105,62 +107,64 @@ def test_pending_work_is_invisible_to_requesters(near: Any, worker: Worker) -> N
 @pytest.mark.rule(
     "auto-approval",
     source="D",
-    text="A submission that nobody decides is approved after AutoApprovalDelayInSeconds and paid once.",
+    text="An undecided submission is approved after AutoApprovalDelayInSeconds and paid once.",
 )
-def test_repeated_auto_approval_pays_once(near: Any, worker: Worker) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1, AutoApprovalDelayInSeconds=3600))["HIT"]
+def test_repeated_auto_approval_pays_once(local_client: Any, worker: Worker) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1, AutoApprovalDelayInSeconds=3600))["HIT"]
     slot = work(worker, hit)
-    later(seconds=3601)
+    advance_time(seconds=3601)
     assert sweep_due(now=Clock.now()) == 1
     assert sweep_due(now=Clock.now()) == 0
-    row = near.get_assignment(AssignmentId=slot.assignment_id)["Assignment"]
+    row = local_client.get_assignment(AssignmentId=slot.assignment_id)["Assignment"]
     assert row["AssignmentStatus"] == "Approved"
     assert row["ApprovalTime"] == row["AutoApprovalTime"]
-    with pytest.raises(ClientError) as failure:  # the reviewer comes too late and is told
-        near.approve_assignment(AssignmentId=slot.assignment_id)
+    with pytest.raises(ClientError) as failure:  # the review comes too late and fails
+        local_client.approve_assignment(AssignmentId=slot.assignment_id)
     assert "status of: Submitted" in failure.value.response["Error"]["Message"]
     assert LedgerEntry.objects.filter(kind="reward").count() == 1
 
 
 @pytest.mark.clock
-@pytest.mark.rule("clock-sweep", source="ours", text="What the clock brings happens by itself, and once.")
-def test_sweep_does_everything_that_is_due(near: Any, workers: list[Worker]) -> None:
-    hit = near.create_hit(
+@pytest.mark.rule(
+    "clock-sweep", source="ours", text="Changes that are due by the clock happen automatically and once."
+)
+def test_sweep_does_everything_that_is_due(local_client: Any, workers: list[Worker]) -> None:
+    hit = local_client.create_hit(
         **hit_params(MaxAssignments=3, AssignmentDurationInSeconds=60, AutoApprovalDelayInSeconds=30)
     )["HIT"]
     work(workers[0], hit)
     accept(workers[1], hit)
     assert sweep_due(now=Clock.now()) == 0
-    later(seconds=120)
+    advance_time(seconds=120)
     assert sweep_due(now=Clock.now()) == 2
     assert sorted(Assignment.objects.values_list("state", flat=True)) == ["approved", "open", "open"]
 
 
 @pytest.mark.clock
-@pytest.mark.rule("token-24-hours", source="D", text="A UniqueRequestToken is forgotten after 24 hours.")
-def test_request_token_expires_after_a_day(near: Any) -> None:
-    near.create_hit(**hit_params(UniqueRequestToken="t"))
-    later(hours=23, minutes=59)
+@pytest.mark.rule("token-24-hours", source="D", text="A UniqueRequestToken expires after 24 hours.")
+def test_request_token_expires_after_a_day(local_client: Any) -> None:
+    local_client.create_hit(**hit_params(UniqueRequestToken="t"))
+    advance_time(hours=23, minutes=59)
     with pytest.raises(ClientError):
-        near.create_hit(**hit_params(UniqueRequestToken="t"))
-    later(minutes=2)
-    near.create_hit(**hit_params(UniqueRequestToken="t"))
-    assert len(near.list_hits()["HITs"]) == 2
+        local_client.create_hit(**hit_params(UniqueRequestToken="t"))
+    advance_time(minutes=2)
+    local_client.create_hit(**hit_params(UniqueRequestToken="t"))
+    assert len(local_client.list_hits()["HITs"]) == 2
 
 
 @pytest.mark.rule(
     "token-of-a-failed-call", source="ours", text="A call that failed does not use up its token."
 )
-def test_failed_call_keeps_its_token_usable(near: Any) -> None:
+def test_failed_call_keeps_its_token_usable(local_client: Any) -> None:
     with pytest.raises(ClientError):
-        near.create_hit(**hit_params(UniqueRequestToken="t", Title=""))
-    near.create_hit(**hit_params(UniqueRequestToken="t"))
+        local_client.create_hit(**hit_params(UniqueRequestToken="t", Title=""))
+    local_client.create_hit(**hit_params(UniqueRequestToken="t"))
 
 
-@pytest.mark.rule("token-scope", source="ours", text="A token belongs to one requester and one operation.")
-def test_tokens_belong_to_a_requester_and_an_operation(near_market: Any, requester: Any) -> None:
-    mine = near_market.client(requester)
-    theirs = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+@pytest.mark.rule("token-scope", source="ours", text="A token is valid for one requester and one operation.")
+def test_tokens_belong_to_a_requester_and_an_operation(local_market: Any, requester: Any) -> None:
+    mine = local_market.client(requester)
+    theirs = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
     hit = mine.create_hit(**hit_params(UniqueRequestToken="t"))["HIT"]
     theirs.create_hit(**hit_params(UniqueRequestToken="t"))
     mine.create_additional_assignments_for_hit(
@@ -171,29 +175,32 @@ def test_tokens_belong_to_a_requester_and_an_operation(near_market: Any, request
 @pytest.mark.rule(
     "below-ten-stays-below",
     source="D",
-    text="CreateAdditionalAssignmentsForHIT never goes from below 10 to 10: InvalidMaximumAssignmentsIncrease.",
+    text="CreateAdditionalAssignmentsForHIT never extends from below 10 to 10: "
+    "InvalidMaximumAssignmentsIncrease.",
 )
-def test_extension_from_below_ten_stays_below_ten(near: Any) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=8))["HIT"]
-    near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
+def test_extension_from_below_ten_stays_below_ten(local_client: Any) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=8))["HIT"]
+    local_client.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
     with pytest.raises(ClientError) as failure:
-        near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
+        local_client.create_additional_assignments_for_hit(
+            HITId=hit["HITId"], NumberOfAdditionalAssignments=1
+        )
     assert failure.value.response["TurkErrorCode"].endswith("InvalidMaximumAssignmentsIncrease")
-    assert counters(near, hit)[1] == 9
-    assert near.get_account_balance()["OnHoldBalance"] == "9.90"
+    assert counters(local_client, hit)[1] == 9
+    assert local_client.get_account_balance()["OnHoldBalance"] == "9.90"
 
 
 @pytest.mark.rule(
     "assignments-paged",
     source="M",
-    text="ListAssignmentsForHIT pages in the order of submission; decisions meanwhile shift nothing.",
+    text="ListAssignmentsForHIT pages in the order of submission; decisions in between shift nothing.",
 )
-def test_137_assignments_over_pages(near: Any) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=137, Reward="0.01"))["HIT"]
+def test_137_assignments_over_pages(local_client: Any) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=137, Reward="0.01"))["HIT"]
     for number in range(137):
         work(accounts.create_worker_account(username=f"crowd{number}", password="p"), hit, n=str(number))
     pages = list(
-        near.get_paginator("list_assignments_for_hit").paginate(
+        local_client.get_paginator("list_assignments_for_hit").paginate(
             HITId=hit["HITId"], PaginationConfig={"PageSize": 100}
         )
     )
@@ -202,35 +209,37 @@ def test_137_assignments_over_pages(near: Any) -> None:
     assert len({row["AssignmentId"] for row in rows}) == 137
     assert [row["SubmitTime"] for row in rows] == sorted(row["SubmitTime"] for row in rows)
     approved = rows[0]["AssignmentId"]
-    near.approve_assignment(AssignmentId=approved)
-    only = near.list_assignments_for_hit(HITId=hit["HITId"], AssignmentStatuses=["Approved"])
+    local_client.approve_assignment(AssignmentId=approved)
+    only = local_client.list_assignments_for_hit(HITId=hit["HITId"], AssignmentStatuses=["Approved"])
     assert [row["AssignmentId"] for row in only["Assignments"]] == [approved]
     # Decisions taken while somebody turns pages shift nothing.
-    first = near.list_assignments_for_hit(HITId=hit["HITId"], MaxResults=60)
+    first = local_client.list_assignments_for_hit(HITId=hit["HITId"], MaxResults=60)
     for row in first["Assignments"][1:]:
-        near.reject_assignment(AssignmentId=row["AssignmentId"], RequesterFeedback="r")
-    second = near.list_assignments_for_hit(HITId=hit["HITId"], MaxResults=100, NextToken=first["NextToken"])
+        local_client.reject_assignment(AssignmentId=row["AssignmentId"], RequesterFeedback="r")
+    second = local_client.list_assignments_for_hit(
+        HITId=hit["HITId"], MaxResults=100, NextToken=first["NextToken"]
+    )
     assert [row["AssignmentId"] for row in second["Assignments"]] == [
         row["AssignmentId"] for row in rows[60:]
     ]
 
 
 @pytest.mark.rule(
-    "worker-once-per-hit", source="D", text="A worker does a HIT once, and may do others of its type."
+    "worker-once-per-hit", source="D", text="A worker does a HIT once and may do other HITs of its type."
 )
-def test_no_worker_gets_the_same_hit_twice(near: Any, worker: Worker) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
+def test_no_worker_gets_the_same_hit_twice(local_client: Any, worker: Worker) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=2))["HIT"]
     work(worker, hit)
     with pytest.raises(ActionRefused):
         accept(worker, hit)
-    another = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    another = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     assert accept(worker, another).hit.hit_id == another["HITId"]
 
 
-@pytest.mark.rule("accept-one-hit", source="ours", text="A worker can take a slot of one certain HIT.")
-def test_accept_hit_takes_slot_of_that_hit(near: Any, worker: Worker) -> None:
-    near.create_hit(**hit_params(MaxAssignments=1))
-    second = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+@pytest.mark.rule("accept-one-hit", source="ours", text="A worker can accept a slot of one given HIT.")
+def test_accept_hit_takes_slot_of_that_hit(local_client: Any, worker: Worker) -> None:
+    local_client.create_hit(**hit_params(MaxAssignments=1))
+    second = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     row = Assignment.objects.get(hit__hit_id=second["HITId"])
     slot = attempts.accept_hit(worker=worker, hit=row.hit, now=Clock.now())
     assert (slot.pk, slot.state) == (row.pk, SlotState.PENDING)

@@ -1,4 +1,4 @@
-"""NotifyWorkers through boto3, and the page on which a worker reads what came of it."""
+"""NotifyWorkers through boto3, and the worker's page Messages."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from django.test import Client
 from hits.marketplace.models import Message, Worker
 from hits.marketplace.services import accounts
 from hits.mturk.boto import BotoMarketplace, marketplace
-from tests.hits.marketplace.support import Market, hit_params, later, work
+from tests.hits.marketplace.support import Market, advance_time, hit_params, work
 from tests.hits.marketplace.test_admission import counted
 from tests.hits.marketplace.test_conformance import code_of
 from tests.hits.marketplace.test_qualifications import make_type
@@ -44,10 +44,12 @@ def shown(client: Client, path: str = "/work/messages") -> str:
 @pytest.mark.rule(
     "notify-failures",
     source="M",
-    text="NotifyWorkers tells who was not reached: HardFailure for a worker who does not exist, "
+    text="NotifyWorkers names unreached workers: HardFailure for a worker who does not exist, "
     "SoftFailure for one whom the caller does not know.",
 )
-def test_notify_workers_names_unreached_workers_with_reason(mturk: Any, worker: Worker, other: Worker) -> None:
+def test_notify_workers_names_unreached_workers_with_reason(
+    mturk: Any, worker: Worker, other: Worker
+) -> None:
     grant(mturk, worker)
     named = (worker.worker_id, other.worker_id, NOBODY, worker.worker_id)
     assert notify(mturk, *named) == {other.worker_id: "SoftFailure", NOBODY: "HardFailure"}
@@ -60,37 +62,41 @@ def test_notify_workers_names_unreached_workers_with_reason(mturk: Any, worker: 
 @pytest.mark.rule(
     "notify-known-workers",
     source="D",
-    text="NotifyWorkers reaches workers whose work the caller approved or rejected before, or who hold or "
-    "held a qualification of the caller's.",
+    text="NotifyWorkers reaches workers whose work the caller decided before, or to whom the caller "
+    "ever granted a qualification.",
 )
 @pytest.mark.parametrize("decide", ["approve", "reject", "wait", "lose"])
-def test_known_worker_has_decision_or_qualification(near: Any, worker: Worker, decide: str) -> None:
-    slot = work(worker, near.create_hit(**hit_params())["HIT"])
-    assert notify(near, worker.worker_id) == {worker.worker_id: "SoftFailure"}  # handed in, not decided
+def test_known_worker_has_decision_or_qualification(local_client: Any, worker: Worker, decide: str) -> None:
+    slot = work(worker, local_client.create_hit(**hit_params())["HIT"])
+    assert notify(local_client, worker.worker_id) == {
+        worker.worker_id: "SoftFailure"
+    }  # submitted, not decided
     if decide == "approve":
-        near.approve_assignment(AssignmentId=slot.assignment_id)
+        local_client.approve_assignment(AssignmentId=slot.assignment_id)
     elif decide == "reject":
-        near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="r")
+        local_client.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="r")
     elif decide == "wait":
-        later(days=2)  # approved by itself, though nobody has looked since
+        advance_time(days=2)  # approved automatically, although no call has read it since
     else:
-        here = {"QualificationTypeId": make_type(near), "WorkerId": worker.worker_id}
-        near.associate_qualification_with_worker(**here)
-        near.disassociate_qualification_from_worker(**here)
-    assert notify(near, worker.worker_id) == {}
+        here = {"QualificationTypeId": make_type(local_client), "WorkerId": worker.worker_id}
+        local_client.associate_qualification_with_worker(**here)
+        local_client.disassociate_qualification_from_worker(**here)
+    assert notify(local_client, worker.worker_id) == {}
 
 
 @pytest.mark.rule(
     "notify-known-workers",
     source="D",
-    text="NotifyWorkers reaches workers whose work the caller approved or rejected before, or who hold or "
-    "held a qualification of the caller's.",
+    text="NotifyWorkers reaches workers whose work the caller decided before, or to whom the caller "
+    "ever granted a qualification.",
 )
-def test_work_for_another_requester_does_not_count(near_market: Market, near: Any, worker: Worker) -> None:
-    slot = work(worker, near.create_hit(**hit_params())["HIT"])
-    near.approve_assignment(AssignmentId=slot.assignment_id)
-    grant(near, worker)
-    stranger = near_market.client(accounts.create_requester(name="Other lab"))
+def test_work_for_another_requester_does_not_count(
+    local_market: Market, local_client: Any, worker: Worker
+) -> None:
+    slot = work(worker, local_client.create_hit(**hit_params())["HIT"])
+    local_client.approve_assignment(AssignmentId=slot.assignment_id)
+    grant(local_client, worker)
+    stranger = local_market.client(accounts.create_requester(name="Other lab"))
     assert notify(stranger, worker.worker_id) == {worker.worker_id: "SoftFailure"}
     assert not Message.objects.exists()
 
@@ -98,7 +104,7 @@ def test_work_for_another_requester_does_not_count(near_market: Market, near: An
 @pytest.mark.rule(
     "notify-limits",
     source="D",
-    text="NotifyWorkers takes up to 100 workers, a subject of up to 200 and a text of up to 4,096 "
+    text="NotifyWorkers accepts up to 100 workers, a subject of up to 200 and a text of up to 4,096 "
     "characters.",
 )
 @pytest.mark.parametrize(
@@ -114,20 +120,18 @@ def test_work_for_another_requester_does_not_count(near_market: Market, near: An
     ],
 )
 def test_too_long_or_empty_message_is_refused_and_not_sent(
-    near: Any, worker: Worker, changes: dict[str, Any]
+    local_client: Any, worker: Worker, changes: dict[str, Any]
 ) -> None:
-    grant(near, worker)
+    grant(local_client, worker)
     good = {"Subject": "s" * 200, "MessageText": "t" * 4096, "WorkerIds": [worker.worker_id]}
     with pytest.raises((ClientError, ParamValidationError)) as failure:
-        near.notify_workers(**good | changes)
+        local_client.notify_workers(**good | changes)
     assert code_of(failure)[0] == "ParameterValidationError"
     assert not Message.objects.exists()
-    assert near.notify_workers(**good)["NotifyWorkersFailureStatuses"] == []
+    assert local_client.notify_workers(**good)["NotifyWorkersFailureStatuses"] == []
 
 
-def test_client_reports_unreached_workers_beyond_100(
-    transactional_db: None, worker: Worker
-) -> None:
+def test_client_reports_unreached_workers_beyond_100(transactional_db: None, worker: Worker) -> None:
     port: BotoMarketplace = marketplace()
     port.grant(port.create_qualification_type("Trained", "d"), worker.worker_id, 1)
     names = [f"A{n}B" for n in range(120)] + [worker.worker_id]
@@ -140,14 +144,14 @@ def test_client_reports_unreached_workers_beyond_100(
 
 @pytest.mark.clock
 def test_messages_page_shows_newest_first_and_marks_read(
-    near: Any, worker: Worker, browser: Browser
+    local_client: Any, worker: Worker, browser: Browser
 ) -> None:
     client = browser(worker)
     assert "No messages yet" in shown(client)
-    grant(near, worker)
-    notify(near, worker.worker_id, subject="First <b>", text="One.\nTwo.\n\n<i>Three</i>")
-    later(hours=1)
-    notify(near, worker.worker_id, subject="Second")
+    grant(local_client, worker)
+    notify(local_client, worker.worker_id, subject="First <b>", text="One.\nTwo.\n\n<i>Three</i>")
+    advance_time(hours=1)
+    notify(local_client, worker.worker_id, subject="Second")
     assert '2 <span class="sr">unread</span>' in shown(client, "/work/history")
     page = shown(client)
     assert page.index("Second") < page.index("First &lt;b&gt;")
@@ -157,15 +161,17 @@ def test_messages_page_shows_newest_first_and_marks_read(
     assert "unread" not in page
     read = set(Message.objects.values_list("read_at", flat=True))
     assert None not in read
-    later(hours=1)
+    advance_time(hours=1)
     assert ">New</span>" not in shown(client)
     assert set(Message.objects.values_list("read_at", flat=True)) == read
     assert "unread" not in shown(client, "/work/")
 
 
-def test_worker_sees_only_own_messages(near: Any, worker: Worker, other: Worker, browser: Browser) -> None:
-    grant(near, worker, other)
-    notify(near, worker.worker_id, subject="For the first worker alone")
+def test_worker_sees_only_own_messages(
+    local_client: Any, worker: Worker, other: Worker, browser: Browser
+) -> None:
+    grant(local_client, worker, other)
+    notify(local_client, worker.worker_id, subject="For the first worker alone")
     page = shown(browser(other))
     assert "No messages yet" in page
     assert "For the first worker" not in page
@@ -174,21 +180,21 @@ def test_worker_sees_only_own_messages(near: Any, worker: Worker, other: Worker,
     assert browser(worker).post("/work/messages").status_code == 405
 
 
-def test_query_count_does_not_grow_with_messages(near: Any, worker: Worker, browser: Browser) -> None:
+def test_query_count_does_not_grow_with_messages(local_client: Any, worker: Worker, browser: Browser) -> None:
     client = browser(worker)
-    grant(near, worker)
+    grant(local_client, worker)
     figures = []
     for number in range(25):
-        notify(near, worker.worker_id, subject=f"Number {number}.")
+        notify(local_client, worker.worker_id, subject=f"Number {number}.")
         if number in {1, 24}:
             figures.append([counted(client, path) for path in ("/work/history", "/work/messages")])
     assert figures[0] == figures[1]
 
 
-def test_messages_not_shown_stay_unread(near: Any, worker: Worker, browser: Browser) -> None:
-    grant(near, worker)
+def test_messages_not_shown_stay_unread(local_client: Any, worker: Worker, browser: Browser) -> None:
+    grant(local_client, worker)
     for number in range(25):
-        notify(near, worker.worker_id, subject=f"Number {number}.")
+        notify(local_client, worker.worker_id, subject=f"Number {number}.")
     page = shown(browser(worker))
     assert "Number 5." in page
     assert "Number 4." not in page

@@ -1,4 +1,4 @@
-"""Notifications: what is told, to whom, where it may go, and that it arrives however often something fails."""
+"""Notifications: events, settings, allowed destinations, and retries after failures."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ from hits.marketplace.models import (
 from hits.marketplace.services import accounts, attempts, events, lifecycle, notifications
 from hits.marketplace.services.events import EventType
 from hits.marketplace.shapes import service_model
-from tests.hits.marketplace.support import Market, accept, hand_in, hit_params, later, work
+from tests.hits.marketplace.support import Market, accept, advance_time, hit_params, submit_task, work
 from tests.hits.marketplace.test_conformance import code_of
 from tests.support import children
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Mailbox:
-    """A receiver on this machine: keeps what was posted, and answers as it is told."""
+    """A receiver on this machine: stores the posted requests and replies as configured."""
 
     def __init__(self) -> None:
         self.posts: list[tuple[str, dict[str, str], bytes]] = []
@@ -117,21 +117,21 @@ def subscribe(client: Any, box: Mailbox, *names: str, **more: Any) -> str:
 
 
 def deliver() -> int:
-    """Send what is due by the marketplace's clock."""
+    """Send the notifications that are due by the marketplace's clock."""
     return notifications.deliver_due_notifications(now=Clock.now())
 
 
 @pytest.mark.rule(
     "notification-document",
     source="D",
-    text="A notification is a document with EventDocVersion 2014-08-15, EventDocId, CustomerId and Events; an "
-    "event names EventType, EventTimestamp (UTC), HITTypeId, HITId and, where there is one, AssignmentId, "
-    "never a WorkerId.",
+    text="A notification is a document with EventDocVersion 2014-08-15, EventDocId, CustomerId and "
+    "Events. An event has EventType, EventTimestamp (UTC), HITTypeId, HITId and, if there is one, "
+    "AssignmentId, but never a WorkerId.",
 )
 @pytest.mark.rule(
     "notification-settings-by-type",
     source="M",
-    text="UpdateNotificationSettings sets for one HIT type where its events are sent to.",
+    text="UpdateNotificationSettings sets the destination for the events of one HIT type.",
 )
 def test_sns_envelope_holds_document(mturk: Any, worker: Worker, mailbox: Mailbox) -> None:
     type_id = subscribe(mturk, mailbox, "AssignmentSubmitted")
@@ -160,9 +160,9 @@ def test_sns_envelope_holds_document(mturk: Any, worker: Worker, mailbox: Mailbo
     source="D",
     text="With Transport SQS the same document is the MessageBody of a SendMessage form (version 2012-11-05).",
 )
-def test_sqs_form_holds_document(near: Any, worker: Worker, mailbox: Mailbox) -> None:
-    subscribe(near, mailbox, "AssignmentSubmitted", transport="SQS")
-    work(worker, near.create_hit(**hit_params())["HIT"])
+def test_sqs_form_holds_document(local_client: Any, worker: Worker, mailbox: Mailbox) -> None:
+    subscribe(local_client, mailbox, "AssignmentSubmitted", transport="SQS")
+    work(worker, local_client.create_hit(**hit_params())["HIT"])
     assert deliver() == 1
     ((_, headers, body),) = mailbox.posts
     assert headers["content-type"] == "application/x-www-form-urlencoded"
@@ -175,26 +175,26 @@ def test_sqs_form_holds_document(near: Any, worker: Worker, mailbox: Mailbox) ->
 @pytest.mark.rule(
     "notification-event-types",
     source="M",
-    text="Eleven kinds of event are told: AssignmentAccepted, AssignmentAbandoned, AssignmentReturned, "
-    "AssignmentSubmitted, AssignmentRejected, AssignmentApproved, HITCreated, HITExpired, HITReviewable, "
-    "HITExtended, HITDisposed; Ping is for tests only.",
+    text="There are eleven event types: AssignmentAccepted, AssignmentAbandoned, AssignmentReturned, "
+    "AssignmentSubmitted, AssignmentRejected, AssignmentApproved, HITCreated, HITExpired, "
+    "HITReviewable, HITExtended, HITDisposed; Ping is for tests only.",
 )
-def test_each_event_type_is_sent_once(near: Any, workers: list[Worker], mailbox: Mailbox) -> None:
-    subscribe(near, mailbox)
-    hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
+def test_each_event_type_is_sent_once(local_client: Any, workers: list[Worker], mailbox: Mailbox) -> None:
+    subscribe(local_client, mailbox)
+    hit = local_client.create_hit(**hit_params(MaxAssignments=2))["HIT"]
     returned = accept(workers[0], hit)
     attempts.return_task(worker=workers[0], assignment_id=returned.assignment_id, now=Clock.now())
     accept(workers[0], hit)
-    later(seconds=1801)
+    advance_time(seconds=1801)
     first = work(workers[1], hit)
-    near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
+    local_client.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
     second = work(workers[2], hit)
-    near.approve_assignment(AssignmentId=first.assignment_id)
-    near.reject_assignment(AssignmentId=second.assignment_id, RequesterFeedback="Empty.")
-    later(seconds=1900)
+    local_client.approve_assignment(AssignmentId=first.assignment_id)
+    local_client.reject_assignment(AssignmentId=second.assignment_id, RequesterFeedback="Empty.")
+    advance_time(seconds=1900)
     tasks.sweep_due()
     tasks.sweep_due()
-    near.delete_hit(HITId=hit["HITId"])
+    local_client.delete_hit(HITId=hit["HITId"])
     deliver()
     told = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
     assert told == [
@@ -223,22 +223,22 @@ def test_each_event_type_is_sent_once(near: Any, workers: list[Worker], mailbox:
 @pytest.mark.rule(
     "notification-reviewable",
     source="D",
-    text="HITReviewable is told when the last slot is handed in, or when the HIT has expired and nobody works on "
-    "it; slots added or time given make a HIT expire and become reviewable anew.",
+    text="HITReviewable is sent when the last slot is submitted, or when the HIT has expired and has "
+    "no task in progress; after an extension a HIT can expire and become reviewable again.",
 )
 def test_reviewable_and_expired_are_sent_again_after_extension(
-    near: Any, workers: list[Worker], mailbox: Mailbox
+    local_client: Any, workers: list[Worker], mailbox: Mailbox
 ) -> None:
-    subscribe(near, mailbox, "HITReviewable", "HITExpired")
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    subscribe(local_client, mailbox, "HITReviewable", "HITExpired")
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     work(workers[0], hit)
-    near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
+    local_client.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
     task = accept(workers[1], hit)
-    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=Clock.now() - timedelta(days=1))
+    local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=Clock.now() - timedelta(days=1))
     tasks.sweep_due()
-    hand_in(workers[1], task)  # taken before the end, so it may be handed in after it
-    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=Clock.now() + timedelta(seconds=300))
-    later(seconds=301)
+    submit_task(workers[1], task)  # accepted before the expiry, so it may be submitted after it
+    local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=Clock.now() + timedelta(seconds=300))
+    advance_time(seconds=301)
     tasks.sweep_due()
     tasks.sweep_due()
     told = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
@@ -251,29 +251,29 @@ def test_reviewable_and_expired_are_sent_again_after_extension(
     text="UpdateNotificationSettings with Active alone switches an existing specification off and on; a new "
     "specification replaces the old one.",
 )
-def test_setting_can_be_switched_and_replaced(near: Any, worker: Worker, mailbox: Mailbox) -> None:
-    type_id = subscribe(near, mailbox, "HITCreated")
-    near.update_notification_settings(HITTypeId=type_id, Active=False)
-    near.create_hit(**hit_params())
+def test_setting_can_be_switched_and_replaced(local_client: Any, worker: Worker, mailbox: Mailbox) -> None:
+    type_id = subscribe(local_client, mailbox, "HITCreated")
+    local_client.update_notification_settings(HITTypeId=type_id, Active=False)
+    local_client.create_hit(**hit_params())
     assert not Notification.objects.exists()
-    near.update_notification_settings(HITTypeId=type_id, Active=True)
-    hit = near.create_hit(**hit_params())["HIT"]
-    near.update_notification_settings(
+    local_client.update_notification_settings(HITTypeId=type_id, Active=True)
+    hit = local_client.create_hit(**hit_params())["HIT"]
+    local_client.update_notification_settings(
         HITTypeId=type_id, Notification=specification(mailbox.url, "AssignmentAccepted")
     )
-    near.create_hit(**hit_params())
+    local_client.create_hit(**hit_params())
     accept(worker, hit)
     deliver()
     assert mailbox.events() == ["HITCreated", "AssignmentAccepted"]
 
 
 @pytest.mark.clock
-def test_new_setting_sends_nothing_about_earlier_expiry(near: Any, mailbox: Mailbox) -> None:
-    near.create_hit(**hit_params())
-    later(hours=2)
-    subscribe(near, mailbox, "HITExpired")
-    near.create_hit(**hit_params(LifetimeInSeconds=60))
-    later(minutes=2)
+def test_new_setting_sends_nothing_about_earlier_expiry(local_client: Any, mailbox: Mailbox) -> None:
+    local_client.create_hit(**hit_params())
+    advance_time(hours=2)
+    subscribe(local_client, mailbox, "HITExpired")
+    local_client.create_hit(**hit_params(LifetimeInSeconds=60))
+    advance_time(minutes=2)
     tasks.sweep_due()
     assert Notification.objects.count() == 1
 
@@ -284,24 +284,26 @@ def test_new_setting_sends_nothing_about_earlier_expiry(near: Any, mailbox: Mail
     text="UpdateNotificationSettings needs Notification or Active, and Active alone only where a specification "
     "exists.",
 )
-def test_switching_without_setting_is_refused(near: Any) -> None:
-    type_id = hit_type(near)
+def test_switching_without_setting_is_refused(local_client: Any) -> None:
+    type_id = hit_type(local_client)
     for arguments in ({}, {"Active": True}):
         with pytest.raises(ClientError) as failure:
-            near.update_notification_settings(HITTypeId=type_id, **arguments)
+            local_client.update_notification_settings(HITTypeId=type_id, **arguments)
         assert code_of(failure)[0] == "ParameterValidationError"
 
 
 @pytest.mark.rule(
     "notification-own-types",
     source="D",
-    text="UpdateNotificationSettings reaches the caller's own HIT types only.",
+    text="UpdateNotificationSettings works for the caller's own HIT types only.",
 )
-def test_setting_on_foreign_hit_type_is_refused(near_market: Market, near: Any, mailbox: Mailbox) -> None:
-    stranger = near_market.client(accounts.create_requester(name="Other lab", funds_cents=100))
+def test_setting_on_foreign_hit_type_is_refused(
+    local_market: Market, local_client: Any, mailbox: Mailbox
+) -> None:
+    stranger = local_market.client(accounts.create_requester(name="Other lab", funds_cents=100))
     with pytest.raises(ClientError) as failure:
         stranger.update_notification_settings(
-            HITTypeId=hit_type(near), Notification=specification(mailbox.url)
+            HITTypeId=hit_type(local_client), Notification=specification(mailbox.url)
         )
     assert code_of(failure) == ("RequestError", "HITTypeDoesNotExist")
 
@@ -309,7 +311,8 @@ def test_setting_on_foreign_hit_type_is_refused(near_market: Market, near: Any, 
 @pytest.mark.rule(
     "notification-test-event",
     source="M",
-    text="SendTestEventNotification sends a made-up event at once, also one that the specification does not name.",
+    text="SendTestEventNotification sends a test event immediately, even if the specification does not "
+    "list it.",
 )
 def test_test_event_is_sent_and_marked_as_test(
     mturk: Any, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
@@ -333,14 +336,14 @@ def test_test_event_is_sent_and_marked_as_test(
 @pytest.mark.rule(
     "refused-email-notifications",
     source="ours",
-    text="Transport Email is refused by name: UpdateNotificationSettings and SendTestEventNotification send to "
-    "SNS- and SQS-shaped addresses.",
+    text="Transport Email is refused: UpdateNotificationSettings and SendTestEventNotification support "
+    "SNS and SQS formats only.",
 )
 @pytest.mark.rule(
     "notification-specification",
     source="D",
-    text="A specification names at least one event, not Ping outside SendTestEventNotification, and version "
-    "2014-08-15 (or 2006-05-05, which the model says).",
+    text="A specification lists at least one event, not Ping outside SendTestEventNotification, and "
+    "version 2014-08-15 (or 2006-05-05, the model's version).",
 )
 @pytest.mark.parametrize(
     ("changes", "code", "words"),
@@ -352,13 +355,17 @@ def test_test_event_is_sent_and_marked_as_test(
     ],
 )
 def test_bad_specifications_are_refused(
-    near: Any, mailbox: Mailbox, changes: dict[str, Any], code: str, words: str
+    local_client: Any, mailbox: Mailbox, changes: dict[str, Any], code: str, words: str
 ) -> None:
     bad = {**specification(mailbox.url), **changes}
-    calls = [lambda: near.update_notification_settings(HITTypeId=hit_type(near), Notification=bad)]
+    calls = [
+        lambda: local_client.update_notification_settings(HITTypeId=hit_type(local_client), Notification=bad)
+    ]
     if bad["EventTypes"] != ["Ping"]:  # which a test may ask for
         calls.append(
-            lambda: near.send_test_event_notification(Notification=bad, TestEventType="AssignmentSubmitted")
+            lambda: local_client.send_test_event_notification(
+                Notification=bad, TestEventType="AssignmentSubmitted"
+            )
         )
     for call in calls:
         with pytest.raises(ClientError) as failure:
@@ -366,14 +373,14 @@ def test_bad_specifications_are_refused(
         assert failure.value.response["Error"]["Code"] == code
         assert words in failure.value.response["Error"]["Message"]
     if bad["EventTypes"] == ["Ping"]:
-        near.send_test_event_notification(Notification=bad, TestEventType="Ping")
+        local_client.send_test_event_notification(Notification=bad, TestEventType="Ping")
     assert Notification.objects.count() == (bad["EventTypes"] == ["Ping"])
 
 
 @pytest.mark.rule(
     "refused-amazon-destinations",
     source="ours",
-    text="Topics (arn:…) and queues at Amazon are refused as Destination, with the advice to give an https address.",
+    text="Topics (arn:…) and queues at Amazon are refused as Destination; the message suggests an https URL.",
 )
 @pytest.mark.rule(
     "notification-hosts",
@@ -411,11 +418,11 @@ def test_disallowed_destinations_are_refused(settings: Any, destination: str, wo
         delivery.check_destination(good)
 
 
-def test_refused_destination_saves_no_setting(near: Any, settings: Any) -> None:
+def test_refused_destination_saves_no_setting(local_client: Any, settings: Any) -> None:
     settings.MARKETPLACE_NOTIFICATION_HOSTS = []
     with pytest.raises(ClientError) as failure:
-        near.update_notification_settings(
-            HITTypeId=hit_type(near), Notification=specification("https://lab.example/in")
+        local_client.update_notification_settings(
+            HITTypeId=hit_type(local_client), Notification=specification("https://lab.example/in")
         )
     assert code_of(failure) == ("RequestError", "InvalidTransportEndpoint")
     assert not NotificationSetting.objects.exists()
@@ -425,12 +432,12 @@ def test_refused_destination_saves_no_setting(near: Any, settings: Any) -> None:
 @pytest.mark.rule(
     "notification-retries",
     source="ours",
-    text="What does not arrive is sent again with growing pauses for a day and then given up; it may arrive "
-    "twice, always with the same EventDocId.",
+    text="An undelivered notification is retried with growing delays for a day and then given up; it "
+    "may arrive twice, always with the same EventDocId.",
 )
-def test_undelivered_notification_is_retried_for_a_day(near: Any, mailbox: Mailbox) -> None:
-    subscribe(near, mailbox, "HITCreated")
-    near.create_hit(**hit_params())
+def test_undelivered_notification_is_retried_for_a_day(local_client: Any, mailbox: Mailbox) -> None:
+    subscribe(local_client, mailbox, "HITCreated")
+    local_client.create_hit(**hit_params())
     mailbox.status = 503
     assert deliver() == 0
     row = Notification.objects.get()
@@ -442,7 +449,7 @@ def test_undelivered_notification_is_retried_for_a_day(near: Any, mailbox: Mailb
     assert deliver() == 0
     assert len(mailbox.posts) == 1  # not before the pause is over
     for _ in range(40):
-        later(hours=1)
+        advance_time(hours=1)
         deliver()
     row.refresh_from_db()
     assert row.state == NotificationState.FAILED
@@ -452,14 +459,14 @@ def test_undelivered_notification_is_retried_for_a_day(near: Any, mailbox: Mailb
 
 @pytest.mark.clock
 def test_event_during_outage_is_retried_for_a_day_afterwards(
-    near: Any, workers: list[Worker], mailbox: Mailbox
+    local_client: Any, workers: list[Worker], mailbox: Mailbox
 ) -> None:
-    hit = near.create_hit(**hit_params(LifetimeInSeconds=60, AutoApprovalDelayInSeconds=60))["HIT"]
+    hit = local_client.create_hit(**hit_params(LifetimeInSeconds=60, AutoApprovalDelayInSeconds=60))["HIT"]
     wanted = specification(mailbox.url, "HITExpired", "AssignmentAbandoned", "AssignmentApproved")
-    near.update_notification_settings(HITTypeId=hit["HITTypeId"], Notification=wanted)
+    local_client.update_notification_settings(HITTypeId=hit["HITTypeId"], Notification=wanted)
     work(workers[0], hit)
     accept(workers[1], hit)
-    later(days=3)  # nobody swept and nobody sent
+    advance_time(days=3)  # nobody swept and nobody sent
     mailbox.status = 503
     tasks.sweep_due()
     deliver()
@@ -469,62 +476,62 @@ def test_event_during_outage_is_retried_for_a_day_afterwards(
     told_of = [row.document["Events"][0]["EventTimestamp"] for row in rows]
     assert (
         max(told_of) < f"{Clock.now() - timedelta(days=2):%Y-%m-%dT%H:%M:%SZ}"
-    )  # when it was, not when it is told
+    )  # the time of the event, not of the notification
     assert {row.state for row in rows} == {NotificationState.QUEUED}
     mailbox.status = 200
-    later(hours=1)
+    advance_time(hours=1)
     assert deliver() == 3
 
 
 @pytest.mark.clock
-def test_recovered_receiver_gets_all_notifications(near: Any, mailbox: Mailbox) -> None:
-    subscribe(near, mailbox, "HITCreated")
+def test_recovered_receiver_gets_all_notifications(local_client: Any, mailbox: Mailbox) -> None:
+    subscribe(local_client, mailbox, "HITCreated")
     for _ in range(3):
-        near.create_hit(**hit_params())
+        local_client.create_hit(**hit_params())
     mailbox.status = 500
     deliver()
     assert len(mailbox.posts) == 1  # one failure speaks for all that waits for the same address
     mailbox.status = 200
-    later(minutes=3)
+    advance_time(minutes=3)
     assert deliver() == 3
     assert len({document["EventDocId"] for document in mailbox.documents()}) == 3
 
 
-def test_redirects_are_not_followed(near: Any, mailbox: Mailbox) -> None:
-    subscribe(near, mailbox, "HITCreated")
-    near.create_hit(**hit_params())
+def test_redirects_are_not_followed(local_client: Any, mailbox: Mailbox) -> None:
+    subscribe(local_client, mailbox, "HITCreated")
+    local_client.create_hit(**hit_params())
     mailbox.status, mailbox.location = 307, mailbox.url
     assert deliver() == 0
     assert len(mailbox.posts) == 1
 
 
-def test_dead_destination_does_not_delay_others(near: Any, mailbox: Mailbox, settings: Any) -> None:
+def test_dead_destination_does_not_delay_others(local_client: Any, mailbox: Mailbox, settings: Any) -> None:
     settings.MARKETPLACE_NOTIFICATION_HOSTS = [mailbox.host, "127.0.0.1:9"]
-    dead = hit_type(near, Title="Nobody listens")
-    near.update_notification_settings(
+    dead = hit_type(local_client, Title="Nobody listens")
+    local_client.update_notification_settings(
         HITTypeId=dead, Notification=specification("http://127.0.0.1:9/in", "HITCreated")
     )
-    subscribe(near, mailbox, "HITCreated")
+    subscribe(local_client, mailbox, "HITCreated")
     for _ in range(3):
-        near.create_hit(**hit_params(Title="Nobody listens"))
-    near.create_hit(**hit_params())
+        local_client.create_hit(**hit_params(Title="Nobody listens"))
+    local_client.create_hit(**hit_params())
     assert deliver() == 1
     failed = Notification.objects.filter(attempts__gt=0, state=NotificationState.QUEUED)
     assert failed.count() == 1
     assert "ConnectionRefusedError" in failed.get().error
 
 
-def test_host_removed_from_list_is_not_contacted(near: Any, mailbox: Mailbox, settings: Any) -> None:
-    subscribe(near, mailbox, "HITCreated")
-    near.create_hit(**hit_params())
+def test_host_removed_from_list_is_not_contacted(local_client: Any, mailbox: Mailbox, settings: Any) -> None:
+    subscribe(local_client, mailbox, "HITCreated")
+    local_client.create_hit(**hit_params())
     settings.MARKETPLACE_NOTIFICATION_HOSTS = []
     assert deliver() == 0
     assert mailbox.posts == []
 
 
-def test_concurrent_senders_send_once(near: Any, mailbox: Mailbox) -> None:
-    subscribe(near, mailbox, "HITCreated")
-    near.create_hit(**hit_params())
+def test_concurrent_senders_send_once(local_client: Any, mailbox: Mailbox) -> None:
+    subscribe(local_client, mailbox, "HITCreated")
+    local_client.create_hit(**hit_params())
     sent: list[int] = []
     # The second sender starts while the first one's request is open: the claim is committed by then.
     second = threading.Thread(target=lambda: sent.append(_on_its_own_connection()))
@@ -549,13 +556,13 @@ def _on_its_own_connection() -> int:
 
 
 @pytest.mark.clock
-def test_old_sent_notifications_are_deleted_and_queued_ones_kept(near: Any, mailbox: Mailbox) -> None:
-    subscribe(near, mailbox, "HITCreated")
-    near.create_hit(**hit_params())
+def test_old_sent_notifications_are_deleted_and_queued_ones_kept(local_client: Any, mailbox: Mailbox) -> None:
+    subscribe(local_client, mailbox, "HITCreated")
+    local_client.create_hit(**hit_params())
     deliver()
-    near.create_hit(**hit_params())
+    local_client.create_hit(**hit_params())
     assert notifications.delete_old_notifications(now=Clock.now() + timedelta(days=29)) == 0
-    later(days=31)
+    advance_time(days=31)
     tasks.delete_old_notifications()
     assert Notification.objects.get().state == NotificationState.QUEUED
 
@@ -570,30 +577,32 @@ deliver_notifications()
 @pytest.mark.parametrize(
     ("point", "arrived"), [("marketplace.deliver.after_claim", 1), ("marketplace.deliver.after_send", 2)]
 )
-def test_killed_sender_loses_no_notification(near: Any, mailbox: Mailbox, point: str, arrived: int) -> None:
-    subscribe(near, mailbox, "HITCreated")
-    near.create_hit(**hit_params())
+def test_killed_sender_loses_no_notification(
+    local_client: Any, mailbox: Mailbox, point: str, arrived: int
+) -> None:
+    subscribe(local_client, mailbox, "HITCreated")
+    local_client.create_hit(**hit_params())
     killed = children.run(DELIVER, MARKETPLACE_NOTIFICATION_HOSTS=mailbox.host, DEERSTALKER_CRASH_AT=point)
     assert killed.returncode == EXIT_STATUS, killed.stderr
     assert Notification.objects.get().state == NotificationState.QUEUED
     assert len(mailbox.posts) == arrived - 1
-    later(minutes=2)
+    advance_time(minutes=2)
     assert deliver() == 1
     assert len(mailbox.posts) == arrived
     assert len({document["EventDocId"] for document in mailbox.documents()}) == 1
 
 
-def test_nothing_is_sent_inside_a_transaction(near: Any, mailbox: Mailbox) -> None:
-    subscribe(near, mailbox, "HITCreated")
-    near.create_hit(**hit_params())
+def test_nothing_is_sent_inside_a_transaction(local_client: Any, mailbox: Mailbox) -> None:
+    subscribe(local_client, mailbox, "HITCreated")
+    local_client.create_hit(**hit_params())
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
         deliver()
     assert mailbox.posts == []
 
 
-def test_rolled_back_action_sends_nothing(near: Any, worker: Worker, mailbox: Mailbox) -> None:
-    type_id = subscribe(near, mailbox, "AssignmentAccepted")
-    near.create_hit(**hit_params())
+def test_rolled_back_action_sends_nothing(local_client: Any, worker: Worker, mailbox: Mailbox) -> None:
+    type_id = subscribe(local_client, mailbox, "AssignmentAccepted")
+    local_client.create_hit(**hit_params())
     with transaction.atomic():
         attempts.accept_from_group(
             worker=worker, hit_type=HITType.objects.get(hit_type_id=type_id), now=Clock.now()
@@ -605,9 +614,9 @@ def test_rolled_back_action_sends_nothing(near: Any, worker: Worker, mailbox: Ma
 
 @pytest.mark.clock
 def test_sweep_makes_two_queries_when_nothing_is_due(
-    near: Any, worker: Worker, django_assert_num_queries: Any
+    local_client: Any, worker: Worker, django_assert_num_queries: Any
 ) -> None:
-    work(worker, near.create_hit(**hit_params())["HIT"])
+    work(worker, local_client.create_hit(**hit_params())["HIT"])
     now = Clock.now()
     with django_assert_num_queries(2):
         lifecycle.sweep_due(now=now)

@@ -1,4 +1,4 @@
-"""What old scripts and pages do, and our marketplace answers as Amazon's did."""
+"""Behaviour that old scripts and pages expect from Amazon's service."""
 
 import json
 from typing import Any
@@ -19,8 +19,8 @@ HIT_HOST = settings.HIT_ORIGIN.removeprefix("http://")
 
 
 @pytest.fixture
-def slot(near: Any, worker: Worker) -> Assignment:
-    return accept(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
+def slot(local_client: Any, worker: Worker) -> Assignment:
+    return accept(worker, local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"])
 
 
 def address(worker: Worker, slot: Assignment, end: str = "/mturk/externalSubmit") -> str:
@@ -30,7 +30,8 @@ def address(worker: Worker, slot: Assignment, end: str = "/mturk/externalSubmit"
 @pytest.mark.rule(
     "external-submit-get",
     source="ours",
-    text="externalSubmit takes a form sent by GET at the attempt's secret address, and none at the bare one.",
+    text="externalSubmit accepts a form sent by GET at the attempt's secret URL, but not at the URL "
+    "without a secret.",
 )
 def test_form_without_method_submits_by_get(worker: Worker, slot: Assignment) -> None:
     sent = {"assignmentId": slot.assignment_id, "answer": "a cat", "more": ["1", "2"]}
@@ -63,9 +64,7 @@ def test_get_without_secret_submits_nothing_and_shows_message(
 
 @pytest.mark.parametrize("end", ["/mturk/externalSubmit/", "//mturk/externalSubmit", "/mturk/externalSubmit"])
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_submit_urls_with_extra_slashes_work(
-    worker: Worker, slot: Assignment, end: str, method: str
-) -> None:
+def test_submit_urls_with_extra_slashes_work(worker: Worker, slot: Assignment, end: str, method: str) -> None:
     send = getattr(Client(), method)
     assert send(address(worker, slot, end), {"assignmentId": slot.assignment_id, "a": "b"}).status_code == 200
 
@@ -83,25 +82,27 @@ def test_post_with_assignment_id_in_query_is_accepted(worker: Worker, slot: Assi
 @pytest.mark.rule(
     "revoked-has-no-score",
     source="I",
-    text="GetQualificationScore of a revoked qualification is an error: it can be called with a status of Granted.",
+    text="GetQualificationScore of a revoked qualification is an error that names the status Granted.",
 )
-def test_a_revoked_qualification_has_no_score(near: Any, worker: Worker) -> None:
-    kind = near.create_qualification_type(Name="Bench", Description="d", QualificationTypeStatus="Active")
+def test_a_revoked_qualification_has_no_score(local_client: Any, worker: Worker) -> None:
+    kind = local_client.create_qualification_type(
+        Name="Bench", Description="d", QualificationTypeStatus="Active"
+    )
     here = {
         "QualificationTypeId": kind["QualificationType"]["QualificationTypeId"],
         "WorkerId": worker.worker_id,
     }
-    near.associate_qualification_with_worker(**here, IntegerValue=2)
-    near.disassociate_qualification_from_worker(**here)
+    local_client.associate_qualification_with_worker(**here, IntegerValue=2)
+    local_client.disassociate_qualification_from_worker(**here)
     with pytest.raises(
         ClientError, match="This operation can be called with a status of: Granted"
     ) as failure:
-        near.get_qualification_score(**here)
+        local_client.get_qualification_score(**here)
     assert code_of(failure)[1] == "InvalidQualificationState"
 
 
-def test_type_without_test_accepts_test_duration(near: Any) -> None:
-    made = near.create_qualification_type(
+def test_type_without_test_accepts_test_duration(local_client: Any) -> None:
+    made = local_client.create_qualification_type(
         Name="No test", Description="d", QualificationTypeStatus="Active", TestDurationInSeconds=60
     )
     assert made["QualificationType"]["Name"] == "No test"
@@ -110,11 +111,12 @@ def test_type_without_test_accepts_test_duration(near: Any) -> None:
 @pytest.mark.rule(
     "events-before-disposal",
     source="ours",
-    text="A HIT that is expired and deleted at once is told as expired and reviewable before it is told as disposed.",
+    text="For a HIT expired and deleted in sequence, the expired and reviewable events come before the "
+    "disposed event.",
 )
-def test_events_of_an_expired_and_deleted_hit_come_in_order(near: Any) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
-    near.update_notification_settings(
+def test_events_of_an_expired_and_deleted_hit_come_in_order(local_client: Any) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    local_client.update_notification_settings(
         HITTypeId=hit["HITTypeId"],
         Notification={
             "Destination": f"{settings.PUBLIC_URL}/notifications/x",
@@ -123,8 +125,10 @@ def test_events_of_an_expired_and_deleted_hit_come_in_order(near: Any) -> None:
             "EventTypes": ["HITExpired", "HITReviewable", "HITDisposed"],
         },
     )
-    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=timezone.now() - timezone.timedelta(days=1))
-    near.delete_hit(HITId=hit["HITId"])
+    local_client.update_expiration_for_hit(
+        HITId=hit["HITId"], ExpireAt=timezone.now() - timezone.timedelta(days=1)
+    )
+    local_client.delete_hit(HITId=hit["HITId"])
     told = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
     assert told == ["HITExpired", "HITReviewable", "HITDisposed"]
 
@@ -161,8 +165,8 @@ def test_boto_error_shows_right_url(live_server: Any, settings: Any) -> None:
 
 
 def test_rejection_without_reason_is_shown_as_such(
-    near: Any, worker: Worker, slot: Assignment, browser: Any
+    local_client: Any, worker: Worker, slot: Assignment, browser: Any
 ) -> None:
     Client().post(address(worker, slot), {"assignmentId": slot.assignment_id, "a": "b"})
-    near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="")
+    local_client.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="")
     assert "No reason given." in browser(worker).get("/work/history").content.decode()

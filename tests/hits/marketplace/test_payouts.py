@@ -1,4 +1,4 @@
-"""Payouts: one by one, from a file, corrected, and never the same cent twice."""
+"""Payouts: single, from a file, corrected, and never above the amount owed."""
 
 import csv
 import io
@@ -24,11 +24,11 @@ Browser = Callable[[Worker], Client]
 HEADER = "worker_id,amount,date,means,reference"
 
 
-def pay(near: Any, *people: Worker) -> None:
+def pay(local_client: Any, *people: Worker) -> None:
     """Let each of them earn $1.10."""
-    hit = near.create_hit(**hit_params(MaxAssignments=len(people)))["HIT"]
+    hit = local_client.create_hit(**hit_params(MaxAssignments=len(people)))["HIT"]
     for person in people:
-        near.approve_assignment(AssignmentId=work(person, hit).assignment_id)
+        local_client.approve_assignment(AssignmentId=work(person, hit).assignment_id)
 
 
 def transfer(worker: Worker, cents: int = 60, **changes: Any) -> Transfer:
@@ -44,33 +44,33 @@ def root(transactional_db: None) -> User:
 
 
 @pytest.fixture
-def desk(root: User) -> Client:
+def admin_client(root: User) -> Client:
     """Their browser."""
     client = Client()
     client.force_login(root)
     return client
 
 
-def upload(desk: Client, text: str) -> Any:
+def upload(admin_client: Client, text: str) -> Any:
     """Choose a file on the import page."""
     file = SimpleUploadedFile("payouts.csv", text.encode())
-    return desk.post("/marketplace/payouts/import", {"file": file})
+    return admin_client.post("/marketplace/payouts/import", {"file": file})
 
 
-def record_shown(desk: Client, page: Any) -> Any:
+def record_shown(admin_client: Client, page: Any) -> Any:
     """Press the button of the import's confirming page."""
     found = page.context["upload"]
-    return desk.post(
+    return admin_client.post(
         "/marketplace/payouts/import",
         {"step": "record", "idempotency_key": found["idempotency_key"], "text": found["text"]},
     )
 
 
 def test_payout_is_confirmed_recorded_once_and_shown_to_worker(
-    near: Any, worker: Worker, desk: Client, root: User, browser: Browser
+    local_client: Any, worker: Worker, admin_client: Client, root: User, browser: Browser
 ) -> None:
-    pay(near, worker)
-    assert "1.10 owed" in desk.get("/marketplace/payouts/").content.decode()
+    pay(local_client, worker)
+    assert "1.10 owed" in admin_client.get("/marketplace/payouts/").content.decode()
     url = f"/marketplace/payouts/workers/{worker.pk}"
     typed = {
         "amount": "0.60",
@@ -78,12 +78,12 @@ def test_payout_is_confirmed_recorded_once_and_shown_to_worker(
         "means": "Bank  transfer",
         "reference": "TX 17",
     }
-    look = desk.post(url, typed | {"step": "look"})
+    look = admin_client.post(url, typed | {"step": "look"})
     assert "Record $0.60 as paid" in look.content.decode()
     assert not Payout.objects.exists()
     press = {"idempotency_key": look.context["idempotency_key"], "step": "record"}
-    assert desk.post(url, typed | press).status_code == 302
-    assert desk.post(url, typed | press).status_code == 302, "a second press of the same button"
+    assert admin_client.post(url, typed | press).status_code == 302
+    assert admin_client.post(url, typed | press).status_code == 302, "a second press of the same button"
     (row,) = Payout.objects.all()
     assert (row.amount_cents, row.means, row.reference, row.recorded_by) == (
         60,
@@ -99,18 +99,20 @@ def test_payout_is_confirmed_recorded_once_and_shown_to_worker(
     assert find_unbalanced_requesters() == []
 
 
-def test_payout_form_shows_all_errors_together(near: Any, worker: Worker, desk: Client) -> None:
-    pay(near, worker)
+def test_payout_form_shows_all_errors_together(
+    local_client: Any, worker: Worker, admin_client: Client
+) -> None:
+    pay(local_client, worker)
     url = f"/marketplace/payouts/workers/{worker.pk}"
     typed = {"amount": "1.11", "paid_on": "1999-12-31", "means": "", "reference": "TX 17", "step": "look"}
-    slip = desk.post(url, typed)
+    slip = admin_client.post(url, typed)
     assert slip.status_code == 400
     assert {name: errors[0] for name, errors in slip.context["form"].errors.items()} == {
         "amount": "1.10 is owed; pay that or less.",
         "paid_on": "1999-12-31 is too long ago; write it as 2026-11-30.",
         "means": "This field is required.",
     }
-    page = desk.post(url, typed | {"amount": "abc", "means": "cash"}).content.decode()
+    page = admin_client.post(url, typed | {"amount": "abc", "means": "cash"}).content.decode()
     assert "&#x27;abc&#x27; is not an amount; use whole cents, such as 12.50." in page
     assert 'value="abc"' in page
     assert not Payout.objects.exists()
@@ -129,8 +131,10 @@ def test_payout_form_shows_all_errors_together(near: Any, worker: Worker, desk: 
     ],
 )
 @pytest.mark.clock
-def test_invalid_payout_fields_are_refused(near: Any, worker: Worker, change: dict[str, Any], field: str) -> None:
-    pay(near, worker)
+def test_invalid_payout_fields_are_refused(
+    local_client: Any, worker: Worker, change: dict[str, Any], field: str
+) -> None:
+    pay(local_client, worker)
     if "paid_on" in change:
         change = {"paid_on": payouts.today() + change["paid_on"]}
     with pytest.raises(PayoutFieldError) as refusal:
@@ -142,8 +146,8 @@ def test_invalid_payout_fields_are_refused(near: Any, worker: Worker, change: di
     assert compute_earnings(worker).owed == 110
 
 
-def test_concurrent_payouts_cannot_exceed_owed(near: Any, worker: Worker) -> None:
-    pay(near, worker)
+def test_concurrent_payouts_cannot_exceed_owed(local_client: Any, worker: Worker) -> None:
+    pay(local_client, worker)
     gate = threading.Barrier(4)
     refused: list[PayoutFieldError] = []
 
@@ -169,10 +173,10 @@ def test_concurrent_payouts_cannot_exceed_owed(near: Any, worker: Worker) -> Non
 
 
 def test_owed_csv_can_be_filled_in_and_imported(
-    near: Any, workers: list[Worker], desk: Client
+    local_client: Any, workers: list[Worker], admin_client: Client
 ) -> None:
-    pay(near, *workers[:2])
-    lines = b"".join(desk.get("/marketplace/payouts/owed.csv").streaming_content).decode()
+    pay(local_client, *workers[:2])
+    lines = b"".join(admin_client.get("/marketplace/payouts/owed.csv").streaming_content).decode()
     rows = list(csv.DictReader(io.StringIO(lines)))
     assert {(row["worker_id"], row["amount"]) for row in rows} == {
         (person.worker_id, "1.10") for person in workers[:2]
@@ -180,27 +184,27 @@ def test_owed_csv_can_be_filled_in_and_imported(
     day = payouts.today()
     filled = [HEADER]
     filled += [f"{row['worker_id']},{row['amount']},{day},transfer,run-{n}" for n, row in enumerate(rows)]
-    page = upload(desk, "\n".join(filled))
+    page = upload(admin_client, "\n".join(filled))
     assert "Record $2.20 as paid" in page.content.decode()
     assert not Payout.objects.exists()
-    record_shown(desk, page)
-    record_shown(desk, page)
+    record_shown(admin_client, page)
+    record_shown(admin_client, page)
     assert Payout.objects.count() == 2
     assert [compute_earnings(person).owed for person in workers[:2]] == [0, 0]
-    again = record_shown(desk, upload(desk, "\n".join(filled)))
+    again = record_shown(admin_client, upload(admin_client, "\n".join(filled)))
     assert again.status_code == 400
     assert "Line 2, reference: A payout of" in again.content.decode()
     assert Payout.objects.count() == 2
 
 
 def test_import_with_bad_row_records_nothing_and_names_row(
-    near: Any, workers: list[Worker], desk: Client
+    local_client: Any, workers: list[Worker], admin_client: Client
 ) -> None:
-    pay(near, *workers[:2])
+    pay(local_client, *workers[:2])
     first, second = (person.worker_id for person in workers[:2])
     day, tomorrow = payouts.today(), payouts.today() + timedelta(days=1)
     slips = upload(
-        desk,
+        admin_client,
         f"{HEADER}\n{first},1.10,{day},bank,1\n{second},1,10,{day},bank,2\nANOBODY,1.00,{day},bank,3\n"
         f"{first},one,{day},bank,4\n{second},1.00,{tomorrow},bank,5\n",
     )
@@ -211,11 +215,12 @@ def test_import_with_bad_row_records_nothing_and_names_row(
         "Line 5, amount",
         "Line 6, date",
     ]
-    # Each row is fine by itself, and together they pay more than is owed.
+    # Each row alone is valid, but together they exceed the amount owed.
     over = upload(
-        desk, f"{HEADER}\n{second},1.10,{day},bank,1\n{first},1.00,{day},bank,2\n{first},0.11,{day},bank,3"
+        admin_client,
+        f"{HEADER}\n{second},1.10,{day},bank,1\n{first},1.00,{day},bank,2\n{first},0.11,{day},bank,3",
     )
-    refused = record_shown(desk, over)
+    refused = record_shown(admin_client, over)
     assert refused.status_code == 400
     assert refused.context["error"].errors == ["Line 4, amount: $0.10 is owed; pay that or less."]
     assert not Payout.objects.exists()
@@ -230,30 +235,32 @@ def test_import_with_bad_row_records_nothing_and_names_row(
         (f'{HEADER}\nA1,"1.00', "this is not valid CSV"),
     ],
 )
-def test_unreadable_payout_file_is_refused(desk: Client, text: str, message: str) -> None:
-    page = upload(desk, text)
+def test_unreadable_payout_file_is_refused(admin_client: Client, text: str, message: str) -> None:
+    page = upload(admin_client, text)
     assert page.status_code == 400
     assert message in page.content.decode()
 
 
 def test_correction_adds_entry_with_reason(
-    near: Any, worker: Worker, desk: Client, browser: Browser
+    local_client: Any, worker: Worker, admin_client: Client, browser: Browser
 ) -> None:
-    pay(near, worker)
+    pay(local_client, worker)
     payout = payouts.record_payout(transfer=transfer(worker, 110), idempotency_key="1", by=None)
     url = f"/marketplace/payouts/workers/{worker.pk}/correct"
     more = {"sign": "more", "amount": "0.30", "reason": "Only 0.80 was sent", "payout": str(payout.pk)}
-    assert desk.post(url, more).status_code == 302
+    assert admin_client.post(url, more).status_code == 302
     assert compute_earnings(worker).owed == 30
     assert (
-        desk.post(url, more | {"sign": "less", "amount": "0.10", "reason": "0.90, in fact"}).status_code
+        admin_client.post(
+            url, more | {"sign": "less", "amount": "0.10", "reason": "0.90, in fact"}
+        ).status_code
         == 302
     )
     assert compute_earnings(worker).owed == 20
-    refused = desk.post(url, more | {"sign": "less", "amount": "0.21"})
+    refused = admin_client.post(url, more | {"sign": "less", "amount": "0.21"})
     assert refused.status_code == 400
     assert "$0.20 is owed" in refused.content.decode()
-    assert desk.post(url, more | {"reason": " "}).status_code == 400
+    assert admin_client.post(url, more | {"reason": " "}).status_code == 400
     payout.refresh_from_db()
     assert payout.amount_cents == 110
     page = browser(worker).get("/work/earnings").content.decode()
@@ -262,8 +269,10 @@ def test_correction_adds_entry_with_reason(
     assert find_unbalanced_requesters() == []
 
 
-def test_payout_pages_are_for_platform_admins_only(worker: Worker, browser: Browser, near: Any) -> None:
-    pay(near, worker)
+def test_payout_pages_are_for_platform_admins_only(
+    worker: Worker, browser: Browser, local_client: Any
+) -> None:
+    pay(local_client, worker)
     pages = [
         "/marketplace/payouts/",
         "/marketplace/payouts/owed.csv",

@@ -1,4 +1,4 @@
-"""The platform's own client of qualifications and blocks, against the marketplace in process."""
+"""The platform's own client for qualifications and blocks, against the in-process marketplace."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def test_missing_type_or_worker_is_reported(port: BotoMarketplace, worker: Worke
         assert failure.value.failure is Failure.NOT_FOUND
 
 
-def test_blocks(port: BotoMarketplace, worker: Worker, other: Worker) -> None:
+def test_block_and_unblock(port: BotoMarketplace, worker: Worker, other: Worker) -> None:
     port.block(worker.worker_id, "Copied.")
     port.block(other.worker_id, "Copied, too.")
     port.unblock(worker.worker_id, "Explained.")

@@ -1,4 +1,4 @@
-"""A worker's way to a qualification: the list, its page, the test, and what came of it."""
+"""The worker's pages for qualifications: list, page, test and result."""
 
 from collections.abc import Callable
 from html import unescape
@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.html import strip_tags
 
 from hits.marketplace.models import QualificationRequest, RequestState, Worker
-from tests.hits.marketplace.support import hit_params, later
+from tests.hits.marketplace.support import advance_time, hit_params
 from tests.hits.marketplace.test_qualification_requests import SCORED, WITH_TEST, ask, held
 from tests.hits.marketplace.test_qualifications import make_type
 from tests.support.question_forms import choice, form_xml, free_text, question
@@ -23,14 +23,16 @@ SKY_BLUE = {"q1": ["blue"], "q2": ["apple", "pear"]}
 
 
 def text(answer: Any) -> str:
-    """Return what a page says, without its markup."""
+    """Return the text of a page without its markup."""
     return " ".join(unescape(strip_tags(answer.content.decode().replace("<", " <"))).split())
 
 
-def test_closed_group_links_to_test_and_passing_opens_it(near: Any, worker: Worker, browser: Browser) -> None:
-    type_id = make_type(near, "Photo reader", **SCORED)
+def test_closed_group_links_to_test_and_passing_opens_it(
+    local_client: Any, worker: Worker, browser: Browser
+) -> None:
+    type_id = make_type(local_client, "Photo reader", **SCORED)
     asked = [{"QualificationTypeId": type_id, "Comparator": "GreaterThan", "IntegerValues": [50]}]
-    near.create_hit(**hit_params(QualificationRequirements=asked))
+    local_client.create_hit(**hit_params(QualificationRequirements=asked))
     client = browser(worker)
     assert f'href="{LIST}/{type_id}"' in client.get("/work/").content.decode()
     assert "Test with a time limit of 10 min." in text(client.get(LIST))
@@ -50,7 +52,7 @@ def test_closed_group_links_to_test_and_passing_opens_it(near: Any, worker: Work
     assert client.get(started["Location"])["Location"] == f"{LIST}/{type_id}"
 
 
-def test_failed_check_keeps_typed_answers(near: Any, worker: Worker, browser: Browser) -> None:
+def test_failed_check_keeps_typed_answers(local_client: Any, worker: Worker, browser: Browser) -> None:
     asked = form_xml(
         question(
             "why",
@@ -59,7 +61,7 @@ def test_failed_check_keeps_typed_answers(near: Any, worker: Worker, browser: Br
         question("age", free_text('<IsNumeric minValue="18" maxValue="99"/>'), name="Your age"),
         question("sky", choice("blue", "green"), required=True),
     )
-    type_id = make_type(near, Test=asked, TestDurationInSeconds=600)
+    type_id = make_type(local_client, Test=asked, TestDurationInSeconds=600)
     client = browser(worker)
     client.post(f"{LIST}/{type_id}/ask")
     failed = client.post(f"{LIST}/{type_id}/test", {"q1": "<b>", "q2": "12 years"})
@@ -81,12 +83,12 @@ def test_failed_check_keeps_typed_answers(near: Any, worker: Worker, browser: Br
 
 
 @pytest.mark.clock
-def test_late_answers_stay_on_the_page(near: Any, worker: Worker, browser: Browser) -> None:
+def test_late_answers_stay_on_the_page(local_client: Any, worker: Worker, browser: Browser) -> None:
     asked = form_xml(question("why", free_text()))
-    type_id = make_type(near, Test=asked, TestDurationInSeconds=60, RetryDelayInSeconds=3600)
+    type_id = make_type(local_client, Test=asked, TestDurationInSeconds=60, RetryDelayInSeconds=3600)
     client = browser(worker)
     client.post(f"{LIST}/{type_id}/ask")
-    later(seconds=61)
+    advance_time(seconds=61)
     late = client.post(f"{LIST}/{type_id}/test", {"q1": "My careful answer"})
     assert late.status_code == 409
     shown = text(late)
@@ -95,19 +97,19 @@ def test_late_answers_stay_on_the_page(near: Any, worker: Worker, browser: Brows
     assert "You can take the test again from" in shown
     assert "Submit the test" not in shown
     assert "The time for the test ran out." in text(client.get(f"{LIST}/{type_id}"))
-    later(hours=1)
+    advance_time(hours=1)
     assert "Take the test again" in text(client.get(f"{LIST}/{type_id}"))
 
 
-def test_request_waits_and_shows_decision(near: Any, worker: Worker, browser: Browser) -> None:
-    once = make_type(near, "Once")
-    given = make_type(near, "Given", AutoGranted=True, AutoGrantedValue=4)
+def test_request_waits_and_shows_decision(local_client: Any, worker: Worker, browser: Browser) -> None:
+    once = make_type(local_client, "Once")
+    given = make_type(local_client, "Given", AutoGranted=True, AutoGrantedValue=4)
     client = browser(worker)
     assert "The requester decides." in text(client.get(LIST))
     assert "Request pending." in text(client.post(f"{LIST}/{once}/ask", follow=True))
     assert "You hold this qualification. Value 4" in text(client.post(f"{LIST}/{given}/ask", follow=True))
-    (row,) = near.list_qualification_requests()["QualificationRequests"]
-    near.reject_qualification_request(
+    (row,) = local_client.list_qualification_requests()["QualificationRequests"]
+    local_client.reject_qualification_request(
         QualificationRequestId=row["QualificationRequestId"], Reason="Too new <here>."
     )
     refused = text(client.get(f"{LIST}/{once}"))
@@ -118,9 +120,9 @@ def test_request_waits_and_shows_decision(near: Any, worker: Worker, browser: Br
     assert "You cannot request this qualification right now" in text(again)
 
 
-def test_offered_types_are_searched_and_paged(near: Any, worker: Worker, browser: Browser) -> None:
+def test_offered_types_are_searched_and_paged(local_client: Any, worker: Worker, browser: Browser) -> None:
     for number in range(12):
-        make_type(near, f"Round {number:02}", Keywords="owls" if number == 11 else "")
+        make_type(local_client, f"Round {number:02}", Keywords="owls" if number == 11 else "")
     client = browser(worker)
     first = text(client.get(LIST))
     assert "Search qualifications" in first
@@ -133,12 +135,12 @@ def test_offered_types_are_searched_and_paged(near: Any, worker: Worker, browser
     assert "No available qualification matches “moose”" in text(client.get(f"{LIST}?q=moose"))
 
 
-def test_query_count_does_not_grow_with_types(near: Any, worker: Worker, browser: Browser) -> None:
+def test_query_count_does_not_grow_with_types(local_client: Any, worker: Worker, browser: Browser) -> None:
     client = browser(worker)
     counts = []
     for number in (1, 9):
         for index in range(number):
-            ask(worker, make_type(near, f"{number}-{index}"))
+            ask(worker, make_type(local_client, f"{number}-{index}"))
         with CaptureQueriesContext(
             connection,
         ) as queries:
@@ -151,9 +153,9 @@ def test_query_count_does_not_grow_with_types(near: Any, worker: Worker, browser
     ("path", "method"), [("", "get"), ("/test", "get"), ("/test", "post"), ("/ask", "post")]
 )
 def test_qualification_pages_are_for_workers_only(
-    near: Any, worker: Worker, other: Worker, browser: Browser, path: str, method: str
+    local_client: Any, worker: Worker, other: Worker, browser: Browser, path: str, method: str
 ) -> None:
-    type_id = make_type(near, **WITH_TEST)
+    type_id = make_type(local_client, **WITH_TEST)
     ask(worker, type_id)
     address = f"{LIST}/{type_id}{path}"
     assert "/sign-in/" in getattr(Client(), method)(address)["Location"]

@@ -1,4 +1,4 @@
-"""Qualifications that workers ask for: terms of types, tests, requests, decisions, through boto3 and services."""
+"""Requests for qualifications: terms of types, tests, decisions, through boto3 and services."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from hits.marketplace.models import (
 from hits.marketplace.selectors.qualification_overview import load_qualification_overview
 from hits.marketplace.selectors.requestable import Availability, get_requestable_type
 from hits.marketplace.services import accounts, qualification_requests
-from tests.hits.marketplace.support import Market, accept, hit_params, later, work
+from tests.hits.marketplace.support import Market, accept, advance_time, hit_params, work
 from tests.hits.marketplace.test_conformance import code_of
 from tests.hits.marketplace.test_qualifications import make_type
 from tests.support.question_forms import (
@@ -50,7 +50,7 @@ def ask(worker: Worker, type_id: str) -> QualificationRequest:
     )
 
 
-def hand_in(request: QualificationRequest, answers: list[FormAnswer]) -> QualificationRequest:
+def submit_task(request: QualificationRequest, answers: list[FormAnswer]) -> QualificationRequest:
     return qualification_requests.submit_test(
         worker=request.worker, request_id=request.request_id, answers=answers, now=Clock.now()
     )
@@ -65,7 +65,7 @@ def held(worker: Worker, type_id: str) -> int | None:
     return row.value if row and row.status == GrantStatus.GRANTED else None
 
 
-class TestTypes:
+class TestQualificationTypes:
     @pytest.mark.rule(
         "type-shows-its-terms",
         source="M",
@@ -90,8 +90,8 @@ class TestTypes:
     @pytest.mark.rule(
         "type-terms-checked",
         source="M",
-        text="Test needs TestDurationInSeconds and excludes AutoGranted; AnswerKey needs a Test; "
-        "the duration alone is taken.",
+        text="Test needs TestDurationInSeconds and excludes AutoGranted; AnswerKey needs a Test; the "
+        "duration alone is accepted.",
     )
     @pytest.mark.parametrize(
         ("params", "words"),
@@ -108,18 +108,21 @@ class TestTypes:
             (SCORED | {"AnswerKey": key_xml(key_question("sea", {"blue": 1}))}, "AnswerKey: .*'sea'"),
         ],
     )
-    def test_contradictory_terms_are_refused(self, near: Any, params: dict[str, Any], words: str) -> None:
+    def test_contradictory_terms_are_refused(
+        self, local_client: Any, params: dict[str, Any], words: str
+    ) -> None:
         with pytest.raises(ClientError, match=words) as failure:
-            make_type(near, **params)
+            make_type(local_client, **params)
         assert code_of(failure)[0] == "ParameterValidationError"
-        assert near.list_qualification_types(MustBeRequestable=False)["NumResults"] == 0
+        assert local_client.list_qualification_types(MustBeRequestable=False)["NumResults"] == 0
 
     @pytest.mark.rule(
         "type-update",
         source="M",
-        text="An update with a Test replaces test, duration and key; a retry delay can be changed, never removed.",
+        text="An update with a Test replaces test, duration and key; a retry delay can be changed, but "
+        "not removed.",
     )
-    def test_update(self, mturk: Any) -> None:
+    def test_update_type_changes_given_terms(self, mturk: Any) -> None:
         type_id = make_type(mturk, **SCORED, RetryDelayInSeconds=60)
         other = form_xml(question("a", choice("x", "y")))
 
@@ -145,10 +148,10 @@ class TestTypes:
     @pytest.mark.rule(
         "type-delete",
         source="M",
-        text="After DeleteQualificationType a type makes no HIT, its name is free and what waits is rejected; open "
-        "HITs go on.",
+        text="After DeleteQualificationType the type allows no new HIT, its name is free and pending "
+        "requests are rejected; open HITs continue.",
     )
-    def test_delete(self, mturk: Any, worker: Worker, other: Worker) -> None:
+    def test_delete_type_rejects_pending_requests(self, mturk: Any, worker: Worker, other: Worker) -> None:
         type_id = make_type(mturk)
         asked = [{"QualificationTypeId": type_id, "Comparator": "Exists"}]
         hit = mturk.create_hit(**hit_params(QualificationRequirements=asked))["HIT"]
@@ -177,10 +180,10 @@ class TestTypes:
     @pytest.mark.rule(
         "type-requestable",
         source="ours",
-        text="Workers may ask for any active type; the platform's pools only with a test or automatic grant.",
+        text="Workers may request any active type; the platform's pools only with a test or automatic grant.",
     )
-    def test_platform_pools_accept_no_requests(self, near_market: Market, worker: Worker) -> None:
-        own = near_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
+    def test_platform_pools_accept_no_requests(self, local_market: Market, worker: Worker) -> None:
+        own = local_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
         pool = make_type(own)
         assert (
             own.get_qualification_type(QualificationTypeId=pool)["QualificationType"]["IsRequestable"]
@@ -194,7 +197,7 @@ class TestTypes:
     @pytest.mark.rule(
         "hits-of-a-type",
         source="M",
-        text="ListHITsForQualificationType lists the HITs that require a type, newest first, over pages.",
+        text="ListHITsForQualificationType lists the HITs that require a type, newest first, in pages.",
     )
     def test_hits_that_require_a_type(self, mturk: Any, market: Market) -> None:
         type_id, unused = make_type(mturk), make_type(mturk, "Unused")
@@ -217,7 +220,7 @@ class TestTypes:
         assert code_of(failure)[1] == "QualificationTypeDoesNotExist"
 
 
-class TestAsking:
+class TestRequests:
     @pytest.mark.rule(
         "request-by-hand",
         source="M",
@@ -267,56 +270,63 @@ class TestAsking:
     @pytest.mark.rule(
         "request-auto-granted",
         source="M",
-        text="An auto-granted type is granted when it is asked for, at AutoGrantedValue, or 1.",
+        text="An auto-granted type is granted on request with AutoGrantedValue (default 1).",
     )
-    def test_auto_granted(self, near: Any, worker: Worker) -> None:
+    def test_auto_granted_type_is_granted_on_request(self, local_client: Any, worker: Worker) -> None:
         given, valued = (
-            make_type(near, "A", AutoGranted=True),
-            make_type(near, "B", AutoGranted=True, AutoGrantedValue=9),
+            make_type(local_client, "A", AutoGranted=True),
+            make_type(local_client, "B", AutoGranted=True, AutoGrantedValue=9),
         )
         assert (ask(worker, given).state, ask(worker, valued).state) == (
             RequestState.GRANTED,
             RequestState.GRANTED,
         )
         assert (held(worker, given), held(worker, valued)) == (1, 9)
-        assert near.list_qualification_requests()["NumResults"] == 0
+        assert local_client.list_qualification_requests()["NumResults"] == 0
         assert availability(worker, given) is Availability.HELD
 
     @pytest.mark.rule(
         "request-does-not-touch-grants",
         source="M",
-        text="A grant leaves a waiting request alone, and rejecting the request leaves the grant alone.",
+        text="A grant does not change a pending request, and rejecting the request does not change the "
+        "grant.",
     )
-    def test_grant_leaves_pending_request_open(self, near: Any, worker: Worker) -> None:
-        type_id = make_type(near)
+    def test_grant_leaves_pending_request_open(self, local_client: Any, worker: Worker) -> None:
+        type_id = make_type(local_client)
         waiting = ask(worker, type_id)
-        near.associate_qualification_with_worker(
+        local_client.associate_qualification_with_worker(
             QualificationTypeId=type_id, WorkerId=worker.worker_id, IntegerValue=5
         )
-        assert near.list_qualification_requests()["NumResults"] == 1
-        near.reject_qualification_request(QualificationRequestId=waiting.request_id, Reason="Held already.")
+        assert local_client.list_qualification_requests()["NumResults"] == 1
+        local_client.reject_qualification_request(
+            QualificationRequestId=waiting.request_id, Reason="Held already."
+        )
         assert held(worker, type_id) == 5
 
     @pytest.mark.clock
     @pytest.mark.rule(
         "request-retry-delay",
         source="M",
-        text="After RetryDelayInSeconds a worker may ask again; without one they may ask once, whatever came of it.",
+        text="After RetryDelayInSeconds a worker may request again; without a delay they may request "
+        "once, with any outcome.",
     )
-    def test_retry_delay(self, near: Any, worker: Worker) -> None:
-        once, again = make_type(near, "Once"), make_type(near, "Again", RetryDelayInSeconds=3600)
+    def test_retry_delay_limits_next_request(self, local_client: Any, worker: Worker) -> None:
+        once, again = (
+            make_type(local_client, "Once"),
+            make_type(local_client, "Again", RetryDelayInSeconds=3600),
+        )
         for type_id in (once, again):
-            near.reject_qualification_request(
+            local_client.reject_qualification_request(
                 QualificationRequestId=ask(worker, type_id).request_id, Reason="No."
             )
         assert availability(worker, once) is Availability.CLOSED
         assert availability(worker, again) is Availability.LATER
-        later(minutes=59)
+        advance_time(minutes=59)
         with pytest.raises(ActionRefused):
             ask(worker, again)
-        later(minutes=2)
+        advance_time(minutes=2)
         assert ask(worker, again).state == RequestState.PENDING
-        later(days=300)
+        advance_time(days=300)
         with pytest.raises(ActionRefused):
             ask(worker, once)
 
@@ -324,43 +334,51 @@ class TestAsking:
     @pytest.mark.rule(
         "request-after-revocation",
         source="ours",
-        text="What was taken away can be asked for again after the retry delay from then, and never without one.",
+        text="A revoked qualification can be requested again after the retry delay from the "
+        "revocation, and never without one.",
     )
-    def test_revoked(self, near: Any, worker: Worker) -> None:
-        once, again = make_type(near, "Once"), make_type(near, "Again", RetryDelayInSeconds=3600)
+    def test_retry_delay_starts_at_revocation(self, local_client: Any, worker: Worker) -> None:
+        once, again = (
+            make_type(local_client, "Once"),
+            make_type(local_client, "Again", RetryDelayInSeconds=3600),
+        )
         for type_id in (once, again):
             here = {"QualificationTypeId": type_id, "WorkerId": worker.worker_id}
-            near.associate_qualification_with_worker(**here)
+            local_client.associate_qualification_with_worker(**here)
             assert availability(worker, type_id) is Availability.HELD
-            near.disassociate_qualification_from_worker(**here, Reason="Unused.")
+            local_client.disassociate_qualification_from_worker(**here, Reason="Unused.")
         assert availability(worker, once) is Availability.CLOSED
         assert availability(worker, again) is Availability.LATER
-        later(hours=2)
+        advance_time(hours=2)
         assert availability(worker, once) is Availability.CLOSED
-        near.accept_qualification_request(
+        local_client.accept_qualification_request(
             QualificationRequestId=ask(worker, again).request_id, IntegerValue=3
         )
         assert held(worker, again) == 3
 
-    def test_blocked_and_inactive(self, near: Any, worker: Worker, other: Worker) -> None:
-        type_id = make_type(near)
-        near.create_worker_block(WorkerId=worker.worker_id, Reason="Copied.")
+    def test_blocked_worker_and_inactive_type_cannot_request(
+        self, local_client: Any, worker: Worker, other: Worker
+    ) -> None:
+        type_id = make_type(local_client)
+        local_client.create_worker_block(WorkerId=worker.worker_id, Reason="Copied.")
         assert availability(worker, type_id) is Availability.BLOCKED
         with pytest.raises(ActionRefused):
             ask(worker, type_id)
-        near.update_qualification_type(QualificationTypeId=type_id, QualificationTypeStatus="Inactive")
+        local_client.update_qualification_type(
+            QualificationTypeId=type_id, QualificationTypeStatus="Inactive"
+        )
         with pytest.raises(ActionRefused):
             ask(other, type_id)
 
-    def test_double_click_creates_one_request(self, near: Any, worker: Worker) -> None:
-        type_id = make_type(near)
+    def test_double_click_creates_one_request(self, local_client: Any, worker: Worker) -> None:
+        type_id = make_type(local_client)
         results = together([lambda: ask(worker, type_id)] * 4)
         assert len({row.pk for row in results}) == 1
 
     def test_concurrent_accept_and_reject_decide_once(
-        self, near_market: Market, requester: accounts.KeyPair, worker: Worker
+        self, local_market: Market, requester: accounts.KeyPair, worker: Worker
     ) -> None:
-        clients = [near_market.client(requester) for _ in range(2)]
+        clients = [local_market.client(requester) for _ in range(2)]
         type_id = make_type(clients[0])
         request_id = ask(worker, type_id).request_id
         results = together(
@@ -374,20 +392,22 @@ class TestAsking:
         assert (held(worker, type_id) == 1) is granted
 
 
-class TestTests:
+class TestQualificationTests:
     @pytest.mark.rule(
         "test-scored-at-once",
         source="M",
-        text="A test with an AnswerKey is scored and granted when it is handed in.",
+        text="A test with an AnswerKey is scored and granted when it is submitted.",
     )
-    def test_test_with_answer_key_is_scored_at_once(self, near: Any, worker: Worker, other: Worker) -> None:
-        type_id = make_type(near, **SCORED)
+    def test_test_with_answer_key_is_scored_at_once(
+        self, local_client: Any, worker: Worker, other: Worker
+    ) -> None:
+        type_id = make_type(local_client, **SCORED)
         asked = [
             {"QualificationTypeId": type_id, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [80]}
         ]
-        hit = near.create_hit(**hit_params(QualificationRequirements=asked))["HIT"]
-        assert hand_in(ask(worker, type_id), RIGHT).score == 100
-        assert hand_in(ask(other, type_id), WRONG).score == 10
+        hit = local_client.create_hit(**hit_params(QualificationRequirements=asked))["HIT"]
+        assert submit_task(ask(worker, type_id), RIGHT).score == 100
+        assert submit_task(ask(other, type_id), WRONG).score == 10
         assert (held(worker, type_id), held(other, type_id)) == (100, 10)
         assert work(worker, hit)
         with pytest.raises(ActionRefused, match="You hold it at 10"):
@@ -406,7 +426,7 @@ class TestTests:
         with pytest.raises(ClientError) as failure:
             mturk.accept_qualification_request(QualificationRequestId=request.request_id)
         assert code_of(failure)[1] == "QualificationRequestDoesNotExist"
-        hand_in(request, [FormAnswer("why", 'It\'s "so" & <so>'), FormAnswer("which", None, ("a", "b"))])
+        submit_task(request, [FormAnswer("why", 'It\'s "so" & <so>'), FormAnswer("which", None, ("a", "b"))])
         (row,) = mturk.list_qualification_requests()["QualificationRequests"]
         assert row["Test"] == asked
         assert '<FreeText>It\'s "so" &amp; &lt;so&gt;</FreeText>' in row["Answer"]
@@ -420,51 +440,51 @@ class TestTests:
     @pytest.mark.rule(
         "test-time",
         source="M",
-        text="Answers that come after TestDurationInSeconds are not counted, and the time runs from the request.",
+        text="Answers after TestDurationInSeconds do not count; the time starts with the request.",
     )
-    def test_late_answers_are_not_counted(self, near: Any, worker: Worker, other: Worker) -> None:
-        type_id = make_type(near, **SCORED, RetryDelayInSeconds=3600)
+    def test_late_answers_are_not_counted(self, local_client: Any, worker: Worker, other: Worker) -> None:
+        type_id = make_type(local_client, **SCORED, RetryDelayInSeconds=3600)
         late, early = ask(worker, type_id), ask(other, type_id)
-        later(minutes=9)  # of ten: the true clock runs on too, and a busy machine may take its time
+        advance_time(minutes=9)  # of ten: the true clock runs on too, and a busy machine may take its time
         assert ask(worker, type_id).pk == late.pk
-        assert hand_in(early, RIGHT).state == RequestState.GRANTED
-        later(minutes=1)
-        assert hand_in(late, RIGHT).state == RequestState.EXPIRED
+        assert submit_task(early, RIGHT).state == RequestState.GRANTED
+        advance_time(minutes=1)
+        assert submit_task(late, RIGHT).state == RequestState.EXPIRED
         assert held(worker, type_id) is None
         assert availability(worker, type_id) is Availability.LATER
-        later(hours=1)
-        assert hand_in(ask(worker, type_id), RIGHT).state == RequestState.GRANTED
+        advance_time(hours=1)
+        assert submit_task(ask(worker, type_id), RIGHT).state == RequestState.GRANTED
 
-    def test_second_submission_of_test_keeps_first(self, near: Any, worker: Worker) -> None:
-        type_id = make_type(near, **SCORED)
+    def test_second_submission_of_test_keeps_first(self, local_client: Any, worker: Worker) -> None:
+        type_id = make_type(local_client, **SCORED)
         request = ask(worker, type_id)
-        results = together([lambda: hand_in(request, RIGHT), lambda: hand_in(request, RIGHT)])
+        results = together([lambda: submit_task(request, RIGHT), lambda: submit_task(request, RIGHT)])
         assert {row.score for row in results} == {100}
-        assert hand_in(request, WRONG).score == 100
+        assert submit_task(request, WRONG).score == 100
         assert held(worker, type_id) == 100
 
-    def test_retake_may_improve_score(self, near: Any, worker: Worker) -> None:
-        type_id = make_type(near, **SCORED, RetryDelayInSeconds=60)
-        hand_in(ask(worker, type_id), WRONG)
+    def test_retake_may_improve_score(self, local_client: Any, worker: Worker) -> None:
+        type_id = make_type(local_client, **SCORED, RetryDelayInSeconds=60)
+        submit_task(ask(worker, type_id), WRONG)
         assert availability(worker, type_id) is Availability.LATER
-        later(seconds=61)
-        hand_in(ask(worker, type_id), RIGHT)
+        advance_time(seconds=61)
+        submit_task(ask(worker, type_id), RIGHT)
         assert held(worker, type_id) == 100
 
-    def test_replaced_test_is_decided_by_requester(self, near: Any, worker: Worker) -> None:
-        type_id = make_type(near, **SCORED)
+    def test_replaced_test_is_decided_by_requester(self, local_client: Any, worker: Worker) -> None:
+        type_id = make_type(local_client, **SCORED)
         request = ask(worker, type_id)
         other = form_xml(question("sky", choice("blue", "red")))
         key = key_xml(key_question("sky", {"blue": 1}))
-        near.update_qualification_type(
+        local_client.update_qualification_type(
             QualificationTypeId=type_id, Test=other, TestDurationInSeconds=60, AnswerKey=key
         )
-        assert hand_in(request, RIGHT).state == RequestState.PENDING
-        (row,) = near.list_qualification_requests()["QualificationRequests"]
+        assert submit_task(request, RIGHT).state == RequestState.PENDING
+        (row,) = local_client.list_qualification_requests()["QualificationRequests"]
         assert row["Test"] == TEST
 
-    def test_foreign_test_cannot_be_submitted(self, near: Any, worker: Worker, other: Worker) -> None:
-        request = ask(worker, make_type(near, **SCORED))
+    def test_foreign_test_cannot_be_submitted(self, local_client: Any, worker: Worker, other: Worker) -> None:
+        request = ask(worker, make_type(local_client, **SCORED))
         with pytest.raises(ActionRefused):
             qualification_requests.submit_test(
                 worker=other, request_id=request.request_id, answers=RIGHT, now=Clock.now()

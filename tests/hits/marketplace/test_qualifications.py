@@ -1,4 +1,4 @@
-"""Qualification types, grants and blocks through boto3, in process and over HTTP alike."""
+"""Qualification types, grants and blocks through boto3, in process and over HTTP."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection
 
 from hits.marketplace.models import AppendOnlyError, QualificationChange, Worker, WorkerBlock
 from hits.marketplace.services import accounts
-from tests.hits.marketplace.support import Market, hit_params, later
+from tests.hits.marketplace.support import Market, advance_time, hit_params
 from tests.hits.marketplace.test_conformance import code_of
 
 LOCALE = "00000000000000000071"
@@ -29,8 +29,8 @@ def make_type(client: Any, name: str = "Trained", **more: Any) -> str:
 @pytest.mark.rule(
     "qualification-type",
     source="M",
-    text="CreateQualificationType makes a type, GetQualificationType shows it, UpdateQualificationType "
-    "changes what is given and nothing else.",
+    text="CreateQualificationType creates a type, GetQualificationType returns it, "
+    "UpdateQualificationType changes the given values only.",
 )
 def test_type_can_be_created_updated_and_listed(mturk: Any) -> None:
     made = mturk.create_qualification_type(
@@ -54,7 +54,8 @@ def test_type_can_be_created_updated_and_listed(mturk: Any) -> None:
 @pytest.mark.rule(
     "qualification-name",
     source="I",
-    text="A requester has one qualification type of a name; CreateQualificationType says so otherwise.",
+    text="The name of a qualification type is unique per requester; CreateQualificationType refuses a "
+    "second one.",
 )
 def test_type_name_is_unique_per_requester(mturk: Any, market: Market) -> None:
     make_type(mturk)
@@ -70,8 +71,8 @@ def test_type_name_is_unique_per_requester(mturk: Any, market: Market) -> None:
     source="ours",
     text="Qualification types, grants and blocks of other requesters are neither shown nor changed.",
 )
-def test_another_requesters_types_and_blocks_are_invisible(near_market: Market, worker: Worker) -> None:
-    mine, theirs = (near_market.client(accounts.create_requester(name=name)) for name in ("A lab", "B lab"))
+def test_another_requesters_types_and_blocks_are_invisible(local_market: Market, worker: Worker) -> None:
+    mine, theirs = (local_market.client(accounts.create_requester(name=name)) for name in ("A lab", "B lab"))
     type_id = make_type(mine)
     mine.associate_qualification_with_worker(QualificationTypeId=type_id, WorkerId=worker.worker_id)
     mine.create_worker_block(WorkerId=worker.worker_id, Reason="r")
@@ -100,7 +101,7 @@ def test_another_requesters_types_and_blocks_are_invisible(near_market: Market, 
 @pytest.mark.rule(
     "qualification-list",
     source="D",
-    text="ListQualificationTypes filters by MustBeRequestable, MustBeOwnedByCaller and Query, over pages.",
+    text="ListQualificationTypes filters by MustBeRequestable, MustBeOwnedByCaller and Query, in pages.",
 )
 def test_list_query_requestable_and_pages(mturk: Any) -> None:
     for number in range(12):
@@ -123,8 +124,9 @@ def test_list_query_requestable_and_pages(mturk: Any) -> None:
 @pytest.mark.rule(
     "qualification-grant",
     source="D",
-    text="AssociateQualificationWithWorker grants (value 1 unless given) or changes the value, "
-    "GetQualificationScore shows it, DisassociateQualificationFromWorker revokes it with a reason.",
+    text="AssociateQualificationWithWorker grants (default value 1) or changes the value, "
+    "GetQualificationScore returns it, DisassociateQualificationFromWorker revokes it with a "
+    "reason.",
 )
 def test_grant_value_score_and_revoke(mturk: Any, worker: Worker, other: Worker) -> None:
     type_id = make_type(mturk)
@@ -155,17 +157,17 @@ def test_grant_value_score_and_revoke(mturk: Any, worker: Worker, other: Worker)
 @pytest.mark.rule(
     "qualification-regrant",
     source="ours",
-    text="A revoked qualification granted again has a new GrantTime.",
+    text="A revoked qualification that is granted again has a new GrantTime.",
 )
-def test_grant_after_revocation_sets_new_grant_time(near: Any, worker: Worker) -> None:
-    type_id = make_type(near)
+def test_grant_after_revocation_sets_new_grant_time(local_client: Any, worker: Worker) -> None:
+    type_id = make_type(local_client)
     here = {"QualificationTypeId": type_id, "WorkerId": worker.worker_id}
-    near.associate_qualification_with_worker(**here)
-    first = near.get_qualification_score(**here)["Qualification"]["GrantTime"]
-    near.disassociate_qualification_from_worker(**here)
-    later(days=3)
-    near.associate_qualification_with_worker(**here)
-    again = near.get_qualification_score(**here)["Qualification"]
+    local_client.associate_qualification_with_worker(**here)
+    first = local_client.get_qualification_score(**here)["Qualification"]["GrantTime"]
+    local_client.disassociate_qualification_from_worker(**here)
+    advance_time(days=3)
+    local_client.associate_qualification_with_worker(**here)
+    again = local_client.get_qualification_score(**here)["Qualification"]
     assert again["Status"] == "Granted"
     assert (again["GrantTime"] - first).days in {2, 3}
 
@@ -173,7 +175,7 @@ def test_grant_after_revocation_sets_new_grant_time(near: Any, worker: Worker) -
 @pytest.mark.rule(
     "qualification-holders",
     source="M",
-    text="ListWorkersWithQualificationType lists holders by Status, over pages.",
+    text="ListWorkersWithQualificationType lists holders by Status, in pages.",
 )
 def test_workers_with_a_type_by_status_and_page(mturk: Any, workers: list[Worker]) -> None:
     type_id = make_type(mturk)
@@ -196,15 +198,15 @@ def test_workers_with_a_type_by_status_and_page(mturk: Any, workers: list[Worker
 
 
 @pytest.mark.rule("worker-unknown", source="ours", text="An unknown WorkerId is WorkerDoesNotExist.")
-def test_unknown_workers(near: Any) -> None:
-    type_id = make_type(near)
+def test_unknown_workers(local_client: Any) -> None:
+    type_id = make_type(local_client)
     nobody = "A" + "Z" * 13
     for call, params in (
-        (near.associate_qualification_with_worker, {"QualificationTypeId": type_id}),
-        (near.disassociate_qualification_from_worker, {"QualificationTypeId": type_id}),
-        (near.get_qualification_score, {"QualificationTypeId": type_id}),
-        (near.create_worker_block, {"Reason": "r"}),
-        (near.delete_worker_block, {}),
+        (local_client.associate_qualification_with_worker, {"QualificationTypeId": type_id}),
+        (local_client.disassociate_qualification_from_worker, {"QualificationTypeId": type_id}),
+        (local_client.get_qualification_score, {"QualificationTypeId": type_id}),
+        (local_client.create_worker_block, {"Reason": "r"}),
+        (local_client.delete_worker_block, {}),
     ):
         with pytest.raises(ClientError) as failure:
             call(WorkerId=nobody, **params)
@@ -214,10 +216,10 @@ def test_unknown_workers(near: Any) -> None:
 @pytest.mark.rule(
     "blocks",
     source="M",
-    text="CreateWorkerBlock sets a block or its reason, DeleteWorkerBlock ends it (repeating is no error), "
-    "ListWorkerBlocks lists those in force.",
+    text="CreateWorkerBlock sets a block or its reason, DeleteWorkerBlock ends it (repeating is no "
+    "error), ListWorkerBlocks lists the current ones.",
 )
-def test_blocks(mturk: Any, worker: Worker, other: Worker) -> None:
+def test_blocks_are_listed_until_ended(mturk: Any, worker: Worker, other: Worker) -> None:
     mturk.create_worker_block(WorkerId=worker.worker_id, Reason="Copied answers.")
     mturk.create_worker_block(WorkerId=worker.worker_id, Reason="Copied answers, twice.")
     mturk.create_worker_block(WorkerId=other.worker_id, Reason="The same.")
@@ -237,7 +239,7 @@ def test_blocks(mturk: Any, worker: Worker, other: Worker) -> None:
 @pytest.mark.rule(
     "qualification-limits",
     source="D",
-    text="CreateQualificationType takes a name of up to 200 and a description of up to 2,000 characters.",
+    text="CreateQualificationType accepts a name of up to 200 and a description of up to 2,000 characters.",
 )
 @pytest.mark.parametrize(
     "params",
@@ -249,23 +251,23 @@ def test_blocks(mturk: Any, worker: Worker, other: Worker) -> None:
         {"QualificationTypeStatus": "Maybe"},
     ],
 )
-def test_bad_type_parameters_are_refused(near: Any, params: dict[str, str]) -> None:
+def test_bad_type_parameters_are_refused(local_client: Any, params: dict[str, str]) -> None:
     with pytest.raises(ClientError) as failure:
-        make_type(near, **{"name": params.pop("Name", "n"), **params})
+        make_type(local_client, **{"name": params.pop("Name", "n"), **params})
     assert code_of(failure)[0] == "ParameterValidationError"
-    assert near.list_qualification_types(MustBeRequestable=False)["NumResults"] == 0
+    assert local_client.list_qualification_types(MustBeRequestable=False)["NumResults"] == 0
 
 
 @pytest.mark.rule("qualification-value", source="M", text="A qualification's value is a 32-bit integer.")
-def test_qualification_value_must_fit_32_bits(near: Any, worker: Worker) -> None:
-    type_id = make_type(near)
+def test_qualification_value_must_fit_32_bits(local_client: Any, worker: Worker) -> None:
+    type_id = make_type(local_client)
     here = {"QualificationTypeId": type_id, "WorkerId": worker.worker_id}
     for value in (2**31 - 1, -(2**31)):
-        near.associate_qualification_with_worker(**here, IntegerValue=value)
-        assert near.get_qualification_score(**here)["Qualification"]["IntegerValue"] == value
+        local_client.associate_qualification_with_worker(**here, IntegerValue=value)
+        assert local_client.get_qualification_score(**here)["Qualification"]["IntegerValue"] == value
     for value in (2**31, -(2**31) - 1):
         with pytest.raises(ClientError) as failure:
-            near.associate_qualification_with_worker(**here, IntegerValue=value)
+            local_client.associate_qualification_with_worker(**here, IntegerValue=value)
         assert code_of(failure)[0] == "ParameterValidationError"
 
 
@@ -275,8 +277,8 @@ class TestRequirements:
     @pytest.mark.rule(
         "requirements-shown",
         source="D",
-        text="QualificationRequirements come back with the HIT, with RequiredToPreview and ActionsGuarded "
-        "in step, and belong to the values of its type whatever their order.",
+        text="HITs return their QualificationRequirements with matching RequiredToPreview and "
+        "ActionsGuarded; they are part of the HIT type in any order.",
     )
     def test_requirements_are_returned_and_distinguish_hit_types(self, mturk: Any) -> None:
         trained = make_type(mturk)
@@ -316,8 +318,8 @@ class TestRequirements:
     @pytest.mark.rule(
         "requirements-refused",
         source="D",
-        text="Requirements which no worker could meet or that are malformed are refused when the HIT is "
-        "made.",
+        text="Requirements that no worker can meet or that are malformed are refused when the HIT is "
+        "created.",
     )
     @pytest.mark.parametrize(
         ("asked", "code"),
@@ -361,37 +363,41 @@ class TestRequirements:
         ],
         ids=lambda value: str(value)[24:90],
     )
-    def test_what_is_refused(self, near: Any, asked: dict[str, Any], code: str) -> None:
+    def test_invalid_requirements_are_refused(
+        self, local_client: Any, asked: dict[str, Any], code: str
+    ) -> None:
         with pytest.raises(ClientError) as failure:
-            near.create_hit(**hit_params(QualificationRequirements=[asked]))
+            local_client.create_hit(**hit_params(QualificationRequirements=[asked]))
         assert code in f"{code_of(failure)} {failure.value}"
-        assert near.list_hits()["HITs"] == []
+        assert local_client.list_hits()["HITs"] == []
 
     @pytest.mark.rule("requirements-ten", source="D", text="A HIT has at most 10 qualification requirements.")
-    def test_more_than_ten_requirements_are_refused(self, near: Any) -> None:
+    def test_more_than_ten_requirements_are_refused(self, local_client: Any) -> None:
         asked = [
             {"QualificationTypeId": APPROVED, "Comparator": "NotEqualTo", "IntegerValues": [n + 1]}
             for n in range(11)
         ]
-        assert near.create_hit(**hit_params(QualificationRequirements=asked[:10]))["HIT"]
+        assert local_client.create_hit(**hit_params(QualificationRequirements=asked[:10]))["HIT"]
         with pytest.raises(ClientError) as failure:
-            near.create_hit(**hit_params(QualificationRequirements=asked))
+            local_client.create_hit(**hit_params(QualificationRequirements=asked))
         assert code_of(failure)[0] == "ParameterValidationError"
 
     @pytest.mark.rule(
         "qualification-inactive",
         source="D",
-        text="No HIT can be made that requires an Inactive qualification type.",
+        text="A new HIT cannot require an Inactive qualification type.",
     )
-    def test_inactive_type_refuses_new_hits(self, near: Any) -> None:
-        trained = make_type(near)
+    def test_inactive_type_refuses_new_hits(self, local_client: Any) -> None:
+        trained = make_type(local_client)
         asked = [{"QualificationTypeId": trained, "Comparator": "Exists"}]
-        hit = near.create_hit(**hit_params(QualificationRequirements=asked))["HIT"]
-        near.update_qualification_type(QualificationTypeId=trained, QualificationTypeStatus="Inactive")
+        hit = local_client.create_hit(**hit_params(QualificationRequirements=asked))["HIT"]
+        local_client.update_qualification_type(
+            QualificationTypeId=trained, QualificationTypeStatus="Inactive"
+        )
         for call, params in (
-            (near.create_hit, hit_params(QualificationRequirements=asked)),
+            (local_client.create_hit, hit_params(QualificationRequirements=asked)),
             (
-                near.create_hit_with_hit_type,
+                local_client.create_hit_with_hit_type,
                 {
                     "HITTypeId": hit["HITTypeId"],
                     "LifetimeInSeconds": 60,
@@ -404,8 +410,10 @@ class TestRequirements:
             assert code_of(failure)[1] == "InvalidQualificationTypeState"
 
 
-def test_qualification_changes_are_append_only(near: Any, worker: Worker) -> None:
-    near.associate_qualification_with_worker(QualificationTypeId=make_type(near), WorkerId=worker.worker_id)
+def test_qualification_changes_are_append_only(local_client: Any, worker: Worker) -> None:
+    local_client.associate_qualification_with_worker(
+        QualificationTypeId=make_type(local_client), WorkerId=worker.worker_id
+    )
     change = QualificationChange.objects.get()
     change.value = 9
     with pytest.raises(AppendOnlyError):

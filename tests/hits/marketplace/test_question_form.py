@@ -1,4 +1,4 @@
-"""QuestionForm: what is read, what is refused by name, what is shown, and which answers pass."""
+"""QuestionForm: parsing, refused elements, rendering and answer checks."""
 
 import re
 import time
@@ -61,13 +61,13 @@ def shown(xml: str, posted: Any = None) -> str:
 
 
 def faults(form: Any, **posted: str | list[str]) -> list[tuple[ProblemKind, int | None]]:
-    """Return what is wrong with the answers of a form's fields."""
+    """Return the problems of the answers in a form's fields."""
     lists = {name: [value] if isinstance(value, str) else value for name, value in posted.items()}
     return [(problem.kind, problem.bound) for problem in read_answers(form, lists)[1]]
 
 
 @pytest.mark.rule(
-    "form-schemas", source="D", text="QuestionForm is read in the schemas 2017-11-06 and 2005-10-01."
+    "form-schemas", source="D", text="QuestionForm is accepted in the schemas 2017-11-06 and 2005-10-01."
 )
 @pytest.mark.parametrize("namespace", [FORM, OLD_FORM])
 def test_form_from_reference_is_read(namespace: str) -> None:
@@ -104,7 +104,8 @@ def test_form_from_reference_is_read(namespace: str) -> None:
 @pytest.mark.rule(
     "form-refused-by-name",
     source="D",
-    text="What a form may not hold is refused by its element's name, Application and FileUploadAnswer among them.",
+    text="Elements that a form may not contain are refused by name, such as Application and "
+    "FileUploadAnswer.",
 )
 @pytest.mark.parametrize(
     ("xml", "words"),
@@ -147,7 +148,7 @@ def test_form_from_reference_is_read(namespace: str) -> None:
         ),
     ],
 )
-def test_what_is_refused(xml: str, words: str) -> None:
+def test_invalid_forms_are_refused(xml: str, words: str) -> None:
     with pytest.raises(QuestionInvalid, match=words):
         parse_question_form(xml)
 
@@ -170,7 +171,7 @@ def test_other_xml_is_not_a_form(xml: str, error: type[QuestionError]) -> None:
 @pytest.mark.rule(
     "form-xhtml",
     source="D",
-    text="FormattedContent is a subset of XHTML: no script, no style, no handler, addresses by https only.",
+    text="FormattedContent is a subset of XHTML: no scripts, styles and event handlers, and https URLs only.",
 )
 def test_formatted_content_is_sanitised() -> None:
     html = sanitise_html(
@@ -212,7 +213,8 @@ def test_plain_text_shows_its_markup_as_text() -> None:
 @pytest.mark.rule(
     "form-constraints",
     source="D",
-    text="Free text meets IsNumeric, Length and every AnswerFormatRegex; a minLength makes an answer required.",
+    text="Free text must meet IsNumeric, Length and every AnswerFormatRegex; a minLength makes an "
+    "answer required.",
 )
 @pytest.mark.parametrize(
     ("constraints", "text", "wrong"),
@@ -240,7 +242,7 @@ def test_plain_text_shows_its_markup_as_text() -> None:
         ('<AnswerFormatRegex regex="a"/><AnswerFormatRegex regex="b"/>', "a", [(ProblemKind.FORMAT, None)]),
     ],
 )
-def test_free_text(constraints: str, text: str, wrong: list[Any]) -> None:
+def test_free_text_constraints_are_checked(constraints: str, text: str, wrong: list[Any]) -> None:
     assert faults(one(free_text(constraints)), q1=text) == wrong
 
 
@@ -257,9 +259,10 @@ def test_requesters_error_text_is_shown() -> None:
 @pytest.mark.rule(
     "form-selections",
     source="D",
-    text="A selection answer holds MinSelectionCount to MaxSelectionCount (1 to 1 by default) of what was offered.",
+    text="A selection answer has MinSelectionCount to MaxSelectionCount (default 1 to 1) of the "
+    "offered selections.",
 )
-def test_selections() -> None:
+def test_selection_counts_are_checked() -> None:
     several = one(choice("x", "y", "z", least=2, most=2), required=True)
     assert faults(several) == [(ProblemKind.UNCHOSEN, None)]
     assert faults(several, q1=["x"]) == [(ProblemKind.TOO_FEW, 2)]
@@ -367,7 +370,7 @@ class TestPatterns:
     @pytest.mark.rule(
         "form-pattern-time",
         source="ours",
-        text="A requester's pattern is matched in time that grows with the text, whatever the pattern.",
+        text="A requester's pattern is matched in time that grows linearly with the text.",
     )
     @pytest.mark.parametrize(
         "source", ["(a+)+$", "(a|a)*$", "(a*)*b", "a*a*a*a*a*a*a*b", "(x+x+)+y", "(.*)(.*)(.*)[^a]"]

@@ -1,4 +1,4 @@
-"""HTMLQuestion and QuestionForm as HITs: what is taken, what a worker's frame shows, how it is handed in."""
+"""HTMLQuestion and QuestionForm as HITs: accepted XML, the worker's frame, and submission."""
 
 import re
 from html import unescape
@@ -25,7 +25,7 @@ from hits.marketplace.models import HIT, Assignment, Clock, Worker
 from hits.marketplace.selectors import questions
 from hits.marketplace.selectors.worker import find_latest_attempt
 from hits.marketplace.services import attempts
-from tests.hits.marketplace.support import accept, hit_params, later, secret_of
+from tests.hits.marketplace.support import accept, advance_time, hit_params, secret_of
 from tests.hits.marketplace.test_admission import Browser, need, page
 from tests.hits.marketplace.test_conformance import code_of
 from tests.hits.marketplace.test_qualifications import make_type
@@ -94,7 +94,9 @@ class TestHTMLQuestionFormat:
             (("</HTMLQuestion>", ""), QuestionNotXml),
         ],
     )
-    def test_what_is_refused(self, change: tuple[str, str], refusal: type[Exception]) -> None:
+    def test_invalid_html_questions_are_refused(
+        self, change: tuple[str, str], refusal: type[Exception]
+    ) -> None:
         with pytest.raises(refusal):
             parse_html_question(build_html_question("<p>a</p>").replace(*change))
 
@@ -112,7 +114,7 @@ class TestHTMLQuestionFormat:
     @pytest.mark.rule(
         "html-question-form",
         source="D",
-        text="A form that names Amazon's externalSubmit hands in here, with the assignment's id filled in.",
+        text="A form with Amazon's externalSubmit URL submits here, with the assignment id filled in.",
     )
     @pytest.mark.parametrize(
         ("written", "shown"),
@@ -159,7 +161,9 @@ class TestHTMLQuestion:
         source="D",
         text="An HTMLQuestion is shown in a frame with MTurk's parameters and submits to externalSubmit.",
     )
-    def test_html_question_from_creation_to_answer(self, mturk: Any, worker: Worker, browser: Browser) -> None:
+    def test_html_question_from_creation_to_answer(
+        self, mturk: Any, worker: Worker, browser: Browser
+    ) -> None:
         hit = html_hit(mturk, MaxAssignments=1)
         slot = accept(worker, hit)
         address = frame_of(browser(worker), f"/work/tasks/{slot.assignment_id}")
@@ -185,10 +189,12 @@ class TestHTMLQuestion:
     @pytest.mark.rule(
         "html-question-sandbox",
         source="ours",
-        text="The HTML runs without an origin of its own, sees no cookie and is framed by the worker site alone.",
+        text="The HTML runs without an origin, sees no cookie and can be framed by the worker site only.",
     )
-    def test_html_question_frame_is_sandboxed(self, near: Any, worker: Worker, browser: Browser) -> None:
-        slot = accept(worker, html_hit(near))
+    def test_html_question_frame_is_sandboxed(
+        self, local_client: Any, worker: Worker, browser: Browser
+    ) -> None:
+        slot = accept(worker, html_hit(local_client))
         answer = framed(frame_of(browser(worker), f"/work/tasks/{slot.assignment_id}"))
         assert answer["Content-Security-Policy"] == (
             f"sandbox allow-scripts allow-forms; frame-ancestors {settings.PUBLIC_URL}"
@@ -198,23 +204,27 @@ class TestHTMLQuestion:
         assert not answer.cookies
 
     def test_preview_of_html_question_cannot_submit(
-        self, near: Any, worker: Worker, browser: Browser
+        self, local_client: Any, worker: Worker, browser: Browser
     ) -> None:
-        hit = html_hit(near)
+        hit = html_hit(local_client)
         address = frame_of(browser(worker), f"/work/groups/{hit['HITTypeId']}/preview")
         answer = framed(address)
         assert answer["Content-Security-Policy"].startswith("sandbox allow-scripts; ")
         assert 'value="ASSIGNMENT_ID_NOT_AVAILABLE"' in answer.content.decode()
         assert "/a/" not in answer.content.decode()
 
-    def test_closed_group_preview_gives_no_frame_url(self, near: Any, worker: Worker, browser: Browser) -> None:
-        hit = html_hit(near, QualificationRequirements=[need(make_type(near), guards="PreviewAndAccept")])
+    def test_closed_group_preview_gives_no_frame_url(
+        self, local_client: Any, worker: Worker, browser: Browser
+    ) -> None:
+        hit = html_hit(
+            local_client, QualificationRequirements=[need(make_type(local_client), guards="PreviewAndAccept")]
+        )
         assert "<iframe" not in page(browser(worker), f"/work/groups/{hit['HITTypeId']}/preview")
 
     def test_frame_tokens_expire_and_cannot_be_forged(
-        self, near: Any, worker: Worker, other: Worker, monkeypatch: pytest.MonkeyPatch
+        self, local_client: Any, worker: Worker, other: Worker, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        hit = html_hit(near)
+        hit = html_hit(local_client)
         slot = accept(worker, hit)
         attempt = find_latest_attempt(worker, slot.assignment_id)
         assert attempt is not None
@@ -223,14 +233,16 @@ class TestHTMLQuestion:
         assert questions.find_page(token, Clock.now()) is not None
         assert worker.worker_id not in token
         assert questions.find_page(token[:-1] + ("a" if token[-1] != "a" else "b"), Clock.now()) is None
-        later(seconds=1801)
+        advance_time(seconds=1801)
         assert questions.find_page(token, Clock.now()) is None
         assert questions.find_page(preview, Clock.now()) is not None
         monkeypatch.setattr(questions, "PREVIEW_SECONDS", -1)
         assert questions.find_page(preview, Clock.now()) is None
 
-    def test_returned_task_frame_shows_nothing(self, near: Any, worker: Worker, other: Worker) -> None:
-        hit = html_hit(near, MaxAssignments=1)
+    def test_returned_task_frame_shows_nothing(
+        self, local_client: Any, worker: Worker, other: Worker
+    ) -> None:
+        hit = html_hit(local_client, MaxAssignments=1)
         slot = accept(worker, hit)
         attempt = find_latest_attempt(worker, slot.assignment_id)
         assert attempt is not None
@@ -239,9 +251,9 @@ class TestHTMLQuestion:
         accept(other, hit)
         assert questions.find_page(token, Clock.now()) is None
 
-    def test_question_comes_back_unchanged(self, near: Any) -> None:
+    def test_question_comes_back_unchanged(self, local_client: Any) -> None:
         xml = build_html_question(PAGE, 450)
-        assert near.create_hit(**hit_params(Question=xml))["HIT"]["Question"] == xml
+        assert local_client.create_hit(**hit_params(Question=xml))["HIT"]["Question"] == xml
 
 
 class TestQuestionForm:
@@ -269,9 +281,9 @@ class TestQuestionForm:
         assert (why.question, why.text) == ("why", "Fists & frowns")
 
     def test_form_with_problem_keeps_input_and_submits_nothing(
-        self, near: Any, worker: Worker, browser: Browser
+        self, local_client: Any, worker: Worker, browser: Browser
     ) -> None:
-        slot = accept(worker, near.create_hit(**hit_params(Question=FORM))["HIT"])
+        slot = accept(worker, local_client.create_hit(**hit_params(Question=FORM))["HIT"])
         answer = browser(worker).post(
             f"/work/tasks/{slot.assignment_id}/answer", {"q2": "Because of the light"}
         )
@@ -281,11 +293,11 @@ class TestQuestionForm:
         assert slot.submitted_at is None
 
     def test_text_above_pattern_budget_is_refused_with_limit(
-        self, near: Any, worker: Worker, browser: Browser
+        self, local_client: Any, worker: Worker, browser: Browser
     ) -> None:
         slow = '<FreeTextAnswer><Constraints><AnswerFormatRegex regex="(a?){190}-"/></Constraints></FreeTextAnswer>'
         xml = FORM.replace("<FreeTextAnswer/>", slow)
-        slot = accept(worker, near.create_hit(**hit_params(Question=xml))["HIT"])
+        slot = accept(worker, local_client.create_hit(**hit_params(Question=xml))["HIT"])
         client, address = browser(worker), f"/work/tasks/{slot.assignment_id}/answer"
         steps = parse_question_form(xml).pattern_steps
         answer = client.post(address, {"q1": "calm", "q2": "a" * 5_000})
@@ -296,8 +308,10 @@ class TestQuestionForm:
         slot.refresh_from_db()
         assert slot.submitted_at is not None
 
-    def test_form_submitted_twice_counts_once(self, near: Any, worker: Worker, browser: Browser) -> None:
-        slot = accept(worker, near.create_hit(**hit_params(Question=FORM))["HIT"])
+    def test_form_submitted_twice_counts_once(
+        self, local_client: Any, worker: Worker, browser: Browser
+    ) -> None:
+        slot = accept(worker, local_client.create_hit(**hit_params(Question=FORM))["HIT"])
         client, address = browser(worker), f"/work/tasks/{slot.assignment_id}/answer"
         for mood in ("calm", "tense"):
             answer = client.post(address, {"q1": mood, "q2": "x"}, follow=True)
@@ -308,12 +322,12 @@ class TestQuestionForm:
     @pytest.mark.rule(
         "question-form-own-way",
         source="ours",
-        text="A QuestionForm is handed in through its own form alone, after its checks and within the time.",
+        text="A QuestionForm is submitted through its own form only, after its checks and in time.",
     )
     def test_external_submit_cannot_bypass_form_checks(
-        self, near: Any, worker: Worker, other: Worker, browser: Browser
+        self, local_client: Any, worker: Worker, other: Worker, browser: Browser
     ) -> None:
-        hit = near.create_hit(**hit_params(Question=FORM))["HIT"]
+        hit = local_client.create_hit(**hit_params(Question=FORM))["HIT"]
         slot = accept(worker, hit)
         fields = [("mood", "made up")]
         with pytest.raises(ActionRefused, match="has its own form"):
@@ -329,24 +343,22 @@ class TestQuestionForm:
             )
         good, address = {"q1": "calm", "q2": "x"}, f"/work/tasks/{slot.assignment_id}/answer"
         assert browser(other).post(address, good).status_code == 404
-        later(seconds=1801)
+        advance_time(seconds=1801)
         late = browser(worker).post(address, good)
         assert late.status_code == 409
         assert "ran out" in late.content.decode()
         assert not Assignment.objects.exclude(submitted_at=None).exists()
 
-    def test_external_question_has_no_form(
-        self, near: Any, worker: Worker, browser: Browser
-    ) -> None:
-        slot = accept(worker, html_hit(near))
+    def test_external_question_has_no_form(self, local_client: Any, worker: Worker, browser: Browser) -> None:
+        slot = accept(worker, html_hit(local_client))
         assert (
             browser(worker).post(f"/work/tasks/{slot.assignment_id}/answer", {"q1": "a"}).status_code == 404
         )
         with pytest.raises(ActionRefused):
             attempts.submit_form(worker=worker, assignment_id=slot.assignment_id, answers=[], now=Clock.now())
 
-    def test_form_preview_is_disabled(self, near: Any, worker: Worker, browser: Browser) -> None:
-        hit = near.create_hit(**hit_params(Question=FORM))["HIT"]
+    def test_form_preview_is_disabled(self, local_client: Any, worker: Worker, browser: Browser) -> None:
+        hit = local_client.create_hit(**hit_params(Question=FORM))["HIT"]
         shown = page(browser(worker), f"/work/groups/{hit['HITTypeId']}/preview")
         assert "What is the mood?" in shown
         assert re.search(r'<fieldset class="qform" disabled', shown)
@@ -367,9 +379,9 @@ class TestQuestionForm:
         (build_html_question("<p>a</p>").replace("</HTMLQuestion>", "<Extra/></HTMLQuestion>"), "Extra"),
     ],
 )
-def test_questions_that_cannot_be_shown(near: Any, xml: str, words: str) -> None:
+def test_questions_that_cannot_be_shown(local_client: Any, xml: str, words: str) -> None:
     with pytest.raises(ClientError) as failure:
-        near.create_hit(**hit_params(Question=xml))
+        local_client.create_hit(**hit_params(Question=xml))
     assert code_of(failure)[0] == "ParameterValidationError"
     assert words in failure.value.response["Error"]["Message"]
     assert not HIT.objects.exists()

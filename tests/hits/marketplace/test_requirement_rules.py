@@ -1,4 +1,4 @@
-"""The comparison itself: plain data, every comparator, every border."""
+"""Comparison of requirements: plain data, every comparator, every bound."""
 
 from dataclasses import replace
 
@@ -55,7 +55,7 @@ HOLDINGS = st.builds(
 )
 
 
-@pytest.mark.rule("comparators", source="M", text="The six comparisons with one number, at their borders.")
+@pytest.mark.rule("comparators", source="M", text="The six comparisons with one number, at their bounds.")
 @pytest.mark.parametrize(
     ("comparator", "met"),
     [
@@ -79,7 +79,7 @@ def test_opposite_comparators_partition_holders(value: int, wanted: int) -> None
         assert sorted(met) == [False, True]
 
 
-@pytest.mark.rule("comparators-in", source="M", text="In is any equal value, NotIn none.")
+@pytest.mark.rule("comparators-in", source="M", text="In accepts any equal value, NotIn refuses any.")
 @given(NUMBERS, st.lists(NUMBERS, min_size=1, max_size=15))
 def test_in_and_not_in_equal_any_and_all(value: int, wanted: list[int]) -> None:
     held = Holdings({"T": value})
@@ -88,7 +88,9 @@ def test_in_and_not_in_equal_any_and_all(value: int, wanted: list[int]) -> None:
     assert is_met(Requirement("T", Comparator.NOT_IN, tuple(wanted)), held) == (not any(equal))
 
 
-@pytest.mark.rule("comparators-nothing-held", source="D", text="Who holds no value meets DoesNotExist alone.")
+@pytest.mark.rule(
+    "comparators-nothing-held", source="D", text="A worker without a value meets only DoesNotExist."
+)
 @given(st.sampled_from(SINGLE), NUMBERS)
 def test_worker_without_qualification_meets_only_does_not_exist(comparator: Comparator, n: int) -> None:
     assert not is_met(Requirement("T", comparator, (n,)), Holdings({"U": n}))
@@ -108,13 +110,17 @@ def test_unmet_keeps_order_and_partitions_requirements(asked: list[Requirement],
 
 
 @given(st.lists(requirements(), max_size=10), HOLDINGS, st.sampled_from("VW"), NUMBERS)
-def test_other_qualifications_do_not_matter(asked: list[Requirement], held: Holdings, other: str, n: int) -> None:
+def test_other_qualifications_do_not_matter(
+    asked: list[Requirement], held: Holdings, other: str, n: int
+) -> None:
     more = Holdings({**held.values, other: n}, held.country)
     assert unmet_requirements(asked, more) == unmet_requirements(asked, held)
 
 
 @pytest.mark.rule(
-    "locale-undeclared", source="ours", text="Who declared no country meets no requirement about countries."
+    "locale-undeclared",
+    source="ours",
+    text="A worker without a declared country meets no Locale requirement.",
 )
 @given(st.sampled_from(sorted(COUNTRY_COMPARATORS)), PLACES)
 def test_undeclared_country_meets_no_requirement(comparator: Comparator, place: str) -> None:
@@ -127,7 +133,7 @@ def test_undeclared_country_meets_no_requirement(comparator: Comparator, place: 
     text="Locale requirements compare the worker's country by EqualTo, NotEqualTo, In and NotIn.",
 )
 @given(PLACES, st.lists(PLACES, min_size=1, max_size=30))
-def test_countries(home: str, places: list[str]) -> None:
+def test_locale_requirement_matches_country(home: str, places: list[str]) -> None:
     held = Holdings(country=home)
     assert is_met(Requirement(LOCALE, Comparator.IN, locales=tuple(places)), held) == (home in places)
     assert is_met(Requirement(LOCALE, Comparator.NOT_IN, locales=tuple(places)), held) == (home not in places)
@@ -136,7 +142,7 @@ def test_countries(home: str, places: list[str]) -> None:
 @pytest.mark.rule(
     "requirement-counts",
     source="D",
-    text="In and NotIn take up to 15 integers or 30 locales, other comparisons one, Exists none.",
+    text="In and NotIn accept up to 15 integers or 30 locales, other comparisons one, Exists none.",
 )
 @pytest.mark.parametrize(
     ("type_id", "comparator", "integers", "places"),

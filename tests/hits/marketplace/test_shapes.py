@@ -1,4 +1,4 @@
-"""Checks against botocore's model, in both directions."""
+"""Checks against botocore's model, for requests and replies."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_register_refuses_unknown_and_duplicate_operations() -> None:
         registry.operation("GetHIT")
 
 
-@pytest.mark.rule("shapes-null", source="X", text="A member that is null on the wire counts as not given.")
+@pytest.mark.rule("shapes-null", source="X", text="A null member counts as absent.")
 def test_null_members_mean_absent() -> None:
     assert shapes.drop_nulls({"a": None, "b": [{"c": None, "d": 1}]}) == {"b": [{"d": 1}]}
 
@@ -86,16 +86,16 @@ def test_null_members_mean_absent() -> None:
 @pytest.mark.rule(
     "shapes-output",
     source="M",
-    text="Each reply is checked against the model's shapes too; one outside of them is a ServiceFault, and "
-    "the call is undone.",
+    text="Each reply is checked against the model's shapes too; an invalid one becomes a ServiceFault, "
+    "and the call is rolled back.",
 )
-def test_reply_outside_model_rolls_back_call(near: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reply_outside_model_rolls_back_call(local_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from hits.marketplace.models import HIT
     from hits.marketplace.operations import hits
     from tests.hits.marketplace.support import hit_params
 
     real = hits.render_hits
     monkeypatch.setattr(hits, "render_hits", lambda rows, now: [{**real(rows, now)[0], "HITStatus": "Gone"}])
-    with pytest.raises(near.exceptions.ServiceFault):
-        near.create_hit(**hit_params())
+    with pytest.raises(local_client.exceptions.ServiceFault):
+        local_client.create_hit(**hit_params())
     assert not HIT.objects.exists()

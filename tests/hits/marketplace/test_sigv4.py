@@ -1,4 +1,4 @@
-"""Signatures: made by botocore, verified by us; broken in every way that matters."""
+"""Signatures made by botocore, verified by us, and broken in every relevant way."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from hits.marketplace.errors import ApiError
 from hits.marketplace.models import AccessKey
 from hits.marketplace.services import accounts
 from hits.marketplace.wire import ApiRequest
-from tests.hits.marketplace.support import Market, hit_params, later
+from tests.hits.marketplace.support import Market, advance_time, hit_params
 
 
 def signed(
@@ -72,7 +72,7 @@ def test_any_region_and_only_mturk_service_is_accepted() -> None:
 @pytest.mark.rule(
     "sigv4-recomputed",
     source="D",
-    text="A request is authenticated by computing its Signature Version 4 again over method, path, query, "
+    text="A request is authenticated by recomputing its Signature Version 4 over method, path, query, "
     "signed headers and body.",
 )
 def test_query_is_part_of_the_signature() -> None:
@@ -85,7 +85,7 @@ def test_query_is_part_of_the_signature() -> None:
 @pytest.mark.rule(
     "sigv4-recomputed",
     source="D",
-    text="A request is authenticated by computing its Signature Version 4 again over method, path, query, "
+    text="A request is authenticated by recomputing its Signature Version 4 over method, path, query, "
     "signed headers and body.",
 )
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_change_of_signed_content_is_detected(change: dict[str, Any]) -> None:
 @pytest.mark.rule(
     "sigv4-recomputed",
     source="D",
-    text="A request is authenticated by computing its Signature Version 4 again over method, path, query, "
+    text="A request is authenticated by recomputing its Signature Version 4 over method, path, query, "
     "signed headers and body.",
 )
 def test_changed_target_header_is_detected() -> None:
@@ -143,7 +143,9 @@ def test_host_and_date_must_be_signed() -> None:
         call({**headers, "authorization": weak}, "h:1")
 
 
-@pytest.mark.rule("sigv4-skew", source="D", text="A signature is good for 15 minutes around the wall clock.")
+@pytest.mark.rule(
+    "sigv4-skew", source="D", text="A signature is valid for 15 minutes before and after the wall clock."
+)
 @pytest.mark.parametrize(("minutes", "allowed"), [(14, True), (-14, True), (16, False), (-16, False)])
 def test_clock_skew_above_15_minutes_is_refused(minutes: int, allowed: bool) -> None:
     headers = signed("http://h:1/mturk/")
@@ -160,7 +162,7 @@ def test_clock_skew_above_15_minutes_is_refused(minutes: int, allowed: bool) -> 
 @pytest.mark.rule(
     "sigv4-errors",
     source="D",
-    text="A wrong secret is an InvalidSignatureException, an unknown or withdrawn key an "
+    text="A wrong secret is an InvalidSignatureException, an unknown or inactive key an "
     "UnrecognizedClientException.",
 )
 def test_wrong_secret_and_unknown_key_are_refused(market: Market, requester: accounts.KeyPair) -> None:
@@ -177,18 +179,17 @@ def test_wrong_secret_and_unknown_key_are_refused(market: Market, requester: acc
 @pytest.mark.rule(
     "sigv4-wall-clock",
     source="ours",
-    text="A moved marketplace clock changes no signature's age; GetAccountBalance still answers.",
+    text="A moved marketplace clock does not change a signature's age; GetAccountBalance still works.",
 )
 def test_moved_marketplace_clock_does_not_affect_signatures(market: Market, mturk: Any) -> None:
-    later(days=400)
+    advance_time(days=400)
     assert mturk.get_account_balance()["OnHoldBalance"] == "0.00"
 
 
 @pytest.mark.rule(
     "wire-one-address",
     source="M",
-    text="Every operation is a POST to one address; GetAccountBalance answers there with and without the "
-    "trailing slash.",
+    text="Every operation is a POST to one URL; GetAccountBalance works with and without the trailing slash.",
 )
 def test_both_api_urls_accept_post_only(live_server: Any, requester: accounts.KeyPair) -> None:
     for path in ("/mturk", "/mturk/"):
@@ -201,7 +202,7 @@ def test_both_api_urls_accept_post_only(live_server: Any, requester: accounts.Ke
 @pytest.mark.rule(
     "wire-old-versions",
     source="I",
-    text="A call of an older version (Operation in the query or in a form) is answered with Amazon's 403 document, "
+    text="A call of an older version (Operation in the query or in a form) gets Amazon's 403 document, "
     "whose message names version 2017-01-17 and boto3.",
 )
 @pytest.mark.parametrize("path", ["/mturk", "/mturk/"])
@@ -225,7 +226,7 @@ def test_legacy_calls_get_message_with_current_version(path: str, verb: str) -> 
 @pytest.mark.rule(
     "wire-target",
     source="M",
-    text="The operation stands in X-Amz-Target as MTurkRequesterServiceV20170117.Name; an unknown one is "
+    text="X-Amz-Target names the operation as MTurkRequesterServiceV20170117.Name; an unknown one is "
     "an UnknownOperationException.",
 )
 @pytest.mark.parametrize(
@@ -249,12 +250,12 @@ def test_unsigned_calls_are_refused(transactional_db: None, target: str, body: b
 @pytest.mark.rule(
     "own-rows-only",
     source="D",
-    text="A requester sees, lists and changes its own HITs only: for GetHIT, DeleteHIT, "
-    "ListAssignmentsForHIT and CreateHITWithHITType those of others do not exist.",
+    text="A requester sees, lists and changes only its own HITs: for GetHIT, DeleteHIT, "
+    "ListAssignmentsForHIT and CreateHITWithHITType other HITs do not exist.",
 )
-def test_requesters_see_only_own_rows(near_market: Market, requester: accounts.KeyPair) -> None:
-    mine = near_market.client(requester)
-    theirs = near_market.client(accounts.create_requester(name="Other lab", funds_cents=500))
+def test_requesters_see_only_own_rows(local_market: Market, requester: accounts.KeyPair) -> None:
+    mine = local_market.client(requester)
+    theirs = local_market.client(accounts.create_requester(name="Other lab", funds_cents=500))
     hit = mine.create_hit(**hit_params())["HIT"]
     assert theirs.list_hits()["HITs"] == []
     assert theirs.get_account_balance()["AvailableBalance"] == "5.00"

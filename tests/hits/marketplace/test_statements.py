@@ -1,4 +1,4 @@
-"""Statements: running balances that begin where the last one ended, on pages and as CSV."""
+"""Statements: running balances across periods, on pages and as CSV."""
 
 import csv
 import io
@@ -70,12 +70,12 @@ def test_worker_reads_only_own_statement(workers: list[Worker], browser: Browser
 
 
 def test_requester_statement_adds_up_to_balances(
-    near: Any, worker: Worker, requester: accounts.KeyPair, amazon_fees: None
+    local_client: Any, worker: Worker, requester: accounts.KeyPair, amazon_fees: None
 ) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
-    near.approve_assignment(AssignmentId=work(worker, hit).assignment_id)
-    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
-    near.delete_hit(HITId=hit["HITId"])
+    hit = local_client.create_hit(**hit_params(MaxAssignments=2))["HIT"]
+    local_client.approve_assignment(AssignmentId=work(worker, hit).assignment_id)
+    local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+    local_client.delete_hit(HITId=hit["HITId"])
     root = User.objects.create_superuser("root", password="a long pass phrase")
     desk = Client()
     desk.force_login(root)

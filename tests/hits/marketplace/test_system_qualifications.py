@@ -1,4 +1,4 @@
-"""The system qualifications: computed from work, declared by the worker, given by the platform, and places."""
+"""System qualifications: computed from work, declared by the worker, granted by the platform, and locales."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Clock, CountryDeclaration, Qualification, Requester, Worker
 from hits.marketplace.selectors.worker_profile import load_worker_profile
 from hits.marketplace.services import accounts, attempts, countries
-from tests.hits.marketplace.support import accept, hit_params, later, work
+from tests.hits.marketplace.support import accept, advance_time, hit_params, work
 from tests.hits.marketplace.test_admission import Browser, need, page, publish
 from tests.hits.marketplace.test_conformance import code_of
 from tests.hits.marketplace.test_money import balance
@@ -50,9 +50,10 @@ class TestComputed:
     @pytest.mark.rule(
         "percent-of-tasks-taken",
         source="D",
-        text="Submitted, abandoned and returned are shares of the tasks that a worker took and no longer has.",
+        text="Submitted, abandoned and returned are shares of the tasks that a worker accepted and "
+        "that have ended.",
     )
-    def test_outcome_percentages_count_ended_tasks(self, near: Any, worker: Worker) -> None:
+    def test_outcome_percentages_count_ended_tasks(self, local_client: Any, worker: Worker) -> None:
         assert [
             values_of(worker)[kind] for kind in (PERCENT_SUBMITTED, PERCENT_ABANDONED, PERCENT_RETURNED)
         ] == [
@@ -61,17 +62,17 @@ class TestComputed:
             0,
         ]
         for number in range(3):
-            work(worker, near.create_hit(**hit_params(Title=f"Done {number}"))["HIT"])
-        slot = accept(worker, near.create_hit(**hit_params(Title="Returned"))["HIT"])
+            work(worker, local_client.create_hit(**hit_params(Title=f"Done {number}"))["HIT"])
+        slot = accept(worker, local_client.create_hit(**hit_params(Title="Returned"))["HIT"])
         attempts.return_task(worker=worker, assignment_id=slot.assignment_id, now=Clock.now())
-        accept(worker, near.create_hit(**hit_params(Title="In hand"))["HIT"])
+        accept(worker, local_client.create_hit(**hit_params(Title="In hand"))["HIT"])
         seen = values_of(worker)
         assert [seen[kind] for kind in (PERCENT_SUBMITTED, PERCENT_ABANDONED, PERCENT_RETURNED)] == [
             75,
             0,
             25,
         ]
-        later(seconds=1801)  # noticed or not, the time is over
+        advance_time(seconds=1801)  # noticed or not, the time is over
         seen = values_of(worker)
         assert [seen[kind] for kind in (PERCENT_SUBMITTED, PERCENT_ABANDONED, PERCENT_RETURNED)] == [
             60,
@@ -82,14 +83,14 @@ class TestComputed:
     @pytest.mark.rule(
         "percent-decided",
         source="ours",
-        text="Approved and rejected are shares of decided submissions from the first one on, rounded down.",
+        text="Approved and rejected are shares of decided submissions, rounded down.",
     )
-    def test_approval_percentages_count_decided_work(self, near: Any, worker: Worker) -> None:
+    def test_approval_percentages_count_decided_work(self, local_client: Any, worker: Worker) -> None:
         assert (values_of(worker)[PERCENT_APPROVED], values_of(worker)[PERCENT_REJECTED]) == (100, 0)
-        slots = [work(worker, near.create_hit(**hit_params(Title=f"{n}"))["HIT"]) for n in range(3)]
-        near.reject_assignment(AssignmentId=slots[0].assignment_id, RequesterFeedback="r")
+        slots = [work(worker, local_client.create_hit(**hit_params(Title=f"{n}"))["HIT"]) for n in range(3)]
+        local_client.reject_assignment(AssignmentId=slots[0].assignment_id, RequesterFeedback="r")
         for slot in slots[1:]:
-            near.approve_assignment(AssignmentId=slot.assignment_id)
+            local_client.approve_assignment(AssignmentId=slot.assignment_id)
         assert (values_of(worker)[PERCENT_APPROVED], values_of(worker)[PERCENT_REJECTED]) == (66, 33)
 
     @pytest.mark.parametrize(
@@ -102,19 +103,19 @@ class TestComputed:
         ],
     )
     def test_closed_work_states_required_percentage(
-        self, near: Any, worker: Worker, type_id: str, sentence: str
+        self, local_client: Any, worker: Worker, type_id: str, sentence: str
     ) -> None:
-        accept(worker, near.create_hit(**hit_params(Title="Warm-up"))["HIT"])
-        later(seconds=1801)
+        accept(worker, local_client.create_hit(**hit_params(Title="Warm-up"))["HIT"])
+        advance_time(seconds=1801)
         wanted = 0 if type_id == PERCENT_ABANDONED else 100
-        hit = publish(near, need(type_id, "EqualTo", wanted))
+        hit = publish(local_client, need(type_id, "EqualTo", wanted))
         with pytest.raises(ActionRefused) as refusal:
             accept(worker, hit)
         assert sentence.replace(f"{wanted}%", f"exactly {wanted}%", 1) in str(refusal.value)
 
-    def test_exists_on_computed_type_is_refused(self, near: Any) -> None:
+    def test_exists_on_computed_type_is_refused(self, local_client: Any) -> None:
         with pytest.raises(ClientError) as failure:
-            publish(near, need(PERCENT_RETURNED, "Exists"))
+            publish(local_client, need(PERCENT_RETURNED, "Exists"))
         assert "Compare it with a number" in failure.value.response["Error"]["Message"]
 
 
@@ -122,10 +123,12 @@ class TestAdult:
     """Declared by the worker, once, on the page of qualifications."""
 
     @pytest.mark.rule(
-        "adult", source="D", text="Work that asks for Worker_Adult is open to who declared to be 18 or older."
+        "adult",
+        source="D",
+        text="Work that requires Worker_Adult is open to workers who declared to be 18 or older.",
     )
-    def test_adult_is_declared_once(self, near: Any, worker: Worker, browser: Browser) -> None:
-        hit = publish(near, need(ADULT, "EqualTo", 1, guards="DiscoverPreviewAndAccept"))
+    def test_adult_is_declared_once(self, local_client: Any, worker: Worker, browser: Browser) -> None:
+        hit = publish(local_client, need(ADULT, "EqualTo", 1, guards="DiscoverPreviewAndAccept"))
         client = browser(worker)
         with pytest.raises(ActionRefused, match="Declared on the page Qualifications"):
             accept(worker, hit)
@@ -138,7 +141,7 @@ class TestAdult:
         assert "I am 18 or older" not in page(client, "/work/qualifications")
         assert accept(worker, hit)
 
-    def test_only_worker_can_declare_adult(self, near: Any, browser: Browser, worker: Worker) -> None:
+    def test_only_worker_can_declare_adult(self, local_client: Any, browser: Browser, worker: Worker) -> None:
         assert browser(worker).get("/work/adult").status_code == 405
         worker.user.is_active = False
         worker.user.save()
@@ -147,14 +150,14 @@ class TestAdult:
 
 
 class TestMasters:
-    """Given by the platform; either of Amazon's two ids says the same."""
+    """Granted by the platform; Amazon's two ids mean the same."""
 
     @pytest.mark.rule(
-        "masters-ids", source="I", text="Masters of production and of the sandbox are held together."
+        "masters-ids", source="I", text="Masters of production and of the sandbox are granted together."
     )
     @pytest.mark.parametrize("asked", MASTERS_IDS)
-    def test_masters_is_granted_under_both_ids(self, near: Any, worker: Worker, asked: str) -> None:
-        hit = publish(near, need(asked))
+    def test_masters_is_granted_under_both_ids(self, local_client: Any, worker: Worker, asked: str) -> None:
+        hit = publish(local_client, need(asked))
         with pytest.raises(ActionRefused, match="Masters"):
             accept(worker, hit)
         call_command("grant_masters", worker.worker_id)
@@ -162,21 +165,23 @@ class TestMasters:
         assert accept(worker, hit)
         call_command("grant_masters", worker.worker_id, revoke="Long absence.")
         with pytest.raises(ActionRefused, match="Long absence"):
-            accept(worker, publish(near, need(asked), Title="Another"))
+            accept(worker, publish(local_client, need(asked), Title="Another"))
 
     def test_grant_of_one_masters_id_holds_both(
-        self, near_market: Any, near: Any, worker: Worker
+        self, local_market: Any, local_client: Any, worker: Worker
     ) -> None:
-        platform = near_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
+        platform = local_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
         platform.associate_qualification_with_worker(
             QualificationTypeId=MASTERS_SANDBOX, WorkerId=worker.worker_id
         )
-        assert accept(worker, publish(near, need(MASTERS)))
+        assert accept(worker, publish(local_client, need(MASTERS)))
         with pytest.raises(ClientError) as failure:
-            near.associate_qualification_with_worker(QualificationTypeId=MASTERS, WorkerId=worker.worker_id)
+            local_client.associate_qualification_with_worker(
+                QualificationTypeId=MASTERS, WorkerId=worker.worker_id
+            )
         assert code_of(failure)[1] == "QualificationTypeDoesNotExist"
 
-    def test_the_command_refuses_in_one_line(self, near: Any, worker: Worker) -> None:
+    def test_the_command_refuses_in_one_line(self, local_client: Any, worker: Worker) -> None:
         for arguments, words in [
             ((["A" + "Z" * 13], {}), "no worker"),
             (([worker.worker_id], {"revoke": "r"}), "not a Master"),
@@ -188,21 +193,24 @@ class TestMasters:
     @pytest.mark.rule(
         "masters-fee",
         source="D",
-        text="Work for Masters costs 5 % more; work that only shuts them out does not.",
+        text="Work for Masters costs 5 % more; work that only excludes them does not.",
     )
     @pytest.mark.parametrize(("comparator", "held"), [("Exists", "1.38"), ("DoesNotExist", "1.32")])
-    def test_masters_requirement_raises_fee(self, near: Any, amazon_fees: None, comparator: str, held: str) -> None:
-        publish(near, need(MASTERS, comparator), MaxAssignments=1)
-        assert balance(near)[1] == held
+    def test_masters_requirement_raises_fee(
+        self, local_client: Any, amazon_fees: None, comparator: str, held: str
+    ) -> None:
+        publish(local_client, need(MASTERS, comparator), MaxAssignments=1)
+        assert balance(local_client)[1] == held
 
 
-class TestPlaces:
+class TestLocales:
     """Locale with a Subdivision: the states of the United States."""
 
     @pytest.mark.rule(
         "locale-subdivision",
         source="D",
-        text="A locale is a country, or a state of the United States; who named no state meets no rule about states.",
+        text="A locale is a country or a state of the United States; a worker without a declared state "
+        "meets no rule about states.",
     )
     @pytest.mark.parametrize(
         ("comparator", "places", "met"),
@@ -216,7 +224,9 @@ class TestPlaces:
             (Comparator.NOT_IN, ("US-WA", "FR"), [True, True, False, True]),
         ],
     )
-    def test_locale_requirement_matches_place(self, comparator: Comparator, places: tuple[str, ...], met: list[bool]) -> None:
+    def test_locale_requirement_matches_place(
+        self, comparator: Comparator, places: tuple[str, ...], met: list[bool]
+    ) -> None:
         people = [
             Holdings(country="US", subdivision="CA"),
             Holdings(country="US", subdivision="NY"),
@@ -245,14 +255,14 @@ class TestPlaces:
         assert hit["QualificationRequirements"][0]["LocaleValues"] == asked["LocaleValues"]
 
     @pytest.mark.parametrize("place", [("US", "XX"), ("DE", "BY"), ("US", "ca")])
-    def test_unknown_places_are_refused(self, near: Any, place: tuple[str, str]) -> None:
+    def test_unknown_places_are_refused(self, local_client: Any, place: tuple[str, str]) -> None:
         with pytest.raises(ClientError) as failure:
-            publish(near, in_place("EqualTo", place))
+            publish(local_client, in_place("EqualTo", place))
         assert code_of(failure)[0] == "ParameterValidationError"
         assert place[1] in failure.value.response["Error"]["Message"]
 
-    def test_declared_state_opens_work(self, near: Any, worker: Worker, browser: Browser) -> None:
-        hit = publish(near, in_place("EqualTo", ("US", "CA")))
+    def test_declared_state_opens_work(self, local_client: Any, worker: Worker, browser: Browser) -> None:
+        hit = publish(local_client, in_place("EqualTo", ("US", "CA")))
         client = browser(worker)
         listed = page(client)
         assert "Only for workers in: California, United States." in listed
@@ -275,7 +285,7 @@ class TestPlaces:
             declare("NY")
         with pytest.raises(ActionRefused, match="Choose a state"):
             declare("XX")
-        later(days=31)
+        advance_time(days=31)
         assert declare("NY")
         trail = CountryDeclaration.objects.filter(worker=worker).order_by("pk")
         assert list(trail.values_list("subdivision", flat=True)) == ["", "CA", "NY"]

@@ -1,4 +1,4 @@
-"""The worker site as browsers meet it: who may see what, and the way from the list to the earnings."""
+"""The worker site in a browser: access, and the way from the list to the earnings."""
 
 import logging
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from hits.marketplace.models import Assignment, Attempt, Outcome, SlotState, Worker
-from tests.hits.marketplace.support import accept, hand_in, hit_params, later, secret_of, work
+from tests.hits.marketplace.support import accept, advance_time, hit_params, secret_of, submit_task, work
 
 Browser = Callable[[Worker], Client]
 
@@ -31,8 +31,8 @@ def frame_of(page: bytes) -> tuple[str, dict[str, list[str]]]:
     text="A task's page posts its form to turkSubmitTo followed by /mturk/externalSubmit; the frame needs "
     "no cookie.",
 )
-def test_list_preview_accept_submit_and_earn(near: Any, worker: Worker, browser: Browser) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+def test_list_preview_accept_submit_and_earn(local_client: Any, worker: Worker, browser: Browser) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     client = browser(worker)
     listing = client.get("/work/").content.decode()
     assert "Write observations about one photo" in listing
@@ -50,7 +50,7 @@ def test_list_preview_accept_submit_and_earn(near: Any, worker: Worker, browser:
     assert query["hitId"] == [hit["HITId"]]
     submit_to = query["turkSubmitTo"][0]
     assert submit_to.startswith("http://localhost:8000/a/")
-    # No cookie, as from a cross-site frame; the path alone tells whose attempt it is.
+    # No cookie, as from a cross-site frame; only the path identifies the attempt.
     handed = Client().post(
         urlsplit(submit_to).path + "/mturk/externalSubmit",
         {"assignmentId": query["assignmentId"][0], "submission_id": "9", "sha256": "f" * 64},
@@ -61,14 +61,14 @@ def test_list_preview_accept_submit_and_earn(near: Any, worker: Worker, browser:
     assert "frame-ancestors 'self'" in handed["Content-Security-Policy"]
     assert not handed.cookies
     assert "is in review" in client.get(taken["Location"]).content.decode()
-    near.approve_assignment(AssignmentId=query["assignmentId"][0])
+    local_client.approve_assignment(AssignmentId=query["assignmentId"][0])
     earned = client.get("/work/earnings").content.decode()
     assert "$1.10" in earned
     assert "Approved" in client.get("/work/history").content.decode()
 
 
-def test_usual_time_is_shown_when_known(near: Any, workers: list[Worker], browser: Browser) -> None:
-    hit, _ = [near.create_hit(**hit_params(MaxAssignments=3))["HIT"] for _ in range(2)]
+def test_usual_time_is_shown_when_known(local_client: Any, workers: list[Worker], browser: Browser) -> None:
+    hit, _ = [local_client.create_hit(**hit_params(MaxAssignments=3))["HIT"] for _ in range(2)]
     client = browser(workers[0])
     first = client.get("/work/").content.decode()
     assert "$1.10" in first
@@ -76,16 +76,18 @@ def test_usual_time_is_shown_when_known(near: Any, workers: list[Worker], browse
     assert "/h</small>" not in first
     for person in workers:
         slot = accept(person, hit)
-        later(minutes=6)
-        hand_in(person, slot)
+        advance_time(minutes=6)
+        submit_task(person, slot)
     cache.clear()  # it is looked up once a minute
     listing = " ".join(client.get("/work/").content.decode().split())
     assert "Usual time</dt> <dd>6 min</dd>" in listing
     assert "$11.00<small>/h</small>" in listing
 
 
-def test_task_page_frames_https_and_the_hit_origin_only(near: Any, worker: Worker, browser: Browser) -> None:
-    slot = accept(worker, near.create_hit(**hit_params())["HIT"])
+def test_task_page_frames_https_and_the_hit_origin_only(
+    local_client: Any, worker: Worker, browser: Browser
+) -> None:
+    slot = accept(worker, local_client.create_hit(**hit_params())["HIT"])
     page = browser(worker).get(f"/work/tasks/{slot.assignment_id}")
     policy = page["Content-Security-Policy"]
     assert "frame-src 'self' https: http://127.0.0.1:8000" in policy
@@ -95,9 +97,9 @@ def test_task_page_frames_https_and_the_hit_origin_only(near: Any, worker: Worke
     assert b"<script>" not in page.content
 
 
-def test_continue_banner_and_double_start(near: Any, worker: Worker, browser: Browser) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
-    near.create_hit(**hit_params(MaxAssignments=1))
+def test_continue_banner_and_double_start(local_client: Any, worker: Worker, browser: Browser) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    local_client.create_hit(**hit_params(MaxAssignments=1))
     client = browser(worker)
     first = client.post(f"/work/groups/{hit['HITTypeId']}/accept")
     again = client.post(f"/work/groups/{hit['HITTypeId']}/accept")
@@ -107,8 +109,10 @@ def test_continue_banner_and_double_start(near: Any, worker: Worker, browser: Br
     assert first["Location"] in page
 
 
-def test_preview_without_tasks_left_shows_message(near: Any, worker: Worker, other: Worker, browser: Browser) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+def test_preview_without_tasks_left_shows_message(
+    local_client: Any, worker: Worker, other: Worker, browser: Browser
+) -> None:
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     accept(other, hit)
     client = browser(worker)
     refused = client.post(f"/work/groups/{hit['HITTypeId']}/accept", follow=True)
@@ -126,8 +130,8 @@ def test_preview_without_tasks_left_shows_message(near: Any, worker: Worker, oth
     source="I",
     text="A returned slot is offered again under the same AssignmentId.",
 )
-def test_returned_slot_is_offered_again(near: Any, worker: Worker, browser: Browser) -> None:
-    slot = accept(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
+def test_returned_slot_is_offered_again(local_client: Any, worker: Worker, browser: Browser) -> None:
+    slot = accept(worker, local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     client = browser(worker)
     back = client.post(f"/work/tasks/{slot.assignment_id}/return", follow=True)
     assert "Task returned" in back.content.decode()
@@ -139,18 +143,18 @@ def test_returned_slot_is_offered_again(near: Any, worker: Worker, browser: Brow
     assert "Returned" in client.get("/work/history").content.decode()
 
 
-def test_rejection_shows_its_reason(near: Any, worker: Worker, browser: Browser) -> None:
-    slot = work(worker, near.create_hit(**hit_params())["HIT"])
-    near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="Boxes lie <outside>.")
+def test_rejection_shows_its_reason(local_client: Any, worker: Worker, browser: Browser) -> None:
+    slot = work(worker, local_client.create_hit(**hit_params())["HIT"])
+    local_client.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="Boxes lie <outside>.")
     page = browser(worker).get("/work/history").content.decode()
     assert "Rejected" in page
     assert "Boxes lie &lt;outside&gt;." in page
 
 
 @pytest.mark.clock
-def test_expired_task_shows_time_over_page(near: Any, worker: Worker, browser: Browser) -> None:
-    slot = accept(worker, near.create_hit(**hit_params(AssignmentDurationInSeconds=60))["HIT"])
-    later(seconds=61)
+def test_expired_task_shows_time_over_page(local_client: Any, worker: Worker, browser: Browser) -> None:
+    slot = accept(worker, local_client.create_hit(**hit_params(AssignmentDurationInSeconds=60))["HIT"])
+    advance_time(seconds=61)
     assert "ran out" in browser(worker).get(f"/work/tasks/{slot.assignment_id}").content.decode()
 
 
@@ -166,7 +170,7 @@ def test_expired_task_shows_time_over_page(near: Any, worker: Worker, browser: B
         "/work/tasks/T",
     ],
 )
-class TestWhoMaySeeWorkerPages:
+class TestWorkerPageAccess:
     def test_anonymous_is_sent_to_sign_in(self, transactional_db: None, path: str) -> None:
         answer = Client().get(path)
         assert answer.status_code == 302
@@ -192,9 +196,9 @@ class TestWhoMaySeeWorkerPages:
     ],
 )
 def test_posts_need_a_worker_and_a_csrf_token(
-    near: Any, worker: Worker, other: Worker, browser: Browser, path: str
+    local_client: Any, worker: Worker, other: Worker, browser: Browser, path: str
 ) -> None:
-    hit = near.create_hit(**hit_params())["HIT"]
+    hit = local_client.create_hit(**hit_params())["HIT"]
     slot = accept(worker, hit)
     address = path.format(group=hit["HITTypeId"], slot=slot.assignment_id)
     assert Client().post(address).status_code == 302
@@ -212,9 +216,9 @@ def test_posts_need_a_worker_and_a_csrf_token(
 
 
 def test_another_workers_task_is_not_found_and_not_returnable(
-    near: Any, worker: Worker, other: Worker, browser: Browser
+    local_client: Any, worker: Worker, other: Worker, browser: Browser
 ) -> None:
-    slot = accept(worker, near.create_hit(**hit_params())["HIT"])
+    slot = accept(worker, local_client.create_hit(**hit_params())["HIT"])
     client = browser(other)
     assert client.get(f"/work/tasks/{slot.assignment_id}").status_code == 404
     client.post(f"/work/tasks/{slot.assignment_id}/return")
@@ -222,7 +226,7 @@ def test_another_workers_task_is_not_found_and_not_returnable(
     assert slot.worker == worker
 
 
-def test_accounts_page_is_for_superusers(near: Any, worker: Worker, browser: Browser) -> None:
+def test_accounts_page_is_for_superusers(local_client: Any, worker: Worker, browser: Browser) -> None:
     address = "/marketplace/accounts/"
     assert Client().get(address).status_code == 302
     assert browser(worker).get(address).status_code == 403
@@ -231,14 +235,14 @@ def test_accounts_page_is_for_superusers(near: Any, worker: Worker, browser: Bro
     admin.force_login(
         get_user_model().objects.create_superuser("root"), backend="django.contrib.auth.backends.ModelBackend"
     )
-    hit = near.create_hit(**hit_params())["HIT"]
+    hit = local_client.create_hit(**hit_params())["HIT"]
     work(worker, hit)
     page = admin.get(address).content.decode()
     assert "Abduction lab" in page
     assert "Every balance equals the sum" in page
     pk = Assignment.objects.first().hit.requester.pk  # type: ignore[union-attr]
     assert admin.post(f"{address}{pk}/deposit", {"amount": "12.5", "note": "grant"}).status_code == 302
-    assert near.get_account_balance()["AvailableBalance"] == "10010.30"
+    assert local_client.get_account_balance()["AvailableBalance"] == "10010.30"
     refused = admin.post(f"{address}{pk}/deposit", {"amount": "12.555"})
     assert refused.status_code == 400
     assert "whole cents" in refused.content.decode()
@@ -246,18 +250,18 @@ def test_accounts_page_is_for_superusers(near: Any, worker: Worker, browser: Bro
 
 
 class TestExternalSubmit:
-    """Ruling: only the slot's present attempt may hand in."""
+    """Only the slot's current attempt may submit."""
 
     @pytest.mark.rule(
         "submit-present-attempt",
         source="ours",
-        text="Only the slot's present attempt may hand in: each accept has an address of its own in "
-        "turkSubmitTo, so that a returned worker's old tab cannot hand in as the next worker.",
+        text="Only the slot's current attempt may submit: each accept has its own URL in turkSubmitTo, "
+        "so that a returned worker's old tab cannot submit as the next worker.",
     )
     def test_old_tab_after_return_cannot_submit(
-        self, near: Any, worker: Worker, other: Worker, browser: Browser
+        self, local_client: Any, worker: Worker, other: Worker, browser: Browser
     ) -> None:
-        hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+        hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
         slot = accept(worker, hit)
         old = secret_of(worker, slot)
         browser(worker).post(f"/work/tasks/{slot.assignment_id}/return")
@@ -269,15 +273,17 @@ class TestExternalSubmit:
         assert stale.status_code == 409
         taken.refresh_from_db()
         assert (taken.state, taken.worker, taken.answer) == (SlotState.PENDING, other, "")
-        assert hand_in(other, taken).worker == other
+        assert submit_task(other, taken).worker == other
 
     @pytest.mark.rule(
         "slot-same-worker",
         source="I",
         text="A worker who returned a task may accept it again, with the same AssignmentId.",
     )
-    def test_worker_may_take_returned_task_again(self, near: Any, worker: Worker, browser: Browser) -> None:
-        hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    def test_worker_may_take_returned_task_again(
+        self, local_client: Any, worker: Worker, browser: Browser
+    ) -> None:
+        hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
         slot = accept(worker, hit)
         old = secret_of(worker, slot)
         browser(worker).post(f"/work/tasks/{slot.assignment_id}/return")
@@ -288,13 +294,13 @@ class TestExternalSubmit:
             f"/a/{old}/mturk/externalSubmit", {"assignmentId": slot.assignment_id, "answer": "old"}
         )
         assert refused.status_code == 409
-        hand_in(worker, again, answer="new")
+        submit_task(worker, again, answer="new")
         outcomes = list(Attempt.objects.order_by("pk").values_list("outcome", flat=True))
         assert outcomes == [Outcome.RETURNED, Outcome.SUBMITTED]
 
-    def test_returned_task_is_offered_last(self, near: Any, worker: Worker, browser: Browser) -> None:
-        hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
-        near.create_hit(**hit_params(MaxAssignments=1))
+    def test_returned_task_is_offered_last(self, local_client: Any, worker: Worker, browser: Browser) -> None:
+        hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+        local_client.create_hit(**hit_params(MaxAssignments=1))
         first = accept(worker, hit)
         browser(worker).post(f"/work/tasks/{first.assignment_id}/return")
         assert accept(worker, hit).hit_id != first.hit_id
@@ -302,10 +308,10 @@ class TestExternalSubmit:
     @pytest.mark.rule(
         "submit-repeated",
         source="ours",
-        text="Handing the same attempt in again answers as the first time and changes nothing.",
+        text="Submitting the same attempt again returns the first reply and changes nothing.",
     )
-    def test_repeating_a_submission_changes_nothing(self, near: Any, worker: Worker) -> None:
-        slot = accept(worker, near.create_hit(**hit_params())["HIT"])
+    def test_repeating_a_submission_changes_nothing(self, local_client: Any, worker: Worker) -> None:
+        slot = accept(worker, local_client.create_hit(**hit_params())["HIT"])
         address = f"/a/{secret_of(worker, slot)}/mturk/externalSubmit"
         for text in ("first", "second"):
             answer = Client().post(address, {"assignmentId": slot.assignment_id, "answer": text})
@@ -318,11 +324,11 @@ class TestExternalSubmit:
     @pytest.mark.rule(
         "submit-late",
         source="ours",
-        text="What is handed in after the assignment's time is refused.",
+        text="A submission after the assignment's time is refused.",
     )
-    def test_late_submission_is_refused(self, near: Any, worker: Worker) -> None:
-        slot = accept(worker, near.create_hit(**hit_params(AssignmentDurationInSeconds=60))["HIT"])
-        later(seconds=61)
+    def test_late_submission_is_refused(self, local_client: Any, worker: Worker) -> None:
+        slot = accept(worker, local_client.create_hit(**hit_params(AssignmentDurationInSeconds=60))["HIT"])
+        advance_time(seconds=61)
         answer = Client().post(
             f"/a/{secret_of(worker, slot)}/mturk/externalSubmit",
             {"assignmentId": slot.assignment_id, "answer": "late"},
@@ -333,8 +339,7 @@ class TestExternalSubmit:
     @pytest.mark.rule(
         "submit-needs-answers",
         source="D",
-        text="A form needs the assignmentId and at least one field of its own; a preview cannot be handed "
-        "in.",
+        text="A form needs the assignmentId and at least one other field; a preview cannot be submitted.",
     )
     @pytest.mark.parametrize(
         "form",
@@ -345,8 +350,10 @@ class TestExternalSubmit:
             {"assignmentId": "{slot}", "workerId": "A1", "hitId": "3", "turkSubmitTo": "x"},
         ],
     )
-    def test_incomplete_forms_are_refused(self, near: Any, worker: Worker, form: dict[str, str]) -> None:
-        slot = accept(worker, near.create_hit(**hit_params())["HIT"])
+    def test_incomplete_forms_are_refused(
+        self, local_client: Any, worker: Worker, form: dict[str, str]
+    ) -> None:
+        slot = accept(worker, local_client.create_hit(**hit_params())["HIT"])
         filled = {key: value.format(slot=slot.assignment_id) for key, value in form.items()}
         answer = Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", filled)
         assert answer.status_code == 409
@@ -356,11 +363,13 @@ class TestExternalSubmit:
     @pytest.mark.rule(
         "submit-present-attempt",
         source="ours",
-        text="Only the slot's present attempt may hand in: each accept has an address of its own in "
-        "turkSubmitTo, so that a returned worker's old tab cannot hand in as the next worker.",
+        text="Only the slot's current attempt may submit: each accept has its own URL in turkSubmitTo, "
+        "so that a returned worker's old tab cannot submit as the next worker.",
     )
-    def test_wrong_secret_and_secret_of_another_task(self, near: Any, worker: Worker, other: Worker) -> None:
-        hit = near.create_hit(**hit_params())["HIT"]
+    def test_wrong_secret_and_secret_of_another_task(
+        self, local_client: Any, worker: Worker, other: Worker
+    ) -> None:
+        hit = local_client.create_hit(**hit_params())["HIT"]
         mine, theirs = accept(worker, hit), accept(other, hit)
         for secret in ("0" * 64, secret_of(other, theirs)):
             answer = Client().post(
@@ -371,12 +380,12 @@ class TestExternalSubmit:
     @pytest.mark.rule(
         "submit-bare",
         source="ours",
-        text="The bare /mturk/externalSubmit takes only the signed-in worker's own pending task.",
+        text="/mturk/externalSubmit without a secret accepts only the signed-in worker's own pending task.",
     )
     def test_bare_submit_url_accepts_signed_in_worker_only(
-        self, near: Any, worker: Worker, other: Worker, browser: Browser
+        self, local_client: Any, worker: Worker, other: Worker, browser: Browser
     ) -> None:
-        slot = accept(worker, near.create_hit(**hit_params())["HIT"])
+        slot = accept(worker, local_client.create_hit(**hit_params())["HIT"])
         form = {"assignmentId": slot.assignment_id, "answer": "x"}
         assert Client().post("/mturk/externalSubmit", form).status_code == 403
         assert browser(other).post("/mturk/externalSubmit", form).status_code == 409
@@ -384,22 +393,22 @@ class TestExternalSubmit:
         slot.refresh_from_db()
         assert slot.state == SlotState.SUBMITTED
 
-    def test_secret_is_stored_nowhere(self, near: Any, worker: Worker) -> None:
-        slot = accept(worker, near.create_hit(**hit_params())["HIT"])
+    def test_secret_is_stored_nowhere(self, local_client: Any, worker: Worker) -> None:
+        slot = accept(worker, local_client.create_hit(**hit_params())["HIT"])
         secret = secret_of(worker, slot)
         attempt = Attempt.objects.get()
         assert secret not in {attempt.nonce, attempt.secret_hash}
 
 
 def test_no_log_line_names_a_worker(
-    near: Any, worker: Worker, browser: Browser, caplog: pytest.LogCaptureFixture
+    local_client: Any, worker: Worker, browser: Browser, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    hit = local_client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     with caplog.at_level(logging.DEBUG):
         slot = work(worker, hit)
-        near.approve_assignment(AssignmentId=slot.assignment_id)
-        with pytest.raises(near.exceptions.RequestError):
-            near.send_bonus(
+        local_client.approve_assignment(AssignmentId=slot.assignment_id)
+        with pytest.raises(local_client.exceptions.RequestError):
+            local_client.send_bonus(
                 WorkerId="A" + "B" * 13, BonusAmount="1", AssignmentId=slot.assignment_id, Reason="r"
             )
         browser(worker).get("/work/")

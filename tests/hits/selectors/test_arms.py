@@ -112,7 +112,7 @@ class Day:
         while not self.is_done(in_hand):
             clock.shift(timedelta(seconds=20))
             self.events += 1
-            self.tell()
+            self.deliver_due()
             busy = {task.worker.pk for task, _ in in_hand}
             if len(in_hand) < 8 and (taken := self.take(busy)) is not None:
                 in_hand.append(taken)
@@ -173,9 +173,9 @@ class Day:
         event = MarketEvent(kind, Clock.now(), str(task.hit.hit_id), task.slot.assignment_id)
         due = self.events + (3 if chance < 0.5 else 0)
         self.notices.append((due, EventDocument(uuid.uuid4().hex, (event,))))
-        self.tell()
+        self.deliver_due()
 
-    def tell(self) -> None:
+    def deliver_due(self) -> None:
         for row in [row for row in self.notices if row[0] <= self.events]:
             self.notices.remove(row)
             notifications.store_notification(environment="local", document=row[1])
@@ -200,7 +200,7 @@ def simulate(project: Project, units: int, seed: int) -> tuple[Day, Counter[tupl
 def two_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the kind have two orders, and let people look twice."""
     monkeypatch.setattr(type(registry.get_kind("three_orders")), "arms", 2)
-    monkeypatch.setattr(type(registry.get_kind("three_orders")), "once", False)
+    monkeypatch.setattr(type(registry.get_kind("three_orders")), "is_single_attempt", False)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -242,7 +242,7 @@ def taken(batch: Batch, name: str, hit: Hit | None = None) -> tuple[market.Accep
     return task, page_key(task.hit, task.slot.assignment_id, task.worker.worker_id)
 
 
-def handed_in(task: market.Accepted, key: Any) -> Submission:
+def submit_task(task: market.Accepted, key: Any) -> Submission:
     stored, _ = submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=ANSWER, active_seconds=9.0)
     market.hand_over(task, stored)
     return stored
@@ -256,7 +256,7 @@ def test_three_workers_see_three_orders_that_survive_a_reload(project: Project) 
         task, key = taken(batch, name)
         first = submit.open_attempt(key).arm
         assert submit.open_attempt(key).arm == first
-        stored = handed_in(task, key)
+        stored = submit_task(task, key)
         assert stored.shown is not None
         assert stored.shown["arm"] == first
         seen.append(tuple(stored.shown["words"]))
@@ -285,7 +285,7 @@ def test_attempt_from_before_arms_keeps_its_seed(project: Project) -> None:
     submit.save_draft(key=key, content=ANSWER, revision=0)
     Attempt.objects.filter(pk=attempt.pk).update(arm=None)
     assert submit.open_attempt(key).arm is None
-    assert handed_in(task, key).shown == {"words": ["rain", "wind", "snow 0"]}
+    assert submit_task(task, key).shown == {"words": ["rain", "wind", "snow 0"]}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -293,7 +293,7 @@ def test_rejected_work_frees_its_order(project: Project) -> None:
     batch = launched(project, 1, 3)
     task, key = taken(batch, "wilma")
     first = submit.open_attempt(key).arm
-    handed_in(task, key)
+    submit_task(task, key)
     (row,) = collected(batch)
     decision = review.decide_assignment(
         assignment=row, verdict=Verdict.REJECT, by=None, feedback="Not one of the words."
@@ -384,7 +384,7 @@ def _token(client: Client, task: market.Accepted) -> str:
 def test_old_tab_cannot_submit_under_another_order(
     project: Project, client: Client, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(registry.get_kind("three_orders")), "once", False)
+    monkeypatch.setattr(type(registry.get_kind("three_orders")), "is_single_attempt", False)
     batch = launched(project, 1, 3)
     other, other_key = taken(batch, "walter")
     submit.open_attempt(other_key)

@@ -69,30 +69,26 @@ def _over(attempt: Attempt, by: timedelta) -> None:
 @pytest.mark.rule(
     "one-worker-one-unit",
     source="ours",
-    text="Twelve opinions are a HIT of nine and one of three, and the worker of one is refused in the other.",
+    text="Twelve workers per unit make a HIT of nine and one of three; the worker of one is refused in the other.",
 )
-def test_twelve_opinions_are_nine_and_three_and_nobody_gives_two(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_redundancy_of_twelve_is_split_and_no_worker_repeats(project: Project, make_image: MakeImage) -> None:
     market.fund()
     published(project, [make_image(1)], terms=LaunchTerms(redundancy=12))
     nine, three = Hit.objects.order_by("slice")
     assert (nine.max_assignments, three.max_assignments) == (9, 3)
     worker = market.market_worker()
     first = market.accept(nine, worker)
-    with pytest.raises(MarketRefused, match="You have this one in hand already, in another task"):
+    with pytest.raises(MarketRefused, match="You have already accepted this one in another task"):
         market.accept(three, worker)
     market.hand_over(first, store(_key(first), observations()))
     collected(nine.unit.batch)
-    with pytest.raises(MarketRefused, match="You did this one already, in another task"):
+    with pytest.raises(MarketRefused, match="You have done this one in another task"):
         market.accept(three, worker)
     assert Attempt.objects.count() == 1
     submit.open_attempt(_key(market.accept(three, market.market_worker("somebody else"))))
 
 
-def test_another_slot_of_the_same_hit_proves_that_the_first_was_given_back(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_second_slot_of_a_hit_is_allowed_after_a_return(project: Project, make_image: MakeImage) -> None:
     """No notification told us so, and somebody else has done the first slot meanwhile."""
     market.fund()
     batch = published(project, [make_image(1)], terms=LaunchTerms(redundancy=2))
@@ -113,7 +109,7 @@ def test_another_slot_of_the_same_hit_proves_that_the_first_was_given_back(
 
 
 @pytest.mark.parametrize(("scope", "open_again"), [(UnitScope.BATCH, True), (UnitScope.PROJECT, False)])
-def test_the_same_unit_in_another_batch(
+def test_same_unit_in_another_batch_follows_the_unit_scope(
     project: Project, make_image: MakeImage, scope: UnitScope, open_again: bool
 ) -> None:
     market.fund()
@@ -129,11 +125,11 @@ def test_the_same_unit_in_another_batch(
         assert _page(task).status_code == 200
         submit.open_attempt(_key(task))
     else:
-        with pytest.raises(MarketRefused, match="You did this one already"):
+        with pytest.raises(MarketRefused, match="You have done this one"):
             market.accept(same, worker)
 
 
-def test_a_training_task_may_be_done_again(project: Project, make_image: MakeImage) -> None:
+def test_training_task_can_be_repeated(project: Project, make_image: MakeImage) -> None:
     market.fund()
     batch = published(project, [make_image(1)], kind="sherlock_training")
     hit, worker = Hit.objects.get(unit__batch=batch), market.market_worker()
@@ -142,15 +138,11 @@ def test_a_training_task_may_be_done_again(project: Project, make_image: MakeIma
     assert unit_taken_refusals(ours, hit) == []
 
 
-def test_an_accepted_task_counts_though_its_page_was_never_opened(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_accepted_task_counts_without_opening_its_page(project: Project, make_image: MakeImage) -> None:
     one, two = _both(project, make_image)
     worker = market.market_worker()
     market.accept(one, worker)
-    with pytest.raises(
-        MarketRefused, match="This can be done once, and you have it in hand or did it already"
-    ):
+    with pytest.raises(MarketRefused, match="Each worker can do this once"):
         market.accept(two, worker)
     assert Attempt.objects.count() == Worker.objects.count() == 0
 
@@ -158,22 +150,20 @@ def test_an_accepted_task_counts_though_its_page_was_never_opened(
 def _one_of_two_is_given(hits: tuple[Hit, ...]) -> None:
     worker = market.market_worker()
     results = together([lambda hit=hit: market.accept(hit, worker) for hit in hits])
-    assert sorted(type(result).__name__ for result in results) == ["Accepted", "Refused"]
+    assert sorted(type(result).__name__ for result in results) == ["Accepted", "ActionRefused"]
 
 
-def test_of_two_tasks_accepted_at_once_one_is_given(project: Project, make_image: MakeImage) -> None:
+def test_concurrent_accepts_respect_the_worker_limit(project: Project, make_image: MakeImage) -> None:
     _one_of_two_is_given(_both(project, make_image))
 
 
-def test_of_two_parts_of_a_unit_accepted_at_once_one_is_given(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_concurrent_accepts_of_two_slices_give_one(project: Project, make_image: MakeImage) -> None:
     market.fund()
     published(project, [make_image(1)], terms=LaunchTerms(redundancy=12))
     _one_of_two_is_given(tuple(Hit.objects.all()))
 
 
-def test_returned_work_does_not_count_at_once(project: Project, make_image: MakeImage) -> None:
+def test_returned_work_stops_counting_immediately(project: Project, make_image: MakeImage) -> None:
     one, two = _both(project, make_image)
     worker = market.market_worker()
     task = market.accept(one, worker)
@@ -184,7 +174,7 @@ def test_returned_work_does_not_count_at_once(project: Project, make_image: Make
     submit.open_attempt(_key(second))
 
 
-def test_an_answer_that_never_got_through_locks_nobody_out(project: Project, make_image: MakeImage) -> None:
+def test_lost_answer_does_not_block_the_worker(project: Project, make_image: MakeImage) -> None:
     one, two = _both(project, make_image)
     worker = market.market_worker()
     task = market.accept(one, worker)
@@ -193,9 +183,7 @@ def test_an_answer_that_never_got_through_locks_nobody_out(project: Project, mak
     submit.open_attempt(_key(market.accept(two, worker)))
 
 
-def test_an_accept_from_the_group_passes_over_what_the_worker_did(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_accept_from_group_skips_done_units(project: Project, make_image: MakeImage) -> None:
     market.fund()
     published(project, [make_image(1), make_image(2)], terms=LaunchTerms(redundancy=12))
     worker = market.market_worker()
@@ -208,7 +196,7 @@ def test_an_accept_from_the_group_passes_over_what_the_worker_did(
         market.hand_over(task, store(_key(task), observations(salt=str(hit.pk))))
         units.add(hit.unit_id)
     assert len(units) == 2
-    with pytest.raises(MarketRefused, match="You have this one in hand already"):
+    with pytest.raises(MarketRefused, match="You have already accepted this one"):
         market_attempts.accept_from_group(worker=worker, hit_type=group, now=Clock.now())
 
 
@@ -229,7 +217,7 @@ def _foreign_page(hit: Hit, assignment: str, worker: str = "AWILMA") -> Any:
     )
 
 
-def test_invented_assignments_on_a_foreign_marketplace_use_up_nobodys_limit(foreign: tuple[Hit, Hit]) -> None:
+def test_forged_assignments_on_foreign_marketplace_use_no_limit(foreign: tuple[Hit, Hit]) -> None:
     one, two = foreign
     for n in range(3):
         submit.open_attempt(page_key(one, f"3INVENTED{n}", "AWILMA"))
@@ -237,7 +225,7 @@ def test_invented_assignments_on_a_foreign_marketplace_use_up_nobodys_limit(fore
     submit.open_attempt(page_key(two, "3REAL", "AWILMA"))
 
 
-def test_confirmed_work_on_a_foreign_marketplace_is_told_before_the_next_begins(
+def test_confirmed_work_on_foreign_marketplace_limits_the_next_task(
     foreign: tuple[Hit, Hit],
 ) -> None:
     one, two = foreign
@@ -258,9 +246,7 @@ def test_confirmed_work_on_a_foreign_marketplace_is_told_before_the_next_begins(
         submit.open_attempt(page_key(two, "3REAL", "AWILMA"))
 
 
-def test_who_accepts_a_returned_task_again_begins_anew_and_an_old_tab_does_not(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_reaccepted_task_restarts_and_old_tab_is_refused(project: Project, make_image: MakeImage) -> None:
     one, _ = _both(project, make_image)
     worker = market.market_worker()
     key = _key(market.accept(one, worker))
@@ -279,9 +265,7 @@ def test_who_accepts_a_returned_task_again_begins_anew_and_an_old_tab_does_not(
     assert Draft.objects.get().content == {"late": True}  # nothing that was written is lost
 
 
-def test_a_returned_assignment_that_another_worker_gets_is_kept_apart(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_returned_assignment_of_another_worker_is_separate(project: Project, make_image: MakeImage) -> None:
     market.fund()
     batch = published(project, [make_image(1)])
     hit = Hit.objects.get()
@@ -300,7 +284,7 @@ def test_a_returned_assignment_that_another_worker_gets_is_kept_apart(
     assert Attempt.objects.count() == 2
 
 
-def test_a_second_click_a_second_tab_and_a_reload_are_one_submission(
+def test_double_click_second_tab_and_reload_are_one_submission(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
@@ -323,7 +307,7 @@ def test_a_second_click_a_second_tab_and_a_reload_are_one_submission(
     source="ours",
     text="A soft block closes our page at once, and the marketplace within one poll.",
 )
-def test_a_soft_block_holds_within_one_poll(project: Project, make_image: MakeImage) -> None:
+def test_soft_block_applies_within_one_poll(project: Project, make_image: MakeImage) -> None:
     one, two = _both(project, make_image, LaunchTerms(redundancy=2))
     worker = market.market_worker()
     ours = Worker.objects.create(environment="local", worker_id=worker.worker_id)
@@ -339,7 +323,7 @@ def test_a_soft_block_holds_within_one_poll(project: Project, make_image: MakeIm
         market.accept(two, worker)
 
 
-def test_the_limits_take_as_many_queries_for_a_long_history(
+def test_limit_queries_are_independent_of_history(
     project: Project, make_image: MakeImage, django_assert_max_num_queries: Callable[..., Any]
 ) -> None:
     one, _ = _both(project, make_image)

@@ -1,4 +1,4 @@
-"""The instructions studio: published once, shown on purpose, safe to show, and named by each answer."""
+"""The instruction editor: published once, shown on purpose, safe to show, and named by each answer."""
 
 import json
 import re
@@ -50,14 +50,14 @@ def put(
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def staff_client(client: Client, researcher: User) -> Client:
     """Return a browser that a researcher of the project signed in to."""
     client.force_login(researcher)
     return client
 
 
 def form_of(text: InstructionText, *, based_on: int = 0, **more: str) -> dict[str, str]:
-    """Return what the studio's form posts."""
+    """Return what the editor's form posts."""
     fields = {"summary": text.summary, "body": text.body, "note": "Clearer", "based_on": str(based_on)}
     fields |= {"examples-TOTAL_FORMS": str(len(text.examples)), "examples-INITIAL_FORMS": "0"}
     for number, row in enumerate(text.examples):
@@ -69,8 +69,8 @@ def form_of(text: InstructionText, *, based_on: int = 0, **more: str) -> dict[st
     return fields | {"step": "publish"} | more
 
 
-def studio(project: Project, name: str = "instructions-edit", *more: Any) -> str:
-    """Return an address of the studio."""
+def editor_url(project: Project, name: str = "instructions-edit", *more: Any) -> str:
+    """Return an address of the editor."""
     return reverse(name, args=[project.slug, KIND, *more])
 
 
@@ -94,7 +94,7 @@ def test_a_published_version_never_changes(project: Project) -> None:
         row.save()
 
 
-def test_of_two_who_publish_at_once_one_is_told_of_the_other(project: Project) -> None:
+def test_second_of_two_simultaneous_publications_is_a_conflict(project: Project) -> None:
     put(project)
     start, outcomes = threading.Barrier(2), []
 
@@ -112,19 +112,19 @@ def test_of_two_who_publish_at_once_one_is_told_of_the_other(project: Project) -
         thread.start()
     for thread in threads:
         thread.join(timeout=180)
-    (told,) = [one for one in outcomes if isinstance(one, NewerVersionPublished)]
+    (conflict,) = [one for one in outcomes if isinstance(one, NewerVersionPublished)]
     (won,) = [one for one in outcomes if isinstance(one, str)]
-    assert told.other.version == 2
-    assert told.other.body == won
+    assert conflict.other.version == 2
+    assert conflict.other.body == won
     assert Instructions.objects.count() == 2
 
 
-def test_the_second_keeps_the_text_sees_the_difference_and_may_publish_on_top(
-    desk: Client, project: Project, admin: User
+def test_conflicting_publication_keeps_the_text_and_shows_the_difference(
+    staff_client: Client, project: Project, admin: User
 ) -> None:
     put(project, replace(TEXT, body="Theirs."), by=admin)
     mine = replace(TEXT, body="Mine.")
-    reply = desk.post(studio(project), form_of(mine))
+    reply = staff_client.post(editor_url(project), form_of(mine))
     page = squeezed(reply)
     assert reply.status_code == 409
     assert "ada published version 1 meanwhile" in page
@@ -132,32 +132,32 @@ def test_the_second_keeps_the_text_sees_the_difference_and_may_publish_on_top(
     assert "<del>Theirs.</del>" in page
     assert "<ins>Mine.</ins>" in page
     assert 'name="based_on" value="1"' in page
-    assert desk.post(studio(project), form_of(mine, based_on=1)).status_code == 302
+    assert staff_client.post(editor_url(project), form_of(mine, based_on=1)).status_code == 302
     assert Instructions.objects.get(version=2).body == "Mine."
 
 
 def test_publishing_the_same_text_again_is_refused(project: Project) -> None:
     put(project)
-    with pytest.raises(Refused, match="word for word"):
+    with pytest.raises(Refused, match="equals the current version"):
         put(project, based_on=1)
 
 
-def test_the_kinds_own_text_is_where_editing_begins(desk: Client, project: Project) -> None:
+def test_editing_starts_with_the_built_in_text(staff_client: Client, project: Project) -> None:
     kind = registry.get_kind(KIND)
     own = built_in_text(kind)
     assert own is not None
-    page = squeezed(desk.get(studio(project)))
+    page = squeezed(staff_client.get(editor_url(project)))
     assert "Spot a clue." in page
     assert kind.description in page
     assert "Built-in drawing" in page
-    reply = desk.post(studio(project), form_of(own))
+    reply = staff_client.post(editor_url(project), form_of(own))
     assert reply.status_code == 400
-    assert "word for word" in squeezed(reply)
+    assert "equals the current version" in squeezed(reply)
 
 
-def test_a_kind_without_a_text_of_its_own_begins_empty(desk: Client, project: Project) -> None:
+def test_editing_a_kind_without_built_in_text_starts_empty(staff_client: Client, project: Project) -> None:
     assert built_in_text(registry.get_kind("likert_comparison")) is None
-    page = squeezed(desk.get(reverse("instructions-edit", args=[project.slug, "likert_comparison"])))
+    page = squeezed(staff_client.get(reverse("instructions-edit", args=[project.slug, "likert_comparison"])))
     assert "A published version replaces the built-in instructions" in page
 
 
@@ -183,7 +183,7 @@ def test_a_kind_without_a_text_of_its_own_begins_empty(desk: Client, project: Pr
         ({"examples": (Example(good="g"),) * 7}, "examples"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_by_field(project: Project, change: Any, field: str) -> None:
+def test_unshowable_text_is_refused_by_field(project: Project, change: Any, field: str) -> None:
     with pytest.raises(Refused) as caught:
         put(project, replace(TEXT, **change))
     assert str(caught.value).startswith(f"{field}: ")
@@ -195,7 +195,7 @@ def test_a_huge_text_is_refused_before_it_is_read(project: Project) -> None:
         put(project, replace(TEXT, body="word " * MAX_BODY))
 
 
-def test_another_projects_photo_a_withdrawn_one_and_a_box_outside_are_refused(
+def test_photo_of_another_project_taken_down_photo_and_box_outside_are_refused(
     project: Project, make_image: MakeImage
 ) -> None:
     mine, gone = make_image(1), make_image(2)
@@ -214,10 +214,12 @@ def test_another_projects_photo_a_withdrawn_one_and_a_box_outside_are_refused(
 # --- the page
 
 
-def test_a_slip_in_the_form_is_named_and_what_was_typed_is_kept(desk: Client, project: Project) -> None:
+def test_a_slip_in_the_form_is_named_and_what_was_typed_is_kept(
+    staff_client: Client, project: Project
+) -> None:
     broken = InstructionText("One line", "Kept words", (Example(good="g", image=1, boxes=()),))
     fields = form_of(broken) | {"note": "", "examples-0-boxes": "1, 2, three", "examples-0-photo": ""}
-    reply = desk.post(studio(project), fields)
+    reply = staff_client.post(editor_url(project), fields)
     page = squeezed(reply)
     assert reply.status_code == 400
     assert "Kept words" in page
@@ -227,7 +229,7 @@ def test_a_slip_in_the_form_is_named_and_what_was_typed_is_kept(desk: Client, pr
 
 
 def test_examples_are_published_as_typed_and_empty_or_left_out_rows_are_none(
-    desk: Client, project: Project, make_image: MakeImage
+    staff_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     image = make_image(1)
     drawing = "sherlock_observation/example.svg"
@@ -238,7 +240,7 @@ def test_examples_are_published_as_typed_and_empty_or_left_out_rows_are_none(
         Example(good="drawn", picture=drawing),
     )
     fields = form_of(replace(TEXT, examples=rows), **{"examples-2-leave_out": "on"})
-    assert desk.post(studio(project), fields).status_code == 302
+    assert staff_client.post(editor_url(project), fields).status_code == 302
     stored = Instructions.objects.get().examples
     assert [row["good"] for row in stored] == ["g", "drawn"]
     assert stored[0]["image"] == image.pk
@@ -247,43 +249,47 @@ def test_examples_are_published_as_typed_and_empty_or_left_out_rows_are_none(
     assert "bedroom" in stored[1]["alt"]
 
 
-def test_another_example_is_offered_without_a_script(desk: Client, project: Project) -> None:
+def test_another_example_is_offered_without_a_script(staff_client: Client, project: Project) -> None:
     rows = (Example(good="first"),)
-    page = squeezed(desk.post(studio(project), form_of(replace(TEXT, examples=rows), step="more")))
+    page = squeezed(
+        staff_client.post(editor_url(project), form_of(replace(TEXT, examples=rows), step="more"))
+    )
     assert "first" in page
     assert 'name="examples-1-good"' in page
     assert TEXT.summary in page
     assert not Instructions.objects.exists()
 
 
-def test_a_forged_count_of_examples_does_no_harm(desk: Client, project: Project) -> None:
+def test_a_forged_count_of_examples_does_no_harm(staff_client: Client, project: Project) -> None:
     for count in ("100000", "x", ""):
-        reply = desk.post(studio(project), form_of(TEXT) | {"examples-TOTAL_FORMS": count})
+        reply = staff_client.post(editor_url(project), form_of(TEXT) | {"examples-TOTAL_FORMS": count})
         assert reply.status_code == 400, count
         assert not Instructions.objects.exists()
 
 
 def test_the_preview_is_what_the_workers_page_shows(
-    desk: Client, project: Project, make_image: MakeImage
+    staff_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     image = make_image(1)
     row = Example(weak="w", good="*g*", why="y", image=image.pk, boxes=(Box(1, 2, 10, 12),))
     text = replace(TEXT, body=f"**Bold**\n\n![a door](photo:{image.pk})", examples=(row,))
-    preview = squeezed(desk.post(studio(project, "instructions-preview"), form_of(text)))
+    preview = squeezed(staff_client.post(editor_url(project, "instructions-preview"), form_of(text)))
     assert not Instructions.objects.exists()
     version = put(project, text)
     launched(project, [image], terms=LaunchTerms(eligibility=Eligibility(instructions=version)))
     page = squeezed(_page(Hit.objects.get()))
-    told = re.compile(r'<div class="how-b.*?</div></details>', re.DOTALL)
-    assert _only(told, preview) == _only(told, page)
+    pattern = re.compile(r'<div class="how-b.*?</div></details>', re.DOTALL)
+    assert _only(pattern, preview) == _only(pattern, page)
     assert "<strong>Bold</strong>" in page
     assert f'src="{settings.HIT_ORIGIN}' in page
 
 
-def test_the_preview_may_be_framed_by_ourselves_alone_and_says_what_is_missing(
-    desk: Client, project: Project
+def test_preview_may_be_framed_by_the_site_only_and_names_missing_photos(
+    staff_client: Client, project: Project
 ) -> None:
-    reply = desk.post(studio(project, "instructions-preview"), form_of(replace(TEXT, body="![x](photo:9)")))
+    reply = staff_client.post(
+        editor_url(project, "instructions-preview"), form_of(replace(TEXT, body="![x](photo:9)"))
+    )
     assert reply.status_code == 200
     assert "photo 9 is not in this project" in squeezed(reply)
     assert reply.headers["X-Frame-Options"] == "SAMEORIGIN"
@@ -306,15 +312,15 @@ NASTY = """
 
 
 @pytest.mark.parametrize("where", ["body", "weak", "good", "why", "summary"])
-def test_nothing_that_runs_or_leads_elsewhere_survives(desk: Client, project: Project, where: str) -> None:
+def test_scripts_and_foreign_links_are_removed(staff_client: Client, project: Project, where: str) -> None:
     text = replace(TEXT, body=NASTY) if where == "body" else TEXT
     if where == "summary":
         text = replace(TEXT, summary=NASTY.replace("\n", " ")[:200])
     elif where != "body":
         text = replace(TEXT, examples=(replace(Example(good="g"), **{where: NASTY.replace("\n", " ")}),))
-    page = desk.post(studio(project, "instructions-preview"), form_of(text)).text
-    told = page[page.index("<details") : page.index("</details>")]
-    tags = re.findall(r"<([a-z0-9]+)((?:\s[^>]*)?)>", told)
+    page = staff_client.post(editor_url(project, "instructions-preview"), form_of(text)).text
+    block = page[page.index("<details") : page.index("</details>")]
+    tags = re.findall(r"<([a-z0-9]+)((?:\s[^>]*)?)>", block)
     assert {name for name, _ in tags} <= {
         "details", "summary", "b", "span", "div", "p", "a", "img", "em", "strong", "ul", "ol", "li",
     }  # fmt: skip
@@ -337,16 +343,16 @@ def test_a_photo_that_is_taken_down_later_is_no_longer_shown(project: Project, m
     assert 'alt="a door"' in page
 
 
-def test_the_difference_has_signs_and_words(desk: Client, project: Project) -> None:
+def test_the_difference_has_signs_and_words(staff_client: Client, project: Project) -> None:
     put(project)
     put(project, replace(TEXT, body="Look twice.\n\nWrite twice."), based_on=1)
-    page = squeezed(desk.get(studio(project, "instructions-version", 2)))
+    page = squeezed(staff_client.get(editor_url(project, "instructions-version", 2)))
     assert "Changes from version 1" in page
     assert '<b class="num">−</b> Removed</td><td><del>Write once.</del>' in page
     assert '<b class="num">+</b> Added</td><td><ins>Write twice.</ins>' in page
     assert "1 line added, 1 removed" in page
     assert "Changes from the built-in instructions" in squeezed(
-        desk.get(studio(project, "instructions-version", 1))
+        staff_client.get(editor_url(project, "instructions-version", 1))
     )
 
 
@@ -403,7 +409,7 @@ def test_a_judging_kind_keeps_its_template_until_a_version_is_shown(project: Pro
 
 
 def test_each_answer_names_the_version_that_its_page_showed(
-    desk: Client, project: Project, make_image: MakeImage
+    staff_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     batch = launched(project, [make_image(1)])
     Hit.objects.update(state="live", hit_id="3HIT")
@@ -414,9 +420,9 @@ def test_each_answer_names_the_version_that_its_page_showed(
     set_batch_instructions(batch=batch, version=second, by=None, replaces=1)
     _send(Hit.objects.get(), opened["instructions"])
     assert Submission.objects.get().instructions == first
-    page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+    page = squeezed(staff_client.get(reverse("batch-detail", args=[batch.pk])))
     assert "version 1: 1" in page
-    rows = squeezed(desk.get(studio(project, "instructions-version", 1)))
+    rows = squeezed(staff_client.get(editor_url(project, "instructions-version", 1)))
     assert "No batch uses this version" in rows
 
 
@@ -435,19 +441,23 @@ def _send(hit: Hit, instructions: int | None) -> None:
         assert reply.status_code in {200, 201}, reply.content
 
 
-def test_the_review_desk_says_what_was_read(desk: Client, project: Project, make_image: MakeImage) -> None:
+def test_review_queue_names_the_instructions_version(
+    staff_client: Client, project: Project, make_image: MakeImage
+) -> None:
     market.fund()
     version = put(project)
     batch = published(project, [make_image(1), make_image(2)])
     worker = market.market_worker()
     for hit, seen in zip(Hit.objects.all(), (version.pk, None), strict=True):
         market.work(hit, worker, observations(salt=str(hit.pk)), instructions=seen)
-    pages = [squeezed(desk.get(reverse("assignment-detail", args=[row.pk]))) for row in collected(batch)]
-    assert studio(project, "instructions-version", 1) in pages[0]
+    pages = [
+        squeezed(staff_client.get(reverse("assignment-detail", args=[row.pk]))) for row in collected(batch)
+    ]
+    assert editor_url(project, "instructions-version", 1) in pages[0]
     assert "Built-in" in pages[1]
 
 
-def test_choosing_a_version_is_audited_and_another_choice_in_between_is_told(
+def test_choosing_a_version_is_audited_and_a_concurrent_choice_is_a_conflict(
     project: Project, make_image: MakeImage, researcher: User
 ) -> None:
     batch = launched(project, [make_image(1)])
@@ -478,44 +488,48 @@ def test_another_projects_version_another_kinds_and_a_closed_batch_are_refused(
 
 
 def test_the_batchs_page_offers_the_newer_version_and_changes_to_it(
-    desk: Client, project: Project, make_image: MakeImage
+    staff_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     batch = launched(project, [make_image(1)])
     page = reverse("batch-detail", args=[batch.pk])
-    assert "instead…" not in squeezed(desk.get(page))
+    assert "instead…" not in squeezed(staff_client.get(page))
     put(project)
-    shown = squeezed(desk.get(page))
+    shown = squeezed(staff_client.get(page))
     assert "Switch to version 1…" in shown
     assert "Open pages keep theirs" in shown
     url = reverse("batch-instructions", args=[batch.pk])
     for wrong in ({}, {"version": "9", "instead_of": "0"}, {"version": "x"}, {"version": "1" * 40}):
-        assert "Not changed" in squeezed(desk.post(url, wrong, follow=True))
-    assert "show version 1" in squeezed(desk.post(url, {"version": "1", "instead_of": "0"}, follow=True))
+        assert "Not changed" in squeezed(staff_client.post(url, wrong, follow=True))
+    assert "show version 1" in squeezed(
+        staff_client.post(url, {"version": "1", "instead_of": "0"}, follow=True)
+    )
     assert Batch.objects.get().instructions == Instructions.objects.get()
 
 
-def test_numbers_beyond_every_row_are_not_there(desk: Client, project: Project) -> None:
+def test_version_number_without_a_row_is_404(staff_client: Client, project: Project) -> None:
     for number in ("0", "7", str(10**17), str(10**40)):
-        address = f"{studio(project)}versions/{number}"
-        assert desk.get(address).status_code == 404, number
-    assert desk.get(studio(project, "instructions-preview"), {"version": "7"}).status_code == 404
-    assert desk.get(f"/projects/{project.slug}/instructions/crossword/").status_code == 404
+        address = f"{editor_url(project)}versions/{number}"
+        assert staff_client.get(address).status_code == 404, number
+    assert staff_client.get(editor_url(project, "instructions-preview"), {"version": "7"}).status_code == 404
+    assert staff_client.get(f"/projects/{project.slug}/instructions/crossword/").status_code == 404
 
 
 # --- who may, and how much it costs to ask
 
 
-def test_another_projects_studio_is_not_there(client: Client, project: Project, outsider: User) -> None:
+def test_instruction_editor_of_another_project_is_404(
+    client: Client, project: Project, outsider: User
+) -> None:
     put(project)
     client.force_login(outsider)
-    for url in (studio(project), studio(project, "instructions-preview")):
+    for url in (editor_url(project), editor_url(project, "instructions-preview")):
         assert client.post(url, form_of(TEXT)).status_code == 404
     assert Instructions.objects.count() == 1
 
 
 @pytest.mark.parametrize("name", ["project-instructions", "instructions-edit", "instructions-version"])
-def test_pages_ask_the_same_number_of_questions_however_many_versions(
-    desk: Client, project: Project, make_image: MakeImage, name: str
+def test_instruction_pages_use_a_fixed_number_of_queries(
+    staff_client: Client, project: Project, make_image: MakeImage, name: str
 ) -> None:
     last = 0
 
@@ -534,9 +548,9 @@ def test_pages_ask_the_same_number_of_questions_however_many_versions(
             "instructions-version": [project.slug, KIND, 2],
         }
         url = reverse(name, args=keys[name])
-        desk.get(url)
+        staff_client.get(url)
         with CaptureQueriesContext(connection) as seen:
-            assert desk.get(url).status_code == 200
+            assert staff_client.get(url).status_code == 200
         return len(seen)
 
     more(1), more(2)
@@ -545,7 +559,7 @@ def test_pages_ask_the_same_number_of_questions_however_many_versions(
     assert count() == before
 
 
-def test_the_workers_page_asks_once_for_all_photos(project: Project, make_image: MakeImage) -> None:
+def test_task_page_loads_all_photos_in_one_query(project: Project, make_image: MakeImage) -> None:
     images = [make_image(seed) for seed in range(5)]
     one, many = (
         InstructionText("s", " ".join(f"![p](photo:{image.pk})" for image in some))

@@ -20,7 +20,7 @@ from tests.support.loop import collected, published
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Marketplace workers' frames and the API inside them: their own sign-in, tested in test_hit_page.py.
-ELSEWHERE = {
+TESTED_IN_OTHER_FILES = {
     "hit-page",
     "hit-document",
     "hit-region",
@@ -171,11 +171,11 @@ def test_every_address_has_a_row() -> None:
     named = {pattern.name for pattern in urls.urlpatterns if isinstance(pattern, URLPattern)}
     rows = [page.name for page in PAGES]
     assert len(rows) == len(set(rows))
-    assert named - ELSEWHERE == set(rows)
+    assert named - TESTED_IN_OTHER_FILES == set(rows)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_who_may_open_it(
+def test_page_access_by_role(
     page: Page, world: World, client: Client, annotator: User, outsider: User, researcher: User, admin: User
 ) -> None:
     reply = call(client, world, page)
@@ -201,7 +201,7 @@ def test_who_may_open_it(
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page.post is not None], ids=lambda page: page.name
 )
-def test_acts_take_a_post_with_a_token_only(page: Page, world: World, admin: User) -> None:
+def test_changes_require_post_and_csrf_token(page: Page, world: World, admin: User) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(admin)
     assert strict.get(world.url(page)).status_code == 405
@@ -210,7 +210,7 @@ def test_acts_take_a_post_with_a_token_only(page: Page, world: World, admin: Use
     assert b"Nothing was sent" in reply.content
 
 
-def test_a_consent_text_is_published_by_an_admin_only(
+def test_only_admin_publishes_consent_text(
     client: Client, project: Project, researcher: User, admin: User
 ) -> None:
     url = reverse("project-consent", args=[project.slug])
@@ -221,7 +221,7 @@ def test_a_consent_text_is_published_by_an_admin_only(
     assert project.consent_texts.first().version == 2
 
 
-def test_a_superuser_may_make_a_project(client: Client, make_user: Callable[..., User]) -> None:
+def test_superuser_can_create_project(client: Client, make_user: Callable[..., User]) -> None:
     client.force_login(make_user("root", is_superuser=True))
     assert client.get(reverse("project-new")).status_code == OK
     reply = client.post(reverse("project-new"), {"name": "Kitchens"})
@@ -229,7 +229,7 @@ def test_a_superuser_may_make_a_project(client: Client, make_user: Callable[...,
     assert Project.objects.get(slug="kitchens").memberships.get().user.username == "root"
 
 
-def test_a_job_without_a_project_is_the_servers_own(
+def test_job_without_project_is_for_superusers(
     client: Client, admin: User, make_user: Callable[..., User]
 ) -> None:
     job = Job.objects.create(task="hits.sweep_jobs", title="Sweep")

@@ -43,16 +43,14 @@ def test_short_name_of_a_long_name_ends_with_a_whole_word() -> None:
     assert derive_short_name("x" * 120) == "x" * 60
 
 
-def test_project_form_takes_a_short_name_and_says_at_its_field_when_it_is_taken(
-    client: Client, superuser: User
-) -> None:
+def test_project_form_reports_taken_short_name(client: Client, superuser: User) -> None:
     address = reverse("project-new")
     assert client.post(address, {"name": "One", "short_name": "streets"}).status_code == 302
     assert Project.objects.get(slug="streets").name == "One"
     again = client.post(address, {"name": "Two", "short_name": "streets"})
     assert again.status_code == 400
     assert again.context["form"].errors["short_name"] == [
-        "A project called streets exists already; choose another short name."
+        "A project streets exists already; choose another short name."
     ]
     assert 'value="Two"' in again.content.decode()
 
@@ -63,7 +61,7 @@ def test_short_name_of_other_letters_is_refused(short: str, db: None) -> None:
         create_project(name="Streets", by=None, short_name=short)
 
 
-def test_projects_page_says_to_a_researcher_who_makes_new_projects(client: Client, researcher: User) -> None:
+def test_projects_page_names_administrators_to_researchers(client: Client, researcher: User) -> None:
     client.force_login(researcher)
     page = client.get(reverse("projects")).content.decode()
     assert reverse("project-new") not in page
@@ -73,7 +71,7 @@ def test_projects_page_says_to_a_researcher_who_makes_new_projects(client: Clien
 @pytest.mark.parametrize(
     ("target", "reward"), [(1500, "1.25"), (1800, "1.50"), (2013, "1.70"), (600, "1.10")]
 )
-def test_launch_form_starts_at_a_reward_that_reaches_the_project_s_target(
+def test_launch_form_default_reward_reaches_target(
     client: Client, researcher: User, project: Project, make_image: Any, target: int, reward: str
 ) -> None:
     make_image(1)
@@ -86,7 +84,7 @@ def test_launch_form_starts_at_a_reward_that_reaches_the_project_s_target(
     assert f"${cents * 12 / 100:.2f}/h" in page, "a task of five minutes"
 
 
-def test_a_typed_reward_stays_though_it_is_under_the_target(
+def test_typed_reward_below_target_stays(
     client: Client, researcher: User, project: Project, make_image: Any
 ) -> None:
     make_image(1)
@@ -106,19 +104,19 @@ def _page(client: Client, job: Job, **changes: Any) -> str:
     return squeezed(client.get(reverse("job-detail", args=[job.pk])))
 
 
-def test_a_job_that_was_done_before_it_could_stop_does_not_say_done(client: Client, job: Job) -> None:
+def test_job_finished_before_cancellation_has_its_own_label(client: Client, job: Job) -> None:
     page = _page(client, job, state=JobState.DONE, cancel_requested=True)
     assert "Finished before the cancellation" in page
     assert "Finished before the cancellation" not in _page(client, job, cancel_requested=False)
 
 
-def test_a_job_without_a_count_says_what_it_waits_for(client: Client, job: Job) -> None:
+def test_job_without_progress_shows_its_phase(client: Client, job: Job) -> None:
     assert "Loading models and data" in _page(client, job)
     assert "Waiting for a worker process" in _page(client, job, state=JobState.QUEUED)
     assert "Preparing" not in _page(client, job, state=JobState.RUNNING, done=1, total=4)
 
 
-def test_a_job_s_facts_have_labels_and_units(client: Client, job: Job) -> None:
+def test_job_result_has_labels_and_units(client: Client, job: Job) -> None:
     result = {"options": {"memory_mib": 2048, "keep": "random"}, "why": "few rows", "other_key": 3}
     page = _page(client, job, result=result)
     assert '<dt>Memory limit, MiB</dt><dd class="long">2,048</dd>' in page

@@ -34,7 +34,7 @@ MakeImage = Callable[..., Image]
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def researcher_client(client: Client, researcher: User) -> Client:
     """Return a browser that a researcher of the project signed in to."""
     client.force_login(researcher)
     return client
@@ -58,8 +58,8 @@ def waiting(project: Project, make_image: MakeImage) -> Callable[..., list[Assig
 # --- launch
 
 
-def test_launching_takes_two_steps_and_the_first_spends_nothing(
-    desk: Client, project: Project, make_image: MakeImage
+def test_launch_needs_confirmation_and_estimate_spends_nothing(
+    researcher_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     market.fund(10_000)
     for seed in range(3):
@@ -67,13 +67,13 @@ def test_launching_takes_two_steps_and_the_first_spends_nothing(
     url = reverse("batch-new", args=[project.slug])
     form = {"name": "Kitchens", "reward": "1.10", "bonus": "0.15", "assignments": "2", "which": "first"}
     form |= {"first": "2", "step": "estimate"}
-    page = squeezed(desk.post(url, form))
+    page = squeezed(researcher_client.post(url, form))
     assert not Batch.objects.exists()
     assert "Launch 2 tasks, hold $4.40" in page
     assert "5.60" in page  # the most it can cost: 4 × (1.10 + 2 × 0.15)
     assert "$1.80 under the target" in page
     assert "$1.25" in page
-    reply = desk.post(url, form | {"step": "launch"})
+    reply = researcher_client.post(url, form | {"step": "launch"})
     batch = Batch.objects.get()
     assert reply.headers["Location"] == reverse("batch-detail", args=[batch.pk])
     assert (batch.name, batch.units.count(), batch.redundancy) == ("Kitchens", 2, 2)
@@ -91,85 +91,97 @@ def test_launching_takes_two_steps_and_the_first_spends_nothing(
         ({"name": ""}, "This field is required."),
     ],
 )
-def test_a_slip_in_the_launch_form_is_named_and_nothing_is_launched(
-    desk: Client, project: Project, make_image: MakeImage, change: dict[str, str], message: str
+def test_invalid_launch_form_names_the_error_and_launches_nothing(
+    researcher_client: Client, project: Project, make_image: MakeImage, change: dict[str, str], message: str
 ) -> None:
     make_image(1)
     form = {"name": "K", "reward": "1.10", "bonus": "0", "assignments": "1", "which": "first", "first": "1"}
-    reply = desk.post(reverse("batch-new", args=[project.slug]), form | change | {"step": "launch"})
+    reply = researcher_client.post(
+        reverse("batch-new", args=[project.slug]), form | change | {"step": "launch"}
+    )
     assert reply.status_code == 400
     assert message in squeezed(reply)
     assert not Batch.objects.exists()
 
 
-def test_a_photo_is_offered_once_a_kind(desk: Client, project: Project, make_image: MakeImage) -> None:
+def test_photo_is_offered_once_per_kind(
+    researcher_client: Client, project: Project, make_image: MakeImage
+) -> None:
     launched(project, [make_image(1)])
-    page = squeezed(desk.get(reverse("batch-new", args=[project.slug])))
+    page = squeezed(researcher_client.get(reverse("batch-new", args=[project.slug])))
     assert "Every photo is in a batch of this kind already" in page
 
 
-def test_too_little_money_is_said_before_launching(
-    desk: Client, project: Project, make_image: MakeImage
+def test_insufficient_funds_are_shown_before_launch(
+    researcher_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     market.fund(100)
     make_image(1)
     form = {"name": "K", "reward": "1.10", "bonus": "0", "assignments": "1", "which": "all", "first": "1"}
-    page = squeezed(desk.post(reverse("batch-new", args=[project.slug]), form | {"step": "estimate"}))
+    page = squeezed(
+        researcher_client.post(reverse("batch-new", args=[project.slug]), form | {"step": "estimate"})
+    )
     assert "$0.10 less than needed" in page
 
 
 # --- the batch's page
 
 
-def test_the_money_table_adds_up(desk: Client, waiting: Any) -> None:
+def test_the_money_table_adds_up(researcher_client: Client, waiting: Any) -> None:
     rows = waiting(3, pairs=5)
     batch = rows[0].hit.unit.batch
-    desk.post(reverse("decide", args=[rows[0].pk]), {"verdict": "approve"})
-    desk.post(reverse("decide", args=[rows[1].pk]), {"verdict": "reject", "feedback": "No box fits."})
+    researcher_client.post(reverse("decide", args=[rows[0].pk]), {"verdict": "approve"})
+    researcher_client.post(
+        reverse("decide", args=[rows[1].pk]), {"verdict": "reject", "feedback": "No box fits."}
+    )
     money = sum_batch_money(batch)
     assert (money.reward, money.bonus, money.held, money.released) == (110, 30, 110, 110)
     assert money.spent + money.held + money.left == money.budget == batch.estimate_cents
-    page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+    page = squeezed(researcher_client.get(reverse("batch-detail", args=[batch.pk])))
     assert '<tr class="sum"><td>Spent</td><td class="n"></td><td class="n">1.40</td></tr>' in page
 
 
-def test_publishing_that_stopped_says_why_and_can_be_resumed(
-    desk: Client, project: Project, make_image: MakeImage
+def test_stopped_publishing_shows_reason_and_resumes(
+    researcher_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     batch = launched(project, [make_image(1)])
     tasks.publish_batch(Job.objects.get().pk)
-    page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+    page = squeezed(researcher_client.get(reverse("batch-detail", args=[batch.pk])))
     assert "Publishing stopped: 1 of 1 tasks are not published" in page
     assert "Add funds to the account first" in page
     market.fund()
-    desk.post(reverse("batch-publish", args=[batch.pk]))
+    researcher_client.post(reverse("batch-publish", args=[batch.pk]))
     tasks.publish_batch(Job.objects.order_by("-pk")[0].pk)
     batch.refresh_from_db()
     assert batch.state == BatchState.LIVE
-    assert "Publishing stopped" not in squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+    assert "Publishing stopped" not in squeezed(
+        researcher_client.get(reverse("batch-detail", args=[batch.pk]))
+    )
 
 
-def test_a_second_check_is_refused_while_one_is_under_way(desk: Client, waiting: Any) -> None:
+def test_second_sync_is_refused_while_one_runs(researcher_client: Client, waiting: Any) -> None:
     batch = waiting()[0].hit.unit.batch
     Job.objects.all().delete()
     url = reverse("batch-sync", args=[batch.pk])
-    desk.post(url)
-    assert "under way already" in squeezed(desk.post(url, follow=True))
+    researcher_client.post(url)
+    assert "running already" in squeezed(researcher_client.post(url, follow=True))
     assert Job.objects.count() == 1
 
 
-def test_checking_brings_in_what_was_submitted(desk: Client, project: Project, make_image: MakeImage) -> None:
+def test_sync_collects_submissions(
+    researcher_client: Client, project: Project, make_image: MakeImage
+) -> None:
     market.fund()
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker())
-    desk.post(reverse("batch-sync", args=[batch.pk]))
+    researcher_client.post(reverse("batch-sync", args=[batch.pk]))
     tasks.sync_batch(Job.objects.order_by("-pk")[0].pk)
     assert Assignment.objects.get().match == Match.MATCHED
     assert Job.objects.order_by("-pk")[0].result == {"new": 1, "unmatched": 0}
 
 
-def test_what_the_marketplace_shows_and_we_do_not_know_is_listed_and_cannot_be_approved(
-    desk: Client, project: Project, make_image: MakeImage
+def test_unmatched_submission_is_listed_and_cannot_be_approved(
+    researcher_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
     batch = published(project, [make_image(1)])
@@ -178,24 +190,26 @@ def test_what_the_marketplace_shows_and_we_do_not_know_is_listed_and_cannot_be_a
     submission = store(page_key(task.hit, task.slot.assignment_id, worker.worker_id), observations())
     market.hand_over(task, submission, submission_id="made up")
     (row,) = collected(batch)
-    assert "1 only on the marketplace." in squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
-    page = squeezed(desk.get(reverse("assignment-detail", args=[row.pk])))
+    assert "1 only on the marketplace." in squeezed(
+        researcher_client.get(reverse("batch-detail", args=[batch.pk]))
+    )
+    page = squeezed(researcher_client.get(reverse("assignment-detail", args=[row.pk])))
     assert 'value="reject"' in page
     assert 'value="approve"' not in page
-    desk.post(reverse("decide", args=[row.pk]), {"verdict": "approve"})
+    researcher_client.post(reverse("decide", args=[row.pk]), {"verdict": "approve"})
     assert not Decision.objects.exists()
 
 
-def test_closing_stops_the_offer_and_ends_when_all_is_decided(desk: Client, waiting: Any) -> None:
+def test_closing_batch_ends_when_all_submissions_are_decided(researcher_client: Client, waiting: Any) -> None:
     (row,) = waiting(1, terms=LaunchTerms(redundancy=2))
     batch = row.hit.unit.batch
-    desk.post(reverse("batch-close", args=[batch.pk]))
+    researcher_client.post(reverse("batch-close", args=[batch.pk]))
     job = Job.objects.order_by("-pk")[0]
     tasks.close_batch(job.pk)
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSING  # one submission still waits
     assert marketplace().get_hit(row.hit.hit_id).expires_at <= timezone.now()
-    desk.post(reverse("decide", args=[row.pk]), {"verdict": "approve"})
+    researcher_client.post(reverse("decide", args=[row.pk]), {"verdict": "approve"})
     tasks.sync_live_batches()
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
@@ -204,32 +218,38 @@ def test_closing_stops_the_offer_and_ends_when_all_is_decided(desk: Client, wait
 # --- review and pay
 
 
-def test_approving_pays_and_goes_on_to_the_next(desk: Client, waiting: Any) -> None:
+def test_approval_pays_and_redirects_to_next_submission(researcher_client: Client, waiting: Any) -> None:
     first, second, third = waiting(3, pairs=4)
-    reply = desk.post(reverse("decide", args=[first.pk]), {"verdict": "approve", "scope": "batch"})
+    reply = researcher_client.post(
+        reverse("decide", args=[first.pk]), {"verdict": "approve", "scope": "batch"}
+    )
     batch = first.hit.unit.batch
     assert reply.headers["Location"] == f"{reverse('batch-review', args=[batch.pk])}?at={second.pk}"
     first.refresh_from_db()
     assert first.status == AssignmentStatus.APPROVED
     assert ledger.sum_entries(batch=batch).spent == 125
-    page = squeezed(desk.get(reply.headers["Location"]))
+    page = squeezed(researcher_client.get(reply.headers["Location"]))
     assert f"Submission {first.pk} approved, $1.25 paid." in page
     assert "2 submissions to review" in page
-    desk.post(reverse("decide", args=[third.pk]), {"verdict": "approve", "scope": "project"})
-    reply = desk.post(reverse("decide", args=[second.pk]), {"verdict": "approve", "scope": "project"})
+    researcher_client.post(reverse("decide", args=[third.pk]), {"verdict": "approve", "scope": "project"})
+    reply = researcher_client.post(
+        reverse("decide", args=[second.pk]), {"verdict": "approve", "scope": "project"}
+    )
     assert reply.headers["Location"] == reverse("project-review", args=[batch.project.slug])
-    assert "No submissions to review" in squeezed(desk.get(reply.headers["Location"]))
+    assert "No submissions to review" in squeezed(researcher_client.get(reply.headers["Location"]))
 
 
-def test_a_rejection_without_a_reason_decides_nothing(desk: Client, waiting: Any) -> None:
+def test_rejection_without_reason_is_refused(researcher_client: Client, waiting: Any) -> None:
     (row,) = waiting()
-    reply = desk.post(reverse("decide", args=[row.pk]), {"verdict": "reject", "feedback": "  "}, follow=True)
-    assert "say why" in squeezed(reply)
+    reply = researcher_client.post(
+        reverse("decide", args=[row.pk]), {"verdict": "reject", "feedback": "  "}, follow=True
+    )
+    assert "write the reason" in squeezed(reply)
     assert not Decision.objects.exists()
 
 
-def test_a_payment_that_fails_stays_written_down_and_is_repeated(
-    desk: Client, waiting: Any, monkeypatch: pytest.MonkeyPatch
+def test_failed_payment_is_stored_and_retried(
+    researcher_client: Client, waiting: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (row,) = waiting(pairs=4)
 
@@ -238,35 +258,37 @@ def test_a_payment_that_fails_stays_written_down_and_is_repeated(
 
     monkeypatch.setattr(BotoMarketplace, "send_bonus", refuse)
     page = squeezed(
-        desk.post(reverse("decide", args=[row.pk]), {"verdict": "approve", "scope": "batch"}, follow=True)
+        researcher_client.post(
+            reverse("decide", args=[row.pk]), {"verdict": "approve", "scope": "batch"}, follow=True
+        )
     )
     assert "the decision is not carried out yet" in page
     batch = row.hit.unit.batch
-    assert "Refused payments" in squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+    assert "Refused payments" in squeezed(researcher_client.get(reverse("batch-detail", args=[batch.pk])))
     monkeypatch.undo()
-    desk.post(reverse("pay-again", args=[row.pk]))
+    researcher_client.post(reverse("pay-again", args=[row.pk]))
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
     assert ledger.sum_entries(batch=batch).bonus == 15
 
 
-def test_approving_all_covers_what_was_seen_and_not_more(desk: Client, waiting: Any) -> None:
+def test_approve_all_covers_only_counted_submissions(researcher_client: Client, waiting: Any) -> None:
     rows = waiting(3)
     batch = rows[0].hit.unit.batch
-    page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+    page = squeezed(researcher_client.get(reverse("batch-detail", args=[batch.pk])))
     assert "Approve and pay $3.30" in page
-    desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})
+    researcher_client.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})
     assert Assignment.objects.filter(status=AssignmentStatus.APPROVED).count() == 2
 
 
 @pytest.mark.parametrize("bonus_cents", [0, 15])
-def test_the_batch_page_sums_what_waits_without_loading_assignments(
-    desk: Client, waiting: Any, bonus_cents: int, monkeypatch: pytest.MonkeyPatch
+def test_batch_page_sums_waiting_payouts_without_loading_assignments(
+    researcher_client: Client, waiting: Any, bonus_cents: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = waiting(3, pairs=4)
     batch = rows[0].hit.unit.batch
     Batch.objects.filter(pk=batch.pk).update(bonus_cents=bonus_cents)
     batch.refresh_from_db()
-    wanted = [
+    expected = [
         approval_cost(
             reward_cents=batch.reward_cents,
             bonus_each_cents=bonus_cents,
@@ -282,17 +304,17 @@ def test_the_batch_page_sums_what_waits_without_loading_assignments(
         Assignment, "from_db", classmethod(lambda cls, *args: (made.append(1), real(cls, *args))[1])
     )
     found = batches._approval_context(batch, console.progress_by_batch([batch])[batch.pk])
-    assert found == {"waiting": 3, "waiting_cents": sum(wanted), "last": max(row.pk for row in rows)}
+    assert found == {"waiting": 3, "waiting_cents": sum(expected), "last": max(row.pk for row in rows)}
     assert made == []
 
 
-def test_many_approvals_go_to_a_worker_process(
-    desk: Client, waiting: Any, researcher: User, monkeypatch: pytest.MonkeyPatch
+def test_many_approvals_become_a_job(
+    researcher_client: Client, waiting: Any, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hits.views.batches.batches.MAX_APPROVALS_IN_REQUEST", 1)
     rows = waiting(2)
     batch = rows[0].hit.unit.batch
-    desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})
+    researcher_client.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})
     job = Job.objects.order_by("-pk")[0]
     assert not Decision.objects.exists()
     tasks.approve_waiting(job.pk)
@@ -301,9 +323,9 @@ def test_many_approvals_go_to_a_worker_process(
     assert set(Decision.objects.values_list("decided_by", flat=True)) == {researcher.pk}
 
 
-def test_the_desk_shows_boxes_checks_and_sums(desk: Client, waiting: Any) -> None:
+def test_review_page_shows_boxes_checks_and_sums(researcher_client: Client, waiting: Any) -> None:
     (row,) = waiting(pairs=4)
-    page = squeezed(desk.get(reverse("batch-review", args=[row.hit.unit.batch_id])))
+    page = squeezed(researcher_client.get(reverse("batch-review", args=[row.hit.unit.batch_id])))
     assert page.count('class="box obs') == 4
     assert "Each pair has its own box" in page
     assert "Bonus, 1 complete pair" in page
@@ -315,67 +337,69 @@ def test_the_desk_shows_boxes_checks_and_sums(desk: Client, waiting: Any) -> Non
 # --- photos
 
 
-def test_each_bad_file_is_named_and_good_ones_are_kept(desk: Client, project: Project) -> None:
+def test_upload_names_bad_files_and_keeps_good_ones(researcher_client: Client, project: Project) -> None:
     files = [
         SimpleUploadedFile("fine.png", picture(seed=1)),
         SimpleUploadedFile("broken.jpg", b"no picture"),
         SimpleUploadedFile("wrong.jpg", picture(seed=2)),
     ]
-    reply = desk.post(reverse("project-images", args=[project.slug]), {"files": files})
+    reply = researcher_client.post(reverse("project-images", args=[project.slug]), {"files": files})
     assert reply.status_code == 400
     page = squeezed(reply)
     assert "2 files could not be used" in page
     assert "broken.jpg: is not a readable image" in page
-    assert "wrong.jpg: is really PNG" in page
+    assert "wrong.jpg: is a PNG file" in page
     assert list(project.images.values_list("name", flat=True)) == ["fine.png"]
 
 
 # --- jobs, people, the frame
 
 
-def test_a_job_is_followed_and_stopped(desk: Client, project: Project, make_image: MakeImage) -> None:
+def test_job_page_shows_progress_and_cancels(
+    researcher_client: Client, project: Project, make_image: MakeImage
+) -> None:
     launched(project, [make_image(1)])
     job = Job.objects.get()
-    facts = desk.get(reverse("api-job", args=[job.pk])).json()
+    facts = researcher_client.get(reverse("api-job", args=[job.pk])).json()
     assert (facts["state"], facts["over"]) == ("queued", False)
-    desk.post(reverse("job-cancel", args=[job.pk]))
-    facts = desk.get(reverse("api-job", args=[job.pk])).json()
+    researcher_client.post(reverse("job-cancel", args=[job.pk]))
+    facts = researcher_client.get(reverse("api-job", args=[job.pk])).json()
     assert (facts["state"], facts["over"]) == ("cancelled", True)
 
 
-def test_no_worker_process_is_said_only_while_work_waits(
-    desk: Client, project: Project, make_image: MakeImage
+def test_worker_warning_appears_only_while_jobs_wait(
+    researcher_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     url = reverse("project-batches", args=[project.slug])
-    assert "No worker process" not in squeezed(desk.get(url))
+    assert "No worker process" not in squeezed(researcher_client.get(url))
     launched(project, [make_image(1)])
-    assert "No worker process is running" in squeezed(desk.get(url))
+    assert "No worker process is running" in squeezed(researcher_client.get(url))
     Heartbeat.objects.create(name="worker", at=timezone.now())
-    assert "No worker process" not in squeezed(desk.get(url))
+    assert "No worker process" not in squeezed(researcher_client.get(url))
     Heartbeat.objects.update(at=timezone.now() - timezone.timedelta(seconds=61))
-    assert "No worker process is running" in squeezed(desk.get(url))
+    assert "No worker process is running" in squeezed(researcher_client.get(url))
 
 
-def test_the_last_admin_stays(client: Client, project: Project, admin: User) -> None:
+def test_last_admin_cannot_be_demoted(client: Client, project: Project, admin: User) -> None:
     client.force_login(admin)
     url = reverse("member-role", args=[project.slug, admin.pk])
     assert "at least one admin" in squeezed(client.post(url, {"role": "researcher"}, follow=True))
     assert project.memberships.get(user=admin).role == "admin"
 
 
-def test_an_unknown_member_is_named(client: Client, project: Project, admin: User) -> None:
+def test_unknown_member_name_is_shown(client: Client, project: Project, admin: User) -> None:
     client.force_login(admin)
     reply = client.post(reverse("member-add", args=[project.slug]), {"username": "nobody", "role": "admin"})
     assert reply.status_code == 400
     assert "There is no account called nobody." in squeezed(reply)
 
 
-def test_a_rehearsal_says_so(client: Client, rehearsal: Project, admin: User) -> None:
+def test_rehearsal_badge_is_shown(client: Client, rehearsal: Project, admin: User) -> None:
     client.force_login(admin)
     assert ">Rehearsal</span>" in squeezed(client.get(reverse("project-people", args=[rehearsal.slug])))
 
 
-def test_pages_hold_no_inline_script_or_style(desk: Client, waiting: Any) -> None:
+def test_pages_have_no_inline_script_or_style(researcher_client: Client, waiting: Any) -> None:
     (row,) = waiting()
     batch = row.hit.unit.batch
     for name, key in [
@@ -383,7 +407,7 @@ def test_pages_hold_no_inline_script_or_style(desk: Client, waiting: Any) -> Non
         ("batch-review", batch.pk),
         ("project-images", batch.project.slug),
     ]:
-        page = desk.get(reverse(name, args=[key])).content.decode()
+        page = researcher_client.get(reverse(name, args=[key])).content.decode()
         assert " style=" not in page
         assert "<style" not in page
         assert "onclick" not in page
@@ -398,15 +422,15 @@ def test_pages_hold_no_inline_script_or_style(desk: Client, waiting: Any) -> Non
     ["projects", "project-batches", "project-images", "project-people", "project-review", "batch-detail"],
 )
 def test_queries_do_not_grow_with_rows(
-    desk: Client, project: Project, waiting: Any, make_image: MakeImage, name: str
+    researcher_client: Client, project: Project, waiting: Any, make_image: MakeImage, name: str
 ) -> None:
     def count() -> int:
         keys = {"projects": [], "batch-detail": [batch.pk]}.get(name, [project.slug])
-        desk.get(reverse(name, args=keys))  # sessions, caches and content types are warm
+        researcher_client.get(reverse(name, args=keys))  # sessions, caches and content types are warm
         with CaptureQueriesContext(
             connection,
         ) as seen:
-            assert desk.get(reverse(name, args=keys)).status_code == 200
+            assert researcher_client.get(reverse(name, args=keys)).status_code == 200
         return len(seen)
 
     market.fund()

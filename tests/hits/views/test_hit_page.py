@@ -93,7 +93,7 @@ def _agreed(frame: Client, hit: Hit, key: PageKey | None = None) -> None:
     assert _call(frame, hit, "consent", {"version": 1, "country": "US"}, key=key).status_code == 200
 
 
-def test_a_get_writes_nothing_sets_no_cookie_and_may_be_framed(frame: Client, hit: Hit) -> None:
+def test_hit_page_get_writes_nothing_sets_no_cookie_and_can_be_framed(frame: Client, hit: Hit) -> None:
     response = frame.get(_url(hit))
     assert response.status_code == 200
     assert not response.cookies
@@ -110,7 +110,7 @@ def test_cookies_are_never_read_on_the_hit_origin(frame: Client, hit: Hit, admin
     assert frame.get(_url(hit)).wsgi_request.COOKIES == {}
 
 
-def test_the_page_hands_over_to_the_attempts_own_address(frame: Client, hit: Hit) -> None:
+def test_page_submits_to_the_attempts_own_address(frame: Client, hit: Hit) -> None:
     config = _config(frame.get(_url(hit)))
     assert config["submitTo"] == f"{settings.PUBLIC_URL}/a/{SECRET}/mturk/externalSubmit"
     assert config["mode"] == "work"
@@ -128,20 +128,20 @@ def test_a_preview_carries_no_token(frame: Client, hit: Hit, assignment: str) ->
 @pytest.mark.parametrize(
     "target", ["https://evil.example", "javascript:alert(1)", "", f"{settings.PUBLIC_URL}.evil.example/a/x"]
 )
-def test_an_unknown_marketplace_is_refused(frame: Client, hit: Hit, target: str) -> None:
+def test_unknown_marketplace_origin_is_refused(frame: Client, hit: Hit, target: str) -> None:
     response = frame.get(_url(hit, turkSubmitTo=target))
     assert response.status_code == 403
     assert "not on our list" in response.text
 
 
-def test_hit_pages_and_console_keep_to_their_origins(frame: Client, hit: Hit, client: Client) -> None:
+def test_hit_pages_and_console_use_separate_origins(frame: Client, hit: Hit, client: Client) -> None:
     assert client.get(_url(hit)).status_code == 404
     assert frame.get("/sign-in/").status_code == 404
     assert frame.get("/work/").status_code == 404
     assert frame.post("/mturk/").status_code == 404
 
 
-def test_consent_comes_before_the_first_answer(frame: Client, hit: Hit) -> None:
+def test_answer_without_consent_is_refused(frame: Client, hit: Hit) -> None:
     assert _config(frame.get(_url(hit)))["consent"]["version"] == 1
     refused = _call(frame, hit, "submission", _submission())
     assert refused.status_code == 403
@@ -152,14 +152,14 @@ def test_consent_comes_before_the_first_answer(frame: Client, hit: Hit) -> None:
     assert _config(frame.get(_url(hit)))["consent"] is None
 
 
-def test_a_new_consent_version_asks_again(frame: Client, hit: Hit, admin: Any) -> None:
+def test_new_consent_version_needs_new_consent(frame: Client, hit: Hit, admin: Any) -> None:
     _agreed(frame, hit)
     projects.publish_consent(project=hit.unit.batch.project, body="New text", by=admin)
     assert _config(frame.get(_url(hit)))["consent"]["version"] == 2
     assert _call(frame, hit, "consent", {"version": 1}).status_code == 409
 
 
-def test_a_draft_comes_back_to_the_same_worker_only(frame: Client, hit: Hit) -> None:
+def test_draft_is_returned_only_to_its_worker(frame: Client, hit: Hit) -> None:
     saved = _call(frame, hit, "draft", {"content": {"text": "half done"}, "revision": 0})
     assert saved.status_code == 200
     assert saved.json()["revision"] == 1
@@ -184,7 +184,7 @@ def test_a_draft_of_more_than_60_kb_is_refused(frame: Client, hit: Hit) -> None:
     assert not Draft.objects.exists()
 
 
-def test_the_same_content_again_returns_the_first_id(frame: Client, hit: Hit) -> None:
+def test_repeated_submission_returns_the_first_id(frame: Client, hit: Hit) -> None:
     _agreed(frame, hit)
     body = _submission()
     first = _call(frame, hit, "submission", body)
@@ -194,7 +194,7 @@ def test_the_same_content_again_returns_the_first_id(frame: Client, hit: Hit) ->
     assert Submission.objects.count() == 1
 
 
-def test_other_content_under_the_same_id_is_a_conflict(frame: Client, hit: Hit) -> None:
+def test_same_client_id_with_other_content_is_a_conflict(frame: Client, hit: Hit) -> None:
     _agreed(frame, hit)
     body = _submission()
     _call(frame, hit, "submission", body)
@@ -212,7 +212,7 @@ def test_another_worker_cannot_reuse_a_submissions_id(frame: Client, hit: Hit) -
     assert _call(frame, hit, "submission", body, key=thief).status_code == 409
 
 
-def test_image_fingerprints_are_kept_with_the_answer(frame: Client, hit: Hit) -> None:
+def test_image_hashes_are_stored_with_the_answer(frame: Client, hit: Hit) -> None:
     _agreed(frame, hit)
     _call(frame, hit, "submission", _submission())
     image = Image.objects.get()
@@ -324,7 +324,7 @@ def test_the_author_may_not_judge_their_own_work(frame: Client, hit: Hit) -> Non
     assert _call(frame, hit, "open").status_code == 403
 
 
-def test_a_stored_submission_is_offered_again_after_a_reload(frame: Client, hit: Hit) -> None:
+def test_reload_returns_the_stored_submission(frame: Client, hit: Hit) -> None:
     _agreed(frame, hit)
     stored = _call(frame, hit, "submission", _submission()).json()
     assert _call(frame, hit, "open").json()["submission"]["id"] == stored["submission_id"]
@@ -342,7 +342,7 @@ def test_drafts_are_rate_limited(frame: Client, hit: Hit, monkeypatch: pytest.Mo
     cache.clear()
 
 
-def test_one_address_begins_only_so_many_tasks_a_minute(
+def test_new_attempts_are_rate_limited_per_address(
     frame: Client, hit: Hit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page's key is given to whoever asks; work that has begun goes on all the same."""
@@ -360,9 +360,7 @@ def test_one_address_begins_only_so_many_tasks_a_minute(
     cache.clear()
 
 
-def test_a_retry_gets_its_id_although_the_consent_text_changed(
-    frame: Client, hit: Hit, project: Project
-) -> None:
+def test_retry_after_new_consent_text_returns_the_first_id(frame: Client, hit: Hit, project: Project) -> None:
     from hits.services.projects import publish_consent
 
     _agreed(frame, hit)
@@ -375,9 +373,7 @@ def test_a_retry_gets_its_id_although_the_consent_text_changed(
 
 
 @pytest.mark.parametrize(("known", "chosen"), [("US", 'value="US" selected'), ("", "")])
-def test_the_country_that_the_marketplace_knows_is_chosen_already(
-    hit: Hit, frame: Client, known: str, chosen: str
-) -> None:
+def test_known_country_is_preselected(hit: Hit, frame: Client, known: str, chosen: str) -> None:
     worker = market.market_worker()
     MarketWorker.objects.filter(pk=worker.pk).update(
         country=known, country_declared_at=timezone.now() if known else None

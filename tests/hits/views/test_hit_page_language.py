@@ -62,7 +62,7 @@ def _catalog(response: Any) -> dict[str, Any] | None:
     return json.loads(found[1]) if found else None
 
 
-def test_german_for_a_browser_that_asks_for_it(frame: Client, hit: Hit) -> None:
+def test_browser_language_german_is_used(frame: Client, hit: Hit) -> None:
     page = _get(frame, hit, GERMAN)
     assert _language(page) == "de"
     assert "Für 1,10\xa0$ abgeben" in page.text
@@ -75,14 +75,14 @@ def test_german_for_a_browser_that_asks_for_it(frame: Client, hit: Hit) -> None:
     assert not page.cookies
 
 
-def test_the_address_wins_over_the_browser(frame: Client, hit: Hit) -> None:
+def test_lang_parameter_overrides_browser_language(frame: Client, hit: Hit) -> None:
     assert _language(_get(frame, hit, "en-GB,en", lang="de")) == "de"
     assert _language(_get(frame, hit, GERMAN, lang="en")) == "en"
     assert _language(_get(frame, hit, "", lang="de-AT")) == "de"
 
 
 @pytest.mark.parametrize("asked", ["", "xx", "tlh-Latn;q=1", "*", ";;;", "a" * 600])
-def test_english_for_everybody_else(frame: Client, hit: Hit, asked: str) -> None:
+def test_other_browser_languages_get_english(frame: Client, hit: Hit, asked: str) -> None:
     page = _get(frame, hit, asked)
     assert _language(page) == "en"
     assert "Submit for $1.10" in page.text
@@ -95,13 +95,13 @@ def test_an_unknown_language_in_the_address_is_ignored(frame: Client, hit: Hit, 
     assert _language(_get(frame, hit, GERMAN, lang=lang)) == "de"
 
 
-def test_a_cookie_decides_nothing_here(frame: Client, hit: Hit) -> None:
+def test_language_cookie_is_ignored(frame: Client, hit: Hit) -> None:
     frame.cookies[settings.LANGUAGE_COOKIE_NAME] = "de"
     assert _language(_get(frame, hit)) == "en"
 
 
 @pytest.mark.parametrize("assignment", ["3ASG", NO_ASSIGNMENT])
-def test_the_switch_keeps_every_other_parameter(frame: Client, hit: Hit, assignment: str) -> None:
+def test_language_link_keeps_other_parameters(frame: Client, hit: Hit, assignment: str) -> None:
     # The built-in marketplace has the switch in its own bar; under any other one the page brings it.
     Batch.objects.update(environment="aws-sandbox")
     page = _get(frame, hit, "", assignmentId=assignment, extra="a&b=c")
@@ -119,7 +119,7 @@ def test_the_switch_keeps_every_other_parameter(frame: Client, hit: Hit, assignm
     assert _language(switched) == "de"
 
 
-def test_a_refusal_is_german_and_offers_english(frame: Client, hit: Hit) -> None:
+def test_refusal_page_is_translated_and_links_english(frame: Client, hit: Hit) -> None:
     author = Worker.objects.create(environment=hit.environment, worker_id="AWILMA")
     Unit.objects.get().excluded_workers.add(author)
     page = _get(frame, hit, GERMAN)
@@ -139,21 +139,21 @@ def _call(frame: Client, hit: Hit, name: str, body: Any, asked: str, token: str 
     )
 
 
-def test_the_page_is_answered_in_its_language(frame: Client, hit: Hit) -> None:
-    said = _call(frame, hit, "open", {}, "de", token="forged").json()["error"]
-    assert said == "Der Schlüssel dieser Seite gilt nicht. Laden Sie die Aufgabe neu."
-    said = _call(frame, hit, "open", {}, "en", token="forged").json()["error"]
-    assert said == "This page's key is not valid. Reload the task."
+def test_api_replies_in_the_page_language(frame: Client, hit: Hit) -> None:
+    message = _call(frame, hit, "open", {}, "de", token="forged").json()["error"]
+    assert message == "Der Schlüssel dieser Seite gilt nicht. Laden Sie die Aufgabe neu."
+    message = _call(frame, hit, "open", {}, "en", token="forged").json()["error"]
+    assert message == "This page's key is not valid. Reload the task."
     fields = _call(frame, hit, "consent", {}, "de").json()["errors"]
     assert {"field": "version", "message": "Dieses Feld ist zwingend erforderlich."} in fields
 
 
-def test_nothing_of_the_language_is_left_in_the_thread(frame: Client, hit: Hit) -> None:
+def test_language_is_reset_after_the_request(frame: Client, hit: Hit) -> None:
     _get(frame, hit, GERMAN)
     assert translation.get_language() == settings.LANGUAGE_CODE
 
 
-def test_the_researchers_own_text_stays_as_it_is(frame: Client, hit: Hit, project: Project) -> None:
+def test_researchers_text_is_not_translated(frame: Client, hit: Hit, project: Project) -> None:
     page = _get(frame, hit, GERMAN)
     consent = re.search(r'<div class="consent-text stack">(.*?)</div>', page.text, re.DOTALL)
     assert consent

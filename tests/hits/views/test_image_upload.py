@@ -41,18 +41,20 @@ def check(client: Client, researcher: User, project: Project) -> Callable[[str],
     return send
 
 
-def test_one_photo_is_added_with_what_is_said_of_it_and_known_the_second_time(add: Any) -> None:
-    said = {
+def test_photo_is_added_with_description_and_recognised_again(add: Any) -> None:
+    description = {
         "credit": "Ann",
         "licence": "CC BY 2.0",
         "alt": "A bench",
         "split": "val",
         "url": "https://x.example/1",
     }
-    first = add("bench.png", picture(), **said)
+    first = add("bench.png", picture(), **description)
     assert (first.status_code, first.json()["new"]) == (201, True)
     image = Image.objects.get(pk=first.json()["image"])
-    assert (image.credit, image.licence, image.alt, image.split, image.source_url) == tuple(said.values())
+    assert (image.credit, image.licence, image.alt, image.split, image.source_url) == tuple(
+        description.values()
+    )
     again = add("other name.png", picture(), credit="Somebody else")
     assert (again.status_code, again.json()) == (200, {"image": image.pk, "new": False})
     image.refresh_from_db()
@@ -69,7 +71,7 @@ def test_one_photo_is_added_with_what_is_said_of_it_and_known_the_second_time(ad
         ("a.png", picture(), {"url": "ftp://x"}, "a.png, column url"),
     ],
 )
-def test_a_photo_that_cannot_be_used_is_refused_by_its_name(
+def test_unusable_photo_is_refused_by_name(
     add: Any, name: str, data: bytes, fields: dict[str, str], why: str
 ) -> None:
     reply = add(name, data, **fields)
@@ -78,7 +80,7 @@ def test_a_photo_that_cannot_be_used_is_refused_by_its_name(
     assert not Image.objects.exists()
 
 
-def test_a_full_disk_is_no_fault_of_the_photo(add: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported_as_such(add: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*args: Any) -> str:
         raise OSError(28, "No space left on device")
 
@@ -89,13 +91,13 @@ def test_a_full_disk_is_no_fault_of_the_photo(add: Any, monkeypatch: pytest.Monk
     assert not Image.objects.exists()
 
 
-def test_an_outsider_adds_nothing(client: Client, project: Project) -> None:
+def test_outsider_cannot_add_photos(client: Client, project: Project) -> None:
     client.force_login(User.objects.create_user("outsider"))
     for name in ("image-add", "images-manifest"):
         assert client.post(reverse(name, args=[project.slug])).status_code == 404
 
 
-def test_a_manifest_is_returned_by_the_names_of_its_files(check: Any) -> None:
+def test_manifest_is_returned_by_file_name(check: Any) -> None:
     reply = check("file,credit,split\na.jpg,Ann,train\nsub/b.jpg,,\n")
     assert reply.json() == {"rows": {"a.jpg": {"credit": "Ann", "split": "train"}, "sub/b.jpg": {}}}
 
@@ -111,7 +113,7 @@ def test_a_manifest_is_returned_by_the_names_of_its_files(check: Any) -> None:
         ("file\n\xff\xfe", ""),
     ],
 )
-def test_a_manifest_with_a_mistake_is_refused_by_row_and_column(check: Any, text: str, why: str) -> None:
+def test_invalid_manifest_names_row_and_column(check: Any, text: str, why: str) -> None:
     reply = check(text)
     if why:
         assert reply.status_code == 422
@@ -126,7 +128,7 @@ def test_reading_a_manifest_refuses_other_text_than_utf_8() -> None:
         list(read_manifest("m.csv", io.BytesIO(b"file\n\xff\xfe.jpg\n")))
 
 
-def test_import_of_another_kind_of_file_names_the_kind(project: Project, tmp_path: Any) -> None:
+def test_import_of_unsupported_file_names_its_suffix(project: Project, tmp_path: Any) -> None:
     corpus = tmp_path / "corpus.json"
     corpus.write_text("[]")
     with pytest.raises(
@@ -135,7 +137,7 @@ def test_import_of_another_kind_of_file_names_the_kind(project: Project, tmp_pat
         import_image_files(project=project, path=corpus)
 
 
-def test_the_page_keeps_credit_and_licence_when_a_file_cannot_be_used(
+def test_form_keeps_credit_and_licence_after_a_bad_file(
     client: Client, researcher: User, project: Project
 ) -> None:
     client.force_login(researcher)

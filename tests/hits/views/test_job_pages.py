@@ -40,7 +40,7 @@ def _part(whole: Job, title: str, state: JobState, done: int) -> Job:
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def researcher_client(client: Client, researcher: User) -> Client:
     """Return a signed-in researcher's browser."""
     client.force_login(researcher)
     return client
@@ -50,8 +50,8 @@ def _page(job: Job) -> str:
     return reverse("job-detail", args=[job.pk])
 
 
-def test_a_split_job_shows_its_parts_its_log_and_what_they_did_together(desk: Client, whole: Job) -> None:
-    page = squeezed(desk.get(_page(whole)))
+def test_job_page_shows_subjobs_log_and_result(researcher_client: Client, whole: Job) -> None:
+    page = squeezed(researcher_client.get(_page(whole)))
     assert "Waiting for its steps" in page
     assert '<progress max="12" value="8"' in page, "two of before, five and one of the parts"
     assert page.index("The right half</a>") < page.index("The left half</a>"), (
@@ -64,35 +64,35 @@ def test_a_split_job_shows_its_parts_its_log_and_what_they_did_together(desk: Cl
     assert "<dt>Attempts</dt><dd>2</dd>" in page
 
 
-def test_a_part_leads_to_its_whole_and_cannot_be_resumed_alone(desk: Client, whole: Job) -> None:
+def test_subjob_links_its_parent_and_cannot_be_resumed(researcher_client: Client, whole: Job) -> None:
     part = whole.subjobs.get(title="The left half")
     Job.objects.filter(pk=part.pk).update(state=JobState.FAILED, error="no disk", resumable=True)
-    page = squeezed(desk.get(_page(part)))
+    page = squeezed(researcher_client.get(_page(part)))
     assert f'<a href="{_page(whole)}">Count the photos</a> / Step' in page
     assert "no disk" in page
     assert reverse("job-resume", args=[part.pk]) not in page
 
 
-def test_many_parts_come_by_pages_what_failed_first(
-    desk: Client, whole: Job, monkeypatch: pytest.MonkeyPatch
+def test_subjobs_are_paged_failed_first(
+    researcher_client: Client, whole: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "SUBJOBS_PER_PAGE", 2)
     _part(whole, "The middle", JobState.FAILED, 0)
-    first, second = (desk.get(_page(whole), {"page": n}).context["page"] for n in (1, 2))
+    first, second = (researcher_client.get(_page(whole), {"page": n}).context["page"] for n in (1, 2))
     assert [part.title for part in first] == ["The middle", "The right half"]
     assert [part.title for part in second] == ["The left half"]
 
 
-def test_the_page_shows_the_newest_lines_and_the_file_all_of_them(
-    desk: Client, whole: Job, monkeypatch: pytest.MonkeyPatch
+def test_job_page_shows_newest_lines_and_log_file_all(
+    researcher_client: Client, whole: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "MAX_LINES_SHOWN", 3)
     for number in range(5):
         jobs.write_log_line(whole, f"Line {number}")
-    page = squeezed(desk.get(_page(whole)))
+    page = squeezed(researcher_client.get(_page(whole)))
     assert [n for n in range(5) if f"Line {n}</li>" in page] == [2, 3, 4]
     assert "Newest 3 lines; 4 earlier lines" in page
-    reply = desk.get(reverse("job-log", args=[whole.pk]))
+    reply = researcher_client.get(reverse("job-log", args=[whole.pk]))
     assert reply["Content-Type"] == "text/plain; charset=utf-8"
     lines = b"".join(reply.streaming_content).decode().splitlines()
     assert len(lines) == 7
@@ -100,29 +100,31 @@ def test_the_page_shows_the_newest_lines_and_the_file_all_of_them(
     assert f"{timezone.now():%Y-%m-%d}" in lines[0]
 
 
-def test_the_api_gives_what_came_after_a_line_and_every_part(desk: Client, whole: Job) -> None:
+def test_job_api_returns_later_lines_and_all_subjobs(researcher_client: Client, whole: Job) -> None:
     url = reverse("api-job", args=[whole.pk])
-    short = desk.get(url).json()
+    short = researcher_client.get(url).json()
     assert (short["state"], short["done"], short["total"], short["resumable"]) == ("waiting", 8, 12, True)
     assert "lines" not in short
     assert "parts" not in short
-    full = desk.get(url, {"after": 0}).json()
+    full = researcher_client.get(url, {"after": 0}).json()
     assert [line["text"] for line in full["lines"]] == ["The left half: done", "One <b>odd</b> photo"]
     assert [(part["state"], part["done"], part["total"]) for part in full["parts"]] == [
         ("done", 5, 5),
         ("running", 1, 5),
     ]
     newest = full["lines"][-1]["id"]
-    assert desk.get(url, {"after": newest}).json()["lines"] == []
+    assert researcher_client.get(url, {"after": newest}).json()["lines"] == []
     jobs.write_log_line(whole, "Late")
-    assert [line["text"] for line in desk.get(url, {"after": newest}).json()["lines"]] == ["Late"]
+    assert [line["text"] for line in researcher_client.get(url, {"after": newest}).json()["lines"]] == [
+        "Late"
+    ]
 
 
-def test_the_api_gives_a_long_log_piece_by_piece(desk: Client, whole: Job) -> None:
+def test_job_api_pages_a_long_log(researcher_client: Client, whole: Job) -> None:
     JobLine.objects.bulk_create([JobLine(job=whole, text=str(n)) for n in range(MAX_LINES)])
     url, after, seen = reverse("api-job", args=[whole.pk]), 0, []
     for _ in range(2):
-        lines = desk.get(url, {"after": after}).json()["lines"]
+        lines = researcher_client.get(url, {"after": after}).json()["lines"]
         after = lines[-1]["id"]
         seen += [line["text"] for line in lines]
     assert len(seen) == MAX_LINES + 2
@@ -130,14 +132,14 @@ def test_the_api_gives_a_long_log_piece_by_piece(desk: Client, whole: Job) -> No
 
 
 @pytest.mark.parametrize("after", ["", "x", "-1", "1.5"])
-def test_the_api_names_a_bad_cursor(desk: Client, whole: Job, after: str) -> None:
-    reply = desk.get(reverse("api-job", args=[whole.pk]), {"after": after})
+def test_job_api_names_a_bad_line_id(researcher_client: Client, whole: Job, after: str) -> None:
+    reply = researcher_client.get(reverse("api-job", args=[whole.pk]), {"after": after})
     assert reply.status_code == 400
     assert "send the id of the last line, or 0" in str(reply.json())
 
 
-def test_cancelling_a_split_job_on_its_page_stops_its_parts(desk: Client, whole: Job) -> None:
-    page = squeezed(desk.post(reverse("job-cancel", args=[whole.pk]), follow=True))
+def test_cancelling_a_job_stops_its_subjobs(researcher_client: Client, whole: Job) -> None:
+    page = squeezed(researcher_client.post(reverse("job-cancel", args=[whole.pk]), follow=True))
     assert "cancellation requested. Finished work is kept." in page
     whole.refresh_from_db()
     assert whole.state == JobState.CANCELLED
@@ -146,19 +148,21 @@ def test_cancelling_a_split_job_on_its_page_stops_its_parts(desk: Client, whole:
 
 
 @pytest.mark.parametrize("state", [JobState.FAILED, JobState.CANCELLED])
-def test_a_stopped_job_is_resumed_once(desk: Client, project: Project, state: JobState) -> None:
+def test_a_stopped_job_is_resumed_once(researcher_client: Client, project: Project, state: JobState) -> None:
     job = jobs.enqueue(task="hits.nothing", title="Count", project=project, resumable=True)
     Job.objects.filter(pk=job.pk).update(state=state, error="no disk", done=3, total=9)
     url = reverse("job-resume", args=[job.pk])
-    page = squeezed(desk.post(url, follow=True))
+    page = squeezed(researcher_client.post(url, follow=True))
     assert "Count is queued and resumes where it stopped." in page
     job.refresh_from_db()
     assert (job.state, job.error, job.done) == (JobState.QUEUED, "", 3)
-    again = squeezed(desk.post(url, follow=True))
+    again = squeezed(researcher_client.post(url, follow=True))
     assert "Not resumed: Count: it cannot be resumed" in again
 
 
-def test_a_job_waits_for_another_of_its_kind_before_it_is_resumed(desk: Client, project: Project) -> None:
+def test_resume_is_refused_while_another_job_holds_the_key(
+    researcher_client: Client, project: Project
+) -> None:
     description: dict[str, Any] = {
         "task": "hits.nothing",
         "project": project,
@@ -168,13 +172,13 @@ def test_a_job_waits_for_another_of_its_kind_before_it_is_resumed(desk: Client, 
     first = jobs.enqueue(title="First", **description)
     Job.objects.filter(pk=first.pk).update(state=JobState.FAILED)
     jobs.enqueue(title="Second", **description)
-    page = squeezed(desk.post(reverse("job-resume", args=[first.pk]), follow=True))
-    assert "Not resumed: First: another one is under way; wait for it or cancel it." in page
+    page = squeezed(researcher_client.post(reverse("job-resume", args=[first.pk]), follow=True))
+    assert "Not resumed: First: another one is running; wait for it or cancel it." in page
     first.refresh_from_db()
     assert first.state == JobState.FAILED
 
 
-def test_strangers_neither_resume_nor_read_the_log(
+def test_outsiders_cannot_resume_or_read_the_log(
     client: Client, whole: Job, outsider: User, annotator: User
 ) -> None:
     Job.objects.filter(pk=whole.pk).update(state=JobState.FAILED)
@@ -187,14 +191,14 @@ def test_strangers_neither_resume_nor_read_the_log(
     assert whole.state == JobState.FAILED
 
 
-def test_the_card_on_other_pages_leads_to_the_job(desk: Client, project: Project) -> None:
+def test_job_card_links_the_job_page(researcher_client: Client, project: Project) -> None:
     job = jobs.enqueue(task="curation.deduplicate_images", title="De-duplicate", project=project)
-    page = squeezed(desk.get(reverse("curation", args=[project.slug])))
+    page = squeezed(researcher_client.get(reverse("curation", args=[project.slug])))
     assert f'href="{_page(job)}"><b>De-duplicate</b>' in page
     assert "data-job-log" not in page, "only the job's own page follows its log"
 
 
-def test_what_a_job_found_is_written_for_people(desk: Client, whole: Job) -> None:
+def test_job_result_is_formatted(researcher_client: Client, whole: Job) -> None:
     result = {
         "problems": [],
         "dry_run": False,
@@ -207,7 +211,7 @@ def test_what_a_job_found_is_written_for_people(desk: Client, whole: Job) -> Non
         "warning": "",
     }
     Job.objects.filter(pk=whole.pk).update(state=JobState.DONE, result=result)
-    page = squeezed(desk.get(_page(whole)))
+    page = squeezed(researcher_client.get(_page(whole)))
     shown = [
         ("Problems", "none"),
         ("Dry run", "no"),
@@ -236,13 +240,13 @@ def test_what_a_job_found_is_written_for_people(desk: Client, whole: Job) -> Non
         ([True, None], "yes; –"),
     ],
 )
-def test_figures_keep_four_digits(value: object, shown: str) -> None:
+def test_job_figures_have_four_digits(value: object, shown: str) -> None:
     assert views._format_value(value) == shown
 
 
-def test_what_went_wrong_with_a_part_has_a_line_of_its_own(desk: Client, whole: Job) -> None:
+def test_subjob_error_has_its_own_row(researcher_client: Client, whole: Job) -> None:
     whole.subjobs.filter(title="The left half").update(state=JobState.FAILED, error="no <room> left")
-    page = squeezed(desk.get(_page(whole)))
+    page = squeezed(researcher_client.get(_page(whole)))
     row = '<tr class="part-error"><td colspan="6"><small class="long">no &lt;room&gt; left</small></td></tr>'
     assert page.count(row) == 1
     assert page.index("The left half</a>") < page.index(row) < page.index("The right half</a>")

@@ -20,19 +20,19 @@ def _links(entry: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", sorted(registry.kind_names()))
 def test_every_kind_preloads_what_its_script_imports(kind: str) -> None:
-    wanted, waiting = set(), [f"{kind}/task.js"]
+    expected, waiting = set(), [f"{kind}/task.js"]
     while waiting:
         name = waiting.pop()
         path = finders.find(name)
         assert isinstance(path, str), f"{name} is imported but does not exist"
-        if name in wanted:
+        if name in expected:
             continue
-        wanted.add(name)
+        expected.add(name)
         imports = _ANY_IMPORT.findall(Path(path).read_text(encoding="utf-8"))
         waiting += [posixpath.normpath(posixpath.join(posixpath.dirname(name), other)) for other in imports]
     links = _links(f"{kind}/task.js")
     assert len(links) > 1
-    assert sorted(links) == sorted(wanted), "each once, none left out"
+    assert sorted(links) == sorted(expected), "each once, none left out"
 
 
 def test_a_kind_without_a_script_preloads_nothing() -> None:

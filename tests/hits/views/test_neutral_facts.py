@@ -44,7 +44,7 @@ def test_page_and_addresses_hide_excluded_texts(
     task = agreed(market.accept(Hit.objects.get(unit__batch=batch), market.market_worker("wilma")))
     address = task_address(task)
     reply = client.get(address, HTTP_HOST=address.split("/")[2])
-    told = reply.content.decode() + "".join(reply.headers.values())
-    assert not [secret for secret in SECRETS if secret in told]
-    assert "Image 1" in told
-    assert "Image 2" in told
+    page = reply.content.decode() + "".join(reply.headers.values())
+    assert not [secret for secret in SECRETS if secret in page]
+    assert "Image 1" in page
+    assert "Image 2" in page

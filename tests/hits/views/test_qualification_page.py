@@ -47,7 +47,7 @@ def _page(hit: Hit, assignment: str) -> str:
 
 
 @pytest.mark.parametrize("assignment", [NO_ASSIGNMENT, "3ASG"])
-def test_the_page_does_not_depend_on_which_choices_are_right(hit: Hit, assignment: str) -> None:
+def test_qualification_page_does_not_reveal_right_choices(hit: Hit, assignment: str) -> None:
     page = _page(hit, assignment)
     assert QUESTIONS[0]["choices"][1] in page
     payload = copy.deepcopy(hit.unit.payload)

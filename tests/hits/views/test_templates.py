@@ -49,7 +49,7 @@ def launched(project: Project, *, rows: str = ROWS, hosts: tuple[str, ...] = (),
 
 
 class TestKeeping:
-    def test_the_same_page_is_one_version_and_another_the_next(self, project: Project) -> None:
+    def test_same_page_keeps_its_version_and_changed_page_gets_the_next(self, project: Project) -> None:
         first = saved(project)
         assert saved(project).pk == first.pk
         second = saved(project, PAGE + "<p>${more}</p>")
@@ -58,10 +58,10 @@ class TestKeeping:
         with pytest.raises(AppendOnlyError, match="never deleted"):
             second.delete()
 
-    def test_what_cannot_be_used_is_refused_by_field(self, project: Project) -> None:
-        with pytest.raises(Refused, match="name: give"):
+    def test_invalid_page_is_refused_by_field(self, project: Project) -> None:
+        with pytest.raises(Refused, match="name: name the page"):
             saved(project, name="  ")
-        with pytest.raises(Refused, match="page: it is empty"):
+        with pytest.raises(Refused, match="page: the page is empty"):
             saved(project, " ")
         assert not TaskTemplate.objects.exists()
 
@@ -78,21 +78,21 @@ class TestLaunching:
         assert hit_type.description == "Say how large it is."
 
     @pytest.mark.parametrize(
-        ("change", "said"),
+        ("change", "message"),
         [
             ({"rows": "town\nPorto\n"}, "page, line 2: .*city.* no column"),
-            ({"html": PAGE.replace("<form", "<form><form", 1)}, "1 finding of the check should be mended"),
-            ({"hosts": ("not a host",)}, "hosts: 'not a host' is no host"),
+            ({"html": PAGE.replace("<form", "<form><form", 1)}, "the check has 1 error"),
+            ({"hosts": ("not a host",)}, "hosts: 'not a host' is not a host"),
         ],
     )
-    def test_what_would_not_work_is_refused_and_nothing_is_written(
-        self, project: Project, change: dict[str, Any], said: str
+    def test_invalid_template_launch_writes_nothing(
+        self, project: Project, change: dict[str, Any], message: str
     ) -> None:
-        with pytest.raises(Refused, match=said):
+        with pytest.raises(Refused, match=message):
             launched(project, **change)
         assert not Batch.objects.exists()
 
-    def test_findings_can_be_waved_through_but_no_variable_without_a_column(self, project: Project) -> None:
+    def test_findings_can_be_ignored_except_a_missing_column(self, project: Project) -> None:
         assert launched(project, html=PAGE.replace("<form", "<form><form", 1), ignore_findings=True).pk
         with pytest.raises(Refused, match="no column"):
             launched(project, rows="town\nPorto\n", ignore_findings=True)
@@ -110,16 +110,14 @@ class TestFrame:
         unit = batch.units.order_by("pk")[number]
         return client.get(reverse("hit-document", args=[unit.public_id]), HTTP_HOST=host())
 
-    def test_values_stand_in_the_page_as_they_are_and_our_script_comes_first(
-        self, project: Project, client: Client
-    ) -> None:
+    def test_values_are_unescaped_and_our_script_comes_first(self, project: Project, client: Client) -> None:
         reply = self.document(client, launched(project), 1)
         body = reply.content.decode()
         assert "<h1><b>Graz</b></h1>" in body
         assert body.startswith("<!doctype html><script src=")
         assert "Set-Cookie" not in reply.headers
 
-    def test_the_policy_takes_every_right_and_names_the_hosts_of_the_launch(
+    def test_policy_sandboxes_the_page_and_allows_the_launch_hosts(
         self, project: Project, client: Client
     ) -> None:
         reply = self.document(client, launched(project, hosts=("pics.example.org",)))
@@ -131,7 +129,7 @@ class TestFrame:
         assert reply["Referrer-Policy"] == "no-referrer"
         assert "X-Frame-Options" not in reply.headers
 
-    def test_units_of_other_kinds_and_unknown_ones_have_no_such_page(
+    def test_document_of_other_kinds_and_unknown_units_is_not_found(
         self, project: Project, client: Client, make_image: Any
     ) -> None:
         market.fund()
@@ -140,7 +138,7 @@ class TestFrame:
             url = reverse("hit-document", args=[public_id])
             assert client.get(url, HTTP_HOST=host()).status_code == 404
 
-    def test_a_doctype_stays_in_front(self, project: Project, client: Client) -> None:
+    def test_doctype_stays_first(self, project: Project, client: Client) -> None:
         batch = launched(project, html="<!-- x -->\n<!DOCTYPE html>\n" + PAGE)
         assert re.match(r"<!-- x -->\n<!DOCTYPE html><script", self.document(client, batch).content.decode())
 
@@ -159,7 +157,7 @@ class TestConsole:
         assert b"2 rows" in reply.content
         typed = {
             "rows": ROWS, "name": "Cities", "title": "Look at a city", "description": "How large?",
-            "reward": "0.30", "assignments": "3", "usual_minutes": "1.5", "allowed_minutes": "20",
+            "reward": "0.30", "assignments": "3", "expected_minutes": "1.5", "allowed_minutes": "20",
         }  # fmt: skip
         reply = client.post(address, typed | {"step": "estimate"})
         assert reply.status_code == 200
@@ -173,24 +171,24 @@ class TestConsole:
         assert batch.provenance["listing"]["usual_seconds"] == 90
 
     @pytest.mark.parametrize(
-        ("data", "said"),
+        ("data", "message"),
         [
             ({}, "Choose a file or paste the CSV"),
             ({"rows": "a\n1,2\n"}, "Line 2: has 2 cells"),
             ({"rows": "a,b,c\n1,2\n"}, "add what is missing, with a comma for each empty cell"),
         ],
     )
-    def test_bad_rows_are_said_at_their_field(
-        self, project: Project, client: Client, researcher: User, data: dict[str, str], said: str
+    def test_bad_rows_are_reported_at_their_field(
+        self, project: Project, client: Client, researcher: User, data: dict[str, str], message: str
     ) -> None:
         client.force_login(researcher)
         reply = client.post(
             reverse("template-detail", args=[project.slug, saved(project).pk]), data | {"step": "check"}
         )
         assert reply.status_code == 400
-        assert said in reply.content.decode()
+        assert message in reply.content.decode()
 
-    def test_the_preview_fills_a_row_in_and_has_no_rights(
+    def test_preview_fills_in_a_row_and_is_sandboxed(
         self, project: Project, client: Client, researcher: User
     ) -> None:
         client.force_login(researcher)
@@ -202,7 +200,7 @@ class TestConsole:
         assert b"<h1>Porto</h1>" in client.post(address, {"rows": ROWS, "row": ""}).content
 
     @pytest.mark.parametrize("row", ["9", "0", "-7", "two", "<b>2</b>"])
-    def test_a_row_that_is_not_there_is_not_shown_as_another(
+    def test_preview_of_a_missing_row_is_an_error(
         self, project: Project, client: Client, researcher: User, row: str
     ) -> None:
         client.force_login(researcher)
@@ -222,9 +220,7 @@ class TestConsole:
 
 
 class TestCommands:
-    def test_check_template_says_what_there_is_and_fails_on_what_has_to_be_mended(
-        self, tmp_path: Any, capsys: Any
-    ) -> None:
+    def test_check_template_prints_findings_and_fails_on_errors(self, tmp_path: Any, capsys: Any) -> None:
         page, rows = tmp_path / "old.html", tmp_path / "rows.csv"
         page.write_text(PAGE)
         rows.write_text(ROWS)
@@ -237,8 +233,8 @@ class TestCommands:
         assert '"no-column"' in capsys.readouterr().out
         rows.write_text("city,more\nPorto,x\n")
         call_command("check_template", str(page), str(rows))
-        assert "CSV: advice: the CSV’s column more" in capsys.readouterr().out
-        with pytest.raises(CommandError, match=r"old\.html: line 1: begins with “<”") as ended:
+        assert "CSV: advice: the page does not use the CSV’s column more" in capsys.readouterr().out
+        with pytest.raises(CommandError, match=r"old\.html: line 1: starts with “<”") as ended:
             call_command("check_template", str(page), str(page))
         assert ended.value.returncode == 2
 

@@ -1,4 +1,4 @@
-"""Pick one of three words, shown in one of three orders; whoever looked once may not look again."""
+"""Pick one of three words, shown in one of three orders; each worker may open it only once."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

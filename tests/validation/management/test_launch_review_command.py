@@ -36,7 +36,7 @@ def launch(project: Project, *flags: str) -> dict[str, Any]:
     return found
 
 
-def test_a_sample_is_published_and_its_seed_said(project: Project, pairs: list[Pair]) -> None:
+def test_sample_is_published_and_its_seed_printed(project: Project, pairs: list[Pair]) -> None:
     said = launch(project, "--sample", "4", "--seed", "11", "--reward-cents", "45", "--judges", "2")
     assert (said["pairs"], said["of"], said["hits"], said["assignments"]) == (4, 6, 4, 8)
     assert said["selection"]["seed"] == 11
@@ -55,7 +55,7 @@ def test_pairs_of_a_worker(project: Project, pairs: list[Pair]) -> None:
     assert keys == {pair.instance_id for pair in pairs if pair.submission.attempt.worker == author}
 
 
-def test_strata_with_controls(project: Project, pairs: list[Pair]) -> None:
+def test_strata_with_quality_checks(project: Project, pairs: list[Pair]) -> None:
     said = launch(project, "--stratify", "worker", "--each", "2", "--seed", "1", "--repeat", "50")
     assert (said["pairs"], said["hits"]) == (4, 6)
     assert QualityCheck.objects.filter(unit__batch=said["batch"]).count() == 2
@@ -71,7 +71,7 @@ def test_strata_with_controls(project: Project, pairs: list[Pair]) -> None:
         (["--each", "4"], "--each and --total go with --stratify"),
         (["--gold", "60"], "--gold: use 0 to 50 percent of the round"),
         (["--gold", "5"], "gold"),
-        (["--judges", "101"], "opinions: use 1 to 100"),
+        (["--judges", "101"], "workers per item: use 1 to 100"),
         (["--most-judges", "5"], "--most-judges and --ask-budget-cents go together"),
         (
             ["--most-judges", "3", "--ask-budget-cents", "80"],

@@ -57,7 +57,7 @@ def test_the_limit_is_three_scaled_deviations_under_the_median_of_the_logarithms
     assert compute_pace_limit(list(times), 1.0) == pytest.approx(60 * np.exp(-1.5), rel=0.05)
 
 
-def test_a_few_wild_times_move_the_limit_little() -> None:
+def test_outlier_times_hardly_change_the_limit() -> None:
     rng = np.random.default_rng(1)
     times = np.exp(rng.normal(np.log(60), 0.5, 1_000))
     wild = [0.5] * 50 + [90_000.0] * 50
@@ -84,7 +84,7 @@ def test_careful_people_have_no_long_runs() -> None:
     assert sum(len(runs) for runs in found.values()) <= 1
 
 
-def test_a_run_is_found_with_its_numbers_and_place() -> None:
+def test_long_run_is_found_with_position_and_figures() -> None:
     rng = np.random.default_rng(7)
     answers = {worker: careful(rng, 300) for worker in range(20)}
     answers[3][100:140] = [review("highly", "appropriate", "interesting")] * 40
@@ -102,20 +102,20 @@ def test_a_run_is_found_with_its_numbers_and_place() -> None:
     assert sum(marks) < 80
 
 
-def test_what_everybody_answers_may_be_answered_long() -> None:
+def test_run_of_the_common_answer_is_not_long() -> None:
     others = {worker: [review()] * 97 + [review("un", "mostly", "interesting")] * 3 for worker in range(10)}
     others[99] = [review()] * 60
     assert 99 not in {worker for worker, runs in find_long_runs(others, spec_of(REVIEW)).items() if runs}
 
 
-def test_a_spammer_is_not_excused_by_how_much_they_did() -> None:
+def test_run_of_a_prolific_spammer_is_found() -> None:
     rng = np.random.default_rng(5)
     answers = {worker: careful(rng, 30) for worker in range(4)}
     answers[9] = [review("relatively", "mostly", "caption_like")] * 1_000
     assert sum(mark_runs(find_long_runs(answers, spec_of(REVIEW))[9], 1_000)) == 1_000
 
 
-def test_without_others_nothing_is_said() -> None:
+def test_no_runs_are_found_without_other_workers() -> None:
     assert not find_long_runs({1: [review()] * 500}, spec_of(REVIEW)).get(1)
     assert find_long_runs({1: []}, spec_of(REVIEW)) == {}
     assert (
@@ -124,7 +124,7 @@ def test_without_others_nothing_is_said() -> None:
     )
 
 
-def test_sets_run_only_where_all_statements_are_rated_alike() -> None:
+def test_run_of_sets_needs_equal_ratings_of_all_statements() -> None:
     assert run_labels(rated(1, 1, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: "1"}
     assert run_labels(rated(1, 2, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: None}
     honest = {worker: [rated(1, 2, 3)] * 40 for worker in range(5)}
@@ -155,7 +155,7 @@ def test_evidence_counts_and_lists_what_shows_it() -> None:
     rng = np.random.default_rng(2)
     rows = [row for worker in range(1, 9) for row in rows_of(worker, careful(rng, 60))]
     rows += rows_of(10, [review("relatively", "mostly", "caption_like")] * 60, seconds=4.0)
-    controls = [
+    checks = [
         JudgmentRow(REVIEW, "g", "w10", review("un"), worker=10, unit=900, assignment=1, role=CheckRole.GOLD),
         JudgmentRow(
             REVIEW, "g", "w10", review(), worker=10, unit=901, assignment=2, role=CheckRole.ATTENTION
@@ -165,7 +165,7 @@ def test_evidence_counts_and_lists_what_shows_it() -> None:
         JudgmentRow(REVIEW, "x", "iabc", review()),
     ]
     found = collect_evidence(
-        rows + controls,
+        rows + checks,
         expected={900: {"reasonable": ["highly"]}, 901: {"boxes": ["mostly"], "reasonable": ["un"]}},
         originals={902: 0},
         spec=spec_of(REVIEW),
@@ -211,11 +211,11 @@ def judged_round(work: Work) -> Work:
     )
     work.publish(batch)
     for hit in Hit.objects.filter(unit__batch=batch).select_related("unit"):
-        control = getattr(hit.unit, "quality_check", None)
+        check = getattr(hit.unit, "quality_check", None)
         # The same item gets the same answer, and no answer comes often.
         lot = np.random.default_rng(int(hit.unit.payload["observation"], 16) % 10**9)
         (truth,) = careful(lot, 1)
-        if control is not None and control.role == CheckRole.ATTENTION:
+        if check is not None and check.role == CheckRole.ATTENTION:
             truth |= review("un", "entirely_off", truth["interesting"])
         work.answered(hit, "CAREFUL", truth)
         work.answered(hit, "FAST", review("highly", "appropriate", "not_at_all"))
@@ -227,7 +227,7 @@ def number(worker: str) -> int:
 
 
 @pytest.mark.django_db
-def test_series_of_controls_and_runs(judged_round: Work) -> None:
+def test_measure_series_of_quality_checks_and_runs(judged_round: Work) -> None:
     project = judged_round.project
     attention = worker_rules.measure_series(project, Measure.ATTENTION_SHARE)
     assert attention[number("CAREFUL")] == [True] * 5
@@ -243,7 +243,7 @@ def test_series_of_controls_and_runs(judged_round: Work) -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_kept_is_found_anew_once_answers_come_in(
+def test_cached_evidence_is_recomputed_after_new_answers(
     judged_round: Work, django_assert_num_queries: Callable[..., Any]
 ) -> None:
     project = judged_round.project
@@ -258,7 +258,7 @@ def test_what_is_kept_is_found_anew_once_answers_come_in(
 
 
 @pytest.mark.django_db
-def test_one_rejection_for_another_is_seen(judged_round: Work) -> None:
+def test_exchanged_rejection_changes_the_fingerprint(judged_round: Work) -> None:
     """As many rejections as before, of another person's work: what was kept no longer holds."""
     rows = Assignment.objects.filter(hit__unit__batch__kind=REVIEW).order_by("pk")
     first, last = rows.first(), rows.last()
@@ -291,7 +291,7 @@ def written(work: Work, worker: str, seed: int, inference: str, clue: str = "the
 
 
 @pytest.mark.django_db
-def test_copied_texts_are_counted_for_who_came_later(work: Work) -> None:
+def test_copied_text_counts_against_the_later_author(work: Work) -> None:
     text = "Somebody has had breakfast here not long ago at all"
     written(work, "FIRST", 1, text)
     written(work, "FIRST", 2, "The owner will be back before the evening comes")

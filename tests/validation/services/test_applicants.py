@@ -18,7 +18,7 @@ from validation.domain.qualification.worker_status import WorkerStatus
 from validation.models import Grade, GradingOutcome, QualificationRound, StatusChange
 from validation.selectors.grading import MAX_CARDS, PairKey, grading_queue
 from validation.selectors.rounds import count_unanswered, round_overview, round_rows
-from validation.services.answering import _decide_chunk, _ready_applicants
+from validation.services.applicant_decisions import _decide_chunk, _ready_applicants
 from validation.services.grading import GradeInput, save_grade, save_grades
 from validation.services.rounds import Admission, launch_qualification_round, launch_training_round
 
@@ -67,7 +67,7 @@ def test_a_round_spreads_its_sets_over_hits_of_nine_or_fewer(work: Work, six: li
     assert Batch.objects.get(pk=found.batch_id).worker_limit == 1
 
 
-def test_a_repeated_wish_launches_one_round(work: Work, six: list[Image]) -> None:
+def test_repeated_request_launches_one_round(work: Work, six: list[Image]) -> None:
     first = qualification(work.project, six, 12, idempotency_key="the same wish")
     assert qualification(work.project, six, 12, idempotency_key="the same wish") == first
     assert QualificationRound.objects.count() == 1
@@ -78,14 +78,14 @@ def test_a_repeated_wish_launches_one_round(work: Work, six: list[Image]) -> Non
     [
         ({"image_sets": []}, "at least one set"),
         ({"image_sets": [[1, 1, 2]]}, "3 different photos"),
-        ({"applicants": 0}, "at least one"),
+        ({"applicants": 0}, "places: use at least 1"),
         ({"admission": Admission(PassRule(needed=10))}, "1 to 9 reasonable"),
         ({"admission": Admission(PassRule(exam_needed=1))}, "there are 0 questions"),
-        ({"admission": Admission(PassRule(graders=3))}, "one or two"),
-        ({"admission": Admission(countries=["XX"])}, "XX is no ISO"),
+        ({"admission": Admission(PassRule(graders=3))}, "use 1 or 2"),
+        ({"admission": Admission(countries=["XX"])}, "XX is not an ISO"),
     ],
 )
-def test_what_nobody_could_pass_is_refused(
+def test_impassable_round_is_refused(
     work: Work, six: list[Image], change: dict[str, Any], message: str
 ) -> None:
     values: dict[str, Any] = {"image_sets": [[i.pk for i in six[:3]]], "applicants": 9}
@@ -94,7 +94,7 @@ def test_what_nobody_could_pass_is_refused(
     assert not Batch.objects.exists()
 
 
-def test_training_is_for_the_qualified_who_are_not_trained(work: Work, six: list[Image]) -> None:
+def test_training_requires_qualified_and_untrained_workers(work: Work, six: list[Image]) -> None:
     batch, _ = launch_training_round(
         project=work.project, images=[i.pk for i in six], slots=20, by=None, countries=["US", "CA"]
     )
@@ -113,7 +113,7 @@ def test_training_is_for_the_qualified_who_are_not_trained(work: Work, six: list
 # --- who applied
 
 
-def test_applicants_are_noted_once_by_several_processes(work: Work, found: QualificationRound) -> None:
+def test_parallel_processes_record_applicants_once(work: Work, found: QualificationRound) -> None:
     applied(work, found, "A")
     applied(work, found, "B")
     chosen = Hit.objects.filter(unit__batch=found.batch)[0]
@@ -132,7 +132,7 @@ def test_applicants_are_noted_once_by_several_processes(work: Work, found: Quali
     assert set(WorkerDecision.objects.values_list("reason", flat=True)) == {applicants.APPLIED_REASON}
 
 
-def test_who_was_let_apply_again_is_not_noted_again(work: Work, found: QualificationRound) -> None:
+def test_applicant_with_revoked_grant_is_not_recorded_again(work: Work, found: QualificationRound) -> None:
     from validation.services import applicants
 
     worker = applied(work, found, "A").attempt.worker
@@ -152,7 +152,7 @@ def test_who_was_let_apply_again_is_not_noted_again(work: Work, found: Qualifica
 # --- grading
 
 
-def test_pairs_wait_oldest_first_and_leave_when_graded(
+def test_grading_queue_is_oldest_first_without_graded_pairs(
     work: Work, found: QualificationRound, researcher: User
 ) -> None:
     first, second = applied(work, found, "A"), applied(work, found, "B")
@@ -185,27 +185,25 @@ def test_the_latest_grade_of_a_grader_counts_and_repeats_write_nothing(
     assert (mine.reasonable, mine.note) == (False, "Too vague.")
 
 
-def test_a_grade_that_was_taken_back_waits_again(
+def test_pair_with_a_withdrawn_grade_waits_again(
     work: Work, found: QualificationRound, researcher: User
 ) -> None:
     submission = applied(work, found, "A")
     grade(found, submission, researcher)
     key = PairKey(submission.pk, 4)
-    assert [a.state for a in round_overview(found, researcher).applicants] == ["ready"]
+    assert [a.state for a in round_overview(found, researcher).submissions] == ["ready"]
     for wrote in (True, False):
         assert (
             save_grade(qualification_round=found, grade=GradeInput(key, None), by=researcher) is not None
         ) is wrote
-    assert [a.state for a in round_overview(found, researcher).applicants] == ["waiting"]
+    assert [a.state for a in round_overview(found, researcher).submissions] == ["waiting"]
     look = grading_queue(found, researcher)
     assert [card.key for card in look.cards] == [key]
     assert look.cards[0].own_grade is None
     assert Grade.objects.filter(item=4).count() == 2  # nothing is erased
 
 
-def test_a_second_grader_sees_nothing_before_grading(
-    work: Work, six: list[Image], researcher: User, admin: User
-) -> None:
+def test_second_grader_grades_blind(work: Work, six: list[Image], researcher: User, admin: User) -> None:
     found = qualification(work.project, six, 12, rule=PassRule(graders=2))
     work.publish(found.batch)
     submission = applied(work, found, "A")
@@ -214,7 +212,7 @@ def test_a_second_grader_sees_nothing_before_grading(
     assert look.waiting == 9
     assert all(card.own_grade is None and card.other_grades == () for card in look.cards)
     assert "not in the photo" not in str([card.as_page() for card in look.cards])
-    (row,) = round_overview(found, admin).applicants
+    (row,) = round_overview(found, admin).submissions
     assert not row.score.is_complete
     save_grade(qualification_round=found, grade=GradeInput(PairKey(submission.pk, 0), True), by=admin)
     seen = grading_queue(found, admin, start=PairKey(submission.pk, 0)).cards[0]
@@ -222,7 +220,7 @@ def test_a_second_grader_sees_nothing_before_grading(
     assert all(card.other_grades == () for card in grading_queue(found, admin).cards)
 
 
-def test_one_grader_is_sent_past_what_a_colleague_is_at(
+def test_queue_skips_submissions_of_a_colleague(
     work: Work, found: QualificationRound, researcher: User, admin: User
 ) -> None:
     first, second = applied(work, found, "A"), applied(work, found, "B")
@@ -232,7 +230,7 @@ def test_one_grader_is_sent_past_what_a_colleague_is_at(
     assert grading_queue(found, admin).waiting == 17
 
 
-def test_two_who_differ_count_as_not_reasonable_until_a_third_or_a_change(
+def test_pair_with_differing_grades_is_not_reasonable(
     work: Work, six: list[Image], researcher: User, admin: User, make_user: Any
 ) -> None:
     found = qualification(work.project, six, 12, rule=PassRule(graders=2))
@@ -243,7 +241,7 @@ def test_two_who_differ_count_as_not_reasonable_until_a_third_or_a_change(
 
     def score() -> tuple[int, int, int]:
         look = round_overview(found, researcher)
-        (row,) = look.applicants
+        (row,) = look.submissions
         return row.score.reasonable, len(look.disagreements), look.borderline_count
 
     assert score() == (7, 1, 1)
@@ -260,7 +258,7 @@ def test_two_who_differ_count_as_not_reasonable_until_a_third_or_a_change(
     assert (agreement.same, agreement.total) == (8, 9)
 
 
-def test_one_bad_grade_does_not_cost_the_others(
+def test_refused_grade_does_not_affect_others(
     work: Work, found: QualificationRound, researcher: User
 ) -> None:
     submission = applied(work, found, "A")
@@ -283,7 +281,7 @@ def test_one_bad_grade_does_not_cost_the_others(
     ("reasonable", "right", "passed"),
     [(9, 2, True), (8, 1, True), (7, 2, False), (9, 0, False)],
 )
-def test_who_passes(
+def test_pass_rule_decides_outcome(
     work: Work, six: list[Image], researcher: User, reasonable: int, right: int, passed: bool
 ) -> None:
     found = qualification(work.project, six, 12, exam=True, rule=PassRule(8, 1))
@@ -315,12 +313,10 @@ def test_who_passes(
     assert list(granted.values_list("value", flat=True)) == ([reasonable] if passed else [])
 
 
-def test_a_fail_without_a_reason_is_not_answered(
-    work: Work, found: QualificationRound, researcher: User
-) -> None:
+def test_fail_without_remark_is_not_ready(work: Work, found: QualificationRound, researcher: User) -> None:
     submission = applied(work, found, "A")
     grade(found, submission, researcher, reasonable=7)
-    assert [a.state for a in round_overview(found, researcher).applicants] == ["unexplained"]
+    assert [a.state for a in round_overview(found, researcher).submissions] == ["unexplained"]
     assert answered(found) == []
     save_grade(
         qualification_round=found,
@@ -331,13 +327,11 @@ def test_a_fail_without_a_reason_is_not_answered(
     assert "Photo 3, pair 3: Nothing points there." in outcome.reason
 
 
-def test_after_the_answer_grades_no_longer_change(
-    work: Work, found: QualificationRound, researcher: User
-) -> None:
+def test_grades_are_fixed_after_the_decision(work: Work, found: QualificationRound, researcher: User) -> None:
     submission = applied(work, found, "A")
     grade(found, submission, researcher)
     assert len(answered(found)) == 1
-    with pytest.raises(Conflict, match="answered already"):
+    with pytest.raises(Conflict, match="has a decision already"):
         save_grade(
             qualification_round=found, grade=GradeInput(PairKey(submission.pk, 0), False), by=researcher
         )
@@ -346,18 +340,18 @@ def test_after_the_answer_grades_no_longer_change(
     assert count_unanswered(work.project) == 0
 
 
-def test_rejected_work_is_neither_graded_nor_answered(
+def test_rejected_work_is_neither_graded_nor_decided(
     work: Work, found: QualificationRound, researcher: User
 ) -> None:
     submission = applied(work, found, "A", status=AssignmentStatus.REJECTED)
     assert grading_queue(found, researcher).waiting == 0
     with pytest.raises(Refused, match="no such pair"):
         grade(found, submission, researcher)
-    assert [a.state for a in round_overview(found, researcher).applicants] == ["rejected"]
+    assert [a.state for a in round_overview(found, researcher).submissions] == ["rejected"]
     assert [(line.submitted, line.unanswered) for line in round_rows(work.project)] == [(0, 0)]
 
 
-def test_what_the_clock_approved_is_answered_without_a_second_payment(
+def test_auto_approved_submission_is_not_paid_twice(
     work: Work, found: QualificationRound, researcher: User
 ) -> None:
     grade(found, applied(work, found, "A", status=AssignmentStatus.APPROVED), researcher)
@@ -367,18 +361,18 @@ def test_what_the_clock_approved_is_answered_without_a_second_payment(
 
 
 @pytest.mark.parametrize(
-    ("standing", "granted"),
+    ("status", "granted"),
     [(WorkerStatus.PAUSED, True), (WorkerStatus.DEQUALIFIED, False), (WorkerStatus.BLOCKED, False)],
 )
-def test_an_answer_lifts_no_pause(
-    work: Work, found: QualificationRound, admin: User, standing: WorkerStatus, granted: bool
+def test_decision_does_not_lift_a_pause(
+    work: Work, found: QualificationRound, admin: User, status: WorkerStatus, granted: bool
 ) -> None:
     from validation.services.worker_status import change_worker_status
 
     submission = applied(work, found, "A")
     worker = submission.attempt.worker
-    change_worker_status(project=work.project, worker=worker, status=standing, reason="Stopped.", by=admin)
+    change_worker_status(project=work.project, worker=worker, status=status, reason="Stopped.", by=admin)
     grade(found, submission, admin)
     assert len(answered(found)) == 1
-    assert StatusChange.objects.get().status == standing
+    assert StatusChange.objects.get().status == status
     assert (worker.pk in pool_worker_ids(work.project, Pool.QUALIFIED)) is granted

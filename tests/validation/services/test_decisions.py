@@ -29,8 +29,8 @@ from validation.domain.reports.decisions import DecisionRule, Method
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.selectors import decisions as selectors
 from validation.services import decisions as services
-from validation.services.imports import import_judgments
 from validation.services.judging import launch_comparison
+from validation.services.judgment_imports import import_judgments
 
 pytestmark = pytest.mark.django_db
 KIND = "observation_review"
@@ -67,7 +67,7 @@ def outcomes(run: DecisionRun, dimension: str = "reasonable") -> dict[str, str]:
     return dict(run.decisions.filter(dimension=dimension).values_list("item", "outcome"))
 
 
-def test_the_usual_rules_are_the_majority(work: Work, pairs: list[Pair]) -> None:
+def test_default_rules_are_majority(work: Work, pairs: list[Pair]) -> None:
     rules = selectors.default_rules_of_kind(KIND)
     made = services.decide_items(project=work.project, kind=KIND, rules=rules, by=None)
     assert list(outcomes(made.run).values()) == ["accept", "undecided", "reject"]
@@ -102,19 +102,19 @@ def test_rules_as_data_change_what_is_decided(work: Work, pairs: list[Pair]) -> 
     assert selectors.current_rules(work.project, KIND)["reasonable"] == only
 
 
-def test_what_cannot_be_decided_is_refused(work: Work) -> None:
-    with pytest.raises(Refused, match="nothing has been judged yet"):
+def test_undecidable_input_is_refused(work: Work) -> None:
+    with pytest.raises(Refused, match="judgments: there are none yet"):
         services.decide_items(
             project=work.project, kind=KIND, rules=selectors.default_rules_of_kind(KIND), by=None
         )
     with pytest.raises(Refused, match="its items are not decided"):
         services.decide_items(project=work.project, kind="localization_match", rules={}, by=None)
     foreign = DecisionRule("beauty", Method.MAJORITY, ("highly",))
-    with pytest.raises(Refused, match="beauty is no dimension"):
+    with pytest.raises(Refused, match="beauty is not a dimension"):
         services.decide_items(project=work.project, kind=KIND, rules={"beauty": foreign}, by=None)
 
 
-def test_a_word_that_is_not_on_the_scale_is_refused_with_the_scale(work: Work, pairs: list[Pair]) -> None:
+def test_unknown_label_is_refused_with_the_scale(work: Work, pairs: list[Pair]) -> None:
     rules = {"reasonable": DecisionRule("reasonable", Method.MAJORITY, ("high",))}
     said = "reasonable, positive: high is not on the scale; use highly, relatively, un"
     for decide in (services.decide_items, services.request_decisions):
@@ -219,7 +219,7 @@ def test_a_rule_that_contradicts_itself_is_named_at_its_field(
     assert not DecisionRun.objects.exists()
 
 
-def test_questions_to_the_database_do_not_grow_with_items(
+def test_query_count_is_independent_of_items(
     client: Client, work: Work, researcher: User, pairs: list[Pair]
 ) -> None:
     client.force_login(researcher)
@@ -247,7 +247,7 @@ def test_questions_to_the_database_do_not_grow_with_items(
     assert len(client.get(url).context["rows"]) > 1
 
 
-def test_a_run_comes_as_csv(client: Client, work: Work, researcher: User, pairs: list[Pair]) -> None:
+def test_run_is_downloaded_as_csv(client: Client, work: Work, researcher: User, pairs: list[Pair]) -> None:
     made = services.decide_items(
         project=work.project, kind=KIND, rules=selectors.default_rules_of_kind(KIND), by=None
     )
@@ -310,7 +310,7 @@ def test_many_judgments_are_decided_by_a_worker_process(client: Client, large: s
     assert DecisionRun.objects.get().decided_by == researcher
 
 
-def test_what_a_worker_process_counted_is_what_is_decided_next(client: Client, large: str) -> None:
+def test_preview_counts_equal_the_next_decision(client: Client, large: str) -> None:
     three_of_three = {"reasonable-method": "k_of_n", "reasonable-k": "3", "reasonable-of": "3"}
     client.post(large, posted(step="preview", **three_of_three))
     waiting = client.get(large)
@@ -324,7 +324,7 @@ def test_what_a_worker_process_counted_is_what_is_decided_next(client: Client, l
     assert form["method"].value() == "majority", "a later run counts more than an earlier preview"
 
 
-def test_the_command_decides_and_says_what_came_out(
+def test_command_decides_and_prints_outcomes(
     work: Work, pairs: list[Pair], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     call_command("decide", "--project", work.project.slug, "--kind", KIND, "--json")
@@ -338,7 +338,7 @@ def test_the_command_decides_and_says_what_came_out(
     assert error.value.returncode == 2
 
 
-def test_a_further_judge_is_asked_in_two_steps(client: Client, work: Work, researcher: User) -> None:
+def test_follow_up_is_launched_in_two_steps(client: Client, work: Work, researcher: User) -> None:
 
     market.fund()
     found = work.observed(work.image(), worker="AUTHOR", count=3)

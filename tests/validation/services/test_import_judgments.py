@@ -20,8 +20,8 @@ from validation.domain.reports.judgment_files import parse_rows
 from validation.models import ImportedJudgment, JudgmentImport
 from validation.registry import spec_of
 from validation.selectors.ratings import read_judgments
-from validation.services.imports import import_judgments
 from validation.services.judging import launch_comparison, launch_review
+from validation.services.judgment_imports import import_judgments
 from validation.services.leaderboard import build_leaderboard_key
 from validation.services.rater_rows import write_rater_rows
 
@@ -45,7 +45,7 @@ def run(*words: object, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("folder", folders(), ids=lambda path: path.name)
 @pytest.mark.parametrize("route", ["json", "npy"])
-def test_a_case_imported_exported_and_evaluated_gives_its_figures(
+def test_imported_case_after_export_and_evaluation_has_published_figures(
     project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: Path, route: str
 ) -> None:
     key = folder / "answer_key.json"
@@ -93,7 +93,7 @@ def test_the_same_file_again_changes_nothing(project: Project, tmp_path: Path) -
     assert (again.is_new, again.row) == (False, first.row)
     rewritten = tmp_path / "rewritten.json"
     rewritten.write_text(json.dumps(json.loads(path.read_text()), indent=1))
-    with pytest.raises(BadFile, match=r"rewritten\.json: item '\w+', rater 'annot1': .* take it out"):
+    with pytest.raises(BadFile, match=r"rewritten\.json: item '\w+', rater 'annot1': .* remove it"):
         import_judgments(project=project, kind=KIND, path=rewritten)
     assert (JudgmentImport.objects.count(), ImportedJudgment.objects.count()) == (1, 2)
 
@@ -113,7 +113,7 @@ def small_key(**changes: Any) -> dict[str, Any]:
         ({"test_id_map": {}}, "annotations is missing"),
         (
             small_key(rehearsal=True),
-            "rehearsal: its ratings may be simulated; only a rehearsal project takes it",
+            "rehearsal: its ratings may be simulated; import it into a rehearsal project",
         ),
         (small_key(annotations=[]), r"test_id_map\['t1'\]: candidate 'c1' of 'i1' has no ratings"),
         (small_key(annotations=[], test_id_map={}), "nothing to import"),
@@ -147,7 +147,7 @@ def small_key(**changes: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_bad_key_is_named_with_its_place(raw: Any, message: str) -> None:
+def test_bad_answer_key_is_refused_with_the_path(raw: Any, message: str) -> None:
     with pytest.raises(JudgmentFileError, match=message):
         spec_of("likert_comparison").read_json(raw)
 
@@ -164,7 +164,7 @@ def table(path: Path, rows: list[list[object]]) -> Path:
     return path
 
 
-def test_rows_become_answers(project: Project, tmp_path: Path) -> None:
+def test_rows_are_grouped_into_answers(project: Project, tmp_path: Path) -> None:
     words = [("reasonable", "highly"), ("boxes", "mostly"), ("interesting", "very")]
     rows: list[list[object]] = [
         ["observation_review", "a" * 32, name, label, rater, 12.5]
@@ -177,7 +177,7 @@ def test_rows_become_answers(project: Project, tmp_path: Path) -> None:
     assert [row.seconds for row in found] == [12.5, 12.5]
 
 
-def test_rows_come_from_parquet_too(project: Project, tmp_path: Path) -> None:
+def test_parquet_rows_are_parsed(project: Project, tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     rows = [
@@ -223,12 +223,12 @@ GOOD = {"item": "s/c", "dimension": "rating", "label": "3", "rater": "R"}
         ({"seconds": "nan"}, "row 2, seconds"),
     ],
 )
-def test_a_bad_row_is_named(changes: dict[str, Any], message: str) -> None:
+def test_bad_row_is_refused_with_row_and_field(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(JudgmentFileError, match=message):
         parse_rows([(2, GOOD | changes)], spec_of(KIND))
 
 
-def test_a_rehearsal_takes_what_a_script_made_up(rehearsal: Project, tmp_path: Path) -> None:
+def test_rehearsal_accepts_simulated_rows(rehearsal: Project, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("item,dimension,label,rater,simulated\ns/c,rating,3,R,1\n")
     assert import_judgments(project=rehearsal, kind=KIND, path=path).row.judgments == 1
@@ -249,26 +249,24 @@ def test_ids_that_look_like_formulas_survive_export_and_import(project: Project,
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
-def test_what_a_project_exported_does_not_come_back_as_other_people_s(
-    work: Work, tmp_path: Path, name: str
-) -> None:
+def test_import_of_own_export_is_refused(work: Work, tmp_path: Path, name: str) -> None:
     kind = "observation_review"
     pair = work.observed(work.image(1))[0]
     batch, _ = launch_review(project=work.project, observations=[pair], by=None)
     work.publish(batch)
     work.answered(Hit.objects.get(unit__batch=batch), "J1", review())
     write_rater_rows(project=work.project, kind=kind, folder=tmp_path / "rows")
-    with pytest.raises(BadFile, match=r"this project holds that judgment and exported it; take it out"):
+    with pytest.raises(BadFile, match=r"this judgment was collected in this project; remove it"):
         import_judgments(project=work.project, kind=kind, path=tmp_path / "rows" / name)
     other = Project.objects.create(name="Other", slug="other")
     import_judgments(project=other, kind=kind, path=tmp_path / "rows" / name)
     write_rater_rows(project=other, kind=kind, folder=tmp_path / "again")
-    with pytest.raises(BadFile, match="exported it"):
+    with pytest.raises(BadFile, match="was collected in this project"):
         import_judgments(project=other, kind=kind, path=tmp_path / "again" / name)
     assert [row.item for row in read_judgments(project=other, kind=kind)] == [pair.instance_id]
 
 
-def test_a_rating_twice_and_half_an_answer_are_refused() -> None:
+def test_repeated_ratings_and_incomplete_answers_are_refused() -> None:
     with pytest.raises(JudgmentFileError, match="row 3, item: rater 'R' rated 's/c' twice"):
         parse_rows([(2, GOOD), (3, GOOD)], spec_of(KIND))
     row = {"item": "p", "dimension": "boxes", "label": "mostly", "rater": "R"}
@@ -290,13 +288,13 @@ def test_a_rating_twice_and_half_an_answer_are_refused() -> None:
             b"item,item,dimension,label,rater\na/b,c/d,rating,3,R\n",
             "row 1: column item occurs twice; keep one",
         ),
-        (b"PAR1 and more", "no valid Parquet"),
+        (b"PAR1 and more", "invalid Parquet"),
         (b"item,label\n", "row 1: column dimension is missing"),
         (b"item,dimension,label,rater\n", "no row"),
         (b"item,dimension,label,rater\ns/c,rating,3,R,more\n", "row 2: has more cells"),
     ],
 )
-def test_a_bad_file_ends_the_command_with_2_and_writes_nothing(
+def test_import_command_with_a_bad_file_exits_with_2_and_writes_nothing(
     project: Project, tmp_path: Path, content: bytes | None, message: str
 ) -> None:
     path = tmp_path / "judgments"
@@ -350,18 +348,18 @@ def test_collected_ratings_are_exported_under_their_pair(work: Work, tmp_path: P
     assert sorted(names) == sorted([mine[0].instance_id, "1"])
 
 
-def test_what_a_rehearsal_exports_says_so_and_goes_back_to_rehearsals_only(
+def test_rehearsal_export_is_marked_and_imported_only_into_rehearsals(
     rehearsal: Project, project: Project, tmp_path: Path
 ) -> None:
     import_judgments(project=rehearsal, kind=KIND, path=folders()[0] / "answer_key.json")
     out = tmp_path / "key.json"
     call_command("export_judgments", "--project", rehearsal.slug, "--kind", KIND, "--out", str(out))
     assert json.loads(out.read_text())["rehearsal"] is True
-    with pytest.raises(BadFile, match="only a rehearsal project takes it"):
+    with pytest.raises(BadFile, match="import it into a rehearsal project"):
         import_judgments(project=project, kind=KIND, path=out)
 
 
-def test_an_output_that_cannot_be_written_is_named(project: Project, tmp_path: Path) -> None:
+def test_unwritable_output_is_refused_with_its_path(project: Project, tmp_path: Path) -> None:
     import_judgments(project=project, kind=KIND, path=folders()[0] / "answer_key.json")
     out = tmp_path / "absent" / "key.json"
     with pytest.raises(CommandError, match="No such file or directory; choose another file") as error:

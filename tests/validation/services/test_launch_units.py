@@ -79,11 +79,11 @@ def refused(project: Project, data: bytes, kind: str = WORDS) -> list[str]:
         (b'{"topic": "' + b"x" * 10_485_760 + b'"}\n', "line 1: is longer than 1,048,576 bytes"),
     ],
 )
-def test_a_bad_line_is_named_with_its_field_and_mend(project: Project, data: bytes, said: str) -> None:
+def test_bad_line_is_refused_with_field_and_correction(project: Project, data: bytes, said: str) -> None:
     assert refused(project, data)[0].startswith(said)
 
 
-def test_windows_marks_and_line_ends_are_taken(project: Project) -> None:
+def test_byte_order_mark_and_windows_line_ends_are_accepted(project: Project) -> None:
     found = read(project, b'\xef\xbb\xbf{"topic": "rain"}\r\n{"topic": "snow"}\r\n')
     assert [unit["topic"] for _, unit in found] == ["rain", "snow"]
 
@@ -93,19 +93,19 @@ def test_lines_after_a_long_one_keep_their_numbers(project: Project) -> None:
     assert [problem.split(":")[0] for problem in refused(project, data)] == ["line 1", "line 2"]
 
 
-def test_all_bad_lines_are_said_at_once_in_their_order(project: Project) -> None:
+def test_all_bad_lines_are_reported_in_order(project: Project) -> None:
     data = lines({"topic": 1}, {"topic": "rain"}, {}, {"topic": "rain"})
     assert [problem.split(":")[0] for problem in refused(project, data)] == ["line 1", "line 3", "line 4"]
 
 
-def test_photos_are_called_by_name_hash_or_number(project: Project, make_image: MakeImage) -> None:
+def test_photos_are_found_by_name_hash_or_number(project: Project, make_image: MakeImage) -> None:
     left, right = make_image(1), make_image(2)
     for one in (f"photo:{left.name}", f"photo:{left.sha256}", f"photo:{left.original_sha256}", left.pk):
         found = read(project, lines({"left": one, "right": right.pk}), "two_photos")
         assert [unit for _, unit in found] == [{"left": left.pk, "right": right.pk}]
 
 
-def test_a_foreign_or_withdrawn_photo_is_refused_by_line(
+def test_foreign_or_taken_down_photo_is_refused_by_line(
     project: Project, make_image: MakeImage, admin: User
 ) -> None:
     from hits.services import projects
@@ -123,7 +123,7 @@ def test_a_foreign_or_withdrawn_photo_is_refused_by_line(
     )
 
 
-def test_a_name_that_two_photos_have_is_refused(project: Project, make_image: MakeImage) -> None:
+def test_ambiguous_photo_name_is_refused(project: Project, make_image: MakeImage) -> None:
     left, right = make_image(1), make_image(2)
     Image.objects.update(name="same.jpg")
     data = lines({"left": "photo:same.jpg", "right": right.pk})
@@ -132,7 +132,7 @@ def test_a_name_that_two_photos_have_is_refused(project: Project, make_image: Ma
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in kinds_launched_from_files()])
-def test_each_kinds_example_can_be_launched_as_it_stands(
+def test_each_kinds_example_can_be_launched_unchanged(
     name: str, project: Project, make_image: MakeImage, tmp_path: Path
 ) -> None:
     market.fund()
@@ -152,14 +152,14 @@ def test_each_kinds_example_can_be_launched_as_it_stands(
 @pytest.mark.parametrize(
     "name", ["compensation", "html_template", "sherlock_qualification", "sherlock_training"]
 )
-def test_kinds_whose_access_is_their_services_are_not_launched_so(name: str, project: Project) -> None:
-    with pytest.raises(Refused, match="is launched from its own page or command"):
+def test_kinds_with_their_own_launch_are_refused(name: str, project: Project) -> None:
+    with pytest.raises(Refused, match="has its own page or command"):
         kind_from_units(name)
-    with pytest.raises(CommandError, match="is launched from its own page"):
+    with pytest.raises(CommandError, match="has its own page"):
         call_command("launch_units", name, "--project", project.slug, "--example")
 
 
-def test_authors_never_judge_their_own_and_controls_come_on_top(project: Project) -> None:
+def test_authors_are_excluded_and_checks_are_added(project: Project) -> None:
     market.fund()
     work = Work(project)
     pairs = [work.observed(work.image(seed), worker="AUTHOR")[0] for seed in range(1, 5)]
@@ -181,7 +181,7 @@ def test_authors_never_judge_their_own_and_controls_come_on_top(project: Project
         assert [worker.worker_id for worker in unit.excluded_workers.all()] == ["AUTHOR"]
 
 
-def test_a_unit_under_a_records_id_shows_that_record_and_nothing_else(project: Project) -> None:
+def test_unit_with_a_records_id_has_to_equal_the_record(project: Project) -> None:
     work = Work(project)
     approved, other = work.observed(work.image(1), worker="AUTHOR")[:2]
     waiting = work.observed(work.image(2), worker="SLOW", status=AssignmentStatus.SUBMITTED)[0]
@@ -192,25 +192,23 @@ def test_a_unit_under_a_records_id_shows_that_record_and_nothing_else(project: P
     units[1]["inference"] = "something that nobody wrote"
     assert refused(project, lines(*units), "observation_review") == [
         f"line 2: observation: the unit differs from record {other.instance_id}; launch it from Judging, "
-        "or give it an id of its own",
+        "or use another id",
         f"line 3: observation: record {waiting.instance_id} is not approved; leave this line out",
     ]
 
 
 @pytest.mark.parametrize("item", ["2024/01", "..", " a", "a" * 65])
-def test_an_item_that_no_page_could_name_is_refused(
-    project: Project, make_image: MakeImage, item: str
-) -> None:
+def test_invalid_item_id_is_refused(project: Project, make_image: MakeImage, item: str) -> None:
     data = lines({"item": item, "image": make_image(1).pk, "text": "a dog"})
     assert refused(project, data, "photo_verdict")[0].startswith("line 1: item: ")
 
 
-def test_an_empty_or_endless_key_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_of_invalid_length_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {"rain": "", "snow": "b" * 5_000}
     monkeypatch.setattr(registry.get_kind(WORDS), "unit_key", lambda unit: keys[unit["topic"]])
     assert refused(project, lines(*({"topic": topic} for topic in keys))) == [
-        "line 1: its key '' has 0 characters; use 1 to 80",
-        f"line 2: its key {'b' * 20 + '…'!r} has 5000 characters; use 1 to 80",
+        "line 1: key '' has 0 characters; use 1 to 80",
+        f"line 2: key {'b' * 20 + '…'!r} has 5000 characters; use 1 to 80",
     ]
 
 
@@ -225,7 +223,7 @@ def test_a_pipe_is_read_once(project: Project, tmp_path: Path) -> None:
     assert Batch.objects.get().units.count() == 1
 
 
-def test_nothing_is_launched_where_one_line_is_wrong(project: Project, tmp_path: Path) -> None:
+def test_file_with_a_bad_line_launches_nothing(project: Project, tmp_path: Path) -> None:
     market.fund()
     path = tmp_path / "units.jsonl"
     path.write_bytes(lines({"topic": "rain"}, {"topic": ""}))
@@ -234,10 +232,10 @@ def test_nothing_is_launched_where_one_line_is_wrong(project: Project, tmp_path:
     assert not Batch.objects.exists()
 
 
-def test_controls_are_refused_where_nothing_is_judged(project: Project) -> None:
+def test_quality_checks_are_refused_for_collecting_kinds(project: Project) -> None:
     market.fund()
     found = read(project, lines({"topic": "rain"}))
-    with pytest.raises(Refused, match="controls: kind word_list is not judged"):
+    with pytest.raises(Refused, match="quality checks: kind word_list is not judged"):
         launch_from_file(
             project=project, kind=registry.get_kind(WORDS), units=found, by=None, rates=CheckRates(repeat=50)
         )
@@ -302,13 +300,13 @@ def test_each_kinds_example_can_be_launched_on_the_page(
     assert Batch.objects.get().units.count() == len(data.splitlines())
 
 
-def test_a_kind_that_is_not_launched_so_has_no_page(desk: Client, project: Project) -> None:
+def test_kind_with_its_own_launch_has_no_page(desk: Client, project: Project) -> None:
     address = reverse("units-new", args=[project.slug])
     for name in ("compensation", "nope", ""):
         assert desk.get(f"{address}?kind={name}").status_code == 404
 
 
-def test_the_page_says_each_bad_line_and_keeps_what_was_typed(desk: Client, project: Project) -> None:
+def test_page_lists_bad_lines_and_keeps_input(desk: Client, project: Project) -> None:
     address = reverse("units-new", args=[project.slug]) + f"?kind={WORDS}"
     page = desk.post(address, _sent(lines({"topic": 1}, {"topic": "rain"}, {"topic": "rain"})))
     assert page.status_code == 400
@@ -319,7 +317,7 @@ def test_the_page_says_each_bad_line_and_keeps_what_was_typed(desk: Client, proj
     assert not UnitFile.objects.exists()
 
 
-def test_another_projects_or_kinds_file_is_none(desk: Client, project: Project) -> None:
+def test_file_of_another_project_or_kind_is_refused(desk: Client, project: Project) -> None:
     address = reverse("units-new", args=[project.slug])
     desk.post(f"{address}?kind={WORDS}", _sent(lines({"topic": "rain"})))
     kept = UnitFile.objects.get()

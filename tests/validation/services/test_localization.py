@@ -35,7 +35,7 @@ def _truth(size: int) -> dict[str, str]:
     return {f"f{n}": f"r{n}" for n in range(size)}
 
 
-def test_the_mean_goes_over_raters_of_an_image_and_then_over_images() -> None:
+def test_accuracy_is_the_mean_over_raters_then_over_images() -> None:
     truths = {"a": _truth(4), "b": _truth(3)}
     right = {"f0": "r0", "f1": "r1", "f2": "r2", "f3": "r3"}
     half = right | {"f0": "r1", "f1": "r0"}
@@ -57,7 +57,7 @@ def test_the_mean_goes_over_raters_of_an_image_and_then_over_images() -> None:
     assert 0 < more.high <= 75.0
 
 
-def test_nothing_to_measure_is_said_and_one_image_has_no_interval() -> None:
+def test_accuracy_without_images_and_interval_of_one_image_are_none() -> None:
     assert _score([], {}) == BaselineScore(None, None, None, 0, 0, 0, None, ())
     one = _score([Matching("a", "w", _truth(3))], {"a": _truth(3)})
     assert (one.accuracy, one.low, one.high) == (100.0, None, None)
@@ -291,7 +291,7 @@ def test_answers_are_collected_scored_and_kept_with_what_was_shown(work: Work, i
 
 
 @pytest.mark.django_db(transaction=True)
-def test_photos_that_were_taken_down_count_no_more(work: Work, image: Image) -> None:
+def test_photos_taken_down_are_left_out(work: Work, image: Image) -> None:
     batch, _ = launch_localization(project=work.project, n=None, seed=1, by=None)
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)

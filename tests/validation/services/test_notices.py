@@ -43,8 +43,8 @@ def worker(wilma: MarketWorker) -> Worker:
     return Worker.objects.create(environment="local", worker_id=wilma.worker_id)
 
 
-def put(project: Project, worker: Worker, standing: WorkerStatus, by: User, reason: str) -> list[str]:
-    change_worker_status(project=project, worker=worker, status=standing, reason=reason, by=by)
+def put(project: Project, worker: Worker, status: WorkerStatus, by: User, reason: str) -> list[str]:
+    change_worker_status(project=project, worker=worker, status=status, reason=reason, by=by)
     return settle_worker_calls(project=project, worker=worker, marketplace=marketplace())
 
 
@@ -65,7 +65,7 @@ def excluded(worker: Worker) -> list[str]:
     return list(rows.values_list("status", flat=True))
 
 
-def test_a_paused_worker_reads_the_reason_and_later_that_tasks_are_open_again(
+def test_paused_worker_gets_the_reason_and_a_message_on_reinstatement(
     project: Project, wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
     assert put(project, worker, WorkerStatus.PAUSED, researcher, WHY) == []
@@ -84,7 +84,7 @@ def test_a_paused_worker_reads_the_reason_and_later_that_tasks_are_open_again(
     assert Message.objects.count() == 2  # nothing is told twice
 
 
-def test_only_what_the_marketplace_does_not_show_is_told(
+def test_messages_are_sent_only_for_changes_that_the_marketplace_does_not_show(
     project: Project, wilma: MarketWorker, worker: Worker, researcher: User, admin: User
 ) -> None:
     for action in (WorkerAction.GRANT, WorkerAction.REVOKE):
@@ -102,7 +102,7 @@ def test_only_what_the_marketplace_does_not_show_is_told(
 
 
 @pytest.mark.parametrize("way", ["refused", "lost", "missed"])
-def test_a_message_that_fails_leaves_the_pause_done_and_noted(
+def test_pause_is_carried_out_when_its_message_fails(
     project: Project,
     worker: Worker,
     researcher: User,
@@ -128,26 +128,26 @@ def test_a_message_that_fails_leaves_the_pause_done_and_noted(
     with caplog.at_level(logging.DEBUG, logger="hits"):
         assert put(project, worker, WorkerStatus.PAUSED, researcher, WHY) == []
     call = WorkerCall.objects.get()
-    assert (call.state, call.error) == (CallState.DONE, f"not told: {worker} is not known here")
+    assert (call.state, call.error) == (CallState.DONE, f"not notified: {worker} is not known here")
     assert excluded(worker) == ["Granted"]
     assert worker.worker_id not in "".join(record.getMessage() for record in caplog.records)
-    assert f"about worker {worker} is carried out, but not told" in caplog.text
-    assert "not told" in worker_history(worker, project)[0].text + worker_history(worker, project)[1].text
+    assert f"about worker {worker} is settled, but not notified" in caplog.text
+    assert "not notified" in worker_history(worker, project)[0].text + worker_history(worker, project)[1].text
     assert qualifications.settle_outstanding_decisions(marketplace=marketplace()) == 0
     assert len(granted) == 1
 
 
-def test_whom_the_requester_may_not_write_is_paused_all_the_same(
+def test_pause_is_carried_out_for_a_worker_unknown_to_the_requester(
     project: Project, worker: Worker, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As on Mechanical Turk, where a qualification alone does not count as work.
     monkeypatch.setattr("hits.marketplace.operations.messages.known_workers", lambda *_: set())
     assert put(project, worker, WorkerStatus.PAUSED, researcher, WHY) == []
-    assert WorkerCall.objects.get().error.startswith("not told: You have not approved or rejected work")
+    assert WorkerCall.objects.get().error.startswith("not notified: You have not approved or rejected work")
     assert excluded(worker) == ["Granted"]
 
 
-def test_a_message_never_follows_that_of_a_later_decision(
+def test_message_of_an_earlier_decision_is_not_sent_after_a_later_one(
     project: Project, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = {"project": project, "worker": worker, "pool": Pool.EXCLUDED, "reason": WHY, "by": None}
@@ -171,7 +171,7 @@ def test_a_message_never_follows_that_of_a_later_decision(
     assert WorkerCall.objects.get(decision=pause).error == SUPERSEDED
 
 
-def test_the_longest_words_fit() -> None:
+def test_longest_reason_fits_into_a_message() -> None:
     longest = Project._meta.get_field("name").max_length
     assert longest
     for action in (WorkerAction.GRANT, WorkerAction.REVOKE, WorkerAction.UNBLOCK):

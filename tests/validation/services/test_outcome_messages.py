@@ -22,8 +22,8 @@ from tests.support.judging.applicants import application, grade, qualification
 from tests.support.judging.work import Work
 from tests.support.loop import collected, published
 from tests.support.market import fund, market_worker
-from validation.selectors.rounds import Applicant
-from validation.services.answering import _decide_chunk, _ready_applicants
+from validation.selectors.rounds import GradedSubmission
+from validation.services.applicant_decisions import _decide_chunk, _ready_applicants
 from validation.services.training import give_feedback
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,7 +58,7 @@ def settle() -> outbox.SettleCounts:
     )
 
 
-def test_a_trainers_answer_is_a_message_with_its_remarks_until_it_was_read(
+def test_training_feedback_is_sent_with_remarks(
     attempt: Assignment, wilma: MarketWorker, project: Project, researcher: User
 ) -> None:
     said = {"outcome": TrainingOutcome.RETRY, "summary": "Good so far.", "remarks": REMARKS}
@@ -79,7 +79,7 @@ def test_a_trainers_answer_is_a_message_with_its_remarks_until_it_was_read(
     assert notices.TRAINER_RETRY not in page(wilma, "/work/")
 
 
-def test_a_message_waits_for_a_marketplace_that_does_not_answer(
+def test_message_is_repeated_after_a_marketplace_outage(
     attempt: Assignment, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_feedback(assignment=attempt, outcome=TrainingOutcome.COMPLETE, summary="", remarks=[], by=researcher)
@@ -96,7 +96,7 @@ def test_a_message_waits_for_a_marketplace_that_does_not_answer(
     assert Message.objects.get().subject == notices.TRAINER_READY
 
 
-def test_whom_the_requester_may_not_write_is_paid_all_the_same(
+def test_payment_is_made_for_a_worker_unknown_to_the_requester(
     attempt: Assignment, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hits.marketplace.operations.messages.known_workers", lambda *_: set())
@@ -120,7 +120,7 @@ def test_the_result_of_a_qualification_task_is_planned_with_its_reason(
     for name, reasonable in (("one", 9), ("two", 3)):
         submission = work.answered(hit, name, application(hit.unit.payload, salt=name))
         grade(found, submission, researcher, reasonable=reasonable, note="It says what is seen.")
-    ready: list[Applicant] = _ready_applicants(found)
+    ready: list[GradedSubmission] = _ready_applicants(found)
     _decide_chunk(found, [applicant.first_key.submission for applicant in ready], researcher)
     calls = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.NOTIFY).order_by("pk")
     passed = notices.PASSED_TRAINING_OPEN if training else notices.PASSED

@@ -41,7 +41,7 @@ from validation.domain.qualification.outcome import PassRule
 from validation.domain.qualification.worker_status import WorkerStatus
 from validation.models import GradingOutcome, QualificationRound, StatusChange
 from validation.selectors.worker_status import current_statuses
-from validation.services import answering, training
+from validation.services import applicant_decisions, training
 from validation.services.rounds import launch_training_round
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,7 +52,7 @@ NOT_QUALIFIED = "qualified"
 ANSWER = """
 from hits.mturk.boto import marketplace
 from validation.models import QualificationRound
-from validation.services.answering import decide_applicants
+from validation.services.applicant_decisions import decide_applicants
 decide_applicants(qualification_round=QualificationRound.objects.get(), by=None, marketplace=marketplace())
 """
 
@@ -98,7 +98,7 @@ class Road:
 
     def answer(self, found: QualificationRound) -> Job:
         """Answer everybody as the worker process does, and let it settle what is queued."""
-        job = answering.request_applicant_decisions(qualification_round=found, by=self.grader)
+        job = applicant_decisions.request_applicant_decisions(qualification_round=found, by=self.grader)
         tasks.answer_applicants(job.pk)
         qualifications.settle_outstanding_decisions(marketplace=marketplace())
         job.refresh_from_db()
@@ -186,7 +186,7 @@ def walk(road: Road, *, apply: int, passing: Callable[[int], bool], stay_away: i
     with pytest.raises(MarketRefused, match=NOT_QUALIFIED):
         market.accept(_last(batch), failed)
     assert not Pair.objects.exists()  # neither applications nor training are part of a dataset
-    _standings_follow(road, passed, comers)
+    _check_statuses(road, passed, comers)
     _close(spare.batch)
     _money_adds_up(road, found, batch, paid=apply, trained=len(comers))
 
@@ -197,7 +197,7 @@ def _last(batch: Batch) -> Hit:
     return hit
 
 
-def _standings_follow(road: Road, passed: list[MarketWorker], comers: list[MarketWorker]) -> None:
+def _check_statuses(road: Road, passed: list[MarketWorker], comers: list[MarketWorker]) -> None:
     names = dict(Worker.objects.values_list("worker_id", "pk"))
     found = current_statuses(road.project)
     wanted = {p.worker_id: WorkerStatus.DECLINED for p in road.people}
@@ -226,13 +226,13 @@ def _close(batch: Batch) -> None:
     assert ledger.sum_entries(batch=batch).held == 0
 
 
-def test_the_whole_road(road: Road) -> None:
+def test_applicants_end_to_end(road: Road) -> None:
     walk(road, apply=12, passing=lambda n: n % 4 != 3, stay_away=2)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_the_whole_road_with_the_papers_figures(road: Road) -> None:
+def test_applicants_end_to_end_with_published_figures(road: Road) -> None:
     # 297 of 400, spread evenly: no block of applicants decides the figure.
     walk(road, apply=400, passing=lambda n: (n + 1) * 297 // 400 > n * 297 // 400, stay_away=31)
     assert len(eligibility.pool_worker_ids(road.project, Pool.APPLIED)) == 400
@@ -252,7 +252,7 @@ def test_an_exam_counts_beside_the_pairs(road: Road) -> None:
     assert told == set(said.values())  # that is what they read at the marketplace
 
 
-def test_answering_twice_changes_nothing(road: Road) -> None:
+def test_deciding_twice_changes_nothing(road: Road) -> None:
     found = road.opened(3)
     road.apply(found, 3, right=lambda n: None)
     road.grade(found, reasonable=lambda n: 7 + n)
@@ -262,7 +262,9 @@ def test_answering_twice_changes_nothing(road: Road) -> None:
         StatusChange.objects.count(),
         ledger.sum_entries(batch=found.batch).spent,
     )
-    done = answering.decide_applicants(qualification_round=found, by=road.grader, marketplace=marketplace())
+    done = applicant_decisions.decide_applicants(
+        qualification_round=found, by=road.grader, marketplace=marketplace()
+    )
     assert (done.passed, done.declined, done.outstanding) == (0, 0, 0)
     after = (
         GradingOutcome.objects.count(),
@@ -272,25 +274,25 @@ def test_answering_twice_changes_nothing(road: Road) -> None:
     assert after == before == (3, 3, 600)
 
 
-def test_a_cancelled_job_leaves_whole_answers_and_goes_on_later(
+def test_cancelled_job_leaves_complete_decisions_and_resumes(
     road: Road, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answering, "APPLICANTS_BATCH_SIZE", 2)
+    monkeypatch.setattr(applicant_decisions, "APPLICANTS_BATCH_SIZE", 2)
     found = road.opened(6)
     road.apply(found, 6, right=lambda n: None)
     road.grade(found, reasonable=lambda n: 9)
-    job = answering.request_applicant_decisions(qualification_round=found, by=road.grader)
-    real = answering._settle_payment
+    job = applicant_decisions.request_applicant_decisions(qualification_round=found, by=road.grader)
+    real = applicant_decisions._settle_payment
 
     def pay(*args: Any) -> bool:
         Job.objects.filter(pk=job.pk).update(cancel_requested=True)
         return real(*args)
 
-    monkeypatch.setattr(answering, "_settle_payment", pay)
+    monkeypatch.setattr(applicant_decisions, "_settle_payment", pay)
     tasks.answer_applicants(job.pk)
     job.refresh_from_db()
     assert (job.state, GradingOutcome.objects.count()) == ("cancelled", 2)
-    monkeypatch.setattr(answering, "_settle_payment", real)
+    monkeypatch.setattr(applicant_decisions, "_settle_payment", real)
     road.answer(found)
     assert GradingOutcome.objects.filter(passed=True).count() == 6
     assert ledger.sum_entries(batch=found.batch).reward == 1200
@@ -298,7 +300,7 @@ def test_a_cancelled_job_leaves_whole_answers_and_goes_on_later(
 
 
 @pytest.mark.parametrize("point", ["answer.after_decision", "settle.after_intent", "settle.after_call"])
-def test_a_killed_answer_is_made_whole_without_a_second_payment(road: Road, point: str) -> None:
+def test_killed_decision_is_completed_without_second_payment(road: Road, point: str) -> None:
     found = road.opened(3)
     road.apply(found, 3, right=lambda n: None)
     road.grade(found, reasonable=lambda n: 7 + n)
@@ -338,7 +340,7 @@ def at_once(*calls: Callable[[], Any]) -> list[BaseException]:
     return raised
 
 
-def test_several_processes_note_and_answer_once(road: Road) -> None:
+def test_parallel_processes_record_and_decide_once(road: Road) -> None:
     found = road.opened(4)
     hits = list(Hit.objects.filter(unit__batch=found.batch).select_related("unit").order_by("pk"))
     road.people = [market.market_worker(f"applicant{n}") for n in range(4)]
@@ -353,7 +355,9 @@ def test_several_processes_note_and_answer_once(road: Road) -> None:
     road.grade(found, reasonable=lambda n: 6 + n)
 
     def answer() -> None:
-        answering.decide_applicants(qualification_round=found, by=road.grader, marketplace=marketplace())
+        applicant_decisions.decide_applicants(
+            qualification_round=found, by=road.grader, marketplace=marketplace()
+        )
 
     assert at_once(*[answer] * 3) == []
     tasks_settle()
@@ -363,7 +367,7 @@ def test_several_processes_note_and_answer_once(road: Road) -> None:
     assert len(road.hold(Pool.QUALIFIED)[1]) == 2
 
 
-def test_two_graders_and_an_answer_at_once(road: Road, admin: User) -> None:
+def test_parallel_grades_and_decision_are_consistent(road: Road, admin: User) -> None:
     found = road.opened(2, rule=PassRule(graders=2))
     road.apply(found, 2, right=lambda n: None)
     submissions = [row.submission for row in _assignments(found.batch) if row.submission is not None]
@@ -372,10 +376,12 @@ def test_two_graders_and_an_answer_at_once(road: Road, admin: User) -> None:
             lambda grader=grader: [grade(found, one, grader, reasonable=9) for one in submissions]
             for grader in (road.grader, admin)
         ),
-        lambda: answering.decide_applicants(qualification_round=found, by=None, marketplace=marketplace()),
+        lambda: applicant_decisions.decide_applicants(
+            qualification_round=found, by=None, marketplace=marketplace()
+        ),
     )
     assert raised == []
-    answering.decide_applicants(qualification_round=found, by=None, marketplace=marketplace())
+    applicant_decisions.decide_applicants(qualification_round=found, by=None, marketplace=marketplace())
     outcomes = GradingOutcome.objects.values_list("reasonable", "graded", "passed")
     assert list(outcomes) == [(9, 9, True)] * 2  # never from a part of the grades
 
@@ -383,7 +389,7 @@ def test_two_graders_and_an_answer_at_once(road: Road, admin: User) -> None:
 def test_the_command_launches_both_kinds_of_rounds(road: Road, tmp_path: Path, capsys: Any) -> None:
     exam = tmp_path / "exam.json"
     exam.write_text('[{"text": "Which?", "choices": ["This", "That"], "right": 2}]')
-    common = ["--project", road.project.slug, "--places", "10", "--json"]
+    common = ["--project", road.project.slug, "--assignments", "10", "--json"]
     call_command(
         "launch_round", "qualification", *common, "--sets", "2", "--exam", str(exam), "--exam-needed", "1"
     )

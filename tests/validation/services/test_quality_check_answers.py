@@ -1,4 +1,4 @@
-"""What controls are answered is no judgment: it reaches no tally, no version, and no word on what is left to do."""
+"""What checks are answered is no judgment: it reaches no tally, no version, and no word on what is left to do."""
 
 import pytest
 
@@ -27,24 +27,24 @@ pytestmark = pytest.mark.django_db
 
 
 def hits_of(work: Work, batch: Batch) -> tuple[list[Hit], list[Hit]]:
-    """Return the round's own HITs and those of its controls."""
+    """Return the round's own HITs and those of its checks."""
     work.publish(batch)
     rows = list(Hit.objects.filter(unit__batch=batch).select_related("unit"))
-    controls = set(QualityCheck.objects.filter(unit__batch=batch).values_list("unit", flat=True))
-    return [h for h in rows if h.unit_id not in controls], [h for h in rows if h.unit_id in controls]
+    checks = set(QualityCheck.objects.filter(unit__batch=batch).values_list("unit", flat=True))
+    return [h for h in rows if h.unit_id not in checks], [h for h in rows if h.unit_id in checks]
 
 
-def test_repeats_and_attention_checks_count_nowhere(work: Work) -> None:
+def test_quality_checks_count_in_no_tally(work: Work) -> None:
     pairs = [*work.observed(work.image(1), worker="A1"), *work.observed(work.image(2), worker="A2")]
     later = work.observed(work.image(3), worker="A3")
     plan = RoundPlan(rates=CheckRates(attention=50, repeat=50))
     batch, _ = launch_review(project=work.project, observations=pairs, by=None, plan=plan)
-    own, controls = hits_of(work, batch)
+    own, checks = hits_of(work, batch)
     roles = sorted(QualityCheck.objects.values_list("role", flat=True))
     assert roles == [CheckRole.ATTENTION] * 3 + [CheckRole.REPEAT] * 3
-    assert (len(own), len(controls)) == (6, 6)
+    assert (len(own), len(checks)) == (6, 6)
 
-    for hit in controls:
+    for hit in checks:
         work.answered(hit, "J1", review("un", "entirely_off", "not_at_all"))
     assert review_tallies(project=work.project).judgments == 0
     assert review_tallies(batch=batch).pairs == {}
@@ -58,11 +58,11 @@ def test_repeats_and_attention_checks_count_nowhere(work: Work) -> None:
     assert judged_pair_ids(work.project) == [own[0].unit.key]
     assert {row.pk for row in unsent_pairs(work.project)} == {row.pk for row in later}
     both = list(read_judgments(project=work.project, kind=batch.kind, roles=None))
-    assert len(both) == 7, "whoever asks for controls gets them"
+    assert len(both) == 7, "whoever asks for checks gets them"
 
 
-def test_a_pair_that_is_only_somebodys_control_is_still_unreviewed(work: Work) -> None:
-    """A gold unit's payload names a real pair; being a control is no review."""
+def test_pair_used_only_as_check_is_still_unsent(work: Work) -> None:
+    """A gold unit's payload names a real pair; being a check is no review."""
     first, second, *_ = work.observed(work.image(1), worker="A1")
     batch, _ = launch_review(project=work.project, observations=[first], by=None)
     unit = batch.units.get()
@@ -87,7 +87,7 @@ def comparison_round(work: Work, pairs: list[Pair]) -> ComparisonRound:
     )
 
 
-def test_sealing_reads_no_control(work: Work) -> None:
+def test_sealing_ignores_quality_checks(work: Work) -> None:
     pairs = [*work.observed(work.image(1), worker="A1"), *work.observed(work.image(2), worker="A2")]
     found = comparison_round(work, pairs)
     wanted = found.sets.get()
@@ -108,14 +108,14 @@ def test_sealing_reads_no_control(work: Work) -> None:
         plan=RoundPlan(rates=CheckRates(repeat=50)),
     )
     ComparisonRound.objects.filter(pk=found.pk).update(batch=batch)
-    (own,), (control,) = hits_of(work, batch)
+    (own,), (check,) = hits_of(work, batch)
     assert JudgingRound.objects.get(batch=batch).repeat_percent == 50
     for judge in ("J1", "J2"):
-        work.answered(control, judge, ratings(control, 1))
+        work.answered(check, judge, ratings(check, 1))
     assert likert_judgments(batch=batch) == {}
     assert [unit.pk for unit in item_units(batch)] == [own.unit_id]
     found.refresh_from_db()
-    assert not is_judged(found), "answers to a control complete nothing"
+    assert not is_judged(found), "answers to a check complete nothing"
 
     for judge in ("J1", "J2"):
         work.answered(own, judge, ratings(own, 3))

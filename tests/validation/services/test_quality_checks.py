@@ -95,7 +95,7 @@ def test_rates_round_up_and_end_at_half() -> None:
             CheckRates(attention=bad)
 
 
-def test_a_check_looks_at_what_is_expected_alone() -> None:
+def test_comparison_ignores_labels_that_are_not_expected() -> None:
     expected = {"boxes": ["mostly", "entirely_off"], "reasonable": ["un"]}
     assert compare_with_expected(review("un", "mostly"), expected, spec_of(REVIEW)).passed
     half = compare_with_expected(review("highly", "mostly"), expected, spec_of(REVIEW))
@@ -109,7 +109,7 @@ def test_a_check_looks_at_what_is_expected_alone() -> None:
     assert compare_answers(review("un"), review("highly"), spec_of(REVIEW)).correct == 2
 
 
-def test_every_order_is_drawn_by_lot_and_controls_stand_anywhere() -> None:
+def test_order_is_random_and_checks_have_any_position() -> None:
     own = [pair(n) for n in range(1, 201)]
     at: list[int] = []
     firsts: list[int] = []
@@ -131,8 +131,8 @@ def test_every_order_is_drawn_by_lot_and_controls_stand_anywhere() -> None:
     assert len(set(firsts)) > 20, "own units come in any order"
 
 
-def test_a_control_is_no_break_between_the_pairs_of_one_photo() -> None:
-    """The marketplace hands tasks out in this order: where photos come in runs, a control would end one."""
+def test_check_does_not_interrupt_the_pairs_of_one_photo() -> None:
+    """The marketplace hands tasks out in this order: where photos come in runs, a check would end one."""
     own = [pair(n, image=1 + n // 5) for n in range(200)]
     breaks: dict[bool, list[bool]] = {True: [], False: []}
     for seed in range(30):
@@ -142,12 +142,12 @@ def test_a_control_is_no_break_between_the_pairs_of_one_photo() -> None:
         images = [unit.payload["image"] for unit in mixed]
         for n, unit in enumerate(mixed[1:], start=1):
             breaks[isinstance(unit, CheckUnit)].append(images[n] != images[n - 1])
-    shares = {control: np.mean(found) for control, found in breaks.items()}
+    shares = {check: np.mean(found) for check, found in breaks.items()}
     assert shares[False] > 0.9
     assert abs(shares[True] - shares[False]) < 0.05
 
 
-def test_without_controls_the_order_stays() -> None:
+def test_order_is_unchanged_without_checks() -> None:
     own = [pair(n) for n in range(1, 41)]
     assert plan_round_units(own, [], CheckRates(), rng(), spec_of(REVIEW)) == own
 
@@ -162,7 +162,7 @@ def test_the_same_seed_plans_the_same_and_another_does_not() -> None:
     assert one != other
 
 
-def test_gold_is_used_once_before_twice_and_never_beside_its_own_item() -> None:
+def test_gold_is_used_evenly_and_not_with_its_own_item() -> None:
     own = [pair(n) for n in range(1, 21)]
     items = [gold(n) for n in range(7)]
     mixed = added(plan_round_units(own, items, CheckRates(gold=50), rng(), spec_of(REVIEW)), CheckRole.GOLD)
@@ -177,7 +177,7 @@ def test_gold_is_used_once_before_twice_and_never_beside_its_own_item() -> None:
     assert {unit.gold_pk for unit in mixed} == {0}
 
 
-def test_gold_that_would_come_a_third_time_is_refused() -> None:
+def test_third_use_of_a_gold_item_is_refused() -> None:
     own = [pair(n) for n in range(1, 21)]
     assert (
         len(
@@ -193,12 +193,12 @@ def test_gold_that_would_come_a_third_time_is_refused() -> None:
         plan_round_units(own, [gold(1)], CheckRates(gold=15), rng(), spec_of(REVIEW))
 
 
-def test_gold_without_items_says_what_to_do() -> None:
+def test_gold_without_items_is_refused_with_advice() -> None:
     with pytest.raises(QualityCheckError, match="add gold items"):
         plan_round_units([pair(1)], [], CheckRates(gold=5), rng(), spec_of(REVIEW))
 
 
-def test_gold_shows_what_the_round_shows_or_is_left_out() -> None:
+def test_gold_is_adapted_to_the_round_or_left_out() -> None:
     shown = a_set(9, clue="a cup").payload | {"reference": "tea"}
     item = GoldUnit(1, shown, {"9-0": [3]})
     (hidden,) = added(
@@ -224,21 +224,21 @@ def test_gold_shows_what_the_round_shows_or_is_left_out() -> None:
 def test_an_attention_check_is_another_photos_text_over_these_boxes() -> None:
     own = [pair(n) for n in range(1, 31)]
     by_key = {unit.key: unit for unit in own}
-    for control in added(
+    for check in added(
         plan_round_units(own, [], CheckRates(attention=50), rng(), spec_of(REVIEW)), CheckRole.ATTENTION
     ):
-        donor = by_key[control.original_key or ""]
-        host = next(unit for unit in own if unit.payload["boxes"] == control.payload["boxes"])
-        assert donor.payload["image"] != host.payload["image"] == control.payload["image"]
-        assert control.payload["clue"] == donor.payload["clue"]
-        assert control.payload["observation"] == control.key
-        assert control.authors == host.authors | donor.authors
-        assert control.payload.keys() == host.payload.keys()
+        donor = by_key[check.original_key or ""]
+        host = next(unit for unit in own if unit.payload["boxes"] == check.payload["boxes"])
+        assert donor.payload["image"] != host.payload["image"] == check.payload["image"]
+        assert check.payload["clue"] == donor.payload["clue"]
+        assert check.payload["observation"] == check.key
+        assert check.authors == host.authors | donor.authors
+        assert check.payload.keys() == host.payload.keys()
         assert not compare_with_expected(
-            review("highly", "appropriate"), control.expected, spec_of(REVIEW)
+            review("highly", "appropriate"), check.expected, spec_of(REVIEW)
         ).passed
         assert compare_with_expected(
-            review("relatively", "entirely_off"), control.expected, spec_of(REVIEW)
+            review("relatively", "entirely_off"), check.expected, spec_of(REVIEW)
         ).passed
 
 
@@ -255,16 +255,16 @@ def test_an_attention_check_takes_the_text_with_least_in_common() -> None:
 
 def test_an_attention_check_of_a_set_has_two_foreign_statements() -> None:
     own = [a_set(n) for n in range(1, 9)]
-    for control in added(
+    for check in added(
         plan_round_units(own, [], CheckRates(attention=50), rng(), spec_of(LIKERT)), CheckRole.ATTENTION
     ):
-        ids = [candidate["id"] for candidate in control.payload["candidates"]]
-        foreign = [key for key in ids if not key.startswith(f"{control.payload['image']}-")]
+        ids = [candidate["id"] for candidate in check.payload["candidates"]]
+        foreign = [key for key in ids if not key.startswith(f"{check.payload['image']}-")]
         assert len(ids) == len(set(ids)) == 10
-        assert sorted(foreign) == sorted(control.expected)
+        assert sorted(foreign) == sorted(check.expected)
         assert len(foreign) == 2
-        assert set(map(tuple, control.expected.values())) == {(1, 2)}
-        assert control.payload["set"] == control.key
+        assert set(map(tuple, check.expected.values())) == {(1, 2)}
+        assert check.payload["set"] == check.key
 
 
 @pytest.mark.parametrize(
@@ -274,12 +274,12 @@ def test_an_attention_check_of_a_set_has_two_foreign_statements() -> None:
         ([pair(1)], "localization_match", "there are none for localization_match"),
     ],
 )
-def test_attention_checks_that_cannot_be_made_say_so(own: list[RoundUnit], kind: str, words: str) -> None:
+def test_impossible_attention_checks_are_refused(own: list[RoundUnit], kind: str, words: str) -> None:
     with pytest.raises(QualityCheckError, match=words):
         plan_round_units(own, [], CheckRates(attention=5), rng(), spec_of(kind))
 
 
-def test_a_repeat_has_the_same_payload_and_stands_apart() -> None:
+def test_repeat_has_the_same_payload_and_a_distance() -> None:
     own = [pair(n) for n in range(1, 201)]
     by_key = {unit.key: unit for unit in own}
     for seed in range(20):
@@ -304,7 +304,7 @@ def make_gold(work: Work, worker: str = "GOLDAUTHOR") -> GoldItem:
 
 
 @pytest.mark.django_db
-def test_a_launch_writes_its_controls_with_it_and_only_once(work: Work) -> None:
+def test_launch_records_its_checks_once(work: Work) -> None:
     item = make_gold(work)
     rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
     rates = RoundPlan(rates=CheckRates(gold=10, attention=10, repeat=10))
@@ -330,7 +330,7 @@ def test_a_launch_writes_its_controls_with_it_and_only_once(work: Work) -> None:
 
 
 @pytest.mark.django_db
-def test_a_repeated_wish_gets_its_batch_whatever_became_of_the_gold(work: Work) -> None:
+def test_repeated_launch_returns_its_batch_after_gold_changed(work: Work) -> None:
     item = make_gold(work)
     rows = work.observed(work.image(1), worker="A")
     wish: dict[str, Any] = {
@@ -372,7 +372,7 @@ def test_a_launch_that_fails_midway_leaves_nothing(
 
 
 @pytest.mark.django_db
-def test_two_rounds_of_one_seed_have_no_control_in_common(work: Work) -> None:
+def test_rounds_with_one_seed_share_no_check_key(work: Work) -> None:
     """A worker does a key once in a project: of two rounds with the same keys the second one's would be refused."""
     rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
     plan = RoundPlan(Selection(seed=7), rates=CheckRates(attention=50, repeat=50))
@@ -415,7 +415,7 @@ def test_a_set_as_gold_is_kept_from_its_own_author_and_from_all_candidates(work:
 
 
 @pytest.mark.django_db
-def test_no_control_reaches_the_author_of_what_it_shows(work: Work) -> None:
+def test_check_excludes_the_author_of_its_content(work: Work) -> None:
     item = make_gold(work)
     rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
     batch, _ = launch_review(
@@ -481,7 +481,7 @@ def test_gold_is_added_once_and_only_with_an_answer(work: Work) -> None:
 
 
 @pytest.mark.django_db
-def test_answers_to_controls_are_checked_and_repeats_compared_with_the_first(work: Work) -> None:
+def test_check_answers_are_compared_and_repeats_use_the_first_answer(work: Work) -> None:
     make_gold(work)
     rows = [row for n in range(2) for row in work.observed(work.image(n), worker=f"W{n}")]
     batch, _ = launch_review(
@@ -517,7 +517,7 @@ def test_answers_to_controls_are_checked_and_repeats_compared_with_the_first(wor
 
 
 @pytest.mark.django_db
-def test_whole_projects_meet_a_repeat_once_and_an_extension_covers_controls(work: Work) -> None:
+def test_worker_gets_a_repeat_once_and_extension_includes_checks(work: Work) -> None:
     rows = [row for n in range(2) for row in work.observed(work.image(n), worker=f"W{n}")]
     batch, _ = launch_review(
         project=work.project,
@@ -572,7 +572,7 @@ def shape(value: Any) -> Any:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("attempts_are_proven")
 @pytest.mark.parametrize(("kind", "launch"), [(REVIEW, review_round), (LIKERT, comparison)])
-def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> None:
+def test_check_looks_like_other_units_to_workers(work: Work, kind: str, launch: Any) -> None:
     fund()
     if kind == REVIEW:
         make_gold(work)
@@ -586,7 +586,7 @@ def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> Non
     frame = Client(HTTP_HOST=HIT_HOST)
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for hit in Hit.objects.filter(unit__batch=batch).select_related("unit"):
-        control = QualityCheck.objects.filter(unit=hit.unit).exists()
+        check = QualityCheck.objects.filter(unit=hit.unit).exists()
         key = PageKey(str(hit.unit.public_id), str(hit.hit_id), "3ASG", "AWILMA")
         address = reverse("hit-page", args=[hit.unit.public_id])
         query = {
@@ -613,7 +613,7 @@ def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> Non
             "hit": [getattr(remote, name) for name in ("hit_type_id", "max_assignments")],
             "annotation": re.sub(r"[0-9a-f-]{36}", "<id>", hit.annotation),
         }
-        seen[control].add(json.dumps(told, sort_keys=True, default=str))
+        seen[check].add(json.dumps(told, sort_keys=True, default=str))
     assert seen[True] == seen[False]
     assert len(seen[True]) == 1
 

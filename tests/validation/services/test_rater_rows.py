@@ -74,7 +74,7 @@ def test_a_row_for_each_label_and_equal_in_both_files(
         assert (len(content), hashlib.sha256(content).hexdigest()) == (file.bytes, file.sha256)
 
 
-def test_nobody_s_id_is_in_any_file(project: Project, judged: list[Hit], tmp_path: Path) -> None:
+def test_exported_files_contain_no_worker_id(project: Project, judged: list[Hit], tmp_path: Path) -> None:
     rater_rows.write_rater_rows(project=project, kind=REVIEW, folder=tmp_path / "out")
     table = pq.read_table(tmp_path / "out" / "rows.parquet")
     texts = [path.read_bytes() for path in (tmp_path / "out").iterdir()]
@@ -87,7 +87,9 @@ def test_nobody_s_id_is_in_any_file(project: Project, judged: list[Hit], tmp_pat
     assert "worker" not in (tmp_path / "out" / "rows.csv").read_text()
 
 
-def test_ratings_name_set_and_candidate(work: Work, make_image: Callable[..., Image], tmp_path: Path) -> None:
+def test_rating_rows_name_set_and_candidate(
+    work: Work, make_image: Callable[..., Image], tmp_path: Path
+) -> None:
     image = make_image(1)
     gold, other = work.observed(image)[:2]
     found = SetToJudge(
@@ -170,7 +172,7 @@ def test_from_the_button_to_the_download(
         assert client.get(address).status_code == 404
 
 
-def test_the_media_folder_does_not_serve_them(client: Client, project: Project, judged: list[Hit]) -> None:
+def test_rater_row_files_are_not_served(client: Client, project: Project, judged: list[Hit]) -> None:
     rater_rows.write_rater_rows(project=project, kind=REVIEW)
     folder = rater_rows.rows_folder(project, REVIEW)
     address = f"/media/{folder.relative_to(settings.MEDIA_ROOT)}/rows.csv"

@@ -51,7 +51,7 @@ def reviewed(work: Work, image: Image, *answers: list[dict[str, str]]) -> list[H
     return hits
 
 
-def test_the_report_says_what_the_votes_say(work: Work, image: Image) -> None:
+def test_report_figures_match_votes(work: Work, image: Image) -> None:
     reviewed(
         work,
         image,
@@ -74,7 +74,7 @@ def test_the_report_says_what_the_votes_say(work: Work, image: Image) -> None:
     assert sum(map(sum, found["confusion"])) == pytest.approx(8)
 
 
-def test_workers_are_ranked_with_what_they_did(work: Work, image: Image) -> None:
+def test_workers_are_ranked_with_figures(work: Work, image: Image) -> None:
     reviewed(work, image, *[[review(), review(), review("un", "entirely_off", "not_at_all")]] * 3)
     report = compute_report(project=work.project, kind=REVIEW)
     rows = list(report.workers.select_related("worker"))
@@ -123,7 +123,7 @@ def test_a_rejection_and_another_target_make_new_figures(work: Work, image: Imag
     assert compute_report(project=work.project, kind=REVIEW).pk != second.pk
 
 
-def test_controls_are_no_judgments(work: Work, image: Image) -> None:
+def test_quality_checks_are_not_judgments(work: Work, image: Image) -> None:
     from validation.domain.judging.quality_check_types import CheckRole
     from validation.models import QualityCheck
 
@@ -149,7 +149,7 @@ def test_imported_judgments_count_and_have_no_worker(work: Work, image: Image) -
 
 
 def test_without_judgments_there_is_no_report(work: Work) -> None:
-    with pytest.raises(Refused, match="nothing has been judged"):
+    with pytest.raises(Refused, match="there are no judgments yet"):
         compute_report(project=work.project, kind=REVIEW)
     with pytest.raises(Refused, match="is not judged; use one of"):
         request_report(project=work.project, kind="sherlock_observation", by=None)
@@ -177,7 +177,7 @@ def test_a_cancelled_job_leaves_no_report(work: Work, image: Image) -> None:
     assert not WorkerQuality.objects.exists()
 
 
-def test_the_hourly_look_queues_what_is_behind(work: Work, image: Image) -> None:
+def test_refresh_queues_outdated_reports(work: Work, image: Image) -> None:
     assert refresh_reports() == 0
     hits = reviewed(work, image, [review(), review("un")])
     assert refresh_reports() == 1
@@ -188,7 +188,7 @@ def test_the_hourly_look_queues_what_is_behind(work: Work, image: Image) -> None
     assert refresh_reports() == 1
 
 
-def test_one_rejected_and_another_come_in_is_seen(
+def test_exchanged_judgment_makes_the_report_outdated(
     client: Client, work: Work, image: Image, researcher: User
 ) -> None:
     hits = reviewed(work, image, [review(), review("un")], [review(), review()])
@@ -206,7 +206,7 @@ def test_one_rejected_and_another_come_in_is_seen(
     assert refresh_reports() == 1
 
 
-def test_a_second_answer_of_one_person_is_not_looked_at_for_ever(work: Work, image: Image) -> None:
+def test_second_answer_of_one_rater_does_not_keep_the_report_outdated(work: Work, image: Image) -> None:
     [hit] = reviewed(work, image, [review(), review("un")])
     compute_report(project=work.project, kind=REVIEW)
     pair = Pair.objects.get(instance_id=hit.unit.key)
@@ -226,7 +226,7 @@ def test_a_second_answer_of_one_person_is_not_looked_at_for_ever(work: Work, ima
     assert refresh_reports() == 0
 
 
-def test_where_nothing_stands_any_more_the_look_goes_on(work: Work, image: Image) -> None:
+def test_refresh_continues_after_a_kind_without_judgments(work: Work, image: Image) -> None:
     reviewed(work, image, [review(), review("un")])
     compute_report(project=work.project, kind=REVIEW)
     Assignment.objects.filter(hit__unit__batch__kind=REVIEW).update(status=AssignmentStatus.REJECTED)
@@ -236,7 +236,7 @@ def test_where_nothing_stands_any_more_the_look_goes_on(work: Work, image: Image
     assert Job.objects.get(task=selectors.COMPUTE_TASK).project == other.project
 
 
-def test_two_who_compute_the_same_at_once_make_one_report(
+def test_parallel_computation_makes_one_report(
     work: Work, image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reviewed(work, image, [review(), review("un")])
@@ -255,7 +255,7 @@ def test_two_who_compute_the_same_at_once_make_one_report(
     assert JudgingReport.objects.count() == 1
 
 
-def test_killed_before_it_is_kept_and_computed_again(
+def test_report_is_recomputed_after_a_kill_before_saving(
     work: Work, image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reviewed(work, image, [review(), review("un")], [review(), review()])
@@ -303,7 +303,7 @@ def test_a_photo_that_is_taken_down_leaves_the_baseline(
 
 
 @pytest.mark.parametrize("kind", [REVIEW, "likert_comparison"])
-def test_a_crowd_of_known_quality_is_told_apart(project: Project, image: Image, kind: str) -> None:
+def test_report_ranks_a_crowd_of_known_quality(project: Project, image: Image, kind: str) -> None:
     crowd = Crowd(items=150, redundancy=3, workers=20, kind=kind)
     fill(project, [image], crowd)
     report = compute_report(project=project, kind=kind)
@@ -339,7 +339,7 @@ def test_the_command_refuses_in_one_line(work: Work, tmp_path: Any) -> None:
     for wrong, said in (
         ({"project": "nowhere"}, "there is no such project"),
         ({"project": work.project.slug, "kind": "nonsense"}, "is not judged; use one of observation_review"),
-        ({"project": work.project.slug}, "nothing has been judged yet"),
+        ({"project": work.project.slug}, "there are no judgments yet"),
     ):
         with pytest.raises(CommandError, match=said) as error:
             call_command("judging_report", **wrong)
@@ -348,7 +348,7 @@ def test_the_command_refuses_in_one_line(work: Work, tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize(("judgments", "queue"), [(100, Queue.DEFAULT), (HEAVY_JUDGMENTS + 1, Queue.CPU)])
-def test_a_report_over_many_judgments_waits_with_the_heavy_jobs(
+def test_large_report_runs_in_the_heavy_queue(
     project: Project, monkeypatch: pytest.MonkeyPatch, judgments: int, queue: Queue
 ) -> None:
     monkeypatch.setattr(selectors, "count_judgments", lambda *_: judgments)

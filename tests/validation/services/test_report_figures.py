@@ -37,7 +37,7 @@ SCALES = {
 HOUR = 3600
 
 
-def standing(kind: str) -> list[Assignment]:
+def not_rejected(kind: str) -> list[Assignment]:
     rows = Assignment.objects.filter(hit__unit__batch__kind=kind).exclude(status=AssignmentStatus.REJECTED)
     return list(rows.order_by("submitted_at", "pk").select_related("submission", "hit__unit__batch"))
 
@@ -55,7 +55,7 @@ def reviewed(project: Project, make_image: Callable[..., Image]) -> JudgingRepor
 
 def codes(name: str, batch: Batch | None = None) -> dict[str, list[int]]:
     found = defaultdict(list)
-    for row in standing(REVIEW):
+    for row in not_rejected(REVIEW):
         if batch is None or row.hit.unit.batch_id == batch.pk:
             found[row.hit.unit.key].append(SCALES[name][0].index(row.submission.answer[name]))
     return found
@@ -136,7 +136,7 @@ def test_confusion_and_hardest_items(reviewed: JudgingReport, name: str) -> None
 
 
 def test_time_and_pay(reviewed: JudgingReport) -> None:
-    rows = [(row.hit.unit.batch.reward_cents, row.submission.active_seconds) for row in standing(REVIEW)]
+    rows = [(row.hit.unit.batch.reward_cents, row.submission.active_seconds) for row in not_rejected(REVIEW)]
     seconds = [took for _, took in rows]
     rates = [cents * HOUR / took for cents, took in rows]
     time = reviewed.figures["time"]
@@ -188,7 +188,7 @@ def draw(work: Work, image: Image, author: str, rng: np.random.Generator) -> tup
     return work.observed(image, worker=author, answer=answer), every
 
 
-def test_the_areas_of_two_authors(
+def test_box_agreement_of_two_authors(
     client: Client, work: Work, make_image: Callable[..., Image], researcher: User
 ) -> None:
     rng = np.random.default_rng(8)
@@ -222,7 +222,7 @@ def test_the_areas_of_two_authors(
 
 
 def test_each_worker(reviewed: JudgingReport) -> None:
-    rows = standing(REVIEW)
+    rows = not_rejected(REVIEW)
     for person in reviewed.workers.all():
         mine = [row for row in rows if row.worker_id == person.worker_id]
         same = [
@@ -243,7 +243,7 @@ def test_pairwise_accuracy(project: Project, make_image: Callable[..., Image]) -
     fill(project, [make_image(1)], Crowd(items=25, redundancy=2, workers=6, seed=4, kind=LIKERT))
     report = compute_report(project=project, kind=LIKERT)
     sets: dict[str, list[dict[str, int]]] = defaultdict(list)
-    for row in standing(LIKERT):
+    for row in not_rejected(LIKERT):
         sets[row.hit.unit.key].append(
             {one["candidate"]: one["rating"] for one in row.submission.answer["ratings"]}
         )

@@ -1,4 +1,4 @@
-"""Launching judging rounds and reading them: who may judge, and what counts (ruling 11)."""
+"""Launching judging rounds and reading them: who may judge, and what counts."""
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_unconfirmed_and_rejected_judgments_do_not_count(work: Work) -> None:
     assert tallies.shares[Dimension.BOXES].percent == 100
 
 
-def test_unreviewed_leaves_out_what_was_launched(work: Work) -> None:
+def test_unsent_pairs_exclude_launched_pairs(work: Work) -> None:
     pairs = work.observed(work.image(), worker="AUTHOR")
     launch_review(project=work.project, observations=[pairs[1].instance_id], by=None)
     assert [row.pk for row in unsent_pairs(work.project)] == [pairs[0].pk, pairs[2].pk]
@@ -116,13 +116,13 @@ def test_a_pair_in_two_rounds_is_judged_once_by_a_worker(work: Work) -> None:
     _, (again, *_) = launched_review(work, pairs)
     assert again.unit.key == first.unit.key
     (reason,), _ = acceptance_refusals(worker_id="J1", hit_id=str(again.hit_id), taken_hit_ids=[])
-    assert "You did this one already" in reason
+    assert "You have done this one" in reason
     assert acceptance_refusals(worker_id="J2", hit_id=str(again.hit_id), taken_hit_ids=[]) == ([], False)
     work.answered(again, "J2", review())
     assert review_tallies(project=work.project).pairs[first.unit.key].judge_count == 2
 
 
-def test_likert_judgments_in_the_order_of_submission(work: Work) -> None:
+def test_likert_judgments_are_in_order_of_submission(work: Work) -> None:
     mine = work.observed(work.image(1), worker="AUTHOR")
     others = work.observed(work.image(2), worker="OTHER")
     batch, _ = launch_comparison(project=work.project, sets=[a_set(mine, others)], by=None)
@@ -155,7 +155,7 @@ def test_judges_over_several_tasks_of_a_unit_count_together_and_nobody_twice(wor
         work.answered(nine, f"J{number}", ratings(nine, 2))
     assert not is_fully_judged(batch=batch)
     (reason,), _ = acceptance_refusals(worker_id="J0", hit_id=str(three.hit_id), taken_hit_ids=[])
-    assert "You did this one already, in another task" in reason
+    assert "You have done this one in another task" in reason
     for number in range(9, 12):
         work.answered(three, f"J{number}", ratings(three, 3))
     found = likert_judgments(batch=batch)["1"]

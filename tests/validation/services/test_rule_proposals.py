@@ -50,7 +50,7 @@ def save(project: Project, **changes: Any) -> WorkerRule:
     )
 
 
-def test_a_rule_proposes_once_and_changes_nothing(
+def test_rule_proposes_once_and_changes_no_status(
     project: Project, careless: Worker, rule: WorkerRule
 ) -> None:
     tasks.evaluate_rules()
@@ -83,12 +83,12 @@ def test_accepting_carries_out_what_it_proposed_with_the_persons_reason(
     assert RuleProposal.objects.count() == 1
 
 
-def test_what_was_dismissed_is_proposed_again_only_after_newer_items(
+def test_dismissed_proposal_is_repeated_only_after_newer_items(
     project: Project, image: Image, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
     worker_rules.evaluate_rules()
     proposal = RuleProposal.objects.get()
-    with pytest.raises(Refused, match="say why"):
+    with pytest.raises(Refused, match="enter a reason"):
         worker_rules.dismiss_proposal(proposal=proposal, reason=" ", by=researcher)
     for _ in range(2):  # a lost request that is sent again
         worker_rules.dismiss_proposal(proposal=proposal, reason="A bad photo.", by=researcher)
@@ -117,7 +117,7 @@ def test_the_same_finding_after_a_reinstatement_needs_newer_items_too(
     assert worker_rules.evaluate_rules() == 0
 
 
-def test_who_gets_no_tasks_already_is_not_proposed_for_a_pause(
+def test_excluded_worker_is_not_proposed_for_a_pause(
     project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
     change_worker_status(
@@ -131,7 +131,7 @@ def test_who_gets_no_tasks_already_is_not_proposed_for_a_pause(
     assert current_status(careless, project).status is WorkerStatus.DEQUALIFIED
 
 
-def test_a_proposal_that_a_change_by_hand_overtook_is_closed_with_it(
+def test_status_change_closes_superseded_proposals(
     project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
     stricter = save(project, proposes=WorkerStatus.DEQUALIFIED)
@@ -151,7 +151,7 @@ def test_a_proposal_that_a_change_by_hand_overtook_is_closed_with_it(
     assert RuleProposal.objects.get(rule=stricter).state == ProposalState.DISMISSED
 
 
-def test_a_proposal_that_events_overtook_is_dismissed_not_accepted(
+def test_superseded_proposal_cannot_be_accepted(
     project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
     worker_rules.evaluate_rules()
@@ -167,7 +167,7 @@ def test_a_proposal_that_events_overtook_is_dismissed_not_accepted(
     worker_rules.dismiss_proposal(proposal=proposal, reason="Done otherwise.", by=researcher)
 
 
-def test_rules_leave_the_answers_alone_until_something_changes(
+def test_rules_are_skipped_while_nothing_changes(
     project: Project, image: Image, careless: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(project, below=1)
@@ -190,7 +190,7 @@ def test_rules_leave_the_answers_alone_until_something_changes(
     assert worker_rules.evaluate_rules() == 0
 
 
-def test_a_rule_that_is_off_looks_no_more(
+def test_inactive_rule_is_not_evaluated(
     project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
     worker_rules.set_rule_active(rule=rule, is_active=False, by=researcher)
@@ -199,7 +199,7 @@ def test_a_rule_that_is_off_looks_no_more(
     assert worker_rules.evaluate_rules(project=project) == 1
 
 
-def test_of_two_people_one_decides_and_the_other_is_told(
+def test_second_decision_on_a_proposal_is_refused(
     project: Project, careless: Worker, rule: WorkerRule, researcher: User, admin: User
 ) -> None:
     worker_rules.evaluate_rules()
@@ -230,7 +230,7 @@ def test_of_two_people_one_decides_and_the_other_is_told(
     assert StatusChange.objects.count() == (1 if state == ProposalState.ACCEPTED else 0)
 
 
-def test_two_processes_that_look_at_once_keep_one_open_proposal(
+def test_parallel_evaluation_keeps_one_open_proposal(
     project: Project, careless: Worker, rule: WorkerRule
 ) -> None:
     start = threading.Barrier(2)
@@ -305,7 +305,7 @@ def test_a_bad_rule_is_named_at_its_field(
     assert not WorkerRule.objects.exists()
 
 
-def test_proposals_wait_in_the_navigation_and_are_decided_on_their_page(
+def test_open_proposals_are_counted_in_navigation_and_decided_on_the_page(
     client: Client, project: Project, careless: Worker, rule: WorkerRule, researcher: User
 ) -> None:
     client.force_login(researcher)

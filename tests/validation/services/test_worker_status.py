@@ -1,4 +1,4 @@
-"""Changes of standing, end to end with the marketplace in process: what they open, close, take and give back."""
+"""Changes of worker status, end to end with the marketplace in process: what they open, close, revoke and restore."""
 
 import uuid
 from collections.abc import Callable
@@ -56,9 +56,9 @@ def hits_of(batch: Batch) -> list[Hit]:
 
 
 def put(
-    project: Project, worker: Worker, standing: WorkerStatus, by: User | None, reason: str = WHY
+    project: Project, worker: Worker, status: WorkerStatus, by: User | None, reason: str = WHY
 ) -> StatusChange:
-    change = change_worker_status(project=project, worker=worker, status=standing, reason=reason, by=by)
+    change = change_worker_status(project=project, worker=worker, status=status, reason=reason, by=by)
     assert settle_worker_calls(project=project, worker=worker, marketplace=marketplace()) == []
     return change
 
@@ -87,7 +87,7 @@ def held_there(project: Project, pool: Pool) -> set[str]:
     return set(worth_there(project, pool))
 
 
-def test_a_pause_shuts_both_doors_within_one_sync_and_work_in_hand_is_paid(
+def test_pause_excludes_the_worker_and_pays_work_in_progress(
     project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
     first, second, third = hits_of(batch)
@@ -115,7 +115,7 @@ def test_a_pause_shuts_both_doors_within_one_sync_and_work_in_hand_is_paid(
     assert (place.status, place.reason, place.by) == (WorkerStatus.PAUSED, WHY, "rosa")
 
 
-def test_reinstating_opens_the_tasks_again(
+def test_reinstated_worker_gets_tasks(
     project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
     put(project, worker, WorkerStatus.PAUSED, researcher)
@@ -126,10 +126,10 @@ def test_reinstating_opens_the_tasks_again(
     work(hits_of(batch)[0], wilma)
     collected(batch)
     place = current_status(worker, project)
-    assert (place.status, place.reason) == (WorkerStatus.ACTIVE, "Handed in a first task of the dataset.")
+    assert (place.status, place.reason) == (WorkerStatus.ACTIVE, "Submitted a first task of the dataset.")
 
 
-def test_dequalifying_takes_what_is_held_with_the_reason_and_reinstating_gives_it_back(
+def test_dequalifying_revokes_pools_and_reinstating_restores_them(
     project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
     hold(project, worker, Pool.QUALIFIED, value=9)
@@ -148,7 +148,7 @@ def test_dequalifying_takes_what_is_held_with_the_reason_and_reinstating_gives_i
     assert held_there(project, Pool.EXCLUDED) == set()
 
 
-def test_dequalifying_takes_nothing_that_was_never_held_and_gives_none_of_it_back(
+def test_dequalifying_ignores_pools_that_were_never_held(
     project: Project, batch: Batch, worker: Worker, researcher: User
 ) -> None:
     hold(project, worker, Pool.QUALIFIED)
@@ -159,7 +159,7 @@ def test_dequalifying_takes_nothing_that_was_never_held_and_gives_none_of_it_bac
     assert pool_worker_ids(project, Pool.TRAINED) == set()
 
 
-def test_an_admin_alone_blocks_and_lifts_the_block(
+def test_only_an_admin_blocks_and_unblocks(
     project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User, admin: User
 ) -> None:
     for nobody in (researcher, None):
@@ -179,7 +179,7 @@ def test_an_admin_alone_blocks_and_lifts_the_block(
     assert held_there(project, Pool.EXCLUDED) == {wilma.worker_id}
 
 
-def test_a_reason_is_required_and_some_standings_are_nobodys_to_decide(
+def test_status_change_requires_a_reason_and_a_settable_status(
     project: Project, worker: Worker, researcher: User
 ) -> None:
     with pytest.raises(Refused, match="the worker reads it"):
@@ -187,7 +187,7 @@ def test_a_reason_is_required_and_some_standings_are_nobodys_to_decide(
     with pytest.raises(Refused, match="1000 or fewer"):
         put(project, worker, WorkerStatus.PAUSED, researcher, "a" * 1001)
     for derived in (WorkerStatus.NONE, WorkerStatus.APPLIED):
-        with pytest.raises(Refused, match="nobody decides it"):
+        with pytest.raises(Refused, match="cannot be set"):
             put(project, worker, derived, researcher)
     assert not WorkerDecision.objects.exists()
 
@@ -202,7 +202,7 @@ def test_repeating_a_lost_request_writes_nothing_twice(
     assert WorkerDecision.objects.count() == WorkerCall.objects.count() == 1
 
 
-def test_changes_are_never_changed(project: Project, worker: Worker, researcher: User) -> None:
+def test_status_changes_are_append_only(project: Project, worker: Worker, researcher: User) -> None:
     change = put(project, worker, WorkerStatus.PAUSED, researcher)
     change.reason = "Kinder words."
     with pytest.raises(AppendOnlyError):
@@ -213,7 +213,7 @@ def test_changes_are_never_changed(project: Project, worker: Worker, researcher:
         StatusChange.objects.update(reason="")
 
 
-def test_what_came_in_says_where_a_worker_stands_until_somebody_decides(
+def test_status_follows_submissions_until_a_decision(
     project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
     assert current_status(worker, project).status is WorkerStatus.NONE
@@ -229,7 +229,7 @@ def test_what_came_in_says_where_a_worker_stands_until_somebody_decides(
     assert (place.status, place.reason, place.by) == (WorkerStatus.ACTIVE, "Talked it over.", "rosa")
 
 
-def test_rejected_work_shuts_nobody_out(
+def test_rejected_work_does_not_exclude_the_worker(
     project: Project, batch: Batch, wilma: MarketWorker, worker: Worker
 ) -> None:
     work(hits_of(batch)[0], wilma)
@@ -242,14 +242,14 @@ def test_rejected_work_shuts_nobody_out(
     assert Assignment.objects.get().status == AssignmentStatus.REJECTED
 
 
-def test_a_pause_in_one_project_is_none_in_another(
+def test_pause_does_not_affect_other_projects(
     project: Project, rehearsal: Project, worker: Worker, researcher: User
 ) -> None:
     put(project, worker, WorkerStatus.PAUSED, researcher)
     assert current_status(worker, rehearsal).status is WorkerStatus.NONE
 
 
-def test_what_the_marketplace_refuses_is_said_and_stays_outstanding(
+def test_refused_call_is_reported_and_stays_outstanding(
     project: Project, worker: Worker, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = marketplace()
@@ -265,13 +265,13 @@ def test_what_the_marketplace_refuses_is_said_and_stays_outstanding(
         (said,) = settle_worker_calls(project=project, worker=worker, marketplace=port)
     assert "no answer" in said
     (said,) = settle_worker_calls(project=project, worker=worker, marketplace=port)
-    assert "on its way" in said  # the lost call may still arrive
+    assert "still outstanding" in said  # the lost call may still arrive
     WorkerCall.objects.update(attempt_at=timezone.now() - CALL_TIMEOUT)
     assert settle_worker_calls(project=project, worker=worker, marketplace=port) == []
     assert held_there(project, Pool.EXCLUDED) == {worker.worker_id}
 
 
-def test_the_trained_alone_find_the_pools_tasks(
+def test_only_trained_workers_see_tasks_of_the_pool(
     project: Project, make_image: Callable[..., Image], wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
     fund()

@@ -22,7 +22,7 @@ from tests.support.pages import squeezed
 from validation.domain.qualification.outcome import PassRule
 from validation.models import Grade, QualificationRound
 from validation.selectors.grading import PairKey
-from validation.services.answering import _decide_chunk, _ready_applicants
+from validation.services.applicant_decisions import _decide_chunk, _ready_applicants
 
 pytestmark = pytest.mark.django_db
 
@@ -116,7 +116,7 @@ def test_changes_take_a_token(places: dict[str, tuple[str, str]], admin: User) -
 def wanted(images: list[Image], **changes: Any) -> dict[str, Any]:
     values = {
         "name": "Spring",
-        "applicants": "40",
+        "assignments": "40",
         "reward": "2.00",
         "needed": "8",
         "graders": "1",
@@ -162,9 +162,9 @@ def test_a_qualification_round_is_launched_in_two_steps(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"applicants": "0"}, "greater than or equal to 1"),
+        ({"assignments": "0"}, "greater than or equal to 1"),
         ({"photos": []}, "tick 3, 6, 9"),
-        ({"applicants": "1"}, "more sets of three than applicants"),
+        ({"assignments": "1"}, "more sets of three than applicants"),
         ({"reward": "free"}, "Use whole cents"),
         ({"countries": "US, Narnia"}, "“Narnia” is not a country"),
         ({"exam_needed": "2"}, "The exam has 1 question;"),
@@ -207,7 +207,7 @@ def test_a_training_round_is_launched(
     url = reverse("training-new", args=[project.slug])
     values = {
         "name": "",
-        "places": "12",
+        "assignments": "12",
         "reward": "1.90",
         "countries": "",
         "photos": [str(i.pk) for i in images],
@@ -224,7 +224,7 @@ def test_a_training_round_is_launched(
     ("page_name", "cents", "typed"),
     [
         ("qualification-new", 8_000, {}),
-        ("training-new", 2_280, {"name": "Autumn", "places": "12", "reward": "1.90", "countries": ""}),
+        ("training-new", 2_280, {"name": "Autumn", "assignments": "12", "reward": "1.90", "countries": ""}),
     ],
 )
 def test_a_refused_round_says_why_and_keeps_what_was_typed(
@@ -253,7 +253,7 @@ def test_a_refused_round_says_why_and_keeps_what_was_typed(
     market.fund(1)
     Project.objects.update(confirm_above_cents=cents - 1)
     page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": less}))
-    assert f"{less} is another sum; type the most that this can cost, {format_usd(cents)}." in page
+    assert f"{less} is another sum; type the maximum cost, {format_usd(cents)}." in page
     assert f'value="{less}" aria-invalid="true"' in page
     assert page.count('name="photos"') == len(images)
     assert not Batch.objects.exists()
@@ -353,7 +353,7 @@ def test_a_round_says_how_it_stands(
     job = Job.objects.get(task="validation.answer_applicants")
     assert f'data-job-url="/api/jobs/{job.pk}/"' in reply.content.decode()
     again = client.post(reverse("answer-applicants", args=[work.project.slug, found.pk]), follow=True)
-    assert "is under way already" in again.content.decode()
+    assert "is running already" in again.content.decode()
     _decide_chunk(found, [a.first_key.submission for a in _ready_applicants(found)], researcher)
     page = squeezed(client.get(url, {"show": "declined"}))
     assert "You did not pass the qualification: 6 of 9" in page
@@ -437,7 +437,7 @@ def test_the_command_refuses_bad_input(project: Project, images: list[Image], tm
     common = ["--project", project.slug, "--places"]
     for arguments, words in (
         (["qualification", "--project", "nowhere", "--places", "3"], "no such project"),
-        (["qualification", *common, "0"], "at least one"),
+        (["qualification", *common, "0"], "use at least 1"),
         (["qualification", *common, "9", "--sets", "3"], "9 photos, and there are 6"),
         (["qualification", *common, "9", "--images", "1,2"], "sets are of three"),
         (["qualification", *common, "9", "--images", "one"], "give numbers by comma"),
@@ -445,9 +445,9 @@ def test_the_command_refuses_bad_input(project: Project, images: list[Image], tm
         (["qualification", *common, "9", "--exam", str(exam)], "right is 3; use 1 to 2"),
         (["qualification", *common, "9", "--exam", str(tmp_path / "no.json")], "No such file"),
         (["qualification", *common, "9", "--exam-needed", "1"], "there are 0 questions"),
-        (["qualification", *common, "9", "--countries", "US,ZZ"], "ZZ is no ISO"),
+        (["qualification", *common, "9", "--countries", "US,ZZ"], "ZZ is not an ISO"),
         (["training", *common, "2", "--images", "1,2,3"], "there are 3 for 2 places"),
-        (["training", *common, "-1"], "at least one"),
+        (["training", *common, "-1"], "use at least 1"),
     ):
         with pytest.raises(CommandError, match=re.escape(words)) as error:
             call_command("launch_round", *arguments)

@@ -169,7 +169,7 @@ def test_a_refused_round_says_why_and_keeps_what_was_typed(client: Client, work:
     market.fund(1)
     Project.objects.update(confirm_above_cents=239)
     page = squeezed(client.post(url, VALUES | {"step": "launch", "typed_cost": "2.39"}))
-    assert "$2.39 is another sum; type the most that this can cost, 2.40." in page
+    assert "$2.39 is another sum; type the maximum cost, 2.40." in page
     assert 'value="2.39" aria-invalid="true"' in page
     assert 'name="name" value="First look"' in page
     assert 'value="change" formnovalidate' in page, "nobody has to type the sum to go back"

@@ -18,8 +18,8 @@ from tests.support.pages import squeezed
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.domain.judging.sampling import Selection, SelectionMethod
 from validation.models import JudgingReport
-from validation.services.imports import import_judgments
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
+from validation.services.judgment_imports import import_judgments
 
 pytestmark = pytest.mark.django_db
 

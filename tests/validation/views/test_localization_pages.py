@@ -17,7 +17,7 @@ from tests.support.judging.applicants import qualification
 from tests.support.judging.work import Work
 from tests.support.pages import squeezed
 from validation.models import JudgingRound
-from validation.services.imports import import_judgments
+from validation.services.judgment_imports import import_judgments
 from validation.services.localization import launch_localization
 
 pytestmark = pytest.mark.django_db

@@ -213,13 +213,13 @@ def test_a_researcher_who_forges_a_block_is_told_and_nothing_is_written(
 ) -> None:
     client.force_login(researcher)
     address = reverse("worker-status", args=[project.slug, worker.pk])
-    for standing, words in (
+    for status, words in (
         ("blocked", "Only an admin"),
         ("applied", "cannot become applied here"),
         ("trained", "cannot become trained here"),
         ("x", "Choose where"),
     ):
-        page = client.post(address, {"status": standing, "reason": "Why"}, follow=True).content.decode()
+        page = client.post(address, {"status": status, "reason": "Why"}, follow=True).content.decode()
         assert words in page
     assert not StatusChange.objects.exists()
 

@@ -132,7 +132,7 @@ def test_the_second_of_two_trainers_is_told(
 ) -> None:
     row = attempt()
     say(row, researcher)
-    with pytest.raises(Conflict, match="answered just now"):
+    with pytest.raises(Conflict, match="just given feedback"):
         say(row, admin, TrainingOutcome.COMPLETE)
     assert Feedback.objects.get().written_by == researcher
     assert not WorkerDecision.objects.exists()
@@ -142,7 +142,7 @@ def test_once_more_needs_words_and_a_remark_needs_a_place_in_the_answer(
     client: Client, project: Project, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
     row = attempt()
-    with pytest.raises(Refused, match="say what to do differently"):
+    with pytest.raises(Refused, match="write what to do differently"):
         say(row, researcher, summary=" ", remarks=[])
     with pytest.raises(Refused, match="box"):
         say(row, researcher, remarks=[REMARK | {"box": 2}])

@@ -273,7 +273,7 @@ def coefficients(
         value = _none_if_nan(_STATISTIC_FUNCTIONS[name](profiles, weights[None, :])[0])
         low, high = _percentile_interval(replicate_values[name], level) if value is not None else (None, None)
         if name is Statistic.PERCENT and (low == high or _count_pairable_sets(table, profiles) < MIN_VALUES):
-            low = high = None  # a share: see ``pairwise.says_enough``
+            low = high = None  # a share: see ``pairwise.can_bootstrap``
         results[name] = Coefficient(value, low, high, *base_counts)
     return results
 

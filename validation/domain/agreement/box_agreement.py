@@ -344,7 +344,9 @@ def _distance(shared: FloatArray, total: FloatArray) -> FloatArray:
     """Return 1 - IoU from intersection areas and sums of areas; 0 for two regions without area."""
     union = total - shared
     distance = np.where(union > 0, 1 - shared / np.where(union > 0, union, 1.0), 0.0)
-    return np.where(distance < _ROUNDING, 0.0, distance)  # the same area drawn with other boxes has distance 0
+    return np.where(
+        distance < _ROUNDING, 0.0, distance
+    )  # the same area drawn with other boxes has distance 0
 
 
 def _areas(boxes: FloatArray) -> FloatArray:

@@ -47,7 +47,9 @@ from numpy.typing import NDArray
 from validation.domain.judging.ratings import IntArray, RatingTable
 
 FloatArray = NDArray[np.float64]
-SMOOTHING = 0.3  # for decisions and rankings: maximum likelihood is overconfident on few ratings (docs/decisions.md)
+SMOOTHING = (
+    0.3  # for decisions and rankings: maximum likelihood is overconfident on few ratings (docs/decisions.md)
+)
 FLOOR = 1e-10  # minimum expected count and prior, so that logarithms exist; crowd-kit's value
 MAX_LAYERS = 50  # more than the ratings of any item in practice; affects only speed
 PRIOR_RATINGS = 10.0  # ratings in the crowd's proportions added to a rater's own; see reliability
@@ -245,7 +247,7 @@ def reliability(fit: DawidSkene, table: RatingTable) -> FloatArray:
     nan: no other rater rated the rater's items (their label would be compared with itself), or chance is always
     right.
 
-    It is Cohen's kappa of the rater and the true label with the posteriors as its probabilities: ``(a - c) / (1 - c)``
+    It is Cohen's kappa of the rater and the true label, whose probabilities are the posteriors: ``(a - c) / (1 - c)``
     with ``a`` the expected share of right labels and ``c`` that share if the rater's labels were permuted at random.
     The expected share ``a`` itself would rank a rater who always answers "good" above careful raters if nine of ten
     pairs are good (docs/decisions.md has figures). The rater's table is first mixed with ``PRIOR_RATINGS`` ratings in

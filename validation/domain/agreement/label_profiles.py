@@ -20,7 +20,7 @@ PAIRABLE = 2  # ratings of one item that can be compared
 
 
 class Metric(StrEnum):
-    """The difference of two labels: equal or unequal, the ratings between them, or the squared difference of values."""
+    """The difference of two labels: equal or unequal, the ratings between them, or squared differences."""
 
     NOMINAL = "nominal"
     ORDINAL = "ordinal"
@@ -31,8 +31,8 @@ class Metric(StrEnum):
 class Profiles:
     """The distinct label counts of a table's items.
 
-    ``sizes`` (P,) ratings of an item with that profile; ``times`` (P,) items that have it; ``of_item`` (items,) each
-    item's profile, -1 for an item without ratings. A cell is a label that a profile holds: ``cell_profile``,
+    ``sizes`` (P,) ratings of an item with that profile; ``times`` (P,) items that have it; ``profile_of_item``
+    (items,) each item's profile, -1 without ratings. A cell is a label that a profile holds: ``cell_profile``,
     ``cell_label`` and ``cell_count`` are (C,), sorted by profile, then by label. ``values`` (labels,) are the labels
     as numbers.
     """
@@ -100,8 +100,8 @@ def profiles_of(table: RatingTable) -> Profiles:
     _, example, inverse, times = np.unique(
         keys[rated], return_index=True, return_inverse=True, return_counts=True
     )
-    of_item = np.full(sizes.size, -1, dtype=np.int64)
-    of_item[rated] = inverse
+    profile_of_item = np.full(sizes.size, -1, dtype=np.int64)
+    profile_of_item[rated] = inverse
     chosen = rated[example]
     lengths = sizes[chosen]
     positions = np.repeat(first[chosen], lengths) + _ranges(lengths)
@@ -110,7 +110,7 @@ def profiles_of(table: RatingTable) -> Profiles:
     return Profiles(
         sizes=lengths,
         times=times,
-        profile_of_item=of_item,
+        profile_of_item=profile_of_item,
         cell_profile=cells // labels,
         cell_label=cells % labels,
         cell_count=counts,

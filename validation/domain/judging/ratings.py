@@ -26,7 +26,7 @@ class RatingError(ValueError):
 class RatingTable:
     """Labels on one scale: ``items``, ``raters`` and ``labels`` are (n,) int64, one row per rating.
 
-    ``items[k]`` indexes ``item_ids``, ``raters[k]`` indexes ``rater_ids``, ``labels[k]`` indexes ``scale``, which runs
+    ``items[k]`` indexes ``item_ids``, ``raters[k]`` ``rater_ids``, and ``labels[k]`` the ``scale``, which runs
     from low to high. ``values`` (len(scale),) float64 are the labels as numbers, for interval measures.
     A rater labels an item at most once.
     """

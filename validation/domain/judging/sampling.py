@@ -217,7 +217,7 @@ def source_host(url: str) -> str:
 
 
 def _draw_ids(ids: Iterable[str], n: int, rng: np.random.Generator) -> set[str]:
-    """Return ``n`` ids drawn without replacement. With the same seed, a larger ``n`` includes the smaller one's ids."""
+    """Return ``n`` ids drawn without replacement. With one seed, a larger ``n`` includes the smaller one's ids."""
     pool = sorted(ids)
     return {pool[index] for index in rng.permutation(len(pool))[:n]}
 

@@ -64,7 +64,7 @@ def fingerprint(rows: Iterable[JudgmentRow], *context: object) -> str:
 
 
 def agreement_counts_by_rater(table: RatingTable) -> dict[str, tuple[int, int]]:
-    """Return by rater: the other raters' ratings of the same items that are equal, and the number of those ratings."""
+    """Return by rater: the number of equal ratings by others of the same items, and the number of all of them."""
     if not table.size:
         return {}
     pair = table.items * len(table.scale) + table.labels

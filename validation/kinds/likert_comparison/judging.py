@@ -1,4 +1,4 @@
-"""How ratings of comparison sets are read: one number from 1 to 3 for each candidate."""
+"""The judging spec of comparison sets: one rating from 1 to 3 for each candidate."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from validation.kinds.likert_comparison.answer_key import parse_answer_key
 from validation.kinds.likert_comparison.kind import KIND
 from validation.kinds.likert_comparison.ratings import Rating
 
-MIN_CANDIDATES_FOR_TWO = 4  # from so many on, two of a set's candidates are foreign
+MIN_CANDIDATES_FOR_TWO = 4  # sets of this size get two foreign candidates
 RATING = Dimension(
     name="rating",
     title="Rating",
@@ -38,7 +38,7 @@ RATING = Dimension(
 
 
 class LikertComparisonSpec(JudgingSpec):
-    """A candidate is accepted where most judges rate it okay or good."""
+    """A candidate is accepted if most judges rate it okay or good."""
 
     title: ClassVar[str] = "Comparison sets"
     item_field: ClassVar[str] = "set"
@@ -74,7 +74,7 @@ class LikertComparisonSpec(JudgingSpec):
         return ItemView(unit["image"], [group], texts, unit.get("clue"))
 
     def record_view(self, images: Sequence[int], index: int, fields: Mapping[str, Any]) -> ItemView | None:
-        """Return the region of a set that was judged elsewhere: its id is that of the region's own pair."""
+        """Return the region of an imported set: the set's id is that of the region's own pair."""
         group = {"index": index, "boxes": fields["boxes"], "label": "Region"}
         return ItemView(images[0], [group], {"": fields["inference"]}, fields["clue"])
 
@@ -98,10 +98,10 @@ class LikertComparisonSpec(JudgingSpec):
     def gold_adapter(
         self, units: Sequence[Mapping[str, Any]]
     ) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
-        """Show gold sets as the round shows its own: a set that lacks what the round shows cannot be used.
+        """Adapt gold sets to the round's sets; a set without something that the round shows cannot be used.
 
-        A round hides or shows the clue and the reference, pages its candidates, and has as many of them in each set:
-        a gold unit that did otherwise would be told apart.
+        A round's sets agree on whether they show the clue and the reference, on paging, and on their numbers of
+        candidates: a gold unit that differs would stand out.
         """
         like, lengths = units[0], {len(unit["candidates"]) for unit in units}
         return lambda unit: _adapt_gold_set(unit, like) if len(unit["candidates"]) in lengths else None
@@ -109,8 +109,8 @@ class LikertComparisonSpec(JudgingSpec):
     def build_attention_check(self, host: RoundUnit, others: Sequence[RoundUnit], rng: Any) -> AttentionCheck:
         """Return the host's set with one or two candidates from sets about other photos.
 
-        A general statement may fit any photo a little. So two are foreign where there is room, with few words in
-        common with the host's own candidates, and 2 is let pass: only who calls one of them good has not looked.
+        A general statement may fit any photo a little. So two candidates are foreign if the set is large enough, with
+        few words in common with the host's own, and both 1 and 2 are right: only a rating of 3 fails the check.
         """
         candidates = list(host.payload["candidates"])
         wanted = 2 if len(candidates) >= MIN_CANDIDATES_FOR_TWO else 1
@@ -128,7 +128,7 @@ class LikertComparisonSpec(JudgingSpec):
         )
 
     def summary(self, figures: Mapping[str, Any]) -> str:
-        """Return the mean rating, and how well people agree on the candidates' order."""
+        """Return the mean rating, and how well people agree on the order of candidates."""
         row = figures["dimensions"].get(RATING.name, {})
         if not row.get("ratings"):
             return ""
@@ -153,7 +153,7 @@ def _adapt_gold_set(unit: Mapping[str, Any], template: Mapping[str, Any]) -> dic
 def _foreign_candidates(
     candidates: Sequence[Mapping[str, Any]], others: Sequence[RoundUnit]
 ) -> list[tuple[Mapping[str, Any], RoundUnit]]:
-    """Return candidates of other sets with the unit that each is from, the one with least in common first."""
+    """Return candidates of other sets with their units, ordered by the words in common, fewest first."""
     known = {candidate["id"] for candidate in candidates}
     own_words = content_words(*(candidate["inference"] for candidate in candidates))
     ranked: dict[str, tuple[int, Mapping[str, Any], RoundUnit]] = {}

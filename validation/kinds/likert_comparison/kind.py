@@ -1,4 +1,4 @@
-"""Rate candidate inferences for a region of an image (Sherlock; paper 000 §4.3, paper 001 E)."""
+"""Rate candidate inferences for a region of an image (Sherlock; Hessel et al. 2022 §4.3 and supplement E)."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ PER_PAGE: Final = 10
 
 
 class Candidate(Schema):
-    """One inference to be rated, known by the id of the pair that it was written for."""
+    """One inference to rate, with the id of the pair that it was written for."""
 
     id: str = Field(min_length=1, max_length=64)
     inference: str = Field(min_length=1, max_length=MAX_INFERENCE)
@@ -28,8 +28,8 @@ class Candidate(Schema):
 class Unit(Schema):
     """An image, a region and the candidates.
 
-    ``clue`` and ``reference`` (the inference that was written for the region) are shown to judges where they are
-    given; the paper's text speaks of neither. ``per_page`` is how many candidates stand on the page at a time.
+    Judges see ``clue`` and ``reference`` (the inference that was written for the region) if they are given; Hessel et
+    al. 2022 mention neither. A page shows ``per_page`` candidates at a time.
     """
 
     image: int
@@ -44,7 +44,7 @@ class Unit(Schema):
     @classmethod
     def _distinct(cls, candidates: list[Candidate]) -> list[Candidate]:
         if len({candidate.id for candidate in candidates}) != len(candidates):
-            raise ValueError("a candidate stands twice: list each id once")
+            raise ValueError("a candidate occurs twice: list each id once")
         return candidates
 
 
@@ -90,12 +90,12 @@ class LikertComparison(HitKind):
     def page_unit(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
-        """Return image, region and the candidates, shuffled by ``seed``: equal for equal seeds."""
+        """Return image, region and the candidates, shuffled by ``seed``."""
         return {
             "image": images[unit["image"]].as_page_dict(),
             "boxes": unit["boxes"],
             "clue": unit["clue"],
-            # Units that were launched before these options have neither.
+            # Units launched before these options lack them.
             "reference": unit.get("reference"),
             "per_page": unit.get("per_page", PER_PAGE),
             "candidates": _arrange_candidates(unit, seed, arm),
@@ -106,7 +106,7 @@ class LikertComparison(HitKind):
         return [UnitBox(**box) for box in unit["boxes"]]
 
     def shown(self, unit: Mapping[str, Any], seed: str, arm: int | None = None) -> dict[str, Any]:
-        """Return ``{"order": [...]}``: the candidates' ids from top to bottom, as the page of this seed has them."""
+        """Return ``{"order": [...]}``: the candidates' ids from top to bottom, as on the page with this seed."""
         return {"order": [candidate["id"] for candidate in _arrange_candidates(unit, seed, arm)]}
 
     def answer_rows(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[EvidenceRow]:
@@ -120,21 +120,21 @@ class LikertComparison(HitKind):
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Demand each candidate exactly once; return the ratings in the unit's own order."""
+        """Require each candidate exactly once; return the ratings in the unit's order."""
         assert isinstance(answer, Answer)
         wanted = [candidate["id"] for candidate in unit["candidates"]]
         errors = _check_ids(wanted, [item.candidate for item in answer.ratings])
         given = {item.candidate: item.rating for item in answer.ratings}
-        # One order for all workers: what was shown first must not show in what is kept.
+        # One order for all workers: the stored answer does not reveal the order on the page.
         tidy = [{"candidate": key, "rating": given[key]} for key in wanted if key in given]
         return {"ratings": tidy}, errors
 
 
 def _arrange_candidates(unit: Mapping[str, Any], seed: str, arm: int | None) -> list[dict[str, Any]]:
-    """Return the candidates in the order of an arm: one drawn from the set itself, or its reverse.
+    """Return the candidates in the order of an arm: drawn from the set's id, or its reverse.
 
-    Two judges see each candidate at mirrored places, so that every mean place is the same. Attempts from before there
-    were arms have none, and an order drawn from their seed.
+    Two judges see each candidate at mirrored ranks, so that all mean ranks are equal. Attempts from before arms have
+    none; their order is drawn from their seed.
     """
     candidates = list(unit["candidates"])
     Random(seed if arm is None else f"set {unit['set']}").shuffle(candidates)  # noqa: S311 - an order, no secret

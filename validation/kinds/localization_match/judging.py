@@ -1,4 +1,4 @@
-"""How matchings of inferences to regions are read: one region for each inference, and which one is right."""
+"""The judging spec of matchings: one region for each inference, and the right one."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ MATCH = Dimension(
 
 
 class LocalizationMatchSpec(JudgingSpec):
-    """Regions differ from image to image, so they accept and reject nothing; the unit knows which one is right."""
+    """Regions differ from image to image, so the kind decides nothing; a unit contains the right region."""
 
     title: ClassVar[str] = "Localization"
     item_field: ClassVar[str] = "set"

@@ -1,4 +1,4 @@
-"""Match the inferences about an image to its regions, one to one (Sherlock; paper 000 §4.2)."""
+"""Match the inferences about an image to its regions, one to one (Sherlock; Hessel et al. 2022 §4.2)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,19 +15,19 @@ from hits.domain.states import Purpose
 from hits.kind import FieldError, HitKind, Schema, UnitBox
 from validation.domain.reports.localization import MAX_PAIRS, MIN_PAIRS
 
-COLOUR_COUNT = 5  # observation colours; from the sixth region on they come again, with another letter
+COLOUR_COUNT = 5  # observation colours; the sixth region reuses the first colour with another letter
 _ID = r"^[0-9a-f]{16}$"
 
 
 class Region(Schema):
-    """One region: its boxes, under an id that says nothing about the inference written for it."""
+    """One region: its boxes, under an id that does not reveal the inference written for it."""
 
     id: str = Field(pattern=_ID)
     boxes: list[UnitBox] = Field(min_length=1)
 
 
 class Inference(Schema):
-    """One inference, under an id that says nothing about its region."""
+    """One inference, under an id that does not reveal its region."""
 
     id: str = Field(pattern=_ID)
     text: str = Field(min_length=1, max_length=MAX_INFERENCE)
@@ -46,23 +46,23 @@ class Unit(Schema):
     @classmethod
     def _distinct(cls, rows: list[Any]) -> list[Any]:
         if len({row.id for row in rows}) != len(rows):
-            raise ValueError("an id stands twice: list each once")
+            raise ValueError("an id occurs twice: list each once")
         return rows
 
     @field_validator("truth")
     @classmethod
     def _one_to_one(cls, truth: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         if "regions" not in info.data or "inferences" not in info.data:
-            return truth  # what is wrong there is told there
+            return truth  # their own errors are reported already
         inferences = {row.id for row in info.data["inferences"]}
         regions = {row.id for row in info.data["regions"]}
         if set(truth) != inferences or len(truth) != len(regions) or set(truth.values()) != regions:
-            raise ValueError("give each inference its own region, and leave no region over")
+            raise ValueError("match each inference to its own region, and use every region")
         return truth
 
 
 class Match(Schema):
-    """One inference and the region that was chosen for it."""
+    """One inference and the region chosen for it."""
 
     inference: str = Field(max_length=64)
     region: str = Field(max_length=64)
@@ -75,7 +75,7 @@ class Answer(Schema):
 
 
 class LocalizationMatch(HitKind):
-    """A worker says which region each inference belongs to; the answer key is the pair's own region."""
+    """A worker chooses the region of each inference; the answer key is the pair's own region."""
 
     name: ClassVar[str] = "localization_match"
     version: ClassVar[int] = 1
@@ -102,7 +102,7 @@ class LocalizationMatch(HitKind):
     def page_unit(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
-        """Return image, regions with letters, and inferences, both in this seed's order; never the truth."""
+        """Return image, regions with letters, and inferences, both in the order of this seed; never the truth."""
         order = self.shown(unit, seed, arm)
         boxes = {row["id"]: row["boxes"] for row in unit["regions"]}
         texts = {row["id"]: row["text"] for row in unit["inferences"]}
@@ -121,21 +121,21 @@ class LocalizationMatch(HitKind):
         }
 
     def shown(self, unit: Mapping[str, Any], seed: str, arm: int | None = None) -> dict[str, Any]:
-        """Return both orders as ids; they are drawn apart, so that neither tells of the other."""
-        # One order drawn from the set itself, or its reverse; from the seed, of attempts from before there were arms.
+        """Return both orders as ids; they are drawn separately, so that neither reveals the other."""
+        # An order drawn from the set's id, or its reverse; from the seed for attempts from before arms.
         drawn_from = seed if arm is None else f"set {unit['set']}"
         orders = {name: _shuffled(unit[name], f"{drawn_from}/{name}") for name in ("regions", "inferences")}
         return {name: order[::-1] if arm else order for name, order in orders.items()}
 
     def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-        """Return the regions, numbered as the unit lists them."""
+        """Return the regions, numbered in the unit's order."""
         return [
             {"index": number, "boxes": region["boxes"], "label": "Region"}
             for number, region in enumerate(unit["regions"], start=1)
         ]
 
     def answer_rows(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[EvidenceRow]:
-        """Return each inference with the region that was chosen for it."""
+        """Return each inference with the region chosen for it."""
         texts = {row["id"]: row["text"] for row in unit["inferences"]}
         regions = {region["id"]: f"Region {number}" for number, region in enumerate(unit["regions"], start=1)}
         return [
@@ -148,7 +148,7 @@ class LocalizationMatch(HitKind):
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Demand each inference and each region exactly once; return the matches in the unit's own order."""
+        """Require each inference and each region exactly once; return the matches in the unit's order."""
         assert isinstance(answer, Answer)
         inferences = [row["id"] for row in unit["inferences"]]
         regions = [row["id"] for row in unit["regions"]]
@@ -172,7 +172,7 @@ class LocalizationMatch(HitKind):
 
 
 def _shuffled(rows: Sequence[Mapping[str, Any]], seed: str) -> list[str]:
-    # From the sorted ids: the order in which a unit lists its rows must not show through.
+    # From the sorted ids: the page must not reveal the unit's order.
     keys = sorted(row["id"] for row in rows)
     Random(seed).shuffle(keys)  # noqa: S311 - an order of display, no secret
     return keys

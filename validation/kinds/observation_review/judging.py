@@ -1,4 +1,4 @@
-"""How reviews of observation pairs are read: three questions, and who speaks for a pair."""
+"""The judging spec of observation pairs: three questions, and the labels that count as positive."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from validation.kinds.observation_review.scales import LABEL_TEXTS, POSITIVE, SC
 def _dimension(
     scale_name: scales.Dimension, title: str, question: str, share: tuple[str, str], **options: Any
 ) -> Dimension:
-    # The paper reports one share per dimension without saying where it draws the line; POSITIVE is our reading.
+    # Hessel et al. 2022 report one share per dimension without its positive labels; POSITIVE is our choice.
     best_first = tuple(str(word) for word in SCALES[scale_name])
     return Dimension(
         name=scale_name.value,
@@ -58,7 +58,7 @@ INTERESTING = _dimension(
 
 
 class ObservationReviewSpec(JudgingSpec):
-    """A pair is accepted where most judges call it reasonable, its boxes appropriate, its inference interesting."""
+    """A pair is accepted if most judges find it reasonable, its boxes appropriate, and its inference interesting."""
 
     title: ClassVar[str] = "Observation pairs"
     item_field: ClassVar[str] = "observation"
@@ -82,12 +82,12 @@ class ObservationReviewSpec(JudgingSpec):
         }
 
     def item_view(self, unit: Mapping[str, Any]) -> ItemView:
-        """Return the pair with its boxes under its own number."""
+        """Return the pair with its boxes under its own index."""
         group = {"index": unit["obs_index"], "boxes": unit["boxes"], "label": "Region"}
         return ItemView(unit["image"], [group], {"": unit["inference"]}, unit["clue"])
 
     def record_view(self, images: Sequence[int], index: int, fields: Mapping[str, Any]) -> ItemView | None:
-        """Return a pair that was judged elsewhere."""
+        """Return the pair of an imported judgment."""
         group = {"index": index, "boxes": fields["boxes"], "label": "Region"}
         return ItemView(images[0], [group], {"": fields["inference"]}, fields["clue"])
 
@@ -97,11 +97,11 @@ class ObservationReviewSpec(JudgingSpec):
         return boxes
 
     def build_attention_check(self, host: RoundUnit, others: Sequence[RoundUnit], rng: Any) -> AttentionCheck:
-        """Return the host's photo and boxes under a clue and an inference from another photo.
+        """Return the host's photo and boxes with a clue and an inference from another photo.
 
-        Two photos may show the same sort of thing, and an unfounded thought may still be possible. So the text with
-        the fewest words in common is taken, and "mostly appropriate" and "relatively reasonable" are let pass: only
-        who calls the boxes appropriate, or the inference highly reasonable, has not looked.
+        Two photos may show similar things, and an unfounded inference may still be possible. So the donor is the text
+        with the fewest words in common, and "mostly appropriate" and "relatively reasonable" are right too: only
+        "appropriate" or "highly reasonable" fails the check.
         """
         about = content_words(host.payload["clue"], host.payload["inference"])
         donor = min(
@@ -117,7 +117,7 @@ class ObservationReviewSpec(JudgingSpec):
         )
 
     def summary(self, figures: Mapping[str, Any]) -> str:
-        """Return the shares as the published corpus reports them (Hessel et al. 2022, §3)."""
+        """Return the shares in the wording of the published corpus (Hessel et al. 2022 §3)."""
         shares = {one.name: figures["dimensions"].get(one.name, {}).get("share") for one in self.dimensions}
         if any(part is None or part["percent"] is None for part in shares.values()):
             return ""

@@ -1,4 +1,4 @@
-"""Judge somebody else's observation pair (Sherlock; paper 001 A.3 and figure 5)."""
+"""Judge another worker's observation pair (Sherlock; Hessel et al. 2022, supplement A.3 and figure 5)."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from validation.kinds.observation_review.scales import BoxFit, Interest, Reasona
 
 
 class Unit(Schema):
-    """One pair as its author wrote it, on its image."""
+    """One pair of its author, on its image."""
 
     image: int
     observation: str = Field(pattern=r"^[0-9a-f]{32}$")
@@ -25,7 +25,7 @@ class Unit(Schema):
 
 
 class Answer(Schema):
-    """One choice on each of the three scales. Lax per field: JSON has words, not enum members."""
+    """One choice on each of the three scales. Lax per field: JSON has strings, not enum members."""
 
     boxes: BoxFit = Field(strict=False)
     reasonable: Reasonable = Field(strict=False)
@@ -33,7 +33,7 @@ class Answer(Schema):
 
 
 class ObservationReview(HitKind):
-    """Three workers, none of them the author, judge one pair."""
+    """Three workers, not the author, judge one pair."""
 
     name: ClassVar[str] = "observation_review"
     version: ClassVar[int] = 1
@@ -60,7 +60,7 @@ class ObservationReview(HitKind):
     def page_unit(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
-        """Return the image and the pair; nothing about its author."""
+        """Return the image and the pair, without its author."""
         return {
             "image": images[unit["image"]].as_page_dict(),
             "obs_index": unit["obs_index"],
@@ -71,13 +71,13 @@ class ObservationReview(HitKind):
         }
 
     def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-        """Return the pair's boxes under its own number."""
+        """Return the pair's boxes under its own index."""
         return [{"index": unit["obs_index"], "boxes": unit["boxes"], "label": "Region"}]
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Return the three words as plain strings; the schema has seen all that can be wrong."""
+        """Return the three labels as strings; the schema has checked everything."""
         return answer.model_dump(mode="json"), []
 
 

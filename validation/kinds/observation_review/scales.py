@@ -1,4 +1,4 @@
-"""The words of the scales on which a pair is judged.
+"""The scales on which a pair is judged.
 
 Source: Hessel et al. 2022, supplement A.3 and figure 5, doi:10.1007/978-3-031-20059-5_32.
 """
@@ -32,7 +32,7 @@ class Interest(StrEnum):
 
 
 class Dimension(StrEnum):
-    """What a pair is judged on; the values are the answer's own fields."""
+    """The judged dimensions of a pair; the values are the answer's fields."""
 
     REASONABLE = "reasonable"
     BOXES = "boxes"
@@ -45,7 +45,7 @@ SCALES: dict[Dimension, tuple[StrEnum, ...]] = {
     Dimension.INTERESTING: tuple(Interest),
 }
 
-# The paper reports one share per dimension without saying where it draws the line; this is our reading.
+# Hessel et al. 2022 report one share per dimension without its positive labels; this is our choice.
 POSITIVE: dict[Dimension, frozenset[StrEnum]] = {
     Dimension.REASONABLE: frozenset({Reasonable.HIGHLY, Reasonable.RELATIVELY}),
     Dimension.BOXES: frozenset({BoxFit.APPROPRIATE, BoxFit.MOSTLY}),

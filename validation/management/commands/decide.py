@@ -14,9 +14,9 @@ from validation.services.decisions import decide_items
 
 
 class Command(DeerstalkerCommand):
-    """Decide all judged items of a kind, as the decisions page does."""
+    """Decide all judged items of a kind, like the decisions page."""
 
-    help = "Decide judged items by rules, and keep the run."
+    help = "Decide judged items by rules, and store the run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -24,11 +24,11 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--project", required=True)
         parser.add_argument("--kind", required=True, help=" or ".join(decidable_kinds()))
         parser.add_argument(
-            "--rules", type=Path, help="JSON file {dimension: rule}; the rules of the last run if absent"
+            "--rules", type=Path, help="JSON file {dimension: rule}; default: the rules of the newest run"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Decide and say how many items came to what."""
+        """Decide, and print the counts of each outcome."""
         project = find_project(options["project"])
         kind = options["kind"]
         rules = _read_rules(options["rules"]) if options["rules"] else current_rules(project, kind)
@@ -49,7 +49,7 @@ class Command(DeerstalkerCommand):
                 f"{name}: {counts['accept']} accepted, {counts['reject']} rejected, "
                 f"{counts['undecided']} undecided"
             )
-        self.stdout.write(f"run {run.pk}{'' if made.is_new else ', made before: nothing changed'}")
+        self.stdout.write(f"run {run.pk}{'' if made.is_new else ', unchanged since that run'}")
 
 
 def _read_rules(path: Path) -> dict[str, DecisionRule]:
@@ -58,7 +58,7 @@ def _read_rules(path: Path) -> dict[str, DecisionRule]:
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise input_error(f"--rules {path}: {error}") from error
     if not isinstance(raw, dict) or not all(isinstance(row, dict) for row in raw.values()):
-        raise input_error(f"--rules {path}: give an object of rules by dimension")
+        raise input_error(f"--rules {path}: use an object of rules by dimension")
     found = {}
     for name, row in raw.items():
         try:

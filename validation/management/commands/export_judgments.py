@@ -15,7 +15,7 @@ FORMATS = ("leaderboard",)
 class Command(DeerstalkerCommand):
     """Write stored ratings as an answer key that ``manage.py evaluate comparison`` reads."""
 
-    help = "Export judgments in the published leaderboard's layout."
+    help = "Export ratings as an answer key in the published leaderboard's format."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -24,18 +24,18 @@ class Command(DeerstalkerCommand):
         parser.add_argument(
             "--kind",
             required=True,
-            help=f"{comparison_spec().name}; rows of every kind: judging_report --rows",
+            help=f"{comparison_spec().name}; for rows of other kinds use judging_report --rows",
         )
         parser.add_argument("--format", default="leaderboard", help=f"one of: {', '.join(FORMATS)}")
-        parser.add_argument("--out", required=True, type=Path, help="the answer key to write")
+        parser.add_argument("--out", required=True, type=Path, help="path of the answer key")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the key."""
+        """Write the answer key."""
         if options["format"] not in FORMATS:
-            raise input_error(f"--format {options['format']}: is not known; use {', '.join(FORMATS)}")
+            raise input_error(f"--format {options['format']}: unknown format; use {', '.join(FORMATS)}")
         rated = comparison_spec().name
         if options["kind"] != rated:
-            raise input_error(f"--kind {options['kind']}: the leaderboard’s key holds {rated} only")
+            raise input_error(f"--kind {options['kind']}: the leaderboard’s key contains {rated} only")
         project = find_project(options["project"])
         made = build_leaderboard_key(project)
         write_json(options["out"], made.key)
@@ -53,5 +53,5 @@ class Command(DeerstalkerCommand):
         mark = " (a rehearsal, not for release)" if project.is_rehearsal else ""
         self.stdout.write(
             f"{options['out']}{mark}: {made.sets} sets, {made.candidates} candidates; "
-            f"{made.left_out} left out without two raters"
+            f"{made.left_out} left out, with fewer than two raters"
         )

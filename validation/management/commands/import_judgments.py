@@ -7,13 +7,13 @@ from typing import Any
 from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.lookups import find_project
 from validation.registry import kind_names
-from validation.services.imports import import_judgments
+from validation.services.judgment_imports import import_judgments
 
 
 class Command(DeerstalkerCommand):
-    """Take in judgments that were made elsewhere; all of the file, or nothing of it."""
+    """Import a file of judgments, all of it or nothing."""
 
-    help = "Import judgments: a leaderboard's comparison answer key (JSON), or rows of one rating (CSV, Parquet)."
+    help = "Import judgments: a leaderboard's comparison answer key (JSON), or one rating per row (CSV, Parquet)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -21,10 +21,10 @@ class Command(DeerstalkerCommand):
         parser.add_argument("file", type=Path, help="an answer key (.json), or rows (.csv, .parquet)")
         parser.add_argument("--project", required=True)
         parser.add_argument("--kind", required=True, help=f"one of: {', '.join(kind_names())}")
-        parser.add_argument("--name", default="", help="what the import is called; the file's name if absent")
+        parser.add_argument("--name", default="", help="name of the import; default: the file's name")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import and say what came in."""
+        """Import, and print the number of judgments."""
         project = find_project(options["project"])
         done = import_judgments(
             project=project, kind=options["kind"], path=options["file"], name=options["name"]
@@ -42,4 +42,4 @@ class Command(DeerstalkerCommand):
         elif done.is_new:
             self.stdout.write(f"{row.name}: {row.judgments} judgments imported into {project.slug}")
         else:
-            self.stdout.write(f"{row.name}: this file came in on {row.imported_at:%Y-%m-%d}; nothing new")
+            self.stdout.write(f"{row.name}: already imported on {row.imported_at:%Y-%m-%d}; nothing changed")

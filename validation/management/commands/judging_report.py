@@ -17,27 +17,25 @@ ALPHA_KEYS = (
     "alpha_ordinal",
     "alpha_interval",
     "alpha_nominal",
-)  # the first that a dimension's scale allows is told
+)  # the first one that a dimension has is printed
 
 
 class Command(DeerstalkerCommand):
-    """Compute a judging report now, and print it."""
+    """Compute a judging report, and print it."""
 
-    help = (
-        "Compute the report on one kind of judgments; --rows also writes per-rater rows as CSV and Parquet."
-    )
+    help = "Compute the report of one judging kind; --rows also writes per-rater rows as CSV and Parquet."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
         parser.add_argument(
-            "--kind", default=kind_names()[0], help=f"one of: {', '.join(kind_names())}; the first if absent"
+            "--kind", default=kind_names()[0], help=f"one of: {', '.join(kind_names())}; default: the first"
         )
         parser.add_argument("--rows", type=Path, metavar="DIR", help="folder for rows.csv and rows.parquet")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Compute, write the rows where they are wanted, and print."""
+        """Compute the report, write the rows if requested, and print the result."""
         project = find_project(options["project"])
         report = compute_report(project=project, kind=options["kind"])
         rows = None
@@ -51,20 +49,20 @@ class Command(DeerstalkerCommand):
     def _print_summary(self, report: JudgingReport, rows: RaterRowFiles | None, folder: Path | None) -> None:
         figures = report.figures
         if type(spec_of(report.kind)).summary is not JudgingSpec.summary:
-            self.stdout.write(figures["sentence"] or "No sentence: too little was judged.")
+            self.stdout.write(figures["sentence"] or "No summary: too few judgments.")
         state = "unchanged since it was computed" if figures.get("unchanged") else "computed now"
         self.stdout.write(
-            f"{report.judgments} judgments of {figures['items']} items by {figures['raters']} people, {state}; "
+            f"{report.judgments} judgments of {figures['items']} items by {figures['raters']} raters, {state}; "
             f"data {report.data_sha256[:16]}"
         )
         for name, found in figures["dimensions"].items():
-            told = f"{found['ratings']} ratings"
-            name_of_alpha = next((one for one in ALPHA_KEYS if one in found["coefficients"]), None)
-            if name_of_alpha is not None:  # regions and texts are no scale
-                alpha = (found["coefficients"][name_of_alpha] or {}).get("value")
-                scale = name_of_alpha.removeprefix("alpha_")
-                told += f", {scale} alpha {'undefined' if alpha is None else f'{alpha:.3f}'}"
-            self.stdout.write(f"  {name}: {told}")
+            summary = f"{found['ratings']} ratings"
+            alpha_key = next((key for key in ALPHA_KEYS if key in found["coefficients"]), None)
+            if alpha_key is not None:  # regions and texts have no scale
+                alpha = (found["coefficients"][alpha_key] or {}).get("value")
+                scale = alpha_key.removeprefix("alpha_")
+                summary += f", {scale} alpha {'undefined' if alpha is None else f'{alpha:.3f}'}"
+            self.stdout.write(f"  {name}: {summary}")
         if rows is not None:
             self.stdout.write(f"{rows.rows} rows in {folder}")
 

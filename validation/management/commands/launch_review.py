@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.domain.workers.qualification_pools import Pool
-from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
 from hits.management.lookups import find_project
 from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
 from hits.models import Project
@@ -17,85 +17,99 @@ from validation.selectors.judging import find_pairs
 from validation.services.judging import RoundPlan, default_pool, launch_review
 
 ANYONE = "anyone"
-SEED_RANGE = 1_000_000  # a seed that nobody gave is below
+SEED_RANGE = 1_000_000  # drawn seeds are below
 
 
 class Command(DeerstalkerCommand):
     """Launch a review round over chosen pairs, and publish it before returning."""
 
-    help = "Send accepted pairs to judges: all that no judge got yet, unless a selection says otherwise."
+    help = "Send accepted pairs to judges; default: all pairs that were not sent yet."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         super().add_arguments(parser)
-        parser.add_argument("--project", required=True, help="its short name")
-        which = parser.add_mutually_exclusive_group()
-        which.add_argument("--sample", type=int, metavar="N", help="a random sample of N pairs")
-        which.add_argument(
-            "--worker", action="append", default=[], help="all pairs of the author W-…; may be repeated"
+        parser.add_argument("--project", required=True, help="the project's short name")
+        selection = parser.add_mutually_exclusive_group()
+        selection.add_argument("--sample", type=int, metavar="N", help="a random sample of N pairs")
+        selection.add_argument(
+            "--worker", action="append", default=[], help="all pairs of the author W-…; repeat for several"
         )
-        which.add_argument(
+        selection.add_argument(
             "--stratify",
             choices=[by.value for by in Stratum],
-            help="a stratified sample; worker is the author",
+            help="a stratified sample; “worker” is the author",
         )
         parser.add_argument(
             "--each", type=int, metavar="N", help="with --stratify: N pairs from each stratum"
         )
-        parser.add_argument("--total", type=int, metavar="N", help="with --stratify: N pairs in proportion")
-        parser.add_argument("--seed", type=int, help="of the sample; a new one, which is printed, by default")
-        parser.add_argument("--again", action="store_true", help="also pairs that were sent to judges before")
-        parser.add_argument("--judges", type=int, help="different workers for each pair; 3 by default")
+        parser.add_argument(
+            "--total", type=int, metavar="N", help="with --stratify: N pairs in total, in proportion"
+        )
+        parser.add_argument(
+            "--seed", type=int, help="seed of the sample; default: a new one, which is printed"
+        )
+        parser.add_argument(
+            "--again", action="store_true", help="include pairs that were sent to judges before"
+        )
+        parser.add_argument(
+            "--redundancy",
+            "--judges",
+            action=RenamedOption,
+            type=int,
+            help="number of different workers per item; default: 3",
+        )
         parser.add_argument(
             "--pool",
             choices=[*(pool.value for pool in SELECTABLE_POOLS), ANYONE],
-            help="who may judge: qualified workers where the project has asked anybody to qualify, else anyone",
+            help="who can judge; default: qualified workers if the project has a qualification round, else anyone",
         )
-        for role, words in (
+        for role, help_text in (
             (
                 "gold",
-                "gold units to mix in, in percent of the pairs; they are kept under Judging, Gold units",
+                "gold items to mix in, in percent of the pairs; see Judging, Gold items",
             ),
-            ("attention", "attention checks to mix in, likewise"),
-            ("repeat", "pairs that come a second time, likewise"),
+            ("attention", "attention checks to mix in, in percent of the pairs"),
+            ("repeat", "repeated pairs to mix in, in percent of the pairs"),
         ):
-            parser.add_argument(f"--{role}", type=int, default=0, metavar="PERCENT", help=words)
+            parser.add_argument(f"--{role}", type=int, default=0, metavar="PERCENT", help=help_text)
         parser.add_argument(
+            "--max-redundancy",
             "--most-judges",
+            action=RenamedOption,
             type=int,
             default=0,
             metavar="N",
-            help="ask one judge more at a time about undecided pairs, up to N judges each",
+            help="ask one more judge at a time about undecided pairs, up to N workers per item",
         )
         parser.add_argument(
             "--ask-budget-cents",
             type=int,
             default=0,
             metavar="CENTS",
-            help="what all those further judgments may cost together",
+            help="budget of all these follow-ups",
         )
         parser.add_argument(
-            "--reward-cents", type=int, metavar="CENTS", help="for each judgment; the usual reward if absent"
+            "--reward-cents", type=int, metavar="CENTS", help="reward per judgment; default: the kind's"
         )
         parser.add_argument(
             "--confirm-cents",
             type=int,
             metavar="CENTS",
-            help="the most it can cost; needed on a live marketplace and above the project's threshold",
+            help="maximum cost in cents; required on a live marketplace and above the project's threshold",
         )
-        parser.add_argument("--name", default="", help="workers read it in the task's description")
+        parser.add_argument(
+            "--name", default="", help="name of the round; shown to workers in the task's description"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Choose, launch and publish."""
+        """Select pairs, launch and publish."""
         project = find_project(options["project"])
-        if bool(options["most_judges"]) != bool(options["ask_budget_cents"]):
-            raise input_error(
-                "--most-judges and --ask-budget-cents go together: how many judges, and for how much"
-            )
+        if bool(options["max_redundancy"]) != bool(options["ask_budget_cents"]):
+            raise input_error("--max-redundancy and --ask-budget-cents are required together")
         selection = _selection(options)
         found = find_pairs(project, selection)
         if not found.pairs:
-            raise input_error(f"{selection.description}: this finds none of {found.total} pairs")
+            raise input_error(f"{selection.description}: matches none of {found.total} pairs")
         batch, _ = launch_review(
             project=project,
             observations=[pair.id for pair in found.pairs],
@@ -105,7 +119,7 @@ class Command(DeerstalkerCommand):
             plan=RoundPlan(
                 selection=selection,
                 rates=_rates(options),
-                max_redundancy=options["most_judges"],
+                max_redundancy=options["max_redundancy"],
                 ask_budget_cents=options["ask_budget_cents"],
             ),
         )
@@ -116,11 +130,13 @@ class Command(DeerstalkerCommand):
 
 
 def _terms(project: Project, options: dict[str, Any]) -> LaunchTerms:
-    asked = options["pool"]
-    pool = default_pool(project) if asked is None else None if asked == ANYONE else Pool(asked)
+    pool_option = options["pool"]
+    pool = (
+        default_pool(project) if pool_option is None else None if pool_option == ANYONE else Pool(pool_option)
+    )
     return LaunchTerms(
         reward_cents=options["reward_cents"],
-        redundancy=options["judges"],
+        redundancy=options["redundancy"],
         confirmed_cents=options["confirm_cents"],
         available_cents=free_balance_cents(),
         eligibility=build_eligibility(pool=pool),
@@ -143,11 +159,11 @@ def _selection(options: dict[str, Any]) -> Selection:
     elif options["stratify"]:
         how = SelectionMethod.STRATIFIED
         if (options["each"] is None) == (options["total"] is None):
-            raise input_error("--stratify: give --each N (from each) or --total N (in proportion)")
+            raise input_error("--stratify: use --each N (per stratum) or --total N (in proportion)")
         n = options["each"] if options["total"] is None else options["total"]
         allotment = Allocation.EQUAL if options["total"] is None else Allocation.PROPORTIONAL
     if how is not SelectionMethod.STRATIFIED and not (options["each"] is None and options["total"] is None):
-        raise input_error("--each and --total go with --stratify")
+        raise input_error("--each and --total require --stratify")
     try:
         return Selection(
             method=how,
@@ -163,8 +179,8 @@ def _selection(options: dict[str, Any]) -> Selection:
 
 
 def _worker_number(text: str) -> int:
-    """Return the row key in ``W-12``."""
+    """Return the row key of ``W-12``."""
     number = text.removeprefix("W-")
     if not number.isdecimal():
-        raise input_error(f"--worker {text}: write it as the pages do, such as W-12")
+        raise input_error(f"--worker {text}: write it as on the pages, such as W-12")
     return int(number)

@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
 from hits.management.lookups import find_project
 from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
 from hits.models import Batch, Project
@@ -26,33 +26,48 @@ _QUESTION_FIELDS = {"text", "choices", "right"}
 class Command(DeerstalkerCommand):
     """Launch a qualification or a training round, and publish it before returning."""
 
-    help = "Launch a round in which workers qualify, or train, and publish its HITs."
+    help = "Launch a qualification or a training round, and publish its HITs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("round", choices=["qualification", "training"])
         parser.add_argument("--project", required=True)
-        parser.add_argument("--places", type=int, required=True, help="for how many applicants or trainees")
         parser.add_argument(
-            "--images", default="", help="image numbers by comma; else the oldest usable ones"
+            "--assignments",
+            "--places",
+            action=RenamedOption,
+            type=int,
+            required=True,
+            help="number of applicants, or of training tasks",
         )
         parser.add_argument(
-            "--sets", type=int, default=1, help="qualification: how many sets of three images"
+            "--images", default="", help="image numbers, separated by commas; default: the oldest usable ones"
         )
-        parser.add_argument("--limit", type=int, default=10, help="training: at most this many images")
-        parser.add_argument("--needed", type=int, default=PassRule().needed, help="reasonable pairs of 9")
+        parser.add_argument(
+            "--sets", type=int, default=1, help="qualification: number of sets of three images; default: 1"
+        )
+        parser.add_argument(
+            "--limit", type=int, default=10, help="training: maximum number of images; default: 10"
+        )
+        parser.add_argument(
+            "--needed", type=int, default=PassRule().needed, help="required reasonable pairs of 9; default: 8"
+        )
         parser.add_argument("--exam", type=Path, help="JSON file: [{text, choices, right (from 1)}, …]")
-        parser.add_argument("--exam-needed", type=int, default=0)
-        parser.add_argument("--graders", type=int, default=1, help="1 or 2 people for each pair")
-        parser.add_argument("--countries", default="", help="such as US,CA,GB,AU; none means everywhere")
-        parser.add_argument("--reward-cents", type=int)
+        parser.add_argument(
+            "--exam-needed", type=int, default=0, help="required correct answers of the exam; default: 0"
+        )
+        parser.add_argument("--graders", type=int, default=1, help="graders per pair, 1 (default) or 2")
+        parser.add_argument(
+            "--countries", default="", help="codes such as US,CA,GB,AU; default: all countries"
+        )
+        parser.add_argument("--reward-cents", type=int, help="reward per submission; default: the kind's")
         parser.add_argument(
             "--confirm-cents",
             type=int,
-            help="the most it can cost; needed on a live marketplace and above the project's threshold",
+            help="maximum cost in cents; required on a live marketplace and above the project's threshold",
         )
-        parser.add_argument("--name", default="")
+        parser.add_argument("--name", default="", help="name of the round; shown to workers")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Launch and publish."""
@@ -75,7 +90,7 @@ def _launch_qualification(
 ) -> Batch:
     ids = _image_numbers(options["images"])
     if len(ids) % 3:
-        raise input_error(f"--images: sets are of three images, and there are {len(ids)}")
+        raise input_error(f"--images: use a multiple of three; there are {len(ids)}")
     sets = [ids[n : n + 3] for n in range(0, len(ids), 3)] or group_into_sets(
         list_usable_images(project), options["sets"]
     )
@@ -84,7 +99,7 @@ def _launch_qualification(
     found, _ = launch_qualification_round(
         project=project,
         image_sets=sets,
-        applicants=options["places"],
+        applicants=options["assignments"],
         by=None,
         name=options["name"],
         admission=Admission(rule, questions, countries),
@@ -97,14 +112,14 @@ def _launch_qualification(
 def _launch_training(
     project: Project, terms: LaunchTerms, countries: list[str], options: dict[str, Any]
 ) -> Batch:
-    most = min(options["limit"], options["places"])
+    image_count = min(options["limit"], options["assignments"])
     ids = _image_numbers(options["images"]) or [
-        image.pk for image in list_usable_images(project)[: max(0, most)]
+        image.pk for image in list_usable_images(project)[: max(0, image_count)]
     ]
     return launch_training_round(
         project=project,
         images=ids,
-        slots=options["places"],
+        slots=options["assignments"],
         by=None,
         name=options["name"],
         countries=countries,
@@ -116,7 +131,7 @@ def _image_numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.replace(",", " ").split()]
     except ValueError as error:
-        raise input_error(f"--images {text}: give numbers by comma, such as 4,8,15") from error
+        raise input_error(f"--images {text}: use numbers separated by commas, such as 4,8,15") from error
 
 
 def _read_questions(path: Path) -> list[ExamQuestion]:
@@ -125,14 +140,14 @@ def _read_questions(path: Path) -> list[ExamQuestion]:
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise input_error(f"--exam {path}: {error}") from error
     if not isinstance(rows, list):
-        raise input_error(f"--exam {path}: give a list of questions")
+        raise input_error(f"--exam {path}: use a list of questions")
     return [_read_question(path, number, row) for number, row in enumerate(rows, start=1)]
 
 
 def _read_question(path: Path, number: int, row: Any) -> ExamQuestion:
     where = f"--exam {path}: question {number}"
     if not isinstance(row, dict) or set(row) != _QUESTION_FIELDS or not isinstance(row["choices"], list):
-        raise input_error(f"{where}: give text, choices (a list) and right (a number from 1)")
+        raise input_error(f"{where}: needs text, choices (a list) and right (a number from 1)")
     choices = tuple(str(choice) for choice in row["choices"])
     if type(row["right"]) is not int or not 1 <= row["right"] <= len(choices):
         raise input_error(f"{where}: right is {row['right']!r}; use 1 to {len(choices)}")

@@ -19,21 +19,21 @@ from validation.services.units import kind_from_units, launch_from_file, read_un
 
 
 class Command(DeerstalkerCommand):
-    """Launch the units of a file, all of them or none, and publish them before returning."""
+    """Launch the units of a file, all or none, and publish them before returning."""
 
     help = (
-        "Launch units of any kind from a file, one JSON object a line. A text photo:NAME stands for the photo of "
-        "that file name or SHA-256. All lines are read before anything is launched."
+        "Launch units of any kind from a file, one JSON object per line. A text photo:NAME refers to the photo with "
+        "that file name or SHA-256. All lines are checked before the launch."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("kind")
-        parser.add_argument("--project", required=True, help="its short name")
-        what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--units", type=Path, metavar="FILE.jsonl", help="one unit a line")
-        what.add_argument("--example", action="store_true", help="write an example of such a file, and stop")
+        parser.add_argument("--project", required=True, help="the project's short name")
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("--units", type=Path, metavar="FILE.jsonl", help="one unit per line")
+        source.add_argument("--example", action="store_true", help="print an example file, and stop")
         add_terms_options(parser, reward_needed=False)
         for role in ("gold", "attention", "repeat"):
             parser.add_argument(
@@ -41,12 +41,14 @@ class Command(DeerstalkerCommand):
                 type=int,
                 default=0,
                 metavar="PERCENT",
-                help=f"{role} controls to mix in, in percent of the units, for kinds that are judged",
+                help=f"{role} quality checks, in percent of the units (0 to 50; default 0), for judging kinds",
             )
-        parser.add_argument("--name", default="", help="workers read it in the task's description")
+        parser.add_argument(
+            "--name", default="", help="name of the batch; shown to workers in the task's description"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read, launch and publish; or write the example."""
+        """Read, launch and publish; or print the example."""
         project = find_project(options["project"])
         try:
             kind = kind_from_units(options["kind"])

@@ -90,7 +90,7 @@ def _compensated(case: Case, by: Any = None) -> Hit:
     return Hit.objects.get(unit__batch=resolution.compensation)
 
 
-def test_the_worker_alone_is_told_and_paid_what_the_work_would_have_paid(
+def test_compensation_notifies_and_pays_the_worker_what_the_work_would_have_paid(
     case: Case, researcher: User, project: Project
 ) -> None:
     hit = _compensated(case, researcher)
@@ -120,9 +120,9 @@ def test_the_worker_alone_is_told_and_paid_what_the_work_would_have_paid(
     )
 
 
-def test_a_second_press_compensates_nothing_twice(case: Case, researcher: User, admin: User) -> None:
+def test_second_press_compensates_once(case: Case, researcher: User, admin: User) -> None:
     compensation.compensate_submission(submission=case.submission, note="Lost.", by=researcher)
-    with pytest.raises(Conflict, match="decided on already"):
+    with pytest.raises(Conflict, match="has a decision already"):
         compensation.compensate_submission(submission=case.submission, note="Lost.", by=admin)
     with pytest.raises(Conflict):
         remedies.keep_submission(submission=case.submission, note="No.", by=admin)
@@ -130,7 +130,7 @@ def test_a_second_press_compensates_nothing_twice(case: Case, researcher: User, 
     assert WorkerDecision.objects.count() == Resolution.objects.count() == 1
 
 
-def test_two_presses_at_once_compensate_once(case: Case, monkeypatch: Any) -> None:
+def test_simultaneous_presses_compensate_once(case: Case, monkeypatch: Any) -> None:
     # Both have looked before either wrote.
     monkeypatch.setattr(compensation, "_check_submission", lambda submission, note: None)
     compensation.compensate_submission(submission=case.submission, note="Lost.", by=None)
@@ -140,7 +140,7 @@ def test_two_presses_at_once_compensate_once(case: Case, monkeypatch: Any) -> No
     assert WorkerDecision.objects.count() == Resolution.objects.count() == 1
 
 
-def test_two_cases_of_one_worker_stay_open_beside_each_other(
+def test_two_compensations_of_one_worker_stay_open_side_by_side(
     case: Case, project: Project, make_image: MakeImage
 ) -> None:
     second = published(project, [make_image(2)])
@@ -158,7 +158,7 @@ def test_two_cases_of_one_worker_stay_open_beside_each_other(
     assert compensation.approve_submitted_compensations(marketplace=marketplace()) == 2
 
 
-def test_what_may_still_come_in_and_what_came_in_is_not_compensated(
+def test_submission_that_may_arrive_or_arrived_is_not_compensated(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
@@ -166,16 +166,14 @@ def test_what_may_still_come_in_and_what_came_in_is_not_compensated(
     stored = market.work(Hit.objects.get(), market.market_worker())
     for _ in range(2):
         fresh = Submission.objects.get(pk=stored.pk)
-        with pytest.raises(Refused, match="may still show this submission"):
+        with pytest.raises(Refused, match="may still list this submission"):
             compensation.compensate_submission(submission=fresh, note="Lost.", by=None)
         assignment_sync.sync_batch(batch=batch, marketplace=marketplace())
         Attempt.objects.update(opened_at=timezone.now() - timedelta(days=1))
     assert not Batch.objects.filter(kind="compensation").exists()
 
 
-def test_who_gets_no_other_tasks_is_still_paid_and_who_is_blocked_is_not_asked(
-    case: Case, project: Project
-) -> None:
+def test_excluded_worker_is_compensated_and_blocked_worker_is_refused(case: Case, project: Project) -> None:
     facts = {"project": project, "worker": case.ours, "reason": "Why", "by": None}
     decide_on_worker(action=WorkerAction.GRANT, pool=Pool.EXCLUDED, **facts)
     decide_on_worker(action=WorkerAction.BLOCK, **facts)
@@ -187,7 +185,7 @@ def test_who_gets_no_other_tasks_is_still_paid_and_who_is_blocked_is_not_asked(
     assert not Qualification.objects.get(slug=Pool.COMPENSATION).name.endswith(case.worker.worker_id)
 
 
-def test_the_page_says_what_it_pays_for_and_takes_nothing_but_the_tick(case: Case) -> None:
+def test_compensation_page_names_the_work_and_asks_for_one_tick(case: Case) -> None:
     hit = _compensated(case)
     task = market.accept(hit, case.worker)
     frame = Client(HTTP_HOST=settings.HIT_ORIGIN.removeprefix("http://"))

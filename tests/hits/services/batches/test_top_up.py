@@ -94,8 +94,8 @@ def test_only_approved_work_under_the_target_is_proposed(batch: Batch) -> None:
     assert [share.cents for share in found.shares] == [130, 26], "the most first"
 
 
-def test_everybody_ends_at_the_target_and_the_ledgers_agree(batch: Batch) -> None:
-    row, _ = decide(batch, seen_cents=156, idempotency_key="wish")
+def test_top_up_reaches_the_target_and_the_ledgers_agree(batch: Batch) -> None:
+    row, _ = decide(batch, seen_cents=156, idempotency_key="key")
     assert BonusPayment.objects.filter(reason__startswith="Top-up").count() == 0, (
         "nothing leaves before the job"
     )
@@ -144,22 +144,22 @@ def test_the_batch_page_counts_paid_top_ups_as_the_chart_does(batch: Batch) -> N
     assert sorted(after) != sorted(before.values())
 
 
-def test_a_second_press_tops_up_nothing_twice(batch: Batch) -> None:
-    first, job = decide(batch, idempotency_key="wish")
-    again, same = decide(batch, idempotency_key="wish")
+def test_second_press_tops_up_once(batch: Batch) -> None:
+    first, job = decide(batch, idempotency_key="key")
+    again, same = decide(batch, idempotency_key="key")
     assert (again.pk, same.pk) == (first.pk, job.pk)
     with pytest.raises(Refused, match="Nothing to top up"):
-        decide(batch, idempotency_key="another wish")  # what is on its way counts as given
+        decide(batch, idempotency_key="another key")  # what is on its way counts as given
     assert OutgoingCall.objects.filter(top_up__isnull=False).count() == 2
 
 
-def test_presses_at_once_make_one_top_up(batch: Batch) -> None:
+def test_simultaneous_presses_make_one_top_up(batch: Batch) -> None:
     gate = threading.Barrier(4)
     made: list[int] = []
 
     def press() -> None:
         gate.wait(60)
-        made.append(decide(batch, idempotency_key="wish")[0].pk)
+        made.append(decide(batch, idempotency_key="key")[0].pk)
         connection.close()
 
     threads = [threading.Thread(target=press) for _ in range(4)]
@@ -171,7 +171,7 @@ def test_presses_at_once_make_one_top_up(batch: Batch) -> None:
     assert len(set(made)) == TopUp.objects.count() == 1
 
 
-def test_a_second_proposal_counts_what_was_given(batch: Batch) -> None:
+def test_second_proposal_counts_earlier_top_ups(batch: Batch) -> None:
     pay_all(decide(batch)[0])
     approve(collected(batch)[3])
     found = top_ups.propose_top_up(batch)
@@ -182,17 +182,17 @@ def test_a_second_proposal_counts_what_was_given(batch: Batch) -> None:
     check_ledgers(batch)
 
 
-def test_the_sum_must_be_the_one_that_was_seen(batch: Batch) -> None:
-    with pytest.raises(Conflict, match=r"comes to \$1.56 with fees now, not to \$1.55"):
+def test_top_up_with_another_sum_than_shown_is_a_conflict(batch: Batch) -> None:
+    with pytest.raises(Conflict, match=r"costs \$1.56 with fees now, not \$1.55"):
         decide(batch, seen_cents=155)
     Project.objects.update(confirm_above_cents=155)
-    with pytest.raises(Refused, match=r"type the most that this can cost, 1\.56"):
+    with pytest.raises(Refused, match=r"type the maximum cost, 1\.56"):
         decide(batch, seen_cents=156)
     assert not TopUp.objects.exists()
     assert decide(batch, seen_cents=156, confirmed_cents=156)
 
 
-def test_caps_funds_and_targets_are_kept(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_top_up_over_cap_funds_or_target_is_refused(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
     spent_at_most = batch.estimate_cents
     Batch.objects.update(budget_cap_cents=spent_at_most + 155)
     with pytest.raises(Refused, match="budget: the batch"):
@@ -226,7 +226,7 @@ def test_a_kill_between_the_calls_pays_each_once(batch: Batch, point: str) -> No
     check_ledgers(batch)
 
 
-def test_stopping_gives_up_what_was_not_tried(
+def test_stopped_top_up_refuses_untried_calls(
     batch: Batch, client: Client, admin: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped before the job began, by the button that every job has: the sweep must not pay it after all."""
@@ -254,7 +254,7 @@ def test_stopping_gives_up_what_was_not_tried(
     assert "Stopped before it was paid." in page
 
 
-def test_the_page_names_who_and_how_much_and_takes_the_typed_sum(
+def test_top_up_page_lists_workers_and_takes_the_typed_sum(
     batch: Batch, client: Client, researcher: User
 ) -> None:
     Project.objects.update(confirm_above_cents=100)
@@ -272,7 +272,7 @@ def test_the_page_names_who_and_how_much_and_takes_the_typed_sum(
     form = {"idempotency_key": reply.context["idempotency_key"], "seen": "156"}
     missed = client.post(url, form | {"typed_cost": "1.55"})
     assert missed.status_code == 400
-    assert "$1.55 is another sum; type the most that this can cost, 1.56." in missed.content.decode()
+    assert "$1.55 is another sum; type the maximum cost, 1.56." in missed.content.decode()
     assert 'value="1.55"' in missed.content.decode()
     assert not TopUp.objects.exists()
     assert client.post(url, form | {"typed_cost": "1.56"}).headers["Location"] == url
@@ -284,20 +284,20 @@ def test_the_page_names_who_and_how_much_and_takes_the_typed_sum(
     assert '2 <span class="muted">of 2</span>' in page
 
 
-def test_the_page_shows_a_cap_that_would_refuse(batch: Batch, client: Client, researcher: User) -> None:
+def test_top_up_page_shows_the_cap_that_refuses(batch: Batch, client: Client, researcher: User) -> None:
     client.force_login(researcher)
     url = reverse("batch-top-up", args=[batch.pk])
     Batch.objects.update(budget_cap_cents=committed_cents(project=batch.project, batch=batch) + 155)
     page = client.get(url).content.decode()
     assert "Over the budget: the batch" in page
     assert "Top up 2 submissions" not in page
-    refused = client.post(url, {"idempotency_key": "wish", "seen": "156"})
+    refused = client.post(url, {"idempotency_key": "key", "seen": "156"})
     assert refused.status_code == 400
     assert "Nothing was topped up: budget: the batch" in refused.content.decode()
     assert not TopUp.objects.exists()
 
 
-def test_fees_of_a_top_up_are_the_batchs_own(project: Project, make_image: MakeImage, settings: Any) -> None:
+def test_top_up_uses_the_fees_of_the_batch(project: Project, make_image: MakeImage, settings: Any) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     market.fund()
     batch = published(
@@ -314,7 +314,7 @@ def test_fees_of_a_top_up_are_the_batchs_own(project: Project, make_image: MakeI
     check_ledgers(batch)
 
 
-def test_what_was_refused_for_want_of_funds_is_offered_again(
+def test_calls_refused_without_funds_are_proposed_again(
     batch: Batch, client: Client, admin: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row, _ = decide(batch)
@@ -338,9 +338,9 @@ def test_what_was_refused_for_want_of_funds_is_offered_again(
     assert (money.top_ups, money.top_up, money.earned_bonus) == (2, 156, 20)
 
 
-def test_strangers_top_up_nothing(batch: Batch, admin: User, outsider: User, annotator: User) -> None:
+def test_top_up_by_a_stranger_is_refused(batch: Batch, admin: User, outsider: User, annotator: User) -> None:
     url = reverse("batch-top-up", args=[batch.pk])
-    form = {"idempotency_key": "wish", "seen": "156"}
+    form = {"idempotency_key": "key", "seen": "156"}
     for user in (outsider, annotator):
         client = Client()
         client.force_login(user)
@@ -351,7 +351,7 @@ def test_strangers_top_up_nothing(batch: Batch, admin: User, outsider: User, ann
     assert not TopUp.objects.exists()
 
 
-def test_the_command(batch: Batch) -> None:
+def test_top_up_command_prints_plan_and_result(batch: Batch) -> None:
     def run(*flags: str) -> dict[str, Any]:
         out = StringIO()
         call_command("top_up", str(batch.pk), "--json", *flags, stdout=out)
@@ -366,7 +366,9 @@ def test_the_command(batch: Batch) -> None:
         "fee_cents": 0,
         "dry_run": True,
     }
-    with pytest.raises(CommandError, match=r"\$41\.30 was confirmed .* is \$1\.56;") as refused:
+    with pytest.raises(
+        CommandError, match=r"\$41\.30 was confirmed, and the maximum cost is \$1\.56;"
+    ) as refused:
         run("--confirm-cents", "4130")  # under the threshold, but not what was meant
     assert refused.value.returncode == 2
     assert not TopUp.objects.exists()

@@ -83,7 +83,7 @@ def test_a_rejection_needs_a_reason(project: Project, make_image: MakeImage) -> 
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker())
     (assignment,) = collected(batch)
-    with pytest.raises(Refused, match="say why"):
+    with pytest.raises(Refused, match="write the reason"):
         review.decide_assignment(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="  ")
 
 
@@ -121,9 +121,7 @@ def test_the_port_refuses_to_be_called_inside_a_transaction() -> None:
         marketplace().balance()
 
 
-def test_a_submission_counts_only_when_the_marketplace_shows_it(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_submission_counts_when_the_marketplace_lists_it(project: Project, make_image: MakeImage) -> None:
     market.fund()
     batch = published(project, [make_image(1)])
     hit = Hit.objects.get()
@@ -141,7 +139,7 @@ def test_a_submission_counts_only_when_the_marketplace_shows_it(
         ({"submission_id": "nonsense"}, Match.MARKETPLACE_ONLY),
     ],
 )
-def test_what_does_not_match_is_told_apart_and_cannot_be_approved(
+def test_unmatched_assignment_is_classified_and_cannot_be_approved(
     project: Project, make_image: MakeImage, changes: dict[str, str], match: Match
 ) -> None:
     market.fund()
@@ -279,7 +277,7 @@ def test_wrong_keys_are_one_clear_refusal(settings: Any) -> None:
     assert caught.value.failure is Failure.REFUSED
 
 
-def test_closing_releases_what_nobody_took(project: Project, make_image: MakeImage) -> None:
+def test_closing_releases_unused_assignments(project: Project, make_image: MakeImage) -> None:
     from hits.services.batches.lifecycle import expire_hits, finish_closing, request_close
 
     market.fund(1_000)
@@ -305,7 +303,7 @@ def test_a_live_marketplace_takes_no_batch_without_the_typed_cost(
 ) -> None:
     settings.MTURK_ENDPOINT, settings.MTURK_LIVE = "aws-production", True
     images = [make_image(1)]
-    with pytest.raises(Refused, match=r"type the most that this can cost, 1\.68"):
+    with pytest.raises(Refused, match=r"type the maximum cost, 1\.68"):
         launched(project, images)
     with pytest.raises(Refused, match="cost"):
         launched(project, images, terms=LaunchTerms(confirmed_cents=167))

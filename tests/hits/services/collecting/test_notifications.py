@@ -95,7 +95,7 @@ def test_a_refused_subscription_fails_no_launch(
 
 
 @pytest.mark.parametrize("shape", ["sns", "sqs", "bare"])
-def test_all_three_shapes_are_read_without_a_session(shape: str) -> None:
+def test_three_notification_formats_are_read_without_a_session(shape: str) -> None:
     client = Client(enforce_csrf_checks=True)
     text = json.dumps(document(WorkerId="AWORKER"))
     if shape == "sns":
@@ -118,7 +118,7 @@ def test_all_three_shapes_are_read_without_a_session(shape: str) -> None:
     ]
 
 
-def test_a_double_is_kept_once() -> None:
+def test_duplicate_notification_is_stored_once() -> None:
     assert [post(document()), post(document())] == [200, 200]
     assert MarketplaceEvent.objects.count() == 1
 
@@ -142,12 +142,12 @@ def test_a_double_is_kept_once() -> None:
         (b"--x\r\n\r\n--x--", "multipart/form-data; boundary=x", 400),
     ],
 )
-def test_what_is_no_notification_is_refused_and_not_kept(body: bytes, kind: str, status: int) -> None:
+def test_invalid_notification_is_refused_and_not_stored(body: bytes, kind: str, status: int) -> None:
     assert Client().post(address(), body, content_type=kind).status_code == status
     assert not MarketplaceEvent.objects.exists()
 
 
-def test_only_the_address_with_the_key_is_there() -> None:
+def test_notification_url_without_the_key_is_404() -> None:
     other = f"/notifications/{notifications.notification_key('aws-sandbox')}"
     for path in ("/notifications/x", "/notifications/ß", other):
         assert post(document(), path) == 404
@@ -186,7 +186,7 @@ def test_a_marketplace_that_does_not_answer_is_asked_again(
         raise MarketplaceError(Failure.UNREACHABLE, "no answer")
 
     with monkeypatch.context() as patch:
-        patch.setattr(notifications.collect, "sync_hit", unreachable)
+        patch.setattr(notifications.assignment_sync, "sync_hit", unreachable)
         process()
     assert MarketplaceEvent.objects.get().processed_at is None
     process()
@@ -213,7 +213,7 @@ def test_returned_work_is_released_but_not_what_was_opened_later_or_submitted(ba
 
 
 @pytest.mark.clock
-def test_what_was_acted_on_a_month_ago_is_forgotten() -> None:
+def test_notifications_processed_a_month_ago_are_deleted() -> None:
     for number, days in enumerate((29, 31, None)):
         post(document(doc_id=f"doc-{number}"))
         if days:
@@ -304,11 +304,11 @@ def test_the_final_rows_are_the_same_however_notifications_come(batch: Batch, wa
     people = [market.market_worker(name) for name in ("ann", "bob", "cleo")]
     hits = list(Hit.objects.order_by("pk"))
 
-    def told_at_once() -> None:
+    def notify_at_once() -> None:
         relay(times=2 if way == "twice" else 1)
         process()
 
-    play(hits, people, told_at_once if way in {"once", "twice"} else lambda: None)
+    play(hits, people, notify_at_once if way in {"once", "twice"} else lambda: None)
     if way == "reversed":
         relay(lambda rows: rows[::-1])
         process()
@@ -342,12 +342,12 @@ def test_the_final_rows_are_the_same_when_our_address_was_down_for_an_hour(
     later = Later(monkeypatch)
     people = [market.market_worker(name) for name in ("ann", "bob", "cleo")]
 
-    def told_in_vain() -> None:
+    def notify_in_vain() -> None:
         later.by(timedelta(minutes=2))
         assert deliver_due_notifications(now=Clock.now()) == 0
 
     try:
-        play(list(Hit.objects.order_by("pk")), people, told_in_vain)
+        play(list(Hit.objects.order_by("pk")), people, notify_in_vain)
         for assignment in collected(batch):
             approve(assignment)
         assert (line["tries"] > 0, MarketplaceEvent.objects.count(), process()) == (True, 0, 0)
@@ -355,8 +355,8 @@ def test_the_final_rows_are_the_same_when_our_address_was_down_for_an_hour(
         line["is_up"] = True
         assert deliver_due_notifications(now=Clock.now()) == process() == 6
         for event in MarketplaceEvent.objects.all():
-            (told,) = event.payload
-            assert event.received_at - parse_event(told).at > timedelta(hours=1)
+            (notice,) = event.payload
+            assert event.received_at - parse_event(notice).at > timedelta(hours=1)
         collected(batch)
         assert final_rows(batch, people) == EXPECTED
     finally:

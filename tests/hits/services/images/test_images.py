@@ -53,17 +53,15 @@ def _animated() -> bytes:
 @pytest.mark.parametrize(
     ("name", "data", "why"),
     [
-        ("broken.jpg", picture(image_format="JPEG")[:200], "broken"),
-        ("text.png", b"no picture at all", "broken or no image"),
+        ("broken.jpg", picture(image_format="JPEG")[:200], "not a readable image"),
+        ("text.png", b"no picture at all", "not a readable image"),
         ("print.jpg", picture(image_format="JPEG", mode="CMYK"), "CMYK"),
         ("moving.webp", _animated(), "animated"),
-        ("wrong.jpg", picture(image_format="PNG"), r"really PNG; rename it to \.png"),
+        ("wrong.jpg", picture(image_format="PNG"), r"a PNG file; rename it to \.png"),
         ("old.bmp", picture(image_format="BMP"), "use JPEG, PNG or WebP"),
     ],
 )
-def test_what_would_surprise_later_is_refused_by_name(
-    project: Project, name: str, data: bytes, why: str
-) -> None:
+def test_unusable_pictures_are_refused_by_name(project: Project, name: str, data: bytes, why: str) -> None:
     with pytest.raises(BadFile, match=f"^{name}: .*{why}"):
         import_image(project=project, name=name, data=data)
     assert not Image.objects.exists()
@@ -78,7 +76,7 @@ def test_huge_pictures_are_refused_before_they_are_decoded(project: Project, set
         decode_image("a.png", picture())
 
 
-def test_transparency_lies_on_white() -> None:
+def test_transparency_becomes_white() -> None:
     buffer = io.BytesIO()
     Pillow.new("RGBA", (4, 4), (0, 0, 0, 0)).save(buffer, "PNG")
     decoded = decode_image("clear.png", buffer.getvalue())
@@ -86,7 +84,7 @@ def test_transparency_lies_on_white() -> None:
         assert served.getpixel((0, 0)) == (255, 255, 255)
 
 
-def test_of_a_phone_s_jpeg_with_a_preview_behind_the_photo_is_kept() -> None:
+def test_phone_jpeg_with_a_preview_keeps_the_photo() -> None:
     buffer = io.BytesIO()
     photo, preview = (
         Pillow.new("RGB", size, colour) for size, colour in (((64, 48), "red"), ((8, 6), "blue"))
@@ -146,7 +144,7 @@ def test_a_manifest_describes_its_pictures(project: Project, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("picture\na.png\n", "row 1 has no column called file"),
+        ("picture\na.png\n", "row 1 has no column file"),
         ("file,colour\na.png,red\n", "row 1 has the unknown column 'colour'"),
         # The published sample is ragged in just this way: four columns, two values.
         ("width,url,height,file\n346,https://example.org/a\n", "row 2 has 2 values, the header has 4"),
@@ -155,7 +153,7 @@ def test_a_manifest_describes_its_pictures(project: Project, tmp_path: Path) -> 
         ("file\n../a.png\n", "row 2, column file: leaves the manifest's folder"),
         ("file\na.png\nmissing.png\n", r"row 3: missing.png cannot be read"),
         ("file,width,height\na.png,640,480\n", "row 2, columns width and height: 640 × 480 stated"),
-        ("", "row 1 has no column called file"),
+        ("", "row 1 has no column file"),
     ],
 )
 def test_a_bad_manifest_names_row_and_column_and_writes_nothing(
@@ -167,8 +165,8 @@ def test_a_bad_manifest_names_row_and_column_and_writes_nothing(
     assert not Image.objects.exists()
 
 
-def test_an_empty_folder_says_so(project: Project, tmp_path: Path) -> None:
-    with pytest.raises(BadFile, match="holds no pictures"):
+def test_empty_folder_is_refused(project: Project, tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="has no photos"):
         import_image_files(project=project, path=tmp_path)
 
 

@@ -115,7 +115,7 @@ def test_hit_that_goes_live_after_the_take_down_is_ended_by_the_next_sweep(
     assert OutgoingCall.objects.count() == before, "planned once"
 
 
-def test_workers_keep_and_are_paid_what_they_submitted_and_are_told_what_they_have_in_hand(
+def test_take_down_pays_submitted_work_and_notifies_workers_with_open_work(
     project: Project, make_image: MakeImage, frame: Client
 ) -> None:
     market.fund()

@@ -63,9 +63,7 @@ def small_disk(settings: Any, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("spoil", ["cut off", "other bytes", "empty"])
-def test_import_does_not_trust_a_file_because_it_has_the_right_name(
-    media: Path, project: Project, spoil: str
-) -> None:
+def test_import_checks_the_content_of_an_existing_file(media: Path, project: Project, spoil: str) -> None:
     image, _ = photo(project, 1)
     path, data = path_of(image), path_of(image).read_bytes()
     Image.objects.all().delete()
@@ -96,28 +94,28 @@ def test_restoring_refuses_a_file_that_gives_other_bytes(media: Path, project: P
     image, _ = photo(project, 1)
     Image.objects.update(sha256="0" * 64)
     path_of(image).write_bytes(b"spoiled")
-    with pytest.raises(BadFile, match="bring the stored file back from a backup"):
+    with pytest.raises(BadFile, match="restore the stored file from a backup"):
         photo(project, 1)
 
 
 def test_atomic_file_flushes_bytes_then_name(
     media: Path, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
+    events: list[str] = []
     real_sync, real_replace = os.fsync, Path.replace
 
     def fsync(handle: int) -> None:
-        said.append("folder" if Path(f"/proc/self/fd/{handle}").is_dir() else "bytes")
+        events.append("folder" if Path(f"/proc/self/fd/{handle}").is_dir() else "bytes")
         real_sync(handle)
 
     def replace(self: Path, target: Path) -> Path:
-        said.append("name")
+        events.append("name")
         return real_replace(self, target)
 
     monkeypatch.setattr(atomic_files.os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", replace)
     photo(project, 1)
-    assert said == ["bytes", "name", "folder"]
+    assert events == ["bytes", "name", "folder"]
 
 
 def killed_at(block: int, write: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +166,9 @@ def test_photo_import_onto_a_full_disk_leaves_no_file(
     for seed in range(rounds):
         filler = small_disk / "filler"
         filler.write_bytes(b"\0" * (600_000 + 10_000 * seed))
-        with pytest.raises(StorageFull, match=rf"{seed}\.png: was not stored: the disk is full; make room"):
+        with pytest.raises(
+            StorageFull, match=rf"{seed}\.png: was not stored: the disk is full; free disk space"
+        ):
             photo(project, seed, width=500)
         assert not Image.objects.filter(name=f"{seed}.png").exists()
         assert [path for path in small_disk.rglob("*") if path.is_file()] == [filler]
@@ -181,7 +181,7 @@ def test_photo_import_onto_a_full_disk_leaves_no_file(
 
 def test_full_disk_is_distinguished_from_an_unwritable_folder() -> None:
     assert "the disk is full" in str(StorageFull.after(OSError(errno.ENOSPC, "No space left"), "a: not kept"))
-    assert "Read-only file system; mend the folder" in str(
+    assert "Read-only file system; fix the folder" in str(
         StorageFull.after(OSError(errno.EROFS, "Read-only file system"), "a: not kept")
     )
 

@@ -57,7 +57,7 @@ def send(client: Client, researcher: User, project: Project) -> Send:
     return post
 
 
-def test_a_zip_goes_in_with_its_manifest_and_the_broken_photo_is_named(send: Send, folder: Path) -> None:
+def test_zip_is_imported_with_its_manifest_and_the_broken_photo_is_named(send: Send, folder: Path) -> None:
     files = photos(4) | {
         "photos/broken.jpg": b"no picture",
         "photos/list.csv": b"file,credit,split\n1.png,Ann Own,val\ngone.png,X,\n",
@@ -75,12 +75,12 @@ def test_a_zip_goes_in_with_its_manifest_and_the_broken_photo_is_named(send: Sen
         "refused": 1,
     }
     assert job.result["problems"] == [
-        "photos/list.csv: names photos/gone.png, which the zip does not hold",
-        "photos/broken.jpg: is broken or no image; export it again as JPEG or PNG",
+        "photos/list.csv: names photos/gone.png, which the zip does not have",
+        "photos/broken.jpg: is not a readable image; export it again as JPEG or PNG",
     ]
-    said = {image.name: (image.credit, image.licence, image.split) for image in Image.objects.all()}
-    assert said["1.png"] == ("Ann Own", "CC BY 2.0", "val")
-    assert said["2.png"] == ("The whole group", "CC BY 2.0", "")
+    descriptions = {image.name: (image.credit, image.licence, image.split) for image in Image.objects.all()}
+    assert descriptions["1.png"] == ("Ann Own", "CC BY 2.0", "val")
+    assert descriptions["2.png"] == ("The whole group", "CC BY 2.0", "")
     assert list(folder.iterdir()) == []
 
     again = jobs.run_in_process(job=Job.objects.get(pk=send(zipped(files)).json()["job"]))
@@ -129,31 +129,31 @@ def _large(data: bytes, *, count: int = 1, directory_bytes: int | None = None) -
     """Return a zip with the end that zips beyond 4 GB have; a reader believes it alone."""
     at = data.rfind(b"PK\x05\x06")
     first, size = data.find(b"PK\x01\x02"), at - data.find(b"PK\x01\x02")
-    said = size if directory_bytes is None else directory_bytes
-    end = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, said, first)
+    stated_bytes = size if directory_bytes is None else directory_bytes
+    end = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, stated_bytes, first)
     return data[:at] + end + struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1) + data[at:]
 
 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"no zip at all", "is no zip, or was cut off"),
-        (zipped(photos(3))[:-200], "is no zip, or was cut off"),
-        (zipped({}), "holds no photos"),
-        (zipped({"notes.txt": b"hello"}), "holds no photos"),
+        (b"no zip at all", "is not a complete zip"),
+        (zipped(photos(3))[:-200], "is not a complete zip"),
+        (zipped({}), "has no photos"),
+        (zipped({"notes.txt": b"hello"}), "has no photos"),
         (_escaping("../outside.png"), "leads out of the zip"),
         (_escaping("/etc/outside.png"), "leads out of the zip"),
         (_escaping("photos\\..\\..\\outside.png"), "leads out of the zip"),
         (_escaping("C:outside.png"), "leads out of the zip"),
         (_link(), "photos/link.png is a link"),
         (_encrypted(), "a.png is encrypted"),
-        (_long_directory(), "holds more than 20,000 files"),
-        (_large(zipped(photos(1)), directory_bytes=2**33), "holds more than 20,000 files"),
-        (_large(zipped(photos(1)), count=2**33), "holds more than 20,000 files"),
-        (zipped({"ab.png": picture()}).replace(b"ab.png", b"\0a.png"), "holds a file without a name"),
-        (zipped({".": picture()}), "holds a file without a name"),
-        (zipped(photos(1), compression=zipfile.ZIP_LZMA), "compressed in a rare way"),
-        (zipped(photos(1) | {"a.csv": b"file", "b.csv": b"file"}), "holds 2 CSV files (a.csv and b.csv)"),
+        (_long_directory(), "has more than 20,000 files"),
+        (_large(zipped(photos(1)), directory_bytes=2**33), "has more than 20,000 files"),
+        (_large(zipped(photos(1)), count=2**33), "has more than 20,000 files"),
+        (zipped({"ab.png": picture()}).replace(b"ab.png", b"\0a.png"), "has a file without a name"),
+        (zipped({".": picture()}), "has a file without a name"),
+        (zipped(photos(1), compression=zipfile.ZIP_LZMA), "an unsupported compression"),
+        (zipped(photos(1) | {"a.csv": b"file", "b.csv": b"file"}), "has 2 CSV files (a.csv and b.csv)"),
     ],
 )
 def test_a_bad_zip_is_refused_whole_and_nothing_is_kept(
@@ -168,7 +168,7 @@ def test_a_bad_zip_is_refused_whole_and_nothing_is_kept(
     assert not Job.objects.exists()
 
 
-def test_a_zip_with_the_end_of_large_ones_goes_in(send: Send) -> None:
+def test_zip64_is_imported(send: Send) -> None:
     data = _large(zipped({"a.png": picture()}))
     assert len(zipfile.ZipFile(io.BytesIO(data)).namelist()) == 1
     job = jobs.run_in_process(job=Job.objects.get(pk=send(data).json()["job"]))
@@ -183,11 +183,11 @@ def test_a_hundred_thousand_entries_are_refused_before_they_are_listed(
 
     data = _many(100_000)
     monkeypatch.setattr(zip_files.zipfile, "ZipFile", listed)
-    assert "holds more than 20,000 files; send it in parts" in send(data).json()["error"]
+    assert "has more than 20,000 files; split it" in send(data).json()["error"]
     assert zipfile.is_zipfile(io.BytesIO(data))
 
 
-def test_what_unpacks_to_too_much_is_passed_over_and_the_rest_goes_in(send: Send, settings: Any) -> None:
+def test_entry_that_unpacks_too_large_is_skipped_and_the_rest_is_imported(send: Send, settings: Any) -> None:
     settings.MAX_IMAGE_BYTES = 100_000
     bomb = zipped({"bomb.png": bytes(50_000_000), "fine.png": picture()}, compression=zipfile.ZIP_DEFLATED)
     assert len(bomb) < 100_000
@@ -196,15 +196,13 @@ def test_what_unpacks_to_too_much_is_passed_over_and_the_rest_goes_in(send: Send
     assert job.result["problems"][0].startswith("bomb.png: is too large")
 
 
-def test_a_zip_that_says_to_unpack_to_more_than_a_disk_is_refused(
-    send: Send, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_zip_that_claims_more_than_a_disk_is_refused(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zip_files, "MAX_UNPACKED_BYTES", 1_000_000)
     data = zipped({"a.png": bytes(2_000_000)}, compression=zipfile.ZIP_DEFLATED)
     assert "unpacks to more than" in send(data).json()["error"]
 
 
-def test_a_manifest_that_names_a_photo_twice_takes_nothing_in(send: Send, folder: Path) -> None:
+def test_manifest_that_names_a_photo_twice_imports_nothing(send: Send, folder: Path) -> None:
     data = zipped(photos(2) | {"photos/list.csv": b"file,credit\n1.png,Ann\n1.png,Ben\n"})
     job = jobs.run_in_process(job=Job.objects.get(pk=send(data).json()["job"]))
     assert job.state == JobState.FAILED
@@ -213,12 +211,12 @@ def test_a_manifest_that_names_a_photo_twice_takes_nothing_in(send: Send, folder
     assert list(folder.iterdir()) == []
 
 
-def test_a_cancelled_import_keeps_what_is_in_and_goes_on_from_there(send: Send, folder: Path) -> None:
+def test_cancelled_import_keeps_stored_photos_and_resumes(send: Send, folder: Path) -> None:
     job = Job.objects.get(pk=send(zipped(photos(5))).json()["job"])
 
-    def listen(told: Job, line: str) -> None:
-        if told.done == 2 and not line:
-            Job.objects.filter(pk=told.pk).update(cancel_requested=True)
+    def listen(followed: Job, line: str) -> None:
+        if followed.done == 2 and not line:
+            Job.objects.filter(pk=followed.pk).update(cancel_requested=True)
 
     job = jobs.run_in_process(job=job, listener=listen)
     assert (job.state, Image.objects.count()) == (JobState.CANCELLED, 3)
@@ -228,19 +226,19 @@ def test_a_cancelled_import_keeps_what_is_in_and_goes_on_from_there(send: Send, 
     assert list(folder.iterdir()) == []
 
 
-def test_a_full_disk_keeps_no_part_of_the_zip(
+def test_full_disk_leaves_no_part_of_the_zip(
     send: Send, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = zipped(photos(3))
     with full_disk(monkeypatch):
         reply = send(data)
     assert reply.status_code == 507
-    assert "the disk is full; make room" in reply.json()["error"]
+    assert "the disk is full; free disk space" in reply.json()["error"]
     assert list(folder.iterdir()) == []
     assert not Job.objects.exists()
 
 
-def test_a_disk_that_fills_while_photos_are_taken_in_stops_the_job_and_room_lets_it_go_on(
+def test_import_stops_when_the_disk_fills_and_resumes_with_space(
     send: Send, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = Job.objects.get(pk=send(zipped(photos(3))).json()["job"])
@@ -252,7 +250,7 @@ def test_a_disk_that_fills_while_photos_are_taken_in_stops_the_job_and_room_lets
     assert (job.state, job.result["new"]) == (JobState.DONE, 3)
 
 
-def test_what_nobody_resumed_is_removed_after_a_week(
+def test_zip_that_nobody_resumed_is_removed_after_a_week(
     send: Send, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send(zipped(photos(1)))
@@ -260,26 +258,24 @@ def test_what_nobody_resumed_is_removed_after_a_week(
     send(zipped(photos(1)))
     assert len(list(folder.iterdir())) == 1
     job = jobs.run_in_process(job=Job.objects.order_by("pk")[0])
-    assert "its copy on the server is gone; send it again" in job.error
+    assert "its copy on the server was deleted; upload it again" in job.error
 
 
-def test_outsiders_add_nothing(client: Client, outsider: User, project: Project) -> None:
+def test_zip_of_an_outsider_is_refused(client: Client, outsider: User, project: Project) -> None:
     address = reverse("images-zip", args=[project.slug])
     assert client.post(address).status_code == 302
     client.force_login(outsider)
     assert client.post(address).status_code == 404
 
 
-def test_an_entry_that_lies_about_its_size_is_read_no_further_than_a_photo(tmp_path: Path) -> None:
+def test_entry_with_a_false_size_is_read_up_to_the_photo_limit(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(zipped({"a.png": bytes(10_000)}, compression=zipfile.ZIP_DEFLATED))
     with zipfile.ZipFile(path) as archive, pytest.raises(BadFile, match=r"a\.png: is too large"):
         zip_files.read_entry(archive, archive.infolist()[0], 1000)
 
 
-def test_the_limit_of_the_address_is_said_on_the_page(
-    client: Client, researcher: User, project: Project
-) -> None:
+def test_photos_page_names_the_upload_limit(client: Client, researcher: User, project: Project) -> None:
     client.force_login(researcher)
     page = client.get(reverse("project-images", args=[project.slug])).content.decode()
     assert "up to 2 GB" in page

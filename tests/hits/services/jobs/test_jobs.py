@@ -58,7 +58,7 @@ def test_a_job_of_a_dead_worker_is_taken_over_at_its_cursor() -> None:
         assert progress.job.cursor == {"at": 7}
 
 
-def test_a_job_in_good_hands_is_left_alone() -> None:
+def test_job_with_a_live_lease_is_left_alone() -> None:
     job = _job()
     with jobs.claim_job(job.pk):
         assert jobs.sweep_jobs() == 0
@@ -133,9 +133,9 @@ def test_cancelling_a_queued_job_ends_it_at_once() -> None:
         jobs.cancel_job(job=job)
 
 
-def test_one_open_job_a_key() -> None:
+def test_second_open_job_with_the_same_key_is_refused() -> None:
     first = _job(exclusive_key="publish:1")
-    with pytest.raises(Conflict, match="under way"):
+    with pytest.raises(Conflict, match="running"):
         _job(exclusive_key="publish:1")
     jobs.cancel_job(job=first)
     _job(exclusive_key="publish:1")
@@ -154,7 +154,7 @@ def test_a_refusal_is_kept_as_the_reason_and_a_fault_is_raised() -> None:
     assert (other.state, other.error) == (JobState.FAILED, "ZeroDivisionError: oops")
 
 
-def test_sweeping_says_that_a_worker_is_alive() -> None:
+def test_sweep_records_a_worker_heartbeat() -> None:
     jobs.sweep_jobs()
     assert (timezone.now() - Heartbeat.objects.get(name=jobs.WORKER_HEARTBEAT).at).total_seconds() < 120
 
@@ -199,7 +199,7 @@ def _whole() -> Job:
     return jobs.enqueue(task="hits.test_whole", title="Both halves", queue=False, resumable=True)
 
 
-def test_a_split_job_goes_on_when_its_last_part_is_done(halves: list[str]) -> None:
+def test_split_job_continues_when_its_last_subjob_is_done(halves: list[str]) -> None:
     job = _whole()
     current_app.tasks["hits.test_whole"](job.pk)
     job.refresh_from_db()
@@ -216,15 +216,15 @@ def test_a_split_job_goes_on_when_its_last_part_is_done(halves: list[str]) -> No
     assert (job.state, job.done, halves) == (JobState.DONE, 10, ["left", "right", "whole"])
 
 
-def test_a_split_job_runs_in_one_process_too(halves: list[str]) -> None:
-    told: list[str] = []
-    job = jobs.run_in_process(job=_whole(), listener=lambda row, line: told.append(line or str(row.done)))
+def test_split_job_runs_in_one_process(halves: list[str]) -> None:
+    reported: list[str] = []
+    job = jobs.run_in_process(job=_whole(), listener=lambda row, line: reported.append(line or str(row.done)))
     assert (job.state, halves) == (JobState.DONE, ["left", "right", "whole"])
-    assert "3" in told
-    assert "Done" in told
+    assert "3" in reported
+    assert "Done" in reported
 
 
-def test_a_failed_part_fails_the_whole_and_resuming_does_what_is_missing(halves: list[str]) -> None:
+def test_failed_subjob_fails_the_parent_and_resuming_does_the_rest(halves: list[str]) -> None:
     broken = current_app.tasks["hits.test_half"].broken
     broken.add("right")
     job = jobs.run_in_process(job=_whole())
@@ -236,14 +236,14 @@ def test_a_failed_part_fails_the_whole_and_resuming_does_what_is_missing(halves:
     assert lines == [
         "The left half: done",
         "The right half: failed (the right half is broken)",
-        "Taken up again at 8 of 10",
+        "Resumed at 8 of 10",
         "The right half: done",
-        "All parts are done",
+        "All steps are done",
         "Done",
     ]
 
 
-def test_cancelling_a_split_job_cancels_its_parts_and_it_can_be_resumed(halves: list[str]) -> None:
+def test_cancelled_split_job_cancels_its_subjobs_and_can_be_resumed(halves: list[str]) -> None:
     job = _whole()
     current_app.tasks["hits.test_whole"](job.pk)
     jobs.cancel_job(job=job)
@@ -253,7 +253,7 @@ def test_cancelling_a_split_job_cancels_its_parts_and_it_can_be_resumed(halves: 
     assert jobs.run_in_process(job=jobs.resume_job(job=job, queue=False)).state == JobState.DONE
 
 
-def test_a_part_with_a_fault_fails_the_whole_and_the_others_are_done(halves: list[str]) -> None:
+def test_subjob_with_a_fault_fails_the_parent_and_the_others_are_done(halves: list[str]) -> None:
     faults = current_app.tasks["hits.test_half"].faults
     faults.add("left")
     job = jobs.run_in_process(job=_whole())
@@ -264,7 +264,7 @@ def test_a_part_with_a_fault_fails_the_whole_and_the_others_are_done(halves: lis
     assert jobs.run_in_process(job=jobs.resume_job(job=job, queue=False)).state == JobState.DONE
 
 
-def test_what_cannot_even_begin_is_raised_and_not_tried_for_ever() -> None:
+def test_task_that_cannot_start_is_raised_and_not_retried() -> None:
     with pytest.raises(current_app.tasks.NotRegistered):
         jobs.run_in_process(job=jobs.enqueue(task="hits.not_known", title="Unknown", queue=False))
 
@@ -287,13 +287,13 @@ def test_a_job_whose_process_died_is_resumed_without_a_worker(halves: list[str])
 
 def test_a_job_that_somebody_works_on_is_not_resumed(halves: list[str]) -> None:
     job = _whole()
-    with jobs.claim_job(job.pk), pytest.raises(Conflict, match=r"somebody works on it.*30 seconds"):
+    with jobs.claim_job(job.pk), pytest.raises(Conflict, match=r"a process works on it.*30 seconds"):
         jobs.resume_job(job=job, queue=False)
     other = _whole()
     current_app.tasks["hits.test_whole"](other.pk)
     part = other.subjobs.first()
     assert part is not None
-    with jobs.claim_job(part.pk), pytest.raises(Conflict, match="somebody works on it"):
+    with jobs.claim_job(part.pk), pytest.raises(Conflict, match="a process works on it"):
         jobs.resume_job(job=other, queue=False)
     assert {row.state for row in other.subjobs.all()} == {"done", "queued"}
 
@@ -310,7 +310,7 @@ def test_a_process_that_was_only_slow_does_not_end_the_resumed_job() -> None:
 def test_a_job_whose_process_died_is_cancelled_at_once_and_gives_its_key_back() -> None:
     job = _job(exclusive_key="publish:1")
     _die(job)
-    with pytest.raises(Conflict, match=f"under way already as job {job.pk};"):
+    with pytest.raises(Conflict, match=f"running already as job {job.pk};"):
         _job(exclusive_key="publish:1")
     jobs.cancel_job(job=job)
     job.refresh_from_db()
@@ -318,7 +318,7 @@ def test_a_job_whose_process_died_is_cancelled_at_once_and_gives_its_key_back() 
     _job(exclusive_key="publish:1")
 
 
-def test_whoever_follows_a_job_of_another_worker_can_stop_meanwhile(halves: list[str]) -> None:
+def test_following_a_job_of_another_worker_can_be_interrupted(halves: list[str]) -> None:
     class Stop(Exception):
         pass
 
@@ -346,7 +346,7 @@ def orphans(halves: list[str]) -> Job:
     return job
 
 
-def test_a_split_job_whose_process_died_within_a_part_is_resumed(orphans: Job, halves: list[str]) -> None:
+def test_split_job_whose_process_died_in_a_subjob_is_resumed(orphans: Job, halves: list[str]) -> None:
     job = jobs.resume_job(job=orphans, queue=False)
     assert (job.state, job.done) == (JobState.QUEUED, 2)
     assert {part.state for part in job.subjobs.all()} == {"cancelled"}
@@ -354,17 +354,17 @@ def test_a_split_job_whose_process_died_within_a_part_is_resumed(orphans: Job, h
     assert halves == ["left", "right", "whole"]
 
 
-def test_running_a_split_job_here_takes_parts_whose_process_died(orphans: Job, halves: list[str]) -> None:
+def test_run_in_process_claims_subjobs_whose_process_died(orphans: Job, halves: list[str]) -> None:
     assert jobs.run_in_process(job=orphans).state == JobState.DONE
     assert halves == ["left", "right", "whole"]
 
 
-def test_cancelling_a_split_job_ends_parts_whose_process_died(orphans: Job) -> None:
+def test_cancelled_split_job_ends_subjobs_whose_process_died(orphans: Job) -> None:
     jobs.cancel_job(job=orphans)
     assert {part.state for part in orphans.subjobs.all()} == {"cancelled"}
 
 
-def test_a_part_that_cannot_go_on_by_itself_is_left_as_it_is(orphans: Job) -> None:
+def test_subjob_cannot_be_resumed_alone(orphans: Job) -> None:
     Job.objects.filter(pk=orphans.pk).update(resumable=False)
     with pytest.raises(Conflict, match="cannot be resumed"):
         jobs.resume_job(job=orphans)
@@ -373,7 +373,7 @@ def test_a_part_that_cannot_go_on_by_itself_is_left_as_it_is(orphans: Job) -> No
     assert {part.state for part in orphans.subjobs.all()} == {"running", "queued"}
 
 
-def test_running_here_notices_that_all_parts_are_over(halves: list[str]) -> None:
+def test_run_in_process_notices_that_all_subjobs_are_over(halves: list[str]) -> None:
     job = _whole()
     current_app.tasks["hits.test_whole"](job.pk)
     halves += ["left", "right"]
@@ -382,7 +382,7 @@ def test_running_here_notices_that_all_parts_are_over(halves: list[str]) -> None
     assert jobs.run_in_process(job=job).state == JobState.DONE
 
 
-def test_a_part_whose_end_was_not_told_is_noticed_by_the_sweeper(halves: list[str]) -> None:
+def test_sweeper_notices_subjobs_that_ended_without_a_wakeup(halves: list[str]) -> None:
     job = _whole()
     current_app.tasks["hits.test_whole"](job.pk)
     halves += ["left", "right"]
@@ -401,24 +401,24 @@ def test_only_a_resumable_job_that_is_over_is_resumed(halves: list[str]) -> None
         jobs.resume_job(job=plain)
 
 
-def test_resuming_makes_way_for_another_of_its_kind(halves: list[str]) -> None:
+def test_resuming_waits_for_another_open_job_with_its_key(halves: list[str]) -> None:
     more = {"exclusive_key": "halves", "resumable": True, "queue": False}
     first = jobs.enqueue(task="hits.test_whole", title="Both", **more)
     jobs.cancel_job(job=first)
     jobs.enqueue(task="hits.test_whole", title="Both", **more)
-    with pytest.raises(Conflict, match="under way"):
+    with pytest.raises(Conflict, match="running"):
         jobs.resume_job(job=first)
 
 
-def test_stopping_at_the_keyboard_leaves_a_job_that_can_be_resumed() -> None:
+def test_job_interrupted_at_the_keyboard_can_be_resumed() -> None:
     job = _job(resumable=True)
     with pytest.raises(KeyboardInterrupt), jobs.claim_job(job.pk):
         raise KeyboardInterrupt
     job.refresh_from_db()
-    assert (job.state, job.error) == (JobState.CANCELLED, "stopped at the keyboard")
+    assert (job.state, job.error) == (JobState.CANCELLED, "interrupted at the keyboard")
 
 
-def test_a_job_that_is_braced_is_kept_through_a_long_silence() -> None:
+def test_held_lease_keeps_the_job_through_a_long_silence() -> None:
     job = jobs.enqueue(task="hits.nothing", title="Long step")
     with jobs.claim_job(job.pk) as progress:
         assert progress is not None

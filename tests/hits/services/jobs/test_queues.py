@@ -79,14 +79,14 @@ def test_two_workers_take_all_queues_between_them_and_one_has_the_beat() -> None
     assert settings.QUEUE_SLOTS == {"tick": 2, "default": 2, "mail": 2, "cpu": 1, "gpu": 1, "io": 1}
 
 
-def test_messages_carry_no_end_and_are_acknowledged_early() -> None:
+def test_messages_do_not_expire_and_are_acknowledged_early() -> None:
     conf = current_app.conf
     assert all("expires" not in entry.get("options", {}) for entry in conf.beat_schedule.values())
     assert (conf.task_acks_late, conf.worker_prefetch_multiplier) == (False, 1)
     assert conf.worker_cancel_long_running_tasks_on_connection_loss is False
 
 
-def test_a_job_waits_in_its_tasks_queue_and_so_do_its_parts() -> None:
+def test_job_and_its_subjobs_wait_in_the_queue_of_their_task() -> None:
     job = jobs.enqueue(task="curation.make_features", title="Whole", queue=False)
     with jobs.claim_job(job.pk):
         raise SplitIntoSubjobs(
@@ -109,7 +109,7 @@ def _piled_up(name: str, count: int, work: Callable[[], object]) -> None:
         periodic_tasks.run_periodic_task(name, work)
 
 
-def test_messages_that_piled_up_run_their_task_once_an_interval() -> None:
+def test_piled_up_messages_run_their_task_once_an_interval() -> None:
     ran: list[float] = []
     _piled_up("hits.sweep_jobs", 100, lambda: ran.append(time.monotonic()))
     assert len(ran) == 1
@@ -119,7 +119,7 @@ def test_messages_that_piled_up_run_their_task_once_an_interval() -> None:
     assert len(ran) == 2
 
 
-def test_a_tasks_turn_ends_and_its_next_message_goes_on_where_it_was(
+def test_periodic_task_resumes_where_its_turn_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(periodic_tasks, "TURN_SECONDS", 0.05)
@@ -143,7 +143,7 @@ def test_a_tasks_turn_ends_and_its_next_message_goes_on_where_it_was(
     assert len(done) == 6  # the pass is over, so its interval counts again
 
 
-def test_a_task_that_runs_elsewhere_is_left_alone_until_its_process_must_be_dead() -> None:
+def test_running_periodic_task_is_left_alone_until_its_lease_ends() -> None:
     now = timezone.now()
     row = Heartbeat.objects.create(
         name="hits.sweep_jobs", at=now - timedelta(minutes=5), held_until=now + timedelta(seconds=30)
@@ -156,7 +156,7 @@ def test_a_task_that_runs_elsewhere_is_left_alone_until_its_process_must_be_dead
     assert ran == [1]
 
 
-def test_a_task_that_fails_gives_its_row_back() -> None:
+def test_failed_periodic_task_releases_its_row() -> None:
     def fails() -> None:
         raise ZeroDivisionError
 
@@ -179,7 +179,7 @@ def test_the_clock_sends_no_more_once_a_hundred_messages_wait(monkeypatch: pytes
 # --- short jobs
 
 
-def test_a_worker_leaves_one_slot_to_the_clock_and_the_next_in_line_is_sent_for(light: None) -> None:
+def test_worker_process_keeps_one_slot_for_periodic_tasks_and_wakes_the_next_job(light: None) -> None:
     first, second, third = (
         jobs.enqueue(task="hits.sync_batch", title=f"Sync {n}", queue=False) for n in range(3)
     )
@@ -190,12 +190,12 @@ def test_a_worker_leaves_one_slot_to_the_clock_and_the_next_in_line_is_sent_for(
     assert jobs.claim_job(second.pk).__enter__() is not None
     with (
         worker_process.as_worker_process("another machine's", LIGHT, 2),
-        jobs.claim_job(third.pk) as elsewhere,
+        jobs.claim_job(third.pk) as other_progress,
     ):
-        assert elsewhere is not None  # each worker counts its own
+        assert other_progress is not None  # each worker counts its own
 
 
-def test_jobs_take_turns_and_go_to_the_back(
+def test_jobs_take_turns_and_requeue_at_the_back(
     light: None, monkeypatch: pytest.MonkeyPatch, project: Project, make_image: MakeImage
 ) -> None:
     """Three publications through one slot: none waits for another's end, and each HIT is made once."""
@@ -205,7 +205,7 @@ def test_jobs_take_turns_and_go_to_the_back(
     wake_ups.forget()
     taken: list[int] = []
     for _ in range(100):
-        job = _next_told()
+        job = _next_woken()
         if job is None:
             break
         taken.append(job)
@@ -220,16 +220,16 @@ def test_jobs_take_turns_and_go_to_the_back(
     assert HIT.objects.count() == 75
 
 
-def _next_told() -> int | None:
+def _next_woken() -> int | None:
     """Return the job of the one message that waits, as the worker takes it; at first, of the oldest."""
     waiting = Job.objects.filter(state=JobState.QUEUED)
-    told = waiting.exclude(woken_at=None).order_by("woken_at").first() or waiting.order_by("pk").first()
-    if told is not None:
-        Job.objects.filter(pk=told.pk).update(woken_at=None)
-    return told.pk if told is not None else None
+    woken = waiting.exclude(woken_at=None).order_by("woken_at").first() or waiting.order_by("pk").first()
+    if woken is not None:
+        Job.objects.filter(pk=woken.pk).update(woken_at=None)
+    return woken.pk if woken is not None else None
 
 
-def test_what_somebody_stops_between_two_turns_stops(light: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_cancelled_between_two_turns_stops(light: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slots, "TURN_SECONDS", 0.0)
     job = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
     with jobs.claim_job(job.pk) as progress:
@@ -253,9 +253,7 @@ def test_what_somebody_stops_between_two_turns_stops(light: None, monkeypatch: p
         assert nothing is None
 
 
-def test_a_look_at_everything_takes_many_turns_and_sees_all_of_it(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_polling_takes_many_turns_and_sees_everything(project: Project, make_image: MakeImage) -> None:
     """Each turn is over after one HIT; the pass ends, and what it counts is what one look counts."""
     market.fund(100_000)
     batch = published(project, [make_image(n) for n in range(4)])
@@ -277,7 +275,7 @@ def test_a_look_at_everything_takes_many_turns_and_sees_all_of_it(
     assert before != after
 
 
-def test_a_comparison_in_turns_comes_to_what_one_comes_to(project: Project, make_image: MakeImage) -> None:
+def test_comparison_in_turns_equals_one_in_a_single_turn(project: Project, make_image: MakeImage) -> None:
     market.fund(100_000)
     batch = published(project, [make_image(n) for n in range(5)])
     Job.objects.update(state=JobState.DONE)  # nobody publishes it
@@ -298,7 +296,7 @@ def test_a_comparison_in_turns_comes_to_what_one_comes_to(project: Project, make
 
 
 @pytest.mark.parametrize("look", ["copied", "compared"])
-def test_a_batch_is_looked_at_while_others_write(
+def test_batch_is_synced_while_others_write(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch, look: str
 ) -> None:
     """More HITs than are read at once: a question left open meanwhile would keep SQLite from writing."""
@@ -357,14 +355,14 @@ def _do_part(pk: int) -> None:
             progress.advance(1)
 
 
-def test_a_process_goes_on_with_parts_of_one_whole_without_messages(parts: list[int]) -> None:
+def test_process_runs_further_subjobs_of_one_parent_without_messages(parts: list[int]) -> None:
     slots.run_in_worker(_do_part, parts[0])
     rows = Job.objects.filter(pk__in=parts)
     assert set(rows.values_list("state", "runs")) == {(JobState.DONE, 1)}
     assert sum(wake_ups.by_queue().values()) <= 1  # the whole's own
 
 
-def test_parts_make_room_for_another_job_of_their_queue_and_for_others_after_a_while(
+def test_subjobs_yield_to_other_jobs_of_their_queue(
     parts: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = jobs.enqueue(task="curation.evaluate", title="Other", queue=False)
@@ -377,7 +375,7 @@ def test_parts_make_room_for_another_job_of_their_queue_and_for_others_after_a_w
     assert Job.objects.filter(pk__in=parts, state=JobState.DONE).count() == 2
 
 
-def test_an_idle_worker_wakes_what_a_lost_message_told_of() -> None:
+def test_idle_worker_wakes_a_job_whose_message_was_lost() -> None:
     job = jobs.enqueue(task="curation.evaluate", title="Lost")
     wake_ups.forget()
     Job.objects.update(
@@ -390,7 +388,7 @@ def test_an_idle_worker_wakes_what_a_lost_message_told_of() -> None:
     assert wake_ups.by_queue() == {Queue.CPU: 1}
 
 
-def test_a_publications_pace_goes_on_over_its_turns_without_a_new_burst() -> None:
+def test_rate_limit_of_a_publication_continues_over_turns_without_a_new_burst() -> None:
     slept: list[float] = []
     first = RateLimiter(4.0, clock=lambda: 0.0, sleep=slept.append)
     for _ in range(BURST):
@@ -402,7 +400,7 @@ def test_a_publications_pace_goes_on_over_its_turns_without_a_new_burst() -> Non
     assert slept == [0.25]
 
 
-def test_a_throttled_call_waits_in_the_queue_and_remembers_since_when() -> None:
+def test_throttled_call_waits_in_the_queue_and_remembers_its_start() -> None:
     def throttled() -> None:
         raise MarketplaceError(Failure.THROTTLED, "Rate exceeded")
 

@@ -38,9 +38,7 @@ def ids(photos: list[Image]) -> list[int]:
     return [photo.pk for photo in photos]
 
 
-def test_random_selection_is_repeatable_and_ordered(
-    project: Project, photos: list[Image]
-) -> None:
+def test_random_selection_is_repeatable_and_ordered(project: Project, photos: list[Image]) -> None:
     one = choose_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=7))
     assert (
         one
@@ -65,9 +63,7 @@ def test_selection_by_split_and_source(project: Project, photos: list[Image]) ->
         choose_photos(project, KIND, ImageSelection(source="vcr"))
 
 
-def test_shown_photos_are_excluded_unless_requested(
-    project: Project, photos: list[Image]
-) -> None:
+def test_shown_photos_are_excluded_unless_requested(project: Project, photos: list[Image]) -> None:
     launched(project, photos[:8])
     assert choose_photos(project, KIND, ImageSelection()) == ids(photos[8:])
     assert choose_photos(project, KIND, ImageSelection(again=True)) == ids(photos)
@@ -82,7 +78,7 @@ def test_named_photos_must_be_unique(project: Project, photos: list[Image]) -> N
     with pytest.raises(ImageSelectionError, match=r"nowhere\.jpg: is none of these photos"):
         choose_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=("nowhere.jpg",)))
     Image.objects.filter(pk__in=ids(photos[:2])).update(name="same.jpg")
-    with pytest.raises(ImageSelectionError, match=r"same\.jpg: are 2 photos; use the photo’s number"):
+    with pytest.raises(ImageSelectionError, match=r"same\.jpg: matches 2 photos; use the photo’s number"):
         choose_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=("same.jpg",)))
 
 
@@ -116,7 +112,7 @@ def test_form_launches_selection_and_batch_stores_it(
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ({"which": "first", "first": "11"}, "There are 10 photos; use that or fewer."),
         ({"which": "random", "drawn": "3", "seed": ""}, "Give a seed, a whole number from 0."),
@@ -127,12 +123,17 @@ def test_form_launches_selection_and_batch_stores_it(
     ],
 )
 def test_invalid_selection_is_reported_at_its_field(
-    asked: dict[str, str], said: str, client: Client, researcher: User, project: Project, photos: list[Image]
+    asked: dict[str, str],
+    message: str,
+    client: Client,
+    researcher: User,
+    project: Project,
+    photos: list[Image],
 ) -> None:
     client.force_login(researcher)
     page = client.post(reverse("batch-new", args=[project.slug]), FORM | asked)
     assert page.status_code == 400
-    assert said in page.content.decode()
+    assert message in page.content.decode()
     assert not Batch.objects.exists()
 
 

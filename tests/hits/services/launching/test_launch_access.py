@@ -33,7 +33,7 @@ FORM = {"name": "Kitchens", "reward": "1.25", "bonus": "0.15", "assignments": "1
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def staff_client(client: Client, researcher: User) -> Client:
     """Return a browser that a researcher of the project signed in to."""
     client.force_login(researcher)
     return client
@@ -68,22 +68,22 @@ def _asked_of(batch: Batch) -> set[tuple[str, str, tuple[str, ...]]]:
 NOT_EXCLUDED = ("excluded", "DoesNotExist", ())
 
 
-def test_left_alone_the_form_lets_everybody_in(desk: Client, form_url: str) -> None:
-    desk.post(form_url, FORM | {"step": "launch"})
+def test_untouched_launch_form_is_open_to_everybody(staff_client: Client, form_url: str) -> None:
+    staff_client.post(form_url, FORM | {"step": "launch"})
     batch = Batch.objects.get()
     assert _asked_of(batch) == {NOT_EXCLUDED}
     assert batch.worker_limit is None
     assert batch.instructions is None
-    page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+    page = squeezed(staff_client.get(reverse("batch-detail", args=[batch.pk])))
     assert "<dt>Open to</dt><dd>All workers</dd><dt>Countries</dt><dd>All countries</dd>" in page
 
 
-def test_what_was_chosen_is_confirmed_launched_and_said_on_the_batchs_page(
-    desk: Client, form_url: str, project: Project
+def test_chosen_requirements_are_confirmed_launched_and_shown_on_the_batch_page(
+    staff_client: Client, form_url: str, project: Project
 ) -> None:
     version = _version(project)
     chosen = {"pool": "trained", "where": "paper", "worker_limit": "5", "instructions": "1"}
-    page = squeezed(desk.post(form_url, FORM | chosen | {"step": "estimate"}))
+    page = squeezed(staff_client.post(form_url, FORM | chosen | {"step": "estimate"}))
     words = (
         "<dt>Open to</dt><dd>Trained workers</dd>"
         "<dt>Countries</dt><dd>United States, Canada, United Kingdom and Australia</dd>"
@@ -92,7 +92,7 @@ def test_what_was_chosen_is_confirmed_launched_and_said_on_the_batchs_page(
     assert words in page
     for name, value in chosen.items():
         assert f'<input type="hidden" name="{name}" value="{value}">' in page
-    desk.post(form_url, FORM | chosen | {"step": "launch"})
+    staff_client.post(form_url, FORM | chosen | {"step": "launch"})
     batch = Batch.objects.get()
     assert _asked_of(batch) == {
         NOT_EXCLUDED,
@@ -100,15 +100,15 @@ def test_what_was_chosen_is_confirmed_launched_and_said_on_the_batchs_page(
         ("", "In", ("US", "CA", "GB", "AU")),
     }
     assert (batch.worker_limit, batch.instructions) == (5, version)
-    assert words in squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+    assert words in squeezed(staff_client.get(reverse("batch-detail", args=[batch.pk])))
 
 
 def test_the_newest_version_is_offered_first_and_the_own_text_last(
-    desk: Client, form_url: str, project: Project
+    staff_client: Client, form_url: str, project: Project
 ) -> None:
     _version(project, "First.")
     _version(project, "Second.", based_on=1)
-    page = squeezed(desk.get(form_url))
+    page = squeezed(staff_client.get(form_url))
     assert '<option value="2" selected>' in page
     assert (
         page.index('<option value="2"')
@@ -128,20 +128,20 @@ def test_the_newest_version_is_offered_first_and_the_own_text_last(
         ({"instructions": "7"}, "Instructions</a>: Select a valid choice"),
     ],
 )
-def test_a_slip_is_named_and_nothing_is_launched(
-    desk: Client, form_url: str, change: dict[str, str], message: str
+def test_invalid_requirement_is_named_and_nothing_is_launched(
+    staff_client: Client, form_url: str, change: dict[str, str], message: str
 ) -> None:
-    reply = desk.post(form_url, FORM | change | {"step": "launch"})
+    reply = staff_client.post(form_url, FORM | change | {"step": "launch"})
     assert reply.status_code == 400
     assert message in squeezed(reply)
     assert not Batch.objects.exists()
 
 
-def test_more_countries_than_a_marketplace_takes_are_refused(desk: Client, form_url: str) -> None:
+def test_more_countries_than_a_marketplace_takes_are_refused(staff_client: Client, form_url: str) -> None:
     many = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR"
     form = FORM | {"where": "some", "countries": many.replace(" ", ",")}
-    assert "enter at most 30" in squeezed(desk.post(form_url, form))
-    with pytest.raises(Refused, match="countries: there are 31"):
+    assert "enter at most 30" in squeezed(staff_client.post(form_url, form))
+    with pytest.raises(Refused, match="countries: 31 are named"):
         build_eligibility(countries=parse_codes(many.replace(" ", ",")))
 
 
@@ -152,7 +152,7 @@ def test_countries_are_read_by_code_and_by_name_once_each() -> None:
         parse_codes("UK")
 
 
-def test_other_conditions_have_words_too(project: Project, make_image: MakeImage) -> None:
+def test_every_requirement_has_a_label(project: Project, make_image: MakeImage) -> None:
     requirements = (
         PlannedRequirement(Pool.APPLIED, Comparator.DOES_NOT_EXIST),
         PlannedRequirement(Pool.QUALIFIED, Comparator.GREATER_THAN_OR_EQUAL_TO, (8,)),
@@ -162,13 +162,13 @@ def test_other_conditions_have_words_too(project: Project, make_image: MakeImage
         project, [make_image(1)], terms=LaunchTerms(eligibility=Eligibility(requirements, worker_limit=1))
     )
     batch.refresh_from_db()
-    said = batch_eligibility(batch)
-    assert said.workers == (
+    summary = batch_eligibility(batch)
+    assert summary.workers == (
         "Workers who have not submitted the qualification task; "
         "workers whose “street-scenes: qualified” is at least 8"
     )
-    assert said.countries == "All but France and Germany"
-    assert said.tasks_per_worker == "1 task"
+    assert summary.countries == "All except France and Germany"
+    assert summary.tasks_per_worker == "1 task"
 
 
 # --- the command line
@@ -190,7 +190,7 @@ def _refused(project: Project, *more: str) -> str:
     return str(caught.value)
 
 
-def test_the_command_asks_for_the_same(form_url: str, project: Project) -> None:
+def test_launch_command_sets_the_same_requirements(form_url: str, project: Project) -> None:
     first = _version(project, "First.")
     _version(project, "Second.", based_on=1)
     batch = _launch(
@@ -209,7 +209,7 @@ def test_the_command_asks_for_the_same(form_url: str, project: Project) -> None:
 
 
 @pytest.mark.parametrize(("flags", "version"), [((), 2), (("--instructions", "0"), None)])
-def test_the_command_shows_the_newest_version_unless_told_otherwise(
+def test_launch_command_uses_the_newest_version_by_default(
     form_url: str, project: Project, flags: tuple[str, ...], version: int | None
 ) -> None:
     _version(project, "First.")
@@ -235,15 +235,15 @@ def test_the_command_names_the_flag_that_is_wrong(
     assert not Batch.objects.exists()
 
 
-def test_the_batchs_page_asks_the_same_number_of_questions_however_many_versions(
-    desk: Client, project: Project, make_image: MakeImage
+def test_batch_page_uses_a_fixed_number_of_queries_for_any_number_of_versions(
+    staff_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     batch = launched(project, [make_image(1)])
     url = reverse("batch-detail", args=[batch.pk])
 
     def count() -> int:
         with CaptureQueriesContext(connection) as seen:
-            assert desk.get(url).status_code == 200
+            assert staff_client.get(url).status_code == 200
         return len(seen)
 
     _version(project, "1.")

@@ -40,7 +40,7 @@ def capped(project: Project, **values: int | None) -> Project:
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def staff_client(client: Client, researcher: User) -> Client:
     """A researcher's browser."""
     client.force_login(researcher)
     return client
@@ -63,22 +63,26 @@ def test_a_launch_is_refused_one_cent_short_and_an_exact_cent_passes(
 
 
 def test_the_page_asks_the_account_the_moment_it_launches(
-    desk: Client, project: Project, make_image: MakeImage
+    staff_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     make_image(1)
     url = reverse("batch-new", args=[project.slug])
     owner = market.fund(100)
-    page = desk.post(url, FORM | {"step": "estimate"})
+    page = staff_client.post(url, FORM | {"step": "estimate"})
     assert "Launch 1 task, hold $1.00" in squeezed(page)
     # Somebody else spends a cent between the two presses.
     market.ledger_adjust(owner, -1)
-    refused = desk.post(url, FORM | {"step": "launch", "idempotency_key": page.context["idempotency_key"]})
+    refused = staff_client.post(
+        url, FORM | {"step": "launch", "idempotency_key": page.context["idempotency_key"]}
+    )
     assert refused.status_code == 400
     assert "Not launched: insufficient funds" in squeezed(refused)
     assert 'value="launch"' not in squeezed(refused), "a button that cannot work is not shown"
     assert not Batch.objects.exists()
     market.fund(1)
-    done = desk.post(url, FORM | {"step": "launch", "idempotency_key": page.context["idempotency_key"]})
+    done = staff_client.post(
+        url, FORM | {"step": "launch", "idempotency_key": page.context["idempotency_key"]}
+    )
     assert done.status_code == 302
     assert Batch.objects.count() == 1
 
@@ -121,7 +125,7 @@ def test_a_closed_batch_counts_with_what_it_cost(project: Project, make_image: M
     assert committed_cents(project=project) == 150
 
 
-def test_a_batchs_own_cap(project: Project, make_image: MakeImage) -> None:
+def test_launch_over_the_batch_cap_is_refused(project: Project, make_image: MakeImage) -> None:
     images = [make_image(1)]
     with pytest.raises(Refused, match=r"budget cap: this can cost \$1\.00, and the cap is \$0\.99"):
         launched(project, images, terms=LaunchTerms(reward_cents=100, bonus_cents=0, budget_cap_cents=99))
@@ -156,7 +160,7 @@ def test_two_launches_at_once_do_not_share_the_same_cents(project: Project, make
     assert (Batch.objects.count(), len(refused)) == (1, 3)
 
 
-def test_a_cap_lowered_meanwhile_stops_at_the_next_hundred_and_the_rest_can_be_resumed(
+def test_publication_stops_at_the_next_hundred_after_a_cap_is_lowered_and_can_be_resumed(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market.fund()
@@ -197,29 +201,29 @@ def test_a_stopped_batch_can_still_be_closed(project: Project, make_image: MakeI
 
 
 @pytest.mark.parametrize("typed", [None, 99, 101])
-def test_above_the_threshold_the_exact_sum_is_typed(
+def test_launch_above_the_threshold_needs_the_exact_typed_sum(
     project: Project, make_image: MakeImage, typed: int | None
 ) -> None:
     capped(project, confirm_above_cents=99)
-    with pytest.raises(Refused, match=r"more than \$0\.99, .*type the most that this can cost, 1\.00"):
+    with pytest.raises(Refused, match=r"more than \$0\.99, .*type the maximum cost, 1\.00"):
         launched(project, [make_image(1)], terms=LaunchTerms(100, 0, confirmed_cents=typed))
     assert launched(project, [make_image(1)], terms=LaunchTerms(100, 0, confirmed_cents=100))
     capped(project, confirm_above_cents=100)
     if typed is not None:
-        with pytest.raises(Refused, match=r"was confirmed and the most that this can cost is \$1\.00"):
+        with pytest.raises(Refused, match=r"was confirmed, and the maximum cost is \$1\.00"):
             launched(project, [make_image(1)], terms=LaunchTerms(100, 0, confirmed_cents=typed))
     assert launched(project, [make_image(1)], terms=LaunchTerms(100, 0))
 
 
-def test_the_form_asks_for_it_and_keeps_what_was_chosen(
-    desk: Client, project: Project, make_image: MakeImage
+def test_launch_form_asks_for_the_typed_sum_and_keeps_the_choices(
+    staff_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     capped(project, confirm_above_cents=99)
     market.fund()
     make_image(1)
     url = reverse("batch-new", args=[project.slug])
     form = FORM | {"assignments": "12", "unit_scope": "project", "budget_cap": "20.00"}
-    page = desk.post(url, form | {"step": "estimate"})
+    page = staff_client.post(url, form | {"step": "estimate"})
     words = squeezed(page)
     assert 'name="typed_cost"' in words
     assert "Each photo is published as 2 tasks for 9 + 3 workers" in words
@@ -229,61 +233,63 @@ def test_the_form_asks_for_it_and_keeps_what_was_chosen(
         ("11.99", "$11.99 is another sum"),
         ("twelve", "“twelve” is no sum"),
     ):
-        missed = desk.post(url, form | {"step": "launch", "typed_cost": typed})
+        missed = staff_client.post(url, form | {"step": "launch", "typed_cost": typed})
         assert missed.status_code == 400
-        told = squeezed(missed)
-        assert f"{why}" in told
-        assert "type the most that this can cost, 12.00." in told
-        assert (f'value="{typed}" aria-invalid="true"' if typed else 'aria-invalid="true"') in told
-        assert "--confirm-cents" not in told, "that is for the command line"
-    assert desk.post(url, form | {"step": "launch", "typed_cost": "$12.00"}).status_code == 302
+        page_text = squeezed(missed)
+        assert f"{why}" in page_text
+        assert "type the maximum cost, 12.00." in page_text
+        assert (f'value="{typed}" aria-invalid="true"' if typed else 'aria-invalid="true"') in page_text
+        assert "--confirm-cents" not in page_text, "that is for the command line"
+    assert staff_client.post(url, form | {"step": "launch", "typed_cost": "$12.00"}).status_code == 302
     batch = Batch.objects.get()
     assert (batch.redundancy, batch.unit_scope, batch.budget_cap_cents) == (12, "project", 2_000)
 
 
 def test_the_page_shows_a_cap_that_would_refuse_before_the_press(
-    desk: Client, project: Project, make_image: MakeImage
+    staff_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     """A new batch's own cap, and then the project's when the batch is to be extended."""
     market.fund()
     batch = published(project, [make_image(1)], terms=ONE_DOLLAR)
     make_image(2)
     url = reverse("batch-new", args=[project.slug])
-    page = squeezed(desk.post(url, FORM | {"budget_cap": "0.99", "step": "estimate"}))
+    page = squeezed(staff_client.post(url, FORM | {"budget_cap": "0.99", "step": "estimate"}))
     assert "Over the budget: this can cost $1.00, and the cap is $0.99" in page
     assert 'value="launch"' not in page
-    assert 'value="launch"' in squeezed(desk.post(url, FORM | {"budget_cap": "1.00", "step": "estimate"}))
+    assert 'value="launch"' in squeezed(
+        staff_client.post(url, FORM | {"budget_cap": "1.00", "step": "estimate"})
+    )
 
     capped(project, budget_cap_cents=299)
     url = reverse("batch-extend", args=[batch.pk])
-    assert "Extend for $1.00 at most" in squeezed(desk.get(url, {"redundancy": "1"}))
-    page = squeezed(desk.get(url, {"redundancy": "2"}))
+    assert "Extend for $1.00 at most" in squeezed(staff_client.get(url, {"redundancy": "1"}))
+    page = squeezed(staff_client.get(url, {"redundancy": "2"}))
     assert "Over the budget: the project" in page
     assert "Extend for" not in page
-    refused = desk.post(url, {"redundancy": "2", "days": "3", "idempotency_key": "wish"})
+    refused = staff_client.post(url, {"redundancy": "2", "days": "3", "idempotency_key": "key"})
     assert refused.status_code == 400
     assert "Nothing was extended: budget: the project" in squeezed(refused)
     assert 'name="days" value="3"' in squeezed(refused), "what was wished for stays"
     assert not Extension.objects.exists()
 
 
-def test_an_extensions_typed_sum_is_told_at_its_field(
-    desk: Client, project: Project, make_image: MakeImage
+def test_extension_without_the_typed_sum_names_its_field(
+    staff_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
     batch = published(project, [make_image(1)], terms=ONE_DOLLAR)
     capped(project, confirm_above_cents=99)
     url = reverse("batch-extend", args=[batch.pk])
-    wish = {"redundancy": "1", "days": "", "idempotency_key": "wish"}
-    refused = desk.post(url, wish | {"typed_cost": "0.99"})
+    values = {"redundancy": "1", "days": "", "idempotency_key": "key"}
+    refused = staff_client.post(url, values | {"typed_cost": "0.99"})
     assert refused.status_code == 400
-    assert "$0.99 is another sum; type the most that this can cost, 1.00." in squeezed(refused)
+    assert "$0.99 is another sum; type the maximum cost, 1.00." in squeezed(refused)
     assert 'value="0.99" aria-invalid="true"' in squeezed(refused)
-    assert desk.post(url, wish | {"typed_cost": "1.00"}).status_code == 302
+    assert staff_client.post(url, values | {"typed_cost": "1.00"}).status_code == 302
     assert Extension.objects.get().more_redundancy == 1
 
 
-def test_the_command_line_asks_too(project: Project, make_image: MakeImage) -> None:
+def test_launch_command_asks_for_the_typed_sum(project: Project, make_image: MakeImage) -> None:
     capped(project, confirm_above_cents=99)
     market.fund()
     make_image(1)
@@ -299,15 +305,15 @@ def test_the_command_line_asks_too(project: Project, make_image: MakeImage) -> N
 
 
 def test_masters_are_offered_where_they_cost(
-    desk: Client, project: Project, make_image: MakeImage, settings: Any
+    staff_client: Client, project: Project, make_image: MakeImage, settings: Any
 ) -> None:
     market.fund()
     make_image(1)
     url = reverse("batch-new", args=[project.slug])
-    assert "masters_only" not in squeezed(desk.get(url))
+    assert "masters_only" not in squeezed(staff_client.get(url))
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
-    assert "masters_only" in squeezed(desk.get(url))
-    desk.post(url, FORM | {"step": "launch", "masters_only": "on"})
+    assert "masters_only" in squeezed(staff_client.get(url))
+    staff_client.post(url, FORM | {"step": "launch", "masters_only": "on"})
     batch = Batch.objects.get()
     assert (batch.masters_only, batch.estimate_cents, batch.slot_cents(1)) == (True, 125, 125)
 
@@ -315,7 +321,7 @@ def test_masters_are_offered_where_they_cost(
 # --- the Money page
 
 
-def test_an_admin_changes_the_caps_and_the_trail_says_so(
+def test_admin_changes_the_caps_and_an_event_records_it(
     client: Client, project: Project, admin: User, make_image: MakeImage
 ) -> None:
     client.force_login(admin)
@@ -346,15 +352,15 @@ def test_an_admin_changes_the_caps_and_the_trail_says_so(
     assert AuditEvent.objects.get(action="batch.cap").data["budget_cap_cents"] == 99
 
 
-def test_a_researcher_looks_and_does_not_change(desk: Client, project: Project) -> None:
+def test_researcher_sees_the_caps_and_cannot_change_them(staff_client: Client, project: Project) -> None:
     url = reverse("project-money", args=[project.slug])
-    assert 'name="cap"' not in squeezed(desk.get(url))
-    assert desk.post(url, {"target": "1", "cap": "", "threshold": "1"}).status_code == 403
+    assert 'name="cap"' not in squeezed(staff_client.get(url))
+    assert staff_client.post(url, {"target": "1", "cap": "", "threshold": "1"}).status_code == 403
     project.refresh_from_db()
     assert project.target_cents_per_hour == 1_500
 
 
-def test_the_money_page_asks_a_fixed_number_of_questions(
+def test_money_page_uses_a_fixed_number_of_queries(
     client: Client, project: Project, admin: User, make_image: MakeImage
 ) -> None:
     client.force_login(admin)

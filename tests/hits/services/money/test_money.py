@@ -110,7 +110,7 @@ def test_sums_as_people_type_them(typed: str, cents: int) -> None:
 
 
 @pytest.mark.parametrize("typed", ["12,50", "1,2345", "1.005", "-1", "", "1e3", "$"])
-def test_sums_that_could_mean_two_things_are_not_guessed(typed: str) -> None:
+def test_ambiguous_sums_are_refused(typed: str) -> None:
     with pytest.raises(ValueError, match="is not an amount"):
         parse_typed_usd(typed)
 
@@ -206,9 +206,7 @@ def test_everybody_earning_all_costs_the_most_that_was_shown(
 
 
 @database
-def test_check_ledger_says_where_the_books_differ(
-    project: Project, make_image: MakeImage, settings: Any
-) -> None:
+def test_check_ledger_names_the_differences(project: Project, make_image: MakeImage, settings: Any) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     market.fund()
     batch = published(project, [make_image(1)], terms=LaunchTerms(reward_cents=100, redundancy=2))
@@ -270,7 +268,7 @@ def test_accounting_gets_every_entry_with_balances_and_no_worker_id(
 
 
 @database
-def test_the_ledgers_of_other_requesters_are_none_of_ours(project: Project, make_image: MakeImage) -> None:
+def test_ledger_check_ignores_other_requesters(project: Project, make_image: MakeImage) -> None:
     market.fund()
     published(project, [make_image(1)])
     assert LedgerEntry.objects.filter(hit__isnull=False).exists()

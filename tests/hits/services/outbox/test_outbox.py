@@ -97,7 +97,7 @@ def test_a_bonus_waits_for_its_approval(waiting: Assignment) -> None:
     )
 
 
-def test_settling_what_is_settled_asks_nobody(waiting: Assignment) -> None:
+def test_settling_a_settled_call_makes_no_request(waiting: Assignment) -> None:
     approve(waiting)
     with CaptureQueriesContext(
         connection,
@@ -106,7 +106,7 @@ def test_settling_what_is_settled_asks_nobody(waiting: Assignment) -> None:
     assert (found.done, len(asked)) == (0, 1)
 
 
-def test_the_clock_that_overtakes_a_rejection_is_shown_and_paid(
+def test_rejection_superseded_by_auto_approval_is_shown_and_paid(
     waiting: Assignment, client: Client, admin: Any
 ) -> None:
     decision = review.decide_assignment(
@@ -147,7 +147,7 @@ def test_a_rejection_is_overridden_on_day_29(waiting: Assignment, later: Later) 
 
 
 @pytest.mark.clock
-def test_a_rejection_stands_on_day_31_and_the_page_says_why(
+def test_rejection_cannot_be_overridden_on_day_31_and_the_page_says_why(
     waiting: Assignment, later: Later, client: Client, admin: Any
 ) -> None:
     _rejected(waiting)
@@ -184,7 +184,7 @@ def test_an_override_after_disposal_is_refused_with_the_reason(waiting: Assignme
         review.override_rejection(assignment=waiting, by=None)
 
 
-def test_an_override_made_elsewhere_is_booked_like_ours(waiting: Assignment) -> None:
+def test_override_made_outside_is_posted_like_ours(waiting: Assignment) -> None:
     batch = waiting.hit.unit.batch
     _rejected(waiting)
     marketplace().approve(waiting.assignment_id, "", override=True)
@@ -195,9 +195,7 @@ def test_an_override_made_elsewhere_is_booked_like_ours(waiting: Assignment) -> 
     check_money(batch)
 
 
-def test_the_review_page_says_when_a_submission_approves_itself(
-    waiting: Assignment, client: Client, admin: Any
-) -> None:
+def test_review_page_shows_the_time_of_auto_approval(waiting: Assignment, client: Client, admin: Any) -> None:
     client.force_login(admin)
     page = client.get(reverse("batch-review", args=[waiting.hit.unit.batch_id])).content.decode()
     assert "Approved automatically in " in page

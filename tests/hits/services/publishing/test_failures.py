@@ -134,7 +134,7 @@ def test_three_hundred_approvals_and_bonuses_through_faults_and_kills(
 
 
 @pytest.mark.clock
-def test_publishing_again_after_a_day_makes_nothing_twice(
+def test_publishing_again_after_a_day_makes_no_duplicate(
     project: Project, make_image: MakeImage, plan: Plan, later: Later
 ) -> None:
     batch = planned(project, make_image(1), 20)
@@ -160,12 +160,12 @@ def test_publishing_again_after_a_day_makes_nothing_twice(
 @pytest.mark.parametrize(
     ("hours", "made", "creates", "generation"),
     [
-        pytest.param(22.5, True, 1, 1, id="22.5 hours later the token is told again"),
+        pytest.param(22.5, True, 1, 1, id="22.5 hours later the token is sent again"),
         pytest.param(23.5, True, 0, 1, id="23.5 hours later the list is read first"),
         pytest.param(23.5, False, 1, 2, id="and a HIT that is not on it begins anew"),
     ],
 )
-def test_a_token_is_trusted_for_an_hour_less_than_it_lives(
+def test_token_is_trusted_for_an_hour_less_than_its_life(
     project: Project,
     make_image: MakeImage,
     plan: Plan,
@@ -190,7 +190,7 @@ def test_a_token_is_trusted_for_an_hour_less_than_it_lives(
 
 
 @pytest.mark.clock
-def test_a_hit_that_stands_twice_is_expired_once_and_shown(
+def test_duplicate_hit_is_expired_once_and_shown(
     project: Project, make_image: MakeImage, plan: Plan, later: Later
 ) -> None:
     """Somebody repeated the call by hand after the token's death, as a naive publisher would."""
@@ -325,7 +325,7 @@ CALLS = ["create", "extend", "approve", "bonus"]
 @pytest.mark.parametrize("kind", LOST)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("repeats", [True, False], ids=["boto3 repeats", "boto3 gives up"])
-def test_a_lost_reply_is_made_good(
+def test_lost_reply_is_recovered(
     project: Project,
     make_image: MakeImage,
     plan: Plan,
@@ -455,14 +455,12 @@ def test_a_hit_that_the_list_does_not_show_yet_is_waited_for(
 
 
 @pytest.mark.clock
-def test_a_list_that_lags_for_long_is_no_reason_to_make_a_hit_anew(
-    project: Project, make_image: MakeImage, plan: Plan
-) -> None:
+def test_lagging_list_does_not_make_a_hit_again(project: Project, make_image: MakeImage, plan: Plan) -> None:
     batch = planned(project, make_image(1), 2)
     plan.lag_seconds, plan.hide_hit_id = 3_600, True
     plan.write(**{CREATE: [DROP_AFTER]})
     impatient = RateLimiter(None, sleep=lambda _: None)
-    with pytest.raises(publish.Refused, match="does not show them yet"):
+    with pytest.raises(publish.Refused, match="does not list them yet"):
         publish.publish_batch(batch=batch, marketplace=marketplace(), rate_limiter=impatient)
     plan.lag_seconds = 0
     plan.write()
@@ -512,7 +510,7 @@ def test_two_hundred_hits_over_http_through_every_fault_and_sixteen_kills(
         assert (plan.calls(CREATE), plan.calls("CreateHITType")) == (0, 0)
 
 
-def test_every_kind_of_fault_is_met_over_http(
+def test_every_fault_occurs_over_http(
     project: Project, make_image: MakeImage, plan: Plan, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with bad_line(settings, monkeypatch):

@@ -49,7 +49,7 @@ class Task:
     assignment_id: str
     client_uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
     stored: dict[str, Any] | None = None
-    is_handed_over: bool = False
+    is_submitted: bool = False
 
     def send(self) -> None:
         """Store the answer, then hand it over, as the page does. Raises OSError when the server is gone."""
@@ -70,7 +70,7 @@ class Task:
             "schema_version": self.stored["schema_version"],
         }
         _post(f"{self.base}/a/{self.secret}/mturk/externalSubmit", urllib.parse.urlencode(form).encode(), {})
-        self.is_handed_over = True
+        self.is_submitted = True
 
 
 def test_nothing_is_lost_when_the_server_is_killed_under_load(
@@ -86,7 +86,7 @@ def test_nothing_is_lost_when_the_server_is_killed_under_load(
     with children.server_process(port, workers=2) as server:
         _all_at_once(tasks, kill=lambda: os.killpg(server.pid, signal.SIGKILL))
         assert server.wait(timeout=20) == -signal.SIGKILL
-    acknowledged = [task for task in tasks if task.is_handed_over]
+    acknowledged = [task for task in tasks if task.is_submitted]
     assert ENOUGH_TO_KILL <= len(acknowledged) < len(tasks), "the kill did not come in the middle"
     _check_whole(tasks)
 
@@ -109,7 +109,7 @@ def _check_whole(tasks: list[Task]) -> None:
         attempt = Attempt.objects.get(assignment=slot)
         submitted = slot.state == SlotState.SUBMITTED
         assert submitted == (attempt.outcome == Outcome.SUBMITTED) == bool(slot.answer)
-        assert submitted or not task.is_handed_over
+        assert submitted or not task.is_submitted
         if task.stored is not None:
             assert stored[task.stored["submission_id"]] == task.stored["sha256"]
         if submitted:

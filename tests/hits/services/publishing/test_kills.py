@@ -144,7 +144,7 @@ def test_killed_while_granting_the_worker_holds_it_once(
 
 
 @pytest.mark.parametrize("point", ["qualify.after_call", "qualify.after_notice"])
-def test_killed_while_telling_of_a_pause_the_worker_is_told_and_excluded_once(
+def test_killed_while_notifying_of_an_exclusion_the_worker_is_notified_and_excluded_once(
     project: Project, make_image: MakeImage, endpoint: None, point: str
 ) -> None:
     market.fund()
@@ -155,14 +155,14 @@ def test_killed_while_telling_of_a_pause_the_worker_is_told_and_excluded_once(
         project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.EXCLUDED, reason="Why.", by=None
     )
     assert children.forked(qualify, crash_at=point) == EXIT_STATUS
-    told = int(point == "qualify.after_notice")
-    assert Message.objects.count() == told
+    notices = int(point == "qualify.after_notice")
+    assert Message.objects.count() == notices
     WorkerCall.objects.update(attempt_at=timezone.now() - CALL_TIMEOUT)  # nothing can be on its way any more
     assert children.forked(qualify) == 0
     call = WorkerCall.objects.get(decision=decision)
     assert (call.state, call.error) == (CallState.DONE, "")
     assert [row.value for row in MarketQualification.objects.all()] == [1]
-    assert Message.objects.count() == told + 1  # the same words twice at worst, never none
+    assert Message.objects.count() == notices + 1  # the same words twice at worst, never none
 
 
 def _post_json(url: str, token: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -181,7 +181,7 @@ def _post_form(url: str, fields: dict[str, str]) -> int:
         return int(reply.status)
 
 
-def test_killed_after_storing_over_http_the_answer_stands_and_the_retry_gets_its_id(
+def test_killed_after_storing_over_http_the_answer_is_kept_and_the_retry_gets_its_id(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
@@ -205,9 +205,9 @@ def test_killed_after_storing_over_http_the_answer_stands_and_the_retry_gets_its
         assert (status, reply["submission_id"]) == (200, str(stored.pk))
         form = {"assignmentId": task.slot.assignment_id, "submission_id": reply["submission_id"]}
         form |= {"sha256": reply["sha256"], "schema_version": reply["schema_version"]}
-        hand_over = f"http://localhost:{port}/a/{task.secret}/mturk/externalSubmit"
+        submit_url = f"http://localhost:{port}/a/{task.secret}/mturk/externalSubmit"
         with pytest.raises((urllib.error.URLError, ConnectionError)):
-            _post_form(hand_over, form)
+            _post_form(submit_url, form)
     assert Slot.objects.get().state == "submitted"
     with children.server(port := children.free_port()):
         assert _post_form(f"http://localhost:{port}/a/{task.secret}/mturk/externalSubmit", form) == 200
@@ -218,10 +218,10 @@ def test_killed_after_storing_over_http_the_answer_stands_and_the_retry_gets_its
 
 STORE = """
 import json, os, uuid
-from hits.services import submit
-from hits.services.page_keys import PageKey
+from hits.services.collecting import submit
+from hits.services.collecting.page_keys import PageKey
 key = PageKey(*json.loads(os.environ["KEY"]))
-submit.agree(key=key, version=1, country="US")
+submit.record_consent(key=key, version=1, country="US")
 row, new = submit.store_submission(
     key=key, client_uuid=uuid.UUID(os.environ["UUID"]), answer=json.loads(os.environ["ANSWER"]), active_seconds=60.0
 )
@@ -229,7 +229,7 @@ print(row.pk)
 """
 
 
-def test_killed_after_storing_in_process_the_answer_stands_once(
+def test_killed_after_storing_in_process_the_answer_is_stored_once(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
@@ -253,7 +253,7 @@ def test_killed_after_storing_in_process_the_answer_stands_once(
     assert Submission.objects.count() == 1
 
 
-def test_an_unknown_crash_point_cannot_pass_for_nothing() -> None:
+def test_unknown_crash_point_is_refused() -> None:
     from hits.domain.crashpoints import crash_point
 
     with pytest.raises(LookupError):

@@ -50,7 +50,7 @@ def _publish_job(batch: Batch) -> Job:
     return Job.objects.filter(exclusive_key=f"publish:{batch.pk}").latest("pk")
 
 
-def test_a_publication_whose_command_was_killed_is_gone_on_with_by_its_job(
+def test_publication_whose_command_was_killed_is_resumed_by_its_job(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund(100_000_000)
@@ -77,7 +77,7 @@ def test_a_publication_whose_command_was_killed_is_gone_on_with_by_its_job(
 
 
 @pytest.mark.parametrize(
-    ("ended", "died", "taken_up"),
+    ("ended", "died", "is_resumed"),
     [
         (JobState.DONE, False, True),
         (JobState.FAILED, False, False),
@@ -86,8 +86,8 @@ def test_a_publication_whose_command_was_killed_is_gone_on_with_by_its_job(
         (JobState.CANCELLED, True, True),
     ],
 )
-def test_the_sweep_takes_up_what_nobody_publishes_and_nobody_stopped(
-    project: Project, make_image: MakeImage, ended: JobState, died: bool, taken_up: bool
+def test_sweep_resumes_orphaned_publications_that_nobody_stopped(
+    project: Project, make_image: MakeImage, ended: JobState, died: bool, is_resumed: bool
 ) -> None:
     """Whoever stopped it, or was refused, has the last word, unless somebody began anew and died in it."""
     market.fund(100_000_000)
@@ -96,18 +96,16 @@ def test_the_sweep_takes_up_what_nobody_publishes_and_nobody_stopped(
     Job.objects.update(state=ended, created_at=past)
     if died:
         Batch.objects.update(lease_owner="dead", lease_until=timezone.now() - timedelta(seconds=1))
-    assert lifecycle.resume_orphaned_publications() == taken_up
+    assert lifecycle.resume_orphaned_publications() == is_resumed
     assert lifecycle.resume_orphaned_publications() == 0
-    if taken_up:
+    if is_resumed:
         tasks.publish_batch(_publish_job(batch).pk)
         check_each_once(batch, 3)
     else:
         assert not HIT.objects.exists()
 
 
-def test_the_sweep_leaves_a_publication_in_living_hands_alone(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_sweep_leaves_a_publication_with_a_live_lease_alone(project: Project, make_image: MakeImage) -> None:
     batch = planned(project, make_image(1), 3)
     Job.objects.update(state=JobState.DONE)
     Batch.objects.update(lease_owner="alive", lease_until=timezone.now() + timedelta(seconds=60))

@@ -101,7 +101,7 @@ def test_throttling_halves_the_pace_and_success_brings_it_back() -> None:
     assert pace.per_second == 8.0
 
 
-def test_throttled_for_ten_minutes_is_given_up_and_other_errors_at_once() -> None:
+def test_throttling_of_ten_minutes_and_any_other_error_are_raised() -> None:
     clock = Clock()
 
     def refused(failure: Failure) -> float:
@@ -119,7 +119,7 @@ def test_throttled_for_ten_minutes_is_given_up_and_other_errors_at_once() -> Non
     assert 600 <= refused(Failure.THROTTLED) < 620
 
 
-def test_the_usual_pace_is_amazons_on_amazon_and_none_here(settings: Any) -> None:
+def test_default_rate_limit_is_amazons_on_amazon_and_none_here(settings: Any) -> None:
     here = marketplace().environment
     sandbox = Environment("aws-sandbox", "https://x.example", False, False, here.fees, "Amazon")
     assert (build_rate_limiter(here).limit, build_rate_limiter(sandbox).limit) == (None, 3.0)
@@ -140,7 +140,7 @@ def test_a_publisher_that_lost_its_lease_stops(project: Project, make_image: Mak
     assert publisher_lease.is_being_published(batch)  # the other one's lease stands
 
 
-def test_a_throttled_publisher_keeps_its_lease_from_a_rival(
+def test_throttled_publisher_keeps_its_lease(
     project: Project, make_image: MakeImage, once: Plan, later: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three minutes of waiting for one HIT: twice the lease."""
@@ -229,7 +229,7 @@ def test_caps_and_funds_are_asked_before_the_first_hit_and_every_hundred(
     check_each_once(batch, 250)
 
 
-def test_progress_says_how_fast_it_goes_and_how_long_it_takes() -> None:
+def test_progress_shows_speed_and_remaining_time() -> None:
     assert describe_speed(done=310, done_before=10, total=1_000, seconds=100) == "3.0 a second, 4 min left"
     assert describe_speed(done=12, done_before=10, total=400, seconds=60) == "2.0 a minute, 3.2 h left"
     assert (
@@ -237,7 +237,7 @@ def test_progress_says_how_fast_it_goes_and_how_long_it_takes() -> None:
         == "5.0 a second, less than a minute left"
     )
     for silent in ({"done": 0}, {"done": 100}, {"seconds": 1}):
-        assert describe_speed(**({"done": 50, "since": 0, "total": 100, "seconds": 50} | silent)) == ""
+        assert describe_speed(**({"done": 50, "done_before": 0, "total": 100, "seconds": 50} | silent)) == ""
 
 
 def test_a_resumed_job_s_speed_is_that_of_this_run(client: Client, admin: Any, project: Project) -> None:
@@ -255,7 +255,7 @@ def test_a_resumed_job_s_speed_is_that_of_this_run(client: Client, admin: Any, p
 # --- extending
 
 
-def test_more_opinions_fill_a_hit_to_nine_and_the_rest_come_as_further_hits(
+def test_extension_grows_a_hit_to_nine_and_adds_further_slices(
     project: Project, make_image: MakeImage, settings: Any
 ) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
@@ -308,27 +308,27 @@ def test_more_time_moves_the_end_of_every_task_once(
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
 
 
-def test_a_second_press_extends_nothing_and_a_second_wish_waits(
+def test_second_press_extends_nothing_and_a_second_request_waits(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
     batch = planned(project, make_image(1), 1)
     publish_all()
     batch.refresh_from_db()
-    first, job = extensions.extend_batch(batch=batch, more_redundancy=2, by=None, idempotency_key="wish")
-    again, same = extensions.extend_batch(batch=batch, more_redundancy=2, by=None, idempotency_key="wish")
+    first, job = extensions.extend_batch(batch=batch, more_redundancy=2, by=None, idempotency_key="key")
+    again, same = extensions.extend_batch(batch=batch, more_redundancy=2, by=None, idempotency_key="key")
     assert (again, same) == (first, job)
-    with pytest.raises(Conflict, match="not carried out yet"):
+    with pytest.raises(Conflict, match="is unfinished"):
         extensions.extend_batch(batch=batch, more_redundancy=2, by=None, idempotency_key="other")
     tasks.extend_batch(job.pk)
     assert (Extension.objects.count(), HIT.objects.get().max_assignments) == (1, 3)
 
 
 def _extend_by_two() -> None:
-    extensions.extend_batch(batch=Batch.objects.get(), more_redundancy=2, by=None, idempotency_key="wish")
+    extensions.extend_batch(batch=Batch.objects.get(), more_redundancy=2, by=None, idempotency_key="key")
 
 
-def test_killed_with_the_wish_written_down_it_is_carried_out_once(
+def test_extension_killed_after_planning_is_executed_once(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market.fund()
@@ -352,21 +352,21 @@ def test_killed_with_the_wish_written_down_it_is_carried_out_once(
 
 
 @pytest.mark.parametrize(
-    ("wish", "why"),
+    ("options", "why"),
     [
-        ({}, "more opinions, for more days"),
-        ({"more_opinions": 100}, "99 more at most"),
-        ({"more_seconds": 59}, "by a minute at least"),
-        ({"more_opinions": 3, "available_cents": 329}, "insufficient funds"),
+        ({}, "add workers per item, days"),
+        ({"more_redundancy": 100}, "add 99 at most"),
+        ({"more_seconds": 59}, "at least a minute"),
+        ({"more_redundancy": 3, "available_cents": 329}, "insufficient funds"),
     ],
 )
-def test_what_cannot_be_extended_is_refused_before_anything_is_written(
-    project: Project, make_image: MakeImage, wish: dict[str, int], why: str
+def test_impossible_extension_is_refused_before_anything_is_written(
+    project: Project, make_image: MakeImage, options: dict[str, int], why: str
 ) -> None:
     market.fund()
     batch = published(project, [make_image(1)])
     with pytest.raises(Refused, match=why):
-        extensions.extend_batch(batch=batch, by=None, **wish)
+        extensions.extend_batch(batch=batch, by=None, **options)
     assert not Extension.objects.exists()
     assert Batch.objects.get().redundancy == 1
 
@@ -387,7 +387,7 @@ def test_an_extension_above_the_threshold_or_the_cap_is_refused(
     extensions.extend_batch(batch=batch, more_redundancy=2, by=None, confirmed_cents=most)
 
 
-def test_an_extension_without_funds_is_shown_and_tried_again(
+def test_extension_without_funds_is_shown_and_retried(
     project: Project, make_image: MakeImage, client: Client, admin: Any
 ) -> None:
     market.fund(110)
@@ -406,7 +406,7 @@ def test_an_extension_without_funds_is_shown_and_tried_again(
     check_money(batch)
 
 
-def test_the_page_says_what_to_press_while_another_extension_is_in_the_way(
+def test_extend_page_names_the_action_while_another_extension_is_unfinished(
     project: Project, make_image: MakeImage, client: Client, admin: Any
 ) -> None:
     market.fund()
@@ -438,7 +438,7 @@ def test_the_page_says_what_to_press_while_another_extension_is_in_the_way(
     assert "Extend for" in shown()
 
 
-def test_the_page_says_what_to_press_while_a_task_is_not_published(
+def test_extend_page_names_the_action_while_a_task_is_unpublished(
     project: Project, make_image: MakeImage, client: Client, admin: Any
 ) -> None:
     market.fund()
@@ -469,7 +469,7 @@ def test_the_page_shows_the_cost_and_extends(
     assert extension.estimate_cents == 2 * (110 + 2 * 15)
 
 
-def test_the_command_extends_and_says_what_it_cannot(
+def test_extend_command_extends_and_names_refusals(
     project: Project, make_image: MakeImage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     market.fund()
@@ -542,9 +542,7 @@ def _answer(number: int) -> dict[str, Any]:
     return observations(3, salt=str(number))
 
 
-def test_closing_can_be_stopped_and_taken_up_again(
-    project: Project, make_image: MakeImage, plan: Plan
-) -> None:
+def test_closing_can_be_stopped_and_resumed(project: Project, make_image: MakeImage, plan: Plan) -> None:
     market.fund()
     batch = planned(project, make_image(1), 6)
     publish_all()

@@ -85,14 +85,14 @@ def _time_is_over(submission: Submission) -> None:
 
 @pytest.fixture
 def batch(project: Project, make_image: MakeImage) -> Batch:
-    """Return a batch of two units with four opinions each."""
+    """Return a batch of two units with a redundancy of four."""
     market.fund()
     live = published(project, [make_image(1), make_image(2)], terms=LaunchTerms(redundancy=4))
     _nothing_is_under_way()
     return live
 
 
-def test_each_class_is_told_apart_and_the_money_agrees(batch: Batch) -> None:
+def test_each_difference_is_classified_and_the_money_agrees(batch: Batch) -> None:
     one, two = Hit.objects.order_by("pk")
     mine = market.work(one, market.market_worker("matched"), observations(4))
     _junk(one, "junk")
@@ -112,7 +112,7 @@ def test_each_class_is_told_apart_and_the_money_agrees(batch: Batch) -> None:
     (row,) = reconciliation.unmatched_rows(batch, Match.MARKETPLACE_ONLY)
     assert row.fields == [("clue", "the lamp & <the> door — grün"), ("ok", "yes")]
     differing = {
-        item.assignment.worker.worker_id: [difference.what for difference in item.differences]
+        item.assignment.worker.worker_id: [difference.field for difference in item.differences]
         for item in reconciliation.unmatched_rows(batch, Match.MISMATCH)
     }
     assert differing[thief.worker.worker_id] == ["Worker", "Task", "HIT", "Assignment"]
@@ -134,7 +134,7 @@ def test_the_schedule_names_tasks_that_exist_and_compares_every_five_minutes(bat
     assert (found.matched, found.marketplace_only) == (0, 1)
 
 
-def test_a_submission_is_not_called_lost_before_its_time_and_grace_are_over(batch: Batch) -> None:
+def test_submission_is_lost_after_its_time_and_grace(batch: Batch) -> None:
     task, stored = _stored(Hit.objects.order_by("pk")[0], "slow")
     Attempt.objects.update(opened_at=timezone.now() - timedelta(seconds=batch.duration_seconds, minutes=59))
     assert _compare(batch).ours_only == 0
@@ -200,12 +200,12 @@ def test_137_assignments_of_one_hit_are_all_classified(project: Project, make_im
     assert found.cents_marketplace == 137 * 110
 
 
-def test_unmatched_work_is_paid_as_shown_and_enters_nothing(batch: Batch, researcher: User) -> None:
+def test_unmatched_work_is_paid_and_enters_no_dataset(batch: Batch, researcher: User) -> None:
     hit = Hit.objects.order_by("pk")[0]
     _junk(hit, "paid")
     _compare(batch)
     assignment = Assignment.objects.get()
-    with pytest.raises(Refused, match="cannot be approved"):
+    with pytest.raises(Refused, match="cannot approve it here"):
         review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=researcher)
     resolution, decision = remedies.resolve_assignment(
         assignment=assignment, remedy=Remedy.APPROVE, note="The photo is described.", by=researcher
@@ -235,7 +235,7 @@ def test_a_resolution_of_another_assignment_approves_nothing(batch: Batch) -> No
     resolution, _ = remedies.resolve_assignment(
         assignment=first, remedy=Remedy.APPROVE, note="Good.", by=None
     )
-    with pytest.raises(Refused, match="cannot be approved"):
+    with pytest.raises(Refused, match="cannot approve it here"):
         review.decide_assignment(assignment=second, verdict=Verdict.APPROVE, by=None, resolution=resolution)
 
 
@@ -245,7 +245,7 @@ def test_a_mismatch_is_rejected_with_a_reason_that_the_worker_reads(batch: Batch
     market.hand_over(market.accept(two, market.market_worker("thief")), mine)
     _compare(batch)
     row = Assignment.objects.get(match=Match.MISMATCH)
-    with pytest.raises(Refused, match="say why"):
+    with pytest.raises(Refused, match="write the reason"):
         remedies.resolve_assignment(assignment=row, remedy=Remedy.REJECT, note="  ", by=researcher)
     assert not Resolution.objects.exists()
     _, decision = remedies.resolve_assignment(
@@ -280,9 +280,7 @@ def test_resolutions_and_comparisons_cannot_be_changed(batch: Batch) -> None:
             cursor.execute(f"DELETE FROM {table}")
 
 
-def test_a_hit_that_the_marketplace_lost_begins_anew_and_nothing_is_held_twice(
-    batch: Batch, researcher: User
-) -> None:
+def test_lost_hit_is_republished_and_nothing_is_held_twice(batch: Batch, researcher: User) -> None:
     lost, other = Hit.objects.order_by("pk")
     _vanish(lost)
     found = _compare(batch)
@@ -300,7 +298,7 @@ def test_a_hit_that_the_marketplace_lost_begins_anew_and_nothing_is_held_twice(
     assert found.cents_ours == found.cents_marketplace == 8 * 110
 
 
-def test_a_hit_that_the_marketplace_lost_is_given_up(batch: Batch, researcher: User) -> None:
+def test_lost_hit_is_written_off(batch: Batch, researcher: User) -> None:
     lost, _ = Hit.objects.order_by("pk")
     _vanish(lost)
     _compare(batch)
@@ -312,14 +310,14 @@ def test_a_hit_that_the_marketplace_lost_is_given_up(batch: Batch, researcher: U
     assert found.cents_ours == found.cents_marketplace == 4 * 110
 
 
-def test_a_hit_made_a_moment_ago_is_not_called_missing(batch: Batch) -> None:
+def test_new_hit_is_not_missing(batch: Batch) -> None:
     lost, _ = Hit.objects.order_by("pk")
     HIT.objects.filter(hit_id=lost.hit_id).update(hit_id="3ELSEWHERE", annotation="")
     found = _compare(batch)
     assert (found.failed, found.findings) == (1, [])
 
 
-def test_hits_that_we_do_not_know_are_adopted_or_expired(batch: Batch, researcher: User) -> None:
+def test_unknown_hits_are_recovered_or_expired(batch: Batch, researcher: User) -> None:
     waiting, known = Hit.objects.order_by("pk")
     # The reply was lost: there it is, and here it was never finished.
     Hit.objects.filter(pk=waiting.pk).update(hit_id=None, state=HitState.INTENT)
@@ -386,8 +384,8 @@ def test_all_open_batches_are_compared_on_schedule_with_one_listing(
 def test_the_command_prints_one_object_and_refuses_bad_input(batch: Batch, capsys: Any) -> None:
     _junk(Hit.objects.order_by("pk")[0], "junk")
     call_command("reconcile", str(batch.pk), "--json")
-    said = json.loads(capsys.readouterr().out)
-    assert (said["batch"], said["marketplace_only"], said["cents_ours"]) == (batch.pk, 1, 880)
+    report = json.loads(capsys.readouterr().out)
+    assert (report["batch"], report["marketplace_only"], report["cents_ours"]) == (batch.pk, 1, 880)
     call_command("reconcile", str(batch.pk))
     assert "1 only on the marketplace" in capsys.readouterr().out
     from django.core.management.base import CommandError

@@ -60,7 +60,7 @@ def _opened(hit: Hit, assignment: str, worker_id: str) -> dict[str, Any]:
     return body
 
 
-def test_remarks_are_kept_where_they_hang(attempt: Submission, admin: User) -> None:
+def test_remarks_keep_their_card_and_field(attempt: Submission, admin: User) -> None:
     rows = [
         {"observation": 1, "part": "boxes", "box": 2, "text": "This shows the   sky."},
         {"observation": 2, "part": "clue", "box": None, "text": "Say where it is."},
@@ -124,12 +124,12 @@ def test_a_refusal_names_the_field_and_writes_nothing(
     assert not AuditEvent.objects.filter(action="feedback.write").exists()
 
 
-def test_who_is_ready_need_not_be_told_more(attempt: Submission) -> None:
+def test_feedback_that_passes_needs_no_summary(attempt: Submission) -> None:
     row = _write(attempt, outcome="complete", summary="")
     assert (row.outcome, row.summary) == ("complete", "")
 
 
-def test_the_same_answer_again_is_the_same_row(attempt: Submission) -> None:
+def test_same_feedback_again_is_the_same_row(attempt: Submission) -> None:
     first = _write(attempt, remarks=_remark())
     assert _write(attempt, remarks=_remark()).pk == first.pk
     second = _write(attempt, remarks=_remark(text="On second thoughts."))
@@ -137,7 +137,7 @@ def test_the_same_answer_again_is_the_same_row(attempt: Submission) -> None:
     assert Feedback.objects.count() == 2
 
 
-def test_only_confirmed_training_is_answered(project: Project, make_image: MakeImage) -> None:
+def test_feedback_on_unconfirmed_or_other_work_is_refused(project: Project, make_image: MakeImage) -> None:
     market.fund()
     published(project, [make_image(1)])
     collecting = market.work(Hit.objects.get(), market.market_worker("wilma"))
@@ -153,7 +153,7 @@ def test_only_confirmed_training_is_answered(project: Project, make_image: MakeI
         _write(unconfirmed)
 
 
-def test_training_writes_no_row_of_a_dataset(attempt: Submission) -> None:
+def test_training_writes_no_record(attempt: Submission) -> None:
     assert attempt.assignment.match == "matched"
     assert not Pair.objects.exists()
 

@@ -90,7 +90,7 @@ class TestFile:
         own = ["Input.city", "Answer.why", "Answer.has", "Approve", "Reject"]
         assert heading == [*HIT_COLUMNS, *ASSIGNMENT_COLUMNS, *own]
 
-    def test_a_row_says_what_the_marketplace_and_the_page_know(self, batch: Batch) -> None:
+    def test_row_holds_marketplace_and_page_values(self, batch: Batch) -> None:
         first, second, _ = cells(result_rows(batch))
         row = Assignment.objects.order_by("submitted_at", "id").first()
         assert row is not None
@@ -120,7 +120,7 @@ class TestFile:
         assert (first["LifetimeApprovalRate"], second["Last7DaysApprovalRate"]) == ("100% (1/1)", "0% (0/1)")
         assert third["AssignmentStatus"] == "Submitted"
 
-    def test_unconfirmed_work_is_not_handed_out(self, batch: Batch) -> None:
+    def test_unconfirmed_work_is_not_downloaded(self, batch: Batch) -> None:
         Assignment.objects.filter(pk=Assignment.objects.order_by("pk")[0].pk).update(match=Match.MISMATCH)
         assert len(cells(result_rows(batch))) == 2
 
@@ -172,7 +172,7 @@ class TestParts:
         )
 
     @pytest.mark.parametrize(
-        ("row", "said"),
+        ("row", "message"),
         [
             ({"Approve": "x", "Reject": "no"}, "line 7, columns Approve and Reject"),
             ({"Reject": "X"}, "line 7, column Reject: write the reason"),
@@ -181,8 +181,10 @@ class TestParts:
             ({}, "the file has no decision"),
         ],
     )
-    def test_decisions_that_cannot_be_read_name_line_and_column(self, row: dict[str, str], said: str) -> None:
-        with pytest.raises(ResultsError, match=said):
+    def test_decisions_that_cannot_be_read_name_line_and_column(
+        self, row: dict[str, str], message: str
+    ) -> None:
+        with pytest.raises(ResultsError, match=message):
             parse_decisions([(7, {"AssignmentId": "A", "Approve": "", "Reject": ""} | row)])
 
     def test_an_assignment_is_decided_once(self) -> None:
@@ -210,23 +212,23 @@ class TestUpload:
         assert results_upload.apply_upload(upload=again, by=None) is None
 
     @pytest.mark.parametrize(
-        ("change", "said"),
+        ("change", "message"),
         [
             (lambda text: text.replace('"Approve"', '"Approved"', 1), "line 1: has no column Approve"),
             (lambda text: text[: text.index("\r\n") + 2] + '"short"\r\n', "line 2: has 1 cell"),
         ],
     )
     def test_a_file_of_another_shape_is_refused(
-        self, batch: Batch, change: Callable[[str], str], said: str
+        self, batch: Batch, change: Callable[[str], str], message: str
     ) -> None:
-        with pytest.raises(Refused, match=said):
+        with pytest.raises(Refused, match=message):
             results_upload.read_upload(batch=batch, data=change(filled(batch, ("x", ""))))
 
-    def test_an_assignment_of_elsewhere_refuses_the_whole_file(self, batch: Batch) -> None:
+    def test_assignment_of_another_batch_refuses_the_file(self, batch: Batch) -> None:
         foreign = Assignment.objects.order_by("submitted_at", "id").last()
         assert foreign is not None
         data = filled(batch, ("x", ""), ("x", ""), ("x", "")).replace(foreign.assignment_id, "ELSEWHERE")
-        with pytest.raises(Refused, match=r"line 5, column AssignmentId: ELSEWHERE is no confirmed"):
+        with pytest.raises(Refused, match=r"line 5, column AssignmentId: ELSEWHERE is not a confirmed"):
             results_upload.read_upload(batch=batch, data=data)
         assert not Decision.objects.exists()
 
@@ -234,7 +236,7 @@ class TestUpload:
         upload = results_upload.read_upload(batch=batch, data=filled(batch, ("x", ""), ("x", "")))
         one = results_upload.read_upload(batch=batch, data=filled(batch, ("", ""), ("", "No reason in it.")))
         results_upload.apply_upload(upload=one, by=None)  # a colleague, after the first file was checked
-        with pytest.raises(Refused, match="Nothing of the file was decided"):
+        with pytest.raises(Refused, match="No decision of the file was applied"):
             results_upload.apply_upload(upload=upload, by=None)
         assert Decision.objects.count() == 1
         with pytest.raises(Conflict, match=r"line 3: .* is decided otherwise already"):
@@ -242,7 +244,7 @@ class TestUpload:
 
 
 class TestPages:
-    def test_download_is_noted_and_guarded_unless_told_otherwise(
+    def test_download_is_recorded_and_guarded_by_default(
         self, batch: Batch, client: Client, researcher: User
     ) -> None:
         client.force_login(researcher)
@@ -270,7 +272,7 @@ class TestPages:
         bad = SimpleUploadedFile("r.csv", b"AssignmentId,Approve,Reject\nX,x,\n")
         reply = client.post(address, {"results": bad})
         assert reply.status_code == 400
-        assert "Line 2, column AssignmentId: X is no confirmed" in reply.content.decode()
+        assert "Line 2, column AssignmentId: X is not a confirmed" in reply.content.decode()
 
     def test_the_command_writes_the_same_file_and_no_other_over_it(self, batch: Batch, tmp_path: Any) -> None:
         out = tmp_path / "results.csv"

@@ -94,8 +94,8 @@ def test_a_grant_opens_a_batch_here_and_on_the_marketplace(
     with pytest.raises(MarketRefused, match="trained"):
         accept(hit, worker)
     assert batch_refusals(_ours(worker), batch) == [
-        "This task needs 'street-scenes: trained'. Granted after this project's training task, "
-        "when a trainer says that you are ready."
+        "This task needs 'street-scenes: trained'. Granted after this project's training task "
+        "if a trainer decides that you are ready."
     ]
     _decide(project, _ours(worker), WorkerAction.GRANT, Pool.TRAINED)
     assert batch_refusals(_ours(worker), batch) == []
@@ -128,7 +128,7 @@ def test_every_grant_is_silent(
     assert Message.objects.count() == (pool in {Pool.EXCLUDED, Pool.COMPENSATION})
 
 
-def test_the_soft_block_needs_no_word_at_launch_and_lets_work_in_hand_finish(
+def test_exclusion_applies_without_a_launch_requirement_and_lets_open_work_finish(
     project: Project, launched: Callable[..., Batch]
 ) -> None:
     first, second = Hit.objects.filter(unit__batch=launched()).order_by("pk")
@@ -167,19 +167,19 @@ def test_a_hard_block_refuses_with_its_reason_until_it_is_lifted(
     accept(hit, worker)
 
 
-def test_one_submission_each_is_held_from_the_first_accept_on(launched: Callable[..., Batch]) -> None:
+def test_worker_limit_of_one_counts_from_the_first_accept(launched: Callable[..., Batch]) -> None:
     batch = launched(worker_limit=1)
     first, second = Hit.objects.filter(unit__batch=batch).order_by("pk")
     worker = market_worker()
     task = accept(first, worker)
-    with pytest.raises(MarketRefused, match="you have it in hand or did it already"):
+    with pytest.raises(MarketRefused, match="You have accepted or done it already"):
         accept(second, worker)
     key = page_key(task.hit, task.slot.assignment_id, worker.worker_id)
     hand_over(task, store(key, observations()))
-    with pytest.raises(MarketRefused, match="you have it in hand or did it already"):
+    with pytest.raises(MarketRefused, match="You have accepted or done it already"):
         accept(second, worker)
     collected(batch)
-    assert "This can be done once, and you have it in hand or did it already." in batch_refusals(
+    assert "Each worker can do this once. You have accepted or done it already." in batch_refusals(
         _ours(worker), batch
     )
 
@@ -210,7 +210,7 @@ def test_a_country_is_one_of_the_list(launched: Callable[..., Batch], bad: str) 
         submit.record_consent(key=page_key(hit, "ASOMETHING", "AWORKER"), version=1, country=bad)
 
 
-def test_of_two_decisions_the_later_one_stands_in_whatever_order_they_are_settled(
+def test_later_of_two_decisions_wins_in_any_settling_order(
     project: Project, launched: Callable[..., Batch]
 ) -> None:
     launched()
@@ -268,7 +268,7 @@ def test_a_lost_reply_is_repeated_and_a_refusal_is_kept(
 def test_a_decision_needs_a_reason_and_is_never_rewritten(project: Project, admin: User) -> None:
     worker = Worker.objects.create(environment="local", worker_id="AWORKER")
     facts = {"project": project, "worker": worker, "by": admin}
-    with pytest.raises(Refused, match="reason: say why"):
+    with pytest.raises(Refused, match="reason: write the reason"):
         decide_on_worker(action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="  ", **facts)
     with pytest.raises(Refused, match="qualification"):
         decide_on_worker(action=WorkerAction.GRANT, reason="Why", **facts)
@@ -279,7 +279,7 @@ def test_a_decision_needs_a_reason_and_is_never_rewritten(project: Project, admi
     assert project.events.filter(action="worker.grant", subject=str(worker.pk)).count() == 1
 
 
-def test_what_was_launched_before_conditions_existed_is_synced_as_ever(
+def test_batch_launched_before_requirements_existed_is_synced(
     launched: Callable[..., Batch],
 ) -> None:
     batch = launched()

@@ -73,7 +73,7 @@ def reference_alpha(table: RatingTable, metric: Metric) -> float | None:
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_alpha_is_the_reference_packages(metric: Metric) -> None:
+def test_alpha_equals_reference_package(metric: Metric) -> None:
     defined = undefined = 0
     for table in random_tables(11):
         expected, found = reference_alpha(table, metric), krippendorff_alpha(table, metric)
@@ -122,7 +122,7 @@ def slow_fleiss(table: RatingTable) -> Fraction | None:
     return (agree / len(pairable) - chance) / (1 - chance)
 
 
-def test_fleiss_is_the_slow_formula_where_ratings_are_missing() -> None:
+def test_fleiss_with_missing_ratings_equals_direct_formula() -> None:
     defined = 0
     for table in random_tables(12):
         expected, found = slow_fleiss(table), fleiss_kappa(table)
@@ -134,7 +134,7 @@ def test_fleiss_is_the_slow_formula_where_ratings_are_missing() -> None:
     assert defined >= 200
 
 
-def test_fleiss_is_the_reference_packages_on_complete_tables() -> None:
+def test_fleiss_on_complete_tables_equals_reference_package() -> None:
     defined = 0
     for table in random_tables(13, complete=True):
         counts = table.counts()
@@ -150,7 +150,7 @@ def test_fleiss_is_the_reference_packages_on_complete_tables() -> None:
 
 
 @pytest.mark.parametrize(("counts", "published"), [(PATIENTS, 0.430), (FOURTEEN, 0.210)])
-def test_fleiss_of_the_literature(counts: list[list[int]], published: float) -> None:
+def test_fleiss_of_published_example(counts: list[list[int]], published: float) -> None:
     assert fleiss_kappa(of_counts(counts)) == pytest.approx(published, abs=5e-4)
 
 
@@ -162,13 +162,13 @@ def test_fleiss_of_the_literature(counts: list[list[int]], published: float) -> 
         ([[6, 1, 0], [0, 7, 0]], "0.708333"),
     ],
 )
-def test_fleiss_is_what_other_programs_print(counts: list[list[int]], printed: str) -> None:
+def test_fleiss_equals_other_programs(counts: list[list[int]], printed: str) -> None:
     # As statsmodels' test_inter_rater.py quotes them.
     decimals = len(printed) - 2
     assert fleiss_kappa(of_counts(counts)) == pytest.approx(float(printed), abs=0.51 * 10**-decimals)
 
 
-def test_percent_is_the_mean_share_of_agreeing_pairs() -> None:
+def test_percent_agreement_is_the_mean_share_of_agreeing_pairs() -> None:
     defined = 0
     for table in random_tables(14):
         matrix = as_matrix(table)
@@ -186,7 +186,7 @@ def test_percent_is_the_mean_share_of_agreeing_pairs() -> None:
 
 
 @pytest.mark.parametrize("weights", list(Weights))
-def test_cohen_is_the_reference_packages(weights: Weights) -> None:
+def test_cohen_equals_reference_package(weights: Weights) -> None:
     defined = undefined = 0
     for table in random_tables(15):
         if not {"r0", "r1"} <= set(table.rater_ids):
@@ -218,14 +218,14 @@ def two_judges(counts: list[list[int]]) -> RatingTable:
     return RatingTable.from_rows(rows, range(len(counts)))
 
 
-def test_cohen_of_his_own_example() -> None:
+def test_cohen_of_published_example() -> None:
     table = two_judges(DIAGNOSES)
     assert confusion_matrix(table, "A", "B").tolist() == DIAGNOSES
     assert confusion_matrix(table, "B", "A").T.tolist() == DIAGNOSES
     assert cohen_kappa(table, "A", "B") == pytest.approx(0.492, abs=5e-4)
 
 
-def test_cohen_is_what_sas_prints() -> None:
+def test_cohen_equals_sas() -> None:
     pairs = [(a, b) for a, row in enumerate(NINETEEN) for b, count in enumerate(row) for _ in range(count)]
     found = grader_agreement(pairs)
     assert (found.kappa, found.low, found.high) == pytest.approx((0.4842, 0.2137, 0.7547), abs=5e-5)
@@ -242,7 +242,7 @@ def random_pairs(rng: np.random.Generator) -> list[tuple[str, str]]:
     return [(a, a if rng.random() < follows else str(rng.choice(words, p=likely))) for a in firsts]
 
 
-def test_a_grader_s_kappa_and_interval_are_the_reference_packages() -> None:
+def test_grader_kappa_and_interval_equal_reference_package() -> None:
     rng = np.random.default_rng(19)
     defined = undefined = 0
     for _ in range(320):
@@ -267,13 +267,13 @@ def test_a_grader_s_kappa_and_interval_are_the_reference_packages() -> None:
     assert undefined > 0
 
 
-def test_kappa_of_somebody_who_is_not_there() -> None:
+def test_kappa_of_an_unknown_rater_is_refused() -> None:
     table = two_judges(DIAGNOSES)
     with pytest.raises(RatingError, match="rater C is not in this table"):
         cohen_kappa(table, "A", "C")
 
 
-def test_coincidences_are_krippendorffs() -> None:
+def test_coincidence_matrix_equals_published_example() -> None:
     # 2011, section C: the matrix of the four observers, 40 pairable values.
     found = coincidence_matrix(of_matrix(FOUR_OBSERVERS, "12345"))
     third = 1 / 3
@@ -301,7 +301,7 @@ def slow_coincidences(table: RatingTable) -> np.ndarray:
     return found
 
 
-def test_coincidences_are_all_ordered_pairs_one_by_one() -> None:
+def test_coincidence_matrix_counts_ordered_pairs() -> None:
     compared = 0
     for table in random_tables(20, 640):
         expected = slow_coincidences(table)
@@ -310,7 +310,7 @@ def test_coincidences_are_all_ordered_pairs_one_by_one() -> None:
     assert compared >= 200
 
 
-def test_coincidences_give_alpha() -> None:
+def test_coincidence_matrix_gives_alpha() -> None:
     for table in random_tables(16):
         matrix = coincidence_matrix(table)
         assert matrix == pytest.approx(matrix.T, **EXACT)
@@ -376,7 +376,7 @@ def test_agreement_by_item_is_the_share_of_its_equal_pairs() -> None:
     assert compared >= 200
 
 
-def test_agreement_by_rater_is_the_mean_share_of_others_who_say_the_same() -> None:
+def test_agreement_by_rater_is_the_mean_share_of_equal_others() -> None:
     compared = 0
     for table in random_tables(21, 640):
         matrix, expected = as_matrix(table), []
@@ -397,7 +397,7 @@ def test_agreement_by_rater_is_the_mean_share_of_others_who_say_the_same() -> No
     [[], [("a", "r", 0)], [("a", "r", 0), ("b", "s", 1)]],
     ids=["nothing", "one rating", "nothing to pair"],
 )
-def test_undefined_without_a_pair(rows: list[tuple[str, str, int]]) -> None:
+def test_coefficients_without_pairs_are_undefined(rows: list[tuple[str, str, int]]) -> None:
     table = RatingTable.from_rows(rows, (0, 1))
     assert [krippendorff_alpha(table, metric) for metric in Metric] == [None, None, None]
     assert fleiss_kappa(table) is None
@@ -406,7 +406,7 @@ def test_undefined_without_a_pair(rows: list[tuple[str, str, int]]) -> None:
     assert coincidence_matrix(table).tolist() == [[0, 0], [0, 0]]
 
 
-def test_undefined_where_all_say_one_thing() -> None:
+def test_coefficients_of_one_label_are_undefined() -> None:
     table = of_counts([[0, 3, 0], [0, 2, 0]])
     assert [krippendorff_alpha(table, metric) for metric in Metric] == [None, None, None]
     assert fleiss_kappa(table) is None
@@ -414,7 +414,7 @@ def test_undefined_where_all_say_one_thing() -> None:
     assert hardest_items(table, Metric.ORDINAL, 5) == []
 
 
-def test_the_interval_form_is_undefined_where_all_labels_have_one_value() -> None:
+def test_interval_alpha_of_one_value_is_undefined() -> None:
     # Three times 0.1 is not 0.3 in floating point.
     table = RatingTable.from_rows([("a", "r", 0), ("a", "s", 1), ("a", "t", 1)], (0, 1), (0.1, 0.1))
     assert krippendorff_alpha(table, Metric.INTERVAL) is None
@@ -422,7 +422,7 @@ def test_the_interval_form_is_undefined_where_all_labels_have_one_value() -> Non
     assert hardest_items(table, Metric.INTERVAL, 5) == []
 
 
-def test_rounding_does_not_reach_many_items_that_nearly_all_agree() -> None:
+def test_alpha_is_exact_for_nearly_unanimous_tables() -> None:
     # One of 300,000 ratings differs: whatever the metric, its item's two other ratings and everybody else's differ
     # from it alike, so that observed and expected disagreement are equal and alpha is 0.
     table = of_counts([[3, 0, 0]] * 99_999 + [[2, 0, 1]])
@@ -430,7 +430,7 @@ def test_rounding_does_not_reach_many_items_that_nearly_all_agree() -> None:
         assert krippendorff_alpha(table, metric) == pytest.approx(0, abs=1e-9)
 
 
-def test_the_names_of_statistics_are_the_reports_keys() -> None:
+def test_statistic_values_are_report_keys() -> None:
     assert [name.value for name in Statistic] == [
         "alpha_nominal",
         "alpha_ordinal",

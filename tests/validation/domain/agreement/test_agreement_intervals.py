@@ -60,7 +60,7 @@ def drawn_table(table: RatingTable, times: np.ndarray) -> RatingTable:
 
 
 @pytest.mark.parametrize("name", list(Statistic))
-def test_a_weighted_coefficient_is_that_of_the_written_out_draw(name: Statistic) -> None:
+def test_weighted_coefficient_equals_the_expanded_draw(name: Statistic) -> None:
     rng = np.random.default_rng(3)
     compared = 0
     for table in random_tables(21, 60):
@@ -91,7 +91,7 @@ def test_items_with_equal_counts_share_a_profile() -> None:
         assert (dense[of.profile_of_item] == counts).all()
 
 
-def test_values_stand_within_their_intervals_and_one_seed_gives_one_interval() -> None:
+def test_values_lie_within_intervals_and_seed_is_deterministic() -> None:
     table = crowd(np.random.default_rng(1), 200, 0.7)
     found = coefficients(table, rng=np.random.default_rng(5))
     assert found == coefficients(table, rng=np.random.default_rng(5))
@@ -111,7 +111,7 @@ def test_an_interval_of_half_the_level_is_narrower() -> None:
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
-def test_a_coefficient_rests_on_items_with_two_ratings() -> None:
+def test_coefficient_counts_items_with_two_ratings() -> None:
     rows = [("a", "r", 0), ("a", "s", 1), ("b", "r", 1), ("b", "s", 1), ("c", "t", 0)]
     found = coefficient_with_interval(
         RatingTable.from_rows(rows, (0, 1)), Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(0)
@@ -142,7 +142,7 @@ def test_no_interval_without_a_value_or_with_one_item(
 @pytest.mark.parametrize(
     "name", [Statistic.ALPHA_NOMINAL, Statistic.ALPHA_ORDINAL, Statistic.FLEISS, Statistic.PERCENT]
 )
-def test_ninety_five_percent_intervals_hold_the_truth_about_that_often(name: Statistic) -> None:
+def test_intervals_have_nominal_coverage(name: Statistic) -> None:
     rng = np.random.default_rng(8)
     truth = PLAIN[name](crowd(rng, 60_000, 0.6))
     held = 0
@@ -153,7 +153,7 @@ def test_ninety_five_percent_intervals_hold_the_truth_about_that_often(name: Sta
     assert 180 <= held <= 199
 
 
-def test_candidates_of_one_set_are_drawn_together() -> None:
+def test_bootstrap_draws_whole_sets() -> None:
     # Ten candidates of a set are answered alike: as much is known as of one, and the interval says so.
     rng = np.random.default_rng(12)
     single = crowd(rng, 60, 0.6)
@@ -213,7 +213,7 @@ def test_one_set_alone_has_no_interval() -> None:
     assert (found.low, found.high) == (None, None)
 
 
-def test_sets_without_a_pair_are_drawn_too_and_do_no_harm() -> None:
+def test_bootstrap_includes_sets_without_pairs() -> None:
     rng = np.random.default_rng(2)
     rows = [
         ((set_, at), rater, int(rng.integers(2))) for set_ in range(30) for at in range(3) for rater in "rs"

@@ -103,7 +103,7 @@ def test_any_number_of_raters_and_missing_ratings_follow_the_definition() -> Non
     assert compared >= 200
 
 
-def test_nothing_rated_and_nobody_else_rated_are_undefined() -> None:
+def test_accuracy_without_a_second_rater_is_undefined() -> None:
     empty = pairwise_accuracy(RatingTable.from_rows([], (1, 2, 3)))
     alone = pairwise_accuracy(RatingTable.from_rows([(("s", 1), "r", 1), (("s", 2), "r", 2)], (1, 2, 3)))
     for found in (empty, alone):
@@ -136,7 +136,7 @@ def test_the_interval_is_over_sets() -> None:
     assert pairwise_accuracy(table).low is None
 
 
-def test_a_pair_tied_in_the_ranking_alone_is_wrong() -> None:
+def test_pair_tied_only_in_the_ranking_is_wrong() -> None:
     assert pairwise_agreement(np.array([1.0, 2.0]), np.array([5.0, 5.0])) == -1.0
     assert pairwise_agreement(np.array([2.0, 2.0]), np.array([5.0, 4.0])) == 0.0
     assert pairwise_agreement(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.15])) == pytest.approx(1 / 3)

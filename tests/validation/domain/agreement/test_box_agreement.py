@@ -170,7 +170,7 @@ def slow_means(unit: list[tuple[Region, Cells]]) -> tuple[Fraction | None, Fract
     return exact_mean(ious), exact_mean(f1s)
 
 
-def test_matched_means_are_those_of_all_one_to_one_ways() -> None:
+def test_matching_is_optimal_over_all_one_to_one_matchings() -> None:
     rng = np.random.default_rng(44)
     compared = units_seen = 0
     for _ in range(260):
@@ -194,7 +194,7 @@ def test_matched_means_are_those_of_all_one_to_one_ways() -> None:
     assert units_seen >= 300
 
 
-def test_the_count_over_half_is_that_of_the_best_way() -> None:
+def test_accepted_count_is_that_of_the_best_matching() -> None:
     rng = np.random.default_rng(45)
     counts = []
     while len(counts) < 800:
@@ -207,7 +207,7 @@ def test_the_count_over_half_is_that_of_the_best_way() -> None:
     assert {0, 1, 2, 3} <= set(counts)
 
 
-def test_half_an_overlap_is_not_over_half() -> None:
+def test_iou_of_exactly_half_is_not_accepted() -> None:
     whole, half = region([(0, 0, 4, 2)], width=8, height=8), region([(0, 0, 2, 2)], width=8, height=8)
     more = region([(0, 0, 3, 2)], width=8, height=8)
     assert match_boxes(whole, half).mean_iou == 0.5
@@ -247,7 +247,7 @@ def people(rng: np.random.Generator, units: int, wobble: float) -> list[BoxRatin
     return ratings
 
 
-def test_an_estimate_from_drawn_pairs_is_near_and_says_so() -> None:
+def test_estimate_from_sampled_pairs_is_close_and_marked() -> None:
     ratings = people(np.random.default_rng(5), 120, 0.04)
     exact = box_agreement(ratings, rng=np.random.default_rng(1))
     drawn = box_agreement(ratings, rng=np.random.default_rng(1), max_exact_regions=100)
@@ -260,14 +260,14 @@ def test_an_estimate_from_drawn_pairs_is_near_and_says_so() -> None:
     assert (exact.units, exact.regions, exact.raters) == (120, 360, 3)
 
 
-def test_drawn_pairs_are_of_different_regions() -> None:
+def test_sampled_pairs_are_of_different_regions() -> None:
     ratings = people(np.random.default_rng(5), 3, 0.02)
     exact = iou_alpha(ratings, rng=np.random.default_rng(1))
     drawn = iou_alpha(ratings, rng=np.random.default_rng(1), max_exact_regions=0)
     assert drawn == pytest.approx(exact, abs=2e-3)
 
 
-def test_closer_hands_agree_more() -> None:
+def test_closer_boxes_have_higher_alpha() -> None:
     close, loose = (
         box_agreement(people(np.random.default_rng(6), 80, wobble), rng=np.random.default_rng(1))
         for wobble in (0.01, 0.08)
@@ -310,7 +310,7 @@ def test_means_are_over_pairs_of_people_then_over_units() -> None:
 
 
 @pytest.mark.parametrize("boxes", [[], [(0, 0, 4, 4)]], ids=["no boxes", "the same box"])
-def test_alpha_is_undefined_where_all_are_alike(boxes: Boxes) -> None:
+def test_alpha_of_equal_regions_is_undefined(boxes: Boxes) -> None:
     same = region(boxes, width=8, height=8)
     found = box_agreement(
         [BoxRating(unit, rater, same) for unit in "ab" for rater in "rs"], rng=np.random.default_rng(0)
@@ -329,7 +329,7 @@ def test_one_area_cut_into_other_boxes_is_the_same_area(side: int) -> None:
         assert iou_alpha(ratings, rng=np.random.default_rng(0)) is None
 
 
-def test_nobody_and_people_alone_are_undefined() -> None:
+def test_box_agreement_without_pairs_is_undefined() -> None:
     alone = [BoxRating("u", "r", region([(0, 0, 1, 1)], width=4, height=4))]
     for ratings in ([], alone):
         found = box_agreement(ratings, rng=np.random.default_rng(0))

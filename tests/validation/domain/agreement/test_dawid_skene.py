@@ -122,7 +122,7 @@ def test_labels_items_and_raters_without_ratings() -> None:
     assert np.isnan(reliability(found, part)).tolist() == [False, False, True]
 
 
-def test_a_table_of_nothing() -> None:
+def test_fit_of_an_empty_table() -> None:
     empty = RatingTable.from_rows([], ("no", "yes"))
     found = fit(empty)
     assert (found.iterations, found.log_likelihood) == (0, 0.0)
@@ -145,7 +145,7 @@ def test_smoothing_keeps_labels_possible_that_a_rater_never_gave() -> None:
 
 
 @pytest.mark.parametrize(("iterations", "smoothing"), [(0, 0.0), (10, -0.1)])
-def test_settings_that_make_no_sense_are_refused(iterations: int, smoothing: float) -> None:
+def test_invalid_settings_are_refused(iterations: int, smoothing: float) -> None:
     with pytest.raises(ValueError, match="use at least"):
         fit(random_table(0), iterations=iterations, smoothing=smoothing)
 
@@ -159,7 +159,7 @@ def test_items_with_more_ratings_than_layers_equal_crowd_kit(monkeypatch: pytest
     assert fit(table).posteriors == pytest.approx(plain.posteriors, abs=1e-9)
 
 
-def test_hundreds_of_ratings_of_one_item_do_not_vanish() -> None:
+def test_posteriors_do_not_underflow_with_hundreds_of_ratings() -> None:
     """Products of 2,000 probabilities are far below the smallest number a float can hold."""
     rows = [(item, rater, (item + (rater % 5 == 0)) % 2) for item in range(4) for rater in range(2_000)]
     found = fit(RatingTable.from_rows(rows, (0, 1)))
@@ -198,7 +198,7 @@ def test_reliability_needs_others_on_the_same_items() -> None:
     assert np.isnan(reliability(fit(table), table)).tolist() == [False, False, True]
 
 
-def test_where_everybody_says_the_same_nobody_can_be_told_apart() -> None:
+def test_reliability_of_unanimous_raters_is_undefined() -> None:
     table = RatingTable.from_rows([(item, rater, 1) for item in range(10) for rater in "ab"], (0, 1))
     assert np.isnan(reliability(fit(table), table)).all()
 

@@ -37,7 +37,7 @@ def test_a_pair_is_reasonable_when_more_than_half_say_so_in_either_degree() -> N
     assert is_favoured(tally([], REASONABLE).counts, positive) is None
 
 
-def test_shares_keep_the_undecided_in_the_whole() -> None:
+def test_shares_include_undecided_in_the_total() -> None:
     assert verdict_share([True, True, False, None]) == Share(count=2, total=4, undecided=1)
     assert verdict_share([True, True, False, None]).percent == 50
     assert verdict_share([]).percent is None

@@ -1,4 +1,4 @@
-"""How often the measures of haste and long runs point at people who judge honestly: figures of docs/worker-status.md."""
+"""How often the measures of haste and long runs flag honest judges: the figures of docs/worker-status.md."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ def _summed(rows: list[tuple[int, int]]) -> Found:
     return Found(len(rows), float((inside > 0).mean()), float((shares > 0.2).mean()), float(shares.mean()))
 
 
-def test_long_runs_seldom_point_at_careful_people(runs: dict[str, Found]) -> None:
+def test_long_runs_rarely_flag_careful_workers(runs: dict[str, Found]) -> None:
     careful, mild, constant = runs["careful"], runs["mild"], runs["constant"]
     assert (careful.people, mild.people) == (300, 100)
     assert careful.any <= 0.04
@@ -101,7 +101,7 @@ def paced(
 
 
 @pytest.mark.parametrize(("within", "between", "words"), [(0.5, 0.3, "even"), (0.6, 0.5, "uneven")])
-def test_haste_seldom_points_at_honest_people(within: float, between: float, words: str) -> None:
+def test_haste_rarely_flags_honest_workers(within: float, between: float, words: str) -> None:
     drawn = [paced(within, between, 6, seed) for seed in range(20)]
     honest = np.concatenate([one for one, _ in drawn])
     hasty = np.concatenate([other for _, other in drawn])

@@ -36,7 +36,7 @@ def slow(texts: list[str], authors: list[int], likeness: float) -> list[tuple[in
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_it_equals_a_look_at_every_pair(seed: int) -> None:
+def test_copies_equal_a_comparison_of_all_pairs(seed: int) -> None:
     rng = random.Random(seed)
     words = [f"w{n}" for n in range(rng.choice([8, 30, 200]))]
     texts = [" ".join(rng.choices(words, k=rng.randint(0, 14))) for _ in range(80)]
@@ -56,7 +56,7 @@ def test_it_equals_a_look_at_every_pair(seed: int) -> None:
     assert list(found.similarity) == pytest.approx([index for _, index in wanted])
 
 
-def test_case_marks_and_forms_of_letters_do_not_hide_a_copy() -> None:
+def test_copy_is_found_despite_case_marks_and_letter_forms() -> None:
     texts = [
         "Somebody left the café in a hurry, it seems.",
         "SOMEBODY left the cafe\u0301 in a hurry -- it seems",
@@ -67,14 +67,14 @@ def test_case_marks_and_forms_of_letters_do_not_hide_a_copy() -> None:
     assert find_copies(texts, [1, 2, 3, 4]).similarity[2] == pytest.approx(8 / 10)
 
 
-def test_short_texts_are_copies_of_their_own_author_alone() -> None:
+def test_short_texts_are_copies_only_within_an_author() -> None:
     found = find_copies(["a red car", "a red car", "A red car!", "", "", "..."], [1, 2, 1, 1, 1, 1])
     assert list(found.source) == [-1, -1, 0, -1, -1, -1]
     assert not is_long("a red car over there"[:9])
     assert is_long("a red car over there")
 
 
-def test_nothing_copies_nothing() -> None:
+def test_empty_texts_are_no_copies() -> None:
     assert not find_copies([], []).is_copy.size
     assert list(find_copies(["one text of five words"], [1]).is_copy) == [False]
 

@@ -33,7 +33,7 @@ def test_each_question_of_a_review_has_its_table_from_worst_to_best() -> None:
 
 
 @pytest.mark.parametrize("dimension", list(POSITIVE))
-def test_positive_words_are_the_upper_end(dimension: str) -> None:
+def test_positive_labels_are_the_top_of_the_scale(dimension: str) -> None:
     positive = [
         word in {str(w) for w in POSITIVE[dimension]}
         for word in spec_of("observation_review").dimension(dimension).labels
@@ -42,7 +42,7 @@ def test_positive_words_are_the_upper_end(dimension: str) -> None:
     assert 0 < sum(positive) < len(positive)
 
 
-def test_a_field_left_out_is_a_missing_rating() -> None:
+def test_missing_field_is_a_missing_rating() -> None:
     found = build_tables(
         [review("a", "w1", boxes="mostly"), review("b", "w1", reasonable="un", boxes="mostly")],
         spec_of("observation_review"),
@@ -80,14 +80,14 @@ def test_matches_are_labelled_with_the_region_that_was_chosen() -> None:
 
 
 @pytest.mark.parametrize("kind", kind_names())
-def test_nothing_judged_is_an_empty_table(kind: str) -> None:
+def test_table_without_judgments_is_empty(kind: str) -> None:
     found = build_tables([], spec_of(kind))
     counted = [one.name for one in spec_of(kind).dimensions if one.scale is not Scale.TEXT]
     assert list(found) == counted
     assert all(table.size == 0 and table.item_ids == () for table in found.values())
 
 
-def test_the_first_answer_stands_where_somebody_answered_twice() -> None:
+def test_first_of_two_answers_counts() -> None:
     rows = [
         review("a", "w1", boxes="mostly"),
         review("b", "w1", boxes="mostly"),
@@ -99,7 +99,7 @@ def test_the_first_answer_stands_where_somebody_answered_twice() -> None:
     assert [table.scale[at] for at in table.labels] == ["mostly", "mostly", "entirely_off"]
 
 
-def test_a_word_that_is_not_on_the_scale_is_named() -> None:
+def test_label_off_the_scale_is_refused_by_name() -> None:
     with pytest.raises(
         RatingError, match=r"item a, rater w1: 'great' .* use entirely_off, mostly, appropriate"
     ):
@@ -112,16 +112,16 @@ def test_only_judging_kinds_have_tables(kind: str) -> None:
         spec_of(kind)
 
 
-def test_labels_that_come_with_the_units_are_not_known_before() -> None:
+def test_labels_from_units_form_the_scale() -> None:
     assert not spec_of("localization_match").dimension("match").is_fixed
 
 
-def test_two_ratings_of_one_item_by_one_rater_make_no_table() -> None:
+def test_repeated_rating_is_refused() -> None:
     with pytest.raises(RatingError, match="item a: rater r rated it twice"):
         RatingTable.from_rows([("a", "r", 1), ("b", "r", 1), ("a", "r", 2)], (1, 2))
 
 
-def test_a_part_of_a_table_keeps_its_codes() -> None:
+def test_filtered_table_keeps_codes() -> None:
     table = RatingTable.from_rows([("a", "r", 1), ("b", "r", 2), ("b", "s", 1)], (1, 2), (1, 2))
     part = table.where(table.raters == 1)
     assert part.item_ids == ("a", "b")
@@ -129,7 +129,7 @@ def test_a_part_of_a_table_keeps_its_codes() -> None:
     assert np.array_equal(part.values, [1, 2])
 
 
-def test_one_answer_is_read_alike_on_its_own() -> None:
+def test_item_labels_of_one_answer_match_the_table() -> None:
     rows = [
         review("a", "w1", boxes="mostly", interesting="very"),
         JudgmentRow(
@@ -146,7 +146,7 @@ def test_one_answer_is_read_alike_on_its_own() -> None:
     assert list(item_labels(rows[1], spec_of("localization_match"))) == [("match", ("s", "i"), "r")]
 
 
-def test_dimensions_have_their_order_however_they_were_kept() -> None:
+def test_dimensions_keep_the_report_order() -> None:
     """PostgreSQL's jsonb sorts keys by their length."""
     kept = {"boxes": 2, "reasonable": 1, "interesting": 3}
     assert spec_of("observation_review").in_dimension_order(kept) == [

@@ -48,7 +48,7 @@ def test_a_sample_has_its_size_and_no_pair_twice() -> None:
     assert len(select_pairs(pairs(7), Selection(SelectionMethod.SAMPLE, n=30))) == 7
 
 
-def test_the_seed_alone_decides() -> None:
+def test_sample_depends_only_on_the_seed() -> None:
     items = pairs()
     shuffled = random.Random(1).sample(items, len(items))
     first = select_pairs(items, Selection(SelectionMethod.SAMPLE, n=30, seed=5))
@@ -59,7 +59,7 @@ def test_the_seed_alone_decides() -> None:
     assert set(first) < set(select_pairs(items, Selection(SelectionMethod.SAMPLE, n=40, seed=5)))
 
 
-def test_a_sample_is_even() -> None:
+def test_sample_is_uniform() -> None:
     """Over many seeds each pair is drawn about as often: 30 of 100, 2000 times, is 600 ± 5 sd of 20.5."""
     drawn = Counter(
         item.id
@@ -108,7 +108,7 @@ def test_shares_add_up_and_stay_within_their_sizes() -> None:
             assert abs(share - size * min(n, sum(sizes)) / max(1, sum(sizes))) < 1
 
 
-def test_every_pair_has_the_same_chance_where_strata_outnumber_the_sample() -> None:
+def test_pairs_have_equal_chances_when_strata_outnumber_the_sample() -> None:
     """100 pairs, 20 drawn, 2000 times: 400 ± 5 sd of 17.9 each, whether its author wrote one pair or thirty."""
     sizes = [30, 10, 5, 5, *[2] * 15, *[1] * 20]
     authors = [worker for worker, size in enumerate(sizes, start=1) for _ in range(size)]
@@ -138,7 +138,7 @@ def test_every_pair_has_the_same_chance_where_strata_outnumber_the_sample() -> N
         ({"seed": -1}, "seed"),
     ],
 )
-def test_what_cannot_be_chosen_names_its_field(values: dict[str, object], field: str) -> None:
+def test_invalid_selection_names_its_field(values: dict[str, object], field: str) -> None:
     with pytest.raises(SelectionError) as caught:
         Selection(**values)  # type: ignore[arg-type]
     assert caught.value.field == field
@@ -154,6 +154,6 @@ def test_a_selection_survives_json() -> None:
     assert Selection(SelectionMethod.WORKERS, workers=(4, 9)).description == "all pairs of W-4, W-9"
 
 
-def test_sources_are_hosts() -> None:
+def test_source_of_a_photo_is_its_host() -> None:
     assert source_host("https://www.flickr.com/photos/1") == "flickr.com"
     assert source_host("") == ""

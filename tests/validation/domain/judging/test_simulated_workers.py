@@ -34,7 +34,7 @@ def reliability(crowd: Crowd) -> np.ndarray:
     return dawid_skene.reliability(fitted, crowd.table)
 
 
-def test_the_crowd_is_as_it_says() -> None:
+def test_simulated_crowd_has_its_parameters() -> None:
     crowd = simulate(MIXES["a third unreasonable"], items=6_000)
     table = crowd.table
     assert sum(CROWD.values()) == len(crowd.habits) == 60
@@ -67,7 +67,7 @@ def test_the_same_seed_makes_the_same_crowd() -> None:
 
 
 @pytest.mark.parametrize("mix", [name for name in MIXES if name != HARD])
-def test_everybody_who_is_careless_spams_or_swaps_stands_behind_everybody_careful(mix: str) -> None:
+def test_careful_workers_rank_above_careless_spamming_and_swapping_ones(mix: str) -> None:
     """Twenty bad ones at ranks 41 to 60, by the labels alone; 3,000 pairs, three judges each."""
     crowd = simulate(MIXES[mix])
     values = reliability(crowd)
@@ -97,7 +97,7 @@ def test_weighting_beats_the_majority_in_every_dimension(dimension: Dimension) -
     assert heard.right > plain.right
 
 
-def test_who_always_says_the_common_label_does_not_pass_for_careful() -> None:
+def test_constant_rater_does_not_rank_as_careful() -> None:
     """With nine in ten alike a share of right labels is no measure: hence reliability is beyond chance."""
     crowd = simulate(MIXES[HARD], items=17_000)
     values = reliability(crowd)
@@ -122,14 +122,14 @@ def test_weighting_beats_the_majority(mix: str) -> None:
 
 
 @pytest.mark.long
-def test_the_tables_in_the_docs_are_what_the_simulation_says() -> None:
+def test_tables_in_docs_match_the_simulation() -> None:
     lines = DOCS.read_text(encoding="utf-8").splitlines()
     missing = [line for line in simulation_tables(simulation_figures()) if line and line not in lines]
     assert not missing, "python -m tests.benchmarks.judging --tables"
 
 
 @pytest.mark.parametrize("mix", MIXES)
-def test_the_docs_say_what_a_session_of_test_data_shows(mix: str) -> None:
+def test_docs_match_the_test_session(mix: str) -> None:
     crowd = simulate(MIXES[mix], items=SIZES[0])
     shares = (accuracy(crowd, majority()).right, accuracy(crowd, weighted(0.5)).right)
     row = f"| {SIZES[0]:,} | {mix} | " + " | ".join(f"{100 * round(share, 4):.1f} %" for share in shares)

@@ -47,7 +47,7 @@ def test_kappa_by_hand() -> None:
 @pytest.mark.parametrize(
     "table", [(20, 5, 10, 15), (45, 15, 25, 15), (1, 0, 1, 9), (0, 7, 9, 0), (3, 0, 0, 4), (100, 3, 5, 2)]
 )
-def test_kappa_is_scikit_learns(table: tuple[int, int, int, int]) -> None:
+def test_kappa_equals_scikit_learn(table: tuple[int, int, int, int]) -> None:
     rows = pairs(*table)
     found = grader_agreement(rows)
     assert found.kappa == pytest.approx(cohen_kappa_score([a for a, _ in rows], [b for _, b in rows]))
@@ -85,18 +85,18 @@ def score(reasonable: int, right: int = 0, asked: int = 0) -> Score:
 @pytest.mark.parametrize(
     ("reasonable", "right", "passed"), [(8, 3, True), (9, 5, True), (7, 5, False), (8, 2, False)]
 )
-def test_the_border_of_the_pass_rule(reasonable: int, right: int, passed: bool) -> None:
+def test_pass_rule_includes_its_limit(reasonable: int, right: int, passed: bool) -> None:
     assert has_passed(score(reasonable, right, 5), PassRule(8, 3)) is passed
 
 
-def test_who_fails_by_the_exam_alone_needs_no_remark() -> None:
+def test_fail_by_exam_needs_no_remark() -> None:
     rule = PassRule(8, 3)
     assert not needs_remark(score(9, 0, 5), rule, [])
     assert needs_remark(score(7, 5, 5), rule, [])
     assert not needs_remark(score(7, 5, 5), rule, [Remark(1, 1, "Too vague.")])
 
 
-def test_a_reason_always_fits() -> None:
+def test_outcome_message_fits_the_maximum_length() -> None:
     remarks = [Remark(n // 3 + 1, n % 3 + 1, "x" * 300) for n in range(9)]
     text = describe_outcome(score(0, 1, 5), PassRule(8, 3), remarks)
     assert len(text) <= MAX_REASON_LENGTH
@@ -119,13 +119,13 @@ def test_a_reason_always_fits() -> None:
         (3, 3, 3, 1),
     ],
 )
-def test_places_over_hits(places: int, over: int, hits: int, each: int) -> None:
+def test_slots_are_spread_over_hits(places: int, over: int, hits: int, each: int) -> None:
     found = plan_slots(places, variants=over)
     assert (found.hits, found.redundancy) == (hits, each)
 
 
 @pytest.mark.parametrize("places", range(1, 200))
-def test_no_place_is_missing_and_few_are_left_over(places: int) -> None:
+def test_slot_plan_has_no_missing_and_few_extra_slots(places: int) -> None:
     for over in range(1, min(places, 7) + 1):
         found = plan_slots(places, variants=over)
         assert places <= found.slots < places + 9
@@ -134,6 +134,6 @@ def test_no_place_is_missing_and_few_are_left_over(places: int) -> None:
 
 
 @pytest.mark.parametrize(("places", "over"), [(0, 1), (3, 0), (2, 3)])
-def test_places_that_cannot_be_spread(places: int, over: int) -> None:
+def test_impossible_slot_plan_is_refused(places: int, over: int) -> None:
     with pytest.raises(ValueError, match="slot"):
         plan_slots(places, variants=over)

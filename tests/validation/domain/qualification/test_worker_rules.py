@@ -23,14 +23,14 @@ def votes(good: int, bad: int, undecided: int = 0) -> list[bool | None]:
     return [False] * bad + [None] * undecided + [True] * good
 
 
-def test_exactly_at_the_limit_is_not_under_it() -> None:
+def test_share_at_the_limit_is_not_found() -> None:
     found = evaluate_rule(rule(), {1: votes(40, 10), 2: votes(39, 11)})
     assert [finding.worker for finding in found.findings] == [2]
     figures = found.findings[0].figures
     assert (figures["count"], figures["n"], figures["items"], figures["value"]) == (39, 50, 50, 78.0)
 
 
-def test_fewer_than_at_least_say_nothing() -> None:
+def test_too_few_items_give_no_finding() -> None:
     found = evaluate_rule(rule(), {1: votes(0, 19), 2: votes(0, 20)})
     assert [finding.worker for finding in found.findings] == [2]
     assert (found.measured, found.workers) == (1, 2)
@@ -47,7 +47,7 @@ def test_a_window_longer_than_the_history_takes_what_there_is() -> None:
     assert (finding.figures["n"], finding.figures["value"]) == (25, 60.0)
 
 
-def test_the_undecided_stay_in_the_whole() -> None:
+def test_undecided_items_stay_in_the_total() -> None:
     assert not evaluate_rule(rule(), {1: votes(16, 4)}).findings
     (finding,) = evaluate_rule(rule(), {1: votes(16, 4, undecided=1)}).findings
     assert (finding.figures["count"], finding.figures["n"]) == (16, 21)
@@ -62,12 +62,12 @@ def test_pay_is_found_over_its_limit_by_the_median() -> None:
     assert finding.figures["value"] == 4000.5
 
 
-def test_nobody_has_nothing() -> None:
+def test_worker_without_items_gives_no_finding() -> None:
     found = evaluate_rule(rule(), {1: []})
     assert (found.findings, found.measured, found.workers) == ([], 0, 0)
 
 
-def test_the_same_finding_is_news_again_once_items_came_in() -> None:
+def test_finding_is_new_after_newer_items() -> None:
     (finding,) = evaluate_rule(rule(), {1: votes(10, 10)}).findings
     assert has_new_items(finding.figures, [])
     assert not has_new_items(finding.figures, [finding.figures])
@@ -79,9 +79,21 @@ def test_the_same_finding_is_news_again_once_items_came_in() -> None:
 @pytest.mark.parametrize(
     ("measure", "values", "words"),
     [
-        (Measure.ACCEPTABLE_SHARE, votes(39, 11), "Most judges found 39 of your last 50 validated pairs reasonable (78%)"),
-        (Measure.BOXES_SHARE, votes(1, 2), "Most judges found the boxes of 1 of your last 3 validated pairs appropriate (33.3%)"),
-        (Measure.APPROVED_SHARE, votes(799, 201), "799 of your last 1000 decided submissions were approved (79.9%)"),
+        (
+            Measure.ACCEPTABLE_SHARE,
+            votes(39, 11),
+            "Most judges found 39 of your last 50 validated pairs reasonable (78%)",
+        ),
+        (
+            Measure.BOXES_SHARE,
+            votes(1, 2),
+            "Most judges found the boxes of 1 of your last 3 validated pairs appropriate (33.3%)",
+        ),
+        (
+            Measure.APPROVED_SHARE,
+            votes(799, 201),
+            "799 of your last 1000 decided submissions were approved (79.9%)",
+        ),
         (
             Measure.GOLD_SHARE,
             votes(11, 9),
@@ -98,12 +110,18 @@ def test_the_same_finding_is_news_again_once_items_came_in() -> None:
             "5 of your last 10 answers to questions that you saw twice were the same both times (50%)",
         ),
         (Measure.PACE_SHARE, votes(3, 5), "3 of your last 8 judgments took long enough to look and read"),
-        (Measure.VARIED_SHARE, votes(1, 5), "1 of your last 6 judgments was outside long runs of the same answer"),
+        (
+            Measure.VARIED_SHARE,
+            votes(1, 5),
+            "1 of your last 6 judgments was outside long runs of the same answer",
+        ),
         (Measure.ORIGINAL_SHARE, votes(7, 3), "7 of your last 10 pairs were new, not a copy"),
         (Measure.CENTS_PER_HOUR, [8123] * 3, "is $81.23 per hour of active time, over $0.80"),
     ],
 )
-def test_a_worker_reads_the_figures(measure: Measure, values: list[bool | int | None], words: str) -> None:
+def test_finding_is_described_to_the_worker(
+    measure: Measure, values: list[bool | int | None], words: str
+) -> None:
     (finding,) = evaluate_rule(rule(measure, window=1000, at_least=1), {1: values}).findings
     assert words in describe_finding(finding.figures)
 
@@ -113,7 +131,7 @@ def test_a_share_is_never_rounded_up_to_the_limit() -> None:
     assert "(79.9%). This project requires at least 80%." in describe_finding(finding.figures)
 
 
-def test_every_measure_has_a_sentence_a_few_words_and_a_place_in_the_form() -> None:
+def test_every_measure_has_description_summary_and_form_label() -> None:
     for measure in Measure:
         values: list[bool | int | None] = [9000] * 3 if measure is Measure.CENTS_PER_HOUR else votes(1, 2)
         (finding,) = evaluate_rule(rule(measure, below=50, at_least=1), {1: values}).findings
@@ -122,7 +140,7 @@ def test_every_measure_has_a_sentence_a_few_words_and_a_place_in_the_form() -> N
         assert MEASURE_LABELS[measure]
 
 
-def test_no_sentence_tells_which_task_was_a_control() -> None:
+def test_description_does_not_reveal_quality_checks() -> None:
     for measure in (Measure.GOLD_SHARE, Measure.ATTENTION_SHARE, Measure.REPEAT_SHARE):
         (finding,) = evaluate_rule(rule(measure, at_least=1), {1: votes(0, 2)}).findings
         said = describe_finding(finding.figures).lower()

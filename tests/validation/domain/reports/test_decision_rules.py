@@ -45,7 +45,7 @@ def rule(method: Method, **others: Any) -> DecisionRule:
 
 
 @pytest.mark.parametrize("of", range(1, 7))
-def test_k_of_n_waits_only_while_the_missing_could_change_it(of: int) -> None:
+def test_k_of_n_is_undecided_only_while_missing_judges_matter(of: int) -> None:
     """All ways in which the missing judges may answer are tried."""
     for k in range(1, of + 1):
         for judges in range(1, of + 1):
@@ -74,7 +74,7 @@ def test_majority_and_its_ties(of: int | None) -> None:
             assert found.judge_count == judges
 
 
-def test_more_judges_than_wanted_are_asked_for_the_same_share() -> None:
+def test_k_of_n_with_more_judges_requires_the_same_share() -> None:
     two_of_three = rule(Method.K_OF_N, k=2, of=3)
     for judges in range(3, 10):
         for yes in range(judges + 1):
@@ -94,7 +94,7 @@ def test_k_of_those_who_judged_so_far() -> None:
 
 
 @pytest.mark.parametrize("method", Method)
-def test_nothing_is_decided_by_too_few(method: Method) -> None:
+def test_too_few_judges_leave_items_undecided(method: Method) -> None:
     strict = rule(method, k=1, at_least=3, threshold=0.5)
     assert one("yy", strict).outcome is Outcome.UNDECIDED
     assert one("yyy", strict).outcome is Outcome.ACCEPT
@@ -135,7 +135,7 @@ def crowd() -> RatingTable:
     return RatingTable.from_rows(rows, YES_NO)
 
 
-def test_weighted_hears_who_is_reliable() -> None:
+def test_weighted_rule_follows_reliable_raters() -> None:
     table = crowd()
     majority = {row.item: row.outcome for row in decide(table, rule(Method.MAJORITY))}
     weighted = {row.item: row for row in decide(table, rule(Method.WEIGHTED, threshold=0.9))}
@@ -149,7 +149,7 @@ def test_weighted_hears_who_is_reliable() -> None:
     )
 
 
-def test_weighted_reads_the_posteriors_of_the_fit_that_it_is_given() -> None:
+def test_weighted_rule_uses_the_given_fit() -> None:
     table = RatingTable.from_rows([(item, "x", "yes") for item in "abcdef"], YES_NO)
     mass = np.array([0.9, 0.8999, 0.1, 0.1001, 0.5, 1.0])
     fitted = dawid_skene.fit(table)
@@ -177,7 +177,7 @@ def crowd_of_two() -> RatingTable:
 
 
 @pytest.mark.parametrize("method", Method)
-def test_an_item_without_judges_is_undecided_whatever_is_likely(method: Method) -> None:
+def test_item_without_judges_is_undecided(method: Method) -> None:
     table = RatingTable.from_rows([(item, rater, "yes") for item in range(9) for rater in "ab"], YES_NO)
     part = table.where(table.items > 0)
     found = decide(part, rule(method, k=1, threshold=0.6))
@@ -185,7 +185,7 @@ def test_an_item_without_judges_is_undecided_whatever_is_likely(method: Method) 
     assert {row.outcome for row in found[1:]} == {Outcome.ACCEPT}
 
 
-def test_who_is_asked_once_more() -> None:
+def test_items_needing_judges_are_undecided_below_the_maximum() -> None:
     table = RatingTable.from_rows(
         [("tie", 1, "yes"), ("tie", 2, "no"), ("sure", 1, "yes"), ("sure", 2, "yes")]
         + [("long", n, "yes" if n % 2 else "no") for n in range(4)],
@@ -210,7 +210,7 @@ def test_rules_are_data(kept: DecisionRule) -> None:
     assert DecisionRule.from_row(row) == kept
 
 
-def test_fields_left_out_of_a_row_have_their_defaults() -> None:
+def test_missing_fields_of_a_rule_have_defaults() -> None:
     row = {"dimension": "boxes", "method": "majority", "positive": ["mostly"]}
     assert DecisionRule.from_row(row) == DecisionRule("boxes", Method.MAJORITY, ("mostly",))
 
@@ -238,7 +238,7 @@ def test_fields_left_out_of_a_row_have_their_defaults() -> None:
         ({"wisdom": 1}, "wisdom"),
     ],
 )
-def test_rules_that_make_no_sense_name_their_field(changed: dict[str, Any], field: str) -> None:
+def test_invalid_rule_names_its_field(changed: dict[str, Any], field: str) -> None:
     row = {"dimension": "reasonable", "method": "majority", "positive": ["yes"], **changed}
     with pytest.raises(RuleError) as refused:
         DecisionRule.from_row(row)

@@ -25,7 +25,7 @@ def answer() -> dict[str, Any]:
     return {"ratings": [{"candidate": c["id"], "rating": 1 + n % 3} for n, c in enumerate(CANDIDATES)]}
 
 
-def test_unit_is_kept_and_its_options_may_be_left_out() -> None:
+def test_unit_is_unchanged_and_options_are_optional() -> None:
     assert KIND.parse_unit(UNIT) == UNIT
     plain = {k: v for k, v in UNIT.items() if k not in {"clue", "reference", "per_page"}}
     assert KIND.parse_unit(plain) == UNIT
@@ -33,13 +33,13 @@ def test_unit_is_kept_and_its_options_may_be_left_out() -> None:
     assert KIND.parse_unit(chosen) == chosen
 
 
-def test_a_unit_from_before_the_options_still_has_its_page() -> None:
+def test_unit_without_options_has_a_page() -> None:
     old = {k: v for k, v in UNIT.items() if k not in {"reference", "per_page"}}
     assert KIND.page_unit(old, IMAGES, "seed") == KIND.page_unit(UNIT, IMAGES, "seed")
     assert KIND.page_unit(UNIT, IMAGES, "seed")["per_page"] == 10
 
 
-def test_the_page_is_told_the_chosen_options_and_never_the_set() -> None:
+def test_page_has_the_options_but_not_the_set() -> None:
     page = KIND.page_unit(UNIT | {"reference": "They row home.", "per_page": 5}, IMAGES, "seed")
     assert (page["reference"], page["per_page"]) == ("They row home.", 5)
     assert set(page) == {"image", "boxes", "clue", "reference", "per_page", "candidates"}
@@ -80,19 +80,19 @@ def test_order_is_stable_for_a_seed_and_differs_between_seeds() -> None:
 
 
 @pytest.mark.parametrize("seed", ["assignment-1", "assignment-2", "3ASG"])
-def test_what_is_kept_as_shown_is_the_pages_order(seed: str) -> None:
+def test_stored_order_is_the_pages_order(seed: str) -> None:
     order = [c["id"] for c in KIND.page_unit(UNIT, IMAGES, seed)["candidates"]]
     assert KIND.shown(UNIT, seed) == {"order": order}
     assert order != [c["id"] for c in CANDIDATES], "a seed that moves nothing would prove nothing"
 
 
-def test_answers_are_kept_in_the_sets_order() -> None:
+def test_answers_are_stored_in_the_sets_order() -> None:
     raw = answer()
     raw["ratings"].reverse()
     assert KIND.parse_answer(UNIT, IMAGES, raw) == answer()
 
 
-def test_a_missing_rating_is_named_with_its_whole() -> None:
+def test_missing_rating_is_refused_with_counts() -> None:
     raw = answer()
     raw["ratings"].pop()
     with pytest.raises(InvalidAnswer, match="1 of 10 statements have no rating"):

@@ -30,7 +30,7 @@ def answer(size: int = 4) -> dict[str, Any]:
     return {"matches": [{"inference": one, "region": region} for one, region in unit(size)["truth"].items()]}
 
 
-def test_a_unit_is_kept_as_it_is() -> None:
+def test_unit_is_unchanged() -> None:
     assert KIND.parse_unit(unit()) == unit()
 
 
@@ -78,12 +78,12 @@ def test_orders_are_stable_for_a_seed_differ_between_seeds_and_from_one_another(
     assert any(regions != inferences for regions, inferences in places)
 
 
-def test_the_order_of_the_unit_s_rows_does_not_show_through() -> None:
+def test_page_order_does_not_depend_on_unit_order() -> None:
     turned = unit() | {"regions": unit()["regions"][::-1], "inferences": unit()["inferences"][::-1]}
     assert KIND.shown(turned, "a") == KIND.shown(unit(), "a")
 
 
-def test_a_complete_answer_is_kept_in_the_unit_s_order() -> None:
+def test_complete_answer_is_stored_in_the_units_order() -> None:
     raw = {"matches": answer()["matches"][::-1]}
     assert KIND.parse_answer(unit(), IMAGES, raw) == answer()
 
@@ -98,7 +98,7 @@ def test_a_complete_answer_is_kept_in_the_unit_s_order() -> None:
         (0, {"inference": INFERENCES[1]}, "1 of 4 statements have no marked part"),
     ],
 )
-def test_what_is_not_one_to_one_is_refused(at: int, change: dict[str, str], said: str) -> None:
+def test_answer_that_is_not_one_to_one_is_refused(at: int, change: dict[str, str], said: str) -> None:
     raw = answer()
     raw["matches"][at] |= change
     with pytest.raises(InvalidAnswer) as caught:
@@ -106,7 +106,7 @@ def test_what_is_not_one_to_one_is_refused(at: int, change: dict[str, str], said
     assert said in str(caught.value)
 
 
-def test_an_incomplete_answer_says_how_much_is_missing() -> None:
+def test_incomplete_answer_is_refused_with_the_missing_count() -> None:
     with pytest.raises(InvalidAnswer, match="3 of 4 statements have no marked part"):
         KIND.parse_answer(unit(), IMAGES, {"matches": answer()["matches"][:1]})
 

@@ -21,7 +21,7 @@ IMAGES = {7: ImageFacts(id=7, url="http://127.0.0.1:8000/media/x.png", width=64,
 GOOD = {"boxes": "mostly", "reasonable": "un", "interesting": "caption_like"}
 
 
-def test_unit_is_kept_as_it_is() -> None:
+def test_unit_is_unchanged() -> None:
     assert KIND.parse_unit(UNIT) == UNIT
     assert KIND.image_ids(UNIT) == [7]
 
@@ -56,7 +56,7 @@ def test_page_shows_the_pair_and_nothing_about_its_author() -> None:
     assert {"observation", "worker", "author"}.isdisjoint(page)
 
 
-def test_answer_becomes_plain_words() -> None:
+def test_answer_is_stored_as_strings() -> None:
     tidy = KIND.parse_answer(UNIT, IMAGES, GOOD)
     assert tidy == GOOD
     assert {type(value) for value in tidy.values()} == {str}

@@ -1,10 +1,10 @@
 /**
- * Grades on their way to the server: kept on this device until they are there, several to a request, in their order.
+ * Grades that are not sent yet: stored on this device until the server has them, sent in order, several per request.
  *
  * @typedef {{key: string, grade: 'yes'|'no'|'back', note: string}} Grade
  */
-export const FULL = 5; // as many go at once; fewer go when the grader pauses
-export const PAUSE = 2500;
+export const BATCH_SIZE = 5; // grades per request; fewer are sent when the grader pauses
+export const PAUSE_MS = 2500;
 
 export class GradeQueue {
   #storage;
@@ -12,7 +12,7 @@ export class GradeQueue {
   /** @type {Grade[]} */
   #waiting;
 
-  /** @param {Storage|null} storage @param {string} name of what is kept, for one round and grader */
+  /** @param {Storage|null} storage @param {string} name storage name for one round and grader */
   constructor(storage, name) {
     this.#storage = storage;
     this.#name = `deerstalker:grades:${name}`;
@@ -23,30 +23,30 @@ export class GradeQueue {
     return this.#waiting.length;
   }
 
-  /** @returns {Grade[]} what goes with the next request, in order */
+  /** @returns {Grade[]} the grades of the next request, in order */
   get next() {
     return this.#waiting.slice(0, 50);
   }
 
-  /** @param {string} key @returns {boolean} whether a grade of this pair has not reached the server yet */
-  holds(key) {
+  /** @param {string} key @returns {boolean} whether a grade of this pair is not sent yet */
+  has(key) {
     return this.#waiting.some((grade) => grade.key === key);
   }
 
-  /** @param {Grade} grade the latest word on its pair: an earlier one that is still here never leaves */
+  /** @param {Grade} grade replaces an earlier grade of the pair that is not sent yet */
   add(grade) {
     this.#waiting = [...this.#waiting.filter((other) => other.key !== grade.key), grade];
     this.#write();
   }
 
-  /** @param {string} key a pair whose grade shall not leave */
-  drop(key) {
+  /** @param {string} key a pair whose grade is not to be sent */
+  remove(key) {
     this.#waiting = this.#waiting.filter((grade) => grade.key !== key);
     this.#write();
   }
 
-  /** @param {Grade[]} sent what has arrived; a pair that was graded anew meanwhile stays */
-  arrived(sent) {
+  /** @param {Grade[]} sent grades that the server has; a newer grade of the same pair stays */
+  removeSent(sent) {
     this.#waiting = this.#waiting.filter((grade) => !sent.includes(grade));
     this.#write();
   }
@@ -64,6 +64,6 @@ export class GradeQueue {
     try {
       if (this.#waiting.length) this.#storage?.setItem(this.#name, JSON.stringify(this.#waiting));
       else this.#storage?.removeItem(this.#name);
-    } catch { /* storage is full or forbidden: the queue holds for this page */ }
+    } catch { /* storage is full or blocked: the queue lasts for this page */ }
   }
 }

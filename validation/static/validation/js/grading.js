@@ -1,38 +1,38 @@
 /**
- * The grading desk: pairs are at hand before they are asked for, so a key turns the page at once; grades follow
- * several to a request. Without this script each grade is a form of its own. Keys are data-key buttons (ui/staff.js),
- * besides N (note) and Z (take back).
+ * The grading page: pairs are prefetched, so that a key shows the next one immediately; grades are sent several per
+ * request. Without this script each grade is a form. Keys are data-key buttons (ui/staff.js), besides N (note) and
+ * Z (undo).
  */
 import { isTyping } from '../../js/boxes/keyboard.js';
 import { element, setText } from '../../js/ui/dom.js';
 import { singleKeys } from '../../js/ui/keys.js';
 import { toast } from '../../js/ui/toast.js';
-import { FULL, GradeQueue, PAUSE } from './grading-queue.js';
+import { BATCH_SIZE, GradeQueue, PAUSE_MS } from './grading-queue.js';
 
-const AHEAD = 10; // fewer pairs than this at hand: more are fetched
-const RETRY = 10000;
+const MIN_PREFETCHED = 10; // with fewer pairs left, more are fetched
+const RETRY_MS = 10000;
 const data = JSON.parse(document.getElementById('grading-data').textContent);
 const root = document.querySelector('[data-grading]');
-const part = (name) => root.querySelector(`[data-text="${name}"]`);
+const textNode = (name) => root.querySelector(`[data-text="${name}"]`);
 const photo = root.querySelector('[data-photo]');
 const note = root.querySelector('#note');
 const undo = root.querySelector('[data-undo]');
 const token = root.querySelector('[name=csrfmiddlewaretoken]').value;
 
-/** The sitting: every pair that was shown or is to come, in order. */
+/** All pairs of this session, shown or prefetched, in order. */
 const cards = data.cards.map(fromServer);
 const known = new Set(cards.map((card) => card.key));
 const history = []; // keys in the order in which they were graded
-let at = 0;
-let toGrade = data.waiting; // how many waited when they were last counted, those graded here since left out
+let index = 0;
+let toGrade = data.waiting; // the last count of waiting pairs, minus those graded here since
 let timer = null;
 let sending = false;
 let exhausted = false;
 const queue = new GradeQueue(localStorageOrNull(), data.name);
 
-/** `kept` says whether the server holds a grade of ours, which runs behind `mine`. */
+/** `isOnServer`: whether the server has our grade; it follows `mine` with a delay. */
 function fromServer(card) {
-  return { ...card, kept: card.mine !== null };
+  return { ...card, isOnServer: card.mine !== null };
 }
 
 function localStorageOrNull() {
@@ -43,16 +43,16 @@ function localStorageOrNull() {
   }
 }
 
-/** Shows the present pair. */
+/** Shows the current pair. */
 function show() {
-  const card = cards[at];
+  const card = cards[index];
   const done = card === undefined;
   root.hidden = done;
   document.querySelector('[data-done]').hidden = !done;
-  showPlace(card);
+  showPosition(card);
   if (done) return;
-  setText(part('where'), `${card.worker}, photo ${card.photo} of ${card.photos}, pair ${card.number}`);
-  for (const name of ['description', 'clue', 'inference', 'confidence']) setText(part(name), card[name]);
+  setText(textNode('where'), `${card.worker}, photo ${card.photo} of ${card.photos}, pair ${card.number}`);
+  for (const name of ['description', 'clue', 'inference', 'confidence']) setText(textNode(name), card[name]);
   showPhoto(card.image);
   note.value = card.mine?.note ?? '';
   for (const form of root.querySelectorAll('form[data-grade]')) {
@@ -61,21 +61,21 @@ function show() {
     form.querySelector('[aria-pressed]')?.setAttribute('aria-pressed', String(pressed));
   }
   root.querySelector('#back').hidden = card.mine === null;
-  root.querySelector('[data-others]').replaceChildren(...card.others.map(said));
+  root.querySelector('[data-others]').replaceChildren(...card.others.map(otherGrade));
 }
 
-function said(other) {
-  const words = `${other.name}: ${other.reasonable ? 'reasonable' : 'not reasonable'}`;
-  return element('p', { class: 'small', text: other.note ? `${words} – “${other.note}”` : words });
+function otherGrade(other) {
+  const text = `${other.name}: ${other.reasonable ? 'reasonable' : 'not reasonable'}`;
+  return element('p', { class: 'small', text: other.note ? `${text} – “${other.note}”` : text });
 }
 
-function showPlace(card) {
-  const place = document.querySelector('[data-place]');
-  const left = cards.slice(0, at).filter((other) => other.waits).length;
+function showPosition(card) {
+  const position = document.querySelector('[data-position]');
+  const left = cards.slice(0, index).filter((other) => other.waits).length;
   const all = toGrade + cards.filter((other) => other.waits && other.mine !== null).length;
-  if (card === undefined) setText(place, 'Nothing waits for you');
-  else if (card.waits) setText(place, `Pair ${left + 1} of ${Math.max(all, left + 1)} waiting`);
-  else setText(place, card.mine ? 'Graded already' : 'Has its grades');
+  if (card === undefined) setText(position, 'No pairs wait for your grade');
+  else if (card.waits) setText(position, `Pair ${left + 1} of ${Math.max(all, left + 1)} waiting`);
+  else setText(position, card.mine ? 'Already graded' : 'Grading complete');
 }
 
 function showPhoto(image) {
@@ -86,72 +86,72 @@ function showPhoto(image) {
     photo.height = image.height;
     root.querySelector('[data-full]').href = image.url;
   }
-  const coming = cards.slice(at, at + 12).find((card) => card.image.url !== image.url);
-  if (coming) new Image().src = coming.image.url;
+  const next = cards.slice(index, index + 12).find((card) => card.image.url !== image.url);
+  if (next) new Image().src = next.image.url;
 }
 
-function go(step) {
-  at = Math.min(Math.max(at + step, 0), cards.length);
+function move(step) {
+  index = Math.min(Math.max(index + step, 0), cards.length);
   show();
-  if (cards.length - at < AHEAD && !exhausted) send();
+  if (cards.length - index < MIN_PREFETCHED && !exhausted) send();
 }
 
-/** Grades the present pair and turns the page. */
-function give(grade) {
-  const card = cards[at];
+/** Grades the current pair and shows the next one. */
+function gradePair(grade) {
+  const card = cards[index];
   if (card === undefined) return;
-  const words = grade === 'no' ? note.value.trim() : '';
+  const text = grade === 'no' ? note.value.trim() : '';
   if (card.mine === null && card.waits) toGrade -= 1;
-  card.mine = { reasonable: grade === 'yes', note: words };
+  card.mine = { reasonable: grade === 'yes', note: text };
   history.push(card.key);
-  queue.add({ key: card.key, grade, note: words });
-  later();
+  queue.add({ key: card.key, grade, note: text });
+  scheduleSend();
   if (document.activeElement === note) note.blur();
-  go(1);
+  move(1);
 }
 
-/** Takes one's grade of a pair back: one that is still here never leaves, one that has left is withdrawn. */
-function takeBack(card) {
+/** Withdraws our grade of a pair; a grade that is not sent yet is only removed from the queue. */
+function withdraw(card) {
   if (card.mine === null) return;
-  const fresh = queue.holds(card.key) && !card.kept;
-  if (fresh && !sending) queue.drop(card.key);
+  const isUnsent = queue.has(card.key) && !card.isOnServer;
+  if (isUnsent && !sending) queue.remove(card.key);
   else queue.add({ key: card.key, grade: 'back', note: '' });
   card.mine = null;
   card.others = [];
   if (card.waits) toGrade += 1;
-  later();
+  scheduleSend();
 }
 
 function undoLast() {
   const key = history.pop();
-  const place = cards.findIndex((card) => card.key === key);
-  if (place < 0) return;
-  takeBack(cards[place]);
-  at = place;
+  const found = cards.findIndex((card) => card.key === key);
+  if (found < 0) return;
+  withdraw(cards[found]);
+  index = found;
   show();
 }
 
-/** Sends when enough is waiting, or when the grader pauses. */
-function later() {
+/** Sends a full batch, or fewer grades when the grader pauses. */
+function scheduleSend() {
   undo.hidden = history.length === 0;
   clearTimeout(timer);
-  sayState();
-  if (queue.length >= FULL) send();
-  else timer = setTimeout(send, PAUSE);
+  showSaveState();
+  if (queue.length >= BATCH_SIZE) send();
+  else timer = setTimeout(send, PAUSE_MS);
 }
 
-function sayState(trouble = false) {
+function showSaveState(hasFailed = false) {
   const count = queue.length;
   const saved = root.querySelector('[data-saved]');
   if (!count) setText(saved, 'All grades are saved.');
-  else if (trouble) setText(saved, `Not saved yet, kept on this device: ${count} grade${count > 1 ? 's' : ''}. Trying again.`);
+  else if (hasFailed) setText(saved, `Not saved yet, stored on this device: ${count} grade${count > 1 ? 's' : ''}. Retrying.`);
 }
 
 async function send() {
-  if (sending) return; // whoever sends looks again at the end
+  if (sending) return; // the running request schedules the next one
   clearTimeout(timer);
   sending = true;
-  let wait = PAUSE;
+  let wait = PAUSE_MS;
   const sent = queue.next;
   try {
     const reply = await fetch(data.url, {
@@ -161,22 +161,22 @@ async function send() {
       body: JSON.stringify({ grades: sent, after: cards.at(-1)?.key ?? '' }),
     });
     if (!reply.ok) throw new Error(`answer ${reply.status}`);
-    received(await reply.json(), sent);
+    handleReply(await reply.json(), sent);
   } catch {
-    sayState(true);
-    wait = RETRY;
+    showSaveState(true);
+    wait = RETRY_MS;
   }
   sending = false;
-  if (queue.length) timer = setTimeout(send, wait === PAUSE && queue.length >= FULL ? 0 : wait);
+  if (queue.length) timer = setTimeout(send, wait === PAUSE_MS && queue.length >= BATCH_SIZE ? 0 : wait);
 }
 
-function received(reply, sent) {
-  queue.arrived(sent);
+function handleReply(reply, sent) {
+  queue.removeSent(sent);
   for (const grade of sent) {
-    const card = cards.find((one) => one.key === grade.key);
-    if (card) card.kept = grade.grade !== 'back';
+    const card = cards.find((other) => other.key === grade.key);
+    if (card) card.isOnServer = grade.grade !== 'back';
   }
-  for (const refused of reply.refused) forget(refused);
+  for (const refused of reply.refused) handleRefused(refused);
   const more = reply.cards.filter((card) => !known.has(card.key));
   exhausted = more.length === 0;
   toGrade = reply.waiting;
@@ -184,33 +184,33 @@ function received(reply, sent) {
     known.add(card.key);
     cards.push(fromServer(card));
   }
-  // What is still on its way counts over there as it was before.
+  // The server's count does not include the grades in the queue yet.
   for (const card of cards) {
-    if (card.waits && queue.holds(card.key)) toGrade += Number(card.kept) - Number(card.mine !== null);
+    if (card.waits && queue.has(card.key)) toGrade += Number(card.isOnServer) - Number(card.mine !== null);
   }
-  sayState();
-  if (root.hidden && cards[at] !== undefined) show();
-  else showPlace(cards[at]);
+  showSaveState();
+  if (root.hidden && cards[index] !== undefined) show();
+  else showPosition(cards[index]);
 }
 
-function forget(refused) {
-  const card = cards.find((one) => one.key === refused.key);
+function handleRefused(refused) {
+  const card = cards.find((other) => other.key === refused.key);
   if (card) {
     card.mine = null;
-    card.kept = false;
+    card.isOnServer = false;
   }
-  toast(`Not kept: ${refused.message}.`);
+  toast(`Not saved: ${refused.message}.`);
 }
 
 for (const form of root.querySelectorAll('form[data-grade]')) {
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     if (form.dataset.grade !== 'back') {
-      give(form.dataset.grade);
+      gradePair(form.dataset.grade);
       return;
     }
-    const card = cards[at];
-    takeBack(card);
+    const card = cards[index];
+    withdraw(card);
     history.splice(history.lastIndexOf(card.key) >>> 0, 1);
     undo.hidden = history.length === 0;
     show();
@@ -219,11 +219,11 @@ for (const form of root.querySelectorAll('form[data-grade]')) {
 for (const link of root.querySelectorAll('[data-go]')) {
   link.addEventListener('click', (event) => {
     event.preventDefault();
-    go(Number(link.dataset.go));
+    move(Number(link.dataset.go));
   });
 }
 undo.addEventListener('click', (event) => {
-  if (history.length === 0) return; // a link to the pair before, from a page that was opened without this script
+  if (history.length === 0) return; // a link to the previous pair, from a page that was opened without this script
   event.preventDefault();
   undoLast();
 });
@@ -241,9 +241,9 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'hidden' && queue.length) send();
 });
 
-// What an earlier page could not send goes first; its pairs are not asked for again.
+// Send the grades that an earlier page could not send; their pairs are already graded.
 for (const grade of queue.next) {
-  const card = cards.find((one) => one.key === grade.key);
+  const card = cards.find((other) => other.key === grade.key);
   if (card && grade.grade !== 'back') {
     if (card.waits && card.mine === null) toGrade -= 1;
     card.mine = { reasonable: grade.grade === 'yes', note: grade.note };

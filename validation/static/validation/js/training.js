@@ -1,95 +1,95 @@
 /**
- * The trainer desk beyond what ui/staff.js and ui/review.js do: a click on a box opens its remark; ready-made
- * phrases go where the trainer wrote last; what is typed is kept on this device until the attempt is answered.
- * Without this script each place for a remark still opens, and all is sent by the form itself.
+ * The training queue, in addition to ui/staff.js and ui/review.js. A click on a box opens its remark. A phrase is
+ * added to the last focused field. Typed text is saved on this device until the attempt is answered.
+ * Without this script the remarks still open, and the form sends them.
  */
-const KEPT = 'deerstalker:training:';
-const DAYS_KEPT = 14;
+const STORAGE_PREFIX = 'deerstalker:training:';
+const MAX_AGE_DAYS = 14;
 const form = document.getElementById('answer');
 
-/** Opens a place for a remark and puts the cursor there. */
-function openSpot(spot) {
-  spot.open = true;
-  spot.querySelector('textarea').focus();
+/** Opens a remark and focuses its text field. */
+function openRemark(remark) {
+  remark.open = true;
+  remark.querySelector('textarea').focus();
 }
 
-function boxOf(event) {
+function remarkOfBox(event) {
   const box = event.target.closest('.stage .box');
   const label = box?.querySelector('text')?.textContent.trim();
   return label ? document.querySelector(`[data-box="${CSS.escape(label)}"]`) : null;
 }
 
-function fields() {
+function textFields() {
   return [...document.querySelectorAll('textarea[form="answer"], #answer textarea')];
 }
 
-function count() {
-  const written = fields().filter((field) => field.id !== 'summary' && field.value.trim()).length;
+function showRemarkCount() {
+  const count = textFields().filter((field) => field.id !== 'summary' && field.value.trim()).length;
   const line = document.querySelector('[data-remarks]');
-  line.hidden = !written;
-  line.textContent = written === 1 ? '1 remark goes with it' : `${written} remarks go with it`;
+  line.hidden = !count;
+  line.textContent = count === 1 ? 'Includes 1 remark' : `Includes ${count} remarks`;
 }
 
-function keep(name) {
-  const typed = Object.fromEntries(fields().filter((f) => f.value).map((f) => [f.name, f.value]));
+function saveDraft(name) {
+  const typed = Object.fromEntries(textFields().filter((f) => f.value).map((f) => [f.name, f.value]));
   try {
     if (Object.keys(typed).length) localStorage.setItem(name, JSON.stringify({ at: Date.now(), typed }));
     else localStorage.removeItem(name);
-  } catch { /* storage is forbidden or full: the page still holds it */ }
+  } catch { /* storage is blocked or full: the text is on the page only */ }
 }
 
-function recall(name) {
-  let kept;
+function restoreDraft(name) {
+  let saved;
   try {
-    for (const key of Object.keys(localStorage).filter((k) => k.startsWith(KEPT))) {
+    for (const key of Object.keys(localStorage).filter((k) => k.startsWith(STORAGE_PREFIX))) {
       const { at } = JSON.parse(localStorage.getItem(key));
-      if (Date.now() - at > DAYS_KEPT * 86_400_000) localStorage.removeItem(key);
+      if (Date.now() - at > MAX_AGE_DAYS * 86_400_000) localStorage.removeItem(key);
     }
-    kept = JSON.parse(localStorage.getItem(name));
-  } catch { /* storage is forbidden, or somebody else wrote there */ }
-  for (const field of kept ? fields() : []) {
-    if (field.value || !kept.typed[field.name]) continue;
-    field.value = kept.typed[field.name];
-    const spot = field.closest('details');
-    if (spot) spot.open = true;
+    saved = JSON.parse(localStorage.getItem(name));
+  } catch { /* storage is blocked, or its content is not ours */ }
+  for (const field of saved ? textFields() : []) {
+    if (field.value || !saved.typed[field.name]) continue;
+    field.value = saved.typed[field.name];
+    const remark = field.closest('details');
+    if (remark) remark.open = true;
   }
 }
 
 if (form) {
-  const name = KEPT + document.querySelector('[data-attempt]').dataset.attempt;
-  let last = document.getElementById('summary');
-  recall(name);
-  count();
+  const name = STORAGE_PREFIX + document.querySelector('[data-attempt]').dataset.attempt;
+  let lastField = document.getElementById('summary');
+  restoreDraft(name);
+  showRemarkCount();
   document.querySelector('[data-scripted]').hidden = false;
   for (const part of document.querySelectorAll('[data-phrases]')) part.hidden = false;
 
   document.addEventListener('focusin', (event) => {
-    if (event.target.matches('textarea')) last = event.target;
+    if (event.target.matches('textarea')) lastField = event.target;
   });
   document.addEventListener('input', () => {
-    keep(name);
-    count();
+    saveDraft(name);
+    showRemarkCount();
   });
   document.addEventListener('click', (event) => {
-    const spot = boxOf(event);
-    if (spot) openSpot(spot);
+    const remark = remarkOfBox(event);
+    if (remark) openRemark(remark);
     const phrase = event.target.closest('[data-phrase]');
     if (!phrase) return;
-    last.value = [last.value.trim(), phrase.textContent.trim()].filter(Boolean).join(' ');
-    last.focus();
-    keep(name);
-    count();
+    lastField.value = [lastField.value.trim(), phrase.textContent.trim()].filter(Boolean).join(' ');
+    lastField.focus();
+    saveDraft(name);
+    showRemarkCount();
   });
   document.addEventListener('keydown', (event) => {
-    const spot = event.key === 'Enter' && event.target.matches('.box') ? boxOf(event) : null;
-    if (!spot) return;
+    const remark = event.key === 'Enter' && event.target.matches('.box') ? remarkOfBox(event) : null;
+    if (!remark) return;
     event.preventDefault();
-    openSpot(spot);
+    openRemark(remark);
   });
-  for (const spot of document.querySelectorAll('details.remark')) {
-    spot.querySelector('summary').addEventListener('click', () => {
-      // After the browser has opened it.
-      setTimeout(() => spot.open && spot.querySelector('textarea').focus());
+  for (const remark of document.querySelectorAll('details.remark')) {
+    remark.querySelector('summary').addEventListener('click', () => {
+      // After the browser has opened the remark.
+      setTimeout(() => remark.open && remark.querySelector('textarea').focus());
     });
   }
 }

@@ -14,10 +14,10 @@
   let restoring = false;
 
   // The page around it has our origin, so no other page that frames this gets a message.
-  const tell = (message) => window.parent.postMessage({ from: 'old-page', ...message }, location.origin);
+  const post = (message) => window.parent.postMessage({ from: 'old-page', ...message }, location.origin);
 
-  /* -- what old scripts expect, and a frame without rights has not */
-  window.alert = (text = '') => tell({ type: 'say', text: String(text) });
+  /* -- functions that old scripts expect and a sandboxed frame lacks */
+  window.alert = (text = '') => post({ type: 'say', text: String(text) });
   window.confirm = () => true;
   window.prompt = (text, given = '') => given;
   window.turkGetParam = (name, otherwise = '') => query.get(name) ?? otherwise;
@@ -41,7 +41,7 @@
     return rows.filter(isText).filter(isAnswer);
   }
 
-  const send = (form, pressed) => tell(preview ? { type: 'submit' } : { type: 'submit', fields: fieldsOf(form ? [form] : [], pressed) });
+  const send = (form, pressed) => post(preview ? { type: 'submit' } : { type: 'submit', fields: fieldsOf(form ? [form] : [], pressed) });
 
   // The last listener, so that the page's own checks run first.
   window.addEventListener('submit', (e) => {
@@ -58,7 +58,7 @@
   const changed = () => {
     if (restoring || preview) return;
     clearTimeout(due);
-    due = setTimeout(() => tell({ type: 'fields', fields: fieldsOf([...document.forms]) }), 250);
+    due = setTimeout(() => post({ type: 'fields', fields: fieldsOf([...document.forms]) }), 250);
   };
   for (const type of ['input', 'change']) document.addEventListener(type, changed, true);
 
@@ -123,7 +123,7 @@
     if (Math.abs(now - height) < 8 || heights >= MAX_HEIGHTS) return;
     heights += 1;
     height = now;
-    tell({ type: 'height', height });
+    post({ type: 'height', height });
   }
 
   document.addEventListener('DOMContentLoaded', () => {
@@ -131,7 +131,7 @@
     addForm();
     // After the page's own handlers of this event.
     setTimeout(() => {
-      tell({ type: 'ready' });
+      post({ type: 'ready' });
       measure();
       new ResizeObserver(measure).observe(document.body);
     });
@@ -141,7 +141,7 @@
   const active = () => {
     if (Date.now() - last < 1000) return;
     last = Date.now();
-    tell({ type: 'active' });
+    post({ type: 'active' });
   };
   for (const type of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'focusin']) document.addEventListener(type, active, { passive: true, capture: true });
 })();

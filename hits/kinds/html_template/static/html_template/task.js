@@ -7,9 +7,9 @@ import { gettext, interpolate, ngettext } from '../js/ui/i18n.js';
 const byId = (id) => document.getElementById(id);
 const words = {
   page: gettext('The page to fill in'),
-  toHandIn: gettext('press the button on the page itself'),
+  toSubmit: gettext('press the button on the page itself'),
   filled: (n) => interpolate(ngettext('%(n)s field filled in', '%(n)s fields filled in', n), { n }),
-  preview: gettext('This is a preview. Accept the task to hand it in.'),
+  preview: gettext('This is a preview. Accept the task to submit it.'),
   pageSays: (text) => interpolate(gettext('The page says: %(text)s'), { text }),
 };
 
@@ -23,7 +23,7 @@ class OldPage {
     Object.assign(this, { config, say, preview, changed });
     this.frame = byId('old-page');
     window.addEventListener('message', (e) => {
-      if (e.source === this.frame.contentWindow && e.data?.from === 'old-page') this.#told(e.data);
+      if (e.source === this.frame.contentWindow && e.data?.from === 'old-page') this.#receive(e.data);
     });
     this.frame.src = documentAddress(location.href);
   }
@@ -42,7 +42,7 @@ class OldPage {
 
   gaps() {
     if (this.#complete) return [];
-    return [{ key: 'page', href: '#old-page', text: words.toHandIn, name: words.toHandIn, focus: () => this.frame.focus() }];
+    return [{ key: 'page', href: '#old-page', text: words.toSubmit, name: words.toSubmit, focus: () => this.frame.focus() }];
   }
 
   cents() { return this.config.pay.reward_cents; }
@@ -51,10 +51,10 @@ class OldPage {
 
   summary(answer) { return words.filled(fieldList(answer?.fields).filter(([, value]) => value.trim()).length); }
 
-  #told({ type, fields, height, text }) {
+  #receive({ type, fields, height, text }) {
     if (type === 'ready') this.#begin();
     else if (type === 'height') this.#grow(height);
-    else if (type === 'active') document.dispatchEvent(new Event('pointermove')); // a sign of life, as if it came from here
+    else if (type === 'active') document.dispatchEvent(new Event('pointermove')); // activity, as if it came from this page
     else if (type === 'say') this.#show(String(text));
     else if (this.preview) this.#show(words.preview, true);
     else if (type === 'fields') this.#take(fields, false);

@@ -31,7 +31,7 @@ from validation.domain.qualification.outcome import describe_outcome, has_passed
 from validation.domain.qualification.worker_status import WorkerStatus
 from validation.models import GradingOutcome, QualificationRound, StatusChange
 from validation.selectors.grading import load_grades
-from validation.selectors.rounds import Applicant, list_applicants, pass_rule
+from validation.selectors.rounds import GradedSubmission, list_submissions, pass_rule
 from validation.selectors.worker_status import CurrentStatus, current_statuses
 from validation.services import notices
 from validation.services.worker_status import change_worker_status
@@ -112,10 +112,10 @@ def decide_applicants(
     return ApplicantDecisions(**counts)
 
 
-def _ready_applicants(qualification_round: QualificationRound) -> list[Applicant]:
+def _ready_applicants(qualification_round: QualificationRound) -> list[GradedSubmission]:
     return [
         applicant
-        for applicant in list_applicants(qualification_round, load_grades(qualification_round))
+        for applicant in list_submissions(qualification_round, load_grades(qualification_round))
         if applicant.state == "ready"
     ]
 
@@ -143,7 +143,7 @@ def _decide_chunk(
 
 
 def _decide_applicant(
-    qualification_round: QualificationRound, applicant: Applicant, by: AbstractBaseUser | None
+    qualification_round: QualificationRound, applicant: GradedSubmission, by: AbstractBaseUser | None
 ) -> GradingOutcome:
     rule, score, assignment = pass_rule(qualification_round), applicant.score, applicant.assignment
     assert assignment.submission is not None
@@ -193,7 +193,7 @@ def _update_status(
 
 
 def _grant_qualification(
-    qualification_round: QualificationRound, passed: Sequence[Applicant], by: AbstractBaseUser | None
+    qualification_round: QualificationRound, passed: Sequence[GradedSubmission], by: AbstractBaseUser | None
 ) -> None:
     """Grant the pool of qualified workers, except to de-qualified and blocked workers.
 

@@ -1,6 +1,6 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { calm, renumbered, sameText, typed } from '../../static/js/ui/studio.js';
+import { calm, renumbered, sameText, typed } from '../../static/js/ui/instruction-editor.js';
 import { fakeTime, settle } from './helpers/random.js';
 
 test('what somebody typed is kept without the page’s own fields', () => {

@@ -1,4 +1,4 @@
-"""One more judge about what is undecided: within judges, budget and cap, once, and never about controls."""
+"""One more judge about what is undecided: within judges, budget and cap, once, and never about checks."""
 
 from collections.abc import Sequence
 
@@ -17,17 +17,17 @@ from validation.domain.judging.quality_check_types import CheckRole
 from validation.domain.reports.decisions import DecisionRule, Method, default_rules
 from validation.models import JudgingRound, QualityCheck
 from validation.registry import spec_of
-from validation.selectors import ask_more as selectors
-from validation.selectors.ask_more import is_complete, undecided_items
-from validation.services import ask_more as services
-from validation.services.ask_more import (
+from validation.selectors import follow_ups as selectors
+from validation.selectors.follow_ups import is_complete, undecided_items
+from validation.services import follow_ups as services
+from validation.services.decisions import decide_items
+from validation.services.follow_ups import (
     FollowUpPlan,
     launch_due_follow_ups,
     launch_follow_up,
     plan_follow_up,
     set_follow_up_limits,
 )
-from validation.services.decisions import decide_items
 from validation.services.judging import launch_review
 
 DEFAULT_RULES = default_rules(spec_of("observation_review"))
@@ -37,13 +37,13 @@ REWARD = 40
 
 
 def begin(
-    work: Work, *, most: int = 4, budget: int = 10_000, controls: Sequence[str] = (), judges: int = 2
+    work: Work, *, most: int = 4, budget: int = 10_000, checks: Sequence[str] = (), judges: int = 2
 ) -> tuple[JudgingRound, list[Pair]]:
     """Return a published round of three pairs and two judges each, without answers."""
     pairs = work.observed(work.image(), worker="AUTHOR")
     author = pairs[0].submission.attempt.worker
     units = [unit(pair, pair.instance_id, author) for pair in pairs]
-    units += [unit(pairs[0], key, author) for key in controls]
+    units += [unit(pairs[0], key, author) for key in checks]
     batch, _ = launch_batch(
         project=work.project,
         kind_name="observation_review",
@@ -52,7 +52,7 @@ def begin(
         by=None,
         terms=LaunchTerms(redundancy=judges, reward_cents=REWARD),
     )
-    rows = [row for row in batch.units.all() if row.key in controls]
+    rows = [row for row in batch.units.all() if row.key in checks]
     QualityCheck.objects.bulk_create(
         QualityCheck(unit=row, role=CheckRole.ATTENTION, expected={}) for row in rows
     )
@@ -76,7 +76,7 @@ def followers(first: JudgingRound) -> list[JudgingRound]:
     return list(first.followers.order_by("pk"))
 
 
-def test_one_more_judge_is_asked_about_each_undecided_item(work: Work) -> None:
+def test_follow_up_adds_a_judge_to_each_undecided_item(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=2)
@@ -84,14 +84,14 @@ def test_one_more_judge_is_asked_about_each_undecided_item(work: Work) -> None:
     [follower] = followers(first)
     batch = follower.batch
     assert [row.key for row in batch.units.all()] == [pair.instance_id for pair in pairs[:2]]
-    assert (batch.redundancy, batch.reward_cents, batch.name) == (1, REWARD, "First, once more 1")
+    assert (batch.redundancy, batch.reward_cents, batch.name) == (1, REWARD, "First, follow-up 1")
     for row in batch.units.all():
         kept_from = {worker.worker_id for worker in row.excluded_workers.all()}
         assert kept_from == {"AUTHOR", "J1", "J2"}
     assert follower.rules == first.rules
 
 
-def test_a_round_asks_about_what_the_newest_run_would_leave_undecided(work: Work) -> None:
+def test_follow_up_uses_the_rules_of_the_newest_run(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=0)
@@ -118,13 +118,13 @@ def test_repeating_the_task_launches_nothing_twice(work: Work) -> None:
     assert len(followers(first)) == 1
 
 
-def test_it_waits_until_all_judgments_are_in_and_stops_when_decided(work: Work) -> None:
+def test_follow_up_waits_for_all_judgments_and_stops_when_decided(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs[:2], undecided=1)
     assert not is_complete(first)
     assert launch_due_follow_ups(marketplace=marketplace()) == 0
-    with pytest.raises(Conflict, match="still to come"):
+    with pytest.raises(Conflict, match="still missing"):
         plan_follow_up(first)
     answer(work, first.batch, pairs[2].instance_id, J1="highly", J2="highly")
     assert launch_due_follow_ups(marketplace=marketplace()) == 1
@@ -136,7 +136,7 @@ def test_it_waits_until_all_judgments_are_in_and_stops_when_decided(work: Work) 
     assert len(followers(first)) == 1
 
 
-def test_a_round_goes_on_up_to_the_most_judges(work: Work) -> None:
+def test_follow_ups_stop_at_max_redundancy(work: Work) -> None:
     market.fund()
     first, pairs = begin(work, most=3)
     rule = DecisionRule("reasonable", Method.K_OF_N, ("highly", "relatively"), k=2, of=4)
@@ -155,7 +155,7 @@ def test_a_round_goes_on_up_to_the_most_judges(work: Work) -> None:
     assert [row.judge_count for row in undecided_items(first)] == [3]
 
 
-def test_the_budget_for_asking_holds_to_the_cent(work: Work) -> None:
+def test_follow_up_budget_is_exact_to_the_cent(work: Work) -> None:
     market.fund()
     first, pairs = begin(work, budget=2 * REWARD - 1)
     split(work, first, pairs, undecided=2)
@@ -173,7 +173,7 @@ def test_the_budget_for_asking_holds_to_the_cent(work: Work) -> None:
         launch_follow_up(plan=left, by=None)
 
 
-def test_a_budget_that_was_spent_meanwhile_is_seen(work: Work) -> None:
+def test_spent_budget_refuses_the_follow_up(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=1)
@@ -181,12 +181,12 @@ def test_a_budget_that_was_spent_meanwhile_is_seen(work: Work) -> None:
     JudgingRound.objects.filter(pk=first.pk).update(ask_budget_cents=REWARD - 1)
     first.refresh_from_db()
     asked.round.refresh_from_db()
-    with pytest.raises(Refused, match="budget for it is spent"):
+    with pytest.raises(Refused, match="exceeds the rest of the round’s budget"):
         launch_follow_up(plan=asked, by=None)
     assert not followers(first)
 
 
-def test_two_who_planned_before_either_asked_ask_once(work: Work) -> None:
+def test_parallel_plans_launch_one_follow_up(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=2)
@@ -204,12 +204,12 @@ def test_two_who_planned_before_either_asked_ask_once(work: Work) -> None:
     late = plan_follow_up(first)
     assert early.idempotency_key != late.idempotency_key
     launch_follow_up(plan=late, by=None)
-    with pytest.raises(Conflict, match="somebody else asked meanwhile"):
+    with pytest.raises(Conflict, match="another follow-up was just launched"):
         launch_follow_up(plan=early, by=None)
     assert len(followers(first)) == 1
 
 
-def test_the_project_s_cap_holds_to_the_cent(work: Work) -> None:
+def test_project_cap_is_exact_to_the_cent(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=2)
@@ -222,7 +222,7 @@ def test_the_project_s_cap_holds_to_the_cent(work: Work) -> None:
     assert followers(first)[0].batch.units.count() == 1
 
 
-def test_nobody_is_asked_by_itself_where_a_sum_has_to_be_typed(work: Work) -> None:
+def test_follow_up_above_the_confirmation_limit_is_not_automatic(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=1)
@@ -237,7 +237,7 @@ def test_nobody_is_asked_by_itself_where_a_sum_has_to_be_typed(work: Work) -> No
     assert launch_follow_up(plan=asked, by=None, confirmed_cents=REWARD).units.count() == 1
 
 
-def test_an_account_without_funds_is_not_asked_of(work: Work) -> None:
+def test_follow_up_without_funds_is_not_launched(work: Work) -> None:
     first, pairs = begin(work)
     split(work, first, pairs, undecided=1)
     assert launch_due_follow_ups(marketplace=marketplace()) == 0
@@ -259,7 +259,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def test_a_refused_launch_is_worked_out_again_only_with_other_funds(
+def test_refused_follow_up_is_retried_only_after_funds_change(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, pairs = begin(work)
@@ -278,7 +278,7 @@ def test_a_refused_launch_is_worked_out_again_only_with_other_funds(
     assert tried == [first.pk] * 2
 
 
-def test_judgments_are_read_once_until_something_changes(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_round_does_not_read_judgments_again(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=0)
@@ -292,7 +292,7 @@ def test_judgments_are_read_once_until_something_changes(work: Work, monkeypatch
     assert len(seen) == 2
 
 
-def test_what_comes_in_during_a_look_is_seen_by_the_next(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judgment_during_a_check_is_seen_by_the_next(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs, undecided=0)
@@ -311,15 +311,15 @@ def test_what_comes_in_during_a_look_is_seen_by_the_next(work: Work, monkeypatch
     assert seen == [first.pk]
 
 
-def test_controls_are_never_asked_about_nor_waited_for(work: Work) -> None:
+def test_quality_checks_get_no_follow_up(work: Work) -> None:
     market.fund()
-    first, pairs = begin(work, controls=["control-1"])
+    first, pairs = begin(work, checks=["control-1"])
     split(work, first, pairs, undecided=0)
     answer(work, first.batch, "control-1", J1="highly", J2="un")
     assert undecided_items(first) == []
     assert launch_due_follow_ups(marketplace=marketplace()) == 0
 
-    again, others = begin(work, controls=["control-2"])
+    again, others = begin(work, checks=["control-2"])
     split(work, again, others, undecided=1)
     assert is_complete(again)
     assert launch_due_follow_ups(marketplace=marketplace()) == 1
@@ -335,13 +335,13 @@ def test_a_pair_that_is_no_longer_accepted_is_left_out(work: Work) -> None:
     assert undecided_items(first) == []
 
 
-def test_limits_are_changed_within_reason(work: Work) -> None:
+def test_invalid_follow_up_limits_are_refused(work: Work) -> None:
     first, _ = begin(work, most=0, budget=0)
-    with pytest.raises(Refused, match="asks nobody again"):
+    with pytest.raises(Refused, match="has no follow-ups"):
         plan_follow_up(first)
     with pytest.raises(Refused, match="use 3 to 100"):
         set_follow_up_limits(judging_round=first, max_redundancy=2, ask_budget_cents=100, by=None)
-    with pytest.raises(Refused, match="use a sum from 0"):
+    with pytest.raises(Refused, match="use an amount from 0"):
         set_follow_up_limits(judging_round=first, max_redundancy=3, ask_budget_cents=-1, by=None)
     for _ in range(2):
         set_follow_up_limits(judging_round=first, max_redundancy=3, ask_budget_cents=100, by=None)

@@ -88,7 +88,7 @@ def import_judgments(
 
 
 def rater_hash(project: Project, name: str) -> str:
-    """Return a file's rater as 32 hex digits, the only form that is stored; equal names are one rater in a project."""
+    """Return a file's rater as 32 hex digits, the only stored form; equal names are one rater in a project."""
     return keyed_worker_hash(settings.WORKER_HASH_SECRET, f"import/{project.pk}", name)
 
 
@@ -160,7 +160,7 @@ def _check_columns(names: Sequence[str]) -> None:
     missing = [name for name in REQUIRED_COLUMNS if name not in names]
     if missing:
         raise JudgmentFileError(
-            f"row 1: column {missing[0]} is missing; a row needs {', '.join(REQUIRED_COLUMNS)}, and may have kind and seconds"
+            f"row 1: column {missing[0]} is missing; required: {', '.join(REQUIRED_COLUMNS)}; optional: kind, seconds"
         )
     repeated = [
         name for name in ("kind", *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if list(names).count(name) > 1

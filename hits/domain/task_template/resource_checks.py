@@ -101,7 +101,7 @@ def check_resource(item: ExternalResource, allowed: Sequence[str]) -> Iterator[F
             item.line,
             f"outside-{item.kind}",
             f"the {item.kind} {item.url[:80]} comes from {item.host} and does not load",
-            f"put it into the page, or allow {item.host} at the launch; its owner can then see your workers’ requests",
+            f"put it into the page, or allow {item.host} at the launch; its owner then sees your workers’ requests",
         )
 
 

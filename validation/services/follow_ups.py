@@ -30,9 +30,9 @@ from hits.services.launching.terms import MAX_REDUNDANCY, Eligibility, LaunchTer
 from hits.services.money import budget
 from hits.services.money.budget import Confirmation
 from validation.models import JudgingRound
-from validation.selectors import ask_more as selectors
-from validation.selectors.ask_more import UndecidedItem
+from validation.selectors import follow_ups as selectors
 from validation.selectors.decisions import current_rules
+from validation.selectors.follow_ups import UndecidedItem
 
 logger = logging.getLogger(__name__)
 
@@ -164,7 +164,7 @@ def set_follow_up_limits(
     redundancy = judging_round.batch.redundancy
     if max_redundancy and not redundancy < max_redundancy <= MAX_REDUNDANCY:
         raise Refused(
-            f"workers per item: use {redundancy + 1} to {MAX_REDUNDANCY}, since each item gets {redundancy} anyway, or 0"
+            f"workers per item: use {redundancy + 1} to {MAX_REDUNDANCY}, above the redundancy of {redundancy}, or 0"
         )
     if not 0 <= ask_budget_cents <= budget.MAX_CAP_CENTS:
         raise Refused("budget: use an amount from 0")
@@ -291,4 +291,4 @@ def _units(plan: FollowUpPlan) -> list[PlannedUnit]:
 
 def _batch_name(judging_round: JudgingRound) -> str:
     number = judging_round.followers.count() + 1
-    return f"{judging_round.batch.name[: launch.MAX_NAME - 20]}, once more {number}"
+    return f"{judging_round.batch.name[: launch.MAX_NAME - 20]}, follow-up {number}"

@@ -1,5 +1,5 @@
 /**
- * The instructions studio: a live preview by the server, and an unfinished text that survives a reload.
+ * The instruction editor: a live preview by the server, and an unfinished text that survives a reload.
  * Without this script the Preview button posts into the frame, and everything else works as it stands.
  */
 import { safeStorage } from '../hit/storage.js';
@@ -166,14 +166,14 @@ function restore(form, storage, key, changed) {
 }
 
 function widths(frame) {
-  const bar = document.getElementById('studio-width');
+  const bar = document.getElementById('preview-width');
   bar.hidden = false;
   bar.addEventListener('click', (event) => {
     const button = event.target.closest('[data-width]');
     if (!button) return;
     for (const one of bar.children) one.setAttribute('aria-pressed', String(one === button));
     const wide = Number(button.dataset.width);
-    frame.classList.toggle('told-frame--sized', wide > 0);
+    frame.classList.toggle('preview-frame--sized', wide > 0);
     frame.style.setProperty('--wide', `${wide}px`);
     // A window wider than its place is shown smaller, so that its lines break as they will.
     frame.style.setProperty('--shrunk', String(wide ? Math.min(1, frame.parentElement.clientWidth / wide) : 1));
@@ -181,7 +181,7 @@ function widths(frame) {
   });
 }
 
-function studio(form, frame, storage) {
+function startEditor(form, frame, storage) {
   const key = keyOf(form.dataset.user, location.pathname);
   const look = calm(() => preview(form, frame, document.getElementById('preview-state')), PREVIEW_MS);
   const keep = calm(() => storage.set(key, { values: typed(new FormData(form)), at: Date.now() }), SAVE_MS);
@@ -203,9 +203,9 @@ function studio(form, frame, storage) {
 
 if (typeof document !== 'undefined') {
   const storage = safeStorage();
-  for (const frame of document.querySelectorAll('.told-frame')) fitting(frame);
+  for (const frame of document.querySelectorAll('.preview-frame')) fitting(frame);
   const published = document.querySelector('[data-published]');
   if (published) storage.remove(keyOf(published.dataset.user, published.dataset.published));
-  const form = document.getElementById('studio');
-  if (form) studio(form, document.getElementById('preview'), storage);
+  const form = document.getElementById('instruction-editor');
+  if (form) startEditor(form, document.getElementById('preview'), storage);
 }

@@ -60,8 +60,8 @@ ANTONYMS = frozenset(
     )
 )
 
-# Curated, not complete: insults, slurs and swear words without an innocent everyday meaning. Deliberately left out are
-# names of animals, birds, plants and people that are also swear words, and mild words.
+# Curated, not complete: insults, slurs and swear words without an innocent everyday meaning. Left out are mild words,
+# and names of animals, birds, plants and people that are also swear words.
 PROFANITY = (
     "fuck", "fucks", "fucked", "fucker", "fuckers", "fucking", "motherfucker", "motherfuckers", "motherfucking",
     "shit", "shits", "shitty", "bullshit", "crap", "crappy", "asshole", "assholes", "arsehole", "arseholes",

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
 
 from annotation_site import views
-from annotation_site.limits import DEFAULT_LIMIT, UPLOAD_LIMITS, request_limit
+from annotation_site.request_limits import DEFAULT_LIMIT, UPLOAD_LIMITS, request_limit
 from hits.domain.units.unit_files import MAX_BYTES
 from hits.models import Project
 
@@ -63,7 +63,9 @@ def test_refusal_is_a_page_for_browsers_and_json_for_programs() -> None:
     assert "Nothing was sent" in page.content.decode()
     assert "at most 3 MB" in page.content.decode()
     assert (
-        announced(Client(), "/api/jobs/1/", DEFAULT_LIMIT + 1).json()["error"].startswith("This is too large")
+        announced(Client(), "/api/jobs/1/", DEFAULT_LIMIT + 1)
+        .json()["error"]
+        .startswith("The request is too large")
     )
 
 
@@ -110,9 +112,7 @@ def test_grades_sent_as_a_form_are_refused_as_json(researcher: User, project: Pr
     assert reply.status_code in {400, 404}
 
 
-def test_too_many_files_show_the_limit(
-    researcher: User, project: Project, settings: Any
-) -> None:
+def test_too_many_files_show_the_limit(researcher: User, project: Project, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 3
     client = Client(raise_request_exception=False)
     client.force_login(researcher)
@@ -141,26 +141,22 @@ def test_full_disk_during_upload_shows_a_page(
     assert "The server’s disk is full" in reply.content.decode()
 
 
-def test_full_disk_of_the_database_shows_a_page(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_of_the_database_shows_a_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*args: Any, **more: Any) -> None:
         raise OperationalError("database or disk is full")
 
-    monkeypatch.setattr(views, "projects_of", full)
+    monkeypatch.setattr(views, "user_projects", full)
     client.force_login(User.objects.create_user("ann"))
     reply = client.get("/")
     assert reply.status_code == 507
     assert "The server’s disk is full" in reply.content.decode()
 
 
-def test_database_outage_shows_a_page(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_database_outage_shows_a_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*args: Any, **more: Any) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(views, "projects_of", away)
+    monkeypatch.setattr(views, "user_projects", away)
     client.force_login(User.objects.create_user("ann"))
     reply = client.get("/")
     assert (reply.status_code, reply["Retry-After"]) == (503, "10")
@@ -173,7 +169,7 @@ def test_post_after_session_end_returns_to_its_page(client: Client, project: Pro
     reply = client.post(address, {"username": "x"}, HTTP_REFERER=f"http://testserver{page}?page=2")
     assert reply.status_code == 302
     assert reply.url == f"/sign-in/?next={page}%3Fpage%3D2"  # type: ignore[attr-defined]
-    for elsewhere in ("https://evil.example/x", "", "http://testserver"):
-        reply = client.post(address, HTTP_REFERER=elsewhere)
+    for foreign_referrer in ("https://evil.example/x", "", "http://testserver"):
+        reply = client.post(address, HTTP_REFERER=foreign_referrer)
         assert reply.url == "/sign-in/?next=/"  # type: ignore[attr-defined]
     assert client.get(page).url == f"/sign-in/?next={page}"  # type: ignore[attr-defined]

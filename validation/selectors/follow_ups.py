@@ -1,4 +1,4 @@
-"""Read which rounds may ask one more judge, whether their judgments are in, and what is undecided."""
+"""Find rounds that may ask one more judge, whether their judgments are complete, and which items are undecided."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ CACHE_SECONDS = 24 * 3600  # seconds
 
 @dataclass(frozen=True, slots=True)
 class UndecidedItem:
-    """One item to ask about: how many people judged it, and the row keys of the workers among them."""
+    """An undecided item: how many people judged it, and the row keys of the workers among them."""
 
     item: str
     judge_count: int
@@ -41,7 +41,7 @@ class UndecidedItem:
 
 @dataclass(frozen=True, slots=True)
 class RoundProgress:
-    """A round as the decisions page lists it: how many judgments are in of how many, and who asks again for it."""
+    """A round as the decisions page lists it: judgments received of those required, and its follow-up rounds."""
 
     round: JudgingRound
     received: int
@@ -50,13 +50,13 @@ class RoundProgress:
 
 
 def list_first_rounds(project: Project, kind: str) -> list[JudgingRound]:
-    """Return the project's rounds that are no follow-ups, the newest first."""
+    """Return the project's rounds that are not follow-ups, newest first."""
     rows = JudgingRound.objects.filter(batch__project=project, batch__kind=kind, follows=None)
     return list(rows.select_related("batch__project").order_by("-pk"))
 
 
 def rounds_with_follow_ups(environment: str) -> list[JudgingRound]:
-    """Return the rounds of one marketplace that ask one more judge by themselves, the oldest first."""
+    """Return the rounds of one marketplace that launch follow-ups automatically, oldest first."""
     rows = JudgingRound.objects.filter(
         follows=None, max_redundancy__gt=0, ask_budget_cents__gt=0, batch__environment=environment
     )
@@ -64,7 +64,7 @@ def rounds_with_follow_ups(environment: str) -> list[JudgingRound]:
 
 
 def round_progress(rounds: Iterable[JudgingRound]) -> list[RoundProgress]:
-    """Return rounds with how far their judgments are."""
+    """Return the progress of each round, follow-ups included."""
     result = []
     for row in rounds:
         chain = _round_batches(row)
@@ -76,10 +76,9 @@ def round_progress(rounds: Iterable[JudgingRound]) -> list[RoundProgress]:
 
 
 def is_complete(first: JudgingRound) -> bool:
-    """Tell whether all that was asked for is in: by the round and by those that ask again for it.
+    """Tell whether the round and its follow-ups have received all their judgments.
 
-    A HIT whose time is over, or that was called off, is waited for no longer, and neither is a closed batch. Control
-    units are not waited for at all.
+    Expired and cancelled HITs, closed batches and quality checks do not count as pending.
     """
     for batch in _round_batches(first):
         if batch.state == BatchState.CLOSED:
@@ -96,14 +95,15 @@ def is_complete(first: JudgingRound) -> bool:
 
 
 def undecided_items(first: JudgingRound) -> list[UndecidedItem]:
-    """Return the round's items that its rules leave undecided with fewer judges than the most, oldest first.
+    """Return the round's undecided items that have fewer judges than the maximum, oldest first.
 
-    All judgments of the kind count, whichever round asked for them. A pair that is no longer accepted, or whose image
-    was taken down, is left out.
+    All judgments of the kind count, from every round. Pairs that are no longer accepted, or whose image was taken
+    down, are left out.
     """
     batch = first.batch
-    # Working it out reads all judgments of the kind: seconds, where there are a hundred thousand.
-    key = f"undecided:{content_sha256([first.pk, *_rule_settings(first), *data_fingerprint(batch.project, batch.kind)])}"
+    # Cached: the computation reads all judgments of the kind, which takes seconds for a hundred thousand.
+    state = [first.pk, *_rule_settings(first), *data_fingerprint(batch.project, batch.kind)]
+    key = f"undecided:{content_sha256(state)}"
     found: list[UndecidedItem] | None = cache.get(key)
     if found is None:
         found = _find_undecided(first)
@@ -132,7 +132,7 @@ def _find_undecided(first: JudgingRound) -> list[UndecidedItem]:
 
 
 def units_by_item(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
-    """Return the round's units by item, with the workers whom they are kept from."""
+    """Return the round's units by item, with their excluded workers prefetched."""
     required = set(items)
     ids = [pk for item, pk in _unit_ids_by_item(first).items() if item in required]
     found: dict[str, Unit] = {}
@@ -146,9 +146,9 @@ def units_by_item(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
 
 
 def state_fingerprint(first: JudgingRound) -> list[Any]:
-    """Return what tells two looks apart: all judgments of the kind, and what limits the asking; cheap queries only.
+    """Return a fingerprint of the kind's judgments and of the round's limits; cheap queries only.
 
-    To be taken before a look begins: what comes in while it is under way is then news to the next one.
+    Read it before a check begins, so that judgments which arrive during the check trigger the next one.
     """
     batch = first.batch
     project = Project.objects.filter(pk=batch.project_id)
@@ -162,9 +162,10 @@ def state_fingerprint(first: JudgingRound) -> list[Any]:
 
 
 def is_unchanged(first: JudgingRound, state: list[Any], *, read_funds: Callable[[], int]) -> bool:
-    """Tell whether nothing changed since the round was looked at last; ``funds`` says what the account holds now.
+    """Tell whether nothing changed since the last check of the round.
 
-    It is asked only where the last look was refused, since that may have been for want of money.
+    ``read_funds`` returns the account's balance in cents. It is called only if the last launch was refused, since the
+    balance may have been the cause.
     """
     cached = cache.get(_cache_key(first))
     if cached is None or cached[0] != state:
@@ -173,15 +174,15 @@ def is_unchanged(first: JudgingRound, state: list[Any], *, read_funds: Callable[
 
 
 def save_checked_state(first: JudgingRound, state: list[Any], *, refused_at_cents: int | None = None) -> None:
-    """Remember what was there when the round was looked at, so that the next look costs little.
+    """Store the state that was checked, so that the next check is cheap.
 
-    ``refused_with`` is what the account held, in cents, when the launch was refused.
+    ``refused_at_cents`` is the account's balance when the launch was refused.
     """
     cache.set(_cache_key(first), (state, refused_at_cents), CACHE_SECONDS)
 
 
 def clear_checked_state(first: JudgingRound) -> None:
-    """Look again next time."""
+    """Delete the stored state, so that the next check runs in full."""
     cache.delete(_cache_key(first))
 
 
@@ -190,7 +191,7 @@ def _round_batches(first: JudgingRound) -> list[Batch]:
 
 
 def _unit_ids_by_item(first: JudgingRound) -> dict[str, int]:
-    """Return the round's items in their order with their units' row keys; controls are none."""
+    """Return the round's items in order with their units' row keys, without quality checks."""
     field = f"payload__{spec_of(first.batch.kind).item_field}"
     rows = Unit.objects.filter(batch=first.batch_id, quality_check=None).order_by("pk")
     return {str(item): pk for item, pk in rows.values_list(field, "pk")}
@@ -207,17 +208,17 @@ def _undecided_keys(rows: Sequence[JudgmentRow], kind: str, rules: dict[str, Dec
     }
 
 
-def _drop_unavailable(project: Project, kind: str, found: Sequence[UndecidedItem]) -> list[UndecidedItem]:
+def _drop_unavailable(project: Project, kind: str, items: Sequence[UndecidedItem]) -> list[UndecidedItem]:
     if spec_of(kind).material is not Material.RECORDS:
-        return list(found)
+        return list(items)
     available: set[str] = set()
-    ids = [row.item for row in found]
+    ids = [row.item for row in items]
     for start in range(0, len(ids), ID_CHUNK_SIZE):
         rows = collected.approved_records(project, OBSERVATION).filter(
             instance_id__in=ids[start : start + ID_CHUNK_SIZE]
         )
         available.update(rows.order_by().values_list("instance_id", flat=True))
-    return [row for row in found if row.item in available]
+    return [row for row in items if row.item in available]
 
 
 def _not_rejected(batches: Sequence[Batch]) -> "QuerySet[Assignment]":
