@@ -26,7 +26,7 @@ def csv_columns(letters: Sequence[str]) -> list[str]:
 def csv_rows(
     items: Sequence[LabelledItem], codebook: Codebook, letters: Sequence[str], *, is_open: bool
 ) -> Iterator[list[object]]:
-    """Yield a line per pair and code: each counted reader's answer and the agreed one; several values are joined by ``;``."""
+    """Yield a line per pair and code: each counted reader's answer and the agreed one; values are joined by ``;``."""
     for item in items:
         state = item.labels.state(codebook)
         hidden = is_hidden(state, is_open=is_open)

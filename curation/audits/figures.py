@@ -33,7 +33,7 @@ READERS_OF_TABLE = 2
 
 @dataclass(frozen=True, slots=True)
 class LabelledItem:
-    """A pair of the sample, by its published id, with its labels. ``position`` is its position in the sample, from 1."""
+    """A pair of the sample, by its published id, with its labels; ``position`` counts from 1."""
 
     key: str
     position: int
@@ -71,8 +71,8 @@ class ValueFigures:
 class AgreementFigures:
     """The readers' blind agreement on a question.
 
-    ``choice`` is set if the question is whether that choice was ticked. ``cohen`` and ``table`` (labels, labels), with
-    the first of ``pair`` in rows, are set if two people labelled everything.
+    ``choice`` is set if the question is whether that choice was ticked. ``cohen`` and ``table`` (labels, labels),
+    with the first of ``pair`` in rows, are set if two people labelled everything.
     """
 
     choice: str | None

@@ -1,4 +1,4 @@
-"""A leaderboard for scripts: table, files, a team's submissions. A team's key is a bearer token, never a cookie."""
+"""REST API of leaderboards: table, files, a team's submissions. A team's key is a bearer token, never a cookie."""
 
 from typing import Any, cast
 
@@ -22,17 +22,17 @@ from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import entries
 
-MISSING_KEY_MESSAGE = "key: there is none; send the header Authorization: Bearer and your team's key"
+MISSING_KEY_MESSAGE = "key: is missing; send the header Authorization: Bearer and your team's key"
 
 
 class TeamKeyAuthentication(BaseAuthentication):
-    """``Authorization: Bearer <key>``; the leaderboard is the address's."""
+    """``Authorization: Bearer <key>``, for the leaderboard in the URL."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, LeaderboardTeam] | None:
-        """Return the team as ``request.auth``, or nothing when the request names no key.
+        """Return the team as ``request.auth``, or ``None`` if the request has no key.
 
         Raises:
-            AuthenticationFailed: the key is not known at this leaderboard, or there is no such leaderboard.
+            AuthenticationFailed: the key is not valid for this leaderboard, or there is no such leaderboard.
             Throttled: too many wrong keys came from this address.
         """
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
@@ -55,7 +55,7 @@ class TeamKeyAuthentication(BaseAuthentication):
 
 
 class ReadThrottle(SimpleRateThrottle):
-    """Counts questions per address."""
+    """Counts requests per address."""
 
     scope = "leaderboard-read"
 
@@ -71,7 +71,7 @@ class PhotoThrottle(ReadThrottle):
 
 
 class SubmitThrottle(SimpleRateThrottle):
-    """Counts sent zips per team."""
+    """Counts uploads per team."""
 
     scope = "leaderboard-submit"
 
@@ -82,14 +82,14 @@ class SubmitThrottle(SimpleRateThrottle):
 
 
 class BoardView(APIView):
-    """Base of what whoever may see a leaderboard reads: its active teams, by their keys, and whom pages show it."""
+    """Base of views for everybody who may see a leaderboard: active teams by key, and viewers of its page."""
 
     authentication_classes = [TeamKeyAuthentication, SessionAuthentication]
-    permission_classes = [AllowAny]  # whether a leaderboard may be seen depends on the leaderboard
+    permission_classes = [AllowAny]  # access depends on the leaderboard
     throttle_classes = [ReadThrottle]
 
     def get_board(self, request: Request, slug: str) -> Leaderboard:
-        """Return the leaderboard. Raises Http404 for whoever may not see it."""
+        """Return the leaderboard. Raises Http404 without access."""
         team = request.auth
         if isinstance(team, LeaderboardTeam) and team.is_active:
             return team.leaderboard
@@ -100,7 +100,7 @@ class BoardView(APIView):
 
 
 class TableView(BoardView):
-    """GET /api/leaderboards/<slug>/: the table, as the page shows it. 404 for whoever may not see it.
+    """GET /api/leaderboards/<slug>/: the table, as on the page. 404 without access.
 
     ``?sort=`` names a measure; ``?all=1`` shows every entry instead of each team's best.
     """
@@ -126,7 +126,7 @@ class TableView(BoardView):
 
 
 class FilesView(BoardView):
-    """GET /api/leaderboards/<slug>/files/: what may be downloaded, the archive of all first."""
+    """GET /api/leaderboards/<slug>/files/: the public files, the archive of all first."""
 
     def get(self, request: Request, slug: str) -> Response:
         """Return the names, sizes and addresses."""
@@ -134,14 +134,14 @@ class FilesView(BoardView):
 
 
 class FileView(BoardView):
-    """GET /api/leaderboards/<slug>/files/<name>: one of them. Any other name, the keys' above all, is 404."""
+    """GET /api/leaderboards/<slug>/files/<name>: a public file. Any other name (such as that of a key) is 404."""
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:
-        """Take any Accept header: a file is sent as it is, and JSON is for errors alone."""
+        """Accept any Accept header, since a file is sent unchanged and only errors are JSON."""
         return super().perform_content_negotiation(request, force=True)
 
     def get_throttles(self) -> list[BaseThrottle]:
-        """Count photos apart: a team loads each one once."""
+        """Count photos separately, since a team downloads each one once."""
         return [PhotoThrottle() if board_selectors.is_photo(self.kwargs["name"]) else ReadThrottle()]
 
     def get(self, request: Request, slug: str, name: str) -> FileResponse:
@@ -159,10 +159,10 @@ class FileView(BoardView):
 
 
 class TeamView(APIView):
-    """Base of what only a team may do: its key is the permission, a session counts for nothing."""
+    """Base of views for teams only: the key is the permission, sessions are ignored."""
 
     authentication_classes = [TeamKeyAuthentication]
-    permission_classes = [AllowAny]  # initial() asks for the key
+    permission_classes = [AllowAny]  # initial() checks the key
     throttle_classes: list[type[BaseThrottle]] = [ReadThrottle]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -186,16 +186,16 @@ class SubmissionInput(serializers.Serializer[Any]):
 
 
 class SubmissionsView(TeamView):
-    """GET and POST /api/leaderboards/<slug>/submissions/: what the team handed in; one more."""
+    """GET and POST /api/leaderboards/<slug>/submissions/: list the team's submissions; add one."""
 
     parser_classes = [MultiPartParser]
 
     def get_throttles(self) -> list[BaseThrottle]:
-        """Count zips apart."""
+        """Count uploads separately."""
         return [SubmitThrottle() if self.request.method == "POST" else ReadThrottle()]
 
     def get(self, request: Request, slug: str) -> Response:
-        """Return the team's entries, newest first, and what is left of its limits."""
+        """Return the team's entries, newest first, and its remaining limits."""
         team = cast(LeaderboardTeam, request.auth)
         usage, board = board_selectors.team_usage(team), team.leaderboard
         return Response(
@@ -214,7 +214,7 @@ class SubmissionsView(TeamView):
         )
 
     def post(self, request: Request, slug: str) -> Response:
-        """Take a zip in: 201 for a new one, 200 for the same one again; scoring follows."""
+        """Accept a zip for scoring: 201 for a new one, 200 for one sent before."""
         body = SubmissionInput(data=request.data)
         body.is_valid(raise_exception=True)
         given = body.validated_data
@@ -232,7 +232,7 @@ class SubmissionsView(TeamView):
 
 
 class SubmissionView(TeamView):
-    """GET /api/leaderboards/<slug>/submissions/<id>/: where a submission stands. Another team's: 404."""
+    """GET /api/leaderboards/<slug>/submissions/<id>/: the state of a submission. 404 for another team's."""
 
     def get(self, request: Request, slug: str, entry_id: int) -> Response:
         """Return state, figures and defect."""
@@ -244,10 +244,10 @@ class SubmissionView(TeamView):
 
 
 class WithdrawalView(TeamView):
-    """POST /api/leaderboards/<slug>/submissions/<id>/withdrawal/: take one's own submission back, for good."""
+    """POST /api/leaderboards/<slug>/submissions/<id>/withdrawal/: withdraw one's own submission permanently."""
 
     def post(self, request: Request, slug: str, entry_id: int) -> Response:
-        """Withdraw it, and return it as it stands then."""
+        """Withdraw it, and return its new state."""
         team = cast(LeaderboardTeam, request.auth)
         entry = board_selectors.team_entries(team).filter(pk=entry_id).first()
         if entry is None:

@@ -12,8 +12,8 @@ class LeaderboardConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Name the files that rows here point at."""
-        # Imported now, since rows may be named only once all apps are loaded.
+        """Register the files that its rows refer to."""
+        # Imported here, since models are available only once all apps are loaded.
         from curation.leaderboard.selectors.boards import entry_files  # noqa: PLC0415
         from hits.selectors.images.stored_files import register_files  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Leaderboards: held keys, teams, and what they handed in."""
+"""Leaderboards, their teams and their entries."""
 
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ from hits.models.base import AppendOnly, CreatedByModel
 
 
 class EntryState(StrEnum):
-    """Where a submission to a leaderboard stands. ``REFUSED`` could not be scored and counts against no limit."""
+    """State of an entry. ``REFUSED`` ones could not be scored and count against no limit."""
 
     QUEUED = "queued"
     SCORED = "scored"
@@ -19,11 +19,11 @@ class EntryState(StrEnum):
 
 
 class Leaderboard(CreatedByModel):
-    """One split of a sealed version on which teams compare their models.
+    """A leaderboard on one split of a sealed version.
 
-    ``path`` is a folder below the media folder, never served as such: ``public/`` holds the instances and sorted ids
-    that may be downloaded, ``held/`` the answer keys, which never leave the server. ``tasks`` maps each file that a
-    submission may have to the number of scores that it must hold. Limits are per team and 24 hours, and in all.
+    ``path`` is a folder, relative to the media folder and never served directly: ``public/`` has the instances and
+    sorted ids for download, ``held/`` the answer keys, which never leave the server. ``tasks`` maps each file of a
+    submission to its required number of scores. Limits are per team, for 24 hours and in total.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="leaderboards")
@@ -43,7 +43,7 @@ class Leaderboard(CreatedByModel):
     job = models.OneToOneField(Job, on_delete=models.SET_NULL, null=True, related_name="leaderboard")
 
     class Meta:
-        db_table = "curation_leaderboard"  # here and below: the names that the tables were made with
+        db_table = "curation_leaderboard"  # here and below: table names from an earlier release
         ordering = ["-id"]
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Leaderboard(CreatedByModel):
 
 
 class LeaderboardTeam(CreatedByModel):
-    """Who hands in. ``token_sha256`` is of a secret that is shown once and never kept."""
+    """A team. ``token_sha256`` is the hash of its key, which is shown once and never stored."""
 
     leaderboard = models.ForeignKey(Leaderboard, on_delete=models.PROTECT, related_name="teams")
     name = models.CharField(max_length=60)
@@ -70,7 +70,7 @@ class LeaderboardTeam(CreatedByModel):
 
 
 class WrongKey(models.Model):
-    """A key that opened nothing, counted by where it came from; ``address`` is a keyed hash, kept for minutes."""
+    """A failed attempt with a wrong key; ``address`` is a keyed hash of the client's address, kept for minutes."""
 
     address = models.CharField(max_length=64)
     at = models.DateTimeField(auto_now_add=True)
@@ -81,9 +81,9 @@ class WrongKey(models.Model):
 
 
 class LeaderboardEntry(models.Model):
-    """One submission. ``sha256`` is of the zip; the same zip of a team is one entry, however often it is sent.
+    """A submission. ``sha256`` is the hash of the zip; a team's zip is one entry, however often it is sent.
 
-    ``figures`` are described at ``curation.evaluation.figures``; ``defect`` says in one line why it was refused.
+    ``figures`` are described at ``curation.evaluation.figures``; ``defect`` is a one-line reason for refusal.
     """
 
     team = models.ForeignKey(LeaderboardTeam, on_delete=models.PROTECT, related_name="entries")
@@ -111,7 +111,7 @@ class LeaderboardEntry(models.Model):
             ),
         ]
         indexes = [
-            # A team's limit: its entries of the last day.
+            # For a team's limit: its entries of the last day.
             models.Index(fields=["team", "created_at"], name="entry_limit"),
         ]
 
@@ -120,12 +120,12 @@ class LeaderboardEntry(models.Model):
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether its team took it back."""
+        """Whether its team withdrew it."""
         return hasattr(self, "withdrawal")
 
 
 class EntryWithdrawal(AppendOnly):
-    """A team took an entry of its own back. Its figures stay, for members; it counts against its limits as before."""
+    """The withdrawal of an entry by its team. Members still see its figures, and it counts against the limits."""
 
     entry = models.OneToOneField(LeaderboardEntry, on_delete=models.PROTECT, related_name="withdrawal")
     at = models.DateTimeField(auto_now_add=True)

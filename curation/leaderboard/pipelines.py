@@ -1,4 +1,4 @@
-"""What leaderboards' jobs do: write their files from a sealed version, score submissions with the held keys."""
+"""Jobs of leaderboards: writing their files from a sealed version, and scoring submissions with the private keys."""
 
 import shutil
 import zipfile
@@ -43,45 +43,45 @@ from hits.services.jobs.jobs import Progress
 
 
 class KeyFault(Refused):
-    """A held key is lost or broken: a fault of the server's, which no submission is charged with."""
+    """A private key is missing or damaged: a server fault, which counts against no submission."""
 
 
 class BoardKeys:
-    """A leaderboard's held keys, whose faults are never taken for those of what is scored with them."""
+    """A leaderboard's private keys. Their faults are distinguished from those of submissions."""
 
     def __init__(self, board: Leaderboard) -> None:
         self._board = board
         self._held = AnswerKeyFolder(board_folder(board) / HELD)
 
     def raw(self, name: str) -> Mapping[str, Any]:
-        """Return the key of one file. Raises KeyFault when it is lost, cannot be read, or has lost some ids."""
+        """Return the key of one file. Raises KeyFault if it is missing, unreadable or incomplete."""
         try:
             raw = self._held.raw(name)
             ids = len(raw["test_id_map"] if name == COMPARISON else raw)
         except (ValueError, LookupError, TypeError, OSError) as error:  # InvalidInput is a ValueError
-            raise self.key_fault(f"the held key of {name} is lost or broken", error) from error
+            raise self.key_fault(f"the answer key of {name} is missing or damaged", error) from error
         if ids != self._board.tasks[name]:
             raise self.key_fault(
-                f"the held key of {name} has {ids} test ids, and {self._board.tasks[name]} were written"
+                f"the answer key of {name} has {ids} test ids, but {self._board.tasks[name]} were written"
             )
         return raw
 
     def shares(self) -> list[Subset]:
-        """Return what is shown at once, and what is kept for the end where something is.
+        """Return the public share, and the private share if any.
 
         Raises:
-            KeyFault: the list of what is kept is gone or broken.
+            KeyFault: the list of private photos is missing or damaged.
         """
         try:
             kept = self._held.kept()
         except (ValueError, LookupError, TypeError, OSError) as error:
-            raise self.key_fault("the list of what is kept for the end is broken", error) from error
+            raise self.key_fault("the list of private photos is damaged", error) from error
         if bool(kept) != bool(self._board.options.get("private_share")):
-            raise self.key_fault("the list of what is kept for the end is lost")
+            raise self.key_fault("the list of private photos is missing")
         return split_held_out(kept)
 
     def key_fault(self, message: str, error: Exception | None = None) -> KeyFault:
-        """Return the fault in one line for those who run the leaderboard, without the server's folders."""
+        """Return a one-line message about a key fault for the organisers, without server paths."""
         found = str(error).replace(str(board_folder(self._board)), self._board.path).partition(";")[0]
         detail = f" ({found})" if error else ""
         return KeyFault(
@@ -90,12 +90,12 @@ class BoardKeys:
 
 
 def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
-    """Write a leaderboard's instances, ids and keys into its folder, whole or not at all, and return the counts.
+    """Write a leaderboard's instances, ids and keys into its folder, completely or not at all, and return the counts.
 
-    Repeatable: one that is built stays as it is.
+    Idempotent: an existing one is left unchanged.
 
     Raises:
-        Refused: nothing of the version can be asked, or the run of proposals is gone.
+        Refused: the version has no usable tasks, or the run of proposals no longer exists.
     """
     if board.sha256:
         return {"files": len(board.tasks)}
@@ -106,7 +106,7 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
             counts = _list_photos(board, partial, written)
             facts = _key_facts(partial, written) | {"photos": counts}
             _pack_archive(partial)
-            if folder.exists():  # of a run that died before it was written down: nobody has seen it
+            if folder.exists():  # left by a run that died before completion, so nobody has seen it
                 shutil.rmtree(folder)
             publish_folder(partial, folder)
     except InvalidInput as error:
@@ -117,13 +117,13 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
 
 
 def score_submission(entry: LeaderboardEntry, progress: Progress) -> dict[str, Any]:
-    """Score a submission, or write down its defect. Repeatable: one that was dealt with stays as it is.
+    """Score a submission, or record its defect. Idempotent: processed ones are left unchanged.
 
-    Anything but a defect of the zip fails the job, which can be resumed; the entry then waits.
+    Anything but a defect of the zip fails the job, which can be resumed; the entry waits until then.
 
     Raises:
-        Refused: the zip is gone, or is no longer what was handed in.
-        KeyFault: a key is gone or broken; the zip is kept.
+        Refused: the zip is missing, or has changed since submission.
+        KeyFault: a key is missing or damaged; the zip is kept.
     """
     if entry.state != EntryState.QUEUED:
         return {"state": entry.state}
@@ -143,31 +143,31 @@ def score_submission(entry: LeaderboardEntry, progress: Progress) -> dict[str, A
 
 
 def _check_stored_zip(entry: LeaderboardEntry, path: Path) -> None:
-    """Tell a file that we lost or spoiled, which no team is charged with, from a broken submission."""
+    """Check that the stored zip is intact, since a loss here must not count against the team."""
     try:
         is_unchanged = file_sha256(path) == entry.sha256
     except OSError as error:
         raise Refused(f"entry {entry.pk}: its zip is missing; restore the media folder") from error
     if not is_unchanged:
-        raise Refused(f"entry {entry.pk}: its zip changed since it was handed in; restore the media folder")
+        raise Refused(f"entry {entry.pk}: its zip has changed since submission; restore the media folder")
 
 
 def _figures(read: Submission, keys: BoardKeys, board: Leaderboard) -> dict[str, Any]:
-    """Return the figures of what was read, and so has as many finite scores as are asked for: what fails is a key."""
+    """Return the figures of a valid submission; the scores are already checked, so any failure is due to a key."""
     try:
         shown, *kept = score_subsets(read, keys, rng=_generator(board.sha256), subsets=keys.shares())
     except InvalidInput as error:
-        raise keys.key_fault("a held key is broken", error) from error
+        raise keys.key_fault("an answer key is damaged", error) from error
     return shown | {PRIVATE_FIGURES: kept[0]} if kept else shown
 
 
 def _write_files(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
-    """Write the files; the archive and the figures of the keys are one more step."""
+    """Write the files; the archive and the figures of the keys are one further step."""
     proposals = None
     if board.options.get("proposals"):
         proposals = ProposalRun.objects.filter(pk=board.options["proposals"]).first()
         if proposals is None:
-            raise Refused("proposals: the run is gone; make another leaderboard")
+            raise Refused("proposals: the run no longer exists; create another leaderboard")
 
     def report_progress(done: int, total: int) -> None:
         progress.advance(done, total=total + 1)
@@ -183,9 +183,9 @@ def _write_files(board: Leaderboard, out: Path, progress: Progress) -> WrittenSe
 
 
 def _list_photos(board: Leaderboard, folder: Path, written: WrittenSets) -> dict[str, int]:
-    """Write the list of the photos beside the instances; the photos themselves are sent from where they lie.
+    """Write the list of photos next to the instances. Photos are served from the media folder.
 
-    So they need no second place on the disk, and one that is taken down is sent no more.
+    So they are not stored twice, and those taken down are no longer served.
     """
     passing = board.options.get("passing", photos.LICENSED_PHOTOS)
     rows = list(photos.photo_rows(board.version, written.photos, passing=passing))
@@ -194,7 +194,7 @@ def _list_photos(board: Leaderboard, folder: Path, written: WrittenSets) -> dict
 
 
 def _pack_archive(folder: Path) -> None:
-    """Pack what may be downloaded into one archive, so that a download costs no work."""
+    """Pack the public files into one archive in advance."""
     public = folder / PUBLIC
     with zipfile.ZipFile(folder / ARCHIVE, "x", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(public.rglob("*")):
@@ -203,7 +203,7 @@ def _pack_archive(folder: Path) -> None:
 
 
 def _hide_server_paths(defect: str, entry: LeaderboardEntry) -> str:
-    """Return a defect without where things lie on this server."""
+    """Return a defect without paths on this server."""
     path = entry_file(entry)
     home = board_folder(entry.team.leaderboard)
     for path_text, replacement in (
@@ -216,12 +216,12 @@ def _hide_server_paths(defect: str, entry: LeaderboardEntry) -> str:
 
 
 def _generator(sha256: str) -> np.random.Generator:
-    """Return what draws intervals: the same for all entries, so that equal scores have equal intervals."""
+    """Return the generator for intervals, with a fixed seed so that equal scores have equal intervals."""
     return np.random.default_rng(int(sha256[:15], 16))
 
 
 def _key_facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
-    """Return what the keys tell before anybody hands in: how people agree, what chance reaches, and over how many."""
+    """Return figures of the keys themselves: human agreement, chance levels, and counts."""
     held = AnswerKeyFolder(folder / HELD)
     shown, *kept = split_held_out(held.kept())
     facts = _share_facts(held, written, shown)
@@ -237,7 +237,7 @@ def _share_facts(held: AnswerKeyFolder, written: WrittenSets, share: Subset) -> 
     people: dict[str, Any] = {}
     chance: dict[str, Any] = {}
     counts: dict[str, int] = {}
-    sizes: list[tuple[int, int]] = []  # of a chunk, and of the share's part of it
+    sizes: list[tuple[int, int]] = []  # of a chunk, and of its part in the share
     for name in written.expected:
         key = parse_answer_key(name, held.raw(name))
         if isinstance(key, RetrievalKey):
@@ -267,13 +267,13 @@ def _share_facts(held: AnswerKeyFolder, written: WrittenSets, share: Subset) -> 
 
 
 def _chance_true_accuracy(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
-    """Return the expected accuracy of an assignment at random: any pair is met by one in n of them."""
+    """Return the expected accuracy of a random assignment, in which each pair matches with probability 1/n."""
     shares = np.array([pairs.correct.mean() for pairs in key.true_pairs.values()])[counted]
     return float(100 * shares.mean()) if shares.size else None
 
 
 def _chance_auto_accuracy(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
-    """Return the expected accuracy of picking one of the proposed boxes at random."""
+    """Return the expected accuracy of choosing a proposed box at random."""
     shares = chance_shares(key.proposals)[counted]
     return float(100 * shares.mean()) if shares.size else None
 

@@ -1,4 +1,4 @@
-"""Build a leaderboard's files, and score what teams hand in."""
+"""Celery tasks: building a leaderboard's files, and scoring submissions."""
 
 from celery import shared_task
 
@@ -9,7 +9,7 @@ from hits.services.jobs import jobs
 
 @shared_task(name=BUILD_LEADERBOARD)
 def build_leaderboard(job_id: int) -> None:
-    """Write the instances, the ids and the held keys of a leaderboard."""
+    """Write the instances, ids and private keys of a leaderboard."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.leaderboard import pipelines  # noqa: PLC0415 - loads numerical libraries
@@ -21,7 +21,7 @@ def build_leaderboard(job_id: int) -> None:
 
 @shared_task(name=SCORE_ENTRY)
 def score_entry(job_id: int) -> None:
-    """Score one submission, or write down why it cannot be scored."""
+    """Score a submission, or record why it cannot be scored."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             from curation.leaderboard import pipelines  # noqa: PLC0415 - loads numerical libraries

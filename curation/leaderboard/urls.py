@@ -1,4 +1,4 @@
-"""Addresses of leaderboards: the public pages, the organisers' pages, what teams' scripts call."""
+"""URLs of leaderboards: the public pages, the organisers' pages, and the API."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The papers' tables beside ours, for a terminal and as JSON."""
+"""The papers' tables next to ours, for a terminal and as JSON."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ STATE_LABELS = {
 
 
 def describe_limits(version: DatasetVersion, split: str, rows: Iterable[AblationRow]) -> str:
-    """Say what may not be concluded: ours is another dataset, and other models."""
+    """Describe the limits of the comparison: another dataset, and other models."""
     models = sorted({row.scorer.config.get("model", "") for row in rows if row.scorer is not None} - {""})
     started = f", from {', '.join(models)}" if models else ""
     return (
@@ -62,19 +62,19 @@ def _cell(cell: Cell) -> str:
 
 
 def _describe_row(row: AblationRow, shown: Sequence[str]) -> str:
-    """Say what a row rests on, and what speaks against its figures."""
+    """Describe a row's data, and caveats about its figures."""
     counted = row.describe_counts(shown)
     parts = [
         STATE_LABELS.get(row.state, "") or (f"n: {counted}" if counted else ""),
         f"from {row.model}" if row.model else "",
-        f"unlike the recipe: {', '.join(row.differences)}" if row.differences else "",
+        f"differs from the recipe: {', '.join(row.differences)}" if row.differences else "",
         f"! {row.known_pairs_warning}" if row.known_pairs_warning else "",
     ]
     return "; ".join(filter(None, parts))
 
 
 def rows_as_json(rows: Iterable[AblationRow]) -> list[dict[str, Any]]:
-    """Return the rows as plain values."""
+    """Return the rows as JSON."""
     return [
         {
             "recipe": row.recipe.name,

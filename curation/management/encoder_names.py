@@ -1,4 +1,4 @@
-"""Names of encoders on a command line, as a job keeps them."""
+"""Names of encoders on a command line, as stored in jobs."""
 
 from os.path import sep
 
@@ -7,9 +7,9 @@ from hits.management.jobs import absolute_model
 
 
 def absolute_encoder(given: str) -> str:
-    """Return an encoder's name with its folder's absolute path; a scorer's name stays as it is.
+    """Return an encoder's name with its folder's absolute path; a scorer's name is unchanged.
 
-    So does that of a scorer which is called like a folder in sight, such as the one that it was imported from.
+    That includes a scorer with the name of an existing folder, such as the one it was imported from.
     """
     without_prefix = given.removeprefix(SCORER_PREFIX)
     return given if without_prefix != given and sep not in without_prefix else absolute_model(given)

@@ -1,4 +1,4 @@
-"""Flags that commands about evaluation share: which version, which split, and how its sets are made."""
+"""Shared options of commands about evaluation: the version, split, and options of the sets."""
 
 from argparse import ArgumentParser
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ _OPTION_NAMES = ("texts", "boxes", "chunk", "min_inferences", "seed")
 
 
 def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -> None:
-    """Declare the flags."""
+    """Add the options."""
     parser.add_argument("--version", required=is_version_needed, help="name of a sealed version")
     parser.add_argument("--project", help="its project's short name; needed when the version's does not tell")
     parser.add_argument(
         "--split",
         help="train, val, test, or all; by default test, or else val, where the version has one",
     )
-    parser.add_argument("--texts", choices=TEXTS, default=TEXTS[0], help="what is to be matched")
+    parser.add_argument("--texts", choices=TEXTS, default=TEXTS[0], help="the texts to match")
     parser.add_argument(
         "--proposals",
         type=int,
@@ -36,7 +36,7 @@ def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -
 
 
 def read_set_options(given: Mapping[str, Any]) -> SetOptions:
-    """Return the options that were given."""
+    """Return the options from the command line."""
     try:
         return SetOptions(**{name: given[name] for name in _OPTION_NAMES})
     except InvalidInput as error:

@@ -1,14 +1,14 @@
-"""Put the file's name into a message about what was in it."""
+"""Adds file names to messages about their contents."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 
 def add_file_path(message: str, files: Mapping[str, Path | None]) -> str:
-    """Return the message with the path behind the input it begins with.
+    """Return the message with the path after the input's name.
 
-    The checks of arrays and keys know no files: "features: row 4 is all zeros" becomes
-    "features (F.npy): row 4 is all zeros". files: path by the name that the checks use.
+    Checks of arrays and keys do not know the files: "features: row 4 is all zeros" becomes
+    "features (F.npy): row 4 is all zeros". files: paths by the names used in checks.
     """
     for label, path in files.items():
         if path is not None and message.startswith(f"{label}:"):

@@ -1,4 +1,4 @@
-"""What the commands that import collections share."""
+"""Base class of commands that import collections."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -17,14 +17,14 @@ MAX_SHOWN_PROBLEMS = 5
 
 
 class ImportCommand(JobCommand):
-    """Import a collection, ``source``, as a job. ``wanted`` says which copy."""
+    """Import a collection, ``source``, as a job."""
 
     tasks = (IMPORT_SOURCE,)
     source: Source
     folder_help = ""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags that all collections share."""
+        """Add the options common to all collections."""
         super().add_arguments(parser)
         parser.add_argument("folder", type=absolute_path, nargs="?", default="", help=self.folder_help)
         parser.add_argument("--project", default="", help="the project's short name")
@@ -33,31 +33,29 @@ class ImportCommand(JobCommand):
             type=absolute_path,
             action="append",
             default=[],
-            help="list of the only images to take, such as VisualCOMET's train_annots.json; may be repeated",
+            help="list of the images to import, such as VisualCOMET's train_annots.json; may be repeated",
         )
-        parser.add_argument("--limit", type=int, help="take at most this many")
+        parser.add_argument("--limit", type=int, help="import at most this many")
         parser.add_argument("--dry-run", action="store_true", help="read and count; store nothing")
         parser.add_argument(
             "--strict", action="store_true", help="stop at the first picture that cannot be used"
         )
+        parser.add_argument("--skip-missing", action="store_true", help="skip missing pictures")
         parser.add_argument(
-            "--skip-missing", action="store_true", help="go on without pictures that are not there"
+            "--resized", action="store_true", help="accept copies at another scale; boxes are scaled"
         )
-        parser.add_argument(
-            "--resized", action="store_true", help="take copies at another scale; boxes are scaled"
-        )
-        parser.add_argument("--licence", default="", help="kept with every picture and shown beside it")
+        parser.add_argument("--licence", default="", help="stored and shown with every picture")
 
     def owns(self, job: Job) -> bool:
-        """Say whether a job imports this collection."""
+        """Whether a job imports this collection."""
         return super().owns(job) and job.args["source"] == self.source
 
     def collection_spec(self, **options: Any) -> CollectionSpec:
-        """Return which copy is meant, and what of it."""
+        """Return the collection to import as a spec."""
         raise NotImplementedError
 
     def shared_options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return what all collections take."""
+        """Return the options common to all collections."""
         return {
             "allowed": tuple(options["allowed"]),
             "missing": MissingPolicy.SKIP if options["skip_missing"] else MissingPolicy.REFUSE,
@@ -67,7 +65,7 @@ class ImportCommand(JobCommand):
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Return the job."""
         if not options["folder"] or not options["project"]:
-            raise input_error("name the folder and --project, or a job to --resume")
+            raise input_error("give the folder and --project, or a job to --resume")
         spec = self.collection_spec(**options)
         job = request_source_import(
             project=find_project(options["project"]),
@@ -81,12 +79,12 @@ class ImportCommand(JobCommand):
             queue=queue,
         )
         warning = split_warning(spec)
-        if warning and options["background"]:  # a job that runs here says it, with the number of images
+        if warning and options["background"]:  # a job running here logs this, with the number of images
             self.stderr.write(f"Warning: {warning}")
         return job
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
-        """Print the counts as a sentence, and the first reasons for what was skipped."""
+        """Print the counts, and the first reasons for skipping pictures."""
         if options["json"]:
             emit_json(self, {"job": job.pk, "state": job.state, **job.result})
         elif not job.result:
@@ -98,14 +96,14 @@ class ImportCommand(JobCommand):
 
 
 def summarise_import(result: dict[str, Any]) -> str:
-    """Return what came of an import, in a line."""
+    """Summarise an import in a line."""
     splits = ", ".join(f"{split} {count}" for split, count in result["splits"].items())
     left_out = sum(result["left_out"].values())
     chosen = f"{result['images']} pictures ({splits or 'none'}), {left_out} left out"
     if result["dry_run"]:
         return f"{chosen}; nothing was stored"
     return (
-        f"{chosen}; {result['new']} new, {result['known']} known already, {result['described']} described anew, "
+        f"{chosen}; {result['new']} new, {result['known']} already known, {result['described']} updated, "
         f"{result['skipped']} skipped; {result['regions']} regions, {result['clipped']} cut at the edge, "
         f"{result['dropped']} without area dropped"
     )

@@ -1,4 +1,4 @@
-"""Find the version and the split that a command line names, or say which there are."""
+"""Find the version and split given on a command line, with helpful errors."""
 
 from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import DatasetVersion
@@ -10,7 +10,7 @@ from hits.models import Project
 
 
 def get_version(name: str | None, project: Project | None, *, flag: str = "--version") -> DatasetVersion:
-    """Return the version of that name, of one project or, without one, of the only project that has it."""
+    """Return the version with this name, of a given project or of the only one that has it."""
     found = versions_named(name, project) if name else []
     if len(found) == 1:
         return found[0]
@@ -24,7 +24,7 @@ def get_version(name: str | None, project: Project | None, *, flag: str = "--ver
 
 
 def resolve_split(version: DatasetVersion, given: str | None) -> str:
-    """Return the split that a command names, or the one that is reported on when it names none."""
+    """Return the split given on the command line, or the default one."""
     if given is None:
         known = version_splits(version)
         return known[0] if known else ""

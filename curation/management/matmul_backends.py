@@ -1,6 +1,6 @@
-"""The ``--filter`` of commands that multiply many vectors: it changes the time, never the result.
+"""The option ``--filter`` of commands that multiply many vectors: it affects the time, never the result.
 
-torch is only loaded where it saves more time than loading it takes.
+torch is only imported if that saves more time than it takes.
 """
 
 from typing import Any
@@ -14,14 +14,14 @@ ROWS_WORTH_TORCH = 20_000
 
 
 def add_filter(parser: Any) -> None:
-    """Declare the flag."""
+    """Add the option."""
     parser.add_argument(
         "--filter", choices=FILTERS, default="auto", help="changes the time, never the result"
     )
 
 
 def choose_block_product(name: str, rows: int) -> MatmulBackend:
-    """The product by which so many vectors are clustered. Raises InvalidInput where the processor lacks it."""
+    """Return the matrix product for clustering. Raises InvalidInput if the processor does not support it."""
     if rows < ROWS_WORTH_TORCH and name != "bf16":
         return NumpyFloat32Backend()
     from curation.pipelines import matmul_backends
@@ -33,7 +33,7 @@ def choose_block_product(name: str, rows: int) -> MatmulBackend:
 
 
 def choose_score_product(name: str, rows: int) -> ScoreBackend:
-    """The product by which so many instances are scored. Raises InvalidInput where the processor lacks it."""
+    """Return the matrix product for scoring. Raises InvalidInput if the processor does not support it."""
     if name == "fp32" or (rows < ROWS_WORTH_TORCH and name != "bf16"):
         return NumpyScoreBackend()
     from curation.pipelines.score_matmul_backends import choose_score_backend
@@ -46,4 +46,4 @@ def _check_backend(name: str) -> None:
     from curation.pipelines.matmul_backends import has_bfloat16_instructions
 
     if name == "bf16" and not has_bfloat16_instructions():
-        raise InvalidInput("--filter bf16: this processor does not multiply bfloat16; take fp32")
+        raise InvalidInput("--filter bf16: this processor does not support bfloat16; use fp32")

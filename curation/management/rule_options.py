@@ -1,4 +1,4 @@
-"""Flags of the rules by which comparison sets are built; the commands over files and over projects share them."""
+"""Options of the rules of comparison sets, shared by the commands on files and on projects."""
 
 from enum import StrEnum
 from typing import Any
@@ -35,7 +35,7 @@ _DEFAULTS = ComparisonSetOptions()
 
 
 def add_rules(parser: Any) -> None:
-    """Declare a flag for each of ``NUMBER_OPTIONS`` and ``RULE_OPTIONS``; the defaults are those of ``ComparisonSetOptions``."""
+    """Add options for all of ``NUMBER_OPTIONS`` and ``RULE_OPTIONS``, with the defaults of ``ComparisonSetOptions``."""
     for name in NUMBER_OPTIONS:
         default = getattr(_DEFAULTS, name)
         parser.add_argument(_flag(name), type=type(default), default=default)
@@ -44,7 +44,7 @@ def add_rules(parser: Any) -> None:
 
 
 def add_rule(parser: Any, name: str, kind: type[StrEnum]) -> None:
-    """Declare the flag of one rule; its help is the first line of what the rule says of itself."""
+    """Add the option of a rule; its help is the first line of the rule's docstring."""
     summary = (kind.__doc__ or "").strip().splitlines()[0].replace("%", "%%")
     parser.add_argument(
         FLAG_NAMES.get(name) or _flag(name),
@@ -56,7 +56,7 @@ def add_rule(parser: Any, name: str, kind: type[StrEnum]) -> None:
 
 
 def add_soft_deduplication(parser: Any, *, keep: KeepRule | None = None, keep_help: str) -> None:
-    """Declare a flag for each of ``SOFT_OPTIONS``; ``keep`` is the default of who stays of a cluster."""
+    """Add an option for each of ``SOFT_OPTIONS``; ``keep`` is the default of which member of a cluster to keep."""
     parser.add_argument("--soft-share", type=float, default=DEFAULT_SOFT_SHARE)
     parser.add_argument("--linkage", choices=[item.value for item in Linkage], default=Linkage.AVERAGE.value)
     parser.add_argument(

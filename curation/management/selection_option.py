@@ -1,4 +1,4 @@
-"""The flag by which commands take a selection of records."""
+"""The option for a selection of records."""
 
 import json
 from argparse import ArgumentParser
@@ -10,17 +10,17 @@ from hits.management.base import input_error
 
 
 def add_selection(parser: ArgumentParser) -> None:
-    """Declare the flag."""
+    """Add the option."""
     parser.add_argument(
         "--selection",
         type=Path,
-        help='JSON file that says which approved records to take, for instance {"decisions": {"run": 4, '
-        '"dimensions": ["reasonable"], "not_judged": "out", "undecided": "out"}}; all without it',
+        help='JSON file with a selection of approved records, for instance {"decisions": {"run": 4, '
+        '"dimensions": ["reasonable"], "not_judged": "out", "undecided": "out"}}; all by default',
     )
 
 
 def read_selection(path: Path | None) -> Selection:
-    """Return the selection in a file; every approved record without one. Bad input ends the command."""
+    """Return the selection in a file, or every approved record without one. Raises CommandError for bad input."""
     if path is None:
         return Selection()
     try:

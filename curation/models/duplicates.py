@@ -20,8 +20,8 @@ class DuplicateRunState(StrEnum):
 class DuplicateRun(CreatedByModel):
     """The results of one de-duplication.
 
-    ``groups`` are ``{"kept", "members", "pair", "cosine"}`` with row keys of images: ``pair`` are the two least similar
-    photos of the group, and ``cosine`` is their similarity. ``compared_images`` are the photos compared.
+    ``groups`` are ``{"kept", "members", "pair", "cosine"}`` with row keys of images: ``pair`` are the two least
+    similar photos of the group, and ``cosine`` is their similarity. ``compared_images`` are the photos compared.
     ``changed`` maps a photo to its mark before and after setting photos aside, so that it can be undone; ``outcome``
     has the counts of setting aside.
     """

@@ -30,11 +30,11 @@ class EvaluationSource(StrEnum):
 class Scorer(CreatedByModel):
     """A project's model m(image, region, inference): its training data, settings and weights.
 
-    ``version`` and ``splits`` are the training data, and ``parent`` is the scorer it was initialised from; an imported
-    scorer has neither. ``config`` is a ``curation.scorer.config.TrainingConfig``; ``environment`` describes the machine
-    and libraries. ``path`` is the run's folder, relative to the media folder and never served; its weights are in
-    ``best/``, with the hash ``weights_sha256``. ``figures`` are those of the best checkpoint and training's progress.
-    ``recipe`` names the row of the paper's tables that it reproduces, if any.
+    ``version`` and ``splits`` are the training data, and ``parent`` is the scorer it was initialised from; an
+    imported scorer has neither. ``config`` is a ``curation.scorer.config.TrainingConfig``; ``environment`` describes
+    the machine and libraries. ``path`` is the run's folder, relative to the media folder and never served; its
+    weights are in ``best/``, with the hash ``weights_sha256``. ``figures`` are those of the best checkpoint and
+    training's progress. ``recipe`` names the row of the paper's tables that it reproduces, if any.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="scorers")
@@ -77,8 +77,8 @@ class Scorer(CreatedByModel):
 class Evaluation(CreatedByModel):
     """An evaluation on one split of a sealed version: retrieval, localization and comparison.
 
-    ``label`` is its name in tables. ``texts`` is whether inferences or clues were ranked. ``figures`` are described at
-    ``curation.evaluation.figures``. ``path`` is the folder of the scores, relative to the media folder and never
+    ``label`` is its name in tables. ``texts`` is whether inferences or clues were ranked. ``figures`` are described
+    at ``curation.evaluation.figures``. ``path`` is the folder of the scores, relative to the media folder and never
     served; ``sha256`` is the hash of its manifest. ``provenance`` has the weights' hash, chunks and proposals.
     """
 

@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "config": ["TextMode", "TrainingConfig"],
-        "encoder": ["ScorerEncoder"],
-        "inputs": ["Pair", "write_run"],
+        "model.encoder": ["ScorerEncoder"],
+        "training.inputs": ["Pair", "write_run"],
     },
 )

@@ -96,13 +96,13 @@ def evaluation_path(evaluation: Evaluation) -> str:
 
 
 def predictions_file(evaluation: Evaluation) -> Path | None:
-    """Return the zip of an evaluation's scores in the leaderboard's layout, or ``None`` if it has none (such as people)."""
+    """Return the zip of an evaluation's scores in the leaderboard's layout, or ``None`` if there is none."""
     path = evaluation_folder(evaluation) / PREDICTIONS
     return path if evaluation.path and path.is_file() else None
 
 
 def read_comparison_scores(evaluation: Evaluation) -> dict[tuple[str, str], float]:
-    """Return the scores of the comparison task by (pair of the region, pair of the inference); empty if there are none."""
+    """Return the comparison scores by (pair of the region, pair of the inference), empty if there are none."""
     path = predictions_file(evaluation)
     key = _comparison_key(evaluation)
     if path is None or not key:

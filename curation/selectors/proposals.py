@@ -95,7 +95,7 @@ def ious_by_image(run: ProposalRun) -> Iterator[list[list[float]]]:
 
 
 def proposals_by_coverage(run: ProposalRun, order: str) -> "QuerySet[ImageProposals]":
-    """Return a run's images with their pairs, ordered by each image's least covered pair; images without pairs are last."""
+    """Return a run's images with their pairs, ordered by their least covered pair; images without pairs are last."""
     overlaps = ProposalOverlap.objects.select_related("observation").order_by("observation__index", "pk")
     lowest = F("least").asc(nulls_last=True) if order == WORST else F("least").desc(nulls_last=True)
     return (

@@ -65,7 +65,7 @@ def images_by_source(project: Project) -> list[SourceRow]:
 
 
 def entity_counts(project: Project) -> tuple[list[int], int]:
-    """Return the numbers of images with 0, 1, … entities (last: 19 or more), and of images without that information."""
+    """Return the numbers of images with 0, 1, … entities (last: 19 or more), and of those without a count."""
     rows = (
         Image.objects.filter(project=project, taken_down_at__isnull=True)
         .values_list("entity_count")

@@ -90,7 +90,7 @@ def first_with_measure(measure: Measure, evaluations: Iterable[Evaluation]) -> E
 
 
 def training_differences(recipe: Recipe, scorer: Scorer, default_splits: Splits) -> list[str]:
-    """Describe where a scorer's training differs from the recipe: settings such as steps and batch size, and splits."""
+    """Describe where a scorer's training differs from the recipe: settings (such as batch size) and splits."""
     trained = _training_recipe(recipe)
     if trained is None:
         return []

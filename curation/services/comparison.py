@@ -48,7 +48,7 @@ MAX_REASON_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class RoundOptions:
-    """Settings of a round; the defaults are those of Hessel et al. 2022 §E, or our choice where the paper is ambiguous.
+    """Settings of a round; defaults are those of Hessel et al. 2022 §E, or our choice where it is ambiguous.
 
     The rules are those of ``curation.negatives.options``, by their names there. soft_share, linkage, keep: the share
     of texts after soft de-duplication, its linkage, and the retained member of a cluster. seed: for all random draws.

@@ -118,7 +118,7 @@ class DedupOptions:
 def request_deduplication(
     *, project: Project, by: AbstractBaseUser | None, queue: bool = True, **options: Any
 ) -> Job:
-    """Queue a de-duplication of the project's images; without ``queue`` this process runs it (``jobs.run_in_process``).
+    """Queue a de-duplication of the project's images; without ``queue``, this process runs it.
 
     ``options`` are those of ``DedupOptions``. The job stores the distance even if it is the default.
 

@@ -167,7 +167,8 @@ def request_baseline_evaluation(
     """Create and queue an evaluation of a text-only baseline, by default random scores drawn from ``seed``.
 
     Raises:
-        Refused, Conflict: as ``request_evaluation``; the seed is negative, or a text-only baseline is requested for clues.
+        Refused, Conflict: as ``request_evaluation``; the seed is negative, or a text-only baseline is requested for
+        clues.
     """
     check_at_least("seed", seed, 0)
     chosen = options or EvaluationOptions()

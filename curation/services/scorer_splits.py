@@ -39,7 +39,8 @@ def choose_splits(
     """Return the training and validation splits; see ``request_training``. Test photos are used only on request.
 
     Raises:
-        Refused: a split has no pairs, the choice is ambiguous, the share is out of range, or there is too little to share.
+        Refused: a split has no pairs, the choice is ambiguous, the share is out of range, or there is too little to
+            share.
     """
     train_split = _resolve_split(counts, train, Split.TRAIN, "train_split")
     if val is None:

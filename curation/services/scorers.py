@@ -44,16 +44,17 @@ def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
     """Return a new scorer whose training is queued; its ``job`` can be cancelled and resumed.
 
     Args:
-        version: a sealed version of the project. config: when ``model`` is ``scorer:<name or number>``, training starts
-            from that scorer, which becomes the new one's parent.
-        train_split, val_split: the splits to use; by default train and val if the version has them. If only one split
-            is available, or both are the same, a share of its photos is held out for validation.
-        val_share: that share, above 0 and below 1. recipe: the row of the paper's tables that this reproduces, if any.
+        version: a sealed version of the project. config: when ``model`` is ``scorer:<name or number>``, training
+            starts from that scorer, which becomes the new one's parent. train_split, val_split: the splits to use; by
+            default train and val if the version has them. If only one split is available, or both are the same, a
+            share of its photos is held out for validation.
+        val_share: that share, above 0 and below 1. recipe: the row of the paper's tables that this reproduces, if
+        any.
         queue: False when this process runs the job (``jobs.run_in_process``).
 
     Raises:
-        Refused: the version is a draft, a split is empty, the model is unknown, the name is taken, there are fewer pairs
-            than a batch, or the parent was trained on a rehearsal and the version was not.
+        Refused: the version is a draft, a split is empty, the model is unknown, the name is taken, there are fewer
+            pairs than a batch, or the parent was trained on a rehearsal and the version was not.
     """
     _check_version(project, version)
     parent, config = _resolve_start(project, config)
@@ -317,5 +318,5 @@ def known_pairs_warning(scorer: Scorer, split: str = "") -> str:
     amount = f"all {pairs:,}" if known == pairs else f"{known:,} of {pairs:,}"
     return (
         f"{scorer.name} was trained or validated on {amount} approved pairs. It finds their inferences "
-        "very plausible, so few candidates will pass. Use it for pairs it has not seen, or interpret the sets with care."
+        "very plausible, so few candidates will pass. Use it for unseen pairs, or interpret the sets with care."
     )

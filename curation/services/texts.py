@@ -38,7 +38,7 @@ REGION_CHOICES = ("overlap", "image")
 
 @dataclass(frozen=True, slots=True)
 class DuplicateOptions:
-    """How copies and near-copies are found; the defaults are those of Hessel et al. (ECCV 2022), supplement, section E.
+    """How copies and near-copies are found; defaults are those of Hessel et al. (ECCV 2022), supplement, section E.
 
     field: the texts to compare. share: the share that soft de-duplication keeps. distance: if set, clusters are cut
     at this distance instead, in the linkage's unit (``curation.dedup.cuts.ByDistance``). cap: the number of exact

@@ -27,7 +27,7 @@ class Measure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CosineSpread:
-    """The distribution of n cosines: mean, quartiles, and counts in ``BINS`` bins from ``MIN_COSINE`` to ``MAX_COSINE``.
+    """The distribution of n cosines: mean, quartiles, and counts in ``BINS`` bins (``MIN_COSINE`` to ``MAX_COSINE``).
 
     Smaller values are counted in the first bin. All are ``None`` if there are no cosines.
     """

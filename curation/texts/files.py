@@ -65,7 +65,7 @@ def read_captions(path: Path) -> dict[str, list[str]]:
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each row with its location for messages, from JSON lines if the text starts with a brace, else from CSV."""
+    """Yield each row and its location, from JSON lines if the text starts with a brace, else from CSV."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             is_json = file.read(1) == "{"

@@ -70,7 +70,8 @@ def top_columns(weights: NDArray[np.floating], count: int) -> NDArray[np.int64]:
 def coherence(columns: Sequence[int], together: NDArray[np.integer], texts: int) -> float | None:
     """Return the mean normalised pointwise mutual information of a topic's words, -1 to 1.
 
-    1: the words always occur together; 0: as by chance; -1: never in the same text. ``None`` with fewer than two words.
+    1: the words always occur together; 0: as by chance; -1: never in the same text. ``None`` with fewer than two
+    words.
     columns: the topic's words. together: (v, v), the number of ``texts`` in which both words occur; the diagonal
     counts single words. Source: Lau et al. 2014, doi:10.3115/v1/E14-1056.
     """

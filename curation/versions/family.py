@@ -80,8 +80,9 @@ class Family(ABC):
     """A dataset family.
 
     Class attributes:
-        name: the folder's name. title: the name on pages. parts: its tables, the main one first; versions are compared
-        by the rows of all parts made of records. exclusion_labels: labels of the family's own exclusion reasons.
+        name: the folder's name. title: the name on pages. parts: its tables, the main one first; versions are
+        compared by the rows of all parts made of records. exclusion_labels: labels of the family's own exclusion
+        reasons.
         has_regions: whether exports can include pictures of regions. can_evaluate: whether its versions can train
         scorers, be evaluated and have leaderboards.
     """
@@ -155,7 +156,7 @@ class Family(ABC):
 
     @property
     def row_templates(self) -> list[str]:
-        """Templates of a ``row`` of a compared ``part`` in lists of changes: the family's own, or else a list of its fields."""
+        """Templates of a ``row`` of a compared ``part`` in lists of changes: the family's, or else a generic one."""
         return [f"{self.name}/row.html", "curation/versions/version_row.html"]
 
     def statistics(self) -> Accumulator:
@@ -173,7 +174,7 @@ class Family(ABC):
         return found
 
     def files(self, version: DatasetVersion, *, regions: bool = False) -> Files:
-        """Yield the name and content of each file of a sealed version, besides checksum list, annotators and statistics.
+        """Yield the name and content of each file of a sealed version, without those common to all families.
 
         By default, one file of canonical JSON lines per part and split. With ``regions``, also pictures of regions if
         the family has them.
@@ -185,7 +186,7 @@ class Family(ABC):
                 yield name, row_lines(rows.filter(split=split))
 
     def regions_left_out(self, version: DatasetVersion, written: Collection[str]) -> list[str]:
-        """Return the rows whose region picture is not among the ``written`` files, if the family has such pictures."""
+        """Return the rows whose region picture is not among the ``written`` files, if the family has pictures."""
         return []
 
     def check(self, folder: Path, *, images: Path | None = None) -> int:

@@ -54,7 +54,7 @@ def row_sha256(row: dict[str, Any]) -> str:
 
 
 def annotators_sha256(instance_id: str, workers: Iterable[str]) -> str:
-    """Return a hash of a row's keyed worker hashes, salted with its id so that rows of one worker cannot be linked."""
+    """Return a hash of a row's keyed worker hashes and its id, so that rows of one worker cannot be linked."""
     return content_sha256([instance_id, list(workers)])
 
 

@@ -74,9 +74,7 @@ def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
     except Refused as error:
         messages.error(request, f"Not started: {error}.")
         return _render_page(request, project, form=form, status=400)
-    messages.success(
-        request, "De-duplication is queued. It ends with a preview; it sets no photo aside."
-    )
+    messages.success(request, "De-duplication is queued. It ends with a preview; it sets no photo aside.")
     return redirect("curation", project.slug)
 
 

@@ -83,7 +83,7 @@ class DedupForm(PageForm):
         help_text=(
             "Photos at most this far apart (1 − cosine) form a group. Leave empty for near copies only: "
             f"{near_copy_distance(POOLED_ENCODER):g} with EfficientNet-lite0, {near_copy_distance(PUBLISHED_CLIP):g} "
-            "with CLIP. For Ward it is the height of a merge: for two photos, the square root of twice their distance."
+            "with CLIP. For Ward it is the height of a merge: for two photos, the root of twice their distance."
         ),
     )
     linkage = forms.ChoiceField(

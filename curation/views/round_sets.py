@@ -148,7 +148,7 @@ def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
     )
     measure = "greatest" if options.get("diversity") == Diversity.MAX else "mean"
     return (
-        f"Each is {comparison} the gold, was left by both de-duplications, and no earlier set took it. The most plausible "
+        f"Each is {comparison} the gold, was kept by both de-duplications, and is in no earlier set. The most plausible "
         f"comes first; each next one has the greatest value, {options.get('weight', 5):g} × plausibility − {measure} "
         "likeness to those before it."
     )

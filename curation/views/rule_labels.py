@@ -112,7 +112,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "verbatim_cap": Rule(
         "When copies of a text are limited",
-        "Before the check, only the first few copies are candidates; when sampled, all are until the limit is reached.",
+        "Before the check, only the first few copies are candidates; when sampled, all are, up to the limit.",
         {VerbatimCap.BEFORE_FLOOR: "Before the minimum is checked", VerbatimCap.AT_SAMPLING: "When sampled"},
     ),
     "weight": Rule(

@@ -65,7 +65,9 @@ def start_import(request: HttpRequest, project: Project, source: str) -> HttpRes
         form.add_error(None, f"Not started: {error}.")
         return _render_page(request, project, offer, form, status=400)
     message = (
-        "The import is queued." if not form.options.dry_run else "The dry run is queued. Nothing will be stored."
+        "The import is queued."
+        if not form.options.dry_run
+        else "The dry run is queued. Nothing will be stored."
     )
     messages.success(request, message)
     return redirect("job-detail", job.pk)
@@ -114,14 +116,14 @@ def import_commands(project: Project) -> list[ImportCommand]:
     return [
         ImportCommand(
             "Visual Genome",
-            "The folder contains VG_100K, VG_100K_2 and image_data.json. The splits are a published list of image ids; "
+            "The folder has VG_100K, VG_100K_2 and image_data.json. The splits are a published list of image ids; "
             "without one, all images become train.",
             f"manage.py import_visual_genome FOLDER --project {project.slug} --splits densecap_splits.json "
             "--regions region_descriptions.json",
         ),
         ImportCommand(
             "VCR",
-            "The folder contains vcr1images and the three annotation files, which give the splits. Only pictures that "
+            "The folder has vcr1images and the three annotation files, which give the splits. Only pictures that "
             f"VisualCOMET annotates, with at least {MIN_ENTITIES} entities.",
             f"manage.py import_vcr FOLDER --project {project.slug} --allowed train_annots.json "
             f"--allowed val_annots.json --allowed test_annots.json --min-entities {MIN_ENTITIES}",

@@ -178,8 +178,8 @@ def test_unqualified_worker_is_refused_everywhere(work: Work, frame: Client) -> 
 def test_author_of_candidate_or_matched_pair_is_refused(work: Work, frame: Client) -> None:
     rows = [work.observed(work.image(n), worker=worker)[0] for n, worker in enumerate(AUTHORS)]
     texts = [CandidateToRate(row.instance_id, row.inference) for row in rows[1:]]
-    wanted = SetToJudge("set-1", rows[0].instance_id, rows[0].image_id, rows[0].boxes, texts)
-    batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None)
+    set_to_judge = SetToJudge("set-1", rows[0].instance_id, rows[0].image_id, rows[0].boxes, texts)
+    batch, _ = launch_comparison(project=work.project, sets=[set_to_judge], by=None)
     publish_batch(batch=batch, marketplace=marketplace())
     hit = Hit.objects.get(unit__batch=batch)
     for author in AUTHORS:

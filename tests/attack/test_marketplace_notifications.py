@@ -104,9 +104,12 @@ def test_concurrent_first_settings_create_one(
     settings.MARKETPLACE_NOTIFICATION_HOSTS = ["localhost:8000"]
     clients = [local_market.client(requester) for _ in range(6)]
     type_id = hit_type(clients[0])
-    wanted = specification("http://localhost:8000/inbox", "HITCreated")
+    expected = specification("http://localhost:8000/inbox", "HITCreated")
     results = together(
-        [lambda c=c: c.update_notification_settings(HITTypeId=type_id, Notification=wanted) for c in clients]
+        [
+            lambda c=c: c.update_notification_settings(HITTypeId=type_id, Notification=expected)
+            for c in clients
+        ]
     )
     assert all(isinstance(result, dict) for result in results), results
     assert NotificationSetting.objects.count() == 1

@@ -130,8 +130,8 @@ def test_second_concurrent_submission_shows_thanks(
     early = MarketAttempt.objects.select_related("assignment__hit__hit_type", "worker").get()
     market.hand_over(task, submission)
     with transaction.atomic():
-        handed = attempts._submit(early, lambda: "<answer/>", task.slot.accepted_at)
-    assert handed.is_repeated
+        receipt = attempts._submit(early, lambda: "<answer/>", task.slot.accepted_at)
+    assert receipt.is_repeated
 
 
 def _tables() -> list[tuple[str, Any]]:

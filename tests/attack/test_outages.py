@@ -424,7 +424,7 @@ def test_stale_read_does_not_undo_decision(waiting: Assignment) -> None:
     assert waiting.status == AssignmentStatus.APPROVED
 
 
-def test_hit_of_old_database_is_not_adopted(project: Project, make_image: MakeImage) -> None:
+def test_hit_of_old_database_is_not_recovered(project: Project, make_image: MakeImage) -> None:
     """Another installation on the same account counts its batches and units from 1 as well."""
     market.fund()
     batch = launched(project, [make_image(1)])

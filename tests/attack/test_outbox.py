@@ -205,9 +205,9 @@ def test_extension_costs_its_estimate_under_every_fee_schedule(
     batch = published(
         project, [make_image(1)], terms=LaunchTerms(reward_cents=100, bonus_cents=0, redundancy=3)
     )
-    said = extensions.estimate_extension(batch, 4).max_cents
+    estimated_cents = extensions.estimate_extension(batch, 4).max_cents
     before = ledger.sum_entries(batch=batch).held
     extensions.extend_batch(batch=batch, more_redundancy=4, by=None)
     extensions.execute_extensions(batch=batch, marketplace=marketplace())
     assert compare_ledgers().agrees
-    assert ledger.sum_entries(batch=batch).held - before == said
+    assert ledger.sum_entries(batch=batch).held - before == estimated_cents

@@ -37,8 +37,8 @@ test('a bonus is complete or absent', () => {
 });
 
 test('the answer has tidy one-line texts and plain boxes only', () => {
-  const told = toAnswer([{ ...full(1), clue: '  the  bag\nby the door ', boxes: [{ ...BOX, id: 7, obs: 1 }] }]);
-  assert.deepEqual(told.observations[0], { index: 1, clue: 'the bag by the door', inference: 'Somebody is about to leave.', confidence: 2, boxes: [BOX] });
+  const answer = toAnswer([{ ...full(1), clue: '  the  bag\nby the door ', boxes: [{ ...BOX, id: 7, obs: 1 }] }]);
+  assert.deepEqual(answer.observations[0], { index: 1, clue: 'the bag by the door', inference: 'Somebody is about to leave.', confidence: 2, boxes: [BOX] });
 });
 
 test('the next open row goes round and ends', () => {

@@ -367,16 +367,16 @@ test('two versions written apart are each kept, and one is chosen', async () => 
 
 test('a hand-over: told to the other tab, kept until it is known to have arrived, then forgotten for good', async () => {
   const { disk, time, a, b } = twoTabs();
-  const told = [];
-  b.draft.addEventListener('handed', (e) => told.push(e.detail.on));
+  const states = [];
+  b.draft.addEventListener('handed', (e) => states.push(e.detail.on));
   a.type('done');
   await time.pass(2000);
-  a.draft.handOver();
-  assert.equal(told.at(-1), true);
+  a.draft.submitToMarketplace();
+  assert.equal(states.at(-1), true);
   a.draft.takeBack();
-  assert.equal(told.at(-1), false, 'it failed');
+  assert.equal(states.at(-1), false, 'it failed');
   assert.match(disk.getItem('deerstalker:draft:a'), /done/);
-  a.draft.handOver();
+  a.draft.submitToMarketplace();
   a.draft.forget();
   a.draft.touch();
   await time.pass(5000);

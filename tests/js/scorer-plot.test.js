@@ -39,17 +39,17 @@ test('a server that does not answer is asked less often, and the plots stay', as
   const place = made('running');
   const note = { textContent: '' };
   const waits = [];
-  const said = [];
+  const notes = [];
   let asked = 0;
   async function look() {
     asked += 1;
     if (asked === 1) throw new Error('answer 502');
-    said.push(note.textContent);
+    notes.push(note.textContent);
     return 'over';
   }
   await follow(place, note, { look, wait: async (ms) => waits.push(ms) });
   assert.deepEqual(waits, [EVERY, SLOW]);
-  assert.match(said[0], /does not answer/);
+  assert.match(notes[0], /does not answer/);
   assert.equal(note.textContent, '');
   assert.deepEqual(place.drawn, ['over']);
 });

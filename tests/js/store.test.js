@@ -105,15 +105,15 @@ test('the selection follows what exists', () => {
 
 test('every change has a sentence', () => {
   const store = new BoxStore(SIZE);
-  const said = [];
-  store.addEventListener('change', (e) => said.push(changeText(store, e.detail)));
+  const messages = [];
+  store.addEventListener('change', (e) => messages.push(changeText(store, e.detail)));
   const a = store.add(1, box(0, 0));
   store.replace(a.id, box(5, 5));
   store.replace(a.id, box(5, 5, 60, 60));
   store.remove(a.id);
   store.undo();
   store.redo();
-  assert.deepEqual(said, ['Box 1 added: 50 by 40 pixels at 0, 0.', 'Box 1 at 5, 5.', 'Box 1: 60 by 60 pixels.', 'Box 1 deleted.', 'Undone.', 'Done again.']);
+  assert.deepEqual(messages, ['Box 1 added: 50 by 40 pixels at 0, 0.', 'Box 1 at 5, 5.', 'Box 1: 60 by 60 pixels.', 'Box 1 deleted.', 'Undone.', 'Done again.']);
 });
 
 function randomStep(store, r) {

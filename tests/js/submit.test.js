@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { ApiError, createApi } from '../../static/js/hit/api.js';
 import { canonical, fingerprint, uuid4 } from '../../static/js/hit/canonical.js';
 import { safeStorage } from '../../static/js/hit/storage.js';
-import { Outbox, handOverFields, sendAnswer } from '../../static/js/hit/submit.js';
+import { Outbox, marketplaceFields, sendAnswer } from '../../static/js/hit/submit.js';
 import { fakeStorage } from './helpers/random.js';
 
 const RECEIPT = { submission_id: 's1', sha256: 'ff', schema_version: 1 };
@@ -51,11 +51,11 @@ test('without storage the draft carries the uuid over', () => {
   const sending = before.sendingFor({ x: 1 }, 3);
   const after = new Outbox({ storage: safeStorage(forbidden), assignmentId: 'A1' });
   assert.equal(after.knows({ x: 1 }), false);
-  after.adopt(before.latest);
+  after.restore(before.latest);
   assert.equal(after.knows({ x: 1 }), true);
   assert.deepEqual(after.sendingFor({ x: 1 }, 50), sending);
-  after.adopt(null);
-  after.adopt({});
+  after.restore(null);
+  after.restore({});
 });
 
 test('a failed sending is repeated under the same uuid', async () => {
@@ -81,9 +81,9 @@ test('a uuid that belongs to other content is replaced once', async () => {
 });
 
 test('what the marketplace gets', () => {
-  const wanted = { assignmentId: 'A1', submission_id: 's1', sha256: 'ff', schema_version: '1', active_seconds: '12.5' };
-  assert.deepEqual(handOverFields('A1', RECEIPT, 12.5), wanted);
-  assert.deepEqual(handOverFields('A1', { id: 's1', sha256: 'ff', schema_version: 1 }, 12.5), wanted, 'as open() names it');
+  const expected = { assignmentId: 'A1', submission_id: 's1', sha256: 'ff', schema_version: '1', active_seconds: '12.5' };
+  assert.deepEqual(marketplaceFields('A1', RECEIPT, 12.5), expected);
+  assert.deepEqual(marketplaceFields('A1', { id: 's1', sha256: 'ff', schema_version: 1 }, 12.5), expected, 'as open() names it');
 });
 
 const URLS = { open: '/o', draft: '/d', submission: '/s', consent: '/c' };

@@ -11,7 +11,7 @@ import { generator } from './helpers/random.js';
 const SIZE = { width: 640, height: 427 };
 
 /** A surface that captures pointers as a browser does; the photo is shown at `scale`, scrolled by `offset`. */
-function makeBench({ scale = 1, offset = { x: 0, y: 0 } } = {}) {
+function makeBoxEditor({ scale = 1, offset = { x: 0, y: 0 } } = {}) {
   const surface = new EventTarget();
   const captured = new Set();
   surface.setPointerCapture = (id) => captured.add(id);
@@ -47,108 +47,108 @@ function makeBench({ scale = 1, offset = { x: 0, y: 0 } } = {}) {
 
 test('a drag draws one exact box for the open card, at any zoom and scroll position', () => {
   for (const scale of [0.127, 0.5, 1, 1.1875, 2, 4]) {
-    const bench = makeBench({ scale, offset: { x: -313.25, y: 41.5 } });
-    bench.store.setActive(3);
-    bench.drag(101, 33, 407, 251);
-    assert.deepEqual(bench.plain(), [[101, 33, 306, 218]], `scale ${scale}`);
-    assert.equal(bench.store.boxes[0].obs, 3);
+    const editor = makeBoxEditor({ scale, offset: { x: -313.25, y: 41.5 } });
+    editor.store.setActive(3);
+    editor.drag(101, 33, 407, 251);
+    assert.deepEqual(editor.plain(), [[101, 33, 306, 218]], `scale ${scale}`);
+    assert.equal(editor.store.boxes[0].obs, 3);
   }
 });
 
 test('two drags in a row give two boxes', () => {
-  const bench = makeBench();
-  bench.drag(10, 10, 60, 60);
-  bench.drag(200, 10, 260, 60);
-  assert.equal(bench.store.boxes.length, 2);
+  const editor = makeBoxEditor();
+  editor.drag(10, 10, 60, 60);
+  editor.drag(200, 10, 260, 60);
+  assert.equal(editor.store.boxes.length, 2);
 });
 
-test('no open card, no box, and it is said', () => {
-  const bench = makeBench();
-  bench.store.setActive(null);
-  const said = [];
-  bench.tool.addEventListener('refuse', (e) => said.push(e.detail.reason));
-  bench.drag(10, 10, 60, 60);
-  assert.equal(bench.store.boxes.length, 0);
-  assert.deepEqual(said, ['no-card']);
+test('no open card, no box, and it is reasons', () => {
+  const editor = makeBoxEditor();
+  editor.store.setActive(null);
+  const reasons = [];
+  editor.tool.addEventListener('refuse', (e) => reasons.push(e.detail.reason));
+  editor.drag(10, 10, 60, 60);
+  assert.equal(editor.store.boxes.length, 0);
+  assert.deepEqual(reasons, ['no-card']);
 });
 
 test('a box thinner than the minimum is refused', () => {
-  const bench = makeBench();
-  const said = [];
-  bench.tool.addEventListener('refuse', (e) => said.push(e.detail.reason));
-  bench.drag(10, 10, 60, 12);
-  assert.equal(bench.store.boxes.length, 0);
-  assert.deepEqual(said, ['too-small']);
+  const editor = makeBoxEditor();
+  const reasons = [];
+  editor.tool.addEventListener('refuse', (e) => reasons.push(e.detail.reason));
+  editor.drag(10, 10, 60, 12);
+  assert.equal(editor.store.boxes.length, 0);
+  assert.deepEqual(reasons, ['too-small']);
 });
 
 test('one box too many is refused, drawn or added by key', () => {
-  const bench = makeBench();
-  bench.store.most = 2;
-  const said = [];
-  bench.tool.addEventListener('refuse', (e) => said.push(e.detail.reason));
-  for (const x of [0, 100, 200]) bench.drag(x + 10, 10, x + 60, 60);
-  runCommand({ name: 'add' }, bench.store, { visible: () => ({ left: 0, top: 0, ...SIZE }), refuse: (reason) => bench.tool.refuse(reason) });
-  assert.equal(bench.store.boxes.length, 2);
-  assert.deepEqual(said, ['too-many', 'too-many'], 'said the same way, and seen the same way');
-  bench.store.setActive(2);
-  bench.drag(300, 200, 350, 260);
-  assert.equal(bench.store.boxes.length, 3, 'another observation has its own room');
+  const editor = makeBoxEditor();
+  editor.store.most = 2;
+  const reasons = [];
+  editor.tool.addEventListener('refuse', (e) => reasons.push(e.detail.reason));
+  for (const x of [0, 100, 200]) editor.drag(x + 10, 10, x + 60, 60);
+  runCommand({ name: 'add' }, editor.store, { visible: () => ({ left: 0, top: 0, ...SIZE }), refuse: (reason) => editor.tool.refuse(reason) });
+  assert.equal(editor.store.boxes.length, 2);
+  assert.deepEqual(reasons, ['too-many', 'too-many'], 'reasons the same way, and seen the same way');
+  editor.store.setActive(2);
+  editor.drag(300, 200, 350, 260);
+  assert.equal(editor.store.boxes.length, 3, 'another observation has its own room');
 });
 
 test('inside the selected box a drag moves, elsewhere it draws, also inside another box', () => {
-  const bench = makeBench();
-  bench.drag(100, 100, 200, 200);
-  bench.drag(150, 150, 160, 170);
-  assert.deepEqual(bench.plain(), [[110, 120, 100, 100]]);
-  bench.store.select(null);
-  bench.drag(150, 150, 160, 170);
-  assert.deepEqual(bench.plain(), [[110, 120, 100, 100], [150, 150, 10, 20]]);
+  const editor = makeBoxEditor();
+  editor.drag(100, 100, 200, 200);
+  editor.drag(150, 150, 160, 170);
+  assert.deepEqual(editor.plain(), [[110, 120, 100, 100]]);
+  editor.store.select(null);
+  editor.drag(150, 150, 160, 170);
+  assert.deepEqual(editor.plain(), [[110, 120, 100, 100], [150, 150, 10, 20]]);
 });
 
 test('a grip resizes by what the pointer travels, not to where it is', () => {
-  const bench = makeBench();
-  bench.drag(100, 100, 200, 200);
-  bench.send('pointerdown', 203, 198, { edge: 'se' });
-  bench.send('pointermove', 213, 218);
-  bench.send('pointerup', 213, 218);
-  assert.deepEqual(bench.plain(), [[100, 100, 110, 120]]);
+  const editor = makeBoxEditor();
+  editor.drag(100, 100, 200, 200);
+  editor.send('pointerdown', 203, 198, { edge: 'se' });
+  editor.send('pointermove', 213, 218);
+  editor.send('pointerup', 213, 218);
+  assert.deepEqual(editor.plain(), [[100, 100, 110, 120]]);
 });
 
 test('a press selects the smallest box, a second press the next one under it', () => {
-  const bench = makeBench();
-  bench.drag(100, 100, 300, 300);
-  bench.store.select(null);
-  bench.drag(150, 150, 200, 200);
-  bench.store.select(null);
-  const press = (x, y) => { bench.send('pointerdown', x, y); bench.send('pointerup', x + SLACK - 2, y); };
+  const editor = makeBoxEditor();
+  editor.drag(100, 100, 300, 300);
+  editor.store.select(null);
+  editor.drag(150, 150, 200, 200);
+  editor.store.select(null);
+  const press = (x, y) => { editor.send('pointerdown', x, y); editor.send('pointerup', x + SLACK - 2, y); };
   press(160, 160);
-  assert.equal(bench.store.selected.width, 50);
+  assert.equal(editor.store.selected.width, 50);
   press(160, 160);
-  assert.equal(bench.store.selected.width, 200);
+  assert.equal(editor.store.selected.width, 200);
   press(160, 160);
-  assert.equal(bench.store.selected.width, 50);
+  assert.equal(editor.store.selected.width, 50);
   press(600, 400);
-  assert.equal(bench.store.selectedId, null);
-  assert.equal(bench.store.boxes.length, 2, 'presses draw nothing');
+  assert.equal(editor.store.selectedId, null);
+  assert.equal(editor.store.boxes.length, 2, 'presses draw nothing');
   assert.equal(pick([], { x: 1, y: 1 }, null), null);
 });
 
 test('released outside a frame: the next move without a button keeps the box', () => {
-  const bench = makeBench();
-  bench.send('pointerdown', 100, 100);
-  bench.send('pointermove', 40, 5);
-  bench.send('pointermove', 300, 300, { buttons: 0 });
-  assert.deepEqual(bench.plain(), [[40, 5, 60, 95]]);
-  assert.equal(bench.tool.busy, false);
+  const editor = makeBoxEditor();
+  editor.send('pointerdown', 100, 100);
+  editor.send('pointermove', 40, 5);
+  editor.send('pointermove', 300, 300, { buttons: 0 });
+  assert.deepEqual(editor.plain(), [[40, 5, 60, 95]]);
+  assert.equal(editor.tool.busy, false);
 });
 
 test('capture lost keeps the box, cancelled by the browser drops it', () => {
-  const kept = makeBench();
+  const kept = makeBoxEditor();
   kept.send('pointerdown', 100, 100);
   kept.send('pointermove', 200, 200);
   kept.send('lostpointercapture', 0, 0);
   assert.equal(kept.store.boxes.length, 1);
-  const dropped = makeBench();
+  const dropped = makeBoxEditor();
   dropped.send('pointerdown', 100, 100);
   dropped.send('pointermove', 200, 200);
   dropped.send('pointercancel', 0, 0);
@@ -156,21 +156,21 @@ test('capture lost keeps the box, cancelled by the browser drops it', () => {
 });
 
 test('a second finger takes the drag back, and its own lifting does nothing', () => {
-  const bench = makeBench();
-  bench.send('pointerdown', 100, 100);
-  bench.send('pointermove', 200, 200);
-  bench.send('pointerdown', 300, 300, { pointerId: 2, isPrimary: false });
-  bench.send('pointermove', 250, 250);
-  bench.send('pointerup', 250, 250);
-  bench.send('pointerup', 300, 300, { pointerId: 2, isPrimary: false });
-  assert.equal(bench.store.boxes.length, 0);
-  assert.equal(bench.captured.size, 0);
+  const editor = makeBoxEditor();
+  editor.send('pointerdown', 100, 100);
+  editor.send('pointermove', 200, 200);
+  editor.send('pointerdown', 300, 300, { pointerId: 2, isPrimary: false });
+  editor.send('pointermove', 250, 250);
+  editor.send('pointerup', 250, 250);
+  editor.send('pointerup', 300, 300, { pointerId: 2, isPrimary: false });
+  assert.equal(editor.store.boxes.length, 0);
+  assert.equal(editor.captured.size, 0);
 });
 
 test('the other mouse buttons draw nothing', () => {
-  const bench = makeBench();
-  bench.drag(10, 10, 90, 90, { button: 2 });
-  assert.equal(bench.store.boxes.length, 0);
+  const editor = makeBoxEditor();
+  editor.drag(10, 10, 90, 90, { button: 2 });
+  assert.equal(editor.store.boxes.length, 0);
 });
 
 test('keys map to commands, and leave to the browser what is not theirs', () => {
@@ -236,45 +236,45 @@ test('a finger that just misses a box means it, a finger on one means that', () 
   assert.equal(pick(boxes, { x: 59, y: 15 }, null, 12), 1);
 });
 
-test('two fingers are told as one movement, the third is not', () => {
-  const bench = makeBench();
-  const told = [];
-  bench.tool.addEventListener('pinch', (e) => told.push(e.detail));
+test('two fingers are phases as one movement, the third is not', () => {
+  const editor = makeBoxEditor();
+  const phases = [];
+  editor.tool.addEventListener('pinch', (e) => phases.push(e.detail));
   const finger = (id, extra = {}) => ({ pointerId: id, pointerType: 'touch', isPrimary: id === 1, ...extra });
-  bench.send('pointerdown', 100, 100, finger(1));
-  bench.send('pointermove', 130, 130, finger(1));
-  bench.send('pointerdown', 200, 100, finger(2));
-  bench.send('pointerdown', 300, 300, finger(3));
-  bench.send('pointermove', 300, 400, finger(3));
-  bench.send('pointermove', 230, 130, finger(2));
-  bench.send('pointerup', 230, 130, finger(2));
-  bench.send('pointermove', 10, 10, finger(1));
-  bench.send('pointerup', 10, 10, finger(1));
-  bench.send('pointerup', 10, 10, finger(3));
-  assert.deepEqual(told.map((t) => t.phase), ['start', 'move', 'end']);
-  assert.deepEqual(told[1], { phase: 'move', middle: { x: 180, y: 130 }, span: 100 });
-  assert.equal(bench.store.boxes.length, 0);
-  bench.drag(10, 10, 60, 60, finger(1));
-  assert.equal(bench.store.boxes.length, 1, 'the next finger alone draws');
+  editor.send('pointerdown', 100, 100, finger(1));
+  editor.send('pointermove', 130, 130, finger(1));
+  editor.send('pointerdown', 200, 100, finger(2));
+  editor.send('pointerdown', 300, 300, finger(3));
+  editor.send('pointermove', 300, 400, finger(3));
+  editor.send('pointermove', 230, 130, finger(2));
+  editor.send('pointerup', 230, 130, finger(2));
+  editor.send('pointermove', 10, 10, finger(1));
+  editor.send('pointerup', 10, 10, finger(1));
+  editor.send('pointerup', 10, 10, finger(3));
+  assert.deepEqual(phases.map((t) => t.phase), ['start', 'move', 'end']);
+  assert.deepEqual(phases[1], { phase: 'move', middle: { x: 180, y: 130 }, span: 100 });
+  assert.equal(editor.store.boxes.length, 0);
+  editor.drag(10, 10, 60, 60, finger(1));
+  assert.equal(editor.store.boxes.length, 1, 'the next finger alone draws');
 });
 
 const KEYS = ['b', 'Enter', 'n', 'p', 'Delete', 'Escape', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'z', 'y', '3'];
 
-function randomEvent(bench, r) {
+function randomEvent(editor, r) {
   const [x, y] = [r.number(-80, 720), r.number(-80, 500)];
   const extra = {
     pointerId: r.chance(0.1) ? 2 : 1, buttons: r.chance(0.1) ? 0 : 1, button: r.chance(0.05) ? 2 : 0,
     edge: r.chance(0.2) ? r.pick(['nw', 'n', 'se', 'e', 'sw']) : undefined, boxId: r.chance(0.1) ? r.int(1, 30) : undefined,
   };
   switch (r.int(0, 9)) {
-    case 0: case 1: bench.send('pointerdown', x, y, extra); break;
-    case 2: case 3: case 4: bench.send('pointermove', x, y, extra); break;
-    case 5: bench.send('pointerup', x, y, extra); break;
-    case 6: bench.send(r.pick(['pointercancel', 'lostpointercapture']), x, y, extra); break;
-    case 7: bench.store.setActive(r.pick([null, 1, 2, 3, 4, 5])); break;
+    case 0: case 1: editor.send('pointerdown', x, y, extra); break;
+    case 2: case 3: case 4: editor.send('pointermove', x, y, extra); break;
+    case 5: editor.send('pointerup', x, y, extra); break;
+    case 6: editor.send(r.pick(['pointercancel', 'lostpointercapture']), x, y, extra); break;
+    case 7: editor.store.setActive(r.pick([null, 1, 2, 3, 4, 5])); break;
     default: {
       const command = commandFor({ key: r.pick(KEYS), shiftKey: r.chance(0.3), altKey: r.chance(0.2), ctrlKey: r.chance(0.2) }, r.chance(0.8));
-      if (command) runCommand(command, bench.store, { visible: () => ({ left: 0, top: 0, ...SIZE }), tool: bench.tool });
+      if (command) runCommand(command, editor.store, { visible: () => ({ left: 0, top: 0, ...SIZE }), tool: editor.tool });
     }
   }
 }
@@ -282,17 +282,17 @@ function randomEvent(bench, r) {
 test('random pointers and keys together: nothing outside the photo, nothing thrown, undo leads back to nothing', () => {
   for (let seed = 1; seed <= 400; seed += 1) {
     const r = generator(seed * 7919);
-    const bench = makeBench({ scale: r.pick([0.3, 1, 1.7, 4]), offset: { x: r.number(-500, 100), y: r.number(-500, 100) } });
+    const editor = makeBoxEditor({ scale: r.pick([0.3, 1, 1.7, 4]), offset: { x: r.number(-500, 100), y: r.number(-500, 100) } });
     for (let step = 0; step < 80; step += 1) {
-      randomEvent(bench, r);
-      for (const b of bench.store.boxes) assert.ok(isValid(b, SIZE), `seed ${seed} step ${step} ${JSON.stringify(b)}`);
+      randomEvent(editor, r);
+      for (const b of editor.store.boxes) assert.ok(isValid(b, SIZE), `seed ${seed} step ${step} ${JSON.stringify(b)}`);
     }
-    bench.tool.finish();
-    const last = bench.store.boxes;
+    editor.tool.finish();
+    const last = editor.store.boxes;
     let steps = 0;
-    while (bench.store.undo()) steps += 1;
-    assert.equal(bench.store.boxes.length, 0, `seed ${seed}`);
-    for (let i = 0; i < steps; i += 1) bench.store.redo();
-    assert.deepEqual(bench.store.boxes, last, `seed ${seed}`);
+    while (editor.store.undo()) steps += 1;
+    assert.equal(editor.store.boxes.length, 0, `seed ${seed}`);
+    for (let i = 0; i < steps; i += 1) editor.store.redo();
+    assert.deepEqual(editor.store.boxes, last, `seed ${seed}`);
   }
 });

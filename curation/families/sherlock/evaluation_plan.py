@@ -113,7 +113,7 @@ class SplitSets:
         return frozenset(paired | located | {row["image"]["url"] for row in self.comparison})
 
     def private_names(self, percent: int) -> list[str]:
-        """Return the names, in keys, of a private share of the photos and their pairs. Nobody else can repeat this draw.
+        """Return the names, in keys, of a private share of the photos and their pairs; nobody else can repeat it.
 
         Raises:
             InvalidInput: all photos, or none, would be private.
@@ -122,7 +122,7 @@ class SplitSets:
         count = round(len(ordered) * percent / 100)
         if not 0 < count < len(ordered):
             raise InvalidInput(
-                f"private share: {percent} % of {len(ordered)} photos is {count}; at least one must be private and one public"
+                f"private share: {percent} % of {len(ordered)} photos is {count}; keep at least one private and one public"
             )
         private = set(ordered[:count])
         pairs = {pair.instance_id for chunk in self.chunks for pair in chunk if pair.image.url in private}

@@ -41,7 +41,7 @@ ProgressReport = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class WrittenSets:
-    """The result of writing sets. expected: scores per file of a submission. manifest_sha256: hash of the manifest file.
+    """Written sets. expected: scores per file of a submission. manifest_sha256: hash of the manifest file.
 
     photos: the photos' names in instances.
     """
@@ -73,7 +73,8 @@ def write_evaluation_sets(
         report_progress: called after each file with the number written and the total; may raise to stop.
 
     Raises:
-        InvalidInput: the version is a draft, the split has no pairs, the run is unsuitable, or the folder is unusable.
+        InvalidInput: the version is a draft, the split has no pairs, the run is unsuitable, or the folder is
+            unusable.
     """
     try:
         check_target(out, rehearsal=version.rehearsal)

@@ -114,7 +114,7 @@ def _newest_judged_rounds(project: Project) -> list[PlannedRound]:
 
 
 def _resolve_split(name: str) -> str:
-    """Return the split of a set's photo. An unknown one is allowed, since that photo was taken down and its sets are lost."""
+    """Return the split of a set's photo. Unknown ones are of photos taken down, whose sets are lost."""
     try:
         return str(parse_split(name))
     except UnknownSplit:

@@ -1,1 +1,1 @@
-"""Read leaderboards and what was handed in; one module for rows, one for tables of figures."""
+"""Queries on leaderboards and entries; one module for rows, one for tables of figures."""

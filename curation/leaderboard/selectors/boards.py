@@ -1,4 +1,4 @@
-"""Read leaderboards: who may see them, what they offer for download, and what teams handed in."""
+"""Queries on leaderboards: their visibility, public files, teams and entries."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,23 +21,21 @@ from hits.models import Image, Project
 from hits.selectors.images.stored_files import StoredFile
 from hits.selectors.roles import has_role, user_projects
 
-# Jobs, each by its Celery task's name.
+# Names of the jobs' Celery tasks.
 BUILD_LEADERBOARD = "curation.build_leaderboard"
 SCORE_ENTRY = "curation.score_entry"
 
-PUBLIC, HELD, ENTRIES = "public", "held", "entries"  # folders of a leaderboard
+PUBLIC, HELD, ENTRIES = "public", "held", "entries"  # subfolders of a leaderboard
 ARCHIVE = "instances.zip"
-PHOTO_LIST = "photos.json"  # what is said of each photo
-PRIVATE_FIGURES = (
-    "kept"  # in an entry's figures and a leaderboard's options: over the photos kept for the end
-)
+PHOTO_LIST = "photos.json"  # the list of photos
+PRIVATE_FIGURES = "kept"  # in an entry's figures and a leaderboard's options: figures for the private photos
 DAY = timedelta(hours=24)
 COUNTED_STATES = (EntryState.QUEUED.value, EntryState.SCORED.value)
 
 
 @dataclass(frozen=True, slots=True)
 class PublicFile:
-    """A file that may be downloaded; ``name`` is its place below the leaderboard's public folder."""
+    """A public file; ``name`` is its path in the leaderboard's public folder."""
 
     name: str
     bytes: int
@@ -46,9 +44,9 @@ class PublicFile:
 
 @dataclass(frozen=True, slots=True)
 class TeamUsage:
-    """What a team handed in that counts: within 24 hours, in all, and what was refused within 24 hours.
+    """A team's submissions: counted within 24 hours, counted in total, and refused within 24 hours.
 
-    ``free_at`` is when the oldest of the first leaves the 24 hours.
+    ``free_at`` is when the oldest within 24 hours no longer counts.
     """
 
     today: int
@@ -63,7 +61,7 @@ def project_boards(project: Project) -> "QuerySet[Leaderboard]":
 
 
 def listed_boards(project: Project) -> "QuerySet[Leaderboard]":
-    """Return the same with ``team_count`` and ``scored_count``."""
+    """Return a project's leaderboards with ``team_count`` and ``scored_count``."""
     return project_boards(project).annotate(
         team_count=Count("teams", distinct=True),
         scored_count=Count(
@@ -73,57 +71,57 @@ def listed_boards(project: Project) -> "QuerySet[Leaderboard]":
 
 
 def visible_boards(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Leaderboard]":
-    """Return the leaderboards that are built and that a person may see: public ones, and those of their projects."""
+    """Return the built leaderboards visible to a user: public ones, and those of their projects."""
     mine = Q(project__in=user_projects(user))
     found = Leaderboard.objects.filter(Q(is_public=True) | mine).exclude(sha256="")
     return found.select_related("version", "project").distinct()
 
 
 def visible_board(user: AbstractBaseUser | AnonymousUser, slug: str) -> Leaderboard | None:
-    """Return a leaderboard that is built, if the person may see it: a public one, or a member its project's."""
+    """Return a built leaderboard if it is visible to a user."""
     board = built_board(slug)
     return board if board and (board.is_public or is_member(user, board)) else None
 
 
 def built_board(slug: str) -> Leaderboard | None:
-    """Return a leaderboard whose files are written, whoever may see it."""
+    """Return a built leaderboard, regardless of visibility."""
     rows = Leaderboard.objects.select_related("version", "project").exclude(sha256="")
     return rows.filter(slug=slug).first()
 
 
 def is_member(user: AbstractBaseUser | AnonymousUser, board: Leaderboard) -> bool:
-    """Tell whether a person is a researcher of the leaderboard's project."""
+    """Whether a user is a researcher of the leaderboard's project."""
     return has_role(user, board.project, Role.RESEARCHER)
 
 
 def is_rehearsal(board: Leaderboard) -> bool:
-    """Tell whether a leaderboard rests on played data, and so may never be public."""
+    """Whether a leaderboard is based on simulated data, so that it may never be public."""
     return board.version.rehearsal or board.project.is_rehearsal
 
 
 def shows_private_figures(board: Leaderboard) -> bool:
-    """Tell whether figures over the photos that were kept for the end are shown: once it is closed."""
+    """Whether figures for the private photos are shown, which is once it is closed."""
     return bool(board.options.get("private_share")) and not board.is_open and has_scored_entries(board)
 
 
 def has_scored_entries(board: Leaderboard) -> bool:
-    """Tell whether anything handed in has figures."""
+    """Whether any entry has figures."""
     return board_entries(board).filter(state=EntryState.SCORED).exists()
 
 
 def board_folder(board: Leaderboard) -> Path:
-    """Return where a leaderboard's files lie, or will."""
+    """Return the folder of a leaderboard's files, which may not exist yet."""
     return Path(settings.MEDIA_ROOT) / board.path
 
 
 def entry_files() -> Iterator[StoredFile]:
-    """Yield the zip of every entry; a refused one is removed."""
+    """Yield the stored zip of every entry (those of refused ones are removed)."""
     for entry in LeaderboardEntry.objects.exclude(state=EntryState.REFUSED).iterator():
         yield StoredFile("leaderboard entry", f"{entry.pk}", entry.path, entry.sha256)
 
 
 def public_files(board: Leaderboard) -> list[PublicFile]:
-    """Return what may be downloaded, the archive of all first: plain files of the public folder, no links."""
+    """Return the public files, the archive of all first: regular files of the public folder, not links."""
     folder = board_folder(board)
     archive = folder / ARCHIVE
     found = [PublicFile(ARCHIVE, archive.stat().st_size, archive)] if _is_plain_file(archive) else []
@@ -134,19 +132,19 @@ def public_files(board: Leaderboard) -> list[PublicFile]:
 
 
 def public_file(board: Leaderboard, name: str) -> PublicFile | None:
-    """Return one of them, or a photo that may be passed on, by its name; any other path finds nothing."""
+    """Return a public file, or a redistributable photo, by its name; ``None`` for any other path."""
     if is_photo(name):
         return _find_photo(board, name)
     return next((file for file in public_files(board) if file.name == name), None)
 
 
 def is_photo(name: str) -> bool:
-    """Tell whether a file's name is that of a photo; there may be none of it."""
+    """Whether a name is that of a photo, existing or not."""
     return name.startswith(f"{PHOTOS}/")
 
 
 def _find_photo(board: Leaderboard, name: str) -> PublicFile | None:
-    """Return a photo of the leaderboard's list that still stands; it lies among the project's photos."""
+    """Return the file of a photo on the leaderboard's list, if it was not taken down."""
     path = board_folder(board) / PUBLIC / PHOTO_LIST
     listed = _listed_photos(path) if _is_plain_file(path) else {}
     if name not in listed:
@@ -161,19 +159,19 @@ def _find_photo(board: Leaderboard, name: str) -> PublicFile | None:
 
 @lru_cache(maxsize=8)
 def _listed_photos(path: Path) -> dict[str, str]:
-    """Return the sha256 of each photo that may be passed on, by its name. A list never changes."""
+    """Return the sha256 of each redistributable photo by name. A list never changes."""
     return {row["file"]: row["sha256"] for row in json.loads(path.read_bytes()) if row["file"]}
 
 
 def download_name(board: Leaderboard, file: PublicFile) -> str:
-    """Return what a downloaded file is called: the archive, which each leaderboard has, by its leaderboard."""
+    """Return the name of a downloaded file; the archive is named after its leaderboard."""
     return f"{board.slug}-{ARCHIVE}" if file.name == ARCHIVE else file.path.name
 
 
 def count_taken_down_photos(board: Leaderboard) -> int:
-    """Return how many photos of a built leaderboard were taken down since; its files still ask about them.
+    """Return the number of photos taken down since the leaderboard was built, which its files still use.
 
-    Those taken down earlier were left out. A photo that stands under another row of the same bytes is not gone.
+    A photo that is available as another row with the same bytes is not counted.
     """
     job = board.job
     since = job.started_at if job is not None and job.started_at is not None else board.created_at
@@ -193,34 +191,34 @@ def board_teams(board: Leaderboard) -> "QuerySet[LeaderboardTeam]":
 
 
 def board_entries(board: Leaderboard) -> "QuerySet[LeaderboardEntry]":
-    """Return all that was handed in, newest first."""
+    """Return all entries, newest first."""
     rows = LeaderboardEntry.objects.filter(team__leaderboard=board)
     return rows.select_related("team", "job", "withdrawal")
 
 
 def shown_entries(board: Leaderboard) -> list[LeaderboardEntry]:
-    """Return what the table shows: scored, neither hidden nor withdrawn, oldest first."""
+    """Return the entries in the table: scored, neither hidden nor withdrawn, oldest first."""
     rows = board_entries(board).filter(state=EntryState.SCORED, is_hidden=False, withdrawal=None)
     return list(rows.order_by("created_at", "pk"))
 
 
 def team_entries(team: LeaderboardTeam) -> "QuerySet[LeaderboardEntry]":
-    """Return what a team handed in, newest first."""
+    """Return a team's entries, newest first."""
     return LeaderboardEntry.objects.filter(team=team).select_related("job", "team__leaderboard", "withdrawal")
 
 
 def is_stuck(entry: LeaderboardEntry) -> bool:
-    """Tell whether scoring stopped with a fault of ours, or was cancelled, and somebody has to go on with it."""
+    """Whether scoring was stopped by a server fault or cancelled, and must be resumed."""
     return entry.state == EntryState.QUEUED and (entry.job is None or entry.job.state in STOPPED_JOB_STATES)
 
 
 def entry_notes(entry: LeaderboardEntry) -> list[str]:
-    """Return what was unusual about a submission and was taken all the same, for the team."""
+    """Return notes for the team about what was unusual in an accepted submission."""
     return list(entry.job.result.get("notes", [])) if entry.job else []
 
 
 def team_usage(team: LeaderboardTeam, now: datetime | None = None) -> TeamUsage:
-    """Return how much of its limits a team has used; what was refused counts apart."""
+    """Return a team's usage of its limits; refused submissions are counted separately."""
     since = (now or timezone.now()) - DAY
     rows = LeaderboardEntry.objects.filter(team=team)
     counted = rows.filter(state__in=COUNTED_STATES)
@@ -235,7 +233,7 @@ def team_usage(team: LeaderboardTeam, now: datetime | None = None) -> TeamUsage:
 
 
 def sealed_splits(project: Project) -> list[tuple[DatasetVersion, Sequence[str]]]:
-    """Return the project's sealed versions, newest first, each with the splits that it has rows of."""
+    """Return the project's sealed versions, newest first, each with its splits."""
     return [(version, list(filter(None, version_splits(version)))) for version in sealed_versions(project)]
 
 

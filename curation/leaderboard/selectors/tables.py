@@ -1,4 +1,4 @@
-"""A leaderboard's figures as a table: which measures, in which order, one row an entry or the best of each team."""
+"""Tables of a leaderboard's figures: all entries, or the best one of each team."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from hits.charts.scale import decimals
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A value with its bootstrap interval; ``None`` where there is nothing to measure or no interval."""
+    """A value with its bootstrap interval; ``None`` if there is no value or interval."""
 
     value: float | None
     low: float | None = None
@@ -20,12 +20,12 @@ class Figure:
 
     @property
     def text(self) -> str:
-        """The value as tables write it, or a dash."""
+        """The formatted value, or a dash."""
         return "–" if self.value is None else format_figure(self.value)
 
     @property
     def interval(self) -> str:
-        """The interval in words, or nothing."""
+        """The formatted interval, or an empty string."""
         return (
             ""
             if self.low is None or self.high is None
@@ -35,7 +35,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One line of the table; ``place`` counts from 1 in the order shown, and ``best`` marks the leading figures."""
+    """A row of the table; ``position`` counts from 1 in the order shown, and ``best`` marks the best figures."""
 
     entry: LeaderboardEntry
     rank: int
@@ -45,7 +45,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What people, or chance, reach on the same data."""
+    """The figures of people, or of chance, on the same data."""
 
     name: str
     label: str
@@ -54,7 +54,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The whole. ``counts`` say for each measure how many were measured; ``sort`` is the measure that orders it."""
+    """A table. ``counts`` has the number of items of each measure; ``sort`` is the measure it is sorted by."""
 
     measures: Sequence[Measure]
     counts: Sequence[int | None]
@@ -71,14 +71,14 @@ REFERENCE_LABELS = {"human": "People", "random": "Chance"}
 
 
 def format_figure(value: float) -> str:
-    """Return a figure as tables and plots write it: one decimal, a real minus sign, and never −0.0."""
+    """Format a figure for tables and plots: one decimal, a proper minus sign, and never −0.0."""
     return decimals(round(value, 1) + 0.0, 1)
 
 
 def round_figures(value: Any) -> Any:
-    """Return figures with one decimal, as tables have them, and without what is kept for the end.
+    """Return figures with one decimal, as in tables, without private ones.
 
-    With all digits, scores made for the purpose would tell from one figure which pairs were ordered right.
+    With all digits, specially made scores could reveal from one figure which pairs were ordered correctly.
     """
     if isinstance(value, Mapping):
         return {name: round_figures(item) for name, item in value.items() if name != PRIVATE_FIGURES}
@@ -86,13 +86,13 @@ def round_figures(value: Any) -> Any:
 
 
 def measure_figure(figures: Mapping[str, Any], measure: Measure) -> Figure:
-    """Return a measure of an entry's figures as it is shown: with one decimal."""
+    """Return a measure of an entry's figures, rounded to one decimal as shown."""
     found = round_figures(get_figure(figures, measure.path))
     return Figure(found.get("value"), found.get("low"), found.get("high"))
 
 
 def board_measures(board: Leaderboard) -> list[Measure]:
-    """Return the measures of the tasks that a leaderboard has; chosen ones, when its options name some."""
+    """Return the measures of a leaderboard's tasks, or those named in its options."""
     tasks = {name.partition("_")[0] for name in board.tasks}
     left_out = set(board.options.get("without", ()))
     return [
@@ -101,7 +101,7 @@ def board_measures(board: Leaderboard) -> list[Measure]:
 
 
 def get_measure(measures: Sequence[Measure], name: str) -> Measure:
-    """Return the measure of that name, or the first."""
+    """Return the measure with this name, or the first."""
     return next(
         (measure for measure in measures if measure.name == name), measures[0] if measures else P_AT_1
     )
@@ -115,14 +115,14 @@ def make_table(
     every_entry: bool = False,
     private: bool = False,
 ) -> Table:
-    """Return the table of entries that were scored; places and leading figures are of what is shown, one decimal.
+    """Return the table of scored entries; ranks and best figures are determined from rounded figures, as shown.
 
     Args:
-        entries: those that may be shown, oldest first; of two that are equal the older one stands above.
+        entries: the entries to show, oldest first; in a tie, the older one ranks higher.
         sort: the measure's name; the first one of the leaderboard when it is unknown.
-        every_entry: all entries, or for each team the best one by that measure over the photos that are shown: the
-            same entries stand in both tables, so that nobody is chosen by the photos that were kept.
-        private: figures over the photos kept for the end.
+        every_entry: show all entries, or else each team's best one by that measure on the public photos. Both tables
+            have the same entries, so that none is chosen by the private photos.
+        private: show the figures for the private photos.
     """
     measures = board_measures(board)
     sort_measure = get_measure(measures, sort)
@@ -159,7 +159,7 @@ def make_table(
 
 
 def entry_figures(entry: LeaderboardEntry, *, private: bool) -> Mapping[str, Any]:
-    """Return an entry's figures over what is shown at once, or over the photos kept for the end."""
+    """Return an entry's figures for the public or the private photos."""
     found: Mapping[str, Any] = entry.figures.get(PRIVATE_FIGURES, {}) if private else entry.figures
     return found
 
@@ -167,7 +167,7 @@ def entry_figures(entry: LeaderboardEntry, *, private: bool) -> Mapping[str, Any
 def board_references(
     board: Leaderboard, measures: Sequence[Measure], *, private: bool = False
 ) -> list[Reference]:
-    """Return what people and chance reach, where the leaderboard's own data tell."""
+    """Return the figures of people and chance, if known from the leaderboard's own data."""
     facts = board.options.get(PRIVATE_FIGURES, {}) if private else board.options
     known: Mapping[str, Mapping[str, Any]] = round_figures(facts.get("references", {}))
     found = []
@@ -203,7 +203,7 @@ def _best_value(entries: Sequence[LeaderboardEntry], measure: Measure, *, privat
 def _measured_count(
     board: Leaderboard, entries: Sequence[LeaderboardEntry], measure: Measure, *, private: bool
 ) -> int | None:
-    """How many were measured is the same for all entries; before the first one the leaderboard's own count says."""
+    """Return the number of items of a measure: that of any entry, or else the leaderboard's own count."""
     for entry in entries:
         found = get_count(entry_figures(entry, private=private), measure)
         if found is not None:

@@ -1,1 +1,1 @@
-"""The only writers of leaderboards, teams and entries."""
+"""Services that write leaderboards, teams and entries."""

@@ -1,4 +1,4 @@
-"""Leaderboards: make them, open them, publish them; the teams that may hand in, and their secret keys."""
+"""Leaderboards: creating, opening and publishing them; their teams and secret keys."""
 
 import hashlib
 import secrets
@@ -23,29 +23,29 @@ from hits.services.jobs import jobs
 MAX_DAILY_LIMIT, MAX_TOTAL_LIMIT = 100, 10_000
 MAX_PRIVATE_SHARE = 90  # percent of the photos
 MAX_TITLE_LENGTH, MAX_NOTE_LENGTH, MAX_TEAM_LENGTH = 120, 600, 60
-_MAX_SLUG_LENGTH = 50  # letters of it, with room for what tells two of the same title apart
+_MAX_SLUG_LENGTH = 50  # letters of a slug, leaving room for a suffix that makes it unique
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many submissions a team may have scored: within 24 hours, and in all."""
+    """The number of scored submissions a team may have: within 24 hours, and in total."""
 
     daily: int = 2
     total: int = 50
 
     def __post_init__(self) -> None:
         if not 1 <= self.daily <= MAX_DAILY_LIMIT:
-            raise Refused(f"daily limit: {self.daily} is not within 1 to {MAX_DAILY_LIMIT}")
+            raise Refused(f"daily limit: {self.daily} is not between 1 and {MAX_DAILY_LIMIT}")
         if not self.daily <= self.total <= MAX_TOTAL_LIMIT:
-            raise Refused(f"total limit: {self.total} is not within the daily limit to {MAX_TOTAL_LIMIT}")
+            raise Refused(f"total limit: {self.total} is not between the daily limit and {MAX_TOTAL_LIMIT}")
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardData:
-    """What a leaderboard's data are, for good. passing: which photos teams get as files, of ``photos.CHOICES``.
+    """Permanent options of a leaderboard's data. passing: photos provided as files, of ``photos.PHOTO_CHOICES``.
 
-    private_share: percent of the photos whose figures are kept for the end, since figures that are shown can be
-    learned from.
+    private_share: the percentage of photos whose figures are private until it is closed, since models can be fitted
+    to public figures.
     """
 
     passing: str = photos.LICENSED_PHOTOS
@@ -55,12 +55,12 @@ class LeaderboardData:
         if self.passing not in photos.PHOTO_CHOICES:
             raise Refused(f"photos: {self.passing!r} is not known; use {', '.join(photos.PHOTO_CHOICES)}")
         if not 0 <= self.private_share <= MAX_PRIVATE_SHARE:
-            raise Refused(f"private share: {self.private_share} % is not within 0 to {MAX_PRIVATE_SHARE}")
+            raise Refused(f"private share: {self.private_share} % is not between 0 and {MAX_PRIVATE_SHARE}")
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What people read of a leaderboard: a title and a note, each one line."""
+    """A leaderboard's title and note, each one line."""
 
     title: str
     note: str = ""
@@ -71,18 +71,18 @@ class Wording:
 
 
 def validate_line(name: str, text: str, max_length: int, *, is_required: bool = False) -> str:
-    """Return a text without space around it.
+    """Return a stripped text.
 
     Raises:
-        Refused: it is empty although needed, too long, or holds line ends or characters that nobody sees.
+        Refused: it is empty although required, too long, or has line breaks or invisible characters.
     """
     text = text.strip()
     if is_required and not text:
-        raise Refused(f"{name}: is empty; write one")
+        raise Refused(f"{name}: is empty; enter one")
     if len(text) > max_length:
         raise Refused(f"{name}: has {len(text)} characters; use at most {max_length}")
     if not text.isprintable():
-        raise Refused(f"{name}: holds a line end or a character that cannot be seen; write one plain line")
+        raise Refused(f"{name}: has a line break or an invisible character; enter one plain line")
     return text
 
 
@@ -97,15 +97,15 @@ def create_leaderboard(
     data: LeaderboardData | None = None,
     queue: bool = True,
 ) -> Leaderboard:
-    """Return a new leaderboard and queue the building of its files; it is closed and for members only.
+    """Create a leaderboard and queue building its files; it is closed and visible to members only.
 
     Args:
-        version: a sealed one. split: one of its splits, or nothing for all of its rows.
-        proposals: the boxes among which an inference is to be found; without it true boxes alone are asked for.
-        data: which photos teams get as files; those whose licence says so, without.
+        version: a sealed version. split: one of its splits, or empty for all rows.
+        proposals: the candidate boxes of localization; without it, only true boxes are used.
+        data: options of the data; by default, photos are provided as files if their licence allows it.
 
     Raises:
-        Refused: the version is a draft, has no such rows, or the proposals are of another project.
+        Refused: the version is a draft, has no such rows, or the proposals are another project's.
     """
     check_split(version, split)
     if proposals is not None and proposals.project_id != version.project_id:
@@ -141,7 +141,7 @@ def create_leaderboard(
 
 
 def _free_slug(title: str) -> str:
-    """Return a slug of the title; where it is taken, or too short to be one, a few random letters are added."""
+    """Return a slug of the title; if it is taken or too short, random letters are added."""
     slug = slugify(title)[:_MAX_SLUG_LENGTH].strip("-")
     if slug and not Leaderboard.objects.filter(slug=slug).exists():
         return slug
@@ -152,7 +152,7 @@ def _free_slug(title: str) -> str:
 def complete_leaderboard(
     *, board: Leaderboard, tasks: dict[str, int], sha256: str, facts: dict[str, Any]
 ) -> None:
-    """Write down that a leaderboard's files are there. ``facts`` are added to its options."""
+    """Mark a leaderboard as built. ``facts`` are added to its options."""
     row = Leaderboard.objects.select_for_update().get(pk=board.pk)
     row.tasks, row.sha256, row.options = tasks, sha256, row.options | facts
     row.save(update_fields=["tasks", "sha256", "options"])
@@ -163,7 +163,7 @@ def complete_leaderboard(
 def change_leaderboard(
     *, board: Leaderboard, wording: Wording, limits: Limits, by: AbstractBaseUser | None
 ) -> None:
-    """Change the words and the limits; its address stays."""
+    """Change the title, note and limits; its address stays the same."""
     Leaderboard.objects.filter(pk=board.pk).update(
         title=wording.title.strip(),
         note=wording.note.strip(),
@@ -176,16 +176,16 @@ def change_leaderboard(
 
 @transaction.atomic
 def set_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) -> None:
-    """Begin or end the taking of submissions.
+    """Open or close a leaderboard for submissions.
 
     Raises:
-        Conflict: its files are not built yet, or figures over what was kept for the end were shown already.
+        Conflict: its files are not built yet, or its private figures have already been shown.
     """
     if is_open:
         _check_built(board)
         if shows_private_figures(board):
             raise Conflict(
-                f"{board.title}: the photos kept for the end were shown when it was closed; "
+                f"{board.title}: figures for the private photos were shown when it was closed; "
                 "make another leaderboard"
             )
     Leaderboard.objects.filter(pk=board.pk).update(is_open=is_open)
@@ -195,15 +195,15 @@ def set_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) 
 
 @transaction.atomic
 def set_public(*, board: Leaderboard, is_public: bool, by: AbstractBaseUser | None) -> None:
-    """Show a leaderboard to everybody, or to members alone.
+    """Make a leaderboard public, or visible to members only.
 
     Raises:
-        Conflict: its files are not built yet, or it rests on a rehearsal.
+        Conflict: its files are not built yet, or it is based on a rehearsal.
     """
     if is_public:
         _check_built(board)
         if is_rehearsal(board):
-            raise Conflict(f"{board.title}: rests on a rehearsal, which can never be shown as real")
+            raise Conflict(f"{board.title}: is based on a rehearsal, which can never be public")
     Leaderboard.objects.filter(pk=board.pk).update(is_public=is_public)
     board.refresh_from_db()
     _record(board, by, "leaderboard.publish" if is_public else "leaderboard.withdraw")
@@ -215,7 +215,7 @@ def _check_built(board: Leaderboard) -> None:
 
 
 def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> tuple[LeaderboardTeam, str]:
-    """Return a new team and its key, which is known at this moment only: its hash alone is kept.
+    """Create a team, and return it with its key, of which only the hash is stored.
 
     Raises:
         Refused: the name is empty, too long or taken.
@@ -229,13 +229,13 @@ def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> t
             )
             _record(board, by, "leaderboard.team", team=team.pk)
     except IntegrityError as error:
-        raise Refused(f"team: there is a team {name} already; choose another name") from error
+        raise Refused(f"team: a team named {name} exists already; choose another name") from error
     return team, key
 
 
 @transaction.atomic
 def renew_key(*, team: LeaderboardTeam, by: AbstractBaseUser | None) -> str:
-    """Return a new key of a team; the old one opens nothing from now on."""
+    """Create and return a new key of a team; the old one stops working."""
     key = _new_key()
     LeaderboardTeam.objects.filter(pk=team.pk).update(token_sha256=_hash(key))
     _record(team.leaderboard, by, "leaderboard.renew_key", team=team.pk)
@@ -244,7 +244,7 @@ def renew_key(*, team: LeaderboardTeam, by: AbstractBaseUser | None) -> str:
 
 @transaction.atomic
 def set_active(*, team: LeaderboardTeam, is_active: bool, by: AbstractBaseUser | None) -> None:
-    """Let a team hand in, or not; what it handed in stays."""
+    """Activate or deactivate a team; its submissions are kept."""
     LeaderboardTeam.objects.filter(pk=team.pk).update(is_active=is_active)
     team.refresh_from_db()
     action = "leaderboard.activate_team" if is_active else "leaderboard.deactivate_team"
@@ -252,9 +252,9 @@ def set_active(*, team: LeaderboardTeam, is_active: bool, by: AbstractBaseUser |
 
 
 def find_team_by_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam | None:
-    """Return the team whose key this is, active or not; each hash is compared, whether one was found or not.
+    """Return the team with this key, active or not. All hashes are compared, even after a match.
 
-    A leaderboard that does not exist takes as long as one that does, and answers the same.
+    The result and time are the same whether or not the leaderboard exists.
     """
     digest, found = _hash(key), None
     teams = list(LeaderboardTeam.objects.filter(leaderboard=board)) if board else []
@@ -266,7 +266,7 @@ def find_team_by_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam 
 
 @transaction.atomic
 def set_hidden(*, entry: LeaderboardEntry, is_hidden: bool, by: AbstractBaseUser | None) -> None:
-    """Take an entry out of the table, or put it back; it counts against its team's limits either way."""
+    """Hide an entry from the table, or show it again; it counts against its team's limits either way."""
     LeaderboardEntry.objects.filter(pk=entry.pk).update(is_hidden=is_hidden)
     entry.refresh_from_db()
     action = "leaderboard.hide_entry" if is_hidden else "leaderboard.show_entry"

@@ -1,4 +1,4 @@
-"""Submissions to a leaderboard: take them in within a team's limits, and write down what came of them."""
+"""Submissions to a leaderboard: accepting them within a team's limits, and recording their results."""
 
 import hashlib
 import hmac
@@ -36,24 +36,22 @@ MAX_REFUSED_PER_DAY = 20
 MAX_WRONG_KEYS, WRONG_KEYS_SECONDS = 20, 900
 MAX_MODEL_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH, MAX_FILE_NAME_LENGTH = 80, 400, 200, 120
 MAX_DEFECT_LENGTH = 1000
-UNKNOWN_KEY_MESSAGE = "key: it is not known here; check it, or ask the organisers for a new one"
-_FORBIDDEN_URL_CHARACTERS = frozenset(
-    "<>\"'`\\^{|} "
-)  # RFC 3986 has none of them, and the apostrophe is no loss
+UNKNOWN_KEY_MESSAGE = "key: is not valid here; check it, or ask the organisers for a new one"
+_FORBIDDEN_URL_CHARACTERS = frozenset("<>\"'`\\^{|} ")  # not allowed by RFC 3986, except for the apostrophe
 _validate_url = URLValidator(schemes=["http", "https"])
 
 
 class UnknownKey(Refused):
-    """A key that opens nothing at this leaderboard; it does not say whether there is such a leaderboard."""
+    """A key is not valid for this leaderboard; does not reveal whether the leaderboard exists."""
 
 
 class LimitReached(Refused):
-    """A team, or an address, has to wait."""
+    """A team or an address must wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """What a team says about its model."""
+    """A team's description of its model."""
 
     model: str
     description: str = ""
@@ -67,27 +65,29 @@ class ModelDescription:
             try:
                 _validate_url(url)
             except ValidationError as error:
-                raise Refused("url: is no web address; begin it with https:// or http://") from error
+                raise Refused("url: is not a web address; begin it with https:// or http://") from error
             if not _FORBIDDEN_URL_CHARACTERS.isdisjoint(url):
-                raise Refused("url: is no web address; write its quotation marks and brackets as %22, %3C, …")
+                raise Refused(
+                    "url: is not a web address; write its quotation marks and brackets as %22, %3C, …"
+                )
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A zip as it comes in: pieces of its content, and what the team calls it."""
+    """An uploaded zip: the pieces of its content, and its file name."""
 
     pieces: Iterable[bytes]
     file_name: str
 
 
 def authenticate_team(*, board: Leaderboard | None, key: str, address: str) -> LeaderboardTeam:
-    """Return the team that a key belongs to.
+    """Return the team with a key.
 
     Args:
-        address: where the request comes from; one that sent many wrong keys has to wait.
+        address: the client's address; one that sent many wrong keys must wait.
 
     Raises:
-        UnknownKey: no team of this leaderboard has that key. The same whether or not there is a leaderboard.
+        UnknownKey: no team of this leaderboard has that key, or there is no such leaderboard.
         LimitReached: too many wrong keys came from that address.
     """
     digest = hmac.new(
@@ -95,11 +95,13 @@ def authenticate_team(*, board: Leaderboard | None, key: str, address: str) -> L
     ).hexdigest()
     since = timezone.now() - timedelta(seconds=WRONG_KEYS_SECONDS)
     if WrongKey.objects.filter(address=digest, at__gte=since).count() >= MAX_WRONG_KEYS:
-        raise LimitReached("key: too many wrong ones came from your address; wait a quarter of an hour")
+        raise LimitReached("key: too many wrong keys from your address; wait 15 minutes")
     team = find_team_by_key(board=board, key=key)
     if team is None:
         WrongKey.objects.filter(at__lt=since).delete()
-        WrongKey.objects.create(address=digest)  # a row, so that no outage of a cache lets anybody guess
+        WrongKey.objects.create(
+            address=digest
+        )  # stored in the database, so that guessing is limited even if the cache fails
         raise UnknownKey(UNKNOWN_KEY_MESSAGE)
     return team
 
@@ -107,16 +109,16 @@ def authenticate_team(*, board: Leaderboard | None, key: str, address: str) -> L
 def submit_entry(
     *, team: LeaderboardTeam, description: ModelDescription, upload: Upload, queue: bool = True
 ) -> tuple[LeaderboardEntry, bool]:
-    """Return the entry of a zip and whether it is new; a zip that this team sent before is that entry again.
+    """Return the entry of a zip and whether it is new; a zip that this team sent before gives the existing entry.
 
-    The team's row is held while its limits are looked at, so that two submissions at once cannot both be the last.
+    The team's row is locked while its limits are checked, so that concurrent submissions cannot exceed them.
 
     Raises:
-        Refused: the leaderboard is closed, the team is not active, or the zip is not called as the layout has it.
-            Nothing is kept of it, so that the same bytes can be sent again under the right name.
+        Refused: the leaderboard is closed, the team is inactive, or the zip has the wrong name. Nothing is stored, so
+            the same bytes can be sent again under the right name.
         TooLarge: more bytes than ``max_upload_bytes`` says.
-        LimitReached: the team has used up what it may hand in, or too much of it was refused today.
-        StorageFull: the disk takes no more.
+        LimitReached: the team has reached its limits, or had too many refusals within 24 hours.
+        StorageFull: the disk is full.
     """
     folder = board_folder(team.leaderboard) / ENTRIES
     partial = folder / f".{uuid.uuid4().hex}.partial"
@@ -131,7 +133,7 @@ def submit_entry(
 
 
 def max_upload_bytes(board: Leaderboard) -> int:
-    """Return how many bytes a zip may have: what all scores take up at most, and what the server takes."""
+    """Return the maximum size of a zip: that of all its scores, within the server's limit."""
     return min(settings.LEADERBOARD_MAX_BYTES, board.options.get("largest", settings.LEADERBOARD_MAX_BYTES))
 
 
@@ -188,31 +190,31 @@ def _create_entry(
             entry=entry.pk,
         )
         entry.save(update_fields=["job"])
-        partial.replace(path)  # under the name of its content: whoever repeats this writes the same file
+        partial.replace(path)  # named by its content, so repeating this writes the same file
         sync_to_disk(path.parent)
     return entry, True
 
 
 def clean_file_name(name: str) -> str:
-    """Return a file's own name as it is kept: no folders, nothing that cannot be seen."""
+    """Return a file's name without folders or invisible characters."""
     base_name = name.replace("\\", "/").rpartition("/")[2]
     return "".join(letter for letter in base_name if letter.isprintable())[:MAX_FILE_NAME_LENGTH] or "unnamed"
 
 
 def _validate_zip_name(file_name: str) -> str:
-    """Return a zip's name as it is kept; entries are known by their bytes, so none may stand for a wrong name."""
+    """Check and return a zip's name. Entries are identified by their bytes, so wrong names are not stored."""
     name = clean_file_name(file_name)
     if not is_zip_name(name):
-        raise Refused(f"file: it is called {name}; rename it to {ZIP_NAME} and send it again")
+        raise Refused(f"file: is called {name}; rename it to {ZIP_NAME} and send it again")
     return name
 
 
 def _check_can_submit(team: LeaderboardTeam, now: datetime) -> None:
     board = team.leaderboard
     if not board.is_open:
-        raise Refused("leaderboard: it is closed and takes no submissions")
+        raise Refused("leaderboard: is closed and does not accept submissions")
     if not team.is_active:
-        raise Refused("team: it may not hand in at present; ask the organisers")
+        raise Refused("team: cannot submit at present; ask the organisers")
     usage = team_usage(team, now)
     if usage.refused_today >= MAX_REFUSED_PER_DAY:
         raise LimitReached(
@@ -220,25 +222,25 @@ def _check_can_submit(team: LeaderboardTeam, now: datetime) -> None:
             "check the zip against the layout, and wait"
         )
     if usage.total >= board.total_limit:
-        raise LimitReached(f"limit: your team has handed in all of its {board.total_limit} submissions")
+        raise LimitReached(f"limit: your team has used all of its {board.total_limit} submissions")
     if usage.today >= board.daily_limit:
         next_time = f"{usage.free_at:%d %b %H:%M} UTC" if usage.free_at else "tomorrow"
         raise LimitReached(
-            f"limit: your team has handed in {usage.today} of {board.daily_limit} submissions within 24 hours; "
+            f"limit: your team has used {usage.today} of {board.daily_limit} submissions within 24 hours; "
             f"the next is possible from {next_time}"
         )
 
 
 def withdraw_entry(*, team: LeaderboardTeam, entry: LeaderboardEntry) -> EntryWithdrawal:
-    """Take a team's own entry out of the table for good; repeating it returns the first withdrawal.
+    """Withdraw a team's own entry permanently; repeating it returns the first withdrawal.
 
     Raises:
-        Refused: it is another team's, or the team is not active.
+        Refused: it is another team's, or the team is inactive.
     """
     if entry.team_id != team.pk:
-        raise Refused("entry: it is not your team's")
+        raise Refused("entry: is not your team's")
     if not team.is_active:
-        raise Refused("team: it may not change what it handed in at present; ask the organisers")
+        raise Refused("team: cannot change its submissions at present; ask the organisers")
     with transaction.atomic():
         found, is_new = EntryWithdrawal.objects.get_or_create(entry=entry)
         if is_new:
@@ -255,14 +257,14 @@ def withdraw_entry(*, team: LeaderboardTeam, entry: LeaderboardEntry) -> EntryWi
 
 
 def record_scored(*, entry: LeaderboardEntry, figures: dict[str, Any]) -> None:
-    """Write down an entry's figures; an entry that was dealt with stays as it is."""
+    """Record an entry's figures; processed entries are left unchanged."""
     waiting = LeaderboardEntry.objects.filter(pk=entry.pk, state=EntryState.QUEUED)
     waiting.update(state=EntryState.SCORED, figures=figures, defect="", scored_at=timezone.now())
     entry.refresh_from_db()
 
 
 def record_refused(*, entry: LeaderboardEntry, defect: str) -> None:
-    """Write down why an entry cannot be scored, and remove its zip: it counts against no limit."""
+    """Record why an entry cannot be scored, and remove its zip; it counts against no limit."""
     waiting = LeaderboardEntry.objects.filter(pk=entry.pk, state=EntryState.QUEUED)
     message = " ".join(defect.split())[:MAX_DEFECT_LENGTH]
     if waiting.update(state=EntryState.REFUSED, defect=message, scored_at=timezone.now()):
@@ -271,5 +273,5 @@ def record_refused(*, entry: LeaderboardEntry, defect: str) -> None:
 
 
 def entry_file(entry: LeaderboardEntry) -> Path:
-    """Return where an entry's zip lies while it is kept."""
+    """Return the path of an entry's zip while it is stored."""
     return Path(settings.MEDIA_ROOT) / entry.path

@@ -1,1 +1,1 @@
-"""The public pages, which know a team by its key, and the organisers' pages on the console."""
+"""The public pages, which identify teams by their keys, and the organisers' pages in the console."""

@@ -1,4 +1,4 @@
-"""Leaderboards as everybody sees them: the table with its plots, handing in, and what came of it."""
+"""Public pages of leaderboards: the table with its plots, submitting, and results."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
@@ -38,7 +38,7 @@ STATE_BADGES = {
 
 
 def board_page(view: View) -> View:
-    """Turn ``view(request, board, …)`` into a view of ``<slug:slug>``: public boards, and members' own; else 404."""
+    """Decorate ``view(request, board, …)`` as a view of ``<slug:slug>``, with a 404 if the board is not visible."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -65,7 +65,7 @@ def board_list(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @board_page
 def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
-    """Show the table, the plots, and how to hand in."""
+    """Show the table, the plots, and how to submit."""
     entries = board_selectors.shown_entries(board)
     every_entry = request.GET.get("all") == "1"
     table = tables.make_table(board, entries, sort=request.GET.get("sort", ""), every_entry=every_entry)
@@ -95,7 +95,7 @@ def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 
 
 def _table_context(table: tables.Table, rows: Iterable[tables.TableRow]) -> dict[str, Any]:
-    """Return a table's heads and lines, each figure beside its measure."""
+    """Return a table's heads and rows, each figure with its measure."""
     return {
         "groups": _column_groups(table),
         "columns": list(zip(table.measures, table.counts, strict=True)),
@@ -113,7 +113,7 @@ def _table_context(table: tables.Table, rows: Iterable[tables.TableRow]) -> dict
 @sensitive_post_parameters("key")
 @board_page
 def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
-    """Take a zip in and show what comes of it."""
+    """Accept a zip and redirect to its entry."""
     form = SubmitForm(request.POST or None, request.FILES or None)
     status = 200
     if request.method == "POST":
@@ -137,7 +137,7 @@ def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @sensitive_post_parameters("key")
 @board_page
 def team_submissions(request: HttpRequest, board: Leaderboard) -> HttpResponse:
-    """Show a team, by its key, all that it handed in and what is left of its limits. Nothing is remembered."""
+    """Show a team, by its key, its submissions and remaining limits. The key is not remembered."""
     form = KeyForm(request.POST or None)
     context = _board_context(request, board) | {"form": form}
     status = 200
@@ -161,7 +161,7 @@ def team_submissions(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @never_cache
 @board_page
 def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
-    """Show where a submission stands, to whoever has its receipt: the address that its sender was led to."""
+    """Show the state of a submission to anybody with its receipt, the address its sender was redirected to."""
     return _entry_page(request, board, _entry_by_receipt(board, receipt), KeyForm())
 
 
@@ -171,7 +171,7 @@ def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpRespons
 @sensitive_post_parameters("key")
 @board_page
 def withdraw(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
-    """Take an entry out of the table, by its team's key; it is not put back."""
+    """Withdraw an entry permanently, by its team's key."""
     found = _entry_by_receipt(board, receipt)
     form = KeyForm(request.POST)
     status = 400
@@ -221,7 +221,7 @@ def _entry_page(
 @login_not_required
 @board_page
 def download_file(request: HttpRequest, board: Leaderboard, name: str) -> FileResponse:
-    """Send one of the public files. What is no such file's exact name, the keys' above all, is not found."""
+    """Download a public file. Any other name (such as that of a key) is not found."""
     found = board_selectors.public_file(board, name)
     if found is None:
         raise Http404("There is no such file.")
@@ -234,7 +234,7 @@ def download_file(request: HttpRequest, board: Leaderboard, name: str) -> FileRe
 
 
 def receipt(entry: LeaderboardEntry) -> str:
-    """Return what opens an entry's page: its number and a signature that nobody else can make."""
+    """Return the receipt of an entry: its number with a signature."""
     return _receipts.sign(str(entry.pk))
 
 
@@ -283,7 +283,7 @@ def _board_context(request: HttpRequest, board: Leaderboard) -> dict[str, Any]:
 
 
 def _column_groups(table: tables.Table) -> list[tuple[str, int]]:
-    """Return the tasks above the columns, each with how many columns it has."""
+    """Return the tasks above the columns, each with its number of columns."""
     groups: dict[str, int] = {}
     for measure in table.measures:
         groups[measure.group] = groups.get(measure.group, 0) + 1
@@ -291,7 +291,7 @@ def _column_groups(table: tables.Table) -> list[tuple[str, int]]:
 
 
 def _expected_files(board: Leaderboard) -> list[tuple[str, int]]:
-    """Return the files of a submission, each with how many scores it holds."""
+    """Return the files of a submission, each with its number of scores."""
     return [(name, board.tasks[name]) for name in in_file_order(board.tasks)]
 
 
@@ -301,7 +301,7 @@ def _error_field(error: Refused, form: SubmitForm) -> str | None:
 
 
 def error_message(error: Refused) -> str:
-    """Return a refusal as a sentence; the field's name before it is left out, since it stands at the field."""
+    """Return a refusal as a sentence, without the field's name, since it is shown at the field."""
     name, colon, rest = str(error).partition(": ")
     message = rest if colon else name
     return f"{message[:1].upper()}{message[1:]}."

@@ -1,4 +1,4 @@
-"""What people type on a leaderboard's pages: researchers who run it, teams who hand in."""
+"""Forms of leaderboards, for organisers and teams."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,31 +17,31 @@ ALL_LABEL = "all pairs"
 
 
 class BoardForm(PageForm):
-    """Words and limits of a leaderboard."""
+    """Title and limits of a leaderboard."""
 
     title = forms.CharField(max_length=services.MAX_TITLE_LENGTH)
     note = forms.CharField(
         max_length=services.MAX_NOTE_LENGTH,
         required=False,
-        help_text="One paragraph above the table: what the data are, and whom to ask for a key.",
+        help_text="A paragraph above the table: about the data, and whom to ask for a key.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     daily_limit = forms.IntegerField(
         min_value=1,
         max_value=services.MAX_DAILY_LIMIT,
         initial=2,
-        label="A team’s limit, 24 hours",
+        label="Limit per team in 24 hours",
     )
     total_limit = forms.IntegerField(
-        min_value=1, max_value=services.MAX_TOTAL_LIMIT, initial=50, label="A team’s limit, in all"
+        min_value=1, max_value=services.MAX_TOTAL_LIMIT, initial=50, label="Total limit per team"
     )
 
     def clean_note(self) -> str:
-        """Let the lines run on: the note is one paragraph."""
+        """Join lines, since the note is one paragraph."""
         return " ".join(str(self.cleaned_data["note"]).split())
 
     def clean(self) -> dict[str, Any]:
-        """Let the service say what does not go together."""
+        """Check combinations of options with the service."""
         given: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
@@ -57,7 +57,7 @@ class BoardForm(PageForm):
 
     @staticmethod
     def values_of(board: Leaderboard) -> dict[str, Any]:
-        """Return what a leaderboard has now."""
+        """Return the current values of a leaderboard."""
         return {
             "title": board.title,
             "note": board.note,
@@ -67,7 +67,7 @@ class BoardForm(PageForm):
 
 
 class NewBoardForm(BoardForm):
-    """A new leaderboard: on which rows, and with which boxes to choose among."""
+    """A new leaderboard: its rows and candidate boxes."""
 
     field_order = [
         "rows",
@@ -82,18 +82,18 @@ class NewBoardForm(BoardForm):
     rows = forms.ChoiceField(label="Sealed version and split")
     proposals = forms.ChoiceField(
         required=False,
-        label="Boxes to find an inference in",
-        help_text="Beside the true ones. 100 proposed boxes a photo, as published.",
+        label="Candidate boxes for localization",
+        help_text="In addition to the true ones. 100 proposed boxes per photo, as published.",
     )
     photos = forms.ChoiceField(
         required=False,
         choices=[
-            (photos.LICENSED_PHOTOS, "Those whose licence lets copies be given"),
-            (photos.ALL_PHOTOS, "All of them: we may pass them on"),
+            (photos.LICENSED_PHOTOS, "Those whose licence allows copies"),
+            (photos.ALL_PHOTOS, "All of them (we may redistribute them)"),
             (photos.NO_PHOTOS, "None of them"),
         ],
-        label="Photos that teams get as files",
-        help_text="The others are named by their source’s address and sha256.",
+        label="Photos provided as files",
+        help_text="The others are listed with their source’s address and sha256.",
     )
 
     private_share = forms.IntegerField(
@@ -101,8 +101,8 @@ class NewBoardForm(BoardForm):
         min_value=0,
         max_value=services.MAX_PRIVATE_SHARE,
         initial=0,
-        label="Photos kept for the end, %",
-        help_text="Their figures are shown when the leaderboard is closed, beside the others.",
+        label="Private photos, %",
+        help_text="Their figures are shown only when the leaderboard is closed.",
     )
 
     def __init__(
@@ -121,12 +121,12 @@ class NewBoardForm(BoardForm):
             for split in (*splits, "")
         ]
         self.fields["proposals"].choices = [  # type: ignore[attr-defined]
-            ("", "True boxes alone"),
+            ("", "True boxes only"),
             *((str(run.pk), f"Run {run.pk}, {run.detector}") for run in runs),
         ]
 
     def clean(self) -> dict[str, Any]:
-        """Find the rows that are meant."""
+        """Find the chosen rows."""
         given = super().clean()
         if not self.errors:
             version, _, split = given["rows"].partition(":")
@@ -136,10 +136,12 @@ class NewBoardForm(BoardForm):
 
 
 class TeamForm(PageForm):
-    """A team that may hand in."""
+    """A new team."""
 
     name = forms.CharField(
-        max_length=services.MAX_TEAM_LENGTH, label="Team", help_text="Shown in the table. No names of people."
+        max_length=services.MAX_TEAM_LENGTH,
+        label="Team",
+        help_text="Shown in the table. Do not use names of people.",
     )
 
 
@@ -154,7 +156,7 @@ class KeyForm(PageForm):
 
 
 class SubmitForm(KeyForm):
-    """A zip of predictions and what it is of."""
+    """A zip of predictions and a description of the model."""
 
     file = forms.FileField(label="Zip of predictions", allow_empty_file=True)
     model = forms.CharField(max_length=entries.MAX_MODEL_LENGTH, help_text="Shown in the table.")

@@ -1,4 +1,4 @@
-"""A project's leaderboards for those who run them: make one, open it, publish it, its teams and their entries."""
+"""Organisers' pages of a project's leaderboards: creating, opening and publishing them, their teams and entries."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ ENTRIES_PER_PAGE = 25
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def board_list(request: HttpRequest, project: Project) -> HttpResponse:
-    """List the project's leaderboards; make one."""
+    """List the project's leaderboards; create one."""
     family = family_of(project)
     versions = board_selectors.sealed_splits(project) if family.can_evaluate else []
     complete = list(proposal_runs(project).filter(is_complete=True))
@@ -43,10 +43,10 @@ def board_list(request: HttpRequest, project: Project) -> HttpResponse:
             try:
                 board = _create_board(request, form)
             except Refused as error:
-                form.add_error(None, f"Not made: {error}.")
+                form.add_error(None, f"Not created: {error}.")
             else:
                 messages.success(
-                    request, f"{board.title} is being built. It is closed, and members alone see it."
+                    request, f"{board.title} is being built. It is closed, and visible to members only."
                 )
                 return redirect("leaderboard-manage", project.slug, board.pk)
     context = _base_context(project) | {
@@ -61,7 +61,7 @@ def board_list(request: HttpRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def manage_board(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
-    """Show one leaderboard with its teams and entries; change its words and limits."""
+    """Show a leaderboard with its teams and entries; change its title, note and limits."""
     board = _get_board(project, board_id)
     form = BoardForm(request.POST if request.method == "POST" else BoardForm.values_of(board))
     status = 200
@@ -87,7 +87,7 @@ def manage_board(request: HttpRequest, project: Project, board_id: int) -> HttpR
 @require_POST
 @project_page()
 def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
-    """Begin or end the taking of submissions."""
+    """Open or close a leaderboard for submissions."""
     board = _get_board(project, board_id)
     try:
         services.set_open(
@@ -99,7 +99,7 @@ def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
         messages.error(request, f"Not opened: {error}.")
     else:
         messages.success(
-            request, "Teams may hand in." if board.is_open else "It is closed; what was handed in stays."
+            request, "Teams can submit." if board.is_open else "It is closed; its submissions are kept."
         )
     return redirect("leaderboard-manage", project.slug, board.pk)
 
@@ -107,7 +107,7 @@ def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
 @require_POST
 @project_page(Role.ADMIN)
 def publish(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
-    """Show a leaderboard to everybody, or to members alone."""
+    """Make a leaderboard public, or visible to members only."""
     board = _get_board(project, board_id)
     try:
         services.set_public(
@@ -118,7 +118,9 @@ def publish(request: HttpRequest, project: Project, board_id: int) -> HttpRespon
     except Conflict as error:
         messages.error(request, f"Not published: {error}.")
     else:
-        words = "Everybody sees it now." if board.is_public else "Members of the project alone see it now."
+        words = (
+            "Everybody can see it now." if board.is_public else "Only members of the project can see it now."
+        )
         messages.success(request, words)
     return redirect("leaderboard-manage", project.slug, board.pk)
 
@@ -127,7 +129,7 @@ def publish(request: HttpRequest, project: Project, board_id: int) -> HttpRespon
 @never_cache
 @project_page()
 def team_add(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
-    """Add a team and show its key, this once."""
+    """Add a team and show its key, once."""
     board = _get_board(project, board_id)
     form = TeamForm(request.POST)
     if form.is_valid():
@@ -149,7 +151,7 @@ def team_add(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
 @never_cache
 @project_page()
 def team_key(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
-    """Give a team a new key and show it, this once; the old one opens nothing any more."""
+    """Give a team a new key and show it, once; the old one stops working."""
     team = _get_team(project, board_id, team_id)
     key = services.renew_key(team=team, by=signed_in_user(request))
     return _render_key(request, team, key)
@@ -158,10 +160,10 @@ def team_key(request: HttpRequest, project: Project, board_id: int, team_id: int
 @require_POST
 @project_page()
 def team_active(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
-    """Let a team hand in, or not."""
+    """Activate or deactivate a team."""
     team = _get_team(project, board_id, team_id)
     services.set_active(team=team, is_active=request.POST.get("active") == "1", by=signed_in_user(request))
-    words = "may hand in again" if team.is_active else "may not hand in any more; its entries stay"
+    words = "can submit again" if team.is_active else "can no longer submit; its entries are kept"
     messages.success(request, f"{team.name} {words}.")
     return redirect("leaderboard-manage", project.slug, board_id)
 
@@ -169,13 +171,13 @@ def team_active(request: HttpRequest, project: Project, board_id: int, team_id: 
 @require_POST
 @project_page()
 def entry_hidden(request: HttpRequest, project: Project, board_id: int, entry_id: int) -> HttpResponse:
-    """Take an entry out of the table, or put it back."""
+    """Hide an entry from the table, or show it again."""
     board = _get_board(project, board_id)
     entry = board_selectors.board_entries(board).filter(pk=entry_id).first()
     if entry is None:
         raise Http404("There is no such page.")
     services.set_hidden(entry=entry, is_hidden=request.POST.get("hidden") == "1", by=signed_in_user(request))
-    words = "is out of the table" if entry.is_hidden else "is in the table again"
+    words = "is hidden from the table" if entry.is_hidden else "is in the table again"
     messages.success(request, f"{entry.model} {words}.")
     return redirect("leaderboard-manage", project.slug, board.pk)
 

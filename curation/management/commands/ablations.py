@@ -19,14 +19,14 @@ from hits.models import Job
 
 
 class Command(JobCommand):
-    """Make rows of the paper's tables with our own data, and print both beside one another."""
+    """Make rows of the paper's tables with our own data, and print both tables."""
 
     help = "Train and evaluate the rows of the paper's table 3, figures 4a and 5 and table 4, and print both tables."
     tasks = (ABLATIONS,)
     has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags; what is absent is as in the paper."""
+        """Add the options; defaults are as in the paper."""
         super().add_arguments(parser)
         parser.add_argument("--project", help="the project's short name")
         parser.add_argument("--version", help="the sealed version to train on and to evaluate")
@@ -34,27 +34,25 @@ class Command(JobCommand):
             "--split", help=f"what is evaluated: train, val, test or {ALL}; test or val if any"
         )
         parser.add_argument(
-            "--recipes", default="", help=f"which rows, with commas between: {', '.join(supported_names())}"
+            "--recipes", default="", help=f"which rows, comma-separated: {', '.join(supported_names())}"
         )
         parser.add_argument("--batch-sizes", default="", help="further points of the curve, such as 4,8,16")
         parser.add_argument(
-            "--model", type=absolute_encoder, default="", help="what every training starts from"
+            "--model", type=absolute_encoder, default="", help="the model every training starts from"
         )
         parser.add_argument(
-            "--steps", type=int, default=0, help="of each training at most; 0 is all of its epochs"
+            "--steps", type=int, default=0, help="maximum steps of each training; 0 means all epochs"
         )
         parser.add_argument("--epochs", type=int, default=0, help="of each training; 0 is the paper's")
         parser.add_argument("--batch-size", type=int, default=0, help="of the rows that do not vary it")
         parser.add_argument(
             "--chunk-size", type=int, default=0, help="pairs in memory at once, by gradient caching"
         )
-        parser.add_argument("--seed", type=int, default=0, help="of every random draw (0)")
-        parser.add_argument(
-            "--show", action="store_true", help="print the tables as they stand, and make nothing"
-        )
+        parser.add_argument("--seed", type=int, default=0, help="seed of all random choices (0)")
+        parser.add_argument("--show", action="store_true", help="only print the tables")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make the rows, unless they are only to be shown."""
+        """Make the rows, unless only printing is requested."""
         if not options["show"]:
             super().handle(*args, **options)
             return
@@ -62,7 +60,7 @@ class Command(JobCommand):
         self._print(version, resolve_split(version, options["split"]), options["json"], {})
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for the rows."""
+        """Request the rows."""
         version = get_version(options["version"], find_project(options["project"]))
         ablation_options = AblationOptions(
             split=resolve_split(version, options["split"]),
@@ -78,7 +76,7 @@ class Command(JobCommand):
         return request_ablations(version=version, options=ablation_options, by=None, queue=queue)
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
-        """Print both tables, and what could not be made and why."""
+        """Print both tables, and which rows could not be made and why."""
         if options["background"]:
             super().finish(job, options)
             return
@@ -104,5 +102,5 @@ def _parse_sizes(given: str) -> tuple[int, ...]:
         return tuple(int(size) for size in given.split(",") if size)
     except ValueError as error:
         raise input_error(
-            f"--batch-sizes {given!r}: use whole numbers with commas between, such as 4,8,16"
+            f"--batch-sizes {given!r}: use comma-separated whole numbers, such as 4,8,16"
         ) from error

@@ -1,4 +1,4 @@
-"""``manage.py analyse_errors EVALUATION``: can a model's errors be foretold, and which are the worst?"""
+"""``manage.py analyse_errors EVALUATION``: how predictable a model's errors are, and the worst of them."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -22,11 +22,13 @@ PREDICTOR_LABELS = {
 class Command(JobCommand):
     """Analyse the errors of an evaluation on the comparison task."""
 
-    help = "Say whether a model's errors on the comparison task can be foretold, and keep the worst of them."
+    help = (
+        "Measure how predictable a model's errors on the comparison task are, and collect the worst of them."
+    )
     tasks = (ERROR_ANALYSIS,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("evaluation", nargs="?", type=int, help="its number, as in its page's address")
         parser.add_argument(
@@ -38,11 +40,11 @@ class Command(JobCommand):
         parser.add_argument(
             "--encoder", type=absolute_encoder, default="", help="of image features, such as clip:<folder>"
         )
-        parser.add_argument("--shown", type=int, default=12, help="mistakes of each gallery (12)")
+        parser.add_argument("--shown", type=int, default=12, help="mistakes per gallery (12)")
         parser.add_argument("--seed", type=int, default=0, help="of folds and intervals (0)")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for the analysis."""
+        """Request the analysis."""
         found = Evaluation.objects.filter(pk=options["evaluation"]).select_related("project").first()
         if found is None:
             rows = Evaluation.objects.exclude(figures={}).order_by("-pk").values_list("pk", flat=True)[:10]
@@ -62,7 +64,7 @@ class Command(JobCommand):
         return row.job
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
-        """Print the areas beside the paper's."""
+        """Print the AUCs and the paper's."""
         if options["background"]:
             super().finish(job, options)
             return

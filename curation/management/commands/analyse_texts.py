@@ -25,23 +25,23 @@ from hits.management.jobs import JobCommand, absolute_model
 from hits.management.lookups import find_project
 from hits.models import Job
 
-# Flag of a file, and the option that says that it is to be read.
+# The option of a file, and the option that selects reading it.
 FILE_OPTIONS = {AnalysisKind.TOXICITY: "scorer", AnalysisKind.CAPTIONS: "source"}
 
 
 class Command(JobCommand):
-    """Analyse the approved pairs of a project; nothing is removed."""
+    """Analyse a project's approved pairs; nothing is removed."""
 
-    help = "Look for copies, topics, toxic texts, or likeness to captions among a project's approved pairs."
+    help = "Find copies, topics, toxic texts, or similarity to captions among a project's approved pairs."
     tasks = (ANALYSE_TEXTS,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags; one that is absent has the paper's value, or the one that its help names."""
+        """Add the options; defaults are the paper's values, or those in the help."""
         super().add_arguments(parser)
         parser.add_argument("kind", nargs="?", choices=[kind.value for kind in AnalysisKind])
         parser.add_argument("--project", help="short name of the project")
         parser.add_argument("--split", help="only that split (all)")
-        parser.add_argument("--seed", type=int, help="of every random draw (0)")
+        parser.add_argument("--seed", type=int, help="seed of all random choices (0)")
         _add_duplicates_options(parser.add_argument_group("duplicates"))
         _add_topics_options(parser.add_argument_group("topics"))
         _add_toxicity_options(parser.add_argument_group("toxicity"))
@@ -53,9 +53,9 @@ class Command(JobCommand):
         )
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Return the job; a flag of another analysis is refused."""
+        """Return the job; options of other analyses are refused."""
         if options["kind"] is None or options["project"] is None:
-            raise input_error("say which analysis of which project: analyse_texts topics --project SLUG")
+            raise input_error("give an analysis and a project: analyse_texts topics --project SLUG")
         kind = AnalysisKind(options["kind"])
         project = find_project(options["project"])
         given = {name: options[name] for name in _option_names() if options.get(name) is not None}
@@ -98,13 +98,13 @@ def _add_duplicates_options(group: Any) -> None:
         help="end groups there instead, whatever share is left: 1 - cosine, such as 0.2",
     )
     group.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], help="(average)")
-    group.add_argument("--cap", type=int, help="exact copies that stay (3)")
+    group.add_argument("--cap", type=int, help="exact copies to keep (3)")
 
 
 def _add_topics_options(group: Any) -> None:
     group.add_argument("--topics", type=int, help="of clues, and as many of inferences (10)")
     group.add_argument("--passes", type=int, help="times that the fit sees every text (10)")
-    group.add_argument("--least-texts", type=int, help="a word in fewer texts is left out (2)")
+    group.add_argument("--least-texts", type=int, help="words in fewer texts are ignored (2)")
 
 
 def _add_toxicity_options(group: Any) -> None:
@@ -113,7 +113,7 @@ def _add_toxicity_options(group: Any) -> None:
         type=absolute_model,
         help=f"{WORD_LIST}, or {MODEL_PREFIX}<folder or hub id> ({WORD_LIST})",
     )
-    group.add_argument("--label", help="which label of a classifier means toxic")
+    group.add_argument("--label", help="the classifier's label that means toxic")
     group.add_argument("--sample", type=int, help="pairs of each split, 0 for all (10000)")
     group.add_argument("--top", type=int, help="texts of each split to be read (50)")
 
@@ -122,5 +122,5 @@ def _add_captions_options(group: Any) -> None:
     group.add_argument("--source", choices=CAPTION_SOURCES[:-1], help="of the captions (auto)")
     group.add_argument("--against", choices=REGION_CHOICES, help="which region descriptions (overlap)")
     group.add_argument("--measure", choices=[measure.value for measure in Measure], help="(mean)")
-    group.add_argument("--most", type=int, help="captions of a pair at most (5)")
-    group.add_argument("--images", type=int, help="a random sample of so many, 0 for all (2000)")
+    group.add_argument("--most", type=int, help="maximum captions per pair (5)")
+    group.add_argument("--images", type=int, help="size of a random sample, 0 for all (2000)")

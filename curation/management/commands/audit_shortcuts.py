@@ -1,4 +1,4 @@
-"""``manage.py audit_shortcuts --project P --version V [--split S]``: how far one gets without the image."""
+"""``manage.py audit_shortcuts --project P --version V [--split S]``: how well a model does without the image."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -22,23 +22,23 @@ MEANING = (
 
 
 class Command(JobCommand):
-    """Measure baselines that look at no photo, on the evaluation sets of a sealed version."""
+    """Evaluate baselines without photos on the evaluation sets of a sealed version."""
 
     help = "Measure how well texts alone retrieve, localize and order inferences: random, text only, answer prior."
     tasks = (SHORTCUTS,)
     has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("--project", help="the project's short name")
         parser.add_argument("--version", help="a sealed version")
-        parser.add_argument("--split", help=f"train, val, test or {ALL}; test or val where there is one")
+        parser.add_argument("--split", help=f"train, val, test or {ALL}; test or val if any")
         parser.add_argument("--only", default="", help=f"some of {', '.join(Shortcut)}, with commas between")
-        parser.add_argument("--seed", type=int, default=0, help="of every random draw (0)")
+        parser.add_argument("--seed", type=int, default=0, help="seed of all random choices (0)")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for the audits."""
+        """Request the audits."""
         version = get_version(options["version"], find_project(options["project"]))
         which = tuple(filter(None, options["only"].split(","))) or tuple(
             shortcut.value for shortcut in Shortcut
@@ -49,7 +49,7 @@ class Command(JobCommand):
         return request_shortcuts(version=version, options=shortcut_options, by=None, queue=queue)
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
-        """Print the figures, and what they mean."""
+        """Print the figures and their meaning."""
         if options["background"]:
             super().finish(job, options)
             return

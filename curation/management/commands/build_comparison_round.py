@@ -23,7 +23,7 @@ from hits.models import Job
 
 
 class Command(JobCommand):
-    """Build a comparison round; its sets are looked through and launched on the page Comparison sets."""
+    """Build a comparison round; its sets are reviewed and launched on the page Comparison sets."""
 
     help = (
         "Build comparison sets from a project's approved pairs, as a round that can be launched for rating."
@@ -31,7 +31,7 @@ class Command(JobCommand):
     tasks = (COMPARISON_ROUND,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags; the rules are those of ``build_comparison_sets``."""
+        """Add the options; the rules are those of ``build_comparison_sets``."""
         super().add_arguments(parser)
         parser.add_argument("--project", default="", help="the project's short name")
         parser.add_argument(
@@ -45,15 +45,15 @@ class Command(JobCommand):
             "scorer:<name or number> of one that was trained or imported here",
         )
         add_selection(parser)
-        parser.add_argument("--seed", type=int, default=0, help="of every random draw")
+        parser.add_argument("--seed", type=int, default=0, help="seed of all random choices")
         add_rules(parser)
         soft = parser.add_argument_group("soft de-duplication")
-        add_soft_deduplication(soft, keep=KeepRule.RANDOM, keep_help="who stays of a cluster")
+        add_soft_deduplication(soft, keep=KeepRule.RANDOM, keep_help="which member of a cluster to keep")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for the round."""
+        """Request the round."""
         if not options["project"]:
-            raise input_error("name --project, or a job to --resume")
+            raise input_error("give --project, or a job to --resume")
         rules = {
             name: options[name] for name in (*NUMBER_OPTIONS, *RULE_OPTIONS, *SOFT_OPTIONS, "seed", "split")
         }

@@ -1,4 +1,4 @@
-"""``manage.py build_comparison_sets``: hard candidates for people to rate, by the rules of paper 001 E."""
+"""``manage.py build_comparison_sets``: hard candidates for rating (Hessel et al. 2022, supplement, section E)."""
 
 from argparse import ArgumentParser
 from dataclasses import asdict
@@ -43,7 +43,7 @@ class Command(DeerstalkerCommand):
     help = "Choose comparison sets from a plausibility matrix, or from embeddings that give it by blocks."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument(
             "--plausibility", type=Path, help="(instances, inferences), the gold on the diagonal"
@@ -59,7 +59,9 @@ class Command(DeerstalkerCommand):
         add_rules(parser)
         add_rule(parser, "shortcut", Shortcut)
         soft = parser.add_argument_group("soft de-duplication, without --candidates")
-        add_soft_deduplication(soft, keep_help="who stays of a cluster: random with --seed, else the first")
+        add_soft_deduplication(
+            soft, keep_help="which member of a cluster to keep: random with --seed, else the first"
+        )
         parser.add_argument(
             "--seed", type=int, help="of the random order, and of the members kept of clusters"
         )
@@ -90,13 +92,13 @@ class Command(DeerstalkerCommand):
 
 
 class ProgressMeter:
-    """How far the work is, on one line of a terminal that is written over."""
+    """Shows progress on one line of the terminal."""
 
     def __init__(self, out: Any) -> None:
         self._out = out
 
     def __call__(self, done: int, total: int) -> None:
-        """Show the share that is done."""
+        """Show the progress."""
         self._out.write(f"\r{done} of {total} instances scored", ending="")
         self._out.flush()
 

@@ -14,7 +14,7 @@ from hits.management.lookups import find_project
 
 
 class Command(DeerstalkerCommand):
-    """Write instances, sorted ids and held answer keys of the three tasks."""
+    """Write instances, sorted ids and private answer keys of the three tasks."""
 
     help = (
         "Write the leaderboard's three tasks from a sealed version, in the published layout: instances and sorted "
@@ -23,13 +23,13 @@ class Command(DeerstalkerCommand):
     has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("--out", required=True, type=Path, help="a new or an empty folder")
+        parser.add_argument("--out", required=True, type=Path, help="a new or empty folder")
         add_set_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the sets and say what they hold."""
+        """Write the sets and print their contents."""
         project = find_project(options["project"]) if options["project"] else None
         version = get_version(options["version"], project)
         try:

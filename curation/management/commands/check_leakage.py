@@ -1,4 +1,4 @@
-"""``manage.py check_leakage --project P [--threshold 0.8]``: images of different splits that look alike."""
+"""``manage.py check_leakage --project P [--threshold 0.8]``: similar images in different splits."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -15,24 +15,26 @@ DEFAULTS = LeakageOptions()
 
 
 class Command(JobCommand):
-    """Compare the splits of a project; the pairs are looked through on its page Splits."""
+    """Compare the splits of a project; pairs are reviewed on its page Splits."""
 
     help = "Find near-duplicates and copies between a project's splits."
     tasks = (LEAKAGE,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("--project", default="", help="the project's short name")
         parser.add_argument(
-            "--threshold", type=float, default=DEFAULTS.threshold, help="least cosine of a pair"
+            "--threshold", type=float, default=DEFAULTS.threshold, help="minimum cosine of a pair"
         )
-        parser.add_argument("--limit", type=int, default=DEFAULTS.limit, help="keep the best so many pairs")
+        parser.add_argument(
+            "--limit", type=int, default=DEFAULTS.limit, help="number of most similar pairs to keep"
+        )
         parser.add_argument(
             "--compare",
             choices=[compare.value for compare in CompareBy],
             default=DEFAULTS.compare,
-            help="image vectors and published ids, or equal files and published ids alone",
+            help="image vectors and published ids, or equal files and published ids only",
         )
         parser.add_argument(
             "--encoder",
@@ -44,7 +46,7 @@ class Command(JobCommand):
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Return the job."""
         if not options["project"]:
-            raise input_error("name --project, or a job to --resume")
+            raise input_error("give --project, or a job to --resume")
         leakage_options = LeakageOptions(
             options["threshold"], options["limit"], options["compare"], options["encoder"]
         )

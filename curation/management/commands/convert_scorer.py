@@ -20,7 +20,7 @@ class Command(DeerstalkerCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("checkpoint", type=Path, help="the .pt file")
         parser.add_argument(
@@ -30,7 +30,7 @@ class Command(DeerstalkerCommand):
             help="a CLIP's tokenizer, such as openai/clip-vit-base-patch16; checkpoints carry none",
         )
         parser.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="a folder that is not there yet"
+            "--out", type=Path, required=True, metavar="DIR", help="a folder that does not exist yet"
         )
         parser.add_argument("--name", choices=NAMES, default="", help="which published one it is")
         parser.add_argument(
@@ -40,7 +40,7 @@ class Command(DeerstalkerCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Convert, and print what came of it."""
+        """Convert, and print the result."""
         from curation.scorer.model.published_scorers import convert_published
 
         mode = options["text_mode"]

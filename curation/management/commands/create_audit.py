@@ -14,12 +14,12 @@ from hits.management.lookups import find_project
 
 
 class Command(DeerstalkerCommand):
-    """Draw the pairs of a close reading; people read them on its page."""
+    """Sample the pairs of an audit; they are labelled on its page."""
 
-    help = "Begin an audit: a sample of the project's accepted pairs, to be read with a codebook."
+    help = "Create an audit: a sample of the project's accepted pairs, to be labelled with a codebook."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
         parser.add_argument("--name", required=True)
@@ -33,12 +33,12 @@ class Command(DeerstalkerCommand):
         )
         parser.add_argument("--n", type=int, help="pairs in all, or of each split; the paper's by default")
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--split", help="this split alone")
+        parser.add_argument("--split", help="only this split")
         parser.add_argument("--analysis", type=int, help="the analysis whose scores choose, for --how top")
         parser.add_argument("--readers", type=int, default=2, help="readers of each pair, 1 to 5")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read the codebook, draw the pairs, and say how many there are."""
+        """Read the codebook, sample the pairs, and print their number."""
         project = find_project(options["project"])
         try:
             codebook = _read_codebook(options["codebook"])
@@ -68,7 +68,7 @@ class Command(DeerstalkerCommand):
                 },
             )
             return
-        short = f", {missing} fewer than asked for" if missing else ""
+        short = f", {missing} fewer than requested" if missing else ""
         self.stdout.write(
             f"audit {audit.pk}, {audit.name}: {pairs} pairs{short}, {audit.readers} readers each"
         )
@@ -88,7 +88,7 @@ def _read_codebook(name: str) -> Codebook:
             f"--codebook {name}: {error.strerror}; use a file, or one of {', '.join(known)}"
         ) from error
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"--codebook {name}: is no text in UTF-8; save it as such") from error
+        raise InvalidInput(f"--codebook {name}: is not UTF-8 text; save it as UTF-8") from error
 
 
 def _recipe(options: dict[str, Any], codebook: Codebook) -> SampleRecipe:

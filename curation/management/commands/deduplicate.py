@@ -41,13 +41,13 @@ class Command(DeerstalkerCommand):
     help = "Cluster the rows of an .npy hierarchically, and keep one row of each cluster."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("--features", type=Path, required=True, help="float32 (n, d)")
         cut = parser.add_mutually_exclusive_group(required=True)
         cut.add_argument("--clusters", type=int, help="how many clusters to make")
         cut.add_argument("--fraction", type=float, help="how many clusters to make, as a share of the rows")
-        cut.add_argument("--distance", type=float, help="merge clusters that are at most so far apart")
+        cut.add_argument("--distance", type=float, help="merge clusters up to this distance")
         parser.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
         parser.add_argument(
             "--keep", choices=KEEP_METHODS, default="random", help="which row of each cluster is kept"
@@ -59,7 +59,7 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--seed", type=int, default=0, help="of the draw of kept members")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Cluster, and say how long it took from the array in memory to the labels."""
+        """Cluster, and print the time from the array in memory to the labels."""
         try:
             _check(options)
             self._run(options)
@@ -95,7 +95,7 @@ class Command(DeerstalkerCommand):
     def _timed(self, features: NDArray[np.floating], options: dict[str, Any]) -> tuple[Clustering, float]:
         linkage, product = Linkage(options["linkage"]), choose_block_product(options["filter"], len(features))
         cut = _cut(options)
-        target_cluster_count(cut, len(features))  # refuse before the warm-up
+        target_cluster_count(cut, len(features))  # check before the warm-up
         warm_up = features[:WARM_UP_ROWS]
         cluster(warm_up, ByFraction(0.5), linkage=linkage, backend=product, method=Method.SPARSE)
         started = time.perf_counter()
@@ -118,7 +118,7 @@ def _check(options: dict[str, Any]) -> None:
     if options["seed"] < 0:
         raise InvalidInput(f"--seed {options['seed']}: is negative; give 0 or more")
     if options["memory_mib"] < 1:
-        raise InvalidInput(f"--memory-mib {options['memory_mib']}: is nothing; give at least 1")
+        raise InvalidInput(f"--memory-mib {options['memory_mib']}: is too small; give at least 1")
     if (options["keep"] == "largest") != (options["sizes"] is not None):
         raise InvalidInput("--keep largest and --sizes: one needs the other; give both or neither")
 
@@ -144,7 +144,7 @@ def _choose_kept(
 def _read_features(path: Path) -> NDArray[np.floating]:
     features = read_npy(path)
     if features.dtype not in (np.float32, np.float64):
-        raise InvalidInput(f"{path}: holds {features.dtype}; save it as float32")
+        raise InvalidInput(f"{path}: has type {features.dtype}; save it as float32")
     if features.ndim != 2 or not len(features):  # noqa: PLR2004 - rows and columns
         raise InvalidInput(f"{path}: has shape {features.shape}; save it as (rows, dimensions)")
     return features

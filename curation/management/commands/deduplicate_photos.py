@@ -34,7 +34,7 @@ SHARED_OPTIONS = (
 
 
 class Command(JobCommand):
-    """Find near-duplicates among a project's photos, and set them aside once that is asked for."""
+    """Find near-duplicates among a project's photos, and set them aside on request."""
 
     help = (
         "Cluster a project's photos hierarchically and preview which ones would be set aside, one of each cluster "
@@ -43,14 +43,14 @@ class Command(JobCommand):
     tasks = (DEDUPLICATE,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("--project", default="", help="the project's short name")
         parser.add_argument(
             "--source",
             choices=[source.value for source in Source],
             default="",
-            help="cluster this collection's photos alone, and leave the marks of all others; default: all photos",
+            help="cluster only this collection's photos, and keep the marks of all others; default: all photos",
         )
         cut = parser.add_mutually_exclusive_group()
         cut.add_argument("--share", type=float, help="of the photos that are kept, such as 0.9")
@@ -83,10 +83,10 @@ class Command(JobCommand):
         )
         acts = parser.add_mutually_exclusive_group()
         acts.add_argument(
-            "--set-aside", action="store_true", help="set aside what is found, without a preview"
+            "--set-aside", action="store_true", help="set photos aside at once, without a preview"
         )
         acts.add_argument("--apply", type=int, metavar="RUN", help="set the photos of a preview aside")
-        acts.add_argument("--undo", type=int, metavar="RUN", help="take back what a run set aside")
+        acts.add_argument("--undo", type=int, metavar="RUN", help="undo setting a run's photos aside")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Preview, or act on an earlier preview."""
@@ -102,10 +102,10 @@ class Command(JobCommand):
             )
         else:
             moved = undo_duplicates(run=_get_run(options["undo"]))
-            self._said(options, f"Undone: {moved} marks are as they were before", undone=moved)
+            self._said(options, f"Undone: {moved} marks were restored", undone=moved)
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
-        """Print the job's result, and what to do with a preview."""
+        """Print the job's result, and how to apply a preview."""
         super().finish(job, options)
         run = job.result.get("run")
         if run and "marked" not in job.result and not options["json"]:
@@ -120,9 +120,9 @@ class Command(JobCommand):
             self.stdout.write(message)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for the run."""
+        """Request the run."""
         if not options["project"]:
-            raise input_error("name --project, or a job to --resume")
+            raise input_error("give --project, or a job to --resume")
         return request_deduplication(
             project=find_project(options["project"]),
             by=None,
@@ -135,5 +135,5 @@ class Command(JobCommand):
 def _get_run(pk: int) -> DuplicateRun:
     run = DuplicateRun.objects.filter(pk=pk).first()
     if run is None:
-        raise input_error(f"run {pk}: there is none; “deduplicate_photos --project P” makes one")
+        raise input_error(f"run {pk}: does not exist; create one by “deduplicate_photos --project P”")
     return run

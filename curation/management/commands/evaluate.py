@@ -17,7 +17,7 @@ from hits.management.base import DeerstalkerCommand, emit_json, input_error
 
 @dataclass(frozen=True)
 class Task:
-    """How one task's key is read and scored, and which figures its JSON holds."""
+    """How a task's key is read and scored, and the figures in its JSON."""
 
     parse: Callable[[Any], Any]
     score: Callable[[Any, Any], Any]

@@ -29,7 +29,7 @@ MAX_NAMED = 10  # scorers in a message
 
 
 class Command(JobCommand):
-    """Measure a scorer, an encoder, a file of predictions, people, or chance on a split of a sealed version."""
+    """Evaluate a scorer, an encoder, a file of predictions, people, or chance on a split of a sealed version."""
 
     help = (
         "Measure how well a scorer, an encoder, a file of predictions, people or chance does on the three tasks of a "
@@ -39,7 +39,7 @@ class Command(JobCommand):
     has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         add_set_options(parser, is_version_needed=False)
         what = parser.add_mutually_exclusive_group()
@@ -62,10 +62,10 @@ class Command(JobCommand):
         score.add_argument(
             "--bertscore-baseline", type=float, default=0.83122575, help="RoBERTa-Large's; 0 does not rescale"
         )
-        parser.add_argument("--label", default="", help="what tables call it; needed with --predictions")
+        parser.add_argument("--label", default="", help="its name in tables; required with --predictions")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for the evaluation."""
+        """Request the evaluation."""
         if not options["version"]:
             raise input_error("name --version, or a job to --resume")
         project = find_project(options["project"]) if options["project"] else None
@@ -103,7 +103,7 @@ def _request_evaluation(version: DatasetVersion, given: Mapping[str, Any], *, qu
 
 
 def _region_mode(given: str) -> str:
-    """Return a mode by the one name that is kept for it; what is no mode is left to be refused."""
+    """Return a mode's canonical name; unknown modes are returned unchanged, to be refused later."""
     try:
         return RegionMode(given).value
     except ValueError:

@@ -18,24 +18,24 @@ SUFFIXES = (".json", ".csv")
 
 
 class Command(DeerstalkerCommand):
-    """Write what was read in an audit, readers as letters; the same files as on its page."""
+    """Export an audit with anonymous readers; the files are those of its page."""
 
     help = "Export an audit as one JSON document, or as CSV with a line per pair and question."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("audit", type=int, help="the audit's number, as in its address")
         parser.add_argument("--out", required=True, type=Path, help="a new file that ends in .json or .csv")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the file whole or not at all."""
+        """Write the file completely or not at all."""
         out: Path = options["out"]
         audit = _get_audit(options["audit"])
         if out.suffix not in SUFFIXES:
-            raise input_error(f"--out {out}: the name says the format; end it in .json or .csv")
+            raise input_error(f"--out {out}: the name determines the format; end it in .json or .csv")
         if out.exists():
-            raise input_error(f"--out {out}: is there already; choose another name")
+            raise input_error(f"--out {out}: exists already; choose another name")
         read = load_labelled_audit(audit)
         try:
             write_text(out, _json(audit, read) if out.suffix == ".json" else _csv(audit, read))

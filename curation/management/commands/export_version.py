@@ -24,15 +24,15 @@ STATISTIC_NAMES = ("images", "pairs", "comparison_sets", "judgments", "rows")
 
 
 class Command(DeerstalkerCommand):
-    """Write a version's files; a name that no version has yet is made and sealed first."""
+    """Export a version's files; a new version is created and sealed first."""
 
     help = "Export a dataset version, sealing it first when it is new or still a draft."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("name")
-        parser.add_argument("--out", required=True, type=Path, help="a new or an empty folder")
+        parser.add_argument("--out", required=True, type=Path, help="a new or empty folder")
         parser.add_argument(
             "--format",
             default="",
@@ -45,10 +45,12 @@ class Command(DeerstalkerCommand):
             help="write each comparison photo with its region highlighted, too",
         )
         add_selection(parser)
-        parser.add_argument("--real", action="store_true", help="refuse what may never be released as data")
+        parser.add_argument(
+            "--real", action="store_true", help="refuse rehearsals, which must not be released as data"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Find or make the version, write its files, and read them back."""
+        """Find or create the version, write its files, and verify them."""
         family_name = options["format"]
         if family_name and family_name not in family_names():
             raise input_error(f"--format {family_name}: is not known; use {', '.join(family_names())}")
@@ -62,12 +64,12 @@ class Command(DeerstalkerCommand):
         try:
             sealed_now = version is None or not version.is_sealed
             if sealed_now:
-                # Before anything is sealed for good, see that its files can be written.
+                # Before sealing permanently, check that the files can be written.
                 check_target(options["out"], rehearsal=project.is_rehearsal, real=options["real"])
             selection = read_selection(options["selection"])
             if version is not None and options["selection"]:
                 raise input_error(
-                    f"--selection: version {version.name} stands already; its draft says what it holds"
+                    f"--selection: version {version.name} exists already, with its own selection"
                 )
             version = _seal(project, version, options["name"], selection)
             written = export_version(
@@ -102,7 +104,7 @@ class Command(DeerstalkerCommand):
 
 
 def _find_version(name: str, slug: str | None) -> tuple[Project, DatasetVersion | None]:
-    """Return the project that is meant and its version of that name, if there is one."""
+    """Return the project, and its version with this name, if any."""
     project = find_project(slug) if slug else None
     found = versions_named(name, project)
     if len(found) == 1:

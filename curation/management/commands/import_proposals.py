@@ -14,21 +14,23 @@ from hits.models import Job
 
 
 class Command(JobCommand):
-    """Take box proposals from a file, and measure them against the project's accepted pairs."""
+    """Import box proposals from a file, and measure them against the project's accepted pairs."""
 
-    help = "Take box proposals from a file of image addresses and boxes."
+    help = "Import box proposals from a file of image addresses and boxes."
     tasks = (PROPOSALS,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
         parser.add_argument("--project", default="", help="the project's short name")
         parser.add_argument("--layout", choices=LAYOUTS, default="auto", help="of four bare numbers")
-        parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help="boxes per photo, the best ones")
+        parser.add_argument(
+            "--limit", type=int, default=DEFAULT_LIMIT, help="maximum boxes per photo (the best ones)"
+        )
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for the import."""
+        """Request the import."""
         if options["file"] is None:
             raise input_error("file: name the file of proposals")
         return request_proposals_import(

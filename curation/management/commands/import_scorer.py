@@ -13,7 +13,7 @@ from hits.models import Job
 
 
 class Command(JobCommand):
-    """Take a scorer's folder in, such as ``convert_scorer`` writes: read it to its end, and copy it."""
+    """Import a scorer's folder, as written by ``convert_scorer``: check and copy it."""
 
     help = (
         "Take a scorer's folder in. It is read to its end and copied, whole or not at all, and can then choose "
@@ -22,18 +22,18 @@ class Command(JobCommand):
     tasks = (IMPORT_SCORER,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument(
             "folder", nargs="?", type=Path, help="with scorer.json and the files that it names"
         )
         parser.add_argument("--project", help="the project's short name")
-        parser.add_argument("--name", default="", help="what the scorer is called from now on")
+        parser.add_argument("--name", default="", help="the scorer's name")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for it."""
+        """Request the import."""
         if options["folder"] is None or not options["name"]:
-            raise input_error("name FOLDER and --name, or a job to --resume")
+            raise input_error("give FOLDER and --name, or a job to --resume")
         return request_scorer_import(
             project=find_project(options["project"]),
             by=None,

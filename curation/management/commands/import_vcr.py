@@ -13,21 +13,21 @@ from hits.management.jobs import absolute_path
 
 
 class Command(ImportCommand):
-    """Import a copy of VCR: the folder with ``vcr1images`` and, where they lie there, the annotation files."""
+    """Import a copy of VCR: the folder with ``vcr1images`` and, if present, the annotation files."""
 
     help = "Import VCR: pictures with at least so many entities, detected objects, and the published splits."
     source = Source.VCR
     folder_help = "holds vcr1images, and train.jsonl, val.jsonl, test.jsonl as far as they are wanted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         for split in SPLITS:
             parser.add_argument(
                 f"--{split}", type=absolute_path, default="", help=f"{split}.jsonl, if it lies elsewhere"
             )
         parser.add_argument(
-            "--min-entities", type=int, default=MIN_ENTITIES, help="leave pictures with fewer out"
+            "--min-entities", type=int, default=MIN_ENTITIES, help="leave out pictures with fewer"
         )
         parser.add_argument(
             "--count",
@@ -37,7 +37,7 @@ class Command(ImportCommand):
         )
 
     def collection_spec(self, **options: Any) -> VcrSource:
-        """Return which copy is meant, and what of it."""
+        """Return the collection to import as a spec."""
         named = {split: options[split] for split in SPLITS if options[split]}
         return replace(
             find_copy(Path(options["folder"]), named),

@@ -18,7 +18,7 @@ class Command(ImportCommand):
     folder_help = "holds VG_100K, VG_100K_2 and image_data.json"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument(
             "--image-data", type=absolute_path, default="", help="image_data.json, if it lies elsewhere"
@@ -45,7 +45,7 @@ class Command(ImportCommand):
         )
 
     def collection_spec(self, **options: Any) -> VisualGenomeSource:
-        """Return which copy is meant, and what of it."""
+        """Return the collection to import as a spec."""
         lists = {"": options["splits"]} | {split: options[split] for split in SPLITS}
         return VisualGenomeSource(
             folder=options["folder"],

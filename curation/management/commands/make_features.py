@@ -33,7 +33,7 @@ class Command(JobCommand):
     tasks = (FEATURES,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("--project", help="the project's slug")
         parser.add_argument("--of", choices=SUBJECTS, default=SUBJECTS[0], help="what is encoded")
@@ -51,7 +51,7 @@ class Command(JobCommand):
         parser.add_argument("--shard-rows", type=int, default=SHARD_ROWS, help="rows a shard")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for the set."""
+        """Request the set."""
         return request_features(
             project=find_project(options["project"]), by=None, options=_options(options), queue=queue
         )

@@ -20,7 +20,7 @@ class Command(JobCommand):
     tasks = (PROPOSALS, OVERLAPS)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("--project", default="", help="the project's short name")
         parser.add_argument(
@@ -33,7 +33,7 @@ class Command(JobCommand):
         )
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for a run, or for a run to be measured again."""
+        """Request a run, or a new measurement of a run."""
         if options["measure"] is not None:
             run = ProposalRun.objects.filter(pk=options["measure"]).select_related("project").first()
             if run is None:

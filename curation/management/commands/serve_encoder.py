@@ -1,4 +1,4 @@
-"""``manage.py serve_encoder``: the process that live hints ask about meanings. ``serve`` and ``demo`` start it."""
+"""``manage.py serve_encoder``: compares meanings for live hints; started by ``serve`` and ``demo``."""
 
 import fcntl
 import logging
@@ -50,7 +50,7 @@ class Command(DeerstalkerCommand):
             similarity = Similarity(SentenceEncoder())
         except EncoderUnavailable as error:
             raise input_error(str(error)) from error
-        similarity([("warm", "up")])  # the first question is the slow one; no page shall wait for it
+        similarity([("warm", "up")])  # the first request is slow, so make it before any page needs it
         try:
             server = HintServer(path, {"similar": similarity, "contradict": denied})
         except OSError as error:
@@ -65,7 +65,7 @@ class Command(DeerstalkerCommand):
 
 @contextmanager
 def _socket_lock(path: Path) -> Iterator[None]:
-    """Hold the socket's place; what an earlier process left behind there is removed.
+    """Lock the socket's path; a socket left by an earlier process is removed.
 
     Raises:
         CommandError: an encoder runs here already, or something else is in the way.
@@ -77,7 +77,7 @@ def _socket_lock(path: Path) -> Iterator[None]:
             raise input_error(f"{path}: an encoder runs here already; stop it first") from error
         if path.exists() or path.is_symlink():
             if not stat.S_ISSOCK(path.lstat().st_mode):
-                raise input_error(f"{path}: this is no socket; move it out of the way")
+                raise input_error(f"{path}: is not a socket; move it away")
             if _is_answering(path):
                 raise input_error(f"{path}: an encoder runs here already; stop it first")
             path.unlink()

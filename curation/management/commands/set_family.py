@@ -11,12 +11,12 @@ from hits.services.errors import Refused
 
 
 class Command(DeerstalkerCommand):
-    """Say which dataset family a project's versions will be of; possible until it has a version."""
+    """Set the dataset family of a project's versions; possible until it has a version."""
 
     help = "Change the dataset family of a project that has no version yet."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("project", help="its short name")
         parser.add_argument("family", help=f"one of: {', '.join(family_names())}")

@@ -29,37 +29,37 @@ HELP = {
     "chunk_size": "pairs in memory at once, by gradient caching; 0 is the whole batch",
     "learning_rate": "of AdamW",
     "weight_decay": "of AdamW",
-    "warmup_steps": "the rate rises over so many steps",
+    "warmup_steps": "steps over which the rate rises",
     "epochs": "passes over the pairs",
-    "max_steps": "end after so many steps; 0 does not",
+    "max_steps": "maximum steps; 0 for no limit",
     "checkpoint_every": "steps between validations",
-    "patience": "validations without a better P@1 until it ends; 0 is never",
-    "reduce_on_plateau": "a tenth of the rate after a validation without a lower loss, as the published code",
+    "patience": "validations without a better P@1 before stopping; 0 for never",
+    "reduce_on_plateau": "divide the rate by 10 after a validation without a lower loss, as in the published code",
     "augment": "the four augmentations of each half",
-    "grayscale": "probability of a grey picture",
+    "grayscale": "probability of a greyscale picture",
     "precision": "auto, fp32 or bf16",
     "compile": "compile the towers by torch.compile",
-    "processes": "how many work together, by torchrun",
+    "processes": "number of processes, under torchrun",
     "device": "such as cpu or cuda; chosen when absent",
-    "seed": "of every random draw",
+    "seed": "seed of all random choices",
 }
 
 
 class Command(JobCommand):
-    """Train a scorer on a sealed version; it shows on the page Scorers, and stops and goes on there too."""
+    """Train a scorer on a sealed version; the page Scorers shows it, and can stop and resume it."""
 
-    help = "Train a scorer on the pairs of a sealed version. Stopped or killed, it goes on where it ended."
+    help = "Train a scorer on the pairs of a sealed version. If stopped or killed, it can be resumed."
     tasks = (TRAIN_SCORER,)
     has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags; the settings are those of ``TrainingConfig``, their defaults the paper's."""
+        """Add the options; the settings are those of ``TrainingConfig``, their defaults the paper's."""
         super().add_arguments(parser)
         parser.add_argument("--project", help="the project's short name")
         parser.add_argument("--version", help="the sealed version to train on")
         parser.add_argument("--name", default="", help="of the scorer; absent: version, model and a number")
-        parser.add_argument("--split", help="what to train on; train where the version has it")
-        parser.add_argument("--val-split", help="what chooses the checkpoint; val where the version has it")
+        parser.add_argument("--split", help="training split; train if the version has it")
+        parser.add_argument("--val-split", help="validation split; val if the version has it")
         share = "of the photos that validate, where both are one split"
         parser.add_argument("--val-share", type=float, default=VAL_SHARE, help=share)
         rows = f"the settings of a row of the paper's tables: {', '.join(trainable_names())}"
@@ -69,7 +69,7 @@ class Command(JobCommand):
             _add_setting(settings, name)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Ask for the training."""
+        """Request the training."""
         project = find_project(options["project"])
         version = get_version(options["version"], project)
         config = _read_config(options)
@@ -91,7 +91,7 @@ class Command(JobCommand):
 
 
 def _add_setting(group: Any, name: str) -> None:
-    """Declare the flag of a setting; one that is not given is left to the recipe or the default."""
+    """Add the option of a setting; if absent, the recipe or default applies."""
     flag, default = f"--{name.replace('_', '-')}", SETTINGS[name].default
     if isinstance(default, bool):
         group.add_argument(flag, action=BooleanOptionalAction, default=None, help=HELP[name])

@@ -58,7 +58,8 @@ class CellView:
 class RowView:
     """A formatted row of a table; ``url`` is our evaluation or scorer, ``ablation_command`` makes the row.
 
-    differences: how its training differs from the recipe. known: a note if it was trained or validated on these pairs.
+    differences: how its training differs from the recipe. known: a note if it was trained or validated on these
+    pairs.
     """
 
     label: str

@@ -292,8 +292,8 @@ def comparison_plot(evaluation: Evaluation) -> DotPlot | None:
 MEANINGS = {
     "random": "Random scores. Every model should do better than this.",
     "text_only": (
-        "The photo is not used: the true clue’s words are compared with each inference’s. The higher this is, the more "
-        "inferences follow from the clue’s words alone, and the less a model’s figure says about vision."
+        "The photo is not used: the true clue’s words are compared with each inference’s. The higher this is, the "
+        "more inferences follow from the clue’s words alone, and the less a model’s figure says about vision."
     ),
     "answer_prior": (
         "Neither photo nor clue is used, only the candidate’s own words. A result above chance means that some "

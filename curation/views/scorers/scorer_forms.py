@@ -51,7 +51,7 @@ def model_choices(scorers: Sequence[Scorer]) -> list[tuple[str, str]]:
 
 
 def suggest_settings(pairs: int) -> dict[str, int]:
-    """Return suggested settings for a number of pairs: the paper's, or a smaller batch and shorter warm-up for few pairs.
+    """Return suggested settings for a number of pairs: the paper's, or for few pairs a smaller batch and warm-up.
 
     A batch of a quarter of the pairs gives at least four steps per epoch.
     """
@@ -70,9 +70,7 @@ class TrainingForm(PageForm):
     """A request for a training. The paper's values are the defaults."""
 
     name = forms.CharField(max_length=60, label="Name", help_text="In commands: scorer: and this name.")
-    version = forms.ChoiceField(
-        label="Version", help_text="Only sealed versions, whose pairs never change."
-    )
+    version = forms.ChoiceField(label="Version", help_text="Only sealed versions, whose pairs never change.")
     train_split = forms.ChoiceField(required=False, label="Train on")
     val_split = forms.ChoiceField(
         required=False, label="Validation split", help_text="The checkpoint with the best P@1 on it is kept."
@@ -96,7 +94,9 @@ class TrainingForm(PageForm):
         initial="1e-5", label="Learning rate", help_text="For AdamW. The paper: 1e-5."
     )
     warmup_steps = forms.IntegerField(
-        min_value=0, label="Warm-up steps", help_text="The learning rate rises over these steps. The paper: 500 or 1,000."
+        min_value=0,
+        label="Warm-up steps",
+        help_text="The learning rate rises over these steps. The paper: 500 or 1,000.",
     )
     checkpoint_every = forms.IntegerField(
         min_value=1, label="Steps between validations", help_text="The paper: 300."
@@ -138,7 +138,9 @@ class TrainingForm(PageForm):
     reduce_on_plateau = forms.BooleanField(
         required=False, label="Divide the rate by 10 when validation stalls, as in the published code"
     )
-    compile = forms.BooleanField(required=False, label="Compile the towers (worthwhile for long runs on a GPU)")
+    compile = forms.BooleanField(
+        required=False, label="Compile the towers (worthwhile for long runs on a GPU)"
+    )
 
     def __init__(
         self,
@@ -147,7 +149,7 @@ class TrainingForm(PageForm):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Set up the choices from the sealed versions with their split counts, and the ready scorers, both newest first."""
+        """Set up the choices from the sealed versions with their split counts, and the ready scorers."""
         super().__init__(*args, auto_id="train_%s", **kwargs)
         self._versions = {str(version.pk): version for version in versions}
         named = [(str(version.pk), _version_label(version, counts)) for version, counts in versions.items()]

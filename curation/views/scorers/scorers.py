@@ -110,7 +110,9 @@ def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
         except (Refused, InvalidInput) as error:
             form.add_service_error(error)
         else:
-            messages.success(request, f"The training of {scorer.name} is queued. This page shows its progress.")
+            messages.success(
+                request, f"The training of {scorer.name} is queued. This page shows its progress."
+            )
             return redirect("scorer", project.slug, scorer.pk)
     context = {
         "project": project,

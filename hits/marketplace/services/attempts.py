@@ -190,7 +190,7 @@ def _claim_first_free(worker: Worker, slots: QuerySet[Assignment], now: datetime
                 raise ActionRefused(" ".join(reasons))
             first_reasons = first_reasons or reasons
             skipped.add(slot.hit_id)
-    raise ActionRefused(" ".join(first_reasons) or "There is no task of this kind left for you right now.")
+    raise ActionRefused(" ".join(first_reasons) or "No task of this kind is left for you right now.")
 
 
 def _check_requester_rules(worker: Worker, slot: Assignment) -> tuple[list[str], bool]:

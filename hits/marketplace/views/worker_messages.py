@@ -14,7 +14,7 @@ WORKER_MESSAGES = (
     _("There was a problem submitting your results: you can no longer submit this task."),
     _("This task is not open, so there is nothing to return."),
     _("This task has its own form: submit it from the task's page."),
-    _("There is no task of this kind left for you right now."),
+    _("No task of this kind is left for you right now."),
     _("The time for this task ran out before you submitted it."),
     _("Enter the country you work from before you take your first task."),
     _("Choose a country from the list."),

@@ -21,21 +21,21 @@ export function changeText(store, detail) {
  */
 export function announcer(region, store, tool) {
   let quiet = false;
-  const say = (text) => { if (text) region.textContent = text; };
+  const announce = (text) => { if (text) region.textContent = text; };
   store.addEventListener('change', (e) => {
     // Adding and deleting also change the selection: one sentence is enough.
     quiet = true;
     queueMicrotask(() => { quiet = false; });
-    say(changeText(store, e.detail));
+    announce(changeText(store, e.detail));
   });
   store.addEventListener('select', () => {
     if (quiet) return;
     const box = store.selected;
     // Letting go by the way, when another card opens, is no news.
-    if (box) say(words.selected(store.label(box), box));
+    if (box) announce(words.selected(store.label(box), box));
   });
   tool?.addEventListener('refuse', (e) => {
-    say({ 'no-card': words.noCard, 'too-many': words.tooMany(store.most), 'too-small': words.tooSmall(store.min) }[e.detail.reason]);
+    announce({ 'no-card': words.noCard, 'too-many': words.tooMany(store.most), 'too-small': words.tooSmall(store.min) }[e.detail.reason]);
   });
-  return say;
+  return announce;
 }

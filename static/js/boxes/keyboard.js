@@ -56,20 +56,20 @@ export function isTyping(element) {
  * Carries out the commands that concern boxes.
  * @param {import('./store.js').BoxStore} store
  * @param {{visible: () => import('./geometry.js').Box, tool?: {busy: boolean, cancel: () => void},
- *   focus?: (id: number|null) => void, say?: (text: string) => void, refuse?: (reason: string) => void}} bench
+ *   focus?: (id: number|null) => void, announce?: (text: string) => void, refuse?: (reason: string) => void}} editor
  * @returns {boolean} whether something was done (and the key should not do anything else)
  */
-export function runCommand(command, store, bench) {
+export function runCommand(command, store, editor) {
   const { selected } = store;
-  const say = bench.say ?? (() => {});
+  const announce = editor.announce ?? (() => {});
   switch (command.name) {
-    case 'add': return addBox(store, bench);
+    case 'add': return addBox(store, editor);
     case 'remove': if (selected) store.remove(selected.id); return selected !== null;
-    case 'next': store.cycle(+1); bench.focus?.(store.selectedId); return true;
-    case 'previous': store.cycle(-1); bench.focus?.(store.selectedId); return true;
-    case 'undo': if (!store.undo()) say(words.nothingToUndo); return true;
-    case 'redo': if (!store.redo()) say(words.nothingToRedo); return true;
-    case 'escape': return escape(store, bench);
+    case 'next': store.cycle(+1); editor.focus?.(store.selectedId); return true;
+    case 'previous': store.cycle(-1); editor.focus?.(store.selectedId); return true;
+    case 'undo': if (!store.undo()) announce(words.nothingToUndo); return true;
+    case 'redo': if (!store.redo()) announce(words.nothingToRedo); return true;
+    case 'escape': return escape(store, editor);
     case 'move': case 'resize': return nudge(command, selected, store);
     default: return false;
   }
@@ -83,24 +83,24 @@ function nudge({ name, edge, dx, dy }, selected, store) {
   return true;
 }
 
-function escape(store, bench) {
-  if (bench.tool?.busy) bench.tool.cancel();
+function escape(store, editor) {
+  if (editor.tool?.busy) editor.tool.cancel();
   else if (store.selectedId === null) return false;
   else {
     store.select(null);
-    bench.say?.(words.deselected);
+    editor.announce?.(words.deselected);
   }
-  bench.focus?.(null);
+  editor.focus?.(null);
   return true;
 }
 
 /** Adds a box for the open card without a pointer. @returns {boolean} */
-export function addBox(store, bench) {
-  if (store.active === null) bench.refuse?.('no-card');
-  else if (!store.hasRoom(store.active)) bench.refuse?.('too-many');
+export function addBox(store, editor) {
+  if (store.active === null) editor.refuse?.('no-card');
+  else if (!store.hasRoom(store.active)) editor.refuse?.('too-many');
   else {
-    const box = store.add(store.active, startingBox(bench.visible(), store.boxes.length, store.size, store.min));
-    if (box) bench.focus?.(box.id);
+    const box = store.add(store.active, startingBox(editor.visible(), store.boxes.length, store.size, store.min));
+    if (box) editor.focus?.(box.id);
   }
   return true;
 }

@@ -9,7 +9,7 @@ const LATE = 120;
  * @param {HTMLElement} shown @param {(text: string) => void} say @param {() => void} onEnd
  * @returns {(secondsLeft: number|null) => void} sets or corrects the time left
  */
-export function countdown(shown, say, onEnd) {
+export function countdown(shown, announce, onEnd) {
   let end = null;
   let before = Infinity;
   let timer = null;
@@ -18,7 +18,7 @@ export function countdown(shown, say, onEnd) {
     shown.textContent = clock(left);
     shown.classList.toggle('late', left <= LATE);
     const mark = SPOKEN.find((s) => before > s && left <= s);
-    if (mark && before !== Infinity) say(words.minutesLeft(mark / 60));
+    if (mark && before !== Infinity) announce(words.minutesLeft(mark / 60));
     before = left;
     if (left > 0) return;
     clearInterval(timer);

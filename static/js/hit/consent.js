@@ -36,14 +36,14 @@ export function consentGate(config, api, { panel, task }) {
 /** @returns {Promise<boolean>} whether something is in the way; then it is said on the panel */
 async function agree(consent, api, panel, button) {
   const country = panel.querySelector('#country');
-  if (country && !country.value) return say(panel, words.countryMissing, country);
+  if (country && !country.value) return showMessage(panel, words.countryMissing, country);
   button.setAttribute('aria-disabled', 'true');
-  say(panel, '', country);
+  showMessage(panel, '', country);
   try {
     await api.consent({ version: consent.version, ...answers(panel, country) });
     return false;
   } catch (failure) {
-    return say(panel, failure.passing ? words.consentFailed : failure.message);
+    return showMessage(panel, failure.passing ? words.consentFailed : failure.message);
   } finally {
     button.removeAttribute('aria-disabled');
   }
@@ -55,7 +55,7 @@ function answers(panel, country) {
   return { country: country.value, about_me: Object.fromEntries(chosen.map((field) => [field.name, field.value])) };
 }
 
-function say(panel, text, field = null) {
+function showMessage(panel, text, field = null) {
   const error = panel.querySelector('[data-error]');
   error.textContent = text;
   error.hidden = !text;

@@ -20,7 +20,7 @@ const RETRY_MS = [2000, 5000, 15000, 30000];
 /** Another window saves what it wrote itself; if it has gone, this one does after a while. */
 const RESCUE_MS = 8000;
 /** Long enough to find out that a hand-over failed. */
-const HANDED_KEEP_MS = DAY_MS;
+const SUBMITTED_KEEP_MS = DAY_MS;
 /** A page load is a writer; of those long ago nobody has a window open. */
 const MOST_WRITERS = 20;
 
@@ -66,7 +66,7 @@ export class Draft extends EventTarget {
     this.revision = 0;
     this.savedAt = null;
     this.keptHere = storage.lasting;
-    storage.watch(key, (kept) => this.#told(kept));
+    storage.watch(key, (kept) => this.#receiveChange(kept));
   }
 
   get state() { return this.#state; }
@@ -143,7 +143,7 @@ export class Draft extends EventTarget {
   }
 
   /** The work is being handed to the marketplace. What is kept stays until that is known to have gone well. */
-  handOver() {
+  submitToMarketplace() {
     this.#handed = this.now();
     this.#keep(this.#unsaved);
   }
@@ -170,7 +170,7 @@ export class Draft extends EventTarget {
   }
 
   // Another window has kept something: older than what is here, newer, or another version.
-  #told(kept) {
+  #receiveChange(kept) {
     if (!kept?.content || kept.content.writer === this.writer || this.#forgotten) return;
     this.#emit('handed', { on: Boolean(kept.handed) });
     if (this.#fresh && !covers(kept.content, this.collect())) {
@@ -262,7 +262,7 @@ export class Draft extends EventTarget {
   #keep(unsent, content = this.collect()) {
     if (this.#forgotten) return;
     const kept = { content, revision: this.revision, unsent, handed: this.#handed };
-    this.keptHere = this.storage.set(this.#place, kept, this.#handed === null ? undefined : HANDED_KEEP_MS);
+    this.keptHere = this.storage.set(this.#place, kept, this.#handed === null ? undefined : SUBMITTED_KEEP_MS);
   }
 
   #later(ms) {

@@ -41,7 +41,7 @@ const words = {
  * Shows the feedback in its place, open until somebody folds it away, and says once that it is there.
  * @param {HTMLElement} place @param {Feedback|null} feedback @param {(text: string) => void} say
  */
-export function showFeedback(place, feedback, say, storage = safeStorage()) {
+export function showFeedback(place, feedback, announce, storage = safeStorage()) {
   place.replaceChildren();
   place.hidden = !feedback;
   if (!feedback) return;
@@ -50,7 +50,7 @@ export function showFeedback(place, feedback, say, storage = safeStorage()) {
   panel.append(summaryLine(feedback), body(feedback, () => fold(panel)));
   panel.addEventListener('toggle', () => (panel.open ? storage.remove(key) : storage.set(key, true)));
   place.append(panel);
-  if (panel.open) say(words.said(words[feedback.outcome], words.remarks(feedback.remarks.length)));
+  if (panel.open) announce(words.said(words[feedback.outcome], words.remarks(feedback.remarks.length)));
 }
 
 /** @param {Remark[]} remarks @returns {(Remark & {number: number})[]} in the order in which the panel shows them */
@@ -79,7 +79,7 @@ function body({ image, observations, summary, remarks }, onRead) {
   const cards = observations.map((observation) => card(observation, of, photo?.store));
   return element('div', { class: 'fb-b' },
     photo ? photo.figure : element('p', { class: 'fb-photo muted', text: words.gone }),
-    element('div', { class: 'fb-said' },
+    element('div', { class: 'fb-texts' },
       ...(summary ? [element('p', { class: 'fb-summary', text: summary })] : []),
       ...(of(null, null).length ? [line(words.whole, null, of(null, null))] : []),
       ...cards,
@@ -91,12 +91,12 @@ function card(observation, of, store) {
   const texts = { clue, inference, boxes: words.drawn(boxes.length), confidence: words.sure[confidence] };
   const label = (remark) => (remark.box === null ? '' : store?.label(store.of(index)[remark.box - 1]) ?? String(remark.box));
   // Texts are always shown; the rest in a line of its own only where something is said about it.
-  const told = PARTS.filter((part) => part === 'clue' || part === 'inference' || of(index, part).length);
-  const rest = PARTS.filter((part) => !told.includes(part)).map((part) => texts[part]).join(', ');
+  const shownParts = PARTS.filter((part) => part === 'clue' || part === 'inference' || of(index, part).length);
+  const rest = PARTS.filter((part) => !shownParts.includes(part)).map((part) => texts[part]).join(', ');
   const made = element('section', { class: `fb-card obs obs-${index}`, 'aria-labelledby': `fb-${index}` },
     element('h2', { id: `fb-${index}` }, element('span', { class: 'dot', 'aria-hidden': 'true', text: String(index) }), element('span', { class: 'sr', text: interpolate(gettext('Observation %(n)s'), { n: index }) })),
     element('div', { class: 'fb-lines' },
-      ...told.map((part) => line(words.part[part], texts[part], of(index, part), label)),
+      ...shownParts.map((part) => line(words.part[part], texts[part], of(index, part), label)),
       ...(rest ? [line(rest, '', [])] : []),
       ...(of(index, null).length ? [line(words.card, null, of(index, null))] : [])));
   const show = (obs) => () => store?.setActive(obs);

@@ -1,4 +1,4 @@
-/** What live hints say, in one place and in the page's language. The server sends names and quotes, never sentences. */
+/** What live hints announce, in one place and in the page's language. The server sends names and quotes, never sentences. */
 import { gettext, pieces } from '../ui/i18n.js';
 
 // The answer is English whatever language the page speaks, and so are the words that are proposed for it.
@@ -10,7 +10,7 @@ export function boxLabel({ card, params }) {
   return `${card}${params.box <= 26 ? String.fromCharCode(96 + params.box) : `.${params.box}`}`;
 }
 
-const SENTENCES = {
+const MESSAGES = {
   no_box: () => [gettext('Nothing is marked for this observation yet. Draw a box around the clue.'), {}],
   profanity: (hint, quote) => [gettext('%(quote)s may offend. Use another word.'), { quote }],
   pronoun: (hint, quote) => [
@@ -30,8 +30,8 @@ const SENTENCES = {
  * @returns {(string|{mark: string})[]|null} the sentence in parts, the quoted words marked; null for a rule without words
  */
 export function hintSentence(hint) {
-  if (!Object.hasOwn(SENTENCES, hint.rule)) return null;
-  return pieces(...SENTENCES[hint.rule](hint, { mark: hint.quote }));
+  if (!Object.hasOwn(MESSAGES, hint.rule)) return null;
+  return pieces(...MESSAGES[hint.rule](hint, { mark: hint.quote }));
 }
 
 export const words = { ignore: gettext('Ignore') };

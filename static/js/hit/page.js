@@ -3,7 +3,7 @@
  * consent, opening, restoring, saving, the clock, what is missing, handing in and what can go wrong.
  *
  * @typedef {object} TaskKind
- * @property {(page: {config: any, say: (text: string) => void, preview: boolean, changed: () => void}) => void} start
+ * @property {(page: {config: any, announce: (text: string) => void, preview: boolean, changed: () => void}) => void} start
  *   wires the page up; calls `changed` after every change by the person
  * @property {() => object} read the answer so far, complete or not (for the draft)
  * @property {(answer: object|null) => void} write shows an answer from a draft
@@ -30,7 +30,7 @@ import { saveBeforeLeaving } from './languages.js';
 import { KeptWork } from './kept-work.js';
 import { showSaveState } from './save-state.js';
 import { safeStorage } from './storage.js';
-import { Outbox, handOver, handOverFields, sendAnswer } from './submit.js';
+import { Outbox, submitToMarketplace, marketplaceFields, sendAnswer } from './submit.js';
 import { workOf } from './versions.js';
 import { words } from './words.js';
 import { duration, money } from '../ui/format.js';
@@ -60,7 +60,7 @@ class TaskPage {
     this.button = byId('submit');
     this.storage = safeStorage();
     this.bars = barsIn(byId('bars'));
-    this.say = (text) => setText(byId('say'), text);
+    this.announce = (text) => setText(byId('say'), text);
     this.form.addEventListener('submit', (e) => {
       e.preventDefault();
       this.submit();
@@ -76,7 +76,7 @@ class TaskPage {
   /** Everything to look at, nothing to change. */
   preview() {
     byId('how').open = true;
-    this.kind.start({ config: this.config, say: this.say, preview: true, changed: () => {} });
+    this.kind.start({ config: this.config, announce: this.announce, preview: true, changed: () => {} });
     this.refresh();
   }
 
@@ -101,7 +101,7 @@ class TaskPage {
     }
     // What is done before the earlier work is shown would be overwritten by it.
     this.#freeze(true);
-    this.kind.start({ config, say: this.say, preview: false, changed: () => this.changed() });
+    this.kind.start({ config, announce: this.announce, preview: false, changed: () => this.changed() });
     this.#firstVisit();
     if (history.state?.opened) history.replaceState(null, '');
     const opened = await this.#open();
@@ -143,13 +143,13 @@ class TaskPage {
     if (gap) {
       gap.focus();
       const text = gap.name ?? gap.text;
-      this.say(words.firstGap(gap.obs ? `${gap.obs}, ${text}` : text));
+      this.announce(words.firstGap(gap.obs ? `${gap.obs}, ${text}` : text));
       return;
     }
     this.#lock(true);
     try {
       const sent = await this.#send();
-      this.#handOver(sent.receipt, sent.active_seconds);
+      this.#submitToMarketplace(sent.receipt, sent.active_seconds);
     } catch (error) {
       this.#lock(false);
       this.#failed(error);
@@ -165,10 +165,10 @@ class TaskPage {
     return sendAnswer(this.api, this.outbox, answer, this.time.seconds(), { instructions: this.config.instructions ?? null, hints: this.hints.report() });
   }
 
-  #handOver(receipt, activeSeconds) {
+  #submitToMarketplace(receipt, activeSeconds) {
     this.#lock(true);
-    this.draft.handOver();
-    handOver(byId('hand-over'), handOverFields(this.config.assignmentId, receipt, activeSeconds));
+    this.draft.submitToMarketplace();
+    submitToMarketplace(byId('hand-over'), marketplaceFields(this.config.assignmentId, receipt, activeSeconds));
     // A frame that is still here after a while was not taken along.
     const stillHere = () => {
       this.draft.takeBack();
@@ -180,7 +180,7 @@ class TaskPage {
   }
 
   #finishAction(receipt, activeSeconds) {
-    return { text: words.finish, primary: true, run: () => this.#handOver(receipt, activeSeconds) };
+    return { text: words.finish, primary: true, run: () => this.#submitToMarketplace(receipt, activeSeconds) };
   }
 
   #offerToFinish(submission) {
@@ -200,9 +200,9 @@ class TaskPage {
     const again = { text: words.again, primary: true, run: () => { this.bars.hide('failed'); this.submit(); } };
     const reload = { text: words.reload, run: () => location.reload() };
     const texts = { offline: words.failed, slow: words.failed, busy: words.failedSlow, server: words.failedServer, expired: words.expiredBar };
-    const said = ['offline', 'slow', 'server'].includes(error.code) ? '' : error.body?.error ?? '';
+    const message = ['offline', 'slow', 'server'].includes(error.code) ? '' : error.body?.error ?? '';
     this.bars.show('failed', {
-      kind: 'bad', text: texts[error.code] ?? (error.code === 'refused' ? words.notThisTask : words.failedOther), more: said, actions: [error.code === 'expired' ? reload : again],
+      kind: 'bad', text: texts[error.code] ?? (error.code === 'refused' ? words.notThisTask : words.failedOther), more: message, actions: [error.code === 'expired' ? reload : again],
     });
   }
 
@@ -219,22 +219,22 @@ class TaskPage {
         this.refresh();
       },
       busy: () => this.#sending,
-      handed: (on) => this.#handedElsewhere(on),
+      handed: (on) => this.#showSubmitting(on),
     });
     kept.draft.addEventListener('state', ({ detail }) => {
       if (detail.state !== 'saved' || this.#sending) return;
       this.bars.hide('offline');
       if (!this.opened) this.#open();
     });
-    showSaveState(byId('save'), this.say, kept.draft);
+    showSaveState(byId('save'), this.announce, kept.draft);
     return kept;
   }
 
   // Another window of this task hands it in: one answer is enough. It unlocks when that window comes back.
-  #handedElsewhere(on) {
+  #showSubmitting(on) {
     if (this.#sending || on === this.#over) return;
     this.#close(on);
-    if (on) this.bars.show('handed', { kind: 'info', text: words.handedElsewhere });
+    if (on) this.bars.show('handed', { kind: 'info', text: words.submittingInOtherWindow });
     else this.bars.hide('handed');
   }
 
@@ -269,7 +269,7 @@ class TaskPage {
       this.opened = true;
       if (this.config.unit !== null) this.kind.opened?.(opened);
       this.bars.hide('offline');
-      this.clock ??= countdown(byId('time-left'), this.say, () => this.bars.show('time', { kind: 'bad', text: words.timeUp }));
+      this.clock ??= countdown(byId('time-left'), this.announce, () => this.bars.show('time', { kind: 'bad', text: words.timeUp }));
       this.clock(opened.seconds_left);
       return opened;
     } catch (error) {
@@ -281,7 +281,7 @@ class TaskPage {
   }
 
   #restore(content) {
-    this.outbox.adopt(content?.sending);
+    this.outbox.restore(content?.sending);
     this.time.add(Number(content?.active_seconds ?? 0) - this.time.seconds());
     this.kind.write(content?.answer ?? null);
     this.hints.restore(content?.hints);

@@ -111,7 +111,7 @@ function fieldOf(control) {
   const label = textOf(set?.querySelector('legend') ?? control.labels?.[0]) || control.ariaLabel || control.name;
   const host = set ?? control;
   const required = isRequired(control) || host.hasAttribute('data-required');
-  return { name: control.name, kind, controls: [control], host, required, label, usual: usualOf(control) };
+  return { name: control.name, kind, controls: [control], host, required, label, defaultValue: defaultValueOf(control) };
 }
 
 /** Adds one more button of a group; the value of any other second control would be lost. */
@@ -177,7 +177,7 @@ function show({ kind, controls }, value) {
 }
 
 /** The page's own value, read at the start: a hidden input forgets it once another one is set. */
-function usualOf(control) {
+function defaultValueOf(control) {
   if (control.type !== 'select-one') return control.defaultValue;
   const options = [...control.options];
   const chosen = options.findLastIndex((option) => option.defaultSelected);
@@ -185,12 +185,12 @@ function usualOf(control) {
 }
 
 /** Brings the page's own values back. */
-function reset({ kind, controls, usual }) {
+function reset({ kind, controls, defaultValue }) {
   for (const control of controls) {
     if (isGroup(kind) || kind === 'checkbox') control.checked = control.defaultChecked;
-    else if (kind === 'select-one') control.selectedIndex = usual;
+    else if (kind === 'select-one') control.selectedIndex = defaultValue;
     else if (kind === 'select-multiple') for (const option of control.options) option.selected = option.defaultSelected;
-    else control.value = usual;
+    else control.value = defaultValue;
   }
 }
 

@@ -10,7 +10,7 @@ const ICONS = { clean: 'ok', saved: 'ok', saving: 'sync', dirty: 'sync' };
  * @param {HTMLElement} shown the visible line @param {(text: string) => void} say
  * @param {import('./draft.js').Draft} draft
  */
-export function showSaveState(shown, say, draft) {
+export function showSaveState(shown, announce, draft) {
   const text = shown.querySelector('[data-text]');
   const picture = shown.querySelector('svg');
   let trouble = false;
@@ -31,8 +31,8 @@ export function showSaveState(shown, say, draft) {
     if (picture) setIcon(picture, ICONS[draft.state] ?? (draft.state === 'offline' ? 'offline' : 'alert'));
     shown.classList.toggle('save--trouble', bad);
     shown.classList.toggle('save--quiet', draft.state === 'clean');
-    if (bad && !trouble) say(sentence());
-    if (trouble && draft.state === 'saved') say(words.savedAgain);
+    if (bad && !trouble) announce(sentence());
+    if (trouble && draft.state === 'saved') announce(words.savedAgain);
     trouble = bad || (trouble && draft.state !== 'saved');
   };
   draft.addEventListener('state', render);

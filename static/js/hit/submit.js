@@ -21,7 +21,7 @@ export class Outbox {
   }
 
   /** Takes over what a draft from the server remembers. */
-  adopt(sending) {
+  restore(sending) {
     if (sending?.hash && sending.client_uuid && !this.storage.get(this.prefix + sending.hash)) this.#keep(sending);
     else if (sending?.hash) this.latest = this.storage.get(this.prefix + sending.hash);
   }
@@ -73,7 +73,7 @@ export async function sendAnswer(api, outbox, answer, activeSeconds, seen = {}) 
 }
 
 /** @returns {Object<string, string>} the fields that the marketplace gets */
-export function handOverFields(assignmentId, receipt, activeSeconds) {
+export function marketplaceFields(assignmentId, receipt, activeSeconds) {
   return {
     assignmentId,
     submission_id: String(receipt.submission_id ?? receipt.id),
@@ -84,7 +84,7 @@ export function handOverFields(assignmentId, receipt, activeSeconds) {
 }
 
 /** Posts the page's hand-over form: a navigation of this frame, never a fetch. */
-export function handOver(form, fields) {
+export function submitToMarketplace(form, fields) {
   for (const [name, value] of Object.entries(fields)) {
     const input = form.elements.namedItem(name) ?? form.appendChild(Object.assign(document.createElement('input'), { type: 'hidden', name }));
     input.value = value;

@@ -22,7 +22,7 @@ export const words = {
   begunBeforeMore: (what) => interpolate(gettext('This device kept what you did: %(what)s.'), { what }),
   goOn: gettext('Go on from there'),
   startAnew: gettext('Start anew'),
-  handedElsewhere: gettext('This task is being handed in from another window. You can close this one.'),
+  submittingInOtherWindow: gettext('This task is being handed in from another window. You can close this one.'),
   confirmed: gettext('This task has been handed in. Nothing is left to do here.'),
   useOther: gettext('Use the other version'),
   keepMine: gettext('Keep mine'),

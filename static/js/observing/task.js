@@ -1,5 +1,5 @@
 /** Writing observations: one photo, a few cards, one open card that owns the drawing tool. */
-import { Bench } from '../boxes/bench.js';
+import { BoxEditor } from '../boxes/box-editor.js';
 import { clamp } from '../boxes/geometry.js';
 import { element, setText } from '../ui/dom.js';
 import { toast } from '../ui/toast.js';
@@ -16,11 +16,11 @@ export class ObservationTask {
     this.preview = preview;
     this.changed = changed;
     const { width, height } = config.unit.image;
-    this.bench = new Bench({
+    this.editor = new BoxEditor({
       svg: byId('photo'), frame: byId('stage'), toolbar: document.querySelector('.toolbar'), live: byId('say'),
       size: { width, height }, roomHeight, most: config.unit.limits?.boxes, readOnly: preview, onCommand: (command) => this.#command(command),
     });
-    this.store = this.bench.store;
+    this.store = this.editor.store;
     this.cards = [...document.querySelectorAll('.ocard')]
       .map((details) => new Card(details, this.store, { bonusCents: config.pay.bonus_cents }));
     for (const card of this.cards) this.#wire(card);
@@ -30,8 +30,8 @@ export class ObservationTask {
     });
     this.store.addEventListener('select', () => this.#selected());
     this.store.addEventListener('active', () => this.#hint());
-    this.bench.tool.addEventListener('refuse', () => this.#refused());
-    document.querySelector('.toolbar').addEventListener('bench:picked', (e) => this.#picked(e.detail));
+    this.editor.tool.addEventListener('refuse', () => this.#refused());
+    document.querySelector('.toolbar').addEventListener('editor:picked', (e) => this.#picked(e.detail));
     document.querySelector('.toolbar').addEventListener('click', () => this.#hint());
     if (preview) for (const name of ['draw', 'undo', 'redo', 'delete']) document.querySelector(`[data-tool="${name}"]`).disabled = true;
     this.#openChanged();
@@ -76,7 +76,7 @@ export class ObservationTask {
 
   hintPlace(card) { return this.cards[card - 1]?.details.querySelector('[data-hints]') ?? null; }
 
-  finish() { this.bench.tool.finish(); }
+  finish() { this.editor.tool.finish(); }
 
   summary(answer) {
     const all = answer?.observations ?? [];
@@ -115,8 +115,8 @@ export class ObservationTask {
     });
     card.draw.addEventListener('click', (e) => {
       // Pressed with a key there is no pointer to draw with: the box appears, ready for the arrows.
-      if (e.detail === 0) this.bench.addByKey();
-      else this.bench.arm();
+      if (e.detail === 0) this.editor.addByKey();
+      else this.editor.arm();
     });
     card.boxList.addEventListener('click', (e) => {
       const [select, remove] = [e.target.closest('[data-select]'), e.target.closest('[data-remove]')];
@@ -125,7 +125,7 @@ export class ObservationTask {
         (card.boxList.querySelector('button') ?? card.draw).focus();
       } else if (select) {
         this.store.select(Number(select.dataset.select));
-        this.bench.view.focusBox(this.store.selectedId);
+        this.editor.view.focusBox(this.store.selectedId);
       }
     });
     card.clearing?.querySelector('[data-clear]').addEventListener('click', () => this.#clear(card));
@@ -198,7 +198,7 @@ export class ObservationTask {
     const dot = byId('draw-for');
     dot.className = active === null ? 'dot dot--none' : `dot obs obs-${active}`;
     setText(dot, active === null ? '–' : String(active));
-    const pan = this.bench.tool.mode === 'pan';
+    const pan = this.editor.tool.mode === 'pan';
     const text = this.preview ? words.hintPreview : pan ? words.hintPan : active === null ? words.hintNoCard : words.hintDraw(active);
     const parts = selected ? this.#hintSelected(this.store.label(selected)) : [text];
     byId('hint').replaceChildren(...parts.map((p) => (p.key ? element('kbd', { text: p.key }) : p)));

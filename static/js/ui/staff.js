@@ -50,8 +50,8 @@ function onClick(event) {
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
   if (!singleKeys()) return;
-  const wanted = event.key.toLowerCase();
-  const part = [...document.querySelectorAll('[data-key]')].find((p) => p.dataset.key.toLowerCase() === wanted && !p.disabled);
+  const target = event.key.toLowerCase();
+  const part = [...document.querySelectorAll('[data-key]')].find((p) => p.dataset.key.toLowerCase() === target && !p.disabled);
   if (!part) return;
   event.preventDefault();
   if (part.tabIndex >= 0) part.focus();

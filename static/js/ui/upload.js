@@ -88,9 +88,9 @@ export async function sendPhoto(file, fields, { address, token, post = fetch }) 
   for (const [name, value] of Object.entries(fields)) body.append(name, value);
   const reply = await post(address, { method: 'POST', body, headers: { 'X-CSRFToken': token, Accept: 'application/json' } });
   if (reply.ok) return { state: (await reply.json()).new ? 'added' : 'known' };
-  const said = (await reply.json().catch(() => null)) ?? {};
+  const answer = (await reply.json().catch(() => null)) ?? {};
   const refused = reply.status === 422 || reply.status === 413;
-  return { state: refused ? 'refused' : 'failed', error: said.error ?? `the server answered ${reply.status}` };
+  return { state: refused ? 'refused' : 'failed', error: answer.error ?? `the server answered ${reply.status}` };
 }
 
 /**
@@ -167,18 +167,18 @@ function start(form) {
     const body = new FormData();
     body.append('manifest', file, file.name);
     const reply = await fetch(form.dataset.manifest, { method: 'POST', body, headers: { 'X-CSRFToken': token, Accept: 'application/json' } });
-    const said = await reply.json().catch(() => ({ error: `the server answered ${reply.status}` }));
-    rows = said.rows ?? {};
-    if (said.rows) return true;
+    const answer = await reply.json().catch(() => ({ error: `the server answered ${reply.status}` }));
+    rows = answer.rows ?? {};
+    if (answer.rows) return true;
     state.hidden = false;
     part('count').textContent = 'Nothing was sent: the manifest has a mistake';
     part('cancel').hidden = true;
     part('problems').hidden = false;
-    part('problems').replaceChildren(Object.assign(document.createElement('li'), { textContent: said.error }));
+    part('problems').replaceChildren(Object.assign(document.createElement('li'), { textContent: answer.error }));
     return false;
   }
 
-  function tell(words, errors = []) {
+  function showProblems(words, errors = []) {
     state.hidden = false;
     part('count').textContent = words;
     part('problems').hidden = errors.length === 0;
@@ -190,7 +190,7 @@ function start(form) {
     part('done').hidden = true;
     part('retry').hidden = true;
     const fields = { credit: form.elements.namedItem('credit').value, licence: form.elements.namedItem('licence').value };
-    const said = await sendZip(file, fields, {
+    const answer = await sendZip(file, fields, {
       address: form.dataset.zip,
       token,
       started: (stop) => {
@@ -200,13 +200,13 @@ function start(form) {
       progress: (sent, total) => {
         bar.max = total;
         bar.value = sent;
-        tell(sent < total ? `${Math.floor((100 * sent) / total)} % of ${file.name} sent` : `${file.name} is being checked`);
+        showProblems(sent < total ? `${Math.floor((100 * sent) / total)} % of ${file.name} sent` : `${file.name} is being checked`);
       },
     });
     stopZip = null;
     part('cancel').hidden = true;
-    if (said.address) window.location.assign(said.address);
-    else tell('Nothing was added', [said.error]);
+    if (answer.address) window.location.assign(answer.address);
+    else showProblems('Nothing was added', [answer.error]);
   }
 
   form.addEventListener('submit', async (event) => {
@@ -217,8 +217,8 @@ function start(form) {
     if (zip) {
       dropped = [];
       zips.value = '';
-      if (chosen.length > 1) tell('Nothing was sent', ['Send a zip by itself, and other photos apart from it.']);
-      else if (form.querySelector('#manifest').files.length) tell('Nothing was sent', ['Put the manifest into the zip, and empty its field here.']);
+      if (chosen.length > 1) showProblems('Nothing was sent', ['Send a zip by itself, and other photos apart from it.']);
+      else if (form.querySelector('#manifest').files.length) showProblems('Nothing was sent', ['Put the manifest into the zip, and empty its field here.']);
       else await addZip(zip);
       return;
     }

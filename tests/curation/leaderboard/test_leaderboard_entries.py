@@ -167,4 +167,4 @@ def test_a_key_that_is_whole_but_makes_no_sense_is_the_servers_fault(
     entry = scored(team, by_id())
     assert entry.job is not None
     assert (entry.state, entry.job.state) == (EntryState.QUEUED, JobState.FAILED)
-    assert entry.job.error.startswith("a held key is broken (answer key: "), entry.job.error
+    assert entry.job.error.startswith("an answer key is damaged (answer key: "), entry.job.error

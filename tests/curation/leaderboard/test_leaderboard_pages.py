@@ -266,7 +266,7 @@ def test_a_long_table_has_pages_and_places_go_on(
 def test_an_empty_board_says_what_will_stand_there(board: Leaderboard, client: Client) -> None:
     services.set_public(board=board, is_public=True, by=None)
     text = client.get(reverse("leaderboard", args=[board.slug])).text
-    assert "Nothing handed in yet" in text
+    assert "No submissions yet" in text
     assert "retrieval_0.npy" in text
     services.set_open(board=board, is_open=False, by=None)
     assert "It is not open yet" in client.get(reverse("leaderboard", args=[board.slug])).text
@@ -275,7 +275,7 @@ def test_an_empty_board_says_what_will_stand_there(board: Leaderboard, client: C
 
 @pytest.fixture
 def hand_in(board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client) -> Callable[..., Any]:
-    """Return a function that hands in by the page of the board, which is public."""
+    """Return a function that submits on the page of the board, which is public."""
     services.set_public(board=board, is_public=True, by=None)
 
     def send(data: bytes = b"", **more: Any) -> Any:
@@ -338,7 +338,7 @@ def test_what_the_form_refuses_stands_at_its_field(
     assert "no web address" in hand_in(url="javascript:alert(1)").text
     assert hand_in(file="").status_code == 400
     services.set_active(team=team[0], is_active=False, by=None)
-    assert "may not hand in" in hand_in().text
+    assert "cannot submit" in hand_in().text
     assert not LeaderboardEntry.objects.exists()
 
 
@@ -375,7 +375,7 @@ def test_a_cancelled_entry_waits_for_the_organisers(
     jobs.cancel_job(job=entry.job)
     desk = signed_in(researcher)
     page = desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
-    assert "Waits for the organisers" in page
+    assert "Waiting for the organisers" in page
     assert "refresh" not in page
     text = desk.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
     assert "Scoring cancelled" in text

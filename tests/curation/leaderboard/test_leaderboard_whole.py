@@ -1,4 +1,4 @@
-"""The whole way: a sealed version becomes a leaderboard, a model's zip is handed in, and the figures are right."""
+"""The whole way: a sealed version becomes a leaderboard, a model's zip is submitted, and the figures are right."""
 
 import hashlib
 import json
@@ -66,7 +66,7 @@ def made(work: Work, capsys: Any, *more: str) -> Leaderboard:
 
 
 def best_scores(home: Path) -> dict[str, list[float]]:
-    """Return what somebody who knew the keys would hand in, in the order of the public ids."""
+    """Return what somebody who knew the keys would submit, in the order of the public ids."""
     scores: dict[str, list[float]] = {}
     for path in sorted((home / "held").rglob("*_answer_key.json")):
         name = path.name.removeprefix("all_").removesuffix("_answer_key.json")
@@ -353,7 +353,7 @@ def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(
     found = client.get(place, headers=headers).json()
     assert found["kept"]["entries"][0]["figures"]["p_at_1"]["value"] == 100.0
     assert "random" in [row["name"] for row in found["kept"]["references"]]
-    assert "Results on the photos kept for the end" in client.get(page).text
+    assert "Results on the private photos" in client.get(page).text
     with pytest.raises(Conflict, match="were shown when it was closed"):
         services.set_open(board=board, is_open=True, by=None)
 

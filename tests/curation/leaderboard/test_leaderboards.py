@@ -195,7 +195,7 @@ def test_a_zip_that_we_spoiled_is_no_defect_of_the_team_s(team: LeaderboardTeam)
     kept = entries.entry_file(entry)
     whole = kept.read_bytes()
     assert entry.job is not None
-    for data, said in ((None, "is missing"), (whole[:-9], "changed since it was handed in")):
+    for data, said in ((None, "is missing"), (whole[:-9], "has changed since submission")):
         kept.unlink() if data is None else kept.write_bytes(data)
         job = jobs.run_in_process(job=entry.job)
         assert (job.state, LeaderboardEntry.objects.get().state) == (JobState.FAILED, EntryState.QUEUED)
@@ -242,7 +242,7 @@ def test_closed_boards_and_teams_that_may_not_hand_in_refuse(
     board: Leaderboard, team: LeaderboardTeam
 ) -> None:
     services.set_active(team=team, is_active=False, by=None)
-    with pytest.raises(Refused, match="may not hand in"):
+    with pytest.raises(Refused, match="cannot submit"):
         handed_in(team, predictions())
     services.set_active(team=team, is_active=True, by=None)
     services.set_open(board=board, is_open=False, by=None)
@@ -396,7 +396,7 @@ def test_the_plot_over_time_steps_up_with_the_best_so_far(team: LeaderboardTeam)
     assert plot is not None
     assert [dot.kind for dot in plot.dots] == ["", "", "other", ""]
     heights = [float(dot.y) for dot in plot.dots]
-    assert heights[3] < heights[1] < heights[2] < heights[0], "better is up"
+    assert heights[3] < heights[1] < heights[2] < heights[0], "higher is better"
     assert all(TOP <= y <= float(plot.base) for y in heights)
     assert all(0 < float(dot.x[:-1]) < 100 for dot in plot.dots)
     assert [label.text for label in plot.labels] == ["Best 31.0"]

@@ -1,4 +1,4 @@
-"""A leaderboard in a browser: in every window, and handed in to by a team without an account."""
+"""A leaderboard in a browser: in every window, and with submissions by a team without an account."""
 
 import os
 from collections.abc import Callable
@@ -73,16 +73,16 @@ def test_a_team_hands_in_and_reads_what_came_of_it(
     file.write_bytes(variant(99))
     page = open_page(390)
     page.goto(reverse("leaderboard", args=[board.slug]))
-    page.get_by_role("link", name="Hand in").click()
+    page.get_by_role("link", name="Submit").click()
     page.get_by_label("Your team’s key").fill("wrong")
     page.get_by_label("Zip of predictions").set_input_files(file)
     page.get_by_label("Model").fill("Wiggins")
-    page.get_by_role("button", name="Hand in").click()
+    page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("alert")).to_contain_text("It is not known here")
     check_page(page, "refused form")
     page.get_by_label("Your team’s key").fill(key)
     page.get_by_label("Zip of predictions").set_input_files(file)
-    page.get_by_role("button", name="Hand in").click()
+    page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("status")).to_contain_text("being scored")
     check_width(page, "waiting")
     entry = LeaderboardEntry.objects.get(team__name="Irregulars")
@@ -105,7 +105,7 @@ def test_a_closed_board_shows_both_tables_in_every_window(board: Leaderboard, op
         entry.save(update_fields=["figures"])
     page = open_page()
     page.goto(reverse("leaderboard", args=[board.slug]))
-    assert page.get_by_text("Results on the photos kept for the end").count() == 0
+    assert page.get_by_text("Results on the private photos").count() == 0
     services.set_open(board=board, is_open=False, by=None)
     page.reload()
     expect(page.locator("#kept tbody tr")).to_have_count(

@@ -72,10 +72,10 @@ def secret_of(person: Worker, slot: Assignment) -> str:
 def submit_task(person: Worker, slot: Assignment, **fields: str) -> Assignment:
     """Submit through the attempt's own address."""
     pairs = list((fields or {"submission_id": "7", "sha256": "ab" * 32}).items())
-    handed = attempts.submit_with_secret(
+    receipt = attempts.submit_with_secret(
         secret=secret_of(person, slot), assignment_id=slot.assignment_id, fields=pairs, now=Clock.now()
     )
-    return handed.assignment
+    return receipt.assignment
 
 
 def work(person: Worker, hit: dict[str, Any], **fields: str) -> Assignment:

@@ -196,19 +196,19 @@ def test_exclusion_closes_work_for_holders(local_client: Any, worker: Worker, ot
 def test_decided_work_counts_over_all_requesters(
     local_market: Market, local_client: Any, worker: Worker, browser: Browser
 ) -> None:
-    elsewhere = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+    other_client = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
     closed = publish(
         local_client, need(APPROVED, "GreaterThanOrEqualTo", 2), need(PERCENT, "GreaterThan", 66)
     )
     first, second, third = (
-        work(worker, elsewhere.create_hit(**hit_params(MaxAssignments=1, Title=f"Warm-up {n}"))["HIT"])
+        work(worker, other_client.create_hit(**hit_params(MaxAssignments=1, Title=f"Warm-up {n}"))["HIT"])
         for n in range(3)
     )
-    elsewhere.approve_assignment(AssignmentId=first.assignment_id)
+    other_client.approve_assignment(AssignmentId=first.assignment_id)
     assert "Open after 2 approved submissions. You have 1." in page(browser(worker))
-    elsewhere.approve_assignment(AssignmentId=second.assignment_id)
+    other_client.approve_assignment(AssignmentId=second.assignment_id)
     assert "Closed to you" not in page(browser(worker))
-    elsewhere.reject_assignment(AssignmentId=third.assignment_id, RequesterFeedback="r")
+    other_client.reject_assignment(AssignmentId=third.assignment_id, RequesterFeedback="r")
     # 2 of 3 are 66.67 per cent: rounded down, never up over a border
     with pytest.raises(ActionRefused, match="You have 66%, 2 of 3"):
         accept(worker, closed)
@@ -307,8 +307,8 @@ class TestBlocks:
         self, local_market: Market, local_client: Any, worker: Worker, browser: Browser
     ) -> None:
         hit = local_client.create_hit(**hit_params())["HIT"]
-        elsewhere = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
-        free = elsewhere.create_hit(**hit_params(Title="Free to all"))["HIT"]
+        other_client = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+        free = other_client.create_hit(**hit_params(Title="Free to all"))["HIT"]
         slot = accept(worker, hit)
         local_client.create_hit(**hit_params())
         local_client.create_worker_block(WorkerId=worker.worker_id, Reason="Copied answers")
@@ -320,8 +320,8 @@ class TestBlocks:
         assert "No new work from" in page(client, "/work/qualifications")
         assert accept(worker, free)
         form = {"assignmentId": slot.assignment_id, "answer": "x"}
-        handed = Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", form)
-        assert handed.status_code == 200
+        receipt = Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", form)
+        assert receipt.status_code == 200
         local_client.approve_assignment(AssignmentId=slot.assignment_id)
         with pytest.raises(ActionRefused, match="no new work"):
             accept(worker, local_client.create_hit(**hit_params())["HIT"])

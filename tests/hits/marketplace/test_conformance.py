@@ -193,9 +193,9 @@ def test_pages_have_ten_rows_by_default_and_end_with_empty_page(mturk: Any) -> N
 
 def _three_of_each(client: Any, workers: list[Worker]) -> dict[str, tuple[str, dict[str, str]]]:
     """Make three rows for every list, and return the key of its rows and how each list is asked for them."""
-    wanted = {"Description": "Needed.", "QualificationTypeStatus": "Active"}
+    expected = {"Description": "Needed.", "QualificationTypeStatus": "Active"}
     type_ids = [
-        client.create_qualification_type(Name=f"Type {number}", **wanted)["QualificationType"][
+        client.create_qualification_type(Name=f"Type {number}", **expected)["QualificationType"][
             "QualificationTypeId"
         ]
         for number in range(3)

@@ -35,10 +35,10 @@ class TestChangeOfHitType:
     )
     def test_hit_takes_properties_of_new_type(self, mturk: Any) -> None:
         hit = mturk.create_hit(**hit_params())["HIT"]
-        wanted = type_of(mturk, Title="Another title", AssignmentDurationInSeconds=60, Keywords="other")
-        mturk.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=wanted)
+        expected = type_of(mturk, Title="Another title", AssignmentDurationInSeconds=60, Keywords="other")
+        mturk.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=expected)
         now = mturk.get_hit(HITId=hit["HITId"])["HIT"]
-        assert (now["HITTypeId"], now["HITGroupId"], now["Title"]) == (wanted, wanted, "Another title")
+        assert (now["HITTypeId"], now["HITGroupId"], now["Title"]) == (expected, expected, "Another title")
         assert (now["AssignmentDurationInSeconds"], now["Keywords"]) == (60, "other")
         assert now["Expiration"] == hit["Expiration"]
 

@@ -43,9 +43,11 @@ def test_chosen_language_is_stored_in_cookie_and_wins(worker: Worker, browser: B
     assert '<html lang="en">' in client.get("/work/", headers=GERMAN).text
 
 
-@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/x", "javascript:alert(1)"])
-def test_language_switch_redirects_only_within_site(worker: Worker, browser: Browser, elsewhere: str) -> None:
-    assert _choose(browser(worker), "de", elsewhere)["Location"] == "/"
+@pytest.mark.parametrize("foreign_url", ["https://evil.example/", "//evil.example/x", "javascript:alert(1)"])
+def test_language_switch_redirects_only_within_site(
+    worker: Worker, browser: Browser, foreign_url: str
+) -> None:
+    assert _choose(browser(worker), "de", foreign_url)["Location"] == "/"
 
 
 def test_language_switch_needs_csrf_token_and_sign_in(worker: Worker) -> None:
@@ -88,8 +90,8 @@ def test_chosen_language_is_added_only_to_own_task_pages(
 
 
 def test_refusal_is_translated_to_german(worker: Worker, browser: Browser) -> None:
-    said = browser(worker).post("/work/tasks/3NONE/return", headers=GERMAN, follow=True)
-    assert "Diese Aufgabe ist nicht offen; es gibt nichts zurückzugeben." in said.text
+    reply = browser(worker).post("/work/tasks/3NONE/return", headers=GERMAN, follow=True)
+    assert "Diese Aufgabe ist nicht offen; es gibt nichts zurückzugeben." in reply.text
 
 
 @pytest.mark.parametrize("path", ["/", "/sign-in/", "/projects/", "/marketplace/accounts/", "/new-project"])
@@ -117,11 +119,11 @@ def test_requester_api_messages_are_english(db: None) -> None:
 
 
 def test_submit_page_in_frame_is_german_without_cookie(db: None) -> None:
-    said = Client().post("/a/none/mturk/externalSubmit", {"assignmentId": "3NONE"}, headers=GERMAN)
-    assert said.status_code == 409
-    assert "Dies wurde nicht abgegeben" in said.text
-    assert "Die Abgabe ist fehlgeschlagen: Sie können diese Aufgabe nicht mehr abgeben." in said.text
-    assert not said.cookies
+    reply = Client().post("/a/none/mturk/externalSubmit", {"assignmentId": "3NONE"}, headers=GERMAN)
+    assert reply.status_code == 409
+    assert "Dies wurde nicht abgegeben" in reply.text
+    assert "Die Abgabe ist fehlgeschlagen: Sie können diese Aufgabe nicht mehr abgeben." in reply.text
+    assert not reply.cookies
 
 
 def test_task_page_in_german_keeps_mturk_parameters(

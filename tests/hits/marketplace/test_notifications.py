@@ -196,8 +196,8 @@ def test_each_event_type_is_sent_once(local_client: Any, workers: list[Worker], 
     tasks.sweep_due()
     local_client.delete_hit(HITId=hit["HITId"])
     deliver()
-    told = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
-    assert told == [
+    event_types = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
+    assert event_types == [
         "HITCreated",
         "AssignmentAccepted",
         "AssignmentReturned",
@@ -214,8 +214,8 @@ def test_each_event_type_is_sent_once(local_client: Any, workers: list[Worker], 
         "HITReviewable",
         "HITDisposed",
     ]
-    assert sorted(mailbox.events()) == sorted(told)
-    assert set(told) == {kind.value for kind in EventType} - {"Ping"}
+    assert sorted(mailbox.events()) == sorted(event_types)
+    assert set(event_types) == {kind.value for kind in EventType} - {"Ping"}
     assert {kind.value for kind in EventType} == set(service_model().shape_for("EventType").enum)
 
 
@@ -241,8 +241,8 @@ def test_reviewable_and_expired_are_sent_again_after_extension(
     advance_time(seconds=301)
     tasks.sweep_due()
     tasks.sweep_due()
-    told = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
-    assert told == ["HITReviewable", "HITExpired", "HITReviewable", "HITExpired", "HITReviewable"]
+    event_types = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
+    assert event_types == ["HITReviewable", "HITExpired", "HITReviewable", "HITExpired", "HITReviewable"]
 
 
 @pytest.mark.rule(
@@ -462,8 +462,8 @@ def test_event_during_outage_is_retried_for_a_day_afterwards(
     local_client: Any, workers: list[Worker], mailbox: Mailbox
 ) -> None:
     hit = local_client.create_hit(**hit_params(LifetimeInSeconds=60, AutoApprovalDelayInSeconds=60))["HIT"]
-    wanted = specification(mailbox.url, "HITExpired", "AssignmentAbandoned", "AssignmentApproved")
-    local_client.update_notification_settings(HITTypeId=hit["HITTypeId"], Notification=wanted)
+    expected = specification(mailbox.url, "HITExpired", "AssignmentAbandoned", "AssignmentApproved")
+    local_client.update_notification_settings(HITTypeId=hit["HITTypeId"], Notification=expected)
     work(workers[0], hit)
     accept(workers[1], hit)
     advance_time(days=3)  # nobody swept and nobody sent
@@ -473,9 +473,9 @@ def test_event_during_outage_is_retried_for_a_day_afterwards(
     rows = Notification.objects.all()
     kinds = {row.document["Events"][0]["EventType"] for row in rows}
     assert kinds == {"HITExpired", "AssignmentAbandoned", "AssignmentApproved"}
-    told_of = [row.document["Events"][0]["EventTimestamp"] for row in rows]
+    event_times = [row.document["Events"][0]["EventTimestamp"] for row in rows]
     assert (
-        max(told_of) < f"{Clock.now() - timedelta(days=2):%Y-%m-%dT%H:%M:%SZ}"
+        max(event_times) < f"{Clock.now() - timedelta(days=2):%Y-%m-%dT%H:%M:%SZ}"
     )  # the time of the event, not of the notification
     assert {row.state for row in rows} == {NotificationState.QUEUED}
     mailbox.status = 200

@@ -129,8 +129,8 @@ def test_events_of_an_expired_and_deleted_hit_come_in_order(local_client: Any) -
         HITId=hit["HITId"], ExpireAt=timezone.now() - timezone.timedelta(days=1)
     )
     local_client.delete_hit(HITId=hit["HITId"])
-    told = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
-    assert told == ["HITExpired", "HITReviewable", "HITDisposed"]
+    event_types = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
+    assert event_types == ["HITExpired", "HITReviewable", "HITDisposed"]
 
 
 @pytest.mark.parametrize(

@@ -228,10 +228,10 @@ class TestRequests:
         "RejectQualificationRequest decides it.",
     )
     def test_requests_wait_and_are_decided(self, mturk: Any, workers: list[Worker]) -> None:
-        type_id, elsewhere = make_type(mturk), make_type(mturk, "Other")
+        type_id, other_client = make_type(mturk), make_type(mturk, "Other")
         for person in workers:
             ask(person, type_id)
-        ask(workers[0], elsewhere)
+        ask(workers[0], other_client)
         pages = mturk.get_paginator("list_qualification_requests").paginate(
             QualificationTypeId=type_id, PaginationConfig={"PageSize": 2}
         )

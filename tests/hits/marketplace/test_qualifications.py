@@ -146,10 +146,10 @@ def test_grant_value_score_and_revoke(mturk: Any, worker: Worker, other: Worker)
     assert code_of(failure)[1] == "InvalidQualificationState"
     trail = list(QualificationChange.objects.order_by("pk").values_list("status", "value", "reason"))
     assert trail == [("Granted", 1, ""), ("Granted", 90, ""), ("Revoked", 90, "Not used for a year.")]
-    elsewhere = here | {"WorkerId": other.worker_id}
+    for_other_worker = here | {"WorkerId": other.worker_id}
     for call in (mturk.get_qualification_score, mturk.disassociate_qualification_from_worker):
         with pytest.raises(ClientError) as failure:
-            call(**elsewhere)
+            call(**for_other_worker)
         assert code_of(failure)[1] == "QualificationDoesNotExist"
 
 

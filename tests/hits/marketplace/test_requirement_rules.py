@@ -73,19 +73,19 @@ def test_comparators_at_bounds(comparator: str, met: list[bool]) -> None:
 
 
 @given(NUMBERS, NUMBERS)
-def test_opposite_comparators_partition_holders(value: int, wanted: int) -> None:
+def test_opposite_comparators_partition_holders(value: int, expected: int) -> None:
     for one, other in OPPOSITES:
-        met = [is_met(Requirement("T", kind, (wanted,)), Holdings({"T": value})) for kind in (one, other)]
+        met = [is_met(Requirement("T", kind, (expected,)), Holdings({"T": value})) for kind in (one, other)]
         assert sorted(met) == [False, True]
 
 
 @pytest.mark.rule("comparators-in", source="M", text="In accepts any equal value, NotIn refuses any.")
 @given(NUMBERS, st.lists(NUMBERS, min_size=1, max_size=15))
-def test_in_and_not_in_equal_any_and_all(value: int, wanted: list[int]) -> None:
+def test_in_and_not_in_equal_any_and_all(value: int, expected: list[int]) -> None:
     held = Holdings({"T": value})
-    equal = [is_met(Requirement("T", Comparator.EQUAL_TO, (one,)), held) for one in wanted]
-    assert is_met(Requirement("T", Comparator.IN, tuple(wanted)), held) == any(equal)
-    assert is_met(Requirement("T", Comparator.NOT_IN, tuple(wanted)), held) == (not any(equal))
+    equal = [is_met(Requirement("T", Comparator.EQUAL_TO, (one,)), held) for one in expected]
+    assert is_met(Requirement("T", Comparator.IN, tuple(expected)), held) == any(equal)
+    assert is_met(Requirement("T", Comparator.NOT_IN, tuple(expected)), held) == (not any(equal))
 
 
 @pytest.mark.rule(

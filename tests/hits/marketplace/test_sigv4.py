@@ -94,9 +94,9 @@ def test_query_is_part_of_the_signature() -> None:
     ids=str,
 )
 def test_change_of_signed_content_is_detected(change: dict[str, Any]) -> None:
-    wanted: dict[str, Any] = {"host": "h:1", **change}
+    expected: dict[str, Any] = {"host": "h:1", **change}
     with pytest.raises(ApiError, match="does not match"):
-        call(signed("http://h:1/mturk/"), **wanted)
+        call(signed("http://h:1/mturk/"), **expected)
 
 
 @pytest.mark.rule(
@@ -217,9 +217,9 @@ def test_legacy_calls_get_message_with_current_version(path: str, verb: str) -> 
     assert (answer.status_code, answer["Content-Type"]) == (403, "text/xml")
     root = parse_plain_xml(answer.content.decode())
     assert root.findtext("Errors/Error/Code") == "Forbidden"
-    said = root.findtext("Errors/Error/Message") or ""
-    assert "2017-01-17" in said
-    assert "boto3.client('mturk'" in said
+    message = root.findtext("Errors/Error/Message") or ""
+    assert "2017-01-17" in message
+    assert "boto3.client('mturk'" in message
     assert root.findtext("RequestID") == answer["x-amzn-RequestId"]
 
 

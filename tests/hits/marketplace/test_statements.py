@@ -77,25 +77,25 @@ def test_requester_statement_adds_up_to_balances(
     local_client.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
     local_client.delete_hit(HITId=hit["HITId"])
     root = User.objects.create_superuser("root", password="a long pass phrase")
-    desk = Client()
-    desk.force_login(root)
+    admin_client = Client()
+    admin_client.force_login(root)
     owner = Requester.objects.get(pk=requester.requester.pk)
     url = f"/marketplace/accounts/{owner.pk}/statement"
-    rows = rows_of(desk.get(f"{url}.csv"))
+    rows = rows_of(admin_client.get(f"{url}.csv"))
     assert [row["entry"] for row in rows] == ["deposit", "hold", "reward", "fee", "release"]
     assert rows[-1]["available_balance"] == "9998.68"  # 10,000.00 less a reward of 1.10 and its fee of 0.22
     assert (rows[-1]["on_hold_balance"], owner.available_cents) == ("0.00", FUNDS - 132)
     assert (rows[2]["worker_id"], rows[2]["hit_id"]) == (worker.worker_id, hit["HITId"])
     today = payouts.Clock.now().date()
     past = (today - timedelta(days=1)).isoformat()
-    assert rows_of(desk.get(f"{url}.csv?to={past}")) == []
-    assert len(rows_of(desk.get(f"{url}.csv?from={today}"))) == 5
-    page = desk.get(f"{url}?from={today}")
+    assert rows_of(admin_client.get(f"{url}.csv?to={past}")) == []
+    assert len(rows_of(admin_client.get(f"{url}.csv?from={today}"))) == 5
+    page = admin_client.get(f"{url}?from={today}")
     assert "9998.68" in page.content.decode()
     assert page.context["page"][0].available_after == owner.available_cents
     for slip in ("?from=yesterday", f"?from={today}&to={past}"):
-        assert desk.get(url + slip).status_code == 400
-        assert desk.get(f"{url}.csv{slip}").status_code == 400
+        assert admin_client.get(url + slip).status_code == 400
+        assert admin_client.get(f"{url}.csv{slip}").status_code == 400
 
 
 def test_page_balances_continue_from_earlier_entries(requester: accounts.KeyPair) -> None:

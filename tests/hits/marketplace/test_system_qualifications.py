@@ -107,11 +107,11 @@ class TestComputed:
     ) -> None:
         accept(worker, local_client.create_hit(**hit_params(Title="Warm-up"))["HIT"])
         advance_time(seconds=1801)
-        wanted = 0 if type_id == PERCENT_ABANDONED else 100
-        hit = publish(local_client, need(type_id, "EqualTo", wanted))
+        expected = 0 if type_id == PERCENT_ABANDONED else 100
+        hit = publish(local_client, need(type_id, "EqualTo", expected))
         with pytest.raises(ActionRefused) as refusal:
             accept(worker, hit)
-        assert sentence.replace(f"{wanted}%", f"exactly {wanted}%", 1) in str(refusal.value)
+        assert sentence.replace(f"{expected}%", f"exactly {expected}%", 1) in str(refusal.value)
 
     def test_exists_on_computed_type_is_refused(self, local_client: Any) -> None:
         with pytest.raises(ClientError) as failure:

@@ -51,15 +51,15 @@ def test_list_preview_accept_submit_and_earn(local_client: Any, worker: Worker, 
     submit_to = query["turkSubmitTo"][0]
     assert submit_to.startswith("http://localhost:8000/a/")
     # No cookie, as from a cross-site frame; only the path identifies the attempt.
-    handed = Client().post(
+    receipt = Client().post(
         urlsplit(submit_to).path + "/mturk/externalSubmit",
         {"assignmentId": query["assignmentId"][0], "submission_id": "9", "sha256": "f" * 64},
     )
-    assert handed.status_code == 200
-    assert "Submitted" in handed.content.decode()
-    assert handed["X-Frame-Options"] == "SAMEORIGIN"
-    assert "frame-ancestors 'self'" in handed["Content-Security-Policy"]
-    assert not handed.cookies
+    assert receipt.status_code == 200
+    assert "Submitted" in receipt.content.decode()
+    assert receipt["X-Frame-Options"] == "SAMEORIGIN"
+    assert "frame-ancestors 'self'" in receipt["Content-Security-Policy"]
+    assert not receipt.cookies
     assert "is in review" in client.get(taken["Location"]).content.decode()
     local_client.approve_assignment(AssignmentId=query["assignmentId"][0])
     earned = client.get("/work/earnings").content.decode()
@@ -67,7 +67,7 @@ def test_list_preview_accept_submit_and_earn(local_client: Any, worker: Worker, 
     assert "Approved" in client.get("/work/history").content.decode()
 
 
-def test_usual_time_is_shown_when_known(local_client: Any, workers: list[Worker], browser: Browser) -> None:
+def test_median_time_is_shown_when_known(local_client: Any, workers: list[Worker], browser: Browser) -> None:
     hit, _ = [local_client.create_hit(**hit_params(MaxAssignments=3))["HIT"] for _ in range(2)]
     client = browser(workers[0])
     first = client.get("/work/").content.decode()
@@ -116,7 +116,7 @@ def test_preview_without_tasks_left_shows_message(
     accept(other, hit)
     client = browser(worker)
     refused = client.post(f"/work/groups/{hit['HITTypeId']}/accept", follow=True)
-    assert "no task of this kind left" in refused.content.decode()
+    assert "No task of this kind is left for you right now." in refused.content.decode()
     assert "No work right now" in refused.content.decode()
     assert (
         "No task of this kind is left"

@@ -87,7 +87,7 @@ def test_full_disk_is_reported_as_such(add: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(import_image, "save_content", full)
     reply = add("a.png", picture())
     assert reply.status_code == 507
-    assert "the disk is full; free some space" in reply.json()["error"]
+    assert "the disk is full; free disk space" in reply.json()["error"]
     assert not Image.objects.exists()
 
 

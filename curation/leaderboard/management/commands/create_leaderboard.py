@@ -16,37 +16,39 @@ from hits.models import Job
 
 
 class Command(JobCommand):
-    """Make a leaderboard of one split of a sealed version and build its files; it is closed and for members only."""
+    """Create a leaderboard of one split of a sealed version and build its files. It is closed and not public."""
 
-    help = "Make a leaderboard of one split of a sealed version and build its files."
+    help = "Create a leaderboard of one split of a sealed version and build its files."
     tasks = (BUILD_LEADERBOARD,)
     has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument(
             "name", nargs="?", default="", metavar="VERSION", help="a sealed version; or name it by --version"
         )
-        parser.add_argument("--version", default="", help="the same, as other commands take it")
+        parser.add_argument("--version", default="", help="the same, as in other commands")
         parser.add_argument("--project", default="", help="the project's short name")
-        parser.add_argument("--split", help=f"train, val, test or {ALL}; test or val where there is one")
-        parser.add_argument("--title", default="", help="what its page is called; its address is made of it")
+        parser.add_argument("--split", help=f"train, val, test or {ALL}; test or val if any")
+        parser.add_argument(
+            "--title", default="", help="the title of its page, from which its address is made"
+        )
         parser.add_argument("--note", default="", help="a paragraph above the table")
-        parser.add_argument("--daily", type=int, default=2, help="submissions a team within 24 hours")
-        parser.add_argument("--total", type=int, default=50, help="submissions a team in all")
+        parser.add_argument("--daily", type=int, default=2, help="submissions per team within 24 hours")
+        parser.add_argument("--total", type=int, default=50, help="submissions per team in total")
         parser.add_argument(
             "--proposals",
             type=int,
             metavar="RUN",
-            help="run of box proposals; the newest without, 0 for none",
+            help="run of box proposals; default the newest, 0 for none",
         )
 
         parser.add_argument(
             "--photos",
             default=photos.LICENSED_PHOTOS,
             choices=photos.PHOTO_CHOICES,
-            help="which photos teams get as files: those whose licence allows it, all, or none",
+            help="photos provided as files: those whose licence allows it, all, or none",
         )
 
         parser.add_argument(
@@ -58,13 +60,13 @@ class Command(JobCommand):
         )
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Make the row and return the job that builds its files."""
+        """Create the leaderboard and return the job that builds its files."""
         names = set(filter(None, (options["name"], options["version"])))
         if not names or not options["title"]:
             raise input_error("name the version and --title, or a job to --resume")
         if len(names) > 1:
             raise input_error(
-                f"--version {options['version']}: {options['name']} is named too; name one version"
+                f"--version {options['version']}: {options['name']} is given too; give one version"
             )
         version = get_version(names.pop(), find_project(options["project"]))
         try:
@@ -85,7 +87,7 @@ class Command(JobCommand):
         return board.job
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
-        """Print the short name that the other commands and the address have."""
+        """Print its short name, used in its address and in commands."""
         board = job.leaderboard
         if options["json"]:
             emit_json(

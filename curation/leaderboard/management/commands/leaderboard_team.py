@@ -1,4 +1,4 @@
-"""``manage.py leaderboard_team LEADERBOARD NAME [--new-key | --activate | --deactivate]``: who may hand in."""
+"""``manage.py leaderboard_team LEADERBOARD NAME [--new-key | --activate | --deactivate]``: manage teams."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -9,24 +9,24 @@ from hits.management.base import DeerstalkerCommand, emit_json, input_error
 
 
 class Command(DeerstalkerCommand):
-    """Add a team to a leaderboard and print its key, which is kept nowhere; or change a team."""
+    """Add a team to a leaderboard and print its key, which is not stored; or change a team."""
 
-    help = "Add a team to a leaderboard and print its key, this once; or give it a new key, or stop it."
+    help = "Add a team to a leaderboard and print its key, once; or give it a new key, or deactivate it."
     has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
+        """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("leaderboard", help="its short name, as in its address")
         parser.add_argument("name", help="the team's name, as in the table")
         parser.add_argument("--version", help="the version that the leaderboard must be of")
         acts = parser.add_mutually_exclusive_group()
-        acts.add_argument("--new-key", action="store_true", help="the old key opens nothing from now on")
-        acts.add_argument("--activate", action="store_true", help="let it hand in again")
-        acts.add_argument("--deactivate", action="store_true", help="let it hand in no more")
+        acts.add_argument("--new-key", action="store_true", help="the old key stops working")
+        acts.add_argument("--activate", action="store_true", help="let it submit again")
+        acts.add_argument("--deactivate", action="store_true", help="let it submit no more")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it, and print the key where there is a new one."""
+        """Make the change, and print a new key if any."""
         board = _board(options["leaderboard"], options["version"])
         key = ""
         if options["new_key"]:

@@ -37,8 +37,8 @@ function showAsked() {
     const by = fieldset.dataset.askedBy;
     if (!by) continue;
     const parent = form.querySelector(`[data-question="${by}"]`);
-    const wanted = fieldset.dataset.askedIs.split(' ');
-    fieldset.hidden = parent.hidden || !values(parent).some((value) => wanted.includes(value));
+    const target = fieldset.dataset.askedIs.split(' ');
+    fieldset.hidden = parent.hidden || !values(parent).some((value) => target.includes(value));
     fieldset.disabled = fieldset.hidden;
   }
 }

@@ -19,8 +19,8 @@ class OldPage {
   #ready = false;
   #waiting = null;
 
-  start({ config, say, preview, changed }) {
-    Object.assign(this, { config, say, preview, changed });
+  start({ config, announce, preview, changed }) {
+    Object.assign(this, { config, announce, preview, changed });
     this.frame = byId('old-page');
     window.addEventListener('message', (e) => {
       if (e.source === this.frame.contentWindow && e.data?.from === 'old-page') this.#receive(e.data);
@@ -90,7 +90,7 @@ class OldPage {
     const message = own ? text : words.pageSays(text.slice(0, 500));
     this.note ??= byId('bars').appendChild(element('div', { class: 'note-bar note-bar--info' }, element('p', {})));
     setText(this.note.querySelector('p'), message);
-    this.say(message);
+    this.announce(message);
   }
 }
 

@@ -12,8 +12,8 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 class QualificationTask {
   #step = 0;
 
-  start({ config, say, preview, changed }) {
-    Object.assign(this, { config, say, preview });
+  start({ config, announce, preview, changed }) {
+    Object.assign(this, { config, announce, preview });
     this.maxSentences = config.unit.limits.sentences;
     this.questions = config.unit.questions.map(({ id }) => id);
     this.panels = all('.panel[data-panel]');
@@ -101,7 +101,7 @@ class QualificationTask {
       photo.frame.zoom.refresh();
       showScale(photo.frame.zoom);
     }
-    if (spoken) this.say(photo ? words.shown(at + 1, this.photos.length, this.#stateOf(at)) : words.questionsShown(this.questions.length));
+    if (spoken) this.announce(photo ? words.shown(at + 1, this.photos.length, this.#stateOf(at)) : words.questionsShown(this.questions.length));
   }
 
   /** Moves to a step after the one before is finished: to the top of the page, with the heading read out. */
@@ -180,7 +180,7 @@ class QualificationTask {
     const photo = this.photos[this.#step];
     if (!name || !photo) return;
     photo.frame.run(name);
-    this.say(words.zoomed(Math.round(photo.frame.zoom.scale * 100)));
+    this.announce(words.zoomed(Math.round(photo.frame.zoom.scale * 100)));
   }
 }
 

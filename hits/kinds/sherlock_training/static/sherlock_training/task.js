@@ -5,11 +5,11 @@ import { ObservationTask } from '../js/observing/task.js';
 
 class TrainingTask extends ObservationTask {
   start(page) {
-    this.say = page.say;
+    this.announce = page.announce;
     super.start(page);
   }
 
-  opened({ feedback }) { showFeedback(document.getElementById('feedback'), feedback, this.say); }
+  opened({ feedback }) { showFeedback(document.getElementById('feedback'), feedback, this.announce); }
 }
 
 boot(new TrainingTask());

@@ -16,9 +16,9 @@ class LocalizationTask {
   #current = 0;
   #lit = null;
 
-  start({ config, preview, say, changed }) {
+  start({ config, preview, announce, changed }) {
     const { image, regions, inferences } = config.unit;
-    Object.assign(this, { config, say, changed, regions, inferences });
+    Object.assign(this, { config, announce, changed, regions, inferences });
     this.enabled = () => !preview && !byId('work').disabled && !byId('work').inert;
     this.matching = new Matching(inferences.map(({ id }) => id), regions.map(({ id }) => id));
     this.cards = [...document.querySelectorAll('.sentence')];
@@ -81,22 +81,22 @@ class LocalizationTask {
     if (!changed) return;
     const letter = this.#letterOf(region);
     const its = other && this.matching.regionOf(other);
-    if (its) this.say(words.swapped(at + 1, letter, this.#place(other) + 1, this.#letterOf(its)));
-    else if (other) this.say(words.takenFrom(at + 1, letter, this.#place(other) + 1));
-    else this.say(words.given(at + 1, letter));
+    if (its) this.announce(words.swapped(at + 1, letter, this.#place(other) + 1, this.#letterOf(its)));
+    else if (other) this.announce(words.takenFrom(at + 1, letter, this.#place(other) + 1));
+    else this.announce(words.given(at + 1, letter));
     this.#mark(at);
     this.#done();
   }
 
   #clear(at) {
     if (!this.matching.clear(this.inferences[at].id)) return;
-    this.say(words.cleared(at + 1));
+    this.announce(words.cleared(at + 1));
     this.#done();
   }
 
   #undo(again = false) {
     const did = again ? this.matching.redo() : this.matching.undo();
-    this.say(did ? (again ? words.redone : words.undone) : words.nothingToUndo);
+    this.announce(did ? (again ? words.redone : words.undone) : words.nothingToUndo);
     if (did) this.#done();
   }
 
@@ -188,8 +188,8 @@ class LocalizationTask {
     const { image } = this.config.unit;
     const button = byId('peek');
     const near = button.getAttribute('aria-pressed') !== 'true';
-    const wanted = this.#lit ?? this.matching.regionOf(this.inferences[this.#current].id) ?? this.regions[0].id;
-    const boxes = this.regions.find(({ id }) => id === wanted).boxes;
+    const target = this.#lit ?? this.matching.regionOf(this.inferences[this.#current].id) ?? this.regions[0].id;
+    const boxes = this.regions.find(({ id }) => id === target).boxes;
     const view = near ? windowOn(around(boxes), image) : { left: 0, top: 0, width: image.width, height: image.height };
     byId('photo').setAttribute('viewBox', `${view.left} ${view.top} ${view.width} ${view.height}`);
     button.setAttribute('aria-pressed', String(near));
@@ -252,11 +252,11 @@ class LocalizationTask {
     for (const button of letters) {
       const { region } = button.dataset;
       const owner = this.#owner(region);
-      const elsewhere = owner > 0 && region !== mine;
+      const isUsed = owner > 0 && region !== mine;
       button.setAttribute('aria-pressed', String(region === mine));
-      button.setAttribute('aria-label', elsewhere ? words.partOf(this.#letterOf(region), owner) : words.part(this.#letterOf(region)));
-      setText(button.querySelector('small'), elsewhere ? String(owner) : '');
-      button.classList.toggle('letter--elsewhere', elsewhere);
+      button.setAttribute('aria-label', isUsed ? words.partOf(this.#letterOf(region), owner) : words.part(this.#letterOf(region)));
+      setText(button.querySelector('small'), isUsed ? String(owner) : '');
+      button.classList.toggle('letter--used', isUsed);
     }
     const chosen = letters.find((one) => one.dataset.region === mine);
     if (chosen && !letters.includes(document.activeElement)) rove(letters, chosen);

@@ -1,6 +1,6 @@
 /**
- * The whole drawing bench: photo, toolbar, keys and voice around one store.
- * Works on the ids and data-tool names of the kind's template; see bench() for what it expects.
+ * The whole drawing editor: photo, toolbar, keys and voice around one store.
+ * Works on the ids and data-tool names of the kind's template; see editor() for what it expects.
  */
 import { BoxStore } from './store.js';
 import { BoxTool } from './tool.js';
@@ -18,7 +18,7 @@ const ZOOMS = { 'zoom-in': 'in', 'zoom-out': 'out', 'zoom-fit': 'fit', 'zoom-one
 /** Elements on which the space bar has another meaning. */
 const PRESSABLE = 'button, a, summary, label, input, select, textarea, [contenteditable="true"]';
 
-export class Bench {
+export class BoxEditor {
   #readOnly;
   #pinch = null;
   #pressed = null;
@@ -40,7 +40,7 @@ export class Bench {
       target: (e) => this.#target(e),
       focus: () => svg.focus({ preventScroll: true }),
     });
-    this.say = announcer(live, this.store, this.tool);
+    this.announce = announcer(live, this.store, this.tool);
     this.#connect();
   }
 
@@ -79,7 +79,7 @@ export class Bench {
     if (command.name in ZOOMS) return this.#zoomBy(ZOOMS[command.name]);
     if (command.name === 'hand') {
       this.setMode(this.tool.mode === 'pan' ? 'draw' : 'pan');
-      this.say(this.tool.mode === 'pan' ? words.handOn : words.handOff);
+      this.announce(this.tool.mode === 'pan' ? words.handOn : words.handOff);
       return true;
     }
     if (command.name === 'help') {
@@ -95,7 +95,7 @@ export class Bench {
 
   get #hands() {
     return {
-      visible: () => this.visible(), tool: this.tool, focus: (id) => this.focusBox(id), say: this.say, refuse: (reason) => this.tool.refuse(reason),
+      visible: () => this.visible(), tool: this.tool, focus: (id) => this.focusBox(id), announce: this.announce, refuse: (reason) => this.tool.refuse(reason),
     };
   }
 
@@ -112,7 +112,7 @@ export class Bench {
     if (how === 'fit') this.zoom.fit();
     else if (how === 'one') this.zoom.to(1, this.#focus());
     else this.zoom[how](this.#focus());
-    this.say(words.zoomed(Math.round(this.zoom.scale * 100)));
+    this.announce(words.zoomed(Math.round(this.zoom.scale * 100)));
     return true;
   }
 
@@ -133,7 +133,7 @@ export class Bench {
     this.tool.addEventListener('pan', (e) => this.zoom.pan(e.detail.dx, e.detail.dy));
     this.tool.addEventListener('pinch', (e) => this.#pinched(e.detail));
     this.tool.addEventListener('pick', (e) => this.#picked(e.detail));
-    this.tool.addEventListener('refuse', () => this.toolbar.dispatchEvent(new CustomEvent('bench:refused', { bubbles: true })));
+    this.tool.addEventListener('refuse', () => this.toolbar.dispatchEvent(new CustomEvent('editor:refused', { bubbles: true })));
     this.zoom.addEventListener('zoom', () => this.#zoomed());
     // A box just drawn or pressed on is the one the keys go to.
     this.frame.addEventListener('pointerup', () => {
@@ -211,8 +211,8 @@ export class Bench {
   #picked({ id, at, count }) {
     const box = this.store.get(id);
     if (!box || count < 2) return;
-    this.say(words.picked(this.store.label(box), at, count));
-    this.toolbar.dispatchEvent(new CustomEvent('bench:picked', { bubbles: true, detail: { at, count } }));
+    this.announce(words.picked(this.store.label(box), at, count));
+    this.toolbar.dispatchEvent(new CustomEvent('editor:picked', { bubbles: true, detail: { at, count } }));
   }
 
   #press(button) {
