@@ -104,7 +104,7 @@ class ItemLabels:
         }
 
     def differing(self, codebook: Codebook) -> list[str]:
-        """Return the ids of the codes answered differently, or that applied to only some readers; empty if settled."""
+        """Return the ids of the codes answered differently, or applied to only some readers; empty if settled."""
         if self.settlement is not None:
             return []
         labels = list(self.current.values())

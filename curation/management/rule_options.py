@@ -35,7 +35,7 @@ _DEFAULTS = ComparisonSetOptions()
 
 
 def add_rules(parser: Any) -> None:
-    """Add options for all of ``NUMBER_OPTIONS`` and ``RULE_OPTIONS``, with the defaults of ``ComparisonSetOptions``."""
+    """Add options for all of ``NUMBER_OPTIONS`` and ``RULE_OPTIONS``, as in ``ComparisonSetOptions``."""
     for name in NUMBER_OPTIONS:
         default = getattr(_DEFAULTS, name)
         parser.add_argument(_flag(name), type=type(default), default=default)

@@ -84,7 +84,9 @@ HARMLESS_NEIGHBOURS = {
     "dirty": _OBJECT_WORDS,
     "filthy": _OBJECT_WORDS,
     "nasty": _OBJECT_WORDS | _word_set("fall rain storm weather wind"),
-    "trash": _word_set("bag bags bin bins can cans collected collection container containers day garbage recycling truck"),
+    "trash": _word_set(
+        "bag bags bin bins can cans collected collection container containers day garbage recycling truck"
+    ),
     "dump": _word_set("bed load truck trucks"),
     "poor": _word_set("condition light lighting quality reception service soil visibility weather"),
     "pee": _word_set("dog dogs puppy"),
@@ -92,8 +94,12 @@ HARMLESS_NEIGHBOURS = {
     "dead": _PLANT_WORDS,
     "die": _PLANT_WORDS | _word_set("cast cut dice"),
     "dying": _PLANT_WORDS,
-    "hang": _word_set("clothes coat coats curtain curtains decorations glider hook hooks laundry out picture pictures"),
-    "shoot": _word_set("ball basketball basket commercial film hoop hoops movie photo photograph picture pictures video"),
+    "hang": _word_set(
+        "clothes coat coats curtain curtains decorations glider hook hooks laundry out picture pictures"
+    ),
+    "shoot": _word_set(
+        "ball basketball basket commercial film hoop hoops movie photo photograph picture pictures video"
+    ),
     "kill": _word_set("bacteria bug bugs flies germs insects mosquitoes time weeds"),
     "killing": _word_set("bacteria bugs germs time weeds"),
     "fat": _word_set("content free low meat milk steak"),

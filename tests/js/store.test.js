@@ -113,7 +113,7 @@ test('every change has a sentence', () => {
   store.remove(a.id);
   store.undo();
   store.redo();
-  assert.deepEqual(messages, ['Box 1 added: 50 by 40 pixels at 0, 0.', 'Box 1 at 5, 5.', 'Box 1: 60 by 60 pixels.', 'Box 1 deleted.', 'Undone.', 'Done again.']);
+  assert.deepEqual(messages, ['Box 1 added: 50 by 40 pixels at 0, 0.', 'Box 1 at 5, 5.', 'Box 1: 60 by 60 pixels.', 'Box 1 deleted.', 'Undone.', 'Redone.']);
 });
 
 function randomStep(store, r) {

@@ -80,13 +80,26 @@ def human_agreement(
         p_at_1, agreement = _measured(entry, P_AT_1), _measured(entry, COMPARISON)
         if p_at_1 is None or agreement is None:
             continue
-        words = f"{entry.team.name}, {entry.model}: P@1 {format_figure(p_at_1[0])}, human agreement
-        {format_figure(agreement[0])}" models.append( ScatterPoint(p_at_1, agreement, words, "" if entry.team_id in
-        named else entry.team.name) ) named.add(entry.team_id) if not models: return None related = pearson([one.x[0]
-        for one in models], [one.y[0] for one in models]) return scatter( models, references=_values_of(references,
-        places[COMPARISON.name]), x_label=axis_label(P_AT_1), y_label=axis_label(COMPARISON), min_width=MIN_WIDTH,
-        summary=f"Human agreement against P@1 of {len(models)} entries. The table has every number.", note="" if
-        related is None else f"Pearson’s r = {decimals(related, 2)}", )
+        words = (
+            f"{entry.team.name}, {entry.model}: P@1 {format_figure(p_at_1[0])}, "
+            f"human agreement {format_figure(agreement[0])}"
+        )
+        models.append(
+            ScatterPoint(p_at_1, agreement, words, "" if entry.team_id in named else entry.team.name)
+        )
+        named.add(entry.team_id)
+    if not models:
+        return None
+    related = pearson([one.x[0] for one in models], [one.y[0] for one in models])
+    return scatter(
+        models,
+        references=_values_of(references, places[COMPARISON.name]),
+        x_label=axis_label(P_AT_1),
+        y_label=axis_label(COMPARISON),
+        min_width=MIN_WIDTH,
+        summary=f"Human agreement against P@1 of {len(models)} entries. The table has every number.",
+        note="" if related is None else f"Pearson’s r = {decimals(related, 2)}",
+    )
 
 
 def _measured(entry: LeaderboardEntry, measure: Measure) -> Measured | None:

@@ -17,15 +17,15 @@ import { safeStorage } from './storage.js';
 const PARTS = ['clue', 'boxes', 'inference', 'confidence'];
 const words = {
   title: gettext('Your trainer’s answer'),
-  again: gettext('Try once more'),
+  again: gettext('Try again'),
   complete: gettext('You are ready'),
   written: (day) => interpolate(gettext('to your attempt, written on %(day)s'), { day }),
   remarks: (n) => interpolate(ngettext('%(n)s remark', '%(n)s remarks', n), { n }),
   said: (outcome, remarks) => interpolate(gettext('Your trainer answered your last attempt: %(outcome)s. %(remarks)s, above the photo.'), { outcome, remarks }),
   photo: gettext('Your earlier photo'),
   caption: gettext('Your earlier photo, with the boxes you drew'),
-  gone: gettext('The photo of that attempt was taken down since.'),
-  whole: gettext('On the whole'),
+  gone: gettext('The photo of that attempt was taken down later.'),
+  whole: gettext('Overall'),
   card: gettext('On this observation'),
   part: {
     clue: gettext('I spy'), boxes: gettext('Boxes'), inference: gettext('It might indicate that'), confidence: gettext('How sure'),
@@ -34,7 +34,7 @@ const words = {
   drawn: (n) => interpolate(ngettext('%(n)s box', '%(n)s boxes', n), { n }),
   remark: (n) => interpolate(gettext('Remark %(n)s:'), { n }),
   box: (label) => interpolate(gettext('Box %(label)s.'), { label }),
-  fold: gettext('I have read this, fold it away'),
+  fold: gettext('I have read this; hide it'),
 };
 
 /**

@@ -17,12 +17,12 @@ const MESSAGES = {
     gettext('The photo cannot tell us %(quote)s. Try %(they)s, or a noun such as “the cook”. You may keep it.'),
     { quote, they: THEY[hint.params?.form] ?? THEY.subject },
   ],
-  repeats_clue: (hint, quote) => [gettext('%(quote)s says the clue again. What does the clue tell you beyond what is seen?'), { quote }],
-  repeats_other: (hint, quote) => [gettext('%(quote)s says nearly the same as observation %(other)s. Find something else to work out.'), { quote, other: String(hint.other) }],
-  contradicts: (hint, quote) => [gettext('%(quote)s may contradict observation %(other)s. Both should be able to hold.'), { quote, other: String(hint.other) }],
-  caption_like: (hint, quote) => [gettext('%(quote)s only says what everybody sees. What happened before, why, or what comes next?'), { quote }],
-  box_too_large: (hint) => [gettext('Box %(label)s takes in nearly the whole photo. Draw it around the clue alone.'), { label: boxLabel(hint) }],
-  box_too_small: (hint) => [gettext('Box %(label)s is hardly larger than a click. Draw it anew or delete it.'), { label: boxLabel(hint) }],
+  repeats_clue: (hint, quote) => [gettext('%(quote)s repeats the clue. What does the clue tell you beyond what is visible?'), { quote }],
+  repeats_other: (hint, quote) => [gettext('%(quote)s is nearly the same as observation %(other)s. Infer something else.'), { quote, other: String(hint.other) }],
+  contradicts: (hint, quote) => [gettext('%(quote)s may contradict observation %(other)s. Both should be able to be true.'), { quote, other: String(hint.other) }],
+  caption_like: (hint, quote) => [gettext('%(quote)s only says what everybody can see. What happened before, why, or what comes next?'), { quote }],
+  box_too_large: (hint) => [gettext('Box %(label)s covers nearly the whole photo. Draw it around the clue only.'), { label: boxLabel(hint) }],
+  box_too_small: (hint) => [gettext('Box %(label)s is hardly larger than a click. Draw it again or delete it.'), { label: boxLabel(hint) }],
 };
 
 /**

@@ -8,8 +8,8 @@ const PART = {
 const ALONE = {
   clue: gettext('name a clue'),
   box: gettext('draw a box'),
-  inference: gettext('say what it indicates'),
-  confidence: gettext('say how sure you are'),
+  inference: gettext('write what it indicates'),
+  confidence: gettext('choose how sure you are'),
 };
 const gap = (parts) => (parts.length === 1 ? ALONE[parts[0]] : parts.map((p) => PART[p]).join(', '));
 
@@ -37,7 +37,7 @@ export const words = {
   differ: (cards) => (cards.length ? interpolate(ngettext('Observation %(cards)s differs.', 'Observations %(cards)s differ.', cards.length), { cards: list(cards) }) : ''),
   hintDraw: (n) => interpolate(gettext('Drag over the photo to draw a box for observation %(n)s.'), { n }),
   hintNoCard: gettext('Open a card to draw a box for it.'),
-  hintPan: gettext('Drag to move the photo. Press Draw to go on with boxes.'),
+  hintPan: gettext('Drag to move the photo. Press Draw to draw boxes again.'),
   hintPreview: gettext('Accept the task to draw.'),
   hintSelected: (label) => pieces(
     gettext('Box %(label)s selected: arrows move it, %(shift)s faster, %(alt)s resizes.'),

@@ -53,7 +53,7 @@ def test_a_whole_task_by_keys_alone(open_task: OpenTask) -> None:
     keys.press("Control+z")
     assert (task.said(), len(task.boxes())) == ("Undone.", 2)
     keys.press("Control+Shift+z")
-    assert (task.said(), len(task.boxes())) == ("Done again.", 1)
+    assert (task.said(), len(task.boxes())) == ("Redone.", 1)
     keys.press("+")
     assert task.said().endswith("percent.")
     keys.press("0")

@@ -2,7 +2,7 @@
 import { gettext, interpolate, ngettext, pieces } from '../js/ui/i18n.js';
 
 const FIELD = { clue: gettext('clue'), inference: gettext('inference'), confidence: gettext('how sure') };
-const ALONE = { clue: gettext('name a clue'), inference: gettext('say what it indicates'), confidence: gettext('say how sure you are') };
+const ALONE = { clue: gettext('name a clue'), inference: gettext('write what it indicates'), confidence: gettext('choose how sure you are') };
 const fields = (names) => (names.length === 1 ? ALONE[names[0]] : names.map((name) => FIELD[name]).join(', '));
 
 export const words = {
