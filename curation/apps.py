@@ -13,6 +13,8 @@ class CurationConfig(AppConfig):
         """Name the files that rows here point at."""
         # Imported now, since rows may be named only once all apps are loaded.
         from curation.selectors.stored_files import curation_files  # noqa: PLC0415
+        from hits.navigation import register_pages  # noqa: PLC0415
         from hits.selectors.images.stored_files import register_files  # noqa: PLC0415
 
+        register_pages(curation="curation", **{"curation-jobs": "curation-jobs"})
         register_files(curation_files)

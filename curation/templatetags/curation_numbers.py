@@ -2,14 +2,16 @@
 
 from django import template
 
+from hits.charts.scale import percent_text
+
 register = template.Library()
 KILO = 1000
 
 
 @register.filter
 def percent(share: float | None) -> str:
-    """Return ``31.2%`` for 0.312; a dash for ``None``."""
-    return f"{100 * share:.1f}%" if isinstance(share, int | float) else "–"
+    """Return ``31.2%`` for 0.312; a dash where there is nothing to measure."""
+    return percent_text(share if isinstance(share, int | float) else None)
 
 
 @register.filter

@@ -9,10 +9,9 @@ from curation.audits.codebook import YES, Choice, Code, Codebook, CodeKind, Show
 from curation.audits.figures import AgreementFigures, CodeFigures, LabelledItem, Share, ValueFigures
 from curation.audits.labels import ItemState
 from curation.models import AuditItem
-from curation.templatetags.curation_numbers import percent
 from curation.views.report_sections import Cell, Section, Table
 from hits.charts.coefficients import coefficient, heat_table
-from hits.charts.scale import decimals
+from hits.charts.scale import decimals, percent_text
 from hits.charts.strips import share_strip
 from hits.domain.images.image_facts import ImageFacts
 from hits.selectors.images.images import image_facts
@@ -186,30 +185,34 @@ def _share_table(row: CodeFigures) -> Table:
 
 def _share_row(value: ValueFigures) -> list[Cell]:
     interval, share = value.overall.interval, value.overall.share or 0.0
-    reach = f"{percent(interval.low)} to {percent(interval.high)}" if interval else ""
+    reach = f"{percent_text(interval.low)} to {percent_text(interval.high)}" if interval else ""
     strip = share_strip(
         share,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
         marks=[one.count / one.of for one in value.published[:1] if one.count is not None and one.of],
-        summary=f"{percent(share)}, 95% interval {reach}" if reach else percent(share),
+        summary=f"{percent_text(share)}, 95% interval {reach}" if reach else percent_text(share),
     )
     return [
         Cell(value.label, is_heading=True),
         Cell(f"{value.overall.count:,}", note=f"of {value.overall.total:,}"),
         Cell(chart=strip, kind="plot"),
-        Cell(percent(value.overall.share), note=reach),
+        Cell(percent_text(value.overall.share), note=reach),
     ]
 
 
 def _split_share(split: str, share: Share) -> str:
-    reach = f" ({percent(share.interval.low)} to {percent(share.interval.high)})" if share.interval else ""
+    reach = (
+        f" ({percent_text(share.interval.low)} to {percent_text(share.interval.high)})"
+        if share.interval
+        else ""
+    )
     return f"{split or 'no split'} {share.count} of {share.total}{reach}"
 
 
 def _agreement_facts(code: Code, row: AgreementFigures) -> list[tuple[str, str]]:
     of = f" on “{code.value_label(row.choice)}”" if row.choice else ""
-    same = f"{percent(row.percent.value)} of {row.percent.items:,} pairs"
+    same = f"{percent_text(row.percent.value)} of {row.percent.items:,} pairs"
     found = [(f"Same answer{of}", same)]
     if row.cohen and row.pair:
         kappa = _coefficient(row.cohen.kappa, row.cohen.low, row.cohen.high)

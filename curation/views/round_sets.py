@@ -149,8 +149,8 @@ def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
     measure = "greatest" if options.get("diversity") == Diversity.MAX else "mean"
     return (
         f"Each is {comparison} the gold, was kept by both de-duplications, and is in no earlier set. The most "
-        f"plausible comes first; each next one has the greatest value, {options.get('weight', 5):g} × plausibility − {measure} "
-        "likeness to those before it."
+        f"plausible comes first; each next one has the greatest value, {options.get('weight', 5):g} × plausibility − "
+        f"{measure} similarity to those before it."
     )
 
 

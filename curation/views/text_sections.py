@@ -8,9 +8,9 @@ from django.core.paginator import Page
 
 from curation.models import AnalysisKind, Pair, TextAnalysis
 from curation.selectors import texts as stored
-from curation.templatetags.curation_numbers import percent
 from curation.views import texts_charts as charts
 from curation.views.report_sections import Cell, Figure, Group, Section, Table, number_cells
+from hits.charts.scale import percent_text
 from hits.charts.strips import share_strip
 from hits.models import Project
 from hits.selectors.images.images import image_facts
@@ -59,7 +59,7 @@ def _duplicate_summary(project: Project, row: TextAnalysis) -> Section:
     result, options = row.result, row.options
     copies = _copies(project, row, result["copies"][:COPIES_SHOWN])
     reach = (
-        percent(options["share"])
+        percent_text(options["share"])
         if options.get("distance") is None
         else f"a distance of {options['distance']}"
     )
@@ -108,7 +108,7 @@ def duplicate_sections(
             )
         )
     how = (
-        f"Texts were joined until {percent(options['share'])} were left. Check the least similar pair of each group."
+        f"Texts were joined until {percent_text(options['share'])} were left. Check each group’s least similar pair."
         if is_share
         else f"Texts were joined up to a distance of {options['distance']}."
     )
@@ -142,7 +142,7 @@ def _group(
     if cosine is not None:
         is_joined = is_share and cosine < NEARLY_THE_SAME
         joined = (
-            f"Joined to reach the share of {percent(row.options['share'])}"
+            f"Joined to reach the share of {percent_text(row.options['share'])}"
             if is_joined
             else "Nearly the same"
         )
@@ -219,7 +219,7 @@ def topic_sections(
                 str(index),
                 ", ".join(word for word, _ in topic["words"]),
                 f"{topic['texts']:,}",
-                percent(topic["share"]),
+                percent_text(topic["share"]),
                 f"{topic['coherence']:.2f}",
             )
             for index, topic in enumerate(found["topics"], start=1)
@@ -283,13 +283,15 @@ def _toxicity_summary(project: Project, row: TextAnalysis) -> Section:
         else "Nothing to read"
     )
     interval = counts.interval
-    reach = f"95% interval {percent(interval.low)} to {percent(interval.high)}. " if interval else ""
+    reach = (
+        f"95% interval {percent_text(interval.low)} to {percent_text(interval.high)}. " if interval else ""
+    )
     return replace(
         toxicity_scores(row),
         figures=[
             Figure("Texts scored", f"{result['texts']:,}", f"{result['above_zero']:,} above 0"),
             Figure("Read", f"{counts.read:,} of {counts.total:,}", left),
-            Figure("Harmless of those read", percent(counts.harmless), f"{reach}{PAPER_HARMLESS}"),
+            Figure("Harmless of those read", percent_text(counts.harmless), f"{reach}{PAPER_HARMLESS}"),
         ],
     )
 
@@ -314,10 +316,12 @@ def toxicity_aside(row: TextAnalysis, counts: stored.ReviewCounts) -> Section:
         ("Read", f"{counts.read} of {counts.total}"),
         ("Left", str(counts.remaining)),
         ("Concern", str(counts.concerns)),
-        ("Harmless of those read", percent(counts.harmless)),
+        ("Harmless of those read", percent_text(counts.harmless)),
     ]
     if interval:
-        found.append(("95% interval (Wilson)", f"{percent(interval.low)} to {percent(interval.high)}"))
+        found.append(
+            ("95% interval (Wilson)", f"{percent_text(interval.low)} to {percent_text(interval.high)}")
+        )
     for split in result["splits"]:
         name = f"Split {split['split']}" if split["split"] else "Without a split"
         found.append((name, f"{split['above_zero']:,} of {split['texts']:,} above 0"))

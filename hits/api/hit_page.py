@@ -173,7 +173,7 @@ class ConsentInput(serializers.Serializer[Any]):
 
     version = serializers.IntegerField(min_value=0, max_value=MAX_REVISION)
     country = serializers.CharField(max_length=2, required=False, allow_blank=True)
-    about_me = serializers.DictField(required=False)
+    about_me = serializers.DictField(required=False, source="demographics_answers")
 
 
 class ConsentView(HitPageView):

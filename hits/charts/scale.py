@@ -73,6 +73,11 @@ def decimals(number: float, places: int) -> str:
     return f"{number:.{places}f}".replace("-", "−")
 
 
+def percent_text(share: float | None) -> str:
+    """Return ``31.2%`` for 0.312; a dash for ``None``."""
+    return "–" if share is None else f"{100 * share:.1f}%"
+
+
 def percent(value: float) -> str:
     """Return a position across as SVG writes it, from 0 to 100."""
     return f"{value:.2f}%"

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 
 from hits.domain.answers import evidence
 from hits.models import AuditEvent, Job, Project
+from hits.navigation import page_url
 from hits.observing.pairs import Confidence
 from hits.selectors.console import count_unserved_jobs, count_waiting_assignments
 from hits.selectors.jobs import job_speed_label
@@ -250,6 +251,12 @@ def people_links(context: RequestContext) -> list[dict[str, Any]]:
             continue
         links.append({"tab": tab, "words": title, "url": url, "waiting": _waiting(tab, project)})
     return links
+
+
+@register.simple_tag(name="page_url")
+def upper_page_url(name: str, *args: object) -> str:
+    """Return the address of a page of an app above, or nothing where it is not installed."""
+    return page_url(name, *args)
 
 
 @register.inclusion_tag("hits/task/_no_worker.html")

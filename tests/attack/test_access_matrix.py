@@ -232,7 +232,7 @@ def _text_argument(world: World, name: str, word: str, slug: str) -> Any:
         "kind": lambda: "topics" if name == "curation-texts-run" else "observation_review",
         "source": lambda: "visual_genome",
         "version": lambda: rows.of(hits.Instructions).version,
-        "place": lambda: rows.of(curation.AuditItem).place,
+        "place": lambda: rows.of(curation.AuditItem).position,
     }
     return texts[word]() if word in texts else "1"
 

@@ -145,8 +145,8 @@ def run_decision_job(*, progress: Progress, by: AbstractBaseUser | None) -> None
 def _check_rules(kind: str, rules: Mapping[str, DecisionRule]) -> None:
     if kind not in decided_kinds():
         kinds = " or ".join(decided_kinds())
-        why = "its items are not decided, since its spec has no favourable labels"
-        raise Refused(f"kind {kind}: {why}; use {kinds}")
+        reason = "its items are not decided, since its spec has no favourable labels"
+        raise Refused(f"kind {kind}: {reason}; use {kinds}")
     foreign = sorted(set(rules) - set(default_rules_of_kind(kind)))
     if foreign or not rules:
         names = ", ".join(default_rules_of_kind(kind))

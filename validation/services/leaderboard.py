@@ -50,7 +50,7 @@ def build_leaderboard_key(project: Project) -> AnswerKey:
             units.setdefault(row.item, row.unit)
         if len(judgments) < RATERS_PER_SET:
             judgments.append(row)
-    instance_ids = _instance_ids(project, units, taken=set(answers))
+    instance_ids = _instance_ids(project, units, used=set(answers))
     rows = [_instance_row(instance_ids.get(item, item), judgments) for item, judgments in answers.items()]
     complete = [row for row in rows if row is not None]
     if not complete:
@@ -95,8 +95,8 @@ def _instance_row(name: str, judgments: Sequence[JudgmentRow]) -> dict[str, Any]
     return {"Input_iid": name, "candidates": candidates} if candidates or not first else None
 
 
-def _instance_ids(project: Project, units: Mapping[str, int], *, taken: set[str]) -> dict[str, str]:
-    """Return each collected set's instance id: its region's own pair, unless the id is taken."""
+def _instance_ids(project: Project, units: Mapping[str, int], *, used: set[str]) -> dict[str, str]:
+    """Return each collected set's instance id: its region's own pair, unless the id is used."""
     regions: dict[str, tuple[int, str]] = {}
     items = {unit: item for item, unit in units.items()}
     for chunk in _chunks(sorted(items)):
@@ -111,9 +111,9 @@ def _instance_ids(project: Project, units: Mapping[str, int], *, taken: set[str]
     instance_ids: dict[str, str] = {}
     for item, region in regions.items():
         matches = pairs.get(region, [])
-        if len(matches) == 1 and matches[0] not in taken:
+        if len(matches) == 1 and matches[0] not in used:
             instance_ids[item] = matches[0]
-            taken.add(matches[0])
+            used.add(matches[0])
     return instance_ids
 
 

@@ -89,7 +89,7 @@ def launch_qualification_round(
         batch, job = launch_batch(
             project=project,
             kind_name=qualifying_kind(),
-            name=name or f"Qualification, {applicants} places",
+            name=name or f"Qualification, {applicants} assignments",
             units=units,
             by=by,
             terms=replace(terms, redundancy=slot_plan.redundancy, eligibility=eligibility),
@@ -136,7 +136,7 @@ def launch_training_round(
     return launch_batch(
         project=project,
         kind_name=training_kind(),
-        name=name or f"Training, {slots} places",
+        name=name or f"Training, {slots} assignments",
         units=units,
         by=by,
         terms=replace(
@@ -198,9 +198,9 @@ def _plan_slots(slots: int, *, variants: int, noun: str) -> SlotPlan:
     if variants < 1:
         raise Refused(f"{noun}: choose at least one")
     if slots < 1:
-        raise Refused("places: use at least 1")
+        raise Refused("assignments: use at least 1")
     if variants > slots:
-        raise Refused(f"{noun}: there are {variants} for {slots} places; use fewer, or more places")
+        raise Refused(f"{noun}: there are {variants} for {slots} assignments; use fewer, or more assignments")
     return plan_slots(slots, variants=variants)
 
 

@@ -34,8 +34,8 @@ def kind_from_units(name: str) -> HitKind:
             return kind
     known = ", ".join(sorted(kind.name for kind in kinds_launched_from_files()))
     is_kind = name in registry.kind_names()
-    why = "has its own page or command" if is_kind else "there is no such kind"
-    raise Refused(f"kind {name}: {why}; from a file of units: {known}")
+    reason = "has its own page or command" if is_kind else "there is no such kind"
+    raise Refused(f"kind {name}: {reason}; from a file of units: {known}")
 
 
 def read_unit_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str) -> ParsedUnits:
@@ -120,8 +120,8 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     provenance = {"unit_file": {**(source or {}), "units": len(units)}}
     is_judging = kind.purpose is Purpose.JUDGING
     if rates != CheckRates() and (not is_judging or spec_of(kind.name).has_truth):
-        why = "knows each unit's answer" if is_judging else "is not judged"
-        raise Refused(f"quality checks: kind {kind.name} {why}, so it takes none; use 0")
+        reason = "knows each unit's answer" if is_judging else "is not judged"
+        raise Refused(f"quality checks: kind {kind.name} {reason}, so it takes none; use 0")
     if is_judging:
         return launch_units(
             project=project,

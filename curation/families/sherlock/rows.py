@@ -46,14 +46,14 @@ class PlannedRound:
 
 def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
     """Add the version's pairs and comparison sets to ``plan``, with the reason for each excluded pair."""
-    choices = SelectionFilter(version.project, Pair.TYPE, plan.selection, record_types=(Pair.TYPE,))
+    selection = SelectionFilter(version.project, Pair.TYPE, plan.selection, record_types=(Pair.TYPE,))
     for number, pair in enumerate(accepted_pairs(version.project).iterator(chunk_size=BATCH_SIZE)):
         if number % BATCH_SIZE == 0:
             report_progress(number)
         if is_simulated(pair) and not version.rehearsal:
             plan.exclude_row(Part.OBSERVATION, pair.instance_id, Reason.SIMULATED)
             continue
-        exclusion = choices.exclusion_reason(pair)
+        exclusion = selection.exclusion_reason(pair)
         if exclusion is not None:
             plan.exclude_row(Part.OBSERVATION, pair.instance_id, exclusion[0], exclusion[1])
             continue

@@ -51,13 +51,13 @@ def cost_table(estimate: Estimate, *, rewards: str, reward_cents: int, bonus_cen
         CostRow("Fees on rewards", estimate.fee_cents),
     ]
     if not estimate.bonus_cents:
-        rows.append(CostRow("Put on hold, the most it can cost", estimate.max_cents, is_total=True))
+        rows.append(CostRow("Put on hold, the maximum cost", estimate.max_cents, is_total=True))
         return CostTable(tuple(rows))
     count = estimate.bonus_cents // bonus_cents if bonus_cents else None
     rows += [
         CostRow("Put on hold", estimate.held_cents, is_sum=True),
         CostRow("Bonuses, if all are earned", estimate.bonus_cents, count, bonus_cents or None),
         CostRow("Fees on bonuses", estimate.bonus_fee_cents),
-        CostRow("The most it can cost", estimate.max_cents, is_total=True),
+        CostRow("Maximum cost", estimate.max_cents, is_total=True),
     ]
     return CostTable(tuple(rows))

@@ -109,7 +109,7 @@ def test_too_few_images_are_refused_with_the_mend() -> None:
     key = random_key(np.random.default_rng(1), 7, agreement=1)
     found = measure_outcomes(dict.fromkeys(key.test_ids, 0.0), key)
     with pytest.raises(
-        InvalidInput, match=r"5 folds need 5 in each, so rate more sets or lower the threshold"
+        InvalidInput, match=r"5 folds need 5 in each; rate more sets or lower the threshold"
     ):
         split_at_median(found)
 

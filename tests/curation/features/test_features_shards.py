@@ -156,7 +156,7 @@ def test_another_manifest_than_the_sealed_one_is_refused(tmp_path: Path) -> None
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(InvalidInput, match="format None"):
         open_features(tmp_path)
-    with pytest.raises(InvalidInput, match="does not hold a complete feature set"):
+    with pytest.raises(InvalidInput, match="is not a complete feature set"):
         open_features(tmp_path / "nowhere")
 
 

@@ -74,13 +74,13 @@ def test_a_codebook_of_one_s_own_and_the_top_of_each_split(work: Work, tmp_path:
     [
         (["--codebook", "nothing"], "--codebook nothing: No such file or directory; use a file, or one of"),
         (["--codebook", "BAD"], "bad.toml: version: is missing; add it"),
-        (["--codebook", "SMALL"], "n: say how many pairs; this codebook names no number"),
+        (["--codebook", "SMALL"], "n: enter the number of pairs; this codebook has no default"),
         (["--n", "0"], "n: 0 is out of range"),
         (["--readers", "9"], "readers: 9 is out of range"),
-        (["--split", "val"], "pairs: there is none to choose from"),
-        (["--how", "top"], "n: say how many pairs of each split; this codebook names no number"),
-        (["--how", "top", "--n", "5"], "analysis: name one for the top pairs"),
-        (["--how", "top", "--n", "5", "--analysis", "99"], "analysis: there is no such analysis"),
+        (["--split", "val"], "pairs: there are none to choose from"),
+        (["--how", "top"], "n: enter the number of pairs of each split; this codebook has no default"),
+        (["--how", "top", "--n", "5"], "analysis: required for the top pairs"),
+        (["--how", "top", "--n", "5", "--analysis", "99"], "analysis: this project has no such toxicity analysis"),
         (["--project", "nowhere"], "--project nowhere: there is no such project"),
     ],
 )
@@ -144,7 +144,7 @@ def test_files_are_never_written_over_or_by_halves(audit: Audit, tmp_path: Path)
     out = tmp_path / "audit.json"
     assert "end it in .json or .csv" in refused("export_audit", audit.pk, "--out", tmp_path / "audit.txt")
     assert "audit 99: there is no such audit; known:" in refused("export_audit", 99, "--out", out)
-    assert "choose another place" in refused("export_audit", audit.pk, "--out", tmp_path / "no" / "audit.csv")
+    assert "choose another path" in refused("export_audit", audit.pk, "--out", tmp_path / "no" / "audit.csv")
     out.write_text("mine")
     assert "is there already" in refused("export_audit", audit.pk, "--out", out)
     assert out.read_text() == "mine"

@@ -37,50 +37,50 @@ def launch(project: Project, *flags: str) -> dict[str, Any]:
 
 
 def test_sample_is_published_and_its_seed_printed(project: Project, pairs: list[Pair]) -> None:
-    said = launch(project, "--sample", "4", "--seed", "11", "--reward-cents", "45", "--judges", "2")
-    assert (said["pairs"], said["of"], said["hits"], said["assignments"]) == (4, 6, 4, 8)
-    assert said["selection"]["seed"] == 11
-    assert said["estimate_cents"] == 4 * 2 * 45
-    assert said["state"] == "live"
-    assert JudgingRound.objects.get(batch=said["batch"]).selection == said["selection"]
+    result = launch(project, "--sample", "4", "--seed", "11", "--reward-cents", "45", "--redundancy", "2")
+    assert (result["pairs"], result["of"], result["hits"], result["assignments"]) == (4, 6, 4, 8)
+    assert result["selection"]["seed"] == 11
+    assert result["estimate_cents"] == 4 * 2 * 45
+    assert result["state"] == "live"
+    assert JudgingRound.objects.get(batch=result["batch"]).selection == result["selection"]
     rest = launch(project)
     assert (rest["pairs"], rest["of"], rest["selection"]["how"]) == (2, 2, "all")
 
 
-def test_pairs_of_a_worker(project: Project, pairs: list[Pair]) -> None:
+def test_pairs_of_one_author_are_launched(project: Project, pairs: list[Pair]) -> None:
     author = pairs[0].submission.attempt.worker
-    said = launch(project, "--worker", f"W-{author.pk}")
-    assert said["pairs"] == 3
-    keys = set(Batch.objects.get(pk=said["batch"]).units.values_list("key", flat=True))
+    result = launch(project, "--worker", f"W-{author.pk}")
+    assert result["pairs"] == 3
+    keys = set(Batch.objects.get(pk=result["batch"]).units.values_list("key", flat=True))
     assert keys == {pair.instance_id for pair in pairs if pair.submission.attempt.worker == author}
 
 
 def test_strata_with_quality_checks(project: Project, pairs: list[Pair]) -> None:
-    said = launch(project, "--stratify", "worker", "--each", "2", "--seed", "1", "--repeat", "50")
-    assert (said["pairs"], said["hits"]) == (4, 6)
-    assert QualityCheck.objects.filter(unit__batch=said["batch"]).count() == 2
+    result = launch(project, "--stratify", "worker", "--each", "2", "--seed", "1", "--repeat", "50")
+    assert (result["pairs"], result["hits"]) == (4, 6)
+    assert QualityCheck.objects.filter(unit__batch=result["batch"]).count() == 2
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--sample", "0"], "n: use at least 1 pair"),
-        (["--worker", "wilma"], "--worker wilma: write it as the pages do, such as W-12"),
-        (["--worker", "W-999999"], "this finds none of 6 pairs"),
-        (["--stratify", "worker"], "--stratify: give --each N"),
-        (["--each", "4"], "--each and --total go with --stratify"),
+        (["--worker", "wilma"], "--worker wilma: write it as on the pages, such as W-12"),
+        (["--worker", "W-999999"], "matches none of 6 pairs"),
+        (["--stratify", "worker"], "--stratify: use --each N"),
+        (["--each", "4"], "--each and --total require --stratify"),
         (["--gold", "60"], "--gold: use 0 to 50 percent of the round"),
         (["--gold", "5"], "gold"),
-        (["--judges", "101"], "workers per item: use 1 to 100"),
-        (["--most-judges", "5"], "--most-judges and --ask-budget-cents go together"),
+        (["--redundancy", "101"], "workers per item: use 1 to 100"),
+        (["--max-redundancy", "5"], "--max-redundancy and --ask-budget-cents are required together"),
         (
-            ["--most-judges", "3", "--ask-budget-cents", "80"],
+            ["--max-redundancy", "3", "--ask-budget-cents", "80"],
             "workers per item: the maximum has to be above 3",
         ),
         (["--seed", "-1"], "seed: use 0 to"),
     ],
 )
-def test_bad_input_is_one_line_with_status_two(
+def test_invalid_input_is_one_line_with_status_two(
     project: Project, pairs: list[Pair], flags: list[str], message: str
 ) -> None:
     with pytest.raises(CommandError, match=message) as caught:

@@ -1,4 +1,4 @@
-"""The pages of rounds and the grading desk: who may open them, what they show, and what a grade does."""
+"""The pages of qualification and training rounds, and the grading page: access, content, and grades."""
 
 import json
 import re
@@ -40,8 +40,8 @@ def found(work: Work, images: list[Image]) -> QualificationRound:
 
 
 @pytest.fixture
-def places(found: QualificationRound) -> dict[str, tuple[str, str]]:
-    """Every address of these pages with the method that changes something, where there is one."""
+def addresses(found: QualificationRound) -> dict[str, tuple[str, str]]:
+    """Every URL of these pages with the method that changes something, if there is one."""
     slug = found.batch.project.slug
     one = [slug, found.pk]
     return {
@@ -63,7 +63,7 @@ def applied(work: Work, found: QualificationRound, worker: str) -> Any:
     return work.answered(hit, worker, answer, status=AssignmentStatus.SUBMITTED)
 
 
-def test_every_address_of_these_views_is_in_the_table(places: dict[str, tuple[str, str]]) -> None:
+def test_every_url_of_these_views_is_listed(addresses: dict[str, tuple[str, str]]) -> None:
     from validation.urls import urlpatterns
 
     mine = {
@@ -71,30 +71,30 @@ def test_every_address_of_these_views_is_in_the_table(places: dict[str, tuple[st
         for p in urlpatterns
         if p.callback.__module__ in {"validation.views.rounds", "validation.views.grading"}
     }
-    assert mine == set(places)
+    assert mine == set(addresses)
 
 
-def test_who_may_open_them(
+def test_pages_open_for_researchers_only(
     client: Client,
-    places: dict[str, tuple[str, str]],
+    addresses: dict[str, tuple[str, str]],
     outsider: User,
     annotator: User,
     researcher: User,
 ) -> None:
-    for name, (method, path) in places.items():
+    for name, (method, path) in addresses.items():
         assert getattr(client, method)(path).status_code == 302, name
     for user in (outsider, annotator):
         client.force_login(user)
-        for name, (method, path) in places.items():
+        for name, (method, path) in addresses.items():
             assert client.get(path).status_code in {404, 405}, name
             assert getattr(client, method)(path).status_code == 404, name
     assert not Grade.objects.exists()
     client.force_login(researcher)
-    opened = {name: client.get(path).status_code for name, (_, path) in places.items()}
-    assert opened == dict.fromkeys(places, 200) | {"answer-applicants": 405, "grades": 405}
+    opened = {name: client.get(path).status_code for name, (_, path) in addresses.items()}
+    assert opened == dict.fromkeys(addresses, 200) | {"answer-applicants": 405, "grades": 405}
 
 
-def test_a_round_of_another_project_is_not_found(
+def test_round_of_another_project_is_not_found(
     client: Client, found: QualificationRound, admin: User, rehearsal: Project
 ) -> None:
     client.force_login(admin)
@@ -102,10 +102,10 @@ def test_a_round_of_another_project_is_not_found(
         assert client.get(reverse(name, args=[rehearsal.slug, found.pk])).status_code == 404
 
 
-def test_changes_take_a_token(places: dict[str, tuple[str, str]], admin: User) -> None:
+def test_post_without_csrf_token_is_refused(addresses: dict[str, tuple[str, str]], admin: User) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(admin)
-    for name, (method, path) in places.items():
+    for name, (method, path) in addresses.items():
         if method == "post":
             assert strict.post(path).status_code == 403, name
 
@@ -113,7 +113,7 @@ def test_changes_take_a_token(places: dict[str, tuple[str, str]], admin: User) -
 # --- starting rounds
 
 
-def wanted(images: list[Image], **changes: Any) -> dict[str, Any]:
+def form_values(images: list[Image], **changes: Any) -> dict[str, Any]:
     values = {
         "name": "Spring",
         "assignments": "40",
@@ -131,18 +131,18 @@ def wanted(images: list[Image], **changes: Any) -> dict[str, Any]:
     return values | changes
 
 
-def test_a_qualification_round_is_launched_in_two_steps(
+def test_qualification_round_is_launched_in_two_steps(
     client: Client, project: Project, images: list[Image], researcher: User
 ) -> None:
     market.fund()
     client.force_login(researcher)
     url = reverse("qualification-new", args=[project.slug])
-    asked = client.post(url, wanted(images))
+    asked = client.post(url, form_values(images))
     page = asked.content.decode()
-    assert "Launch 40 places, hold $80.00" in page
-    assert 'Passes with <span class="num">8 of 9</span>' in page
+    assert "Launch 40 assignments, hold $80.00" in page
+    assert 'Pass rule: <span class="num">8 of 9</span>' in page
     assert not Batch.objects.exists()
-    # The confirming page sends what it was given once more, and nothing else.
+    # The confirmation page sends the same values again, and nothing else.
     carried = dict.fromkeys(name for name, _ in asked.context["carried_fields"])
     again = {name: [v for n, v in asked.context["carried_fields"] if n == name] for name in carried}
     again |= {"step": ["launch"], "idempotency_key": [asked.context["idempotency_key"]]}
@@ -163,18 +163,18 @@ def test_a_qualification_round_is_launched_in_two_steps(
     ("changes", "message"),
     [
         ({"assignments": "0"}, "greater than or equal to 1"),
-        ({"photos": []}, "tick 3, 6, 9"),
-        ({"assignments": "1"}, "more sets of three than applicants"),
+        ({"photos": []}, "Tick 3, 6, 9"),
+        ({"assignments": "1"}, "more photo sets than applicants"),
         ({"reward": "free"}, "Use whole cents"),
         ({"countries": "US, Narnia"}, "“Narnia” is not a country"),
-        ({"exam_needed": "2"}, "The exam has 1 question;"),
-        ({"q1_right": "3"}, "say which choice is right"),
+        ({"exam_needed": "2"}, "The exam has 1 question."),
+        ({"q1_right": "3"}, "enter the number of the correct choice"),
         ({"q1_choices": "Only one"}, "2 to 6 choices"),
         ({"q2_right": "1"}, "Question 2 has no text."),
         ({"needed": "10"}, "less than or equal to 9"),
     ],
 )
-def test_what_is_wrong_is_named_at_its_field(
+def test_invalid_value_is_named_at_its_field(
     client: Client,
     project: Project,
     images: list[Image],
@@ -183,23 +183,23 @@ def test_what_is_wrong_is_named_at_its_field(
     message: str,
 ) -> None:
     client.force_login(researcher)
-    reply = client.post(reverse("qualification-new", args=[project.slug]), wanted(images, **changes))
+    reply = client.post(reverse("qualification-new", args=[project.slug]), form_values(images, **changes))
     assert reply.status_code == 400
     assert message in reply.content.decode()
     assert not Batch.objects.exists()
 
 
-def test_change_brings_the_form_back_as_it_was(
+def test_change_restores_the_form(
     client: Client, project: Project, images: list[Image], researcher: User
 ) -> None:
     client.force_login(researcher)
-    reply = client.post(reverse("qualification-new", args=[project.slug]), wanted(images, step="change"))
+    reply = client.post(reverse("qualification-new", args=[project.slug]), form_values(images, step="change"))
     page = squeezed(reply)
     assert page.count('name="photos"') == page.count(" checked") == 6
     assert "Who may write “he”?" in page
 
 
-def test_a_training_round_is_launched(
+def test_training_round_is_launched(
     client: Client, project: Project, images: list[Image], researcher: User
 ) -> None:
     market.fund()
@@ -213,11 +213,11 @@ def test_a_training_round_is_launched(
         "photos": [str(i.pk) for i in images],
     }
     asked = client.post(url, values | {"step": "estimate"})
-    assert "Launch 12 places, hold $22.80" in asked.content.decode()
+    assert "Launch 12 assignments, hold $22.80" in asked.content.decode()
     reply = client.post(url, values | {"step": "launch", "idempotency_key": asked.context["idempotency_key"]})
     batch = Batch.objects.get()
     assert reply.headers["Location"] == reverse("batch-detail", args=[batch.pk])
-    assert (batch.kind, batch.name) == ("sherlock_training", "Training, 12 places")
+    assert (batch.kind, batch.name) == ("sherlock_training", "Training, 12 assignments")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_training_round_is_launched(
         ("training-new", 2_280, {"name": "Autumn", "assignments": "12", "reward": "1.90", "countries": ""}),
     ],
 )
-def test_a_refused_round_says_why_and_keeps_what_was_typed(
+def test_refused_round_shows_reason_and_keeps_input(
     client: Client,
     project: Project,
     images: list[Image],
@@ -239,7 +239,7 @@ def test_a_refused_round_says_why_and_keeps_what_was_typed(
     market.fund(cents - 1)
     client.force_login(researcher)
     url = reverse(page_name, args=[project.slug])
-    values = wanted(images) if not typed else typed | {"photos": [str(image.pk) for image in images]}
+    values = form_values(images) if not typed else typed | {"photos": [str(image.pk) for image in images]}
     short = client.post(url, values | {"step": "launch"})
     page = squeezed(short)
     most, less = format_dollars(cents), format_dollars(cents - 1)
@@ -260,10 +260,10 @@ def test_a_refused_round_says_why_and_keeps_what_was_typed(
     assert client.post(url, values | {"step": "launch", "typed_cost": most}).status_code == 302
 
 
-# --- the desk
+# --- the grading page
 
 
-def test_grading_without_a_script(
+def test_grading_works_without_script(
     client: Client, work: Work, found: QualificationRound, researcher: User
 ) -> None:
     submission = applied(work, found, "A")
@@ -279,13 +279,13 @@ def test_grading_without_a_script(
     assert "Pair 1 of 8 waiting" in page or "pair 2" in page
     assert f"?at={first}" in page
     again = squeezed(client.get(url, {"at": str(first)}))
-    assert "Graded already" in again
+    assert "Already graded" in again
     assert 'value="Not in the photo."' in again
     assert client.post(url, {"key": "nonsense", "grade": "no"}, follow=True).status_code == 200
     assert Grade.objects.get().note == "Not in the photo."
 
 
-def test_several_grades_go_in_one_request(
+def test_several_grades_are_saved_in_one_request(
     client: Client, work: Work, found: QualificationRound, researcher: User
 ) -> None:
     submission = applied(work, found, "A")
@@ -306,7 +306,7 @@ def test_several_grades_go_in_one_request(
         assert client.post(url, bad, content_type="application/json").status_code == 400
 
 
-def test_the_second_grader_s_page_holds_no_grade_of_the_first(
+def test_second_grader_sees_no_grade_of_the_first(
     client: Client, work: Work, found: QualificationRound, researcher: User, admin: User
 ) -> None:
     submission = applied(work, found, "A")
@@ -330,7 +330,7 @@ def test_the_second_grader_s_page_holds_no_grade_of_the_first(
 # --- the round's page
 
 
-def test_a_round_says_how_it_stands(
+def test_round_page_shows_progress_agreement_and_pay(
     client: Client, work: Work, found: QualificationRound, researcher: User, admin: User
 ) -> None:
     first, second, third = (applied(work, found, name) for name in "ABC")
@@ -360,7 +360,7 @@ def test_a_round_says_how_it_stands(
     assert "Nothing points there." in page
 
 
-def test_who_would_fail_without_a_reason_is_pointed_out(
+def test_round_page_warns_of_failing_applicant_without_note(
     client: Client, work: Work, images: list[Image], researcher: User
 ) -> None:
     found = qualification(work.project, images, 12)
@@ -368,8 +368,8 @@ def test_who_would_fail_without_a_reason_is_pointed_out(
     grade(found, applied(work, found, "A"), researcher, reasonable=2)
     client.force_login(researcher)
     page = squeezed(client.get(reverse("qualification-round", args=[work.project.slug, found.pk])))
-    assert "would not pass, and no grader has written why" in page
-    assert "Write why" in page
+    assert "would not pass and has no grader’s note" in page
+    assert "Add a note" in page
     assert "applicant…" not in page
     reply = client.post(reverse("answer-applicants", args=[work.project.slug, found.pk]), follow=True)
     assert "No applicant is ready" in reply.content.decode()
@@ -379,13 +379,13 @@ def test_pages_have_no_inline_style_or_script(
     client: Client,
     work: Work,
     found: QualificationRound,
-    places: dict[str, tuple[str, str]],
+    addresses: dict[str, tuple[str, str]],
     researcher: User,
 ) -> None:
     grade(found, applied(work, found, "A"), researcher)
     client.force_login(researcher)
     for name in ("applicants", "qualification-new", "training-new", "qualification-round", "grading"):
-        page = client.get(places[name][1]).content.decode()
+        page = client.get(addresses[name][1]).content.decode()
         assert " style=" not in page, name
         assert not re.search(r"<script(?![^>]*\ssrc=)(?![^>]*application/json)", page), name
         assert not re.search(r"\son[a-z]+=", page), name
@@ -393,7 +393,7 @@ def test_pages_have_no_inline_style_or_script(
         assert sorted(ids) == sorted(set(ids)), name
 
 
-def test_as_many_queries_for_200_as_for_20(
+def test_query_count_is_the_same_for_20_and_200_applicants(
     client: Client, work: Work, found: QualificationRound, researcher: User, admin: User
 ) -> None:
     workers = bulk_applicants(found, 20, graders=[researcher, admin])
@@ -403,17 +403,17 @@ def test_as_many_queries_for_200_as_for_20(
     pages = {
         "round": reverse("qualification-round", args=[slug, found.pk]),
         "passed": reverse("qualification-round", args=[slug, found.pk]) + "?show=passed",
-        "desk": reverse("grading", args=[slug, found.pk]),
+        "grading": reverse("grading", args=[slug, found.pk]),
         "applicants": reverse("applicants", args=[slug]),
         "workers": reverse("workers", args=[slug]),
-        "standing": reverse("worker-detail", args=[slug, workers[0].pk]),
+        "worker": reverse("worker-detail", args=[slug, workers[0].pk]),
         "training": reverse("training-new", args=[slug]),
     }
     client.force_login(researcher)
 
     def counted() -> Iterator[tuple[str, int]]:
         for name, url in pages.items():
-            client.get(url)  # whatever is cached, is
+            client.get(url)  # fill the caches
             with CaptureQueriesContext(
                 connection,
             ) as queries:
@@ -431,23 +431,23 @@ def test_as_many_queries_for_200_as_for_20(
 # --- the command
 
 
-def test_the_command_refuses_bad_input(project: Project, images: list[Image], tmp_path: Any) -> None:
+def test_command_refuses_invalid_input(project: Project, images: list[Image], tmp_path: Any) -> None:
     exam = tmp_path / "exam.json"
     exam.write_text('[{"text": "Which?", "choices": ["a", "b"], "right": 3}]')
-    common = ["--project", project.slug, "--places"]
+    common = ["--project", project.slug, "--assignments"]
     for arguments, words in (
         (["qualification", "--project", "nowhere", "--places", "3"], "no such project"),
         (["qualification", *common, "0"], "use at least 1"),
         (["qualification", *common, "9", "--sets", "3"], "9 photos, and there are 6"),
-        (["qualification", *common, "9", "--images", "1,2"], "sets are of three"),
-        (["qualification", *common, "9", "--images", "one"], "give numbers by comma"),
+        (["qualification", *common, "9", "--images", "1,2"], "use a multiple of three"),
+        (["qualification", *common, "9", "--images", "one"], "use numbers separated by commas"),
         (["qualification", *common, "9", "--needed", "12"], "1 to 9 reasonable"),
         (["qualification", *common, "9", "--exam", str(exam)], "right is 3; use 1 to 2"),
         (["qualification", *common, "9", "--exam", str(tmp_path / "no.json")], "No such file"),
         (["qualification", *common, "9", "--exam-needed", "1"], "there are 0 questions"),
         (["qualification", *common, "9", "--countries", "US,ZZ"], "ZZ is not an ISO"),
-        (["training", *common, "2", "--images", "1,2,3"], "there are 3 for 2 places"),
-        (["training", *common, "-1"], "use at least 1"),
+        (["training", *common, "2", "--images", "1,2,3"], "there are 3 for 2 assignments"),
+        (["training", *common, "-1"], "choose at least one"),
     ):
         with pytest.raises(CommandError, match=re.escape(words)) as error:
             call_command("launch_round", *arguments)

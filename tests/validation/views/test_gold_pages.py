@@ -1,4 +1,4 @@
-"""The gold desk, and the evidence on a worker's page."""
+"""The gold pages, and the evidence on a worker's page."""
 
 import re
 from collections.abc import Callable
@@ -57,19 +57,19 @@ def ticked(html: str) -> list[tuple[str, str]]:
     return [(name, value) for name, value, checked in found if checked]
 
 
-def test_an_empty_desk_says_what_to_do(client: Client, project: Project, researcher: User) -> None:
+def test_empty_gold_list_explains_next_step(client: Client, project: Project, researcher: User) -> None:
     client.force_login(researcher)
-    assert "No gold units yet" in client.get(address(project)).content.decode()
-    assert "Nothing is retired" in client.get(address(project), {"show": "retired"}).content.decode()
-    assert "Nothing has been judged yet" in client.get(address(project, "gold-choose")).content.decode()
+    assert "No gold items yet" in client.get(address(project)).content.decode()
+    assert "No retired items" in client.get(address(project), {"show": "retired"}).content.decode()
+    assert "No judgments yet" in client.get(address(project, "gold-choose")).content.decode()
 
 
-def test_judged_work_becomes_gold_with_the_answers_that_are_ticked(client: Client, judged: Work) -> None:
+def test_judged_unit_becomes_gold_item_with_ticked_answers(client: Client, judged: Work) -> None:
     project, unit = judged.project, units(judged)[0]
     listed = squeezed(client.get(address(project, "gold-choose")))
     assert "2 unreasonable" in listed
     assert "1 mostly appropriate" in listed
-    assert listed.count("Choose the right answers") == 3
+    assert listed.count("Choose the expected answers") == 3
     form = f"{address(project, 'gold-new')}?kind={REVIEW}&unit={unit.pk}"
     html = client.get(form).content.decode()
     assert ticked(html) == [("boxes", "mostly"), ("boxes", "entirely_off"), ("reasonable", "un")]
@@ -78,22 +78,22 @@ def test_judged_work_becomes_gold_with_the_answers_that_are_ticked(client: Clien
     row = GoldItem.objects.get()
     assert (row.expected, row.note) == ({"reasonable": ["relatively", "un"]}, "Three of us agreed.")
     assert row.author == Worker.objects.get(worker_id="AUTHOR")
-    desk = squeezed(client.get(address(project)))
+    page = squeezed(client.get(address(project)))
     for text in (
         "relatively reasonable or unreasonable",
         "Three of us agreed.",
-        "Not answered yet",
+        "No answers yet",
         "In use",
     ):
-        assert text in desk, text
-    assert "AUTHOR" not in desk
+        assert text in page, text
+    assert "AUTHOR" not in page
     chosen = squeezed(client.get(address(project, "gold-choose")))
-    assert chosen.count("Choose the right answers") == 2
+    assert chosen.count("Choose the expected answers") == 2
     one = client.get(address(project, "gold-choose"), {"item": unit.payload["observation"]})
-    assert "Choose the right answers" not in one.content.decode()
+    assert "Choose the expected answers" not in one.content.decode()
 
 
-def test_nothing_ticked_is_refused_and_nothing_is_lost(client: Client, judged: Work) -> None:
+def test_gold_item_without_ticks_is_refused_and_keeps_input(client: Client, judged: Work) -> None:
     unit = units(judged)[0]
     form = f"{address(judged.project, 'gold-new')}?kind={REVIEW}&unit={unit.pk}"
     reply = client.post(form, {"note": "Kept <b>words</b>", "right-reasonable": ["nonsense"]})
@@ -106,7 +106,7 @@ def test_nothing_ticked_is_refused_and_nothing_is_lost(client: Client, judged: W
     assert (again.status_code, twice.status_code, GoldItem.objects.count()) == (MOVED, BAD, 1)
 
 
-def test_a_control_or_a_unit_nobody_judged_cannot_become_gold(client: Client, judged: Work) -> None:
+def test_quality_check_and_unjudged_unit_cannot_become_gold(client: Client, judged: Work) -> None:
     rows = judged.observed(judged.image(2), worker="LATER")
     batch, _ = launch_review(
         project=judged.project, observations=rows, by=None, plan=RoundPlan(rates=CheckRates(repeat=10))
@@ -119,7 +119,7 @@ def test_a_control_or_a_unit_nobody_judged_cannot_become_gold(client: Client, ju
         assert client.get(form).status_code == ABSENT
 
 
-def test_gold_is_changed_retired_and_used_again(client: Client, judged: Work) -> None:
+def test_gold_item_is_changed_retired_and_reactivated(client: Client, judged: Work) -> None:
     project = judged.project
     row = add_gold_item(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
     edit = address(project, "gold-edit", row.pk)
@@ -137,7 +137,7 @@ def test_gold_is_changed_retired_and_used_again(client: Client, judged: Work) ->
     assert sorted(actions) == ["gold.add", "gold.change", "gold.restore", "gold.retire"]
 
 
-def test_gold_whose_photo_was_taken_down_says_so_and_is_not_counted(client: Client, judged: Work) -> None:
+def test_gold_item_with_photo_taken_down_is_marked_and_not_usable(client: Client, judged: Work) -> None:
     row = add_gold_item(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
     assert usable_gold_items(judged.project, REVIEW) == [row]
     Image.objects.filter(pk=row.payload["image"]).update(taken_down_at="2026-01-01T00:00Z")
@@ -146,7 +146,7 @@ def test_gold_whose_photo_was_taken_down_says_so_and_is_not_counted(client: Clie
     assert "The photo was taken down" in page
 
 
-def test_another_projects_gold_is_absent(
+def test_gold_item_of_another_project_is_not_found(
     client: Client, judged: Work, rehearsal: Project, admin: User
 ) -> None:
     row = add_gold_item(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
@@ -159,7 +159,7 @@ def test_another_projects_gold_is_absent(
 
 
 def with_gold(work: Work) -> GoldItem:
-    """Return a gold item that eleven people met, of whom five answered as expected."""
+    """Return a gold item with eleven answers, five of them as expected."""
     row = add_gold_item(unit=units(work)[0], expected={"reasonable": ["un"]}, by=None)
     rows = work.observed(work.image(2), worker="LATER")
     batch, _ = launch_review(
@@ -176,31 +176,31 @@ def with_gold(work: Work) -> GoldItem:
     return row
 
 
-def test_the_desk_says_how_gold_was_answered_and_doubts_what_most_miss(client: Client, judged: Work) -> None:
+def test_gold_list_shows_answer_counts_and_marks_doubtful_items(client: Client, judged: Work) -> None:
     with_gold(judged)
-    desk = squeezed(client.get(address(judged.project)))
-    assert "<b>5 of 11</b> answered so (45.5%)" in desk
-    assert "Doubtful" in desk
+    page = squeezed(client.get(address(judged.project)))
+    assert "<b>5 of 11</b> as expected (45.5%)" in page
+    assert "Doubtful" in page
 
 
-def test_doubt_begins_at_ten_answers_and_under_sixty_percent() -> None:
+def test_gold_item_is_doubtful_from_ten_answers_and_below_sixty_percent() -> None:
     row = GoldItem()
     cases = {(10, 5): True, (10, 6): False, (9, 0): False, (0, 0): False, (100, 59): True}
-    for (answered, right), doubtful in cases.items():
-        assert GoldRow(row, None, answered, right).is_doubtful is doubtful, (answered, right)
+    for (answered, correct), is_doubtful in cases.items():
+        assert GoldRow(row, None, answered, correct).is_doubtful is is_doubtful, (answered, correct)
 
 
-def test_a_set_becomes_gold_statement_by_statement(client: Client, work: Work, researcher: User) -> None:
+def test_comparison_set_becomes_gold_item_per_statement(client: Client, work: Work, researcher: User) -> None:
     mine = work.observed(work.image(1), worker="A1")
     texts = work.observed(work.image(2), worker="A2", count=5)
-    wanted = SetToJudge(
+    set_to_judge = SetToJudge(
         id="s1",
         own_pair_id=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(row.instance_id, row.inference) for row in texts],
     )
-    batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None)
+    batch, _ = launch_comparison(project=work.project, sets=[set_to_judge], by=None)
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)
     work.answered(hit, "J1", ratings(hit, 1, 3))
@@ -209,19 +209,19 @@ def test_a_set_becomes_gold_statement_by_statement(client: Client, work: Work, r
     form = f"{address(work.project, 'gold-new')}?kind={LIKERT}&unit={hit.unit.pk}"
     html = client.get(form).content.decode()
     first, second = (row.instance_id for row in texts[:2])
-    # One and two lie together, one and three do not.
+    # Labels 1 and 2 are adjacent, 1 and 3 are not.
     assert {name for name, _ in ticked(html)} == {row.instance_id for row in texts[::2]}
     assert client.post(form, {f"right-{first}": ["1"], f"right-{second}": ["2", "3"]}).status_code == MOVED
     assert GoldItem.objects.get().expected == {first: [1], second: [2, 3]}
-    desk = squeezed(client.get(address(work.project), {"kind": LIKERT}))
-    assert "2 okay or 3 good" in desk
-    assert texts[0].inference in desk
+    page = squeezed(client.get(address(work.project), {"kind": LIKERT}))
+    assert "2 okay or 3 good" in page
+    assert texts[0].inference in page
 
 
-def test_queries_do_not_grow_with_gold(client: Client, judged: Work) -> None:
+def test_query_count_is_independent_of_gold_items(client: Client, judged: Work) -> None:
     project = judged.project
 
-    def asked(name: str) -> int:
+    def count_queries(name: str) -> int:
         with CaptureQueriesContext(
             connection,
         ) as found:
@@ -229,14 +229,14 @@ def test_queries_do_not_grow_with_gold(client: Client, judged: Work) -> None:
         return len(found)
 
     add_gold_item(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
-    asked("gold")
-    few = {name: asked(name) for name in ("gold", "gold-choose")}
+    count_queries("gold")
+    few = {name: count_queries(name) for name in ("gold", "gold-choose")}
     for unit in units(judged)[1:]:
         add_gold_item(unit=unit, expected={"reasonable": ["un"]}, by=None)
-    assert {name: asked(name) for name in few} == few
+    assert {name: count_queries(name) for name in few} == few
 
 
-def test_pages_of_the_desk(judged: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gold_list_is_paged(judged: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     for unit in units(judged):
         add_gold_item(unit=unit, expected={"reasonable": ["un"]}, by=None)
     monkeypatch.setattr(selectors, "PER_PAGE", 2)
@@ -250,7 +250,7 @@ def test_pages_of_the_desk(judged: Work, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture
 def fast_one(judged: Work) -> Worker:
-    """Somebody who misses checks and always says the same, in a report with nine others."""
+    """A worker who misses attention checks and repeats one answer, in a report with others."""
     rows = [row for n in range(8) for row in judged.observed(judged.image(10 + n), worker=f"B{n}")]
     batch, _ = launch_review(
         project=judged.project,
@@ -271,18 +271,18 @@ def fast_one(judged: Work) -> Worker:
     return Worker.objects.get(worker_id="FAST")
 
 
-def test_a_workers_page_shows_evidence_with_wholes_and_links(
+def test_worker_page_shows_evidence_with_totals_and_links(
     client: Client, judged: Work, fast_one: Worker
 ) -> None:
     page = squeezed(client.get(reverse("worker-detail", args=[judged.project.slug, fast_one.pk])))
     part = page[page.index('id="evidence"') : page.index('id="history"')]
     for name, whole in (
-        ("Attention", "<b>0</b> of 3"),
+        ("Attention checks", "<b>0</b> of 3"),
         ("Repeats", "<b>9</b> of 9"),
         ("Variety", "<b>0</b> of 24"),
     ):
         assert f'<dt>{name}</dt><dd class="whole-of">{whole}</dd>' in part, name
-    assert "<dt>Gold</dt>" not in part
+    assert "<dt>Gold items</dt>" not in part
     linked = {int(key) for key in re.findall(r'href="/submissions/(\d+)/?"', part)}
     assert linked
     mine = set(Assignment.objects.filter(worker=fast_one).values_list("pk", flat=True))
@@ -292,13 +292,13 @@ def test_a_workers_page_shows_evidence_with_wholes_and_links(
     assert fast_one.worker_id not in page
 
 
-def test_who_only_writes_has_evidence_of_their_texts(client: Client, judged: Work) -> None:
+def test_author_without_judgments_has_evidence_from_texts(client: Client, judged: Work) -> None:
     author = Worker.objects.get(worker_id="AUTHOR")
     page = squeezed(client.get(reverse("worker-detail", args=[judged.project.slug, author.pk])))
-    assert re.search(r"<dt>Written anew</dt><dd class=\"whole-of\"><b>\d</b> of 3</dd>", page)
+    assert re.search(r"<dt>Original texts</dt><dd class=\"whole-of\"><b>\d</b> of 3</dd>", page)
 
 
-def test_nobody_has_evidence_before_there_is_any(
+def test_worker_page_before_a_report_has_no_evidence(
     client: Client,
     project: Project,
     researcher: User,
@@ -312,4 +312,4 @@ def test_nobody_has_evidence_before_there_is_any(
     client.force_login(researcher)
     judge = Worker.objects.get(worker_id="J")
     page = client.get(reverse("worker-detail", args=[project.slug, judge.pk])).content.decode()
-    assert "None yet. It comes from judgments" in page
+    assert "No evidence yet. It comes from judgments" in page

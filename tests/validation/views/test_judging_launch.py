@@ -1,4 +1,4 @@
-"""Launching a review round from its page: which pairs, who may judge, what it costs, and what is kept."""
+"""Launching a review round from its page: selection of pairs, eligibility, cost, and stored values."""
 
 import re
 from typing import Any
@@ -44,26 +44,26 @@ def units() -> set[str]:
     return set(Batch.objects.get(kind="observation_review").units.values_list("key", flat=True))
 
 
-def test_a_sample_is_launched_in_two_steps_and_its_seed_kept(client: Client, work: Work, url: str) -> None:
+def test_sample_is_launched_in_two_steps_with_its_seed(client: Client, work: Work, url: str) -> None:
     market.fund()
     work.observed(work.image(), count=4)
     asked = client.post(url, VALUES | {"step": "estimate"})
     text = plain(asked)
     assert "Launch 2 tasks, hold $2.40" in text
-    assert "Pairs 2 of 4 that no judge got yet, by 1 author" in text
+    assert "Pairs 2 of 4 not yet sent to judges, by 1 author" in text
     assert "Random sample of 2, seed 7" in text
     assert "Open to All workers" in text
     assert not Batch.objects.filter(kind="observation_review").exists()
     assert client.post(url, VALUES | {"step": "launch", "found": "2"}).status_code == 302
     batch = Batch.objects.get(kind="observation_review")
     assert (batch.name, batch.units.count(), batch.redundancy) == ("First look", 2, 3)
-    kept = JudgingRound.objects.get(batch=batch)
-    assert kept.selection["how"] == "sample"
-    assert (kept.selection["n"], kept.selection["seed"]) == (2, 7)
-    assert set(kept.rules) == {"reasonable", "boxes", "interesting"}
+    stored = JudgingRound.objects.get(batch=batch)
+    assert stored.selection["how"] == "sample"
+    assert (stored.selection["n"], stored.selection["seed"]) == (2, 7)
+    assert set(stored.rules) == {"reasonable", "boxes", "interesting"}
 
 
-def test_the_same_seed_finds_the_same_pairs(client: Client, work: Work, url: str) -> None:
+def test_same_seed_selects_same_pairs(client: Client, work: Work, url: str) -> None:
     market.fund()
     for seed in range(4):
         work.observed(work.image(seed), worker=f"W{seed}")
@@ -75,7 +75,7 @@ def test_the_same_seed_finds_the_same_pairs(client: Client, work: Work, url: str
     assert {pair.id for pair in found.pairs} == first
 
 
-def test_pairs_of_chosen_authors(client: Client, work: Work, url: str) -> None:
+def test_pairs_of_selected_authors_are_launched(client: Client, work: Work, url: str) -> None:
     market.fund()
     mine = work.observed(work.image(1), worker="ONE")
     work.observed(work.image(2), worker="TWO")
@@ -91,19 +91,19 @@ def test_pairs_of_chosen_authors(client: Client, work: Work, url: str) -> None:
     assert JudgingRound.objects.get().selection["workers"] == [author]
 
 
-def test_strata_are_shown_with_what_there_is(client: Client, work: Work, url: str) -> None:
+def test_strata_are_shown_with_available_pairs(client: Client, work: Work, url: str) -> None:
     market.fund()
     work.observed(work.image(1), worker="ONE", count=5)
     work.observed(work.image(2), worker="TWO", count=3)
-    wished = VALUES | {"how": "stratified", "strata": "confidence", "allotment": "equal", "n": "1"}
-    text = plain(client.post(url, wished | {"step": "estimate"}))
+    values = VALUES | {"how": "stratified", "strata": "confidence", "allotment": "equal", "n": "1"}
+    text = plain(client.post(url, values | {"step": "estimate"}))
     assert "1 from each confidence, seed 7" in text
-    strata = client.post(url, wished | {"step": "estimate"}).context["found"].strata
+    strata = client.post(url, values | {"step": "estimate"}).context["found"].strata
     assert all(chosen == 1 for _, chosen, _ in strata)
     assert sum(of for _, _, of in strata) == 8
 
 
-def test_launched_pairs_are_left_out_unless_asked_for(client: Client, work: Work, url: str) -> None:
+def test_launched_pairs_are_left_out_by_default(client: Client, work: Work, url: str) -> None:
     market.fund()
     work.observed(work.image(), count=4)
     client.post(url, VALUES | {"step": "launch"})
@@ -113,10 +113,10 @@ def test_launched_pairs_are_left_out_unless_asked_for(client: Client, work: Work
     client.post(url, VALUES | {"how": "all", "step": "launch"})
     none_left = client.post(url, everything)
     assert none_left.status_code == 400
-    assert "This selection finds no pair." in plain(none_left)
+    assert "No pair matches this selection." in plain(none_left)
 
 
-def test_judges_are_qualified_workers_once_the_project_has_qualification(
+def test_judges_are_qualified_workers_if_the_project_has_qualification(
     client: Client, work: Work, url: str
 ) -> None:
     market.fund()
@@ -127,14 +127,14 @@ def test_judges_are_qualified_workers_once_the_project_has_qualification(
     page = client.get(url)
     assert page.context["form"]["pool"].value() == "qualified"
     text = plain(client.post(url, VALUES | {"pool": "qualified", "step": "estimate"}))
-    assert "Open to Qualified workers 0 at present" in text
-    assert "0 workers may judge at present; each pair needs 3 besides its author." in text
+    assert "Open to Qualified workers 0 now" in text
+    assert "0 workers can judge now; each pair needs 3 besides its author." in text
     client.post(url, VALUES | {"pool": "qualified", "step": "launch"})
     batch = Batch.objects.get(kind="observation_review")
     assert ("qualified", "Exists") in batch.requirements.values_list("qualification__slug", "comparator")
 
 
-def test_pressing_launch_twice_launches_once(client: Client, work: Work, url: str) -> None:
+def test_repeated_launch_request_launches_once(client: Client, work: Work, url: str) -> None:
     market.fund()
     work.observed(work.image(), count=4)
     key = client.post(url, VALUES | {"step": "estimate"}).context["idempotency_key"]
@@ -143,9 +143,7 @@ def test_pressing_launch_twice_launches_once(client: Client, work: Work, url: st
     assert len(units()) == 2
 
 
-def test_a_selection_that_finds_something_else_by_now_is_not_launched(
-    client: Client, work: Work, url: str
-) -> None:
+def test_selection_with_changed_result_is_not_launched(client: Client, work: Work, url: str) -> None:
     market.fund()
     work.observed(work.image(), count=4)
     reply = client.post(url, VALUES | {"how": "all", "found": "3", "step": "launch"})
@@ -154,7 +152,7 @@ def test_a_selection_that_finds_something_else_by_now_is_not_launched(
     assert not Batch.objects.filter(kind="observation_review").exists()
 
 
-def test_a_refused_round_says_why_and_keeps_what_was_typed(client: Client, work: Work, url: str) -> None:
+def test_refused_round_shows_reason_and_keeps_input(client: Client, work: Work, url: str) -> None:
     market.fund(239)
     work.observed(work.image(), count=4)
     short = client.post(url, VALUES | {"step": "launch"})
@@ -172,54 +170,52 @@ def test_a_refused_round_says_why_and_keeps_what_was_typed(client: Client, work:
     assert "$2.39 is another sum; type the maximum cost, 2.40." in page
     assert 'value="2.39" aria-invalid="true"' in page
     assert 'name="name" value="First look"' in page
-    assert 'value="change" formnovalidate' in page, "nobody has to type the sum to go back"
+    assert 'value="change" formnovalidate' in page, "going back needs no typed sum"
     assert not Batch.objects.filter(kind="observation_review").exists()
     assert client.post(url, VALUES | {"step": "launch", "typed_cost": "2.40"}).status_code == 302
 
 
-def test_too_little_gold_is_said_before_the_cost(client: Client, work: Work, url: str) -> None:
+def test_too_few_gold_items_are_reported_before_the_cost(client: Client, work: Work, url: str) -> None:
     rows = work.observed(work.image(), count=5)
     batch, _ = launch_review(project=work.project, observations=rows[:1], by=None)
     add_gold_item(unit=batch.units.get(), expected={"reasonable": ["un"]}, by=None)
-    wish = VALUES | {"how": "all", "step": "estimate"}
-    reply = client.post(url, wish | {"again": "on", "gold": "50"})
+    values = VALUES | {"how": "all", "step": "estimate"}
+    reply = client.post(url, values | {"again": "on", "gold": "50"})
     assert reply.status_code == 400
-    assert "There is 1 in use, each shown twice at most, and this asks for 3." in plain(reply)
-    assert client.post(url, wish | {"again": "on", "gold": "40"}).status_code == 200
+    assert "This needs 3 gold items; 1 is in use, each at most twice." in plain(reply)
+    assert client.post(url, values | {"again": "on", "gold": "40"}).status_code == 200
 
 
-def test_bad_terms_are_named_at_their_field(client: Client, work: Work, url: str) -> None:
+def test_invalid_terms_are_named_at_their_field(client: Client, work: Work, url: str) -> None:
     work.observed(work.image())
-    slips = {"reward": "free", "assignments": "101", "n": "0", "gold": "5", "attention": "51"}
-    reply = client.post(url, VALUES | slips | {"step": "launch"})
+    invalid = {"reward": "free", "assignments": "101", "n": "0", "gold": "5", "attention": "51"}
+    reply = client.post(url, VALUES | invalid | {"step": "launch"})
     page = plain(reply)
     assert reply.status_code == 400
     for text in (
         "Use whole cents",
         "less than or equal to 100",
         "greater than or equal to 1",
-        "There is no gold unit in use",
+        "No gold item is in use",
         "less than or equal to 50",
     ):
         assert text in page
     assert not Batch.objects.filter(kind="observation_review").exists()
 
 
-def test_asking_one_more_needs_a_cap_above_the_first_and_a_budget(
-    client: Client, work: Work, url: str
-) -> None:
+def test_follow_up_needs_higher_redundancy_and_a_budget(client: Client, work: Work, url: str) -> None:
     market.fund()
     work.observed(work.image())
     page = plain(client.post(url, VALUES | {"max_redundancy": "3", "step": "estimate"}))
     assert "Each pair gets 3 anyway" in page
-    assert "Say what further judgments may cost." in page
+    assert "Enter the budget of the follow-ups." in page
     reply = client.post(url, VALUES | {"max_redundancy": "5", "ask_budget": "12.50", "step": "launch"})
     assert reply.status_code == 302
-    kept = JudgingRound.objects.get()
-    assert (kept.max_redundancy, kept.ask_budget_cents) == (5, 1250)
+    stored = JudgingRound.objects.get()
+    assert (stored.max_redundancy, stored.ask_budget_cents) == (5, 1250)
 
 
-def test_a_link_may_fill_the_form_in(client: Client, work: Work, url: str) -> None:
+def test_query_string_sets_initial_values(client: Client, work: Work, url: str) -> None:
     work.observed(work.image())
     page = squeezed(client.get(f"{url}?how=sample&n=385&assignments=5&reward=0.55"))
     assert 'value="sample" checked' in page
@@ -228,7 +224,7 @@ def test_a_link_may_fill_the_form_in(client: Client, work: Work, url: str) -> No
 
 
 @pytest.mark.parametrize("pool", ["bogus", "excluded", "applied"])
-def test_a_link_decides_nothing_about_who_may_judge(client: Client, work: Work, url: str, pool: str) -> None:
+def test_query_string_does_not_set_the_pool(client: Client, work: Work, url: str, pool: str) -> None:
     market.fund()
     work.observed(work.image())
     qualification(work.project, [work.image(n) for n in range(3)], 5)
@@ -239,5 +235,5 @@ def test_a_link_decides_nothing_about_who_may_judge(client: Client, work: Work, 
     assert ("qualified", "Exists") in batch.requirements.values_list("qualification__slug", "comparator")
 
 
-def test_nothing_approved_says_what_to_do(client: Client, work: Work, url: str) -> None:
-    assert "No pair is approved yet" in plain(client.get(url))
+def test_page_without_approved_pairs_explains_next_step(client: Client, work: Work, url: str) -> None:
+    assert "No approved pairs yet" in plain(client.get(url))

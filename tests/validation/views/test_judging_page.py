@@ -1,4 +1,4 @@
-"""The judging page. Who may open it: test_judging_permissions.py; launching: test_judging_launch.py."""
+"""The judging page. Access: test_judging_permissions.py; launching: test_judging_launch.py."""
 
 import re
 from pathlib import Path
@@ -40,10 +40,10 @@ def plain(page: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
-def a_share(percent: float, count: int, of: int) -> dict[str, Any]:
+def a_share(percent: float, count: int, total: int) -> dict[str, Any]:
     share = {
         "count": count,
-        "of": of,
+        "of": total,
         "undecided": 0,
         "percent": percent,
         "low": percent - 5,
@@ -52,7 +52,7 @@ def a_share(percent: float, count: int, of: int) -> dict[str, Any]:
     return {"share": share}
 
 
-def test_figures_come_from_the_newest_report_and_say_their_age(
+def test_figures_come_from_the_newest_report_with_its_age(
     client: Client, work: Work, researcher: User
 ) -> None:
     pairs = work.observed(work.image(), worker="AUTHOR")
@@ -70,40 +70,40 @@ def test_figures_come_from_the_newest_report_and_say_their_age(
     assert "95% interval 92.5 to 99.5%" in page
     assert "Accurate boxes 98.3% 393 of 400" in page or "Accurate boxes 98.2% 393 of 400" in page
     assert "Interesting inferences" not in page, "a dimension without a share has no figure"
-    assert re.search(r"Computed \d+ s ago; 1 judgment came in since", page)
+    assert re.search(r"Computed \d+ s ago; 1 judgment arrived since", page)
 
 
-def test_before_a_report_the_page_says_so(client: Client, work: Work, researcher: User) -> None:
+def test_page_without_report_shows_received_judgments(client: Client, work: Work, researcher: User) -> None:
     pairs = work.observed(work.image(), worker="AUTHOR")
     _, hits = launched(work, pairs)
     work.answered(hits[0], "J1", review())
     page = plain(page_of(client, work, researcher))
-    assert "Figures are not computed yet; 1 judgment is in." in page
+    assert "Figures are not computed yet. Judgments received: 1 ." in page
 
 
-def test_what_waits_is_said_as_it_is(client: Client, work: Work, researcher: User) -> None:
+def test_page_shows_progress_of_pairs(client: Client, work: Work, researcher: User) -> None:
     page = plain(page_of(client, work, researcher))
-    assert "No pair is approved yet" in page
-    assert "Nothing has been judged yet" in page
+    assert "No approved pairs yet" in page
+    assert "No judgments yet" in page
     pairs = work.observed(work.image(), worker="AUTHOR")
     page = plain(page_of(client, work, researcher))
-    assert "3 of 3 approved pairs were sent to no judge yet." in page
+    assert "3 of 3 approved pairs have not been sent to judges." in page
     _, hits = launched(work, pairs[:2])
     page = plain(page_of(client, work, researcher))
-    assert "1 of 3 approved pairs was sent to no judge yet; 6 judgments of others are still to come." in page
+    assert (
+        "1 of 3 approved pairs has not been sent to judges; 6 judgments of other pairs are pending." in page
+    )
     _, more = launched(work, pairs[2:])
     page = plain(page_of(client, work, researcher))
-    assert "All 3 approved pairs are out with judges: 0 of 9 judgments are in." in page
+    assert "All 3 approved pairs were sent to judges: 0 of 9 judgments received." in page
     for hit in hits + more:
         for judge in ("J1", "J2", "J3"):
             work.answered(hit, judge, review())
     page = plain(page_of(client, work, researcher))
-    assert "went to judges, and no judgment is awaited: 9 of 9 came in." in page
+    assert "All 3 approved pairs were judged: 9 of 9 judgments received." in page
 
 
-def test_rounds_say_how_far_they_are_and_how_they_were_chosen(
-    client: Client, work: Work, researcher: User
-) -> None:
+def test_rounds_show_progress_and_selection(client: Client, work: Work, researcher: User) -> None:
     pairs = work.observed(work.image(), worker="AUTHOR")
     plan = RoundPlan(selection=Selection(SelectionMethod.SAMPLE, n=2, seed=77))
     _, hits = launched(work, pairs[:2], name="First look", plan=plan)
@@ -114,7 +114,7 @@ def test_rounds_say_how_far_they_are_and_how_they_were_chosen(
     assert "1 of 6" in page
 
 
-def test_votes_stand_beside_their_pair(client: Client, work: Work, researcher: User) -> None:
+def test_pairs_are_listed_with_their_votes(client: Client, work: Work, researcher: User) -> None:
     pairs = work.observed(work.image(), worker="AUTHOR")
     _, hits = launched(work, pairs)
     work.answered(hits[0], "J1", review("highly", "appropriate", "caption_like"))
@@ -125,7 +125,7 @@ def test_votes_stand_beside_their_pair(client: Client, work: Work, researcher: U
     assert "Undecided 1 highly reasonable 1 unreasonable Yes 2 appropriate No 2 caption-like 2" in page
 
 
-def test_pairs_that_are_nowhere_here_take_no_page(
+def test_imported_pairs_of_other_projects_are_not_listed(
     client: Client, work: Work, researcher: User, tmp_path: Path
 ) -> None:
     pair = work.observed(work.image())[0]
@@ -138,16 +138,16 @@ def test_pairs_that_are_nowhere_here_take_no_page(
     file.write_text("\n".join(["item,dimension,label,rater", *rows]))
     import_judgments(project=work.project, kind="observation_review", path=file)
     page = page_of(client, work, researcher)
-    assert "Nothing has been judged yet" not in page
+    assert "No judgments yet" not in page
     assert pair.inference in page
     assert page.count('class="thumb"') == 1
 
 
-def test_as_many_questions_for_many_as_for_few(client: Client, work: Work, researcher: User) -> None:
+def test_query_count_is_independent_of_judgments(client: Client, work: Work, researcher: User) -> None:
     client.force_login(researcher)
     url = reverse("judging", args=[work.project.slug])
 
-    def asked() -> int:
+    def count_queries() -> int:
         with CaptureQueriesContext(
             connection,
         ) as queries:
@@ -156,13 +156,13 @@ def test_as_many_questions_for_many_as_for_few(client: Client, work: Work, resea
 
     _, hits = launched(work, work.observed(work.image(1), worker="AUTHOR"))
     work.answered(hits[0], "J1", review())
-    few = asked()
+    few = count_queries()
     for seed in range(2, 6):
         _, hits = launched(work, work.observed(work.image(seed), worker=f"AUTHOR{seed}", count=4))
         for hit in hits:
             for judge in ("J1", "J2", "J3"):
                 work.answered(hit, judge, review())
-    assert asked() == few
+    assert count_queries() == few
 
 
 def a_set(work: Work, seed: int) -> SetToJudge:
@@ -177,7 +177,7 @@ def a_set(work: Work, seed: int) -> SetToJudge:
     )
 
 
-def test_ratings_stand_beside_their_candidates(client: Client, work: Work, researcher: User) -> None:
+def test_ratings_are_listed_with_their_candidates(client: Client, work: Work, researcher: User) -> None:
     batch, _ = launch_comparison(project=work.project, sets=[a_set(work, 1), a_set(work, 3)], by=None)
     work.publish(batch)
     hit = Hit.objects.filter(unit__batch=batch)[0]
@@ -188,10 +188,10 @@ def test_ratings_stand_beside_their_candidates(client: Client, work: Work, resea
     assert "Set 1, 2 of 2 judges" in page
     assert '<td class="n">1, 3</td><td class="n">2.00</td>' in page
     assert "Set 3, 0 of 2 judges" in page
-    assert "Nobody has rated this set yet." in page
+    assert "This set has no ratings yet." in page
 
 
-def test_ratings_of_a_review_or_of_another_project_are_not_found(
+def test_ratings_of_review_round_or_other_project_are_not_found(
     client: Client, work: Work, researcher: User, rehearsal: Any
 ) -> None:
     review_batch, _ = launched(work, work.observed(work.image(1)))

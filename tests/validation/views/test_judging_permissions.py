@@ -1,4 +1,4 @@
-"""Who may open the pages about judging, and send what to them. One table for all of them."""
+"""Access to the judging pages, in one table for all of them."""
 
 import re
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ SOME_KEY = "0123456789abcdef" * 2
 
 @dataclass(frozen=True)
 class Page:
-    """An address below a project, and the status for a researcher; strangers get 404, whoever is not signed in moves.
+    """A URL of a project with the status for a researcher; others get 404, visitors are redirected to the sign-in.
 
-    ``args`` come after the project's short name. ``post``: it is posted to, with this, and takes no GET.
+    ``args`` follow the project's slug. ``post``: the data of a URL that accepts POST only.
     """
 
     name: str
@@ -78,17 +78,17 @@ PAGES = [
 
 @pytest.fixture
 def rows(work: Work) -> dict[str, Any]:
-    """Return what addresses name: a comparison batch, a pair."""
+    """Return the row keys that the URLs contain."""
     mine = work.observed(work.image(1), worker="AUTHOR")
     others = work.observed(work.image(2), worker="OTHER")
-    wanted = SetToJudge(
+    set_to_judge = SetToJudge(
         id="1",
         own_pair_id=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],
     )
-    batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None)
+    batch, _ = launch_comparison(project=work.project, sets=[set_to_judge], by=None)
     return {
         "comparison": batch.pk,
         "round": JudgingRound.objects.get(batch=batch).pk,
@@ -112,7 +112,7 @@ def traces() -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_who_may_open_it(
+def test_page_opens_for_researchers_only(
     page: Page,
     client: Client,
     project: Project,
@@ -137,7 +137,7 @@ def test_who_may_open_it(
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page.name != "judging-ratings"], ids=lambda page: page.name
 )
-def test_posting_needs_the_token(
+def test_post_without_csrf_token_is_refused(
     page: Page, project: Project, rows: dict[str, Any], researcher: User
 ) -> None:
     client = Client(enforce_csrf_checks=True)
@@ -148,7 +148,7 @@ def test_posting_needs_the_token(
     assert traces() == before
 
 
-def test_every_page_about_judging_is_in_the_table() -> None:
+def test_every_judging_url_is_in_the_table() -> None:
     about = {
         str(pattern.name)
         for pattern in urlpatterns

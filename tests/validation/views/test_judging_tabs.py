@@ -1,4 +1,4 @@
-"""The pages about judging lead to one another, and call the same thing by the same word."""
+"""The tabs of the judging pages, and consistent titles of kinds and questions."""
 
 import re
 
@@ -15,7 +15,7 @@ PAGES = {
     "judging": "Rounds",
     "judging-report": "Report",
     "decisions": "Decisions",
-    "gold": "Gold units",
+    "gold": "Gold items",
     "localization": "Localization",
     "planner": "Planner",
 }
@@ -23,27 +23,25 @@ PAGES = {
 
 def tabs(text: str) -> str:
     """Return the tabs of a page."""
-    found = re.search(r'<nav class="tabs" aria-label="About judging">.*?</nav>', text, re.DOTALL)
+    found = re.search(r'<nav class="tabs" aria-label="Judging pages">.*?</nav>', text, re.DOTALL)
     assert found
     return found[0]
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", PAGES)
-def test_each_page_about_judging_leads_to_all_others_and_says_where_one_is(
+def test_tabs_link_all_judging_pages_and_mark_the_current_one(
     client: Client, project: Project, researcher: User, name: str
 ) -> None:
     client.force_login(researcher)
     found = tabs(client.get(reverse(name, args=[project.slug])).content.decode())
     assert re.findall(r'aria-current="page">([^<]+)<', found) == [PAGES[name]]
-    for other, words in PAGES.items():
-        assert re.search(rf'href="{reverse(other, args=[project.slug])}[^"]*"[^>]*>{words}<', found)
+    for other, label in PAGES.items():
+        assert re.search(rf'href="{reverse(other, args=[project.slug])}[^"]*"[^>]*>{label}<', found)
 
 
 @pytest.mark.django_db
-def test_the_kind_that_is_looked_at_stays_from_page_to_page(
-    client: Client, project: Project, researcher: User
-) -> None:
+def test_tabs_keep_the_selected_kind(client: Client, project: Project, researcher: User) -> None:
     client.force_login(researcher)
     address = reverse("judging-report", args=[project.slug])
     found = tabs(client.get(f"{address}?kind=likert_comparison").content.decode())
@@ -55,7 +53,7 @@ def test_the_kind_that_is_looked_at_stays_from_page_to_page(
 
 
 @pytest.mark.django_db
-def test_decisions_and_gold_call_the_kinds_as_the_report_does(
+def test_kind_titles_are_the_same_on_report_decisions_and_gold(
     client: Client, project: Project, researcher: User
 ) -> None:
     client.force_login(researcher)
@@ -65,6 +63,6 @@ def test_decisions_and_gold_call_the_kinds_as_the_report_does(
         assert ">Comparison sets<" in text
 
 
-def test_every_question_that_is_decided_has_one_title() -> None:
+def test_every_decided_question_is_a_dimension() -> None:
     for kind in ("observation_review", "likert_comparison"):
         assert set(default_rules_of_kind(kind)) <= set(spec_of(kind).dimensions_by_name)

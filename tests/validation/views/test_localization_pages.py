@@ -1,4 +1,4 @@
-"""The localization page: who may see it, launching in two steps, and what it shows."""
+"""The localization page: access, launching in two steps, and results."""
 
 import re
 from pathlib import Path
@@ -49,20 +49,20 @@ def _match(work: Work, hit: Hit, worker: str, *, swap: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "status"), [("outsider", 404), ("annotator", 404), ("researcher", 200), ("admin", 200)]
+    ("role", "status"), [("outsider", 404), ("annotator", 404), ("researcher", 200), ("admin", 200)]
 )
-def test_who_may_see_and_launch(
-    client: Client, url: str, images: list[Image], who: str, status: int, request: pytest.FixtureRequest
+def test_page_and_launch_are_for_researchers_only(
+    client: Client, url: str, images: list[Image], role: str, status: int, request: pytest.FixtureRequest
 ) -> None:
     market.fund()
-    client.force_login(request.getfixturevalue(who))
+    client.force_login(request.getfixturevalue(role))
     assert client.get(url).status_code == status
     assert client.post(url, VALUES | {"step": "estimate"}).status_code == status
     assert client.post(url, VALUES | {"step": "launch"}).status_code == (302 if status == 200 else status)
     assert Batch.objects.filter(kind="localization_match").exists() == (status == 200)
 
 
-def test_strangers_sign_in_and_a_post_needs_its_token(
+def test_visitor_signs_in_and_post_needs_csrf_token(
     client: Client, url: str, images: list[Image], researcher: User
 ) -> None:
     assert client.get(url)["Location"].startswith("/sign-in/")
@@ -72,7 +72,7 @@ def test_strangers_sign_in_and_a_post_needs_its_token(
     assert not Batch.objects.filter(kind="localization_match").exists()
 
 
-def test_a_round_is_launched_in_two_steps_and_once(
+def test_round_is_launched_in_two_steps_and_once(
     client: Client, url: str, images: list[Image], researcher: User
 ) -> None:
     market.fund()
@@ -87,12 +87,12 @@ def test_a_round_is_launched_in_two_steps_and_once(
     assert (batch.name, batch.units.count(), batch.redundancy, batch.reward_cents) == ("Baseline", 2, 3, 50)
     assert JudgingRound.objects.get(batch=batch).selection["seed"] == 7
     page = squeezed(client.get(url))
-    assert "1 photo not sent out yet, 3 in all" in page
-    assert "at random, seed 7" in page
+    assert "1 photo not used yet, 3 in total" in page
+    assert "random, seed 7" in page
     assert "0 of 6" in page
 
 
-def test_photos_that_were_sent_out_are_drawn_again_when_asked(
+def test_used_photos_are_drawn_again_on_request(
     client: Client, url: str, work: Work, images: list[Image], researcher: User
 ) -> None:
     market.fund()
@@ -100,13 +100,13 @@ def test_photos_that_were_sent_out_are_drawn_again_when_asked(
     client.force_login(researcher)
     refused = client.post(url, VALUES | {"step": "launch"})
     assert refused.status_code == 400
-    assert "There are 0; use that or fewer." in squeezed(refused)
+    assert "Use 0 or fewer, the number of photos that can be matched." in squeezed(refused)
     asked = client.post(url, VALUES | {"step": "estimate", "again": "on"})
     assert '<input type="hidden" name="again" value="True">' in squeezed(asked)
     assert client.post(url, VALUES | {"step": "launch", "again": "True"}).status_code == 302
 
 
-def test_a_refusal_says_why_and_keeps_what_was_typed(
+def test_refused_round_shows_reason_and_keeps_input(
     client: Client, url: str, images: list[Image], researcher: User
 ) -> None:
     market.fund(299)
@@ -120,25 +120,25 @@ def test_a_refusal_says_why_and_keeps_what_was_typed(
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        ({"n": "4"}, "There are 3; use that or fewer."),
+        ({"n": "4"}, "Use 3 or fewer, the number of photos that can be matched."),
         ({"n": "0"}, "greater than or equal to 1"),
         ({"seed": "-1"}, "greater than or equal to 0"),
         ({"reward": "free"}, "Use whole cents"),
         ({"pool": "everyone"}, "Select a valid choice"),
     ],
 )
-def test_slips_are_named_at_their_field(
-    client: Client, url: str, images: list[Image], researcher: User, change: dict[str, str], said: str
+def test_invalid_value_is_named_at_its_field(
+    client: Client, url: str, images: list[Image], researcher: User, change: dict[str, str], message: str
 ) -> None:
     client.force_login(researcher)
     reply = client.post(url, VALUES | change | {"step": "launch"})
     assert reply.status_code == 400
-    assert said in squeezed(reply)
+    assert message in squeezed(reply)
 
 
-def test_a_round_can_be_kept_for_qualified_workers(
+def test_round_can_be_limited_to_qualified_workers(
     client: Client, url: str, images: list[Image], researcher: User
 ) -> None:
     market.fund()
@@ -149,7 +149,7 @@ def test_a_round_can_be_kept_for_qualified_workers(
     assert slugs == {Pool.QUALIFIED.value, Pool.EXCLUDED.value}
 
 
-def test_an_old_page_that_names_nobody_stays_with_qualified_workers_through_both_steps(
+def test_form_without_pool_uses_qualified_workers_in_both_steps(
     client: Client, url: str, work: Work, images: list[Image], researcher: User
 ) -> None:
     market.fund()
@@ -164,15 +164,15 @@ def test_an_old_page_that_names_nobody_stays_with_qualified_workers_through_both
     assert ("qualified", "Exists") in batch.requirements.values_list("qualification__slug", "comparator")
 
 
-def test_an_empty_page_says_what_is_missing(client: Client, url: str, researcher: User) -> None:
+def test_page_without_photos_explains_next_step(client: Client, url: str, researcher: User) -> None:
     client.force_login(researcher)
     page = squeezed(client.get(url))
-    assert "No photo can be matched yet" in page
-    assert "Nothing has been matched yet" in page
+    assert "No photos for matching yet" in page
+    assert "No matchings yet" in page
 
 
 class TestResults:
-    def test_figures_and_errors(
+    def test_page_shows_accuracy_and_errors(
         self, client: Client, url: str, work: Work, images: list[Image], researcher: User
     ) -> None:
         batch, _ = launch_localization(project=work.project, n=2, seed=1, by=None)
@@ -184,20 +184,20 @@ class TestResults:
         client.force_login(researcher)
         page = squeezed(client.get(url))
         assert "75.0% <small>mean of 2 photos</small>" in page
-        assert "Too few for an interval" in page
+        assert "Too few photos for an interval" in page
         assert "25.0%" in page  # by chance, of four
         assert "1 <small>of 2</small>" in page
-        assert page.index("2 of 4 right") < page.index("8 of 8 right"), "most errors first"
+        assert page.index("2 of 4 correct") < page.index("8 of 8 correct"), "most errors first"
         row = Assignment.objects.get(hit=second)
         link = reverse("assignment-detail", args=[row.pk])
         assert page.count(f'<a class="num" href="{link}">W-{row.worker_id}</a>') == 2
-        desk = squeezed(client.get(link))
+        review_page = squeezed(client.get(link))
         texts = {row["id"]: row["text"] for row in second.unit.payload["inferences"]}
         for match in row.submission.answer["matches"]:
-            place = [region["id"] for region in second.unit.payload["regions"]].index(match["region"]) + 1
-            said = f'<td>{texts[match["inference"]]}</td><td class="given"><b>Region {place}</b></td>'
-            assert said in desk, "the review desk shows the answer in words"
-        assert desk.count("Region ") >= 8, "and the regions on the photo"
+            number = [region["id"] for region in second.unit.payload["regions"]].index(match["region"]) + 1
+            row_html = f'<td>{texts[match["inference"]]}</td><td class="given"><b>Region {number}</b></td>'
+            assert row_html in review_page, "the review page shows the answer as text"
+        assert review_page.count("Region ") >= 8, "and the regions on the photo"
         assert "JUDGE1" not in page, "the marketplace's worker id is not shown"
 
     def test_the_page_has_no_inline_style_or_script(
@@ -213,7 +213,7 @@ class TestResults:
         ids = re.findall(r'\sid="([^"]+)"', page)
         assert sorted(ids) == sorted(set(ids))
 
-    def test_queries_do_not_grow_with_photos_and_matchings(
+    def test_query_count_is_independent_of_photos_and_matchings(
         self, client: Client, url: str, work: Work, images: list[Image], researcher: User
     ) -> None:
         client.force_login(researcher)
@@ -238,7 +238,7 @@ def _queries(client: Client, url: str) -> int:
     return len(caught)
 
 
-def test_a_file_that_matches_half_a_photo_is_shown_too(
+def test_imported_partial_matching_is_shown(
     client: Client, url: str, work: Work, images: list[Image], researcher: User, tmp_path: Path
 ) -> None:
     batch, _ = launch_localization(project=work.project, n=1, seed=1, by=None)

@@ -1,4 +1,4 @@
-"""What console pages show of kinds that are not Sherlock's: their own words, all images, nothing that they lack."""
+"""Console pages of kinds other than Sherlock's: their own labels, all images, and no pairs."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -37,7 +37,7 @@ def text_of(client: Client, name: str, *args: object, query: str = "") -> str:
     return reply.content.decode()
 
 
-def test_submission_page_shows_what_was_written_to_the_letter_and_the_order_that_was_shown(
+def test_submission_page_shows_exact_answer_and_shown_order(
     client: Client, project: Project, researcher: User, work: Work
 ) -> None:
     batch = launched(project, "three_orders", {"words": ["rain", "wind", "snow"]})
@@ -53,7 +53,7 @@ def test_submission_page_shows_what_was_written_to_the_letter_and_the_order_that
 
 @pytest.fixture
 def judged(project: Project, work: Work, monkeypatch: pytest.MonkeyPatch) -> Batch:
-    """Return a round of a kind that is not Sherlock's, judged by two; its items show three images and no text."""
+    """Return a round of another kind, judged by two workers; its items have three images and no text."""
     images = tuple(work.image(seed).pk for seed in (1, 2, 3))
     payloads = [{"item": f"t{n}", "image": images[0], "text": "a dog"} for n in (1, 2)]
     batch = launched(project, VERDICT, *payloads)
@@ -71,7 +71,7 @@ def test_item_view_gives_first_image_and_all_images() -> None:
     assert ItemView(None).images == ()
 
 
-def test_view_of_a_spec_without_its_own_has_all_images_of_the_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_item_view_has_all_images_of_the_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = spec_of("observation_review")
     monkeypatch.setattr(type(spec.kind), "image_ids", lambda self, unit: [7, 8, 9])
     view = super(type(spec), spec).item_view({"image": 7, "boxes": []})
@@ -89,8 +89,8 @@ def test_pages_about_items_show_all_their_images(
         text = text_of(client, page, project.slug, query=f"?kind={VERDICT}&unit={unit.pk}")
     elif page in {"gold", "gold-edit"}:
         gold = add_gold_item(unit=unit, expected={"about": ["people"]}, by=researcher, note="")
-        given = [project.slug, gold.pk] if page == "gold-edit" else [project.slug]
-        text = text_of(client, page, *given, query=f"?kind={VERDICT}")
+        args = [project.slug, gold.pk] if page == "gold-edit" else [project.slug]
+        text = text_of(client, page, *args, query=f"?kind={VERDICT}")
     elif page == "item":
         text = text_of(client, "judging-item", project.slug, VERDICT, unit.payload["item"])
     elif page == "texts":
@@ -105,7 +105,7 @@ def test_pages_about_items_show_all_their_images(
     assert "I spy" not in text
 
 
-def test_best_first_turns_only_scales_with_an_order() -> None:
+def test_best_first_reverses_only_ordered_scales() -> None:
     about = spec_of(VERDICT).dimensions_by_name["about"]
     assert about.scale is Scale.NOMINAL
     assert about.best_first == ("people", "things", "place")
@@ -113,7 +113,7 @@ def test_best_first_turns_only_scales_with_an_order() -> None:
     assert ordered.best_first == tuple(reversed(ordered.labels))
 
 
-def test_report_and_decisions_open_on_the_first_kind_that_has_judgments(
+def test_report_and_decisions_open_with_the_first_judged_kind(
     client: Client, project: Project, researcher: User, judged: Batch
 ) -> None:
     assert first_judged_kind(project, ("observation_review", VERDICT)) == VERDICT
@@ -122,24 +122,24 @@ def test_report_and_decisions_open_on_the_first_kind_that_has_judgments(
         assert client.get(reverse(name, args=[project.slug])).context["kind"] == VERDICT
 
 
-def test_first_judged_without_judgments_is_the_first(project: Project) -> None:
+def test_first_judged_kind_without_judgments_is_the_first_kind(project: Project) -> None:
     assert first_judged_kind(project, ("observation_review", VERDICT)) == "observation_review"
 
 
-def test_judging_page_of_a_project_without_pairs_does_not_speak_of_pairs(
+def test_judging_page_without_pairs_does_not_mention_pairs(
     client: Client, project: Project, researcher: User, judged: Batch
 ) -> None:
     launched(project, "word_list", {"topic": "weather"})
     client.force_login(researcher)
     text = text_of(client, "judging", project.slug)
     assert "pair" not in text.lower().replace("repair", "")
-    assert "4</b> judgments are in" in text
+    assert 'Judgments received: <b class="num">4</b>' in text
     assert reverse("units-new", args=[project.slug]) in text
     for name in ("localization", "planner", "review-new"):
         assert reverse(name, args=[project.slug]) not in text
 
 
-def test_worker_page_of_a_project_without_pairs_has_no_figures_of_pairs(
+def test_worker_page_without_pairs_has_no_pair_figures(
     client: Client, project: Project, researcher: User, work: Work
 ) -> None:
     batch = launched(project, "word_list", {"topic": "weather"})
@@ -147,5 +147,5 @@ def test_worker_page_of_a_project_without_pairs_has_no_figures_of_pairs(
     client.force_login(researcher)
     worker = Assignment.objects.get().worker
     text = text_of(client, "worker-detail", project.slug, worker.pk)
-    for words in ("Acceptable pairs", "Accurate boxes", "judged pairs", "written pairs"):
-        assert words not in text
+    for label in ("Acceptable pairs", "Accurate boxes", "judged pairs", "written pairs"):
+        assert label not in text

@@ -1,4 +1,4 @@
-"""The pages about workers: who may open them, what they show, and as many questions for many as for few."""
+"""The pages about workers: access, content, and constant query counts."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ OK, MOVED, BAD, FORBIDDEN, ABSENT = 200, 302, 400, 403, 404
 
 @dataclass(frozen=True)
 class Page:
-    """An address below a project, and the status for researcher and admin; strangers get 404."""
+    """A URL of a project with the status for researcher and admin; others get 404."""
 
     name: str
     key: str = ""
@@ -81,7 +81,7 @@ def url(page: Page, project: Project, proposal: RuleProposal) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_who_may_open_it(
+def test_page_opens_for_project_members_only(
     page: Page,
     client: Client,
     project: Project,
@@ -111,7 +111,7 @@ def test_who_may_open_it(
         assert client.get(address).status_code == 405
 
 
-def test_another_projects_worker_rule_and_proposal_are_absent(
+def test_rows_of_another_project_are_not_found(
     client: Client, rehearsal: Project, proposal: RuleProposal, admin: User
 ) -> None:
     client.force_login(admin)
@@ -123,7 +123,7 @@ def test_another_projects_worker_rule_and_proposal_are_absent(
     assert not StatusChange.objects.exists()
 
 
-def test_the_list_filters_searches_and_pages(
+def test_worker_list_filters_searches_and_pages(
     client: Client, project: Project, image: Image, researcher: User
 ) -> None:
     workers = crowd(project, image, 60)
@@ -150,7 +150,7 @@ def test_the_list_filters_searches_and_pages(
         assert shown(q=nobody) == []
 
 
-def test_a_workers_page_shows_figures_with_their_wholes_and_the_history(
+def test_worker_page_shows_figures_and_history(
     client: Client, work: Work, worker: Worker, image: Image, researcher: User
 ) -> None:
     project = work.project
@@ -192,7 +192,7 @@ def test_a_workers_page_shows_figures_with_their_wholes_and_the_history(
     assert page.count('<li class="yes">') == 2
 
 
-def test_an_admin_sees_the_block_and_deletes_what_a_worker_said_of_themselves(
+def test_admin_can_block_and_delete_optional_answers(
     client: Client, project: Project, worker: Worker, admin: User
 ) -> None:
     Demographics.objects.create(project=project, worker=worker, answers={"age": "25-34"})
@@ -208,23 +208,23 @@ def test_an_admin_sees_the_block_and_deletes_what_a_worker_said_of_themselves(
     assert "Delete these answers" not in client.get(address).content.decode()
 
 
-def test_a_researcher_who_forges_a_block_is_told_and_nothing_is_written(
+def test_invalid_status_change_is_refused_and_not_stored(
     client: Client, project: Project, worker: Worker, researcher: User
 ) -> None:
     client.force_login(researcher)
     address = reverse("worker-status", args=[project.slug, worker.pk])
-    for status, words in (
+    for status, message in (
         ("blocked", "Only an admin"),
         ("applied", "cannot become applied here"),
         ("trained", "cannot become trained here"),
-        ("x", "Choose where"),
+        ("x", "Choose a status"),
     ):
         page = client.post(address, {"status": status, "reason": "Why"}, follow=True).content.decode()
-        assert words in page
+        assert message in page
     assert not StatusChange.objects.exists()
 
 
-def test_a_worker_comes_back_as_what_they_were_or_to_train_again(
+def test_worker_is_reinstated_to_former_status_or_to_training(
     client: Client, project: Project, worker: Worker, researcher: User
 ) -> None:
     client.force_login(researcher)
@@ -236,14 +236,14 @@ def test_a_worker_comes_back_as_what_they_were_or_to_train_again(
     client.post(act, {"status": "dequalified", "reason": "Too large."})
     page = client.get(address).content.decode()
     assert re.findall(r'<option value="(\w+)">', page) == ["trained", "qualified"]
-    for _ in range(2):  # a lost request that is sent again
-        client.post(act, {"status": "qualified", "reason": "Train once more."})
-    words = [change.status for change in StatusChange.objects.order_by("pk")]
-    assert words == ["trained", "dequalified", "qualified"]
+    for _ in range(2):  # a repeated request
+        client.post(act, {"status": "qualified", "reason": "Train again."})
+    statuses = [change.status for change in StatusChange.objects.order_by("pk")]
+    assert statuses == ["trained", "dequalified", "qualified"]
 
 
 @pytest.mark.parametrize("name", ["workers", "worker-detail", "worker-rules", "rule-new", "training-queue"])
-def test_queries_do_not_grow_with_workers(
+def test_query_count_is_independent_of_workers(
     client: Client, project: Project, image: Image, researcher: User, name: str
 ) -> None:
     client.force_login(researcher)
@@ -271,7 +271,7 @@ def test_queries_do_not_grow_with_workers(
     def count(worker: Worker) -> int:
         address = reverse(name, args=[project.slug, worker.pk] if name == "worker-detail" else [project.slug])
         call = (lambda: client.post(address, body)) if name == "rule-new" else (lambda: client.get(address))
-        call()  # sessions and caches are warm
+        call()  # fill sessions and caches
         with CaptureQueriesContext(connection) as seen:
             assert call().status_code == OK
         return len(seen)

@@ -1,4 +1,4 @@
-"""The planner: the fewest items by brute force, and a page that says what they cost."""
+"""The planner: the sample size compared with brute force, and the page with its cost."""
 
 import math
 import re
@@ -37,7 +37,7 @@ def wilson(n: int, p: float) -> float:
 
 
 @given(n=st.integers(1, 5_000), p=st.floats(0, 1))
-def test_the_interval_is_where_the_score_test_does_not_reject(n: int, p: float) -> None:
+def test_interval_is_where_the_score_test_does_not_reject(n: int, p: float) -> None:
     found = score_interval(n, p)
     assert found.width == pytest.approx(wilson(n, p), abs=1e-9)
     assert found.low - 1e-12 <= p <= found.high + 1e-12
@@ -46,7 +46,7 @@ def test_the_interval_is_where_the_score_test_does_not_reject(n: int, p: float) 
             assert abs(p - end) == pytest.approx(Z * math.sqrt(end * (1 - end) / n), abs=1e-6)
 
 
-def test_the_interval_of_a_worked_example() -> None:
+def test_interval_matches_published_examples() -> None:
     # Newcombe 1998, Statistics in Medicine 17(8), table I, method 3.
     for count, n, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611)):
         found = score_interval(n, count / n)
@@ -54,11 +54,11 @@ def test_the_interval_of_a_worked_example() -> None:
 
 
 @given(width=st.floats(0.03, 0.95), rate=st.floats(0, 1), population=st.none() | st.integers(1, 3_000))
-def test_the_plan_is_the_first_number_that_is_narrow_enough(
+def test_sample_size_is_the_smallest_with_target_width(
     width: float, rate: float, population: int | None
 ) -> None:
-    wish = PrecisionTarget(width, rate, population)
-    planned = find_sample_size(wish)
+    target = PrecisionTarget(width, rate, population)
+    planned = find_sample_size(target)
     first = next(n for n in range(1, 5_000) if score_interval(n, rate, population=population).width <= width)
     assert planned.items == first
     assert planned.interval.width <= width
@@ -66,9 +66,7 @@ def test_the_plan_is_the_first_number_that_is_narrow_enough(
 
 
 @given(rate=st.floats(0, 1), population=st.integers(2, 500))
-def test_a_known_population_never_needs_more_and_all_of_it_tells_everything(
-    rate: float, population: int
-) -> None:
+def test_finite_population_narrows_the_interval_to_zero(rate: float, population: int) -> None:
     widths = [score_interval(n, rate, population=population).width for n in range(1, population + 1)]
     assert all(a > b for a, b in pairwise(widths))
     assert widths[-1] == 0
@@ -77,13 +75,13 @@ def test_a_known_population_never_needs_more_and_all_of_it_tells_everything(
         assert widths[n - 1] <= score_interval(n, rate).width + 1e-12
 
 
-def test_a_correction_by_hand() -> None:
-    # 100 of 199: (199 - 100)/(199 - 1) is a half, so 100 tell as much as 200 of endless many.
+def test_finite_population_correction_by_hand() -> None:
+    # 100 of 199: (199 - 100)/(199 - 1) is a half, so 100 count like 200 of an infinite population.
     assert score_interval(100, 0.9, population=199) == score_interval(200, 0.9)
 
 
 @pytest.mark.parametrize(
-    ("wish", "field"),
+    ("values", "field"),
     [
         ({"width": 0}, "width"),
         ({"width": 1}, "width"),
@@ -94,19 +92,19 @@ def test_a_correction_by_hand() -> None:
         ({"level": 1.0}, "level"),
     ],
 )
-def test_a_wish_beyond_reason_names_its_field(wish: dict[str, float], field: str) -> None:
+def test_invalid_target_names_its_field(values: dict[str, float], field: str) -> None:
     with pytest.raises(PlanError) as error:
-        PrecisionTarget(**({"width": 0.05, "rate": 0.9} | wish))  # type: ignore[arg-type]
+        PrecisionTarget(**({"width": 0.05, "rate": 0.9} | values))  # type: ignore[arg-type]
     assert error.value.field == field
 
 
-def test_a_width_that_no_number_reaches_says_so() -> None:
+def test_unreachable_width_is_refused() -> None:
     with pytest.raises(PlanError, match="Even 10,000,000 items"):
         find_sample_size(PrecisionTarget(1e-5, 0.5))
 
 
 @given(pilot=st.integers(1, 5_000), items=st.integers(1, 5_000), width=st.floats(0.01, 1))
-def test_a_coefficient_s_width_falls_with_the_root(pilot: int, items: int, width: float) -> None:
+def test_coefficient_width_falls_with_the_root_of_items(pilot: int, items: int, width: float) -> None:
     found = coefficient_width(pilot_width=width, pilot_items=pilot, items=items)
     assert found == pytest.approx(width * math.sqrt(pilot / items))
     needed = coefficient_items(pilot_width=width, pilot_items=pilot, width=found)
@@ -117,12 +115,12 @@ def test_a_coefficient_s_width_falls_with_the_root(pilot: int, items: int, width
 def test_width_curve_falls_and_the_chart_marks_the_planned_number(
     width: float, rate: float, population: int | None
 ) -> None:
-    wish = PrecisionTarget(width, rate, population)
-    planned = find_sample_size(wish)
-    points = width_curve(wish, planned)
+    target = PrecisionTarget(width, rate, population)
+    planned = find_sample_size(target)
+    points = width_curve(target, planned)
     assert all(later <= earlier + 1e-9 for (_, earlier), (_, later) in pairwise(points))
     assert points[0][0] <= planned.items <= points[-1][0]
-    chart = width_chart(wish, planned)
+    chart = width_chart(target, planned)
     corners = [tuple(map(float, corner.split())) for corner in chart.curves[0].shape[1:].split("L")]
     assert all(0 <= x <= 1001 and 0 <= y <= chart.height for x, y in corners)
     assert chart.dots[0].name is not None
@@ -131,20 +129,20 @@ def test_width_curve_falls_and_the_chart_marks_the_planned_number(
     assert len(chart.table.rows) >= 1
 
 
-def address(project: Project, **asked: object) -> str:
-    values = {"width": 5, "rate": 97.5, "judges": 3, "reward": "0.40", "population": ""} | asked
+def address(project: Project, **changes: object) -> str:
+    values = {"width": 5, "rate": 97.5, "judges": 3, "reward": "0.40", "population": ""} | changes
     query = "&".join(f"{name}={value}" for name, value in values.items())
     return f"{reverse('planner', args=[project.slug])}?{query}"
 
 
 @pytest.mark.django_db
-def test_the_page_plans_and_leads_to_the_launch(client: Client, project: Project, researcher: User) -> None:
+def test_page_shows_the_plan_and_links_the_launch(client: Client, project: Project, researcher: User) -> None:
     client.force_login(researcher)
     page = squeezed(client.get(address(project)))
     items = find_sample_size(PrecisionTarget(0.05, 0.975)).items
     assert items == 176
-    for words in ("176", "94.0 to 99.0%", "528", "$211.20", "13.2", "$16.00/h; target"):
-        assert words in page, words
+    for text in ("176", "94.0 to 99.0%", "528", "$211.20", "13.2", "$16.00/h; target"):
+        assert text in page, text
     link = re.search(r'href="([^"]+review/[^"]+)"', page)
     assert link is not None
     assert link[1].endswith("?how=sample&amp;n=176&amp;assignments=3&amp;reward=0.40")
@@ -164,7 +162,7 @@ def test_the_page_plans_and_leads_to_the_launch(client: Client, project: Project
         ("0.40", 12, "844.80", "168.96", "1013.76"),
     ],
 )
-def test_the_page_adds_the_marketplace_s_fees(
+def test_page_adds_marketplace_fees(
     client: Client,
     project: Project,
     researcher: User,
@@ -178,20 +176,20 @@ def test_the_page_adds_the_marketplace_s_fees(
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     client.force_login(researcher)
     page = squeezed(client.get(address(project, reward=reward, judges=judges)))
-    assert f"<dt>The most it can cost</dt><dd>${float(total):,.2f}</dd>" in page
+    assert f"<dt>Maximum cost</dt><dd>${float(total):,.2f}</dd>" in page
     assert f"Fees of ${fees} included" in page
     lines = re.findall(
-        r"<tr[^>]*><td[^>]*>([^<]+)</td>(?:<td[^>]*>[^<]*</td>)*<td[^>]*>([\d.]+)</td></tr>", page
+        r"<tr[^>]*><td[^>]*>([^<\d][^<]*)</td>(?:<td[^>]*>[^<]*</td>)*<td[^>]*>([\d.]+)</td></tr>", page
     )
     assert lines == [
         (f"Rewards, 176 × {judges} judges", rewards),
         ("Fees on rewards", fees),
-        ("Put on hold, the most it can cost", total),
+        ("Put on hold, the maximum cost", total),
     ]
 
 
 @pytest.mark.django_db
-def test_the_page_begins_with_what_is_known(client: Client, work: Work, researcher: User) -> None:
+def test_initial_values_come_from_the_newest_report(client: Client, work: Work, researcher: User) -> None:
     work.observed(work.image(), worker="AUTHOR")
     JudgingReport.objects.create(
         project=work.project,
@@ -219,7 +217,7 @@ def test_the_page_begins_with_what_is_known(client: Client, work: Work, research
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("asked", "field", "words"),
+    ("changes", "field", "message"),
     [
         ({"width": "wide"}, "width", "Enter a number"),
         ({"width": 0}, "width", "greater than or equal to 0.1"),
@@ -230,12 +228,12 @@ def test_the_page_begins_with_what_is_known(client: Client, work: Work, research
         ({"width": "nan"}, "width", "Enter a number"),
     ],
 )
-def test_errors_stand_at_their_field(
-    client: Client, project: Project, researcher: User, asked: dict[str, object], field: str, words: str
+def test_errors_are_shown_at_their_field(
+    client: Client, project: Project, researcher: User, changes: dict[str, object], field: str, message: str
 ) -> None:
     client.force_login(researcher)
-    reply = client.get(address(project, **asked))
+    reply = client.get(address(project, **changes))
     assert reply.status_code == 400
-    assert words in str(reply.context["form"].errors[field])
+    assert message in str(reply.context["form"].errors[field])
     assert f'href="#id_{field}"' in reply.content.decode()
     assert "planned" not in reply.context

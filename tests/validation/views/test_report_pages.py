@@ -1,4 +1,4 @@
-"""The report's pages and API: who may open them, what they show in each state, and what they cost."""
+"""The report's pages and API: access, content in each state, and query counts."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def shown(client: Client, project: Project, kind: str = REVIEW) -> str:
     return " ".join(reply.content.decode().split())
 
 
-def test_who_may_open_them(
+def test_pages_open_for_researchers_only(
     client: Client,
     work: Work,
     image: Image,
@@ -57,7 +57,7 @@ def test_who_may_open_them(
         ("post", reverse("judging-rows", args=[project.slug]), 302),
         ("get", reverse("api-judging-report", args=[project.slug, REVIEW]), 200),
     ]
-    for method, address, wanted in pages:
+    for method, address, status in pages:
         send = getattr(client, method)
         client.logout()
         assert send(address, {"kind": REVIEW}).status_code == (403 if address.startswith("/api/") else 302)
@@ -67,7 +67,7 @@ def test_who_may_open_them(
             assert send(address, {"kind": REVIEW}).status_code == 404, address
         assert Job.objects.count() == before
         client.force_login(researcher)
-        assert send(address, {"kind": REVIEW}).status_code == wanted, address
+        assert send(address, {"kind": REVIEW}).status_code == status, address
         if method == "post":
             assert client.get(address).status_code == 405
             strict = Client(enforce_csrf_checks=True)
@@ -75,7 +75,7 @@ def test_who_may_open_them(
             assert strict.post(address, {"kind": REVIEW}).status_code == 403
 
 
-def test_unknown_kinds_and_items_are_absent(client: Client, work: Work, image: Image, admin: User) -> None:
+def test_unknown_kind_or_item_is_not_found(client: Client, work: Work, image: Image, admin: User) -> None:
     client.force_login(admin)
     slug = work.project.slug
     reviewed(work, image, [review()])
@@ -86,7 +86,7 @@ def test_unknown_kinds_and_items_are_absent(client: Client, work: Work, image: I
     assert client.get(reverse("api-judging-report", args=[slug, REVIEW])).status_code == 404
 
 
-def test_another_project_s_item_is_absent(
+def test_item_of_another_project_is_not_found(
     client: Client, work: Work, image: Image, rehearsal: Project, admin: User
 ) -> None:
     key = reviewed(work, image, [review()])[0].unit.key
@@ -95,46 +95,48 @@ def test_another_project_s_item_is_absent(
     assert client.get(reverse("judging-item", args=[rehearsal.slug, REVIEW, key])).status_code == 404
 
 
-def test_the_page_in_each_state(client: Client, work: Work, image: Image, researcher: User) -> None:
+def test_report_page_shows_each_state(client: Client, work: Work, image: Image, researcher: User) -> None:
     client.force_login(researcher)
     project = work.project
-    assert "Nothing has been judged yet" in shown(client, project)
-    assert "Compute now" not in shown(client, project)
+    assert "No judgments yet" in shown(client, project)
+    assert "Compute the report now" not in shown(client, project)
     hits = reviewed(work, image, [review(), review("un")])
-    assert "2 judgments of this kind came in" in shown(client, project)
+    assert "2 judgments of this kind arrived" in shown(client, project)
     job = request_report(project=project, kind=REVIEW, by=researcher)
     page = shown(client, project)
     assert "data-job-url" in page
-    assert "Compute now" not in page
+    assert "Compute the report now" not in page
     Job.objects.filter(pk=job.pk).update(state=JobState.FAILED, error="the disk is full")
     assert "could not be computed.</b> the disk is full" in shown(client, project)
     compute_report(project=project, kind=REVIEW)
     page = shown(client, project)
     assert "could not be computed" not in page
     assert re.search(r"Computed \d{1,2} s ago from 2 judgments", page)
-    assert "are behind" not in page
-    for hours, words in ((5, "5 h ago"), (44, "2 days ago")):  # 5 hours back, and 44 more
+    assert "are outdated" not in page
+    for hours, age in ((5, "5 h ago"), (44, "2 days ago")):  # 5 hours back, and 44 more
         JudgingReport.objects.update(computed_at=F("computed_at") - timedelta(hours=hours))
-        assert f"Computed {words} from 2 judgments" in shown(client, project)
+        assert f"Computed {age} from 2 judgments" in shown(client, project)
     work.answered(hits[0], "JUDGE9", review())
-    assert "1 came in since" in shown(client, project)
+    assert "1 arrived since" in shown(client, project)
     failing = request_report(project=project, kind=REVIEW, by=researcher)
     Job.objects.filter(pk=failing.pk).update(state=JobState.FAILED, error="no memory")
-    assert "The figures below are the ones before it." in shown(client, project)
+    assert "The figures below are from the previous report." in shown(client, project)
 
 
-def test_the_button_queues_one_report(client: Client, work: Work, image: Image, researcher: User) -> None:
+def test_compute_button_queues_one_report(client: Client, work: Work, image: Image, researcher: User) -> None:
     reviewed(work, image, [review(), review("un")])
     client.force_login(researcher)
     address = reverse("judging-report-compute", args=[work.project.slug])
     reply = client.post(address, {"kind": REVIEW}, follow=True)
     assert "Stop" in reply.content.decode()
     reply = client.post(address, {"kind": REVIEW}, follow=True)
-    assert "being computed already" in reply.content.decode()
+    assert "already being computed" in reply.content.decode()
     assert Job.objects.filter(task="validation.compute_report").count() == 1
 
 
-def test_what_the_page_says(client: Client, work: Work, image: Image, researcher: User) -> None:
+def test_report_page_shows_figures_and_links(
+    client: Client, work: Work, image: Image, researcher: User
+) -> None:
     hits = reviewed(work, image, [review(), review(), review("un")], [review("un", "mostly"), review()])
     compute_report(project=work.project, kind=REVIEW)
     client.force_login(researcher)
@@ -147,7 +149,7 @@ def test_what_the_page_says(client: Client, work: Work, image: Image, researcher
     assert reverse("judging-item", args=[work.project.slug, REVIEW, hits[0].unit.key]) in page
 
 
-def test_an_item_shows_every_judgment_and_its_submission(
+def test_item_page_shows_all_judgments_with_submissions(
     client: Client, work: Work, image: Image, researcher: User
 ) -> None:
     hit = reviewed(work, image, [review(), review("un")])[0]
@@ -168,7 +170,7 @@ def test_an_item_shows_every_judgment_and_its_submission(
     assert hit.unit.payload["inference"] in text
 
 
-def test_an_item_of_a_comparison_shows_candidates(
+def test_item_page_of_comparison_set_shows_candidates(
     client: Client, work: Work, image: Image, researcher: User
 ) -> None:
     pairs = work.observed(image)[:2]
@@ -188,7 +190,7 @@ def test_an_item_of_a_comparison_shows_candidates(
     assert "put 100.0% of the candidate pairs in the same order" in shown(client, work.project, LIKERT)
 
 
-def test_the_api_tells_the_same(client: Client, work: Work, image: Image, researcher: User) -> None:
+def test_api_returns_the_report(client: Client, work: Work, image: Image, researcher: User) -> None:
     hits = reviewed(work, image, [review(), review("un")])
     report = compute_report(project=work.project, kind=REVIEW)
     work.answered(hits[0], "JUDGE5", review())
@@ -203,12 +205,12 @@ def test_the_api_tells_the_same(client: Client, work: Work, image: Image, resear
     }
 
 
-def test_as_many_queries_for_many_as_for_few(
+def test_query_count_is_independent_of_judgments(
     client: Client, project: Project, image: Image, researcher: User
 ) -> None:
     client.force_login(researcher)
 
-    def counted(crowd: Crowd) -> tuple[int, int]:
+    def count_queries(crowd: Crowd) -> tuple[int, int]:
         JudgingReport.objects.all().delete()
         fill(project, [image], crowd)
         compute_report(project=project, kind=REVIEW)
@@ -225,13 +227,13 @@ def test_as_many_queries_for_many_as_for_few(
             found.append(len(queries))
         return found[0], found[1]
 
-    few = counted(Crowd(items=12, redundancy=2, workers=4, seed=1))
-    many = counted(Crowd(items=160, redundancy=5, workers=40, seed=2))
+    few = count_queries(Crowd(items=12, redundancy=2, workers=4, seed=1))
+    many = count_queries(Crowd(items=160, redundancy=5, workers=40, seed=2))
     assert few == many
     assert max(many) < 30
 
 
-def test_localization_tells_people_s_accuracy(
+def test_report_of_localization_shows_accuracy(
     client: Client, work: Work, image: Image, researcher: User
 ) -> None:
     work.observed(image, worker="AUTHOR", count=3)
@@ -257,7 +259,7 @@ def test_localization_tells_people_s_accuracy(
     assert text.count('data-label="Own region"') == 3
 
 
-def test_the_localization_page_and_the_report_show_the_same_interval(
+def test_localization_page_and_report_show_the_same_interval(
     client: Client, work: Work, make_image: Callable[..., Image], researcher: User
 ) -> None:
     for number in range(1, 13):

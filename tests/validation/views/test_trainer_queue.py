@@ -1,4 +1,4 @@
-"""The trainer desk: remarks on places, one answer an attempt, pay in any case, trust when the trainer says so."""
+"""The training queue: remarks, one answer per attempt, pay in any case, and the qualification after “Ready”."""
 
 from collections.abc import Callable
 from typing import Any
@@ -44,9 +44,9 @@ def wilma() -> MarketWorker:
 
 @pytest.fixture
 def attempt(batch: Batch, wilma: MarketWorker) -> Callable[[int], Assignment]:
-    """Return a function that lets the worker hand in the task with the photo of that number."""
+    """Return a function that submits the task with the photo of that number."""
 
-    def hand_in(number: int = 0) -> Assignment:
+    def submit(number: int = 0) -> Assignment:
         hit = Hit.objects.filter(unit__batch=batch).order_by("pk")[number]
         work(hit, wilma, observations(salt=str(number)))
         collected(batch)
@@ -54,23 +54,23 @@ def attempt(batch: Batch, wilma: MarketWorker) -> Callable[[int], Assignment]:
             hit=hit
         )
 
-    return hand_in
+    return submit
 
 
-def say(
+def answer(
     assignment: Assignment, by: User, outcome: TrainingOutcome = TrainingOutcome.RETRY, **more: Any
 ) -> Feedback:
     values = {"summary": "Say more of what you cannot see.", "remarks": [REMARK]} | more
     return give_feedback(assignment=assignment, outcome=outcome, by=by, **values)
 
 
-def test_try_once_more_pays_and_grants_nothing(
+def test_try_again_pays_without_granting(
     client: Client, project: Project, batch: Batch, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
     row = attempt()
     client.force_login(researcher)
-    desk = reverse("training-queue", args=[project.slug])
-    page = client.get(desk).content.decode()
+    url = reverse("training-queue", args=[project.slug])
+    page = client.get(url).content.decode()
     assert "1 attempt waits for an answer" in page
     assert 'name="remark-2-boxes-1"' in page
     values = {
@@ -81,7 +81,7 @@ def test_try_once_more_pays_and_grants_nothing(
         "remark-9-clue": "There is no ninth.",
     }
     reply = client.post(reverse("training-answer", args=[project.slug, row.pk]), values, follow=True)
-    assert f"{row.worker} tries once more. The attempt is answered and paid." in reply.content.decode()
+    assert f"{row.worker} tries again. The attempt is answered and paid." in reply.content.decode()
     row.refresh_from_db()
     assert row.status == AssignmentStatus.APPROVED
     assert ledger.sum_entries(batch=batch).reward == 190
@@ -92,7 +92,7 @@ def test_try_once_more_pays_and_grants_nothing(
     assert not training.unanswered_attempts(project).exists()
 
 
-def test_ready_grants_and_changes_the_standing_on_both_sides(
+def test_ready_grants_the_qualification_and_changes_the_status(
     client: Client,
     project: Project,
     attempt: Callable[..., Assignment],
@@ -106,14 +106,14 @@ def test_ready_grants_and_changes_the_standing_on_both_sides(
     port = marketplace()
     type_id = port.find_qualification_type("street-scenes: trained")
     assert [worker_id for worker_id, _ in port.holders(str(type_id))] == [wilma.worker_id]
-    place = current_status(row.worker, project)
-    assert (place.status, place.by) == (WorkerStatus.TRAINED, "rosa")
-    assert "ready for this project" in place.reason
+    current = current_status(row.worker, project)
+    assert (current.status, current.by) == (WorkerStatus.TRAINED, "rosa")
+    assert "ready for this project" in current.reason
     row.refresh_from_db()
     assert row.status == AssignmentStatus.APPROVED
 
 
-def test_repeating_a_lost_request_writes_nothing_twice(
+def test_repeated_request_is_stored_once(
     client: Client, project: Project, batch: Batch, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
     row = attempt()
@@ -127,36 +127,36 @@ def test_repeating_a_lost_request_writes_nothing_twice(
     assert ledger.sum_entries(batch=batch).reward == 190
 
 
-def test_the_second_of_two_trainers_is_told(
+def test_second_trainer_gets_a_conflict(
     attempt: Callable[..., Assignment], researcher: User, admin: User
 ) -> None:
     row = attempt()
-    say(row, researcher)
+    answer(row, researcher)
     with pytest.raises(Conflict, match="just given feedback"):
-        say(row, admin, TrainingOutcome.COMPLETE)
+        answer(row, admin, TrainingOutcome.COMPLETE)
     assert Feedback.objects.get().written_by == researcher
     assert not WorkerDecision.objects.exists()
 
 
-def test_once_more_needs_words_and_a_remark_needs_a_place_in_the_answer(
+def test_try_again_needs_text_and_valid_remark_targets(
     client: Client, project: Project, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
     row = attempt()
     with pytest.raises(Refused, match="write what to do differently"):
-        say(row, researcher, summary=" ", remarks=[])
+        answer(row, researcher, summary=" ", remarks=[])
     with pytest.raises(Refused, match="box"):
-        say(row, researcher, remarks=[REMARK | {"box": 2}])
+        answer(row, researcher, remarks=[REMARK | {"box": 2}])
     client.force_login(researcher)
     url = reverse("training-answer", args=[project.slug, row.pk])
-    kept = client.post(url, {"outcome": "again", "remark-2-boxes-7": "Where?", "remark-1-clue": "Keep me."})
-    assert kept.status_code == 400
-    assert "Keep me." in kept.content.decode()
+    reply = client.post(url, {"outcome": "again", "remark-2-boxes-7": "Where?", "remark-1-clue": "Keep me."})
+    assert reply.status_code == 400
+    assert "Keep me." in reply.content.decode()
     assert client.post(url, {"outcome": "later"}).status_code == 400
     assert not Feedback.objects.exists()
     assert not Decision.objects.exists()
 
 
-def test_a_paused_worker_is_paid_but_not_called_ready(
+def test_paused_worker_is_paid_but_cannot_be_ready(
     project: Project, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
     row = attempt()
@@ -164,30 +164,30 @@ def test_a_paused_worker_is_paid_but_not_called_ready(
         project=project, worker=row.worker, status=WorkerStatus.PAUSED, reason="Why", by=researcher
     )
     with pytest.raises(Refused, match="reinstate the worker first"):
-        say(row, researcher, TrainingOutcome.COMPLETE)
+        answer(row, researcher, TrainingOutcome.COMPLETE)
     assert not Feedback.objects.exists()
     assert not Decision.objects.exists()
-    say(row, researcher)
+    answer(row, researcher)
     assert Decision.objects.count() == 1
     assert current_status(row.worker, project).status is WorkerStatus.PAUSED
 
 
-def test_what_was_approved_elsewhere_is_still_answered(
+def test_attempt_approved_on_the_marketplace_can_be_answered(
     project: Project, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
     row = attempt()
     approve(row)
     assert training.unanswered_attempts(project).count() == 1
     row.refresh_from_db()
-    say(row, researcher, TrainingOutcome.COMPLETE)
+    answer(row, researcher, TrainingOutcome.COMPLETE)
     assert Decision.objects.count() == 1
     assert pool_worker_ids(project, Pool.TRAINED) == {row.worker_id}
 
 
-def test_earlier_attempts_stand_beside_the_next_and_phrases_come_back(
+def test_page_shows_earlier_attempts_and_recent_remarks(
     client: Client, project: Project, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
-    say(attempt(0), researcher)
+    answer(attempt(0), researcher)
     second = attempt(1)
     client.force_login(researcher)
     page = client.get(reverse("training-queue", args=[project.slug])).content.decode()
@@ -201,7 +201,7 @@ def test_earlier_attempts_stand_beside_the_next_and_phrases_come_back(
 
 
 @pytest.mark.parametrize(
-    ("name", "place"),
+    ("name", "target"),
     [
         ("remark-whole", RemarkTarget()),
         ("remark-3", RemarkTarget(3)),
@@ -214,12 +214,12 @@ def test_earlier_attempts_stand_beside_the_next_and_phrases_come_back(
         ("summary", None),
     ],
 )
-def test_a_field_names_its_place_and_a_place_its_field(name: str, place: RemarkTarget | None) -> None:
-    assert target_from_field(name) == place
-    assert place is None or place.field == name
+def test_remark_target_and_field_name_convert_both_ways(name: str, target: RemarkTarget | None) -> None:
+    assert target_from_field(name) == target
+    assert target is None or target.field == name
 
 
-def test_remarks_come_in_the_order_of_the_page() -> None:
+def test_remarks_are_in_the_order_of_the_page() -> None:
     fields = [
         ("remark-2-clue", "c"),
         ("csrfmiddlewaretoken", "x"),

@@ -57,7 +57,9 @@ class LikertComparisonSpec(JudgingSpec):
             "image": source.image_id,
             "boxes": list(source.boxes),
             "clue": source.clue,
-            "candidates": [{"id": one.id, "inference": one.inference} for one in source.candidates],
+            "candidates": [
+                {"id": candidate.id, "inference": candidate.inference} for candidate in source.candidates
+            ],
             "set": source.id,
             "reference": source.reference,
             "per_page": source.per_page,
@@ -113,18 +115,18 @@ class LikertComparisonSpec(JudgingSpec):
         few words in common with the host's own, and both 1 and 2 are right: only a rating of 3 fails the check.
         """
         candidates = list(host.payload["candidates"])
-        wanted = 2 if len(candidates) >= MIN_CANDIDATES_FOR_TWO else 1
-        order = _foreign_candidates(candidates, others)[:wanted]
-        if not order:
+        count = 2 if len(candidates) >= MIN_CANDIDATES_FOR_TWO else 1
+        foreign = _foreign_candidates(candidates, others)[:count]
+        if not foreign:
             raise QualityCheckError("attention checks: all sets of the round have the same statements; use 0")
-        places = rng.choice(len(candidates), len(order), replace=False)
-        for at, (candidate, _) in zip(places, order, strict=True):
-            candidates[int(at)] = dict(candidate)
+        positions = rng.choice(len(candidates), len(foreign), replace=False)
+        for position, (candidate, _) in zip(positions, foreign, strict=True):
+            candidates[int(position)] = dict(candidate)
         return AttentionCheck(
             {**host.payload, "candidates": candidates},
-            {candidate["id"]: [int(Rating.BAD), int(Rating.OKAY)] for candidate, _ in order},
-            donor=order[0][1],
-            authors=frozenset[int]().union(*(donor.authors for _, donor in order)),
+            {candidate["id"]: [int(Rating.BAD), int(Rating.OKAY)] for candidate, _ in foreign},
+            donor=foreign[0][1],
+            authors=frozenset[int]().union(*(donor.authors for _, donor in foreign)),
         )
 
     def summary(self, figures: Mapping[str, Any]) -> str:
@@ -132,9 +134,15 @@ class LikertComparisonSpec(JudgingSpec):
         row = figures["dimensions"].get(RATING.name, {})
         if not row.get("ratings"):
             return ""
-        same = (figures.get("pairwise") or {}).get("accuracy")
-        about = "" if same is None else f"; people put {same:.1f}% of the candidate pairs in the same order"
-        return f"The {row['ratings']:,} ratings average {row['mean']:.2f} on the scale from 1 to 3{about}."
+        accuracy = (figures.get("pairwise") or {}).get("accuracy")
+        agreement = (
+            ""
+            if accuracy is None
+            else f"; people put {accuracy:.1f}% of the candidate pairs in the same order"
+        )
+        return (
+            f"The {row['ratings']:,} ratings average {row['mean']:.2f} on the scale from 1 to 3{agreement}."
+        )
 
 
 def _adapt_gold_set(unit: Mapping[str, Any], template: Mapping[str, Any]) -> dict[str, Any] | None:

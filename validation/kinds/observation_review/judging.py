@@ -103,10 +103,10 @@ class ObservationReviewSpec(JudgingSpec):
         with the fewest words in common, and "mostly appropriate" and "relatively reasonable" are right too: only
         "appropriate" or "highly reasonable" fails the check.
         """
-        about = content_words(host.payload["clue"], host.payload["inference"])
+        host_words = content_words(host.payload["clue"], host.payload["inference"])
         donor = min(
             others,
-            key=lambda unit: len(about & content_words(unit.payload["clue"], unit.payload["inference"])),
+            key=lambda unit: len(host_words & content_words(unit.payload["clue"], unit.payload["inference"])),
         )
         text = {name: donor.payload[name] for name in ("clue", "inference", "confidence")}
         return AttentionCheck(
@@ -118,7 +118,10 @@ class ObservationReviewSpec(JudgingSpec):
 
     def summary(self, figures: Mapping[str, Any]) -> str:
         """Return the shares in the wording of the published corpus (Hessel et al. 2022 §3)."""
-        shares = {one.name: figures["dimensions"].get(one.name, {}).get("share") for one in self.dimensions}
+        shares = {
+            dimension.name: figures["dimensions"].get(dimension.name, {}).get("share")
+            for dimension in self.dimensions
+        }
         if any(part is None or part["percent"] is None for part in shares.values()):
             return ""
         percent = {name: f"{part['percent']:.1f}%" for name, part in shares.items()}

@@ -1,4 +1,4 @@
-"""Agreement, outcome, places and the scores' chart, as plain data."""
+"""Agreement, outcome, slots and the scores' chart, as plain data."""
 
 import math
 
@@ -108,7 +108,7 @@ def test_outcome_message_fits_the_maximum_length() -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "over", "hits", "each"),
+    ("slots", "variants", "hits", "each"),
     [
         (400, 10, 50, 8),
         (297, 5, 33, 9),
@@ -119,21 +119,21 @@ def test_outcome_message_fits_the_maximum_length() -> None:
         (3, 3, 3, 1),
     ],
 )
-def test_slots_are_spread_over_hits(places: int, over: int, hits: int, each: int) -> None:
-    found = plan_slots(places, variants=over)
+def test_slots_are_spread_over_hits(slots: int, variants: int, hits: int, each: int) -> None:
+    found = plan_slots(slots, variants=variants)
     assert (found.hits, found.redundancy) == (hits, each)
 
 
-@pytest.mark.parametrize("places", range(1, 200))
-def test_slot_plan_has_no_missing_and_few_extra_slots(places: int) -> None:
-    for over in range(1, min(places, 7) + 1):
-        found = plan_slots(places, variants=over)
-        assert places <= found.slots < places + 9
+@pytest.mark.parametrize("slots", range(1, 200))
+def test_slot_plan_has_no_missing_and_few_extra_slots(slots: int) -> None:
+    for variants in range(1, min(slots, 7) + 1):
+        found = plan_slots(slots, variants=variants)
+        assert slots <= found.slots < slots + 9
         assert found.redundancy <= 9
-        assert found.hits >= over
+        assert found.hits >= variants
 
 
-@pytest.mark.parametrize(("places", "over"), [(0, 1), (3, 0), (2, 3)])
-def test_impossible_slot_plan_is_refused(places: int, over: int) -> None:
+@pytest.mark.parametrize(("slots", "variants"), [(0, 1), (3, 0), (2, 3)])
+def test_impossible_slot_plan_is_refused(slots: int, variants: int) -> None:
     with pytest.raises(ValueError, match="slot"):
-        plan_slots(places, variants=over)
+        plan_slots(slots, variants=variants)
