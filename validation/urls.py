@@ -98,6 +98,6 @@ urlpatterns = [
         decisions.decision_file,
         name="decision-file",
     ),
-    path("projects/<slug:slug>/judging/ask/<int:round_id>/", decisions.ask_more, name="ask-more"),
+    path("projects/<slug:slug>/judging/ask/<int:round_id>/", decisions.follow_up, name="follow-up"),
     path("projects/<slug:slug>/judging/planner/", planner.planner, name="planner"),
 ]

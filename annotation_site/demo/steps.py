@@ -168,7 +168,7 @@ def summarize(
 ) -> dict[str, Any]:
     """Return the counts and the result of the played loop."""
     ours = ledger.sum_entries(project=users.project)
-    balance = marketplace().balance()
+    balance = marketplace().get_balance()
     assignments = Assignment.objects.filter(hit__unit__batch__in=batches)
     comparison = batches[-1]
     judgments = sum(

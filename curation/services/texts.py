@@ -215,7 +215,7 @@ def store_file(*, data: bytes) -> str:
             with atomic_file(path) as file:
                 file.write(data)
         except OSError as error:
-            raise StorageFull.after(error, "file: is missing") from error
+            raise StorageFull.from_os_error(error, "file: is missing") from error
     return relative
 
 

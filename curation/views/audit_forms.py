@@ -1,4 +1,4 @@
-"""What people type to begin an audit."""
+"""The form of a new audit."""
 
 import secrets
 from typing import Any
@@ -34,27 +34,27 @@ class AuditForm(PageForm):
     own_text = forms.CharField(
         required=False,
         strip=False,
-        label="Or paste it",
+        label="Or paste the codebook",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "wrap": "off"}),
         help_text="TOML or JSON, at most 64 kB.",
     )
-    how = forms.ChoiceField(choices=HOWS, label="Which pairs")
+    how = forms.ChoiceField(choices=HOWS, label="Sample")
     n = forms.IntegerField(
         min_value=1,
         max_value=MAX_PAIRS,
         required=False,
-        label="How many",
-        help_text="In all, or of each split. Left empty, as many as the paper read with this codebook.",
+        label="Sample size",
+        help_text="In total, or per split. Leave empty for the paper’s number with this codebook.",
     )
-    split = forms.ChoiceField(label="Of which split", required=False)
+    split = forms.ChoiceField(label="Split", required=False)
     analysis = forms.ChoiceField(label="Scores", required=False)
     seed = forms.IntegerField(
         min_value=0,
         max_value=MAX_SEED,
         label="Seed",
-        help_text="Draws the pairs and the order in which they are read. It is kept with the audit.",
+        help_text="Draws the pairs and their order. It is stored with the audit.",
     )
-    readers = forms.IntegerField(min_value=1, max_value=MAX_READERS, initial=2, label="Readers of each pair")
+    readers = forms.IntegerField(min_value=1, max_value=MAX_READERS, initial=2, label="Readers per pair")
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class AuditForm(PageForm):
         file = data.get("own_file")
         if not isinstance(file, UploadedFile):
             if not data.get("own_text", "").strip():
-                raise InvalidInput("codebook: choose a file, or paste it here")
+                raise InvalidInput("codebook: choose a file, or paste its text")
             return data["own_text"], "your codebook"
         name = file.name or "your file"
         if (file.size or 0) > MAX_BYTES:
@@ -127,7 +127,7 @@ class AuditForm(PageForm):
         try:
             text = file.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise InvalidInput(f"{name}: is no text in UTF-8; save it as such") from error
+            raise InvalidInput(f"{name}: is not UTF-8 text; save it as UTF-8") from error
         self.data = {**self.data.dict(), "own_text": text}  # type: ignore[attr-defined]
         return text, name
 

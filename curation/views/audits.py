@@ -274,7 +274,7 @@ def audit_close(request: HttpRequest, audit: Audit) -> HttpResponse:
     if not selectors.can_close(request.user, audit):
         raise PermissionDenied("An audit is closed by an admin of the project, or by who began it.")
     services.close_audit(audit=audit, by=signed_in_user(request))
-    messages.success(request, f"{audit.name} is closed. It takes no more readings.")
+    messages.success(request, f"{audit.name} is closed. It takes no more labels.")
     return redirect("curation-audit", audit.project.slug, audit.pk)
 
 

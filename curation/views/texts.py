@@ -34,7 +34,7 @@ WORDS = {
     AnalysisKind.DUPLICATES: "Copies and near-copies",
     AnalysisKind.TOPICS: "Topics",
     AnalysisKind.TOXICITY: "Toxicity queue",
-    AnalysisKind.CAPTIONS: "Likeness to captions",
+    AnalysisKind.CAPTIONS: "Similarity to captions",
 }
 COLUMNS = (
     "split",
@@ -220,7 +220,7 @@ def read(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpRespo
     here = reverse("curation-texts-analysis", args=[project.slug, row.pk])
     if not form.is_valid():
         messages.error(
-            request, "Not kept: choose concern or no concern, with a note of 400 characters or fewer."
+            request, "Not saved: choose concern or no concern, with a note of at most 400 characters."
         )
         return redirect(f"{here}?at={item.score.pk}")
     services.record_review(

@@ -34,7 +34,9 @@ class AnalysisForm(PageForm):
     kind: ClassVar[AnalysisKind]
     action: ClassVar[str]  # the button
     purpose: ClassVar[str]  # what the page says before the first analysis
-    seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="Equal seeds, equal results.")
+    seed = forms.IntegerField(
+        min_value=0, initial=0, label="Seed", help_text="Equal seeds give equal results. Default 0."
+    )
     split = forms.ChoiceField(required=False, label="Split")
 
     def __init__(self, splits: list[str], *args: Any, **kwargs: Any) -> None:
@@ -87,19 +89,23 @@ class DuplicatesForm(AnalysisForm):
         max_value=PERCENT,
         initial=80,
         label="Texts to keep, %",
-        help_text="Texts are joined until so many groups are left, however unlike they are. The paper’s is 80.",
+        help_text="Texts are joined until this share of groups is left, even if they differ. Default and paper: 80.",
     )
     distance = forms.FloatField(
         required=False,
         min_value=0,
-        label="Cosine distance instead",
-        help_text="Joins texts at most this far apart (1 − cosine), whatever share is left; 0.2 joins near copies.",
+        label="Maximum cosine distance",
+        help_text="Joins texts up to this distance (1 − cosine, 0 to 2) instead of by share. 0.2 joins near-copies.",
     )
     linkage = forms.ChoiceField(
         choices=[(linkage.value, linkage.value.capitalize()) for linkage in Linkage], label="Linkage"
     )
     cap = forms.IntegerField(
-        min_value=1, max_value=100, initial=3, label="Exact copies kept", help_text="The paper’s is 3."
+        min_value=1,
+        max_value=100,
+        initial=3,
+        label="Copies to keep",
+        help_text="Exact copies of one text that stay. Default and paper: 3.",
     )
 
     @property
@@ -121,17 +127,21 @@ class TopicsForm(AnalysisForm):
         max_value=MAX_TOPICS,
         initial=10,
         label="Topics",
-        help_text="As many of clues, and as many of inferences.",
+        help_text="Number of topics, of clues and of inferences alike. Default 10.",
     )
     passes = forms.IntegerField(
-        min_value=1, max_value=200, initial=10, label="Passes", help_text="How often the fit sees every text."
+        min_value=1,
+        max_value=200,
+        initial=10,
+        label="Passes",
+        help_text="How often the fit uses each text. Default 10.",
     )
     least_texts = forms.IntegerField(
         min_value=1,
         max_value=1000,
         initial=2,
-        label="Least texts of a word",
-        help_text="A word in fewer texts is left out.",
+        label="Minimum texts per word",
+        help_text="A word in fewer texts is ignored. Default 2.",
     )
 
     @property
@@ -154,41 +164,44 @@ class ToxicityForm(AnalysisForm):
             (MODEL_PREFIX, "A text classifier (transformers)"),
             (FROM_FILE, "Scores from a file, such as another service’s"),
         ],
-        label="Scored by",
+        label="Scorer",
     )
     model = forms.CharField(
         required=False,
         max_length=110,
         label="Classifier",
-        help_text="Its hub id, owner/name. Folders of weights are named on the command line.",
+        help_text="The hub id, owner/name. Use the command line for a folder of weights.",
     )
     label = forms.CharField(
         required=False,
         max_length=60,
-        label="Its toxic label",
-        help_text="Needed when none is called toxic or toxicity.",
+        label="Toxic label",
+        help_text="The classifier’s label for toxic texts. Needed if none is called toxic or toxicity.",
     )
     upload = forms.FileField(
         required=False,
         label="File of scores",
-        help_text="CSV or JSON lines with id, field (clue or inference) and score (0 to 1).",
+        help_text="CSV or JSON Lines with id, field (clue or inference) and score (0 to 1).",
     )
     sample = forms.IntegerField(
-        min_value=0, initial=10_000, label="Pairs of each split", help_text="At random; 0 takes all."
+        min_value=0,
+        initial=10_000,
+        label="Pairs per split",
+        help_text="Drawn at random; 0 takes all. Default 10,000.",
     )
     top = forms.IntegerField(
         min_value=1,
         max_value=MAX_QUEUED,
         initial=50,
-        label="To be read, of each split",
-        help_text="The highest scores.",
+        label="Texts to review per split",
+        help_text="The texts with the highest scores. Default and paper: 50.",
     )
 
     def clean(self) -> dict[str, Any]:
         """See that what the scorer needs is there."""
         given = super().clean() or {}
         if given.get("scorer") == MODEL_PREFIX and not is_hub_id(given.get("model", "")):
-            self.add_error("model", "Enter its hub id, owner/name.")
+            self.add_error("model", "Enter the classifier’s hub id, owner/name.")
         if given.get("scorer") == FROM_FILE and not given.get("upload"):
             self.add_error("upload", "Choose a file.")
         return given
@@ -228,19 +241,25 @@ class CaptionsForm(AnalysisForm):
     upload = forms.FileField(
         required=False,
         label="File of captions",
-        help_text="CSV or JSON lines with image (file name) and caption, one caption a row.",
+        help_text="CSV or JSON Lines with image (file name) and caption, one caption per row.",
     )
     against = forms.ChoiceField(
-        choices=[("overlap", "Those that overlap the pair’s boxes"), ("image", "Those of the whole photo")],
+        choices=[
+            ("overlap", "Only regions that overlap the pair’s boxes"),
+            ("image", "All regions of the photo"),
+        ],
         label="Region descriptions",
     )
     measure = forms.ChoiceField(
-        choices=[(Measure.MEAN.value, "Mean of the cosines"), (Measure.MAX.value, "Greatest cosine")],
-        label="Of several captions",
+        choices=[(Measure.MEAN.value, "Mean of the cosines"), (Measure.MAX.value, "Largest cosine")],
+        label="With several captions",
     )
-    most = forms.IntegerField(min_value=1, max_value=50, initial=5, label="Captions of a pair, at most")
+    most = forms.IntegerField(min_value=1, max_value=50, initial=5, label="Maximum captions per pair")
     images = forms.IntegerField(
-        min_value=0, initial=2_000, label="Photos", help_text="At random; 0 takes all. The paper’s is 2,000."
+        min_value=0,
+        initial=2_000,
+        label="Photos",
+        help_text="Drawn at random; 0 takes all. Default and paper: 2,000.",
     )
 
     def clean(self) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def free_balance_cents() -> int:
     Raises:
         MarketplaceError: the marketplace does not answer.
     """
-    return marketplace().balance().available_cents
+    return marketplace().get_balance().available_cents
 
 
 def print_published(command: BaseCommand, options: dict[str, Any], batch: Batch, **more: Any) -> None:

@@ -185,7 +185,7 @@ class BotoMarketplace:
         """Dispose of a finished HIT."""
         self._call(self._client.delete_hit, HITId=hit_id)
 
-    def balance(self) -> Balance:
+    def get_balance(self) -> Balance:
         """Return the account's balance."""
         reply = self._call(self._client.get_account_balance)
         return Balance(parse_usd(reply["AvailableBalance"]), parse_usd(reply.get("OnHoldBalance", "0")))
@@ -239,7 +239,7 @@ class BotoMarketplace:
             if error.failure is not Failure.WRONG_STATE and not error.code.endswith(_NOT_HELD):
                 raise
 
-    def holders(self, type_id: str) -> Iterator[tuple[str, int]]:
+    def list_holders(self, type_id: str) -> Iterator[tuple[str, int]]:
         """Yield worker id and value of each holder of a qualification, all pages."""
         pages = self._pages(
             self._client.list_workers_with_qualification_type,

@@ -198,7 +198,7 @@ class Marketplace(Protocol):
         """Dispose of a finished HIT; the hold of unused assignments is released."""
         ...
 
-    def balance(self) -> Balance:
+    def get_balance(self) -> Balance:
         """Return the account's balance."""
         ...
 
@@ -218,7 +218,7 @@ class Marketplace(Protocol):
         """Revoke a qualification; the worker reads the reason. A worker without it is no error."""
         ...
 
-    def holders(self, type_id: str) -> Iterator[tuple[str, int]]:
+    def list_holders(self, type_id: str) -> Iterator[tuple[str, int]]:
         """Yield worker id and value of each current holder of a qualification, all pages."""
         ...
 

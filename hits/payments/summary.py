@@ -14,7 +14,7 @@ from hits.payments.models import Entry, LedgerEntry
 
 @dataclass(frozen=True, slots=True)
 class BatchMoney:
-    """Cents and counts. ``spent`` + ``held`` + ``left`` is ``budget``: the most that the batch can cost."""
+    """Cents and counts. ``spent`` + ``held`` + ``remaining`` is ``budget``: the most that the batch can cost."""
 
     budget: int
     reward: int
@@ -40,7 +40,7 @@ class BatchMoney:
         return self.bonuses - self.top_ups
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """What the batch may still cost beyond the hold, with released rewards."""
         return self.budget - self.spent - self.held
 

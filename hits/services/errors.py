@@ -31,7 +31,7 @@ class StorageFull(Refused):
     """The disk is full or not writable; the same file can be sent again later."""
 
     @classmethod
-    def after(cls, error: OSError, failure: str) -> "StorageFull":
+    def from_os_error(cls, error: OSError, failure: str) -> "StorageFull":
         """Return the error for a failed write, with its reason and fix."""
         reason = (
             "the disk is full; free disk space"

@@ -20,7 +20,7 @@ def account_balance() -> Balance | None:
         key = f"balance:{current_environment().name}"
         cached_balance: Balance | None = cache.get(key)
         if cached_balance is None:
-            cached_balance = marketplace().balance()
+            cached_balance = marketplace().get_balance()
             cache.set(key, cached_balance, CACHE_SECONDS)
     except (MarketplaceError, ImproperlyConfigured) as error:
         logger.warning("the balance is not available: %s", error)

@@ -108,7 +108,7 @@ def _decided(project: Project, worker: Worker, action: WorkerAction, pool: Pool 
 
 def _held_there(pool: Pool) -> set[str]:
     type_id = marketplace().find_qualification_type(f"street-scenes: {pool.value}")
-    return set() if type_id is None else {worker_id for worker_id, _ in marketplace().holders(type_id)}
+    return set() if type_id is None else {worker_id for worker_id, _ in marketplace().list_holders(type_id)}
 
 
 def _run_concurrently(*steps: Callable[[], Any]) -> list[Any]:

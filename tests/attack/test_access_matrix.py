@@ -192,7 +192,7 @@ ROWS_AT: dict[tuple[str, str], type[Any]] = {
     ("comparison-round", "round_id"): curation.ComparisonRound,
     ("comparison-set-leave-out", "round_id"): curation.ComparisonRound,
     ("comparison-round-skipped", "round_id"): curation.ComparisonRound,
-    ("ask-more", "round_id"): validation.JudgingRound,
+    ("follow-up", "round_id"): validation.JudgingRound,
     ("curation-duplicates-set-aside", "run_id"): curation.DuplicateRun,
     ("curation-duplicates-undo", "run_id"): curation.DuplicateRun,
     ("decision-file", "run_id"): validation.DecisionRun,

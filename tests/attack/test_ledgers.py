@@ -276,7 +276,7 @@ class LedgerScenario:
         found = reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
         trail = "\n".join(self.log)
         assert compare_ledgers().agrees, f"{compare_ledgers().as_json()} after\n{trail}"
-        sums, balance = ledger.sum_entries(batch=batch), marketplace().balance()
+        sums, balance = ledger.sum_entries(batch=batch), marketplace().get_balance()
         assert sums.held == balance.on_hold_cents, trail
         assert DEPOSIT - sums.spent - sums.held == balance.available_cents, trail
         assert found.cents_ours == found.cents_marketplace, (found.cents_ours, found.cents_marketplace, trail)

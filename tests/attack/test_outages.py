@@ -253,7 +253,7 @@ def test_batch_with_stopped_publication_can_be_closed(
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
     assert sorted(Hit.objects.values_list("state", flat=True)) == ["cancelled"] * 2 + ["expired"] * 3
-    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert ledger.sum_entries(batch=batch).held == marketplace().get_balance().on_hold_cents == 0
     with pytest.raises(Refused, match="cannot be published"):
         publish.publish_batch(batch=batch, marketplace=marketplace())
 
@@ -262,7 +262,7 @@ def test_close_finds_hit_with_unconfirmed_creation(project: Project, make_image:
     batch = unanswered(project, make_image, FaultyMarketplace(create_hit="lost"))
     stopped(batch, marketplace())
     assert Hit.objects.get().state == HitState.EXPIRED
-    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert ledger.sum_entries(batch=batch).held == marketplace().get_balance().on_hold_cents == 0
 
 
 def stopped(batch: Batch, port: Any) -> None:
@@ -287,7 +287,7 @@ def test_stop_waits_for_task_missing_from_list(
     batch.refresh_from_db()
     assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.EXPIRED)
     assert HIT.objects.get().disposed_at is not None
-    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert ledger.sum_entries(batch=batch).held == marketplace().get_balance().on_hold_cents == 0
 
 
 def test_task_never_created_is_given_up_after_list_lag(
@@ -331,7 +331,7 @@ def test_task_created_long_after_stop_is_recorded_and_removed(
         tasks.sync_live_batches()
     batch.refresh_from_db()
     assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.EXPIRED)
-    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert ledger.sum_entries(batch=batch).held == marketplace().get_balance().on_hold_cents == 0
 
 
 def test_work_on_given_up_task_is_paid_after_reconciliation(
@@ -362,7 +362,7 @@ def test_work_on_given_up_task_is_paid_after_reconciliation(
     assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.EXPIRED)
     assert HIT.objects.get().disposed_at is not None
     sums = ledger.sum_entries(batch=batch)
-    assert (sums.reward, sums.held, marketplace().balance().on_hold_cents) == (110, 0, 0)
+    assert (sums.reward, sums.held, marketplace().get_balance().on_hold_cents) == (110, 0, 0)
 
 
 def overriding(row: Assignment) -> Decision:
@@ -391,7 +391,7 @@ def test_task_is_not_disposed_before_override(waiting: Assignment, trouble: Mark
     assert (batch.state, HIT.objects.get().disposed_at is None) == (BatchState.CLOSED, False)
     totals = ledger.sum_entries(batch=batch)
     assert (totals.reward, totals.bonus, totals.held) == (110, 30, 0)
-    assert marketplace().balance().on_hold_cents == 0
+    assert marketplace().get_balance().on_hold_cents == 0
 
 
 def test_late_override_shows_message_and_ledgers_agree(waiting: Assignment) -> None:

@@ -7,7 +7,7 @@ import pytest
 from curation.files import partial_folder
 
 
-def test_a_folder_that_was_renamed_stays(tmp_path: Path) -> None:
+def test_renamed_folder_is_kept(tmp_path: Path) -> None:
     with partial_folder(tmp_path / "made") as partial:
         partial.mkdir()
         (partial / "a").write_text("whole")
@@ -17,7 +17,7 @@ def test_a_folder_that_was_renamed_stays(tmp_path: Path) -> None:
     assert (tmp_path / "made" / "a").read_text() == "whole"
 
 
-def test_whatever_ends_it_leaves_nothing(tmp_path: Path) -> None:
+def test_any_exception_removes_the_folder(tmp_path: Path) -> None:
     def die() -> None:
         with partial_folder(tmp_path / "made") as partial:
             partial.mkdir()

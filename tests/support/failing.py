@@ -70,7 +70,7 @@ def check_each_once(batch: Batch, count: int) -> None:
 
 def check_money(batch: Batch) -> None:
     """Check that our ledger says of the batch what the marketplace's account says, to the cent."""
-    sums, balance = ledger.sum_entries(batch=batch), marketplace().balance()
+    sums, balance = ledger.sum_entries(batch=batch), marketplace().get_balance()
     rows = LedgerEntry.objects.filter(requester__name=accounts.PLATFORM_NAME, kind="deposit")
     deposited = rows.aggregate(sum=Sum("available_cents"))["sum"]
     assert sums.held == balance.on_hold_cents

@@ -127,7 +127,7 @@ def _grading_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
 
 def _feedback_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
     for row in feedback_for(worker, project):
-        verdict = "ready" if row.outcome == TrainingOutcome.COMPLETE else "try again"
+        verdict = "ready" if row.outcome == TrainingOutcome.COMPLETE else "try once more"
         count = len(row.remarks)
         title = f"Trainer’s answer: {verdict}" + (
             f", {count} remark{'s' if count > 1 else ''}" if count else ""

@@ -208,7 +208,7 @@ def _launch_if_due(judging_round: JudgingRound, marketplace: Marketplace) -> int
 
 
 def _available_funds(marketplace: Marketplace) -> int:
-    return marketplace.balance().available_cents
+    return marketplace.get_balance().available_cents
 
 
 def _launch_unconfirmed(judging_round: JudgingRound, marketplace: Marketplace) -> int:
@@ -220,7 +220,7 @@ def _launch_unconfirmed(judging_round: JudgingRound, marketplace: Marketplace) -
         is not None
     ):
         return 0
-    launch_follow_up(plan=plan, by=None, available_cents=marketplace.balance().available_cents)
+    launch_follow_up(plan=plan, by=None, available_cents=marketplace.get_balance().available_cents)
     return 1
 
 

@@ -148,7 +148,7 @@ def decision_file(request: HttpRequest, project: Project, run_id: int) -> Stream
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
-def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
+def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Set a round's follow-up limits, and launch the batch that asks one more judge about each undecided item."""
     rows = JudgingRound.objects.select_related("batch__project", "batch__instructions")
     first = get_object_or_404(rows, pk=round_id, batch__project=project, follows=None)
@@ -166,7 +166,7 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
     status = 200
     if step == "limits":
         if _save_limits(request, first, form):
-            return redirect("ask-more", project.slug, first.pk)
+            return redirect("follow-up", project.slug, first.pk)
         status = 400
     plan, reason = _plan_follow_up(first)
     if step == "launch":
@@ -189,7 +189,7 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
     }
     if plan is not None and plan.cost is not None:
         context = _cost_context(project, first, plan) | context
-    return render(request, "validation/decisions/decisions_ask.html", context, status=status)
+    return render(request, "validation/decisions/follow_up.html", context, status=status)
 
 
 def _check_kind(name: str) -> str:

@@ -127,7 +127,7 @@ def submit_entry(
         sha256 = _store_upload(upload.pieces, partial, max_upload_bytes(team.leaderboard))
         return _create_entry(team, description, upload.file_name, partial, sha256, queue=queue)
     except OSError as error:
-        raise StorageFull.after(error, "file: was not stored, and counts against no limit") from error
+        raise StorageFull.from_os_error(error, "file: was not stored, and counts against no limit") from error
     finally:
         partial.unlink(missing_ok=True)
 

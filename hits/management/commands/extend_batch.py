@@ -49,7 +49,7 @@ class Command(DeerstalkerCommand):
             more_seconds=options["days"] * DAY_SECONDS,
             by=None,
             confirmed_cents=options["confirm_cents"],
-            available_cents=marketplace().balance().available_cents if options["redundancy"] else None,
+            available_cents=marketplace().get_balance().available_cents if options["redundancy"] else None,
         )
         with jobs.claim_job(job.pk) as progress:  # a background worker may have taken it a moment ago
             if progress is not None:

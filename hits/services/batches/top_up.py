@@ -123,7 +123,7 @@ def refuse_calls_if_stopped(*, job: Job) -> int:
 
 def _available_cents(marketplace: Marketplace) -> int | None:
     try:
-        return marketplace.balance().available_cents
+        return marketplace.get_balance().available_cents
     except MarketplaceError as error:
         if error.retry:
             return None  # the marketplace refuses each bonus without funds

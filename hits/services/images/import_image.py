@@ -335,7 +335,7 @@ def _store_file(name: str, digest: str, decoded: DecodedImage) -> str:
     try:
         return save_content(storage, f"images/{digest[:2]}/{digest}{decoded.suffix}", decoded.data)
     except OSError as error:
-        raise StorageFull.after(error, f"{name}: was not stored") from error
+        raise StorageFull.from_os_error(error, f"{name}: was not stored") from error
 
 
 def _check_stated_size(name: str, decoded: DecodedImage, description: ImageDescription) -> None:

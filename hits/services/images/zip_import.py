@@ -58,7 +58,7 @@ def request_zip_import(
             for block in blocks:
                 file.write(block)
     except OSError as error:
-        raise StorageFull.after(error, f"{name}: was not stored") from error
+        raise StorageFull.from_os_error(error, f"{name}: was not stored") from error
     try:
         photos = len(read_zip_contents(path, name).photos)
         return jobs.enqueue(

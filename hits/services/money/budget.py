@@ -92,7 +92,7 @@ def check_batch_budget(*, batch: Batch, marketplace: Marketplace) -> None:
     if not needed:
         return
     try:
-        available = marketplace.balance().available_cents
+        available = marketplace.get_balance().available_cents
     except MarketplaceError as error:
         if error.retry:
             return  # the marketplace refuses a HIT without funds, and the next check is a hundred HITs later

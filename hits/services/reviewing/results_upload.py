@@ -66,7 +66,7 @@ def read_upload(*, batch: Batch, data: bytes | str) -> ResultsUpload:
                 f"results: line {decided.row}, column AssignmentId: {decided.assignment_id} is not a confirmed "
                 "assignment of this batch; upload the file downloaded from it"
             )
-        if _is_decided_so(row, decided):
+        if _is_already_decided(row, decided):
             already_decided += 1
         else:
             undecided.append((row, decided))
@@ -116,7 +116,7 @@ def _check_columns(table: Table) -> None:
         raise ResultsError(f"line 1: has no column {missing[0]}; use the downloaded file with its heading")
 
 
-def _is_decided_so(row: Assignment, decided: ResultsDecision) -> bool:
+def _is_already_decided(row: Assignment, decided: ResultsDecision) -> bool:
     """Return whether the same decision exists, so that a file may be uploaded again.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Clusters: exact numbers, partitions as scipy finds them, members kept, bad input."""
+"""Clustering: numbers of clusters, equality with scipy, kept members, invalid input."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_same_partition_as_scipy(linkage: Linkage, n: int, d: int, seed: int, da
     linkage=st.sampled_from(Linkage),
     data=st.data(),
 )
-def test_exactly_k_labels_in_order_of_appearance_whatever_the_ties(
+def test_cluster_to_k_with_ties_returns_k_labels_in_order_of_appearance(
     rows: list[tuple[float, float]], linkage: Linkage, data: st.DataObject
 ) -> None:
     k = data.draw(st.integers(1, len(rows)))
@@ -64,7 +64,7 @@ def test_exactly_k_labels_in_order_of_appearance_whatever_the_ties(
     assert list(dict.fromkeys(labels.tolist())) == list(range(k))
 
 
-def test_distances_equal_scipys_across_blocks() -> None:
+def test_distances_equal_scipy_across_blocks() -> None:
     features = vectors(600, 16, 3)
     ours = condensed_cosine_distances(unit_rows(features, "features"))
     np.testing.assert_allclose(ours, pdist(features.astype(np.float64), "cosine"), atol=1e-12)
@@ -74,27 +74,27 @@ class Stop(Exception):
     """What a caller raises to cancel."""
 
 
-@pytest.mark.parametrize(("stop_at", "asked"), [(1, 0), (3, 0), (4, 0), (5, 1)])
-def test_scipy_s_way_can_be_stopped_between_blocks_and_before_and_after_scipy(
-    stop_at: int, asked: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("stop_at", "requested"), [(1, 0), (3, 0), (4, 0), (5, 1)])
+def test_dense_clustering_can_be_cancelled_between_blocks_and_around_scipy(
+    stop_at: int, requested: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     merged: list[int] = []
     real = dense.merge_tree
     monkeypatch.setattr(dense, "merge_tree", lambda *args, **how: (merged.append(1), real(*args, **how))[1])
 
     def progress(done: int, total: int) -> None:
-        told.append((done, total))
-        if len(told) == stop_at:
+        reported.append((done, total))
+        if len(reported) == stop_at:
             raise Stop
 
     with pytest.raises(Stop):  # three blocks, then scipy, then the labels
         cluster(vectors(600, 8, 1), ByNumber(400), method=Method.DENSE, progress=progress)
-    assert len(merged) == asked
-    assert told == [(0, 1)] * min(stop_at, 4) + [(1, 1)] * asked
+    assert len(merged) == requested
+    assert reported == [(0, 1)] * min(stop_at, 4) + [(1, 1)] * requested
 
 
-def test_copies_merge_before_anything_else() -> None:
+def test_copies_merge_first() -> None:
     features = vectors(30, 12, 5)
     features[20] = features[4] * 7.0
     labels = cluster_to_k(features, 29)
@@ -102,7 +102,7 @@ def test_copies_merge_before_anything_else() -> None:
     assert len(partition(labels)) == 29
 
 
-def test_length_does_not_matter_and_extreme_lengths_work() -> None:
+def test_vector_length_does_not_change_clusters() -> None:
     features = vectors(25, 6, 8)
     scale = np.geomspace(1e-30, 1e30, 25, dtype=np.float32)[:, None]
     np.testing.assert_array_equal(cluster_to_k(features, 7), cluster_to_k(features * scale, 7))
@@ -115,14 +115,14 @@ def test_impossible_number_of_clusters(k: int) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_row_that_is_not_finite_is_named(value: float) -> None:
+def test_non_finite_row_is_refused_by_number(value: float) -> None:
     features = vectors(6, 3, 0)
     features[4, 1] = value
     with pytest.raises(InvalidInput, match="row 4 holds NaN or infinity"):
         cluster_to_k(features, 2)
 
 
-def test_zero_row_is_named() -> None:
+def test_zero_row_is_refused_by_number() -> None:
     features = vectors(6, 3, 0)
     features[2] = 0
     with pytest.raises(InvalidInput, match="row 2 is all zeros"):
@@ -132,17 +132,17 @@ def test_zero_row_is_named() -> None:
 @pytest.mark.parametrize(
     "features", [np.zeros(4, np.float32), np.zeros((0, 3), np.float32), np.ones((3, 2), int)]
 )
-def test_not_a_matrix_of_floats(features: np.ndarray) -> None:
+def test_features_of_wrong_shape_or_type_are_refused(features: np.ndarray) -> None:
     with pytest.raises(InvalidInput, match="features: "):
         cluster_to_k(features, 1)
 
 
-def test_too_many_rows_for_memory_says_so_before_computing() -> None:
+def test_too_many_rows_for_memory_are_refused_before_computing() -> None:
     with pytest.raises(InvalidInput, match=r"memory: 1 MiB is too little for 3000 rows of length 2"):
         cluster_to_k(vectors(3000, 2, 0), 10, memory_limit_bytes=2**20)
 
 
-def test_members_kept() -> None:
+def test_keep_functions_return_members() -> None:
     labels = np.array([0, 1, 0, 0, 1, 2])
     angles = np.array([0.0, 1.0, 0.3, 0.2, 1.0, 2.0])
     features = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
@@ -154,7 +154,7 @@ def test_members_kept() -> None:
     np.testing.assert_array_equal(drawn[0], keep_random(labels, np.random.default_rng(0)))
 
 
-def test_the_largest_member_is_kept_and_the_lowest_on_a_tie() -> None:
+def test_keep_largest_takes_lowest_index_on_a_tie() -> None:
     labels = np.array([0, 1, 0, 0, 1, 2])
     assert keep_largest(labels, np.array([5, 9, 7, 7, 3, 0])).tolist() == [2, 1, 5]
     assert keep_largest(labels, np.array([0.5, 0.1, 0.2, 0.7, 0.1, 0.0])).tolist() == [3, 1, 5]
@@ -164,7 +164,7 @@ def test_the_largest_member_is_kept_and_the_lowest_on_a_tie() -> None:
         keep_largest(labels, np.array([1, 1, np.nan, 1, 1, 1]))
 
 
-def test_medoid_needs_one_row_per_label() -> None:
+def test_keep_medoid_needs_one_row_per_label() -> None:
     with pytest.raises(InvalidInput, match="6 rows for 5 labels"):
         keep_medoid(np.zeros(5, int), vectors(6, 2, 0))
 
@@ -173,7 +173,7 @@ def test_medoid_needs_one_row_per_label() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 255, 256, 257, 700])
-def test_the_least_alike_pair_is_the_one_of_all_pairs(n: int) -> None:
+def test_least_similar_pair_equals_brute_force(n: int) -> None:
     features = (
         np.random.default_rng(n).normal(size=(n, 6)) * 10.0 ** np.arange(-2, 4)[np.arange(n) % 6][:, None]
     )
@@ -185,7 +185,7 @@ def test_the_least_alike_pair_is_the_one_of_all_pairs(n: int) -> None:
     assert cosines[found.first, found.second] == pytest.approx(cosines.min(), abs=1e-6)
 
 
-def test_the_least_alike_pair_of_equal_vectors_has_cosine_one() -> None:
+def test_least_similar_pair_of_equal_vectors_has_cosine_one() -> None:
     found = find_least_similar(np.ones((400, 3)))
     assert found.first < found.second
     assert 1 - 1e-6 <= found.cosine <= 1
@@ -193,7 +193,7 @@ def test_the_least_alike_pair_of_equal_vectors_has_cosine_one() -> None:
         find_least_similar(np.array([[1.0, 0.0], [0.0, 0.0]]))
 
 
-def test_a_group_is_divided_where_people_call_photos_different() -> None:
+def test_divide_group_separates_photos_marked_different() -> None:
     assert divide_group(5, [1, 2, 3], set()) == [(5, [1, 2, 3])]
     assert divide_group(5, [1, 2, 3], {(1, 5)}) == [(5, [2, 3])]
     assert divide_group(5, [1, 2, 3], {(1, 5), (2, 5)}) == [(5, [3]), (1, [2])]

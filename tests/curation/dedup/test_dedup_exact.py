@@ -1,4 +1,4 @@
-"""Clustering from near pairs: the same as scipy's, the rule for ties, one result whatever the means, refusals."""
+"""Clustering from near pairs: equality with scipy, ties, independence of threads and memory, refusals."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def test_few_rows_equal_scipy(linkage: Linkage, n: int, d: int, seed: int, data:
         np.testing.assert_array_equal(sparse(features, ByDistance(halfway), linkage).labels, found.labels)
 
 
-# Ties. Rows of plus and minus ones in 4 dimensions have length 2: every sum below is exact in binary, so that equal
-# distances are equal to the last bit, and fractions can be the judge.
+# Ties. Rows of plus and minus ones in 4 dimensions have length 2: every sum below is exact in binary, so equal
+# distances are equal to the last bit, and fractions give the expected order.
 
 SIGNS = list(itertools.product((-1, 1), repeat=4))
 
@@ -148,7 +148,7 @@ def test_ties_follow_the_documented_rule(
         assert sparse(features, ByNumber(k), linkage).labels.tolist() == expected
 
 
-# One result, whatever the means.
+# The result is independent of threads, blocks and memory.
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, *shapes: Block) -> None:
@@ -156,7 +156,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, *shapes: Block) -> None:
 
 
 @pytest.mark.parametrize("linkage", list(Linkage))
-def test_filter_blocks_threads_and_guess_change_nothing(
+def test_result_is_independent_of_filter_blocks_threads_and_guess(
     linkage: Linkage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     products = pytest.importorskip("curation.pipelines.matmul_backends")
@@ -176,7 +176,7 @@ def test_filter_blocks_threads_and_guess_change_nothing(
 
 
 @pytest.mark.parametrize("linkage", list(Linkage))
-def test_a_guess_that_is_too_low_is_raised(linkage: Linkage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_low_distance_guess_is_raised(linkage: Linkage, monkeypatch: pytest.MonkeyPatch) -> None:
     features = make(1200, 96, 8)
     expected = sparse(features, ByNumber(800), linkage)
     tried: list[float] = []
@@ -202,7 +202,7 @@ def test_a_guess_that_is_too_low_is_raised(linkage: Linkage, monkeypatch: pytest
     assert collected == sorted(collected)
 
 
-def test_a_guess_of_nothing_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zero_distance_guess_terminates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact, "guess_radius", lambda found, merges, n: 0.0)
     features = vectors(60, 5, 1)
     expected = by_scipy(features, 2, Linkage.COMPLETE)
@@ -222,14 +222,14 @@ def test_exact_copies(linkage: Linkage) -> None:
         np.testing.assert_array_equal(sparse(features, ByNumber(k), linkage).labels, expected)
 
 
-def test_more_copies_than_pairs_would_fit() -> None:
+def test_more_copies_than_stored_pairs() -> None:
     features = np.repeat(vectors(5, 8, 0), 8000, axis=0)
     found = sparse(features, ByNumber(3), Linkage.AVERAGE, memory_limit_bytes=64 * 2**20)
     expected = sparse(features[::8000], ByNumber(3), Linkage.AVERAGE)
     np.testing.assert_array_equal(found.labels, np.repeat(expected.labels, 8000))
 
 
-def test_only_as_many_copies_merge_as_are_wanted_the_lowest_first() -> None:
+def test_copies_merge_lowest_first_up_to_the_requested_number() -> None:
     features = vectors(4, 6, 0)[[0, 1, 2, 1, 0, 2, 3, 0]]
     assert sparse(features, ByNumber(6), Linkage.WARD).labels.tolist() == [0, 1, 2, 3, 0, 4, 5, 0]
     found = sparse(features, ByNumber(5), Linkage.AVERAGE)
@@ -238,7 +238,7 @@ def test_only_as_many_copies_merge_as_are_wanted_the_lowest_first() -> None:
 
 
 @pytest.mark.parametrize("linkage", list(Linkage))
-def test_rows_that_differ_by_rounding_alone_are_at_distance_zero(linkage: Linkage) -> None:
+def test_rows_that_differ_by_rounding_have_distance_zero(linkage: Linkage) -> None:
     generator = np.random.default_rng(4)
     base = generator.normal(size=(40, 512))
     scaled = [(base * factor).astype(np.float32) for factor in (1.0, 3.0, 1e-20, 7e20)]
@@ -276,7 +276,7 @@ def adversarial_rows(kind: str, d: int) -> np.ndarray:
 
 @pytest.mark.parametrize("d", [2, 64, 512])
 @pytest.mark.parametrize("kind", ["one direction", "one large coordinate", "halfway"])
-def test_no_product_misses_a_pair(kind: str, d: int) -> None:
+def test_no_matmul_backend_misses_a_pair(kind: str, d: int) -> None:
     products = pytest.importorskip("curation.pipelines.matmul_backends")
     rows = distinct_rows(adversarial_rows(kind, d))
     unit = unit_rows(rows.values, "rows")
@@ -291,7 +291,7 @@ def test_no_product_misses_a_pair(kind: str, d: int) -> None:
             assert numbers[row, column] >= scores.min_score(cosines[row, column])
 
 
-def test_the_bounds_are_the_books() -> None:
+def test_float32_error_bounds() -> None:
     assert accumulation_error(512) == pytest.approx(513 * 2.0**-24, rel=1e-4)
     assert 3.05e-5 < float32_error(512) < 3.1e-5
 
@@ -308,7 +308,7 @@ def test_fraction_and_number_agree() -> None:
 
 @pytest.mark.parametrize("method", [Method.SPARSE, Method.DENSE])
 @pytest.mark.parametrize("linkage", list(Linkage))
-def test_the_threshold_cuts_to_the_same_clusters(linkage: Linkage, method: Method) -> None:
+def test_cut_at_threshold_gives_the_same_clusters(linkage: Linkage, method: Method) -> None:
     features = make(500, 96, 1)
     found = cluster(features, ByNumber(300), linkage=linkage, method=method)
     assert found.threshold is not None
@@ -329,7 +329,7 @@ def test_the_threshold_cuts_to_the_same_clusters(linkage: Linkage, method: Metho
         (ByDistance(float("nan")), "distance: nan"),
     ],
 )
-def test_cuts_that_do_not_fit(cut: object, match: str) -> None:
+def test_impossible_cuts_are_refused(cut: object, match: str) -> None:
     with pytest.raises(InvalidInput, match=match):
         cluster(vectors(5, 3, 0), cut)  # type: ignore[arg-type]
 
@@ -343,10 +343,10 @@ def test_one_row_every_row_and_one_cluster(method: Method) -> None:
     assert cluster(vectors(4, 3, 0), ByDistance(2.0), method=method).labels.tolist() == [0] * 4
 
 
-# Choosing, memory, cancelling.
+# Choice of method, memory, cancelling.
 
 
-def test_few_rows_and_coarse_cuts_go_to_scipy_and_say_so() -> None:
+def test_few_rows_and_coarse_cuts_use_scipy_with_a_log_line() -> None:
     few = cluster(vectors(50, 4, 0), ByNumber(20))
     assert (few.method, "for 50 rows scipy is faster" in few.reason) == (Method.DENSE, True)
     features = make(1100, 96, 0)
@@ -357,8 +357,8 @@ def test_few_rows_and_coarse_cuts_go_to_scipy_and_say_so() -> None:
 
 
 @pytest.mark.parametrize("linkage", [Linkage.AVERAGE, Linkage.COMPLETE])
-def test_a_cut_that_proves_coarse_on_the_way_goes_to_scipy(linkage: Linkage) -> None:
-    """No two rows are near: the first guess says that few pairs do, and each raise needs many times as many."""
+def test_cut_found_coarse_while_running_uses_scipy(linkage: Linkage) -> None:
+    """No two rows are near: the first guess needs few pairs, and each raise needs many times more."""
     features = np.random.default_rng(0).normal(size=(1500, 384)).astype(np.float32)
     found = cluster(features, ByFraction(0.05), linkage=linkage)
     assert (found.method, "coarse cut: more than 2% of all pairs" in found.reason) == (Method.DENSE, True)
@@ -368,7 +368,7 @@ def test_a_cut_that_proves_coarse_on_the_way_goes_to_scipy(linkage: Linkage) -> 
     assert share > 2  # of the pairs that were merged from, not of the guess
 
 
-def test_a_coarse_cut_without_room_for_scipy_is_made_from_pairs() -> None:
+def test_coarse_cut_without_memory_for_scipy_uses_pairs() -> None:
     features = make(1100, 96, 0)
     room = 8 * 1100 * 1099
     tight = cluster(features, ByNumber(300), memory_limit_bytes=room - 1)
@@ -376,7 +376,7 @@ def test_a_coarse_cut_without_room_for_scipy_is_made_from_pairs() -> None:
     np.testing.assert_array_equal(tight.labels, by_scipy(features, 300, Linkage.AVERAGE))
 
 
-def test_too_little_memory_is_refused_with_what_would_do() -> None:
+def test_too_little_memory_is_refused_with_the_required_amount() -> None:
     features = make(2000, 96, 0)
     with pytest.raises(
         InvalidInput, match=r"memory: 1 MiB is too little for 2000 rows of length 96; give at least"
@@ -393,7 +393,7 @@ def test_more_pairs_than_memory_is_refused(cut: object) -> None:
         cluster(features, cut, memory_limit_bytes=10 * 2**20)  # type: ignore[arg-type]
 
 
-def test_what_is_allocated_stays_within_the_memory() -> None:
+def test_allocations_stay_within_the_memory_limit() -> None:
     """A process of its own, since the peak of this one is that of all tests."""
     code = """
 import sys
@@ -413,7 +413,7 @@ print(peak_mib() - before)
     assert float(done.stdout) <= 96
 
 
-def test_when_pairs_overflow_the_reach_comes_down() -> None:
+def test_pair_overflow_lowers_the_radius() -> None:
     held = NearPairs(100, 1.0)
     distances = np.random.default_rng(0).random(1000)
     for start in range(0, 1000, 50):
@@ -442,43 +442,43 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("after", [1, 6, 12])
-def test_cancelling_ends_the_work_and_leaves_nothing(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_clustering_leaves_no_files(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
     small_blocks(monkeypatch, Block(256, 256))
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:
-        told.append((done, total))
+        reported.append((done, total))
         if done == after:
             raise Stop
 
     with pytest.raises(Stop):
         cluster(make(1200, 96, 0), ByNumber(900), method=Method.SPARSE, progress=progress)
-    assert len(told) == after
+    assert len(reported) == after
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("dedup")]
 
 
 @pytest.mark.parametrize("method", [Method.SPARSE, Method.DENSE])
 def test_progress_reaches_its_total(method: Method) -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     cluster(
         make(1200, 96, 0),
         ByNumber(900),
         method=method,
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda done, total: reported.append((done, total)),
     )
-    assert told[-1][0] == told[-1][1]
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert reported[-1][0] == reported[-1][1]
+    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
 
 
-def test_without_a_folder_for_machine_code_it_is_compiled_in_memory() -> None:
+def test_kernels_compile_in_memory_without_cache_folder() -> None:
     scope: dict[str, object] = {}
     exec("def double(x):\n    return 2 * x", scope)
     assert kernels.kernel()(scope["double"])(21) == 42
 
 
-def test_a_survey_only_estimates() -> None:
+def test_distance_sample_is_only_an_estimate() -> None:
     found = DistanceSample(np.array([0.1, 0.2, 0.3], dtype=np.float32), np.arange(1.0, 9.0))
     assert found.quantile(0.5) == pytest.approx(0.2)
     assert found.pairs_within(2.0) == 8

@@ -1,4 +1,4 @@
-"""BERTScore: greedy matching of tokens, as the published package has it."""
+"""BERTScore: greedy token matching, as in the published package."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_precision_and_recall_by_hand() -> None:
     assert greedy_f1(candidate, reference) == greedy_f1(reference, candidate)
 
 
-def test_marks_are_matched_but_do_not_count() -> None:
+def test_special_tokens_are_matched_but_not_counted() -> None:
     reference = TokenVectors(np.eye(3), np.array([False, True, False]))
     candidate = TokenVectors(np.eye(3)[[0, 0, 2]], np.array([False, True, False]))
     # The candidate's one word is the reference's start mark; the reference's one word is in the candidate nowhere.
@@ -37,12 +37,12 @@ def test_marks_are_matched_but_do_not_count() -> None:
     assert greedy_f1(both, reference) == pytest.approx(1)
 
 
-def test_a_text_without_words_has_nothing() -> None:
+def test_text_without_words_scores_zero() -> None:
     empty = TokenVectors(np.eye(2), np.array([False, False]))
     assert greedy_f1(empty, tokens(np.eye(4))) == 0
 
 
-def test_rescaling_puts_the_baseline_at_nought() -> None:
+def test_rescaling_maps_the_baseline_to_zero() -> None:
     assert rescale(0.83, 0.83) == 0
     assert rescale(1.0, 0.83) == pytest.approx(1)
     with pytest.raises(InvalidInput, match="is not below 1"):

@@ -1,4 +1,4 @@
-"""Errors on the comparison task: who is kept, how they are told apart, and the worst of them."""
+"""Error analysis of the comparison task: selected images, classifiers, and worst mistakes."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def random_key(rng: np.random.Generator, images: int, agreement: float = 0.8) ->
     return key_of(*made)
 
 
-def test_the_mean_of_the_outcomes_is_the_official_figure() -> None:
+def test_mean_of_outcomes_equals_the_official_figure() -> None:
     rng = np.random.default_rng(3)
     key = random_key(rng, 40)
     scores = {test_id: float(rng.integers(0, 5)) for test_id in key.test_ids}  # with ties
@@ -55,7 +55,7 @@ def test_the_mean_of_the_outcomes_is_the_official_figure() -> None:
     assert np.mean([one.human for one in found]) == pytest.approx(official.human, abs=1e-9)
 
 
-def test_an_instance_that_a_model_orders_as_people_do() -> None:
+def test_instance_ordered_as_by_people_has_full_agreement() -> None:
     one = rated("a", [1, 2, 3], [1, 2, 3])
     (right,) = measure_outcomes({"a-0": 0.1, "a-1": 0.2, "a-2": 0.3}, key_of(one))
     (wrong,) = measure_outcomes({"a-0": 0.3, "a-1": 0.2, "a-2": 0.1}, key_of(one))
@@ -73,7 +73,7 @@ def test_a_missing_score_is_refused() -> None:
         measure_outcomes({"a-0": 1.0}, key_of(rated("a", [1, 2], [1, 2])))
 
 
-def test_images_without_agreement_are_left_out_and_the_rest_parted_at_the_median() -> None:
+def test_median_groups_leave_out_images_without_agreement() -> None:
     rng = np.random.default_rng(5)
     key = random_key(rng, 60, agreement=0.6)
     found = measure_outcomes({test_id: float(rng.random()) for test_id in key.test_ids}, key)
@@ -84,7 +84,7 @@ def test_images_without_agreement_are_left_out_and_the_rest_parted_at_the_median
     assert [one.model > groups.median for one in groups.selected] == groups.above.tolist()
 
 
-def test_images_at_the_median_go_where_the_groups_are_more_even() -> None:
+def test_images_at_the_median_go_where_groups_are_more_even() -> None:
     perfect = [rated(f"i{at:02}", [1, 2, 3], [1, 2, 3]) for at in range(12)]
     ways = [1.0] * 7 + [-1.0] * 5
     scores = {
@@ -97,7 +97,7 @@ def test_images_at_the_median_go_where_the_groups_are_more_even() -> None:
     assert groups.above.tolist() == [way > 0 for way in ways]
 
 
-def test_the_threshold_itself_is_not_enough() -> None:
+def test_agreement_equal_to_the_threshold_is_excluded() -> None:
     perfect = [rated(f"i{at}", [1, 2, 3], [1, 2, 3]) for at in range(20)]
     scores = {i: float(at % 7) for at, i in enumerate(i for one in perfect for i in one.test_ids)}
     found = measure_outcomes(scores, key_of(*perfect))
@@ -105,12 +105,10 @@ def test_the_threshold_itself_is_not_enough() -> None:
         split_at_median(found, min_agreement=100)
 
 
-def test_too_few_images_are_refused_with_the_mend() -> None:
+def test_too_few_images_are_refused() -> None:
     key = random_key(np.random.default_rng(1), 7, agreement=1)
     found = measure_outcomes(dict.fromkeys(key.test_ids, 0.0), key)
-    with pytest.raises(
-        InvalidInput, match=r"5 folds need 5 in each; rate more sets or lower the threshold"
-    ):
+    with pytest.raises(InvalidInput, match=r"5 folds need 5 in each; rate more sets or lower the threshold"):
         split_at_median(found)
 
 
@@ -167,17 +165,15 @@ def excluded(seeds: int, images: int, wide: int, permutations: int) -> float:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("images", "wide"), [(69, 1), (69, 16), (300, 1)])
-def test_without_a_signal_the_band_of_chance_excludes_an_area_as_often_as_it_says(
-    images: int, wide: int
-) -> None:
+def test_chance_interval_has_its_nominal_coverage_without_signal(images: int, wide: int) -> None:
     assert 0.02 <= excluded(200, images, wide, 200) <= 0.09
 
 
-def test_without_a_signal_few_areas_lie_outside_of_the_band_of_chance() -> None:
+def test_few_areas_lie_outside_the_chance_interval_without_signal() -> None:
     assert excluded(10, 60, 2, 39) <= 0.3  # 4 of 10 would be odd: p about .001
 
 
-def test_a_planted_signal_is_found() -> None:
+def test_planted_signal_is_found() -> None:
     """Normal features whose means lie apart by .74 have an area of 70."""
     rng = np.random.default_rng(8)
     labels = np.arange(300) % 2 == 0
@@ -193,7 +189,7 @@ def test_a_planted_signal_is_found() -> None:
     assert 35 < chance.low < 50 < chance.high < 62
 
 
-def test_rotated_features_foretell_the_same() -> None:
+def test_rotated_features_give_the_same_area() -> None:
     rng = np.random.default_rng(9)
     features, labels = rng.standard_normal((40, 90)), np.arange(40) % 2 == 0
     rotated = rotate_features(features)
@@ -203,7 +199,7 @@ def test_rotated_features_foretell_the_same() -> None:
     )
 
 
-def test_a_model_is_scikit_learns() -> None:
+def test_logistic_regression_equals_scikit_learn() -> None:
     linear_model = pytest.importorskip("sklearn.linear_model")
     rng = np.random.default_rng(10)
     for images, wide in ((60, 1), (50, 8), (30, 60)):
@@ -215,7 +211,7 @@ def test_a_model_is_scikit_learns() -> None:
         assert ours == pytest.approx(np.append(theirs.coef_[0], theirs.intercept_), abs=1e-4)
 
 
-def test_the_worst_mistakes_are_found_one_of_an_image() -> None:
+def test_worst_mistakes_has_one_per_image() -> None:
     first = rated("a", [1, 1, 3, 2], [1, 2, 3, 2])
     second = rated("b", [3, 1, 2, 2], [3, 1, 2, 2])
     scores = {"a-0": 9.0, "a-1": 8.0, "a-2": 1.0, "a-3": 2.0, "b-0": 4.0, "b-1": 1.0, "b-2": 3.0, "b-3": 2.0}
@@ -226,7 +222,7 @@ def test_the_worst_mistakes_are_found_one_of_an_image() -> None:
     assert (negative.test_id, negative.rank, negative.ratings) == ("a-2", 4.0, (3.0, 3.0))
 
 
-def test_mistakes_are_ordered_by_how_wrong_they_are_and_cut() -> None:
+def test_mistakes_are_ordered_by_error_and_limited() -> None:
     rng = np.random.default_rng(6)
     key = random_key(rng, 30)
     scores = {test_id: float(rng.random()) for test_id in key.test_ids}

@@ -1,4 +1,4 @@
-"""Shortcuts: what texts alone give."""
+"""Shortcut baselines that see texts alone."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_typicality_is_the_mean_cosine_with_the_training_texts() -> None:
     assert typicality(candidates, training[:0]).tolist() == [0.0] * 6
 
 
-def test_a_prior_scores_every_image_alike() -> None:
+def test_prior_gives_every_image_the_same_score() -> None:
     made = constant_columns(np.array([0.1, 0.4]), rows=3)
     assert made.shape == (3, 2)
     assert (made == made[0]).all()

@@ -1,4 +1,4 @@
-"""The measures where the published ones are silent or break, how files are read, intervals, and speed."""
+"""Measures in edge cases of the published code, file reading, intervals, and speed."""
 
 import hashlib
 import json
@@ -55,12 +55,12 @@ def test_ranks_are_scipy_s_averages_with_ties() -> None:
             np.testing.assert_array_equal(ranks.txt2im, rankdata(-matrix, axis=0).diagonal())
 
 
-def test_constant_scores_are_all_in_the_middle_and_hit_nothing() -> None:
+def test_constant_scores_have_middle_rank_and_no_hit() -> None:
     found = score_retrieval(scores_of(np.zeros((5, 5))), parse_retrieval_key(square(5)))
     assert (found.im2txt, found.txt2im, found.p_at_1, found.instances) == (3, 3, 0, 5)
 
 
-def test_a_tie_at_the_top_is_no_hit() -> None:
+def test_tie_at_the_top_is_not_a_hit() -> None:
     matrix = np.eye(3)
     matrix[0, 1] = 1  # two inferences tie for the first image
     found = score_retrieval(scores_of(matrix), parse_retrieval_key(square(3)))
@@ -69,7 +69,7 @@ def test_a_tie_at_the_top_is_no_hit() -> None:
     assert found.txt2im == pytest.approx((1 + 1.5 + 1) / 3)
 
 
-def test_nothing_to_retrieve_is_null() -> None:
+def test_retrieval_without_pairs_is_none() -> None:
     found = score_retrieval({}, parse_retrieval_key({}))
     assert (found.im2txt, found.txt2im, found.p_at_1, found.instances) == (None, None, None, 0)
 
@@ -86,22 +86,22 @@ def test_nothing_to_retrieve_is_null() -> None:
         ({"2/2": ["i1", "i1"]}, "'1/1' and '2/2' are the same pair"),
     ],
 )
-def test_keys_of_retrieval_that_cannot_be(change: dict[str, Any], words: str) -> None:
+def test_invalid_retrieval_keys_are_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words) as caught:
         parse_retrieval_key(square(2) | change)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("lost", ["0/0", "0/2", "2/1", "2/2"])
-def test_an_absent_pair_is_named(lost: str) -> None:
+@pytest.mark.parametrize("missing_key", ["0/0", "0/2", "2/1", "2/2"])
+def test_absent_pair_is_named(missing_key: str) -> None:
     key = square(3)
-    row, column = key.pop(lost)
+    row, column = key.pop(missing_key)
     with pytest.raises(InvalidInput, match=f"no entry for image '{row}' with inference '{column}'; 3 inst"):
         parse_retrieval_key(key)
 
 
 @pytest.mark.parametrize("task", ["retrieval", "localization", "comparison"])
-def test_missing_unknown_and_nan_are_named_in_every_task(task: str) -> None:
+def test_missing_unknown_and_nan_scores_are_named_in_every_task(task: str) -> None:
     tasks: dict[str, Any] = {
         "retrieval": (parse_retrieval_key, score_retrieval, square(2), list(square(2))),
         "localization": (parse_localization_key, score_localization, located(), list(located())),
@@ -123,7 +123,7 @@ def test_missing_unknown_and_nan_are_named_in_every_task(task: str) -> None:
         score(np.zeros(len(ids) + 1), key)
 
 
-def test_many_ids_are_named_a_few_and_counted() -> None:
+def test_long_id_lists_are_shortened_with_a_count() -> None:
     with pytest.raises(InvalidInput, match=r"for '0/0', '0/1', '0/2' and 6 more; give one for every id"):
         order_scores({}, list(square(3)))
     with pytest.raises(InvalidInput, match=r"score for '0/0', '0/1', '0/2' and 6 more; give finite"):
@@ -147,7 +147,7 @@ def rated(n: int, *, first: Any = None, second: Any = None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("n", [11, 25])
-def test_more_than_ten_candidates(n: int) -> None:
+def test_comparison_key_with_more_than_ten_candidates(n: int) -> None:
     key = parse_comparison_key(rated(n))
     perfect = score_comparison({f"t{i}": float(1 + i % 3) for i in range(n)}, key)
     assert (perfect.model, perfect.human, perfect.oracle, perfect.images) == (100, 100, 100, 1)
@@ -157,7 +157,7 @@ def test_more_than_ten_candidates(n: int) -> None:
     assert by_noise.model == same.model, "ties are broken by the published noise, drawn longer"
 
 
-def test_ratings_that_are_all_equal_count_as_nought() -> None:
+def test_equal_ratings_count_as_zero_agreement() -> None:
     raw = rated(3, first=[2, 2, 2])
     more = rated(3)
     raw["annotations"] += [{**more["annotations"][0], "Input_iid": "y"}]
@@ -203,7 +203,7 @@ def test_images_with_only_one_kind_of_box() -> None:
     )  # fmt: skip
 
 
-def test_the_first_of_equal_boxes_is_taken() -> None:
+def test_first_of_equal_boxes_is_taken() -> None:
     raw = {
         name: {"type": "auto", "image": "a", "inst_id": "n", "IoU": iou}
         for name, iou in (("z", 0.2), ("y", 0.9), ("x", 0.9))
@@ -215,7 +215,7 @@ def test_the_first_of_equal_boxes_is_taken() -> None:
     assert score_localization(dict.fromkeys(raw, 1.0), parse_localization_key(reordered)).auto_accuracy == 100
 
 
-def test_boxes_of_many_images_against_a_plain_loop() -> None:
+def test_localization_equals_a_plain_loop() -> None:
     rng = np.random.default_rng(0)
     raw: dict[str, Any] = {}
     for at in rng.permutation(3000).tolist():
@@ -263,7 +263,7 @@ def test_boxes_of_many_images_against_a_plain_loop() -> None:
         ({"g00": {"type": "gt", "image": "a", "inst_id": "n0", "bbox_idx": 0}}, "'g00' needs correct"),
     ],
 )
-def test_keys_of_localization_that_cannot_be(change: dict[str, Any], words: str) -> None:
+def test_invalid_localization_keys_are_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         parse_localization_key(located() | change)
 
@@ -291,12 +291,12 @@ def test_json_is_read_as_the_standard_library_does(tmp_path: Path) -> None:
         ("[" * 100_000, "not valid JSON"),
     ],
 )
-def test_json_that_cannot_be_used(text: str, words: str) -> None:
+def test_invalid_json_is_refused(text: str, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         parse_json(text.encode(), "f")
 
 
-def test_the_collector_is_as_it_was_before() -> None:
+def test_garbage_collector_state_is_restored() -> None:
     import gc
 
     assert gc.isenabled()
@@ -312,14 +312,14 @@ def test_the_collector_is_as_it_was_before() -> None:
 
 
 @pytest.mark.parametrize("alphabet", ["0123456789abcdef", "aZ~é字🦌"])
-def test_sorted_ids_are_python_s(alphabet: str) -> None:
+def test_sorted_ids_equal_python_order(alphabet: str) -> None:
     rng = np.random.default_rng(0)
     letters = list(alphabet)
     ids = list({"".join(rng.choice(letters, rng.integers(1, 9))) for _ in range(500)})
     assert [ids[place] for place in sorted_order(ids)] == sorted(ids)
 
 
-def test_an_interval_holds_the_figure_and_shrinks_with_more() -> None:
+def test_interval_contains_the_figure_and_shrinks_with_more_data() -> None:
     rng = np.random.default_rng(0)
     few, many = rng.random(40), rng.random(4000)
     a, b = (mean_figure(values, rng=np.random.default_rng(1)) for values in (few, many))
@@ -335,7 +335,7 @@ def test_an_interval_holds_the_figure_and_shrinks_with_more() -> None:
     assert (a.low, a.high) == pytest.approx(mean_interval(few, rng=np.random.default_rng(1)))
 
 
-def test_intervals_of_little() -> None:
+def test_intervals_of_few_values() -> None:
     rng = np.random.default_rng(0)
     assert mean_figure(np.zeros(0), rng=rng) == Figure(None, None, None)
     assert mean_figure(np.array([3.0]), rng=rng) == Figure(3.0, None, None)
@@ -344,7 +344,7 @@ def test_intervals_of_little() -> None:
     assert mean_figure(np.arange(10.0), rng=rng).low is not None
 
 
-def test_chunks_weigh_alike_and_are_drawn_apart() -> None:
+def test_chunks_have_equal_weight_and_are_resampled_separately() -> None:
     large, small = np.zeros(1000), np.full(10, 4.0)
     found = mean_of_means([large, small, np.zeros(0)], rng=np.random.default_rng(0))
     assert found == Figure(2.0, 2.0, 2.0), "values never leave their chunk"

@@ -1,4 +1,4 @@
-"""Figures over what is shown and what is kept for the end, and what fifty submissions made for the purpose learn."""
+"""Figures of shown and held-out shares, and what fifty submissions learn of the held-out one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -53,7 +53,7 @@ def shares_in_order(ratings: NDArray[np.int64], scores: NDArray[np.float64]) -> 
     return (above & right).sum(axis=(1, 2)) / above.sum(axis=(1, 2))
 
 
-def test_shares_are_counted_apart_and_all_together_as_ever() -> None:
+def test_shown_and_held_out_shares_are_scored_separately() -> None:
     rng = np.random.default_rng(3)
     keys = Keys(rng.integers(1, 4, size=(6, EACH)))
     scores = {"comparison": rng.random(6 * EACH)}
@@ -69,12 +69,12 @@ def test_shares_are_counted_apart_and_all_together_as_ever() -> None:
     assert split_held_out([]) == [select_all]
 
 
-def test_what_is_shown_has_one_decimal_and_nothing_that_is_kept() -> None:
+def test_shown_figures_have_one_decimal_and_no_kept_share() -> None:
     figures = {"a": {"value": 44.784647517045826, "low": -0.01, "high": None}, "n": 3, "kept": {"a": 1.25}}
     assert round_figures(figures) == {"a": {"value": 44.8, "low": 0.0, "high": None}, "n": 3}
 
 
-def test_fifty_submissions_made_for_the_purpose_learn_nothing_of_the_kept_photos() -> None:
+def test_fifty_random_submissions_learn_nothing_of_kept_photos() -> None:
     rng = np.random.default_rng(11)
     ratings = rng.integers(1, 4, size=(PHOTOS, EACH))
     kept = [f"p{photo:02}" for photo in range(0, PHOTOS, 2)]

@@ -1,4 +1,4 @@
-"""Retrieval keys as tables: whatever is taken for one is what JSON says, and nothing else is taken."""
+"""Retrieval keys read as tables equal the same keys read as JSON."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ LAYOUTS: list[dict[str, Any]] = [{}, {"indent": 1}, {"separators": (",", ":")}, 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize("ending", ["", "\n", " \n"])
-def test_every_usual_layout_is_a_table(tmp_path: Path, layout: dict[str, Any], ending: str) -> None:
+def test_common_layouts_are_read_as_a_table(tmp_path: Path, layout: dict[str, Any], ending: str) -> None:
     raw = square(7)
     path = tmp_path / "key.json"
     path.write_text(json.dumps(raw, **layout) + ending)
@@ -64,11 +64,11 @@ def test_every_usual_layout_is_a_table(tmp_path: Path, layout: dict[str, Any], e
         lambda text: text + "\v",
     ],
 )
-def test_what_differs_in_a_byte_is_none(change: Any) -> None:
+def test_layout_that_differs_in_a_byte_is_not_a_table(change: Any) -> None:
     assert read_table(change(json.dumps(square(3))).encode()) is None
 
 
-def test_a_repeated_test_id_is_left_to_json(tmp_path: Path) -> None:
+def test_repeated_test_id_is_left_to_the_json_reader(tmp_path: Path) -> None:
     text = json.dumps(square(3))
     once = next(iter(square(3)))
     path = tmp_path / "key.json"
@@ -78,7 +78,7 @@ def test_a_repeated_test_id_is_left_to_json(tmp_path: Path) -> None:
         read_answer_key(path)
 
 
-def test_errors_name_ids_as_those_of_json_do(tmp_path: Path) -> None:
+def test_table_errors_equal_json_errors(tmp_path: Path) -> None:
     path = tmp_path / "key.json"
     gap = square(3)
     gap.pop(digits("1/2"))
@@ -89,14 +89,14 @@ def test_errors_name_ids_as_those_of_json_do(tmp_path: Path) -> None:
     for raw in (gap, twice, foreign):
         path.write_text(json.dumps(raw))
         assert isinstance(read_answer_key(path), PairTable)
-        with pytest.raises(InvalidInput) as told:
+        with pytest.raises(InvalidInput) as reported:
             parse_retrieval_key(read_answer_key(path))
         with pytest.raises(InvalidInput) as plain:
             parse_retrieval_key(raw)
-        assert str(told.value) == str(plain.value)
+        assert str(reported.value) == str(plain.value)
 
 
-def test_ids_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+def test_ids_with_a_common_prefix_are_distinguished(tmp_path: Path) -> None:
     names = [f"instance-{n:04}" for n in range(5)]
     raw = {f"test-id-{i}-{j}": [names[i], names[j]] for i in range(5) for j in range(5)}
     path = tmp_path / "key.json"
@@ -108,7 +108,7 @@ def test_ids_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
     assert [table.test_ids[place] for place in table.test_ids.order.tolist()] == sorted(raw)
 
 
-def test_a_few_equal_beginnings_are_put_in_order() -> None:
+def test_ids_with_a_common_prefix_are_sorted() -> None:
     rng = np.random.default_rng(0)
     ids = [digits(str(n)) for n in range(3000)]
     for place in range(0, 20, 2):  # pairs and one run of three, far below a hundredth
@@ -122,14 +122,14 @@ LETTERS = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_siz
 
 
 @given(st.dictionaries(LETTERS, st.tuples(LETTERS, LETTERS), max_size=6), st.sampled_from([None, 1]))
-def test_a_table_is_what_json_says(raw: dict[str, tuple[str, str]], indent: int | None) -> None:
+def test_table_equals_json(raw: dict[str, tuple[str, str]], indent: int | None) -> None:
     text = json.dumps(raw, indent=indent)
     table = read_table(text.encode())
     assert table is None or dict(table) == json.loads(text)
 
 
 @given(st.binary(max_size=80))
-def test_no_bytes_break_it(data: bytes) -> None:
+def test_arbitrary_bytes_raise_no_other_error(data: bytes) -> None:
     start = json.dumps(square(2)).encode()
     for text in (data, start[:-1] + data, data + start, start.replace(b"a", data)):
         table = read_table(text)

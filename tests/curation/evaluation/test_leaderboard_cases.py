@@ -1,4 +1,4 @@
-"""Every stored leaderboard case, by both routes, to 1e-9."""
+"""Every stored leaderboard case, by both ways of scoring, to 1e-9."""
 
 from __future__ import annotations
 

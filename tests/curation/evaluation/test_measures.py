@@ -1,4 +1,4 @@
-"""The table of measures holds what figures hold, and chance is what drawn scores reach."""
+"""The table of measures matches stored figures, and chance equals random scores."""
 
 from itertools import permutations
 
@@ -13,7 +13,7 @@ from curation.evaluation.retrieval import chance_figures, rank_true_pairs
 HALF = np.array([0.5, 1.0])
 
 
-def test_every_measure_finds_its_figure_and_its_count() -> None:
+def test_every_measure_has_its_figure_and_count() -> None:
     rng = np.random.default_rng(0)
     figures = {
         "retrieval": retrieval_figures([rank_true_pairs(np.eye(3))], rng=rng),
@@ -33,7 +33,7 @@ def test_every_measure_finds_its_figure_and_its_count() -> None:
     assert [name for name, one in MEASURES.items() if one.is_rank] == ["im2txt", "txt2im"]
 
 
-def test_what_was_not_measured_has_neither() -> None:
+def test_unmeasured_figures_are_none() -> None:
     assert [get_figure({}, one.path) for one in MEASURES.values()] == [{}] * 6
     assert [get_count({}, one) for one in MEASURES.values()] == [None] * 6
 

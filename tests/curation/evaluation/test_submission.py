@@ -1,4 +1,4 @@
-"""Submissions: the published layout scores, and every defect gets one line that says how to mend it."""
+"""Submissions: the published layout is scored, and every defect has a message with its fix."""
 
 import io
 import json
@@ -111,7 +111,7 @@ def defect(read: Read, files: Files | bytes, **more: Any) -> str:
     return str(caught.value)
 
 
-def test_a_whole_submission_is_scored_the_same_each_time(read: Read, held: Path) -> None:
+def test_complete_submission_scores_are_reproducible(read: Read, held: Path) -> None:
     found = read(whole())
     assert found.notes == ()
     figures = score_submission(found, held, rng=np.random.default_rng(5))
@@ -136,25 +136,25 @@ def test_comparison_alone_is_enough_and_its_figures_stay_the_same(read: Read, he
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_both_widths_are_taken(read: Read, dtype: Any) -> None:
+def test_float32_and_float64_are_accepted(read: Read, dtype: Any) -> None:
     found = read(whole(comparison=npy([1, 2, 3, 4], dtype)))
     assert found.scores["comparison"].tolist() == [1, 2, 3, 4]
 
 
-def test_json_by_id_is_taken_and_put_in_order(read: Read) -> None:
+def test_json_by_id_is_accepted_and_sorted(read: Read) -> None:
     files = whole(comparison=None)
     files[f"{FOLDER}/comparison.json"] = json.dumps({f"c{n}": -n for n in reversed(range(4))}).encode()
     assert read(files).scores["comparison"].tolist() == [0, -1, -2, -3]
 
 
-def test_the_readme_s_name_is_taken_with_a_note(read: Read) -> None:
+def test_readme_folder_name_is_accepted_with_a_note(read: Read) -> None:
     files = {name.replace(FOLDER, "test_set_submission"): data for name, data in whole().items()}
     assert "README" in read(files, name="test_set_submission.zip").notes[0]
     assert read(whole(), name="test_set_submission.zip").notes
     assert read(whole(), name="test_set_predictions (1).zip").notes == ()
 
 
-def test_noise_of_desktops_is_left_alone(read: Read) -> None:
+def test_desktop_metadata_files_are_ignored(read: Read) -> None:
     noise = {
         f"__MACOSX/{FOLDER}/._comparison.npy": b"x",
         f"{FOLDER}/.DS_Store": b"x",
@@ -220,7 +220,7 @@ def test_noise_of_desktops_is_left_alone(read: Read) -> None:
         ),
     ],
 )
-def test_each_defect_has_its_line(read: Read, files: Any, more: Any, words: str) -> None:
+def test_each_defect_has_its_message(read: Read, files: Any, more: Any, words: str) -> None:
     assert words in defect(read, files, **more)
 
 
@@ -240,7 +240,7 @@ def test_json_names_the_ids(read: Read, scores: Any, words: str) -> None:
     assert said.startswith(f"{FOLDER}/comparison.json: ")
 
 
-def test_json_with_nan_or_a_key_twice_or_torn(read: Read) -> None:
+def test_json_with_nan_repeated_key_or_truncation_is_refused(read: Read) -> None:
     for text, words in (
         (b'{"c0": NaN, "c1": 1, "c2": 1, "c3": 1}', "NaN or infinite score for 'c0'"),
         (b'{"c0": 1, "c0": 1, "c2": 1, "c3": 1}', "repeated: 'c0'"),
@@ -251,7 +251,7 @@ def test_json_with_nan_or_a_key_twice_or_torn(read: Read) -> None:
         assert words in defect(read, {f"{FOLDER}/comparison.json": text})
 
 
-def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_is(read: Read, tmp_path: Path) -> None:
+def test_zip_bomb_is_refused_by_declared_and_real_size(read: Read, tmp_path: Path) -> None:
     bomb = whole(comparison=npy(np.zeros(10_000_000)))
     assert "bytes unpacked, but its scores need at most" in defect(read, bomb)
     path = zipped(tmp_path, bomb)
@@ -268,14 +268,14 @@ def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_is(read: Read, tmp_pat
     assert "zip" in said or "npy" in said
 
 
-def test_a_header_that_promises_the_moon_allocates_nothing(read: Read) -> None:
+def test_oversized_npy_header_allocates_nothing(read: Read) -> None:
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }"
     header += b" " * (118 - len(header) - 1) + b"\n"
     data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
     assert "1000000000000 scores instead of 4" in defect(read, whole(comparison=data))
 
 
-def test_an_encrypted_and_a_damaged_zip(read: Read, tmp_path: Path) -> None:
+def test_encrypted_and_damaged_zips_are_refused(read: Read, tmp_path: Path) -> None:
     path = zipped(tmp_path, whole())
     data = bytearray(path.read_bytes())
     at = data.index(b"PK\x01\x02")
@@ -286,16 +286,16 @@ def test_an_encrypted_and_a_damaged_zip(read: Read, tmp_path: Path) -> None:
     assert "zip" in defect(read, bytes(data))
 
 
-def test_an_upload_that_is_far_too_large_is_not_opened(read: Read) -> None:
+def test_oversized_upload_is_not_opened(read: Read) -> None:
     assert "more than all scores need" in defect(read, b"x" * (max_submission_bytes(EXPECTED) + 1))
 
 
-def test_hundreds_of_files(read: Read) -> None:
+def test_zip_with_hundreds_of_files_is_refused(read: Read) -> None:
     many = {f"{FOLDER}/{n}.npy": b"" for n in range(600)}
     assert "contains 600 files" in defect(read, many, expected={"comparison": 100_000})
 
 
-def test_no_damage_escapes(read: Read, tmp_path: Path) -> None:
+def test_arbitrary_damage_is_refused_in_one_line(read: Read, tmp_path: Path) -> None:
     """Whatever is changed in a zip, it is read whole or refused in one line."""
     rng = np.random.default_rng(0)
     lines: list[str] = []
@@ -316,7 +316,7 @@ def test_no_damage_escapes(read: Read, tmp_path: Path) -> None:
     assert not any("\n" in line for line in lines)
 
 
-def test_without_comparison_on_the_board_none_is_wanted(read: Read) -> None:
+def test_comparison_is_optional_without_comparison_on_the_leaderboard(read: Read) -> None:
     expected = {"retrieval_0": 4, "retrieval_1": 4}
     files = {f"{FOLDER}/retrieval_{n}.npy": npy(range(4)) for n in range(2)}
     assert set(read(files, expected=expected).scores) == set(expected)
@@ -324,7 +324,7 @@ def test_without_comparison_on_the_board_none_is_wanted(read: Read) -> None:
     assert "comparison.npy: is not a file of this leaderboard's" in defect(read, whole(), expected=expected)
 
 
-def test_a_missing_key_is_told(read: Read, held: Path) -> None:
+def test_missing_answer_key_is_named(read: Read, held: Path) -> None:
     found = read(whole())
     (held / "test_comparison" / "test_comparison_answer_key.json").unlink()
     with pytest.raises(InvalidInput, match="holds 0 answer keys for comparison"):

@@ -55,7 +55,7 @@ def sha256_of(picture: Pillow.Image) -> str:
     return hashlib.sha256(picture.tobytes()).hexdigest()
 
 
-def test_all_published_drawings_are_here() -> None:
+def test_all_published_drawings_are_available() -> None:
     assert len(DRAWN) == 36
     assert {mode for _, mode in DRAWN} == set(MODES)
     assert any(
@@ -82,7 +82,7 @@ class TestPublishedDrawings:
         colours = [square.convert("RGB").resize((32, 32), Pillow.Resampling.BICUBIC) for square in ends]
         assert [sha256_of(square) for square in colours] == expected
 
-    def test_the_models_own_scaling_is_within_two_grey_levels(self, case: dict[str, Any], mode: str) -> None:
+    def test_model_scaling_is_within_two_grey_levels(self, case: dict[str, Any], mode: str) -> None:
         drawn = drawn_case(case, mode)
         published = [
             np.asarray(square.resize((32, 32), Pillow.Resampling.BICUBIC).convert("RGB"), dtype=np.int16)
@@ -107,11 +107,11 @@ class TestPublishedDrawings:
         ("position_only", RegionMode.POSITION_ONLY),
     ],
 )
-def test_region_modes_have_the_papers_words(word: str, mode: RegionMode) -> None:
+def test_region_modes_are_named_as_in_the_paper(word: str, mode: RegionMode) -> None:
     assert RegionMode(word) is mode
 
 
-def test_only_context_is_another_name_of_hide() -> None:
+def test_only_context_is_an_alias_of_hide() -> None:
     assert RegionMode.ONLY_CONTEXT is RegionMode.HIDE
     assert len(RegionMode) == 5
     with pytest.raises(ValueError, match="'blur' is not a valid RegionMode"):
@@ -133,7 +133,7 @@ def pictures() -> list[Pillow.Image]:
     return found
 
 
-def test_the_offline_encoder_finds_the_right_sentence(pictures: list[Pillow.Image]) -> None:
+def test_offline_encoder_ranks_the_right_sentence_first(pictures: list[Pillow.Image]) -> None:
     encoder = get_encoder()
     names = [Path(str(p)).stem for p in (photo.path for photo in sample_photos())]
     order = [name for name in names if name in {"chelsea", "coffee", "china"}]
@@ -156,7 +156,7 @@ def test_cut_off_weights_are_explained(tmp_path: Path, tiny_clip: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["clip", "clip:", "resnet"])
-def test_unknown_encoders_list_the_known(name: str) -> None:
+def test_unknown_encoder_lists_known_encoders(name: str) -> None:
     with pytest.raises(EncoderUnavailable, match="use label-sentence"):
         get_encoder(name)
 

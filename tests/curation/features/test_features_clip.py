@@ -1,4 +1,4 @@
-"""CLIP's own: what the tower is fed with, precision, crops and region modes, and that all of it is named."""
+"""CLIP encoders: pixels, precision, crops, region modes, and the revision that names them."""
 
 import io
 import sys
@@ -47,7 +47,7 @@ def encoder_of(folder: Path, **more: Any) -> ClipEncoder:
 
 
 @pytest.mark.parametrize("crop", [Crop.TWO_SQUARES, Crop.CENTRE])
-def test_pixels_are_those_of_the_models_own_processor_to_two_grey_levels(
+def test_pixels_equal_the_model_processor_within_two_grey_levels(
     shots: list[Pillow.Image], crop: Crop
 ) -> None:
     from transformers.models.clip import CLIPImageProcessorPil
@@ -65,7 +65,7 @@ def test_pixels_are_those_of_the_models_own_processor_to_two_grey_levels(
     assert levels.mean() < 0.05
 
 
-def test_padding_keeps_all_of_the_picture_between_bars_of_the_mean(shots: list[Pillow.Image]) -> None:
+def test_padding_keeps_the_whole_image_between_mean_bars(shots: list[Pillow.Image]) -> None:
     norm = Normalisation(64, (0.5, 0.25, 0.75), (0.2, 0.2, 0.2))
     (found,) = to_pixels(shots[:1], Crop.PAD, norm, torch.float32)
     assert found.shape == (3, 64, 64)
@@ -73,7 +73,7 @@ def test_padding_keeps_all_of_the_picture_between_bars_of_the_mean(shots: list[P
     assert found[:, 32].abs().max() > 0.5
 
 
-def test_precisions_agree_but_never_share_a_revision(folder: Path, shots: list[Pillow.Image]) -> None:
+def test_precisions_agree_but_have_different_revisions(folder: Path, shots: list[Pillow.Image]) -> None:
     exact, short = (encoder_of(folder, precision=p) for p in (Precision.FP32, Precision.BF16))
     assert exact.revision != short.revision
     assert (exact.preprocessing["precision"], short.preprocessing["precision"]) == ("fp32", "bf16")
@@ -85,7 +85,7 @@ def test_precisions_agree_but_never_share_a_revision(folder: Path, shots: list[P
     assert encoder_of(folder).preprocessing["precision"] in {"fp32", "bf16"}
 
 
-def test_every_crop_and_every_mode_is_another_vector(folder: Path, shots: list[Pillow.Image]) -> None:
+def test_each_crop_and_mode_gives_a_different_vector(folder: Path, shots: list[Pillow.Image]) -> None:
     crops = {crop: encoder_of(folder, crop=crop, precision=Precision.FP32) for crop in Crop}
     assert len({found.revision for found in crops.values()}) == 3
     rows = [found.encode_images(shots[:1])[0] for found in crops.values()]
@@ -95,7 +95,7 @@ def test_every_crop_and_every_mode_is_another_vector(folder: Path, shots: list[P
     assert len(np.unique(everything, axis=0)) == len(Crop) + len(RegionMode) - 1
 
 
-def test_two_squares_are_averaged_before_they_are_scaled(folder: Path, shots: list[Pillow.Image]) -> None:
+def test_two_squares_are_averaged_before_normalisation(folder: Path, shots: list[Pillow.Image]) -> None:
     encoder = encoder_of(folder, precision=Precision.FP32)
     single = encoder_of(folder, precision=Precision.FP32, crop=Crop.CENTRE)
     ends = [single.encode_pixels(single.pixels([square]))[0] for square in crop_end_squares(shots[0])]
@@ -103,7 +103,7 @@ def test_two_squares_are_averaged_before_they_are_scaled(folder: Path, shots: li
     np.testing.assert_allclose(encoder.encode_images(shots[:1])[0], mean / np.linalg.norm(mean), atol=1e-5)
 
 
-def test_other_weights_are_another_revision(folder: Path, tmp_path: Path) -> None:
+def test_other_weights_have_another_revision(folder: Path, tmp_path: Path) -> None:
     other = encoder_of(Path(save_tiny_clip(tmp_path / "tiny", seed=1)))
     mine = encoder_of(folder)
     assert mine.name == other.name
@@ -132,7 +132,7 @@ def test_threads_may_share_an_encoder(folder: Path) -> None:
     np.testing.assert_allclose(together, [encoder.encode_texts(few) for few in texts], atol=1e-5)
 
 
-def test_the_label_sentence_says_which_modes_it_can_do() -> None:
+def test_label_sentence_lists_its_region_modes() -> None:
     encoder = get_encoder()
     shot = [Pillow.open(io.BytesIO(picture(seed=1))).convert("RGB")]
     assert RegionMode.POSITION_ONLY not in encoder.region_modes
@@ -153,7 +153,7 @@ def test_openvino_agrees_with_torch(folder: Path, shots: list[Pillow.Image]) -> 
     np.testing.assert_allclose(found.encode_texts(["a"]), torch_s.encode_texts(["a"]), atol=1e-5)
 
 
-def test_a_missing_openvino_says_how_to_get_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_openvino_names_the_install_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(EncoderUnavailable, match="pip install openvino"):
         get_encoder(f"clip-openvino:{folder}")

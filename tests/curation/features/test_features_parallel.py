@@ -1,4 +1,4 @@
-"""Batches in several threads: in order, bounded, and nothing is left running."""
+"""Batches in several threads: ordered, bounded, and complete at the end."""
 
 import threading
 import time
@@ -25,20 +25,20 @@ def test_results_come_in_order(threads: int) -> None:
     assert not ours()
 
 
-def test_no_more_batches_are_under_way_than_threads_and_one() -> None:
-    asked: list[int] = []
+def test_at_most_threads_plus_one_batches_run() -> None:
+    requested: list[int] = []
 
     def batches() -> Iterator[int]:
         for n in range(50):
-            asked.append(n)
+            requested.append(n)
             yield n
 
     with closing(map_in_threads(lambda n: n, batches(), threads=2)) as results:
         for n in results:
-            assert len(asked) <= n + 1 + 3
+            assert len(requested) <= n + 1 + 3
 
 
-def test_an_error_comes_at_its_turn_and_nothing_is_left_running() -> None:
+def test_error_is_raised_in_order_and_no_thread_remains() -> None:
     def work(n: int) -> int:
         time.sleep(0.02)
         if n == 2:
@@ -52,7 +52,7 @@ def test_an_error_comes_at_its_turn_and_nothing_is_left_running() -> None:
     assert not ours()
 
 
-def test_leaving_early_waits_for_what_is_under_way_and_starts_no_more() -> None:
+def test_early_exit_waits_for_running_batches_and_starts_none() -> None:
     started: list[int] = []
 
     def work(n: int) -> int:
@@ -69,7 +69,7 @@ def test_leaving_early_waits_for_what_is_under_way_and_starts_no_more() -> None:
     assert len(started) == count
 
 
-def test_each_batch_has_one_core_and_torch_is_left_as_it_was() -> None:
+def test_each_batch_uses_one_core_and_torch_threads_are_restored() -> None:
     before = torch.get_num_threads()
     found = list(map_in_threads(lambda n: torch.get_num_threads(), range(4), threads=2))
     assert found == [1, 1, 1, 1]

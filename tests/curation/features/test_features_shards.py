@@ -1,4 +1,4 @@
-"""Shards on disk: whole or not there, found again after a kill, read as one array."""
+"""Shards on disk: complete or absent, reused after a kill, read as one array."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_the_manifest_says_everything(tmp_path: Path) -> None:
+def test_manifest_has_all_fields(tmp_path: Path) -> None:
     sha256 = filled(tmp_path, made_of()).seal(made_of())
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert sha256 == file_sha256(tmp_path / "manifest.json")
@@ -105,7 +105,7 @@ def test_one_memory_map_over_all_shards(tmp_path: Path, shard_rows: int) -> None
         np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), ROWS)
 
 
-def test_what_a_killed_run_finished_is_not_made_again(tmp_path: Path) -> None:
+def test_shards_of_a_killed_run_are_reused(tmp_path: Path) -> None:
     made = made_of()
     folder = ShardFolder(tmp_path / "broken")
     folder.write_items(ITEMS)
@@ -118,7 +118,7 @@ def test_what_a_killed_run_finished_is_not_made_again(tmp_path: Path) -> None:
     assert contents(folder.path) == contents(tmp_path / "whole")
 
 
-def test_a_torn_shard_is_made_anew_and_never_sealed(tmp_path: Path) -> None:
+def test_truncated_shard_is_remade_and_never_sealed(tmp_path: Path) -> None:
     made, path = made_of(), tmp_path / "shard-00001.npy"
     folder = filled(tmp_path, made)
     folder.seal(made)
@@ -133,13 +133,13 @@ def test_a_torn_shard_is_made_anew_and_never_sealed(tmp_path: Path) -> None:
         np.testing.assert_array_equal(open_features(tmp_path)[:], ROWS)
 
 
-def test_a_shard_of_another_length_does_not_count(tmp_path: Path) -> None:
+def test_shard_of_another_length_is_ignored(tmp_path: Path) -> None:
     folder = ShardFolder(tmp_path)
     folder.write(0, ROWS[:3])
     assert folder.missing_shards(made_of()) == [0, 1, 2]
 
 
-def test_sealing_anew_forgets_the_one_file_of_earlier_shards(tmp_path: Path) -> None:
+def test_sealing_again_removes_the_earlier_joined_file(tmp_path: Path) -> None:
     made = made_of()
     filled(tmp_path, made).seal(made)
     open_features(tmp_path).memory_map()
@@ -161,7 +161,7 @@ def test_another_manifest_than_the_sealed_one_is_refused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("rows", [ROWS[0], np.full((2, 3), np.nan), np.array([[1.0, np.inf]])])
-def test_rows_that_are_no_vectors_are_refused(tmp_path: Path, rows: NDArray[np.floating]) -> None:
+def test_invalid_rows_are_refused(tmp_path: Path, rows: NDArray[np.floating]) -> None:
     with pytest.raises(InvalidInput, match="shard 7: the encoder gave no finite row"):
         ShardFolder(tmp_path).write(7, rows)
     assert not list(tmp_path.iterdir())

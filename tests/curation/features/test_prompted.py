@@ -1,4 +1,4 @@
-"""A prompt around each text, for an encoder that was never trained on such texts."""
+"""The encoder that wraps each text in a prompt."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -45,7 +45,7 @@ class Recording:
         return np.ones((len(texts), 2), dtype=np.float32)
 
 
-def test_texts_stand_within_the_prompt_and_the_rest_is_as_it_was() -> None:
+def test_prompted_encoder_wraps_texts_only() -> None:
     inner = Recording()
     made = PromptedEncoder(inner, "A photo in which {}")
     as_any_other: Encoder = made
@@ -67,7 +67,7 @@ def test_texts_stand_within_the_prompt_and_the_rest_is_as_it_was() -> None:
     )
 
 
-def test_vectors_with_and_without_a_prompt_never_stand_in_one_set() -> None:
+def test_prompt_changes_the_revision() -> None:
     inner = Recording()
     one, other = PromptedEncoder(inner, "a {}"), PromptedEncoder(inner, "the {}")
     assert len({inner.revision, one.revision, other.revision}) == 3
@@ -76,6 +76,6 @@ def test_vectors_with_and_without_a_prompt_never_stand_in_one_set() -> None:
 
 
 @pytest.mark.parametrize("prompt", ["", "A photo", "{} and {}"])
-def test_a_prompt_has_one_place_for_the_text(prompt: str) -> None:
+def test_prompt_without_exactly_one_placeholder_is_refused(prompt: str) -> None:
     with pytest.raises(InvalidInput, match=r"^prompt: .* needs exactly one"):
         PromptedEncoder(Recording(), prompt)

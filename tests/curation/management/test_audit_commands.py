@@ -80,7 +80,10 @@ def test_a_codebook_of_one_s_own_and_the_top_of_each_split(work: Work, tmp_path:
         (["--split", "val"], "pairs: there are none to choose from"),
         (["--how", "top"], "n: enter the number of pairs of each split; this codebook has no default"),
         (["--how", "top", "--n", "5"], "analysis: required for the top pairs"),
-        (["--how", "top", "--n", "5", "--analysis", "99"], "analysis: this project has no such toxicity analysis"),
+        (
+            ["--how", "top", "--n", "5", "--analysis", "99"],
+            "analysis: this project has no such toxicity analysis",
+        ),
         (["--project", "nowhere"], "--project nowhere: there is no such project"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Comparison sets against the stored cases, stage by stage, and the invariants that hold under every reading."""
+"""Comparison sets against the stored cases, stage by stage, and invariants of all rules."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_stage_greedy_and_skipped(case: dict[str, Any]) -> None:
         assert item.reason is (SkipReason.USED_UP if enough else few)
 
 
-def test_what_the_page_shows_adds_up(case: dict[str, Any]) -> None:
+def test_page_counts_add_up(case: dict[str, Any]) -> None:
     result = build(case)
     scores = np.array(case["plausibility"])
     assert result.funnel.inferences == len(case["texts"])
@@ -150,7 +150,7 @@ def test_what_the_page_shows_adds_up(case: dict[str, Any]) -> None:
         assert draft.eligible == len(case["A4_candidates"][draft.instance]) >= draft.available
 
 
-def test_stage_promise(case: dict[str, Any]) -> None:
+def test_stage_set_score(case: dict[str, Any]) -> None:
     result, expected = build(case), case["ranking"]
     promises = [draft.set_score for draft in result.drafts]
     assert [p.words for p in promises] == pytest.approx(expected["mean_words"], abs=1e-9, rel=0)
@@ -307,7 +307,7 @@ def test_floor_met_but_set_cannot_be_filled() -> None:
 
 
 @pytest.mark.parametrize("keep", list(KeepRule))
-def test_who_stays_of_a_soft_cluster(keep: KeepRule) -> None:
+def test_soft_deduplication_keeps_by_rule(keep: KeepRule) -> None:
     vectors = np.repeat(np.random.default_rng(1).normal(size=(20, 5)), 3, axis=0)
     vectors[2::3] *= 1.001  # a copy in another length is still a copy
     soft = cluster_softly(vectors, share=1 / 3, keep=keep, generator=np.random.default_rng(3))
@@ -320,7 +320,7 @@ def test_who_stays_of_a_soft_cluster(keep: KeepRule) -> None:
         assert len(set((soft.kept % 3).tolist())) == 3
 
 
-def test_the_share_may_leave_everything() -> None:
+def test_share_of_one_keeps_everything() -> None:
     soft = cluster_softly(np.random.default_rng(0).normal(size=(9, 4)), share=1.0)
     assert soft.kept.tolist() == list(range(9))
     assert soft.dropped_members() == {}
@@ -333,7 +333,7 @@ def test_bad_soft_deduplication() -> None:
         cluster_softly(np.ones((3, 2)), keep=KeepRule.RANDOM)
 
 
-def test_length_may_count_either_way() -> None:
+def test_set_order_can_prefer_longer_or_shorter_sets() -> None:
     measured = [
         SetScore(words=3, similarity=0, plausibility=0),
         SetScore(words=9, similarity=0, plausibility=0),
@@ -342,7 +342,7 @@ def test_length_may_count_either_way() -> None:
     assert rank_sets(measured, weight=5, length=LengthPreference.SHORTER).order.tolist() == [0, 1]
 
 
-def test_a_choice_is_named_in_full() -> None:
+def test_parse_choice_error_lists_all_options() -> None:
     assert parse_choice(Order, "random", "order") is Order.RANDOM
     with pytest.raises(InvalidInput, match="strictness: 'strict'; use above or at_least"):
         parse_choice(Strictness, "strict", "strictness")
@@ -356,7 +356,7 @@ def test_a_choice_is_named_in_full() -> None:
         ({"order": Order.RANDOM}, "order: random needs a seed"),
     ],
 )
-def test_rules_that_need_more_say_so(option: dict[str, Any], message: str) -> None:
+def test_rules_with_missing_inputs_are_refused(option: dict[str, Any], message: str) -> None:
     scores, texts, vectors = made_up(8, 8, 0)
     with pytest.raises(InvalidInput, match=message):
         build_comparison_sets(
@@ -387,7 +387,7 @@ def test_bad_input(change: dict[str, Any], message: str) -> None:
         build_comparison_sets(PlausibilityMatrix(np.zeros((8, 8))), **given_input)
 
 
-def test_score_that_is_not_finite_is_named() -> None:
+def test_non_finite_score_is_refused_by_position() -> None:
     scores = np.zeros((300, 300))
     scores[280, 7] = np.nan
     with pytest.raises(InvalidInput, match="row 280 holds NaN"):
@@ -395,7 +395,7 @@ def test_score_that_is_not_finite_is_named() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 2), (4,), (0, 4)])
-def test_matrix_without_a_gold_for_each_instance(shape: tuple[int, ...]) -> None:
+def test_matrix_without_gold_candidate_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InvalidInput, match="plausibility"):
         PlausibilityMatrix(np.zeros(shape))
 
@@ -421,6 +421,6 @@ def test_options_out_of_range(option: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("option", ["memory_mib", "threads"])
-def test_no_work_without_means(option: str) -> None:
+def test_execution_options_of_zero_are_refused(option: str) -> None:
     with pytest.raises(InvalidInput, match=f"{option}: 0 is too few"):
         ExecutionOptions(**{option: 0})

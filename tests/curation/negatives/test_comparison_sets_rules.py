@@ -1,7 +1,7 @@
-"""Every rule of comparison sets against the same rules written plainly, on small inputs full of ties and copies.
+"""Every rule of comparison sets against a plain implementation, on small inputs with many ties and copies.
 
-Components are signs, so that products, sums and scaling are exact in floating point: candidates that tie in theory
-tie in fact, and whoever breaks a tie otherwise is found out.
+Components are +1 or -1, so products, sums and scaling are exact in floating point: equal candidates have exactly equal
+scores, and a wrong tie rule fails the test.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def test_every_combination_of_rules(given_corpus: Corpus, options: ComparisonSet
 
 @settings(max_examples=60, deadline=None)
 @given(given_corpus=CORPORA, options=OPTIONS, shortcut=st.sampled_from(Shortcut))
-def test_a_shortcut_changes_no_set(
+def test_shortcuts_do_not_change_sets(
     given_corpus: Corpus, options: ComparisonSetOptions, shortcut: Shortcut
 ) -> None:
     if shortcut is Shortcut.DROP_USED and options.floor_when is FloorWhen.START:
@@ -248,14 +248,14 @@ def test_a_shortcut_changes_no_set(
 def test_results_do_not_depend_on_blocks_or_threads(
     monkeypatch: pytest.MonkeyPatch, shortcut: Shortcut
 ) -> None:
-    crowd = corpus(150, 200, 80, 3)
+    corpus_data = corpus(150, 200, 80, 3)
     rules = {"size": 3, "min_candidates": 4, "shortcut": shortcut}
     options = ComparisonSetOptions(**rules, disqualification=Disqualification.GLOBAL)
-    expected = build(crowd, options)
+    expected = build(corpus_data, options)
     assert expected.sets
     for rows, threads in ((1, 1), (7, 3), (64, 2), (150, 4)):
         monkeypatch.setattr(pool_module, "MAX_ROWS", rows)
-        found = build(crowd, options, threads=threads)
+        found = build(corpus_data, options, threads=threads)
         assert found.sets == expected.sets
         assert found.skipped == expected.skipped
         assert found.drafts == expected.drafts
@@ -273,7 +273,7 @@ def noisy(m: int, n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, np
 
 
 @pytest.mark.parametrize("diversity", list(Diversity))
-def test_rounded_products_decide_nothing(monkeypatch: pytest.MonkeyPatch, diversity: Diversity) -> None:
+def test_block_rounding_does_not_change_sets(monkeypatch: pytest.MonkeyPatch, diversity: Diversity) -> None:
     images, inferences, vectors, texts = noisy(170, 260, 93, 5)
     options = ComparisonSetOptions(size=4, min_candidates=5, diversity=diversity)
     found = []
@@ -311,7 +311,7 @@ def test_products_stay_within_the_margin(d: int, kind: type[np.floating]) -> Non
     assert np.abs(exact - longest).max() <= matmul_margin(unit[0].astype(np.float64))
 
 
-def test_a_copy_of_the_gold_is_never_above_it() -> None:
+def test_copy_of_gold_never_scores_above_gold() -> None:
     images, inferences, vectors, _ = noisy(255, 255, 67, 4)
     inferences[200:] = inferences[:55]
     options = ComparisonSetOptions(size=1, min_candidates=1, max_verbatim=9)
@@ -326,62 +326,64 @@ class Stopped(Exception):
     """What a progress report raises to stop."""
 
 
-def test_progress_is_told_and_may_stop_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_and_can_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "MAX_ROWS", 16)
-    crowd = corpus(100, 120, 60, 1)
-    told: list[tuple[int, int]] = []
+    corpus_data = corpus(100, 120, 60, 1)
+    reported: list[tuple[int, int]] = []
     options = ComparisonSetOptions(size=2, min_candidates=2)
-    build(crowd, options, progress=lambda *at: told.append(at))
-    assert told == [(min(16 * k, 100), 100) for k in range(1, 8)]
-    told.clear()
-    build(crowd, replace(options, order=Order.MOST_CANDIDATES), progress=lambda *at: told.append(at))
-    assert told[-1] == (200, 200)
-    told.clear()
+    build(corpus_data, options, progress=lambda *at: reported.append(at))
+    assert reported == [(min(16 * k, 100), 100) for k in range(1, 8)]
+    reported.clear()
+    build(
+        corpus_data, replace(options, order=Order.MOST_CANDIDATES), progress=lambda *at: reported.append(at)
+    )
+    assert reported[-1] == (200, 200)
+    reported.clear()
 
     def stop(done: int, total: int) -> None:
-        told.append((done, total))
+        reported.append((done, total))
         if done >= 32:
             raise Stopped
 
     with pytest.raises(Stopped):
-        build(crowd, options, progress=stop)
-    assert told == [(16, 100), (32, 100)]
+        build(corpus_data, options, progress=stop)
+    assert reported == [(16, 100), (32, 100)]
 
 
 def blas_threads() -> list[int]:
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
-def test_each_thread_multiplies_alone_and_the_library_gets_its_threads_back() -> None:
-    crowd = corpus(100, 120, 60, 1)
-    told: list[int] = []
+def test_blas_uses_one_thread_per_worker_and_is_restored() -> None:
+    corpus_data = corpus(100, 120, 60, 1)
+    reported: list[int] = []
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
 
         def tell(done: int, total: int) -> None:
-            told.extend(blas_threads())
+            reported.extend(blas_threads())
             raise Stopped
 
         with pytest.raises(Stopped):
-            build(crowd, ComparisonSetOptions(size=2, min_candidates=2), progress=tell)
+            build(corpus_data, ComparisonSetOptions(size=2, min_candidates=2), progress=tell)
         assert blas_threads() == before
     assert before
-    assert told == [1] * len(before)
+    assert reported == [1] * len(before)
 
 
-def test_an_early_stop_says_whom_it_did_not_count() -> None:
-    crowd = corpus(90, 90, 90, 2)
+def test_early_stop_reports_uncounted_instances() -> None:
+    corpus_data = corpus(90, 90, 90, 2)
     options = ComparisonSetOptions(size=5, min_candidates=5, shortcut=Shortcut.STOP_EARLY)
-    told: list[tuple[int, int]] = []
-    result = build(crowd, options, progress=lambda *at: told.append(at))
+    reported: list[tuple[int, int]] = []
+    result = build(corpus_data, options, progress=lambda *at: reported.append(at))
     stopped = [item for item in result.skipped if item.reason is SkipReason.POOL_EXHAUSTED]
     assert stopped
     assert all(item.available is None for item in stopped)
     assert (result.eligible[[item.instance for item in stopped]] == -1).all()
-    assert told[-1] == (90, 90)
+    assert reported[-1] == (90, 90)
 
 
-def test_memory_is_a_few_rows_of_scores_and_never_all_of_them() -> None:
+def test_memory_holds_few_rows_of_scores() -> None:
     images, inferences, vectors, texts = noisy(3000, 3000, 16, 0)
     build_comparison_sets(EmbeddingPlausibility(images[:50], inferences), texts, vectors)  # compiled
     tracemalloc.start()
@@ -392,9 +394,9 @@ def test_memory_is_a_few_rows_of_scores_and_never_all_of_them() -> None:
     assert peak < 3000 * 3000 * 4 / 4
 
 
-def test_nothing_is_left_to_sample() -> None:
-    crowd = replace(corpus(6, 9, 9, 0), kept=[])
+def test_empty_candidate_pool_skips_all_instances() -> None:
+    corpus_data = replace(corpus(6, 9, 9, 0), kept=[])
     for kind in ("matrix", "float32"):
-        result = build(crowd, ComparisonSetOptions(), kind)
+        result = build(corpus_data, ComparisonSetOptions(), kind)
         assert result.sets == ()
         assert {item.reason for item in result.skipped} == {SkipReason.GOLD_IS_BEST}

@@ -1,4 +1,4 @@
-"""Products for comparison sets: words keep the order of numbers, bounds hold, and no product changes a result."""
+"""Score backends of comparison sets: order of words, bounds, and equal results."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from curation.negatives.options import ComparisonSetOptions, Diversity, Shortcut
 from curation.negatives.plausibility import EmbeddingPlausibility
 
 torch = pytest.importorskip("torch")
-score_products = pytest.importorskip("curation.pipelines.score_matmul_backends")
+score_matmul_backends = pytest.importorskip("curation.pipelines.score_matmul_backends")
 
-PRODUCTS = [NumpyScoreBackend(), score_products.BFloat16ScoreBackend()]
+BACKENDS = [NumpyScoreBackend(), score_matmul_backends.BFloat16ScoreBackend()]
 
 
 def unit(rows: np.ndarray, kind: Any = np.float32) -> np.ndarray:
@@ -43,7 +43,7 @@ def exact(images: np.ndarray, inferences: np.ndarray) -> np.ndarray:
 @given(
     st.lists(st.floats(-3.0, 3.0, width=32), min_size=2, max_size=40),
 )
-def test_words_are_in_the_order_of_their_numbers(numbers: list[float]) -> None:
+def test_float_words_sort_like_their_numbers(numbers: list[float]) -> None:
     rounded = torch.tensor([*numbers, 0.0, -0.0]).to(torch.bfloat16)
     words = rounded.view(torch.int16).numpy().copy()[None]
     order_bfloat16(words)
@@ -51,18 +51,18 @@ def test_words_are_in_the_order_of_their_numbers(numbers: list[float]) -> None:
     assert np.array_equal(
         np.sign(np.subtract.outer(values, values)), np.sign(np.subtract.outer(*[words[0].astype(int)] * 2))
     )
-    assert np.array_equal(score_products._word_values(words[0]), values)
+    assert np.array_equal(score_matmul_backends._word_values(words[0]), values)
 
 
 @given(st.lists(st.floats(-3.0, 3.0, width=32), min_size=1, max_size=40))
-def test_the_greatest_word_below_a_number(numbers: list[float]) -> None:
+def test_greatest_float_word_below_a_number(numbers: list[float]) -> None:
     values = np.array(numbers, np.float32)
-    words = score_products._floor_words(values)
-    assert (score_products._word_values(words) <= values).all()
-    assert (score_products._word_values(words + np.int16(1)) > values).all()
+    words = score_matmul_backends._floor_words(values)
+    assert (score_matmul_backends._word_values(words) <= values).all()
+    assert (score_matmul_backends._word_values(words + np.int16(1)) > values).all()
 
 
-@pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.name)
+@pytest.mark.parametrize("product", BACKENDS, ids=lambda product: product.name)
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [1, 3, 64, 768])
 @pytest.mark.parametrize("shift", [0.0, 0.8, -0.8])
@@ -84,7 +84,7 @@ def test_bounds_hold(product: ScoreBackend, kind: Any, d: int, shift: float) -> 
 @pytest.mark.parametrize("strictness", list(Strictness))
 @pytest.mark.parametrize("shortcut", [Shortcut.NONE, Shortcut.DROP_USED])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_no_product_changes_a_result(
+def test_no_matmul_backend_changes_a_result(
     monkeypatch: pytest.MonkeyPatch,
     diversity: Diversity,
     strictness: Strictness,
@@ -108,7 +108,7 @@ def test_no_product_changes_a_result(
             vectors,
             options=options,
         )
-        for product in PRODUCTS
+        for product in BACKENDS
     )
     assert plain.sets
     assert plain.drafts == coarse.drafts
@@ -116,7 +116,7 @@ def test_no_product_changes_a_result(
     assert np.array_equal(plain.eligible, coarse.eligible)
 
 
-def test_torch_has_its_threads_back() -> None:
+def test_torch_threads_are_restored() -> None:
     before = torch.get_num_threads()
-    filled(PRODUCTS[1], unit(np.eye(4)), unit(np.ones((9, 4))))
+    filled(BACKENDS[1], unit(np.eye(4)), unit(np.ones((9, 4))))
     assert torch.get_num_threads() == before

@@ -1,4 +1,4 @@
-"""Proposed boxes: exact overlaps, ranking, models from a folder, files of every layout, the classical detector."""
+"""Proposals: exact overlaps, ranking, models from a folder, published files, selective search."""
 
 import json
 import shutil
@@ -52,13 +52,13 @@ def exact_iou(first: tuple[int, ...], second: tuple[int, ...]) -> Fraction:
 class TestOverlaps:
     @settings(deadline=None)
     @given(st.lists(BOX, min_size=1, max_size=4), st.lists(BOX, min_size=1, max_size=3))
-    def test_they_are_the_exact_greatest_iou(
+    def test_best_iou_equals_brute_force(
         self, proposed: list[tuple[int, ...]], gold: list[tuple[int, ...]]
     ) -> None:
         found = best_overlaps(np.array(proposed), np.array(gold))
         assert found.tolist() == [float(max(exact_iou(box, true) for true in gold)) for box in proposed]
 
-    def test_exactly_one_half_does_not_count(self) -> None:
+    def test_iou_of_exactly_half_does_not_count(self) -> None:
         half = best_overlaps(np.array([[0, 0, 10, 10]]), np.array([[0, 0, 10, 5]]))
         more = best_overlaps(np.array([[0, 0, 1000, 1000]]), np.array([[0, 0, 1000, 501]]))
         coverage = Coverage(limit=1)
@@ -80,7 +80,7 @@ class TestOverlaps:
         assert recall.mean_best == pytest.approx((0.95 + 0.71 + 0.5) / 3)
         assert recall.share_covered(10, 0.5) == 2 / 3
 
-    def test_nothing_to_measure_has_no_share(self) -> None:
+    def test_coverage_without_pairs_is_none(self) -> None:
         recall = Coverage(limit=2).recall()
         assert (recall.pairs, recall.solvable, recall.by_image, recall.share_covered(1, 0.5)) == (
             0,
@@ -96,7 +96,7 @@ class TestOverlaps:
 
 
 class TestBoxes:
-    def test_whole_pixels_stay_in_the_picture(self) -> None:
+    def test_rounded_boxes_stay_in_the_image(self) -> None:
         corners = round_to_pixels(np.array([[-3.2, 1.4, 200, 9.6], [50.1, 0, 50.3, 5]]), width=100, height=10)
         assert corners.tolist() == [[0, 1, 100, 10], [50, 0, 50, 5]]
         assert find_distinct(corners).tolist() == [0]
@@ -105,11 +105,11 @@ class TestBoxes:
         boxes = np.array([[3, 4, 10, 20], [0, 0, 1, 1]])
         assert to_sizes(to_corners(boxes).astype(np.int64)).tolist() == boxes.tolist()
 
-    def test_the_first_of_equal_boxes_stays(self) -> None:
+    def test_suppression_keeps_the_first_of_equal_boxes(self) -> None:
         corners = np.array([[5, 5, 9, 9], [0, 0, 2, 2], [5, 5, 9, 9]])
         assert find_distinct(corners).tolist() == [0, 1]
 
-    def test_suppression_by_a_plain_reference(self) -> None:
+    def test_suppression_equals_a_plain_reference(self) -> None:
         rng = np.random.default_rng(3)
         start = rng.integers(0, 30, (60, 2))
         boxes = np.concatenate([start, rng.integers(5, 30, (60, 2))], axis=1)
@@ -128,7 +128,7 @@ class TestGrouping:
         """Four quarters."""
         return np.kron(np.array([[0, 1], [2, 3]]), np.ones((10, 10), dtype=np.int64))
 
-    def test_alike_neighbours_merge_first_and_the_whole_comes_last(self) -> None:
+    def test_similar_neighbours_merge_first_and_the_image_last(self) -> None:
         labels = self.labels()
         channels = np.zeros((20, 20, 1))
         channels[labels == 3] = 1.0
@@ -138,7 +138,7 @@ class TestGrouping:
         assert boxes[4].tolist() == [0, 0, 10, 20]  # both dark ones
         assert boxes[-1].tolist() == [0, 0, 20, 20]
 
-    def test_histograms_are_shares(self) -> None:
+    def test_histograms_sum_to_one(self) -> None:
         channels = np.random.default_rng(0).random((20, 20, 3))
         regions = describe_superpixels(self.labels(), channels)
         assert regions.colour.shape == (4, 75)
@@ -148,7 +148,7 @@ class TestGrouping:
         assert regions.neighbours.tolist() == [[0, 1], [0, 2], [1, 3], [2, 3]]
         assert regions.boxes[3].tolist() == [10, 10, 20, 20]
 
-    def test_one_region_is_the_whole(self) -> None:
+    def test_single_region_covers_the_image(self) -> None:
         regions = describe_superpixels(np.zeros((5, 7), dtype=np.int64), np.zeros((5, 7, 3)))
         assert group_superpixels(regions, SimilarityRule.WITHOUT_COLOUR).tolist() == [[0, 0, 7, 5]]
 
@@ -161,7 +161,7 @@ class TestClassical:
         draw.ellipse((230, 90, 349, 189), fill=(20, 60, 190))
         return scene
 
-    def test_it_finds_what_stands_out_among_its_first_boxes(self) -> None:
+    def test_distinct_object_is_among_the_first_boxes(self) -> None:
         (found,) = SelectiveSearch().propose([self.scene()])
         gold = np.array([[40, 50, 110, 170], [230, 90, 120, 100]])
         best = [best_overlaps(to_sizes(found.corners[:5]), true[None]).max() for true in gold]
@@ -179,7 +179,7 @@ class TestClassical:
             assert (found.corners[:, 2:] > found.corners[:, :2]).all()
             assert (np.diff(found.scores) <= 0).all()
 
-    def test_it_is_deterministic_and_a_smaller_limit_is_a_prefix(self) -> None:
+    def test_boxes_are_deterministic_and_a_smaller_limit_is_a_prefix(self) -> None:
         scene = self.scene()
         first, again = SelectiveSearch().propose([scene, scene])
         (few,) = SelectiveSearch(limit=5).propose([scene])
@@ -187,17 +187,17 @@ class TestClassical:
         assert few.corners.tolist() == first.corners[:5].tolist()
 
     @pytest.mark.parametrize("size", [(1, 1), (3, 200), (640, 2)])
-    def test_any_picture_has_a_box(self, size: tuple[int, int]) -> None:
+    def test_every_image_has_a_box(self, size: tuple[int, int]) -> None:
         (found,) = SelectiveSearch().propose([Pillow.new("RGB", size, (9, 9, 9))])
         assert found.rows()[0][:4] == [0, 0, *size]
 
-    def test_straddling_counts_what_an_edge_cuts(self) -> None:
+    def test_edge_fit_is_lower_for_boxes_across_edges(self) -> None:
         labels = np.zeros((40, 80), dtype=np.int64)
         labels[:, 40:] = 1
         whole, left, across = edge_fit(np.array([[0, 0, 80, 40], [0, 0, 40, 40], [20, 0, 60, 40]]), labels)
         assert (whole, left, across) == (1.0, 1.0, 0.0)
 
-    def test_covering_is_the_plain_greedy_choice(self) -> None:
+    def test_covering_equals_plain_greedy_selection(self) -> None:
         rng = np.random.default_rng(5)
         start = rng.integers(0, 60, (80, 2))
         corners = np.concatenate([start, start + rng.integers(10, 60, (80, 2))], axis=1)
@@ -245,7 +245,7 @@ class TestModels:
         sizes = [(80, 120), (60, 90), (80, 120)]
         return [Pillow.fromarray(rng.integers(0, 256, (*size, 3), dtype=np.uint8)) for size in sizes]
 
-    def test_its_boxes_are_ranked_inside_and_limited(self, folder: Path) -> None:
+    def test_detector_boxes_are_ranked_inside_the_image_and_limited(self, folder: Path) -> None:
         detector = get_detector(f"hf:{folder}", limit=8)
         found = detector.propose(self.pictures())
         assert detector.name == f"hf:{folder.name}"
@@ -257,14 +257,14 @@ class TestModels:
             assert (one.corners[:, 2:] <= picture.size).all()
             assert (one.corners[:, 2:] > one.corners[:, :2]).all()
 
-    def test_company_in_a_batch_changes_no_box(self, folder: Path) -> None:
+    def test_boxes_are_independent_of_the_batch(self, folder: Path) -> None:
         detector = get_detector(f"hf:{folder}")
         together = detector.propose(self.pictures())
         alone = [detector.propose([picture])[0] for picture in self.pictures()]
         for one, other in zip(together, alone, strict=True):
             assert one.corners.tolist() == other.corners.tolist()
 
-    def test_boxes_are_the_models_own(self, folder: Path) -> None:
+    def test_boxes_equal_the_model_output(self, folder: Path) -> None:
         import torch
         from transformers import AutoModelForObjectDetection
         from transformers.models.yolos import YolosImageProcessorPil
@@ -283,7 +283,7 @@ class TestModels:
         assert found.scores[0] == pytest.approx(float(scores.max()))
         assert found.corners[0] == pytest.approx(np.clip(expected, 0, [width, height] * 2), abs=0.51)
 
-    def test_several_threads_at_once_change_no_box(self, folder: Path) -> None:
+    def test_boxes_are_independent_of_threads(self, folder: Path) -> None:
         detector = get_detector(f"hf:{folder}")
         assert detector.parallel  # type: ignore[attr-defined]
         batches = [self.pictures()] * 8
@@ -305,7 +305,7 @@ class TestModels:
             ("README.md", False),
         ],
     )
-    def test_a_folders_revision_is_of_all_that_is_loaded(
+    def test_folder_revision_covers_all_loaded_files(
         self, folder: Path, tmp_path: Path, name: str, counts: bool
     ) -> None:
         copy = shutil.copytree(folder, tmp_path / "copy")
@@ -320,7 +320,7 @@ class TestModels:
             path.write_text((path.read_text() if path.exists() else "") + "\n")
         assert (get_detector(f"hf:{copy}").revision != before) is counts
 
-    def test_all_files_of_a_hub_id_are_of_one_commit_which_is_its_revision(
+    def test_hub_files_come_from_one_commit(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from huggingface_hub import constants
@@ -344,7 +344,7 @@ class TestModels:
             get_detector("hf:someone/tiny", revision="a" * 40)
         assert get_detector(f"hf:{folder}", revision="a" * 40).revision.startswith("sha256:")
 
-    def test_a_hub_id_is_never_read_from_a_folder_that_is_called_so(
+    def test_hub_id_is_not_read_from_a_folder_of_that_name(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
@@ -356,7 +356,7 @@ class TestModels:
         for source in ("./facebook/detr", f"{tmp_path}/facebook/detr"):
             assert get_detector(f"hf:{source}").name == "hf:detr"
 
-    def test_what_is_neither_a_folder_nor_a_hub_id_says_how_to_name_one(
+    def test_invalid_detector_name_explains_valid_names(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
@@ -389,11 +389,11 @@ class TestModels:
             get_detector(f"hf:{tmp_path}")
 
     @pytest.mark.parametrize("name", ["", "hf:", "yolo", "classical:2"])
-    def test_an_unknown_name_lists_the_known(self, name: str) -> None:
+    def test_unknown_detector_lists_known_detectors(self, name: str) -> None:
         with pytest.raises(DetectorUnavailable, match="is not known; use classical, or hf: with a hub id"):
             get_detector(name)
 
-    def test_a_hub_id_names_no_folder(self) -> None:
+    def test_is_hub_id_rejects_paths(self) -> None:
         assert is_hub_id("hustvl/yolos-tiny")
         for source in ("/etc/passwd", "../models/a", "weights", "a/b/c", "..", "a/..", "/srv"):
             assert not is_hub_id(source), source
@@ -439,19 +439,19 @@ class TestPublished:
         assert recognise_layout(path, SIZES.get) is layout
         assert read(path)["a.jpg"] == [[10, 20, 80, 50, None]]
 
-    def test_it_is_seen_from_known_images_wherever_they_stand(self, write: Callable[[Any], Path]) -> None:
+    def test_layout_is_recognised_from_known_images_at_any_position(
+        self, write: Callable[[Any], Path]
+    ) -> None:
         others = {f"other-{n}.jpg": [[50, 20, 10, 10]] for n in range(LAYOUT_SAMPLE_SIZE + 1)}
         assert recognise_layout(write(others | {"a.jpg": [[10, 20, 95, 70]]}), SIZES.get) is Layout.CORNERS
         assert recognise_layout(write(others | {"a.jpg": [[50, 20, 10, 10]]}), SIZES.get) is Layout.SIZES
 
-    def test_one_box_that_speaks_against_a_reading_does_not_hide_a_later_one_against_the_other(
-        self, write: Callable[[Any], Path]
-    ) -> None:
+    def test_contradicting_boxes_name_both_records(self, write: Callable[[Any], Path]) -> None:
         path = write({"a.jpg": [[50, 20, 10, 10]], "b.jpg": [[30, 30, 50, 50]]})
         with pytest.raises(InvalidInput, match="use one layout in the whole file"):
             recognise_layout(path, SIZES.get)
 
-    def test_scores_rank_and_the_limit_takes_the_best(self, write: Callable[[Any], Path]) -> None:
+    def test_boxes_are_ranked_by_score_and_limited(self, write: Callable[[Any], Path]) -> None:
         five = write({"a.jpg": [[0, 0, 10, 10, 0.1], [0, 0, 90, 70, 0.9], [5, 5, 99, 70, 0.5]]})
         assert [row[4] for row in read(five)["a.jpg"]] == [0.9, 0.5, 0.1]
         assert read(five, limit=1)["a.jpg"] == [[0, 0, 90, 70, 0.9]]
@@ -465,15 +465,15 @@ class TestPublished:
         )
         assert [row[4] for row in read(beside)["a.jpg"]] == [0.9, 0.5, 0.1]
 
-    def test_without_scores_the_order_stands(self, write: Callable[[Any], Path]) -> None:
+    def test_boxes_without_scores_keep_their_order(self, write: Callable[[Any], Path]) -> None:
         path = write({"a.jpg": [[50, 50, 90, 70], [0, 0, 90, 70]]})
         assert [row[0] for row in read(path)["a.jpg"]] == [50, 0]
 
-    def test_a_mark_of_byte_order_is_passed_over(self, write: Callable[[Any], Path]) -> None:
+    def test_byte_order_mark_is_skipped(self, write: Callable[[Any], Path]) -> None:
         path = write("\ufeff" + json.dumps({"a.jpg": [[0, 0, 90, 70]]}))
         assert read(path, Layout.CORNERS)["a.jpg"]
 
-    def test_a_long_file_is_read_in_pieces(self, write: Callable[[Any], Path]) -> None:
+    def test_long_file_is_read_in_chunks(self, write: Callable[[Any], Path]) -> None:
         content = {f"photo {n}.jpg": [[n % 50, 1, 90, 70]] * 100 for n in range(1200)}
         assert len(json.dumps(content)) > 1 << 20
         entries = list(read_entries(write(content)))
@@ -510,18 +510,18 @@ class TestPublished:
             ({"a.jpg": [[10, 20, 90, 70], [5, 5, 90, 70, 0.3]]}, "record 1 .*: only some boxes have a score"),
         ],
     )
-    def test_bad_files_are_named_with_their_record(
+    def test_invalid_files_are_refused_with_the_record(
         self, write: Callable[[Any], Path], content: Any, message: str
     ) -> None:
         with pytest.raises(InvalidInput, match=message) as raised:
             read(write(content))
         assert "\n" not in str(raised.value)
 
-    def test_a_box_of_another_photo_is_named(self, write: Callable[[Any], Path]) -> None:
+    def test_box_of_another_image_is_refused(self, write: Callable[[Any], Path]) -> None:
         with pytest.raises(InvalidInput, match=r"box \[300.*\], read as left, top, width, height, is not in"):
             read(write({"a.jpg": [[300, 20, 30, 40]]}), Layout.SIZES)
 
-    def test_what_cannot_be_read_is_named(self, tmp_path: Path, write: Callable[[Any], Path]) -> None:
+    def test_unreadable_files_are_named(self, tmp_path: Path, write: Callable[[Any], Path]) -> None:
         with pytest.raises(InvalidInput, match=r"nothing\.json: cannot be read"):
             list(read_entries(tmp_path / "nothing.json"))
         path = write("")
@@ -531,7 +531,7 @@ class TestPublished:
 
 
 class TestRecallChart:
-    def test_lines_end_where_the_shares_are_and_labels_stay_apart(self) -> None:
+    def test_chart_lines_end_at_their_values_and_labels_do_not_overlap(self) -> None:
         coverage = Coverage(limit=100)
         coverage.add_image([[0.0] * 40 + [0.95] * 60, [0.6] * 100])
         chart = recall_chart(coverage.recall())
@@ -545,7 +545,7 @@ class TestRecallChart:
         assert all(below - above >= 15 for above, below in pairwise(heights))
         assert [tick.text for tick in chart.x_ticks] == ["1", "25", "50", "75", "100"]
 
-    def test_one_proposal_is_a_chart_too(self) -> None:
+    def test_chart_of_one_proposal(self) -> None:
         coverage = Coverage(limit=1)
         coverage.add_image([[0.0]])
         chart = recall_chart(coverage.recall())
@@ -567,7 +567,9 @@ def _grid(size: tuple[int, int]) -> NDArray[np.int64]:
 
 
 @pytest.mark.long
-def test_it_covers_objects_of_real_photographs(photos: Path, record_property: Callable[..., None]) -> None:
+def test_detector_covers_objects_of_real_photographs(
+    photos: Path, record_property: Callable[..., None]
+) -> None:
     """Recall of COCO's boxes by a hundred proposals, against a hundred boxes placed blindly."""
     coco = json.loads((photos.parent / "coco_cc.json").read_text())
     gold: dict[int, list[list[float]]] = {}

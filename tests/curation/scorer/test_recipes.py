@@ -1,4 +1,4 @@
-"""The papers' tables as data: their figures, and what each row changes."""
+"""The recipes of the papers' tables: their figures and changed settings."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from curation.scorer.texts import TextKind
 from hits.domain.images.region_drawing import RegionMode
 
 
-def test_names_are_unique_and_fit_the_column_that_keeps_them() -> None:
+def test_recipe_names_are_unique_and_fit_their_column() -> None:
     names = [recipe.name for recipe in recipes.all_recipes()]
     assert len(names) == len(set(names)) == 28
     assert max(map(len, names)) <= 40
@@ -22,11 +22,11 @@ def test_names_are_unique_and_fit_the_column_that_keeps_them() -> None:
 @pytest.mark.parametrize(
     ("table", "rows"), [("Table 3", 10), ("Figure 4a", 9), ("Figure 5", 8), ("Table 4", 3)]
 )
-def test_each_table_has_its_rows(table: str, rows: int) -> None:
+def test_each_paper_table_has_its_rows(table: str, rows: int) -> None:
     assert sum(table in one.tables for one in recipes.all_recipes()) == rows
 
 
-def test_every_row_says_something_that_is_a_column() -> None:
+def test_every_paper_row_has_known_columns() -> None:
     known = {*recipes.COLUMNS, "comparison_val", "comparison_test"}
     for recipe in recipes.all_recipes():
         assert recipe.paper.keys() <= known, recipe.name
@@ -49,7 +49,7 @@ def test_every_row_says_something_that_is_a_column() -> None:
         ("batch-512", {"chunk_size": 64}),
     ],
 )
-def test_a_recipe_changes_one_thing_of_the_papers_model(name: str, changed: dict[str, object]) -> None:
+def test_recipe_changes_one_setting_of_the_paper_model(name: str, changed: dict[str, object]) -> None:
     plain = recipes.get_recipe("vit-b-16").config()
     made = recipes.get_recipe(name).config()
     differing = {
@@ -62,13 +62,13 @@ def test_a_recipe_changes_one_thing_of_the_papers_model(name: str, changed: dict
     assert (plain.batch_size, plain.warmup_steps, plain.learning_rate) == (512, 500, 1e-5)
 
 
-def test_every_trained_recipe_makes_a_configuration_when_a_model_is_named() -> None:
+def test_trained_recipes_build_a_configuration_for_a_model() -> None:
     for name in recipes.trainable_names():
         made = recipes.get_recipe(name).config(model="tiny", max_steps=3)
         assert (made.model, made.max_steps) == ("tiny", 3)
 
 
-def test_the_large_models_want_their_weights_named() -> None:
+def test_large_models_need_explicit_weights() -> None:
     with pytest.raises(
         InvalidInput, match=r"^model: rn50x64 starts from CLIP RN50x64, .*--model scorer:NAME"
     ):
@@ -77,22 +77,22 @@ def test_the_large_models_want_their_weights_named() -> None:
     assert (made.batch_size, made.warmup_steps, made.text_mode) == (64, 1000, TextMode.MULTITASK)
 
 
-def test_a_setting_that_is_given_wins_over_the_recipe() -> None:
+def test_explicit_setting_overrides_the_recipe() -> None:
     assert recipes.get_recipe("batch-4").config(model="tiny", batch_size=2).batch_size == 2
 
 
 @pytest.mark.parametrize("name", ["random", "zero-shot", "human", "lxmert", "clues-inference"])
-def test_what_trains_nothing_says_so(name: str) -> None:
+def test_config_of_untrained_recipe_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match=rf"^recipe: {name} trains nothing; use position-only"):
         recipes.get_recipe(name).config(model="tiny")
 
 
-def test_an_unknown_name_is_one_line() -> None:
+def test_unknown_recipe_is_refused_in_one_line() -> None:
     with pytest.raises(InvalidInput, match=r"^recipe: 'vit' is not known; use random, position-only"):
         recipes.get_recipe("vit")
 
 
-def test_clues_are_ranked_in_table_4_alone_and_by_the_right_scorers() -> None:
+def test_clue_recipes_use_the_right_scorers() -> None:
     on_clues = {r.name: r.trains_as for r in recipes.all_recipes() if r.texts is TextKind.CLUE}
     assert on_clues == {
         "clues-inference": "rn50x64",
@@ -103,7 +103,7 @@ def test_clues_are_ranked_in_table_4_alone_and_by_the_right_scorers() -> None:
         assert recipes.get_recipe(name).kind is RecipeKind.TRAINED
 
 
-def test_the_batch_size_curve_is_told_apart_as_the_text_does() -> None:
+def test_batch_size_curve_agrees_with_the_text() -> None:
     curve = {int(r.changes["batch_size"]): r.paper for r in recipes.all_recipes() if "Figure 5" in r.tables}
     assert list(curve) == [4, 8, 16, 32, 64, 128, 256, 512]
     uniter = recipes.get_recipe("uniter").paper
@@ -114,7 +114,7 @@ def test_the_batch_size_curve_is_told_apart_as_the_text_does() -> None:
     assert curve[512]["p_at_1"] == recipes.get_recipe("vit-b-16").paper["p_at_1"]
 
 
-def test_the_figures_stand_in_the_papers_text(shared_papers: Path) -> None:
+def test_recipe_figures_occur_in_the_paper_text(shared_papers: Path) -> None:
     text = shared_papers.read_text("utf-8")
     for line in (
         "Random 495.4 495.4 0.1 14.5 30.0/7.9 1.1/-0.6",
@@ -139,7 +139,7 @@ def shared_papers() -> Path:
     return found
 
 
-def test_a_figure_of_the_paper_is_of_the_split_that_is_asked() -> None:
+def test_paper_figure_is_of_the_requested_split() -> None:
     vit = recipes.get_recipe("vit-b-16")
     assert vit.paper_value("comparison", "test") == 21.2
     assert vit.paper_value("comparison", "val") == vit.paper_value("comparison", "") == 20.1
@@ -148,7 +148,7 @@ def test_a_figure_of_the_paper_is_of_the_split_that_is_asked() -> None:
     assert recipes.get_recipe("no-region").paper_value("gt_accuracy", "val") is None
 
 
-def test_another_point_of_the_curve_has_no_figures_of_the_paper() -> None:
+def test_unpublished_batch_size_has_no_paper_figures() -> None:
     made = recipes.batch_size_recipe(24)
     assert (made.name, made.trains_as, dict(made.paper)) == ("batch-24", "batch-24", {})
     assert made.config(model="tiny").batch_size == 24

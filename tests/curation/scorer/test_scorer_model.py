@@ -1,4 +1,4 @@
-"""The scorer's two towers: equal to transformers' and to OpenAI's ModifiedResNet, and fit for training."""
+"""The scorer's towers: equal to transformers and OpenAI's ModifiedResNet, and trainable."""
 
 import math
 from pathlib import Path
@@ -57,7 +57,7 @@ def tokens_of(texts: list[str], *, length: int = 20) -> torch.Tensor:
 
 
 class TestVisionTransformer:
-    def test_openais_weights_give_what_transformers_gives(self) -> None:
+    def test_openai_weights_equal_transformers_output(self) -> None:
         clip = tiny_clip_model()
         pixels, tokens = torch.randn(2, 2, 3, 24, 24), tokens_of(TEXTS)
         model = build_from_openai(clip_as_openai(clip))
@@ -69,7 +69,7 @@ class TestVisionTransformer:
             torch.testing.assert_close(model.encode_texts(tokens), rows, atol=1e-6, rtol=1e-5)
             assert model.scale() == clip.logit_scale.exp()
 
-    def test_architecture_is_read_off_the_shapes(self) -> None:
+    def test_architecture_is_inferred_from_shapes(self) -> None:
         found = infer_architecture(clip_as_openai(tiny_clip_model()))
         assert (found.dim, found.side, found.context_length, found.vocabulary, found.end) == (
             16,
@@ -82,7 +82,7 @@ class TestVisionTransformer:
         assert found == build_from_clip(tiny_clip_model()).architecture
         assert Architecture.from_json(found.as_json()) == found
 
-    def test_transformers_weights_give_what_transformers_gives(self) -> None:
+    def test_transformers_weights_equal_transformers_output(self) -> None:
         clip = tiny_clip_model(act="gelu")
         model = build_from_clip(clip)
         tokens = tokens_of(TEXTS)
@@ -157,7 +157,7 @@ def _plain_attention_pool(weights: State, x: torch.Tensor) -> torch.Tensor:
 
 
 class TestModifiedResNet:
-    def test_forward_is_that_of_plain_functions(self) -> None:
+    def test_forward_equals_plain_functions(self) -> None:
         weights = random_weights(TINY_RESNET)
         model = build_from_openai(unwrap_names(weights))
         pixels = torch.randn(3, 3, 64, 64, generator=torch.Generator().manual_seed(1))
@@ -200,7 +200,7 @@ class TestModifiedResNet:
         model = build_empty_model(PUBLISHED_SCORERS["vit-b16"].architecture)
         assert sum(p.numel() for p in model.parameters()) == 149_620_737  # as CLIP's paper's model is counted
 
-    def test_a_vector_does_not_depend_on_the_batch_even_while_training(self) -> None:
+    def test_embedding_is_independent_of_the_batch_while_training(self) -> None:
         model = build_from_openai(unwrap_names(random_weights(TINY_RESNET))).double().train()
         pixels = torch.randn(4, 1, 3, 64, 64, dtype=torch.float64)
         before = {name: tensor.clone() for name, tensor in model.named_buffers()}
@@ -224,7 +224,7 @@ class TestEveryTower:
             count, views, 3, model.side, model.side, generator=torch.Generator().manual_seed(0)
         )
 
-    def test_views_are_averaged_before_they_are_scaled(self, model: DualEncoder) -> None:
+    def test_views_are_averaged_before_normalisation(self, model: DualEncoder) -> None:
         pixels = self.pixels(model)
         pixels[:, 1] = pixels[:, 1] * 8 + 3  # so that both views have vectors of unlike lengths
         with torch.no_grad():
@@ -237,7 +237,7 @@ class TestEveryTower:
         scaled_first = F.normalize(F.normalize(views, dim=-1).mean(dim=1), dim=-1)
         assert not torch.allclose(found, scaled_first, atol=1e-5)
 
-    def test_computes_in_double_and_under_autocast(self, model: DualEncoder) -> None:
+    def test_model_runs_in_float64_and_under_autocast(self, model: DualEncoder) -> None:
         pixels = self.pixels(model)
         tokens = torch.full((2, 5), 1)
         tokens[:, 4] = model.architecture.end
@@ -261,7 +261,7 @@ class TestEveryTower:
         without = [name for name, one in model.named_parameters() if one.grad is None]
         assert without == []
 
-    def test_state_goes_round(self, model: DualEncoder) -> None:
+    def test_state_dict_round_trip(self, model: DualEncoder) -> None:
         other = DualEncoder(model.architecture)
         other.load_state_dict(model.state_dict())
         pixels = self.pixels(model)
@@ -269,7 +269,7 @@ class TestEveryTower:
             assert torch.equal(other.eval().encode_images(pixels), model.encode_images(pixels))
 
     @pytest.mark.long
-    def test_is_traced_as_one_graph(self, model: DualEncoder) -> None:
+    def test_model_compiles_as_one_graph(self, model: DualEncoder) -> None:
         """Without the last step, that makes machine code of the graph and takes minutes."""
         pixels = self.pixels(model)
         traced = torch.compile(model.encode_images, backend="aot_eager", fullgraph=True)
@@ -277,7 +277,7 @@ class TestEveryTower:
 
 
 class TestTokens:
-    def test_bytes_are_begun_cut_ended_and_padded(self) -> None:
+    def test_byte_tokens_are_truncated_and_padded(self) -> None:
         rows = ByteTokenizer(8)(["ab", "é", "much too long", ""])
         assert rows.tolist() == [
             [256, 97, 98, 257, 0, 0, 0, 0],
@@ -286,7 +286,7 @@ class TestTokens:
             [256, 257, 0, 0, 0, 0, 0, 0],
         ]
 
-    def test_clip_tokens_are_those_of_transformers(self, clip_folder: Path) -> None:
+    def test_clip_tokens_equal_transformers(self, clip_folder: Path) -> None:
         from transformers import AutoTokenizer
 
         mine, theirs = load_clip_tokenizer(str(clip_folder), 12), AutoTokenizer.from_pretrained(clip_folder)
@@ -308,15 +308,15 @@ class TestTokens:
             ("café – 猫", "café – 猫"),
         ],
     )
-    def test_texts_are_cleaned_as_clips_own_tokenizer_does(self, text: str, expected: str) -> None:
+    def test_texts_are_cleaned_as_by_the_clip_tokenizer(self, text: str, expected: str) -> None:
         assert normalise_text(text) == expected
 
-    def test_nothing_gives_no_rows(self, clip_folder: Path) -> None:
+    def test_no_texts_give_no_rows(self, clip_folder: Path) -> None:
         assert load_clip_tokenizer(str(clip_folder), 12)([]).shape == (0, 12)
         assert ByteTokenizer(9)([]).shape == (0, 9)
         assert trim_padding(ByteTokenizer(9)([]), ByteTokenizer.end).shape == (0, 9)
 
-    def test_what_follows_the_end_changes_nothing(self) -> None:
+    def test_tokens_after_the_end_do_not_change_the_embedding(self) -> None:
         loaded = load_starting_model("tiny")
         tokens = loaded.tokenizer(TEXTS)
         short = trim_padding(tokens, loaded.tokenizer.end)
@@ -327,7 +327,7 @@ class TestTokens:
 
 
 class TestStart:
-    def test_tiny_is_equal_for_equal_seeds_and_leaves_the_callers_numbers_alone(self) -> None:
+    def test_tiny_model_is_seeded_and_keeps_the_global_generator(self) -> None:
         torch.manual_seed(5)
         expected = torch.rand(3)
         torch.manual_seed(5)
@@ -336,7 +336,7 @@ class TestStart:
         assert all(torch.equal(one[name], two[name]) for name in one)
         assert any(not torch.equal(one[name], other[name]) for name in one)
 
-    def test_the_card_says_what_was_asked_for(self, clip_folder: Path) -> None:
+    def test_card_records_the_requested_input_format(self, clip_folder: Path) -> None:
         for name in ("tiny", f"clip:{clip_folder}"):
             loaded = load_starting_model(
                 name, region_mode=RegionMode.HIDE, text_mode=TextMode.MULTITASK, crop=Crop.PAD
@@ -345,7 +345,7 @@ class TestStart:
             assert (card.region_mode, card.text_mode, card.crop) == ("hide", "multitask", "pad")
             assert (card.side, card.dim) == (loaded.model.side, loaded.model.dim)
 
-    def test_clip_is_the_same_clip(self, clip_folder: Path) -> None:
+    def test_clip_starting_weights_equal_the_original(self, clip_folder: Path) -> None:
         from transformers import CLIPModel
 
         loaded = load_starting_model(f"clip:{clip_folder}")
@@ -358,17 +358,17 @@ class TestStart:
         assert loaded.card.made["weights"].startswith("sha256:")
 
     @pytest.mark.parametrize("name", ["", "clip", "clip:", "scorer:", "resnet", "tiny "])
-    def test_unknown_names_list_the_known(self, name: str) -> None:
+    def test_unknown_model_lists_known_models(self, name: str) -> None:
         with pytest.raises(InvalidInput, match="use tiny, clip:openai"):
             load_starting_model(name)
 
-    def test_missing_weights_are_one_line(self, tmp_path: Path) -> None:
+    def test_missing_weights_are_refused_in_one_line(self, tmp_path: Path) -> None:
         for name in (f"clip:{tmp_path}", f"scorer:{tmp_path}"):
             with pytest.raises(InvalidInput) as caught:
                 load_starting_model(name)
             assert "\n" not in str(caught.value)
 
-    def test_tiny_learns_a_few_pairs_by_heart(self) -> None:
+    def test_tiny_model_overfits_a_few_pairs(self) -> None:
         loaded = load_starting_model("tiny")
         model = loaded.model.train()
         generator = torch.Generator().manual_seed(0)
@@ -387,5 +387,5 @@ class TestStart:
         assert losses[0] > 2
         assert losses[-1] < 0.2
 
-    def test_tiny_is_tiny(self) -> None:
+    def test_tiny_model_is_small(self) -> None:
         assert sum(p.numel() for p in build_empty_model(TINY_ARCHITECTURE).parameters()) < 200_000

@@ -1,4 +1,4 @@
-"""Scorers on disk: a folder that is whole, or refused in one line."""
+"""Scorer folders: complete, or refused in one line."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tests.support.files import files_of, is_one_line
 
 class TestFolder:
     @pytest.mark.parametrize("kind", ["tiny", "clip"])
-    def test_goes_round(self, tmp_path: Path, clip_folder: Path, kind: str) -> None:
+    def test_saved_scorer_round_trip(self, tmp_path: Path, clip_folder: Path, kind: str) -> None:
         name = "tiny" if kind == "tiny" else f"clip:{clip_folder}"
         made = load_starting_model(name, region_mode=RegionMode.ONLY_REGION, text_mode=TextMode.MULTITASK)
         sha256 = save_scorer(tmp_path / "a" / "scorer", made)
@@ -36,22 +36,20 @@ class TestFolder:
         assert all(parameter.requires_grad for parameter in found.model.parameters())
         assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["scorer"]
 
-    def test_equal_scorers_are_equal_bytes(self, tmp_path: Path) -> None:
+    def test_equal_scorers_have_equal_bytes(self, tmp_path: Path) -> None:
         hashes = [save_scorer(tmp_path / name, load_starting_model("tiny")) for name in ("a", "b")]
         assert hashes[0] == hashes[1]
         assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
         assert save_scorer(tmp_path / "c", load_starting_model("tiny", seed=1)) != hashes[0]
 
-    def test_another_scorer_takes_its_place_and_leaves_nothing(
-        self, tmp_path: Path, clip_folder: Path
-    ) -> None:
+    def test_saving_replaces_the_earlier_scorer(self, tmp_path: Path, clip_folder: Path) -> None:
         save_scorer(tmp_path / "best", load_starting_model(f"clip:{clip_folder}"))
         sha256 = save_scorer(tmp_path / "best", load_starting_model("tiny"))
         assert load_scorer(tmp_path / "best").sha256 == sha256
         assert len(files_of(tmp_path / "best")) == 2
 
     @pytest.mark.parametrize("calls", [0, 1])
-    def test_a_stop_while_saving_leaves_the_scorer_before(
+    def test_interrupted_save_keeps_the_earlier_scorer(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
     ) -> None:
         sha256 = save_scorer(tmp_path / "best", load_starting_model("tiny"))
@@ -74,19 +72,19 @@ class TestFolder:
         save_scorer(tmp_path / "best", load_starting_model("tiny", seed=2))
         assert len(files_of(tmp_path / "best")) == 2
 
-    def test_the_umask_says_who_may_read_it(self, tmp_path: Path, clip_folder: Path) -> None:
+    def test_saved_files_follow_the_umask(self, tmp_path: Path, clip_folder: Path) -> None:
         save_scorer(tmp_path / "s", load_starting_model(f"clip:{clip_folder}"))
         (tmp_path / "any").touch()
         modes = {path.stat().st_mode for path in (tmp_path / "s").iterdir()}
         assert modes == {(tmp_path / "any").stat().st_mode}
 
-    def test_a_folder_of_something_else_is_left_alone(self, tmp_path: Path) -> None:
+    def test_saving_over_another_folder_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("mine")
         with pytest.raises(InvalidInput, match="is not a scorer; choose another path"):
             save_scorer(tmp_path, load_starting_model("tiny"))
         assert files_of(tmp_path) == {"notes.txt": b"mine"}
 
-    def test_training_goes_on_from_a_scorer(self, tmp_path: Path) -> None:
+    def test_training_starts_from_a_scorer(self, tmp_path: Path) -> None:
         save_scorer(tmp_path / "one", load_starting_model("tiny", seed=4))
         found = load_starting_model(f"scorer:{tmp_path / 'one'}", region_mode=RegionMode.NONE)
         assert found.card.region_mode is RegionMode.NONE
@@ -204,7 +202,7 @@ TINY = load_starting_model("tiny").card.architecture.as_json()
 
 
 @pytest.mark.parametrize("defect", BROKEN)
-def test_a_broken_folder_is_refused_in_one_line(tmp_path: Path, defect: str) -> None:
+def test_broken_scorer_folder_is_refused_in_one_line(tmp_path: Path, defect: str) -> None:
     save_scorer(tmp_path / "scorer", load_starting_model("tiny"))
     breaks, message = BROKEN[defect]
     breaks(tmp_path / "scorer")

@@ -1,4 +1,4 @@
-"""Published checkpoints become scorers' folders; what is none is refused in one line, and no code in it is run."""
+"""Conversion of published checkpoints; others are refused in one line, and their code is never run."""
 
 import dataclasses
 import io
@@ -38,7 +38,7 @@ def converted(*args: Any, **options: Any) -> dict[str, Any]:
 
 
 class TestConverting:
-    def test_the_four_are_those_of_the_release(self) -> None:
+    def test_published_scorers_equal_the_release(self) -> None:
         assert tuple(PUBLISHED_SCORERS) == NAMES
         assert {one.step for one in PUBLISHED_SCORERS.values()} == {1800, 4500, 15600, 25200}
         assert all(
@@ -104,7 +104,7 @@ class TestConverting:
         ours, theirs = (load_scorer(tmp_path / out).model.state_dict() for out in ("a", "b"))
         assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
-    def test_the_released_file_name_says_which_it_is(
+    def test_published_scorer_is_known_by_its_file_name(
         self, tmp_path: Path, clip_folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         weights = random_weights(TINY_RESNET)
@@ -244,7 +244,7 @@ class TestConvertingRefuses:
         assert is_one_line(caught.value)
         return str(caught.value)
 
-    def test_another_architecture_than_named(
+    def test_checkpoint_of_another_architecture_is_refused(
         self, tmp_path: Path, checkpoint: Path, clip_folder: Path
     ) -> None:
         place = ("--tokenizer", clip_folder, "--out", tmp_path / "s")
@@ -252,19 +252,23 @@ class TestConvertingRefuses:
         assert "a ResNet 8 wide of 64 pixels and 16 dimensions, rn50x16 is a ResNet 96 wide of 384" in said
         assert not (tmp_path / "s").exists()
 
-    def test_a_folder_that_is_not_empty(self, tmp_path: Path, checkpoint: Path, clip_folder: Path) -> None:
+    def test_conversion_into_a_non_empty_folder_is_refused(
+        self, tmp_path: Path, checkpoint: Path, clip_folder: Path
+    ) -> None:
         (tmp_path / "s").mkdir()
         converted(checkpoint, "--tokenizer", clip_folder, "--out", tmp_path / "s")
         before = files_of(tmp_path / "s")
         assert "is not empty" in self.refusal(checkpoint, "--tokenizer", clip_folder, "--out", tmp_path / "s")
         assert files_of(tmp_path / "s") == before
 
-    def test_no_such_tokenizer(self, tmp_path: Path, checkpoint: Path) -> None:
+    def test_missing_tokenizer_is_refused(self, tmp_path: Path, checkpoint: Path) -> None:
         (tmp_path / "none").mkdir()
         said = self.refusal(checkpoint, "--tokenizer", tmp_path / "none", "--out", tmp_path / "s")
         assert "not available" in said
         assert not (tmp_path / "s").exists()
 
-    def test_unknown_names(self, tmp_path: Path, checkpoint: Path, clip_folder: Path) -> None:
+    def test_unknown_published_scorer_is_refused(
+        self, tmp_path: Path, checkpoint: Path, clip_folder: Path
+    ) -> None:
         with pytest.raises(InvalidInput, match="'vit-b32' is not known; use vit-b16"):
             convert_published(checkpoint, str(clip_folder), tmp_path / "s", name="vit-b32")

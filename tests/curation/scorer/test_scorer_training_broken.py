@@ -1,4 +1,4 @@
-"""Run folders that are broken, lost a part, are in use, or stand on a full disk: one line each, and what goes on."""
+"""Broken, incomplete or busy run folders and a full disk: one-line errors and resuming."""
 
 import json
 import shutil
@@ -32,14 +32,14 @@ def edited(run: Path, **values: object) -> None:
         {"boxes": None},
     ],
 )
-def test_a_pair_that_is_none_is_said_with_its_line(tmp_path: Path, values: dict[str, object]) -> None:
+def test_invalid_pair_is_refused_with_its_line(tmp_path: Path, values: dict[str, object]) -> None:
     run = make_run(tmp_path / "run")
     edited(run, **values)
     with pytest.raises(InvalidInput, match=r"train\.jsonl: line 1 is not a pair"):
         train(run)
 
 
-def test_half_characters_bytes_and_nesting_are_said_in_one_line(tmp_path: Path) -> None:
+def test_invalid_unicode_and_nesting_are_refused_in_one_line(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     path = run / "train.jsonl"
     whole = path.read_text("utf-8")
@@ -55,14 +55,14 @@ def test_half_characters_bytes_and_nesting_are_said_in_one_line(tmp_path: Path) 
         train(run)
 
 
-def test_a_text_may_hold_any_character(tmp_path: Path) -> None:
+def test_text_may_contain_any_character(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     edited(run, inference="one\u2028two\x85\x0b\x00 é🦌" * 500, clue="")
     assert train(run).steps == 3
 
 
 @pytest.mark.parametrize(("device", "words"), [("nonsense", "is not known"), ("cuda", "torch finds no GPU")])
-def test_a_device_that_is_not_there_is_said(
+def test_unavailable_device_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, words: str
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -70,7 +70,7 @@ def test_a_device_that_is_not_there_is_said(
         train(make_run(tmp_path / "run", device=device))
 
 
-def test_what_a_done_run_lost_is_said(tmp_path: Path) -> None:
+def test_missing_files_of_a_finished_run_are_named(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     result = train(run)
     (run / "done.json").write_text("{}")
@@ -89,7 +89,7 @@ def test_what_a_done_run_lost_is_said(tmp_path: Path) -> None:
         train(run)
 
 
-def test_a_card_says_that_it_learned_from_a_rehearsal_wherever_it_goes(tmp_path: Path) -> None:
+def test_card_records_training_on_rehearsal_data(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     raw = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(raw | {"provenance": {"rehearsal": True}}))
@@ -104,7 +104,7 @@ def test_a_card_says_that_it_learned_from_a_rehearsal_wherever_it_goes(tmp_path:
     assert "rehearsal" not in load_scorer(plain / "best").card.made
 
 
-def test_two_never_train_one_run_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_cannot_train_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("curation.scorer.train.LOCK_SECONDS", 0)
     run = make_run(tmp_path / "run")
     said: list[str] = []
@@ -119,9 +119,7 @@ def test_two_never_train_one_run_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(said) == 1
 
 
-def test_a_full_disk_is_said_and_the_run_goes_on_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_is_reported_and_the_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = make_run(tmp_path / "run", epochs=2)
 
     def full(*_: object, **__: object) -> None:
@@ -136,6 +134,6 @@ def test_a_full_disk_is_said_and_the_run_goes_on_later(
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1])
-def test_a_decay_that_is_none_is_said(value: float) -> None:
+def test_invalid_weight_decay_is_refused(value: float) -> None:
     with pytest.raises(InvalidInput, match=r"^weight_decay: .* is not a valid decay; use 0 or more$"):
         TrainingConfig("tiny", weight_decay=value)

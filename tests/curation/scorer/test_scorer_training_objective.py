@@ -1,4 +1,4 @@
-"""The loss, gradient caching, rates and the loop, with models that are no CLIP."""
+"""The loss, gradient caching, schedules and the loop, on small models."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ def test_the_loss_is_the_mean_of_both_directions() -> None:
 
 
 @pytest.mark.parametrize("chunk_size", [0, 1, 3, 4, 5, 9, 10, 64])
-def test_cached_loss_and_gradients_equal_the_plain_ones(chunk_size: int) -> None:
+def test_gradient_caching_equals_plain_loss_and_gradients(chunk_size: int) -> None:
     plain, cached = Towers(), Towers()
     loss = written_out(*plain.embed(rows(0), slice(None)), plain.scale())
     loss.backward()
@@ -94,7 +94,7 @@ def test_cached_loss_and_gradients_equal_the_plain_ones(chunk_size: int) -> None
         torch.testing.assert_close(found, wanted, atol=1e-12, rtol=0)
 
 
-def test_dropout_is_the_same_both_times_a_chunk_is_embedded() -> None:
+def test_dropout_is_equal_in_both_passes_of_a_chunk() -> None:
     cached, plain = Towers(dropout=0.5), Towers(dropout=0.5)
     loss = objective(cached, 3)(7)
     again = objective(plain, 3)
@@ -110,7 +110,7 @@ def test_dropout_is_the_same_both_times_a_chunk_is_embedded() -> None:
     assert objective(Towers(dropout=0.5), 3)(8) != objective(Towers(), 3)(8), "dropout does something"
 
 
-def test_embedding_leaves_the_random_numbers_of_others_alone() -> None:
+def test_embedding_keeps_the_global_generator() -> None:
     torch.manual_seed(5)
     wanted = torch.rand(3)
     torch.manual_seed(5)
@@ -135,7 +135,7 @@ def test_only_one_chunk_is_embedded_with_a_graph_at_a_time() -> None:
     assert seen == [(0, PAIRS, True)], "all at once is embedded once"
 
 
-def test_warm_up_is_the_published_one() -> None:
+def test_warmup_equals_the_published_schedule() -> None:
     """Compared with torch's own scheduler, stepped as the published code steps it."""
     parameter = nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([parameter], lr=0.5)
@@ -151,7 +151,7 @@ def test_warm_up_is_the_published_one() -> None:
     assert WarmupSchedule(0.5, 0).rate_at(0) == 0.5
 
 
-def test_a_plateau_cuts_the_rate_as_torch_does() -> None:
+def test_plateau_schedule_equals_torch() -> None:
     losses = [3.0, 2.0, 2.0, 1.9999, 1.0, 1.5, 0.9, None, 0.95]
     parameter = nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([parameter], lr=0.5)
@@ -210,7 +210,7 @@ def build_loop(
     return loop, calls
 
 
-def test_the_loop_validates_keeps_the_best_and_saves() -> None:
+def test_loop_validates_and_saves_best_and_state() -> None:
     loop, calls = build_loop([(1.0, -3.0), (1.0, -2.0), (0.5, 0.0), (1.0, -2.0)], steps=7, validate_every=2)
     qualities = [(1.0, -3.0), (1.0, -2.0), (1.0, -2.0), (1.0, -2.0)]
     end = loop.run(TrainingState())
@@ -222,7 +222,7 @@ def test_the_loop_validates_keeps_the_best_and_saves() -> None:
     assert (end.step, end.best_step, end.stale) == (7, 4, 2)
 
 
-def test_patience_ends_a_loop_and_a_second_start_does_nothing() -> None:
+def test_loop_stops_at_patience_and_stays_stopped() -> None:
     loop, calls = build_loop([(2.0,), (1.0,), (1.0,), (3.0,)], steps=8, validate_every=2, patience=2)
     end = loop.run(TrainingState())
     assert end.step == 6
@@ -230,13 +230,13 @@ def test_patience_ends_a_loop_and_a_second_start_does_nothing() -> None:
     assert len(calls["record_update"]) == 6
 
 
-def test_without_quality_the_last_is_kept() -> None:
+def test_loop_without_quality_saves_the_last() -> None:
     loop, calls = build_loop([(), ()], steps=4, validate_every=2, patience=1)
     assert loop.run(TrainingState()).best_step == 4
     assert len(calls["save_best"]) == 2
 
 
-def test_a_loss_that_is_no_number_ends_before_the_weights_change() -> None:
+def test_nan_loss_stops_before_the_weights_change() -> None:
     loop, calls = build_loop(
         [(1.0,)] * 3, lambda n: float("nan") if n == 4 else 1.0, steps=6, validate_every=2
     )
@@ -246,7 +246,7 @@ def test_a_loss_that_is_no_number_ends_before_the_weights_change() -> None:
     assert len(calls["record_update"]) == 4
 
 
-def test_the_state_is_saved_before_a_stop_goes_on_raising() -> None:
+def test_state_is_saved_before_an_interrupt_is_raised() -> None:
     def report_progress(done: int, total: int) -> None:
         if done == 3:
             raise KeyboardInterrupt
@@ -257,7 +257,7 @@ def test_the_state_is_saved_before_a_stop_goes_on_raising() -> None:
     assert [step for step, _ in calls["save_state"]] == [2, 3]
 
 
-def test_updates_are_timed_without_the_validations() -> None:
+def test_update_times_exclude_validation() -> None:
     times = iter([0.0, 1.0, 2.0, 50.0, 52.0, 53.0, 99.0])
     loop, calls = build_loop([(1.0,)] * 2, steps=4, validate_every=2, clock=lambda: next(times))
     loop.run(TrainingState())
@@ -265,7 +265,7 @@ def test_updates_are_timed_without_the_validations() -> None:
     assert isinstance(calls["record_update"][0], Update)
 
 
-def test_the_benchmark_counts_the_operations_of_the_towers() -> None:
+def test_benchmark_flops_equal_torch_count() -> None:
     """Against torch's own count of one forward pass, in which attention is counted in full too."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
@@ -282,7 +282,7 @@ def test_the_benchmark_counts_the_operations_of_the_towers() -> None:
     assert flops_per_pair(shape, [24]) == pytest.approx(3 * counter.get_total_flops(), rel=1e-3)
 
 
-def test_a_machine_that_cannot_compile_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_compiler_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._inductor.exc import InvalidCxxCompiler
 
     from curation.scorer.training.compiling import compile_function

@@ -1,4 +1,4 @@
-"""A tiny tower learns something from the real photographs, on a processor."""
+"""A tiny model learns from real photographs on a CPU."""
 
 import json
 import time

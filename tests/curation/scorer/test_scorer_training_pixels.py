@@ -1,4 +1,4 @@
-"""Prepared pixels and augmentations, against Pillow and colorsys, pixel by pixel."""
+"""Prepared pixels and augmentations equal Pillow and colorsys."""
 
 import colorsys
 from pathlib import Path
@@ -46,7 +46,7 @@ def factors(*values: float) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64).view(-1, 1, 1, 1)
 
 
-def test_hue_is_turned_as_colorsys_does() -> None:
+def test_hue_shift_equals_colorsys() -> None:
     found = bytes_of().double() / 255
     turns = (0.3, -0.3, 0.07)
     done = rotate_hue(found, factors(*turns))
@@ -56,7 +56,7 @@ def test_hue_is_turned_as_colorsys_does() -> None:
             assert now == pytest.approx(colorsys.hsv_to_rgb((hue + turn) % 1, saturation, value), abs=1e-12)
 
 
-def test_hue_is_pillows_within_its_coarse_steps() -> None:
+def test_hue_shift_equals_pillow_within_rounding() -> None:
     square = bytes_of(1, 32)
     picture = Pillow.fromarray(square[0].permute(1, 2, 0).numpy())
     hue, saturation, value = picture.convert("HSV").split()
@@ -67,7 +67,7 @@ def test_hue_is_pillows_within_its_coarse_steps() -> None:
     assert np.abs(found - wanted).max() < 13  # one of 256 hues is up to 6 levels, and two are cut off
 
 
-def test_brightness_is_pillows() -> None:
+def test_brightness_equals_pillow() -> None:
     square = bytes_of(1, 32)
     picture = Pillow.fromarray(square[0].permute(1, 2, 0).numpy())
     for factor in (0.5, 1.0, 1.37):
@@ -76,7 +76,7 @@ def test_brightness_is_pillows() -> None:
         assert np.abs(found - wanted).max() <= 1
 
 
-def test_grey_is_pillows_luma() -> None:
+def test_greyscale_equals_pillow_luma() -> None:
     square = bytes_of(1, 32)
     wanted = np.array(ImageOps.grayscale(Pillow.fromarray(square[0].permute(1, 2, 0).numpy())))
     found = to_greyscale(square.double() / 255)[0].numpy() * 255
@@ -96,7 +96,7 @@ def chosen(**changes: object) -> AugmentationDraws:
     return AugmentationDraws(**(nothing | {name: np.array([value]) for name, value in changes.items()}))
 
 
-def test_each_half_is_augmented_for_itself() -> None:
+def test_each_half_is_augmented_separately() -> None:
     pixels = bytes_of(2)[None]
     halves = scale_to_unit(pixels)[0]
     torch.testing.assert_close(augment(pixels, chosen())[0], halves, atol=1e-6, rtol=0)
@@ -107,7 +107,7 @@ def test_each_half_is_augmented_for_itself() -> None:
     torch.testing.assert_close(grey[1], to_greyscale(halves[1:])[0], atol=1e-6, rtol=0)
 
 
-def test_the_order_of_brightness_and_hue_is_drawn() -> None:
+def test_order_of_brightness_and_hue_is_random() -> None:
     pixels = bytes_of(2)[None]
     both = {"brightness": [1.5, 1.5], "hue": [0.2, 0.2], "hue_first": [False, True]}
     found = augment(pixels, chosen(**both))[0]
@@ -120,7 +120,7 @@ def test_the_order_of_brightness_and_hue_is_drawn() -> None:
     )
 
 
-def test_draws_are_those_of_the_paper() -> None:
+def test_augmentation_ranges_equal_the_paper() -> None:
     found = draw_augmentations(np.random.default_rng(3), 20_000, 2, grayscale=0.1)
     assert found.flip.mean() == pytest.approx(0.5, abs=0.02)
     assert found.grey.mean() == pytest.approx(0.1, abs=0.01)
@@ -159,7 +159,7 @@ def read(pixels: PreparedPixels, pairs: list[int], windows: list[float] | None =
 
 @pytest.mark.parametrize("crop", Crop)
 @pytest.mark.parametrize("mode", [RegionMode.HIGHLIGHT, RegionMode.HIDE])
-def test_prepared_pixels_are_what_an_encoder_sees(
+def test_prepared_pixels_equal_the_encoder_input(
     images: Path, tmp_path: Path, crop: Crop, mode: RegionMode
 ) -> None:
     look = ViewSettings(mode, crop, NORM)
@@ -171,7 +171,7 @@ def test_prepared_pixels_are_what_an_encoder_sees(
         np.testing.assert_array_equal(pixels, cut_views(picture, crop, NORM).numpy())
 
 
-def test_a_window_of_a_centre_crop_runs_along_the_long_side(images: Path, tmp_path: Path) -> None:
+def test_centre_crop_window_follows_the_long_side(images: Path, tmp_path: Path) -> None:
     look = ViewSettings(RegionMode.NONE, Crop.CENTRE, NORM)
     prepare_pixels(PAIRS, images, look, tmp_path, split="train")
     pixels = open_pixels(PAIRS, look, tmp_path, split="train")
@@ -183,20 +183,20 @@ def test_a_window_of_a_centre_crop_runs_along_the_long_side(images: Path, tmp_pa
     np.testing.assert_array_equal(top[..., 13:, :], bottom[..., :3, :])
 
 
-def test_a_picture_without_drawing_is_prepared_once(images: Path, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+def test_image_without_drawing_is_prepared_once(images: Path, tmp_path: Path) -> None:
+    reported: list[tuple[int, int]] = []
     look = ViewSettings(RegionMode.NONE, Crop.TWO_SQUARES, NORM)
     prepare_pixels(
-        PAIRS, images, look, tmp_path, split="train", report_progress=lambda *how: told.append(how)
+        PAIRS, images, look, tmp_path, split="train", report_progress=lambda *how: reported.append(how)
     )
-    assert told == [(3, 3)]
+    assert reported == [(3, 3)]
     prepare_pixels(
-        PAIRS, images, look, tmp_path, split="train", report_progress=lambda *how: told.append(how)
+        PAIRS, images, look, tmp_path, split="train", report_progress=lambda *how: reported.append(how)
     )
-    assert told == [(3, 3)], "what is there is not made again"
+    assert reported == [(3, 3)], "what is there is not made again"
 
 
-def test_preparing_goes_on_where_it_was_stopped(
+def test_interrupted_preparation_resumes(
     images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("curation.scorer.training.pixels.IMAGES_PER_FILE", 2)
@@ -219,7 +219,7 @@ def test_preparing_goes_on_where_it_was_stopped(
     np.testing.assert_array_equal(found, wanted)
 
 
-def test_other_boxes_are_prepared_anew_and_the_old_ones_removed(images: Path, tmp_path: Path) -> None:
+def test_changed_boxes_are_prepared_again_and_old_pixels_removed(images: Path, tmp_path: Path) -> None:
     look = ViewSettings(RegionMode.HIGHLIGHT, Crop.TWO_SQUARES, NORM)
     prepare_pixels(PAIRS, images, look, tmp_path, split="train")
     before = {path.name for path in tmp_path.glob("train-*")}
@@ -229,14 +229,14 @@ def test_other_boxes_are_prepared_anew_and_the_old_ones_removed(images: Path, tm
     assert after != before
 
 
-def test_a_broken_picture_names_its_pair(images: Path, tmp_path: Path) -> None:
+def test_broken_image_names_its_pair(images: Path, tmp_path: Path) -> None:
     (images / "1.png").write_bytes(b"no picture")
     look = ViewSettings(RegionMode.HIGHLIGHT, Crop.PAD, NORM)
     with pytest.raises(InvalidInput, match=r"pair p1: its image 1\.png cannot be read"):
         prepare_pixels(PAIRS, images, look, tmp_path / "pixels", split="train")
 
 
-def test_too_little_room_is_said_before_anything_is_made(
+def test_too_little_disk_space_is_refused_before_preparing(
     images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 100})())

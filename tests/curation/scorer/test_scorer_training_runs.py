@@ -1,4 +1,4 @@
-"""Whole runs of a tiny model: going on, what is written, and what is refused."""
+"""Complete runs of a tiny model: resuming, written files, refusals."""
 
 import json
 import subprocess
@@ -54,7 +54,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def test_a_run_writes_what_it_promised(whole: Path) -> None:
+def test_run_writes_its_documented_files(whole: Path) -> None:
     losses, validations = read_losses(whole), read_validations(whole)
     assert [row["step"] for row in losses] == list(range(1, 10))
     assert [row["epoch"] for row in losses] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
@@ -73,7 +73,7 @@ def test_a_run_writes_what_it_promised(whole: Path) -> None:
     assert not (whole / "pixels").exists(), "nobody needs them any more"
 
 
-def test_the_environment_names_no_place_and_nobody(whole: Path) -> None:
+def test_environment_has_no_paths_or_user_names(whole: Path) -> None:
     text = (whole / "environment.json").read_text()
     found = json.loads(text)
     assert found["packages"]["torch"] == str(torch.__version__)
@@ -85,7 +85,7 @@ def test_the_environment_names_no_place_and_nobody(whole: Path) -> None:
     assert str(ROOT) not in text
 
 
-def test_absolute_paths_are_cut_to_their_last_names() -> None:
+def test_absolute_paths_are_shortened_to_the_last_name() -> None:
     kept = ["scorer:best", "clip:openai/clip-vit-base-patch16", "runs/a/b", "C:", 3, None]
     given = ["scorer:/srv/media/7/best", "clip:openai/clip-vit-base-patch16", "runs/a/b", "C:", 3, None]
     assert strip_paths({"x": [given, "/srv/somebody/run", r"C:\Users\somebody\run"]}) == {
@@ -93,14 +93,14 @@ def test_absolute_paths_are_cut_to_their_last_names() -> None:
     }
 
 
-def test_a_second_call_returns_the_same_and_changes_nothing(whole: Path) -> None:
+def test_finished_run_returns_the_same_result(whole: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in whole.rglob("*")}
     assert train(whole) == train(whole)
     assert {path: path.stat().st_mtime_ns for path in whole.rglob("*")} == before
 
 
 @pytest.mark.parametrize("step", [1, 4, 9])
-def test_a_stopped_run_goes_on_bit_for_bit(whole: Path, tmp_path: Path, step: int) -> None:
+def test_stopped_run_resumes_bit_for_bit(whole: Path, tmp_path: Path, step: int) -> None:
     run = make_run(tmp_path / "run", epochs=3, text_mode="multitask", chunk_size=3)
     with pytest.raises(KeyboardInterrupt):
         train(run, report_progress=stop_at(step))
@@ -112,7 +112,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(whole: Path, tmp_path: Path, step: in
 
 
 @pytest.mark.long
-def test_a_run_that_is_killed_again_and_again_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -> None:
+def test_repeatedly_killed_run_resumes_bit_for_bit(whole: Path, tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", epochs=3, text_mode="multitask", chunk_size=3)
     for where, number in (("best", 1), ("save", 2), ("step", 5)):
         arguments = [str(run), where, str(number)]
@@ -148,7 +148,7 @@ def torchrun(*words: str) -> None:
 
 
 @pytest.mark.long
-def test_two_processes_do_in_float64_what_one_does(tmp_path: Path) -> None:
+def test_two_processes_equal_one_in_float64(tmp_path: Path) -> None:
     torchrun("tests.support.curation._scorer_two", str(tmp_path))
     subprocess.run(
         [sys.executable, "-m", "tests.support.curation._scorer_two", str(tmp_path)],
@@ -164,7 +164,7 @@ def test_two_processes_do_in_float64_what_one_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_run_of_two_processes_is_that_of_one(whole: Path, tmp_path: Path) -> None:
+def test_two_processes_equal_one_within_tolerance(whole: Path, tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", epochs=3, text_mode="multitask", chunk_size=3, processes=2)
     torchrun("curation.scorer.train", str(run))
     for found, wanted in zip(read_losses(run), read_losses(whole), strict=True):
@@ -185,7 +185,7 @@ def test_every_pair_comes_once_an_epoch_in_another_order() -> None:
     assert epochs[0] != [pair for update in range(3) for pair in BatchPlan(10, 3, seed=5).pairs(update)]
 
 
-def test_without_pairs_to_validate_the_last_state_is_kept(tmp_path: Path) -> None:
+def test_run_without_validation_pairs_saves_the_last_state(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", val=0, patience=1)
     result = train(run)
     assert (result.steps, result.best_step, result.p_at_1, result.loss) == (3, 3, None, None)
@@ -232,7 +232,7 @@ def test_a_changed_run_is_refused(tmp_path: Path) -> None:
     assert train(run).steps == 3
 
 
-def test_what_cannot_be_trained_is_said_in_one_line(tmp_path: Path) -> None:
+def test_invalid_runs_are_refused_in_one_line(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", pairs=6)
     with pytest.raises(
         InvalidInput, match="batch_size: 8 is more than the 6 pairs to train on; use 6 or fewer"
@@ -257,9 +257,7 @@ def test_what_cannot_be_trained_is_said_in_one_line(tmp_path: Path) -> None:
         train(run)
 
 
-def test_a_loss_that_is_no_number_keeps_the_last_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nan_loss_keeps_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = make_run(tmp_path / "run", epochs=2)
     monkeypatch.setattr("curation.scorer.training.contrastive.symmetric_loss", _broken_from(5))
     with pytest.raises(InvalidInput, match="loss: is nan at step 5; the last checkpoint is unchanged"):
@@ -282,7 +280,7 @@ def _broken_from(call: int):
     return loss
 
 
-def test_a_broken_checkpoint_is_said_in_one_line(tmp_path: Path) -> None:
+def test_broken_checkpoint_is_reported_in_one_line(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     (run / "checkpoint").mkdir()
     (run / "checkpoint" / "state.safetensors").write_bytes(b"torn")
@@ -290,7 +288,7 @@ def test_a_broken_checkpoint_is_said_in_one_line(tmp_path: Path) -> None:
         train(run)
 
 
-def test_a_journal_survives_a_torn_end(tmp_path: Path) -> None:
+def test_journal_survives_a_truncated_end(tmp_path: Path) -> None:
     assert read_losses(tmp_path) == []
     journal = Journal(tmp_path)
     journal.start_after(0)
@@ -309,7 +307,7 @@ def test_a_journal_survives_a_torn_end(tmp_path: Path) -> None:
     assert [one["step"] for one in read_losses(tmp_path)] == [1, 2, 3]
 
 
-def test_the_command_trains_and_speaks_plainly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_train_command_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run(tmp_path / "run")
     assert command.main([str(run)]) == 0
     assert "done: 3 steps, P@1" in capsys.readouterr().out
@@ -317,7 +315,7 @@ def test_the_command_trains_and_speaks_plainly(tmp_path: Path, capsys: pytest.Ca
     error = capsys.readouterr().err
     assert error.startswith("error: ")
     assert error.count("\n") == 1
-    with pytest.raises(SystemExit) as asked:
+    with pytest.raises(SystemExit) as requested:
         command.main(["--help"])
-    assert asked.value.code == 0
+    assert requested.value.code == 0
     assert "torchrun" in capsys.readouterr().out

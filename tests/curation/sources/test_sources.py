@@ -1,4 +1,4 @@
-"""Published collections are read whole and checked; every bad file is named with its record and the mend."""
+"""Published collections are read and checked; errors name the file, the record and the fix."""
 
 import json
 from collections.abc import Callable
@@ -42,7 +42,7 @@ RECORDS = st.lists(
 
 @UNHURRIED
 @given(records=RECORDS, chunk=st.integers(1, 40), indent=st.sampled_from([None, 1]), mark=st.booleans())
-def test_a_list_is_read_record_by_record_whatever_the_chunk(
+def test_json_list_is_read_by_record_for_any_chunk_size(
     records: list[Any], chunk: int, indent: int | None, mark: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("list") / "list.json"
@@ -72,7 +72,7 @@ def test_a_list_is_read_record_by_record_whatever_the_chunk(
         ("[[[" + "[" * 100_000, "record 1 is not JSON"),
     ],
 )
-def test_a_file_that_is_no_list_is_named(tmp_path: Path, text: str, complaint: str) -> None:
+def test_file_without_a_list_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "regions.json"
     path.write_text(text)
     with pytest.raises(InvalidInput, match=complaint) as caught:
@@ -81,7 +81,7 @@ def test_a_file_that_is_no_list_is_named(tmp_path: Path, text: str, complaint: s
     assert "\n" not in str(caught.value)
 
 
-def test_a_record_that_never_ends_is_refused_before_memory_is_full(
+def test_endless_record_is_refused_within_the_memory_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_stream, "MAX_RECORD_BYTES", 1000)
@@ -104,9 +104,7 @@ def test_memory_stays_at_a_few_records(tmp_path: Path) -> None:
     assert peak < 1_000_000
 
 
-def test_a_line_without_end_is_refused_before_all_of_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endless_line_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_stream, "MAX_RECORD_BYTES", 20)
     path = tmp_path / "train.jsonl"
     longest = '"' + "x" * 17 + '"\n'  # 20 characters
@@ -119,7 +117,7 @@ def test_a_line_without_end_is_refused_before_all_of_it_is_read(
         list(iterate_lines(path))
 
 
-def test_lines_name_the_line(tmp_path: Path) -> None:
+def test_json_line_errors_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "train.jsonl"
     path.write_text('{"a": 1}\n\n{"a": \n')
     with pytest.raises(InvalidInput, match="line 3: is not JSON"):
@@ -134,7 +132,7 @@ def test_lines_name_the_line(tmp_path: Path) -> None:
 # -- splits and allowed lists
 
 
-def test_published_forms_of_splits_are_read(tmp_path: Path) -> None:
+def test_published_split_files_are_read(tmp_path: Path) -> None:
     whole = made.write(tmp_path / "densecap_splits.json", {"train": [1, 2], "val": [3], "test": [4]})
     assert read_splits({"": str(whole)}) == {"1": "train", "2": "train", "3": "val", "4": "test"}
     lines = tmp_path / "train.txt"
@@ -160,7 +158,7 @@ def test_published_forms_of_splits_are_read(tmp_path: Path) -> None:
         ({"train": [True]}, "train, entry 1: names no image"),
     ],
 )
-def test_bad_splits_are_named(tmp_path: Path, value: Any, complaint: str) -> None:
+def test_invalid_split_files_are_refused(tmp_path: Path, value: Any, complaint: str) -> None:
     path = made.write(tmp_path / "splits.json", value)
     with pytest.raises(InvalidInput, match=complaint):
         read_splits({"": str(path)})
@@ -177,7 +175,7 @@ def test_an_empty_list_is_refused(tmp_path: Path) -> None:
         read_splits({"dev": str(empty)})
 
 
-def test_visual_comets_records_are_an_allowed_list(tmp_path: Path) -> None:
+def test_visual_comet_records_are_an_allowed_list(tmp_path: Path) -> None:
     path = made.write(
         tmp_path / "val_annots.json", [{"img_fn": "m/a@0.jpg", "event": "1 waits"}, {"img_fn": "m/a@0.jpg"}]
     )
@@ -187,7 +185,7 @@ def test_visual_comets_records_are_an_allowed_list(tmp_path: Path) -> None:
 # -- boxes
 
 
-def test_boxes_are_grown_to_whole_pixels_and_cut_at_the_edge() -> None:
+def test_boxes_are_rounded_outwards_and_clipped() -> None:
     regions = [
         SourceRegion("0", (2.5, 3.25, 20.75, 30.5), "person"),
         SourceRegion("1", (-3, -2, 10, 10), "over the corner"),
@@ -225,7 +223,7 @@ def test_a_fitted_box_is_always_inside(
         assert top + height <= stored[1]
 
 
-def test_scaling_by_a_third_moves_no_edge() -> None:
+def test_scaling_by_a_third_keeps_edges() -> None:
     fitted = fit_regions([SourceRegion("0", (30, 60, 90, 120), "")], (900, 600), (300, 200))
     assert fitted.regions[0]["box"] == [10, 20, 20, 20]
 
@@ -272,7 +270,7 @@ def test_visual_genome_is_read_with_splits_regions_and_published_urls(tmp_path: 
     assert plan.notes == [f"1 images have no regions in {path}"]
 
 
-def test_without_lists_all_are_train_and_rest_takes_those_in_none(tmp_path: Path) -> None:
+def test_images_without_split_lists_are_train_or_rest(tmp_path: Path) -> None:
     made.visual_genome(tmp_path)
     assert {image.split for image in vg(tmp_path).images} == {"train"}
     test = made.write(tmp_path / "test.json", [2])
@@ -300,7 +298,7 @@ def test_a_limit_and_an_allowed_list(tmp_path: Path) -> None:
     assert plan.left_out == {"not in the lists of allowed images": 3}
 
 
-def test_missing_pictures_are_refused_or_skipped_and_counted(tmp_path: Path) -> None:
+def test_missing_images_are_refused_or_skipped_and_counted(tmp_path: Path) -> None:
     made.visual_genome(tmp_path)
     (tmp_path / "VG_100K" / "3.jpg").unlink()
     (tmp_path / "VG_100K" / "5.jpg").unlink()
@@ -328,7 +326,7 @@ def test_missing_pictures_are_refused_or_skipped_and_counted(tmp_path: Path) -> 
         ({"coco_id": "12"}, "record 2: coco_id is '12'"),
     ],
 )
-def test_bad_image_data_names_record_and_field(
+def test_invalid_image_data_is_refused_with_record_and_field(
     tmp_path: Path, change: dict[str, Any], complaint: str
 ) -> None:
     made.visual_genome(tmp_path, image_2=change)
@@ -336,7 +334,7 @@ def test_bad_image_data_names_record_and_field(
         vg(tmp_path)
 
 
-def test_no_url_leads_out_of_the_folders(tmp_path: Path) -> None:
+def test_image_urls_cannot_leave_the_folder(tmp_path: Path) -> None:
     (tmp_path / "secret.jpg").write_bytes(b"x")
     made.visual_genome(tmp_path / "vg", image_2={"url": "https://x.org/VG_100K/../../secret.jpg"})
     plan = vg(tmp_path / "vg")
@@ -358,7 +356,7 @@ def test_no_url_leads_out_of_the_folders(tmp_path: Path) -> None:
         (list.clear, "describes no image"),
     ],
 )
-def test_bad_regions_name_record_and_region(
+def test_invalid_regions_are_refused_with_record_and_region(
     tmp_path: Path, damage: Callable[[Any], Any], complaint: str
 ) -> None:
     made.visual_genome(tmp_path)
@@ -370,7 +368,7 @@ def test_bad_regions_name_record_and_region(
         vg(tmp_path, regions=str(path))
 
 
-def test_texts_that_no_database_takes_are_mended(tmp_path: Path) -> None:
+def test_texts_with_nul_or_surrogates_are_cleaned(tmp_path: Path) -> None:
     made.visual_genome(tmp_path)
     path = tmp_path / "region_descriptions.json"
     records = made.regions(path)
@@ -391,7 +389,7 @@ def test_lists_of_another_release_are_refused_or_counted(tmp_path: Path) -> None
     assert plan.left_out["in the lists of splits and not in the image data"] == 1
 
 
-def test_an_empty_copy_says_what_is_missing(tmp_path: Path) -> None:
+def test_empty_folder_names_the_missing_files(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="has neither VG_100K nor VG_100K_2"):
         vg(tmp_path)
     (tmp_path / "VG_100K").mkdir()
@@ -402,7 +400,7 @@ def test_an_empty_copy_says_what_is_missing(tmp_path: Path) -> None:
         vg(tmp_path)
 
 
-def test_a_region_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
+def test_region_file_changed_while_reading_is_refused(tmp_path: Path) -> None:
     made.visual_genome(tmp_path)
     path = tmp_path / "region_descriptions.json"
     made.regions(path)
@@ -420,7 +418,7 @@ def read(images: Path, folder: Path, **wanted: Any) -> Any:
     return read_vcr(VcrSource(str(images), annotations=wanted.pop("annotations", annotations), **wanted))
 
 
-def test_vcr_keeps_pictures_with_three_entities_and_the_published_splits(tmp_path: Path) -> None:
+def test_vcr_keeps_images_with_three_entities_and_published_splits(tmp_path: Path) -> None:
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS)
     plan = read(images, tmp_path)
     assert [(image.source_id, image.split, image.entities) for image in plan.images] == [
@@ -450,7 +448,7 @@ def test_the_two_readings_of_unique_entities(tmp_path: Path) -> None:
     assert read(images, tmp_path).left_out == {"fewer than 3 entities": 2}
 
 
-def test_only_what_visual_comet_annotates_by_file_or_id(tmp_path: Path) -> None:
+def test_vcr_allowed_list_by_file_or_id(tmp_path: Path) -> None:
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS)
     annots = made.write(tmp_path / "train_annots.json", [{"img_fn": f"{made.MOVIE}/a@0.jpg", "place": "x"}])
     ids = tmp_path / "ids.txt"
@@ -462,14 +460,14 @@ def test_only_what_visual_comet_annotates_by_file_or_id(tmp_path: Path) -> None:
         read(images, tmp_path, allowed=(str(ids), str(annots)))
 
 
-def test_without_annotations_every_picture_with_metadata_is_train(tmp_path: Path) -> None:
+def test_vcr_without_annotations_is_all_train(tmp_path: Path) -> None:
     images = made.vcr(tmp_path, FRAMES)
     plan = read(images, tmp_path, annotations={}, min_entities=0)
     assert [image.split for image in plan.images] == ["train"] * 4
     assert plan.images[0].facts["movie"] == made.MOVIE
 
 
-def test_names_come_from_the_annotations_when_metadata_has_none(tmp_path: Path) -> None:
+def test_vcr_names_come_from_annotations_if_metadata_has_none(tmp_path: Path) -> None:
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS, names=False)
     plan = read(images, tmp_path)
     assert [region.text for region in plan.regions(plan.images[0])] == FRAMES["a@0"]
@@ -489,7 +487,7 @@ def test_names_come_from_the_annotations_when_metadata_has_none(tmp_path: Path) 
         ({"width": -1}, "width is -1; it must be a whole number from 1"),
     ],
 )
-def test_bad_metadata_names_the_file(tmp_path: Path, change: dict[str, Any], complaint: str) -> None:
+def test_invalid_vcr_metadata_names_the_file(tmp_path: Path, change: dict[str, Any], complaint: str) -> None:
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS)
     path = images / made.MOVIE / "a@0.json"
     about = json.loads(path.read_text()) | change
@@ -518,7 +516,9 @@ def test_bad_metadata_names_the_file(tmp_path: Path, change: dict[str, Any], com
         ({"img_fn": f"{made.MOVIE}/c@1.jpg", "metadata_fn": f"{made.MOVIE}/c@1.json"}, "is in train already"),
     ],
 )
-def test_bad_annotations_name_the_line(tmp_path: Path, change: dict[str, Any], complaint: str) -> None:
+def test_invalid_vcr_annotations_name_the_line(
+    tmp_path: Path, change: dict[str, Any], complaint: str
+) -> None:
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS)
     line = made.annotation("a@0", "train", 0, FRAMES["a@0"]) | change
     (tmp_path / "train.jsonl").write_text(json.dumps(line))
@@ -526,7 +526,7 @@ def test_bad_annotations_name_the_line(tmp_path: Path, change: dict[str, Any], c
         read(images, tmp_path)
 
 
-def test_missing_vcr_pictures_can_be_skipped(tmp_path: Path) -> None:
+def test_missing_vcr_images_can_be_skipped(tmp_path: Path) -> None:
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS)
     (images / made.MOVIE / "a@0.jpg").unlink()
     (images / made.MOVIE / "c@1.json").unlink()
@@ -535,7 +535,7 @@ def test_missing_vcr_pictures_can_be_skipped(tmp_path: Path) -> None:
     assert plan.left_out["the image or its metadata is missing"] == 2
 
 
-def test_reading_tells_how_far_it_is_and_can_be_stopped(
+def test_reading_reports_progress_and_can_be_cancelled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made.visual_genome(tmp_path)

@@ -1,4 +1,4 @@
-"""What can be imported beneath one folder is found, and no link leads out of it; splits that nobody gave are told."""
+"""The scan of an import folder, its path sandbox, and warnings on missing split lists."""
 
 import json
 import math
@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 # -- looking
 
 
-def test_collections_and_lists_are_found_by_what_their_layout_needs(root: Path) -> None:
+def test_scan_finds_collections_and_lists_by_their_layout(root: Path) -> None:
     made.write(root / "image_data.json", [])  # alone it makes no copy
     (root / "half" / "VG_100K").mkdir(parents=True)
     found = scan_folder(root)
@@ -54,11 +54,11 @@ def test_collections_and_lists_are_found_by_what_their_layout_needs(root: Path) 
     assert not found.is_cut
 
 
-def test_the_folder_itself_may_be_a_copy(root: Path) -> None:
+def test_scan_accepts_the_folder_itself(root: Path) -> None:
     assert [item.name for item in scan_folder(root / "genome").visual_genome] == ["."]
 
 
-def test_links_that_lead_out_and_hidden_names_are_passed_over(root: Path, tmp_path: Path) -> None:
+def test_scan_skips_outside_links_and_hidden_names(root: Path, tmp_path: Path) -> None:
     made.visual_genome(tmp_path / "outside" / "genome")
     (root / "away").symlink_to(tmp_path / "outside" / "genome")
     (root / "lists" / "away.json").symlink_to(tmp_path / "outside" / "secret.json")
@@ -77,16 +77,14 @@ def test_links_that_lead_out_and_hidden_names_are_passed_over(root: Path, tmp_pa
     assert not any(".hidden" in name for name in found.lists)
 
 
-def test_a_copy_whose_pictures_lie_elsewhere_is_none(root: Path, tmp_path: Path) -> None:
+def test_collection_with_images_elsewhere_is_not_found(root: Path, tmp_path: Path) -> None:
     (root / "genome" / "VG_100K").rename(tmp_path / "outside" / "VG_100K")
     (root / "genome" / "VG_100K_2").rename(tmp_path / "outside" / "VG_100K_2")
     (root / "genome" / "VG_100K").symlink_to(tmp_path / "outside" / "VG_100K")
     assert not scan_folder(root).visual_genome
 
 
-def test_deep_folders_and_too_many_entries_are_not_looked_at(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scan_is_limited_in_depth_and_entries(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made.visual_genome(root / "a" / "b" / "c")
     made.visual_genome(root / "a" / "b" / "c" / "d")
     assert [item.name for item in scan_folder(root).visual_genome] == ["genome", "a/b/c"]
@@ -98,7 +96,7 @@ def test_deep_folders_and_too_many_entries_are_not_looked_at(
     assert scan_folder(root).is_cut
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"nowhere: cannot be read .*check the import folder"):
         scan_folder(tmp_path / "nowhere")
 
@@ -106,23 +104,23 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["../outside/secret.json", "/etc/passwd", "lists/../../outside", "lists/away.json"]
 )
-def test_nothing_outside_is_inside(root: Path, tmp_path: Path, name: str) -> None:
+def test_path_outside_the_folder_is_refused(root: Path, tmp_path: Path, name: str) -> None:
     (root / "lists" / "away.json").symlink_to(tmp_path / "outside" / "secret.json")
     with pytest.raises(InvalidInput, match="is outside of"):
         resolve_inside(root, name)
 
 
-def test_a_folder_that_is_a_link_holds_what_it_points_at(root: Path, tmp_path: Path) -> None:
+def test_linked_root_contains_its_target(root: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(root)
     assert resolve_inside(tmp_path / "link", "lists/splits.json") == root.resolve() / "lists" / "splits.json"
     assert [item.name for item in scan_folder(tmp_path / "link").visual_genome] == ["genome"]
 
 
-def test_a_folder_whose_name_only_begins_alike_is_outside(tmp_path: Path) -> None:
-    fence = PathSandbox(tmp_path / "imports")
-    assert fence.contains(tmp_path / "imports" / "a.json")
-    assert not fence.contains(tmp_path / "imports-of-others" / "a.json")
-    assert not fence.contains(tmp_path / "imports" / "a\0.json")
+def test_folder_with_a_common_name_prefix_is_outside(tmp_path: Path) -> None:
+    sandbox = PathSandbox(tmp_path / "imports")
+    assert sandbox.contains(tmp_path / "imports" / "a.json")
+    assert not sandbox.contains(tmp_path / "imports-of-others" / "a.json")
+    assert not sandbox.contains(tmp_path / "imports" / "a\0.json")
     assert PathSandbox("").contains(Path("/anywhere"))
 
 
@@ -137,7 +135,7 @@ def refused(path: Path) -> Any:
     "name",
     ["VG_100K/3.jpg", "image_data.json", "VG_100K", "region_descriptions.json", "splits.json", "allowed.txt"],
 )
-def test_no_link_of_a_copy_of_visual_genome_leads_out(tmp_path: Path, name: str) -> None:
+def test_visual_genome_links_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "imports"
     made.visual_genome(folder)
     made.regions(folder / "region_descriptions.json")
@@ -160,7 +158,7 @@ def test_no_link_of_a_copy_of_visual_genome_leads_out(tmp_path: Path, name: str)
 @pytest.mark.parametrize(
     "name", [f"vcr1images/{made.MOVIE}/a@0.jpg", f"vcr1images/{made.MOVIE}/a@0.json", "val.jsonl"]
 )
-def test_no_link_of_a_copy_of_vcr_leads_out(tmp_path: Path, name: str) -> None:
+def test_vcr_links_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "imports"
     made.vcr(folder, FRAMES, splits={"train": ["a@0"], "val": ["c@0"]})
     (folder / name).rename(tmp_path / "elsewhere")
@@ -174,20 +172,20 @@ def test_no_link_of_a_copy_of_vcr_leads_out(tmp_path: Path, name: str) -> None:
 # -- splits that nobody gave
 
 
-def test_images_that_all_become_one_split_are_told(tmp_path: Path) -> None:
+def test_single_split_is_warned_about(tmp_path: Path) -> None:
     made.visual_genome(tmp_path)
-    mend = "give --splits, or --train, --val and --test"
+    remedy = "give --splits, or --train, --val and --test"
     assert read_visual_genome(VisualGenomeSource(str(tmp_path))).warning == (
-        f"No list of splits was given: all 6 images become train; {mend}"
+        f"No list of splits was given: all 6 images become train; {remedy}"
     )
     assert read_visual_genome(VisualGenomeSource(str(tmp_path), rest="val", limit=1)).warning == (
-        f"No list of splits was given: the only image becomes val; {mend}"
+        f"No list of splits was given: the only image becomes val; {remedy}"
     )
     lists = made.write(tmp_path / "test.json", [1])
     assert not read_visual_genome(VisualGenomeSource(str(tmp_path), splits={"test": str(lists)})).warning
 
 
-def test_vcr_without_annotation_files_is_told(tmp_path: Path) -> None:
+def test_vcr_without_annotation_files_is_warned_about(tmp_path: Path) -> None:
     made.vcr(tmp_path, FRAMES)
     assert read_vcr(find_copy(tmp_path, {})).warning == (
         "No annotation file was given: all 2 images become train; put train.jsonl, val.jsonl, test.jsonl beside "
@@ -197,7 +195,7 @@ def test_vcr_without_annotation_files_is_told(tmp_path: Path) -> None:
     assert not read_vcr(find_copy(tmp_path, {})).warning
 
 
-def test_a_long_count_is_grouped() -> None:
+def test_large_counts_have_thousands_separators() -> None:
     from curation.sources.visual_genome import split_warning
 
     assert "all 108,077 images become train" in split_warning(VisualGenomeSource("vg"), 108_077)
@@ -218,7 +216,7 @@ def test_a_long_count_is_grouped() -> None:
     ),
     chunk=st.integers(1, 30),
 )
-def test_an_object_is_read_member_by_member_whatever_the_chunk(
+def test_json_object_is_read_by_member_for_any_chunk_size(
     record: dict[str, Any], chunk: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("object") / "object.json"
@@ -240,7 +238,7 @@ def test_an_object_is_read_member_by_member_whatever_the_chunk(
     assert found == record
 
 
-def test_a_value_that_never_ends_and_one_that_is_none_are_told_apart(tmp_path: Path) -> None:
+def test_endless_and_invalid_values_have_different_errors(tmp_path: Path) -> None:
     path = tmp_path / "object.json"
     path.write_text('["' + "a" * 1000)
     with open_json_reader(path, chunk=64, max_length=100) as pieces, pytest.raises(ValueTooLong):

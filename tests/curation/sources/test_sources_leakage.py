@@ -1,4 +1,4 @@
-"""Pairs across splits: the same as from all cosines in float64, whatever the blocks."""
+"""Pairs across splits equal all float64 cosines, for any block size."""
 
 import numpy as np
 import pytest
@@ -48,9 +48,7 @@ def made(n: int, d: int, seed: int, copies: int = 0) -> tuple[NDArray[np.float32
     block=st.integers(1, 20),
     threshold=st.sampled_from([0.5, 0.75, 0.9, 1.0]),
 )
-def test_the_pairs_are_those_of_the_definition(
-    n: int, d: int, seed: int, block: int, threshold: float
-) -> None:
+def test_leakage_pairs_equal_brute_force(n: int, d: int, seed: int, block: int, threshold: float) -> None:
     vectors, splits = made(n, d, seed, copies=n // 3)
     wanted = plain(vectors, splits, threshold)
     found = find_cross_pairs(vectors, splits, threshold=threshold, limit=10_000, block=block)
@@ -62,7 +60,7 @@ def test_the_pairs_are_those_of_the_definition(
     assert found.found == len(found.rows) == sum(found.by_splits.values())
 
 
-def test_the_best_are_kept_and_all_are_counted() -> None:
+def test_leakage_keeps_best_pairs_and_counts_all() -> None:
     vectors, splits = made(300, 16, seed=4, copies=200)
     everything = find_cross_pairs(vectors, splits, threshold=0.6, limit=100_000)
     few = find_cross_pairs(vectors, splits, threshold=0.6, limit=7, block=11)
@@ -74,7 +72,7 @@ def test_the_best_are_kept_and_all_are_counted() -> None:
     assert np.all(np.diff(everything.cosines) <= 0)
 
 
-def test_the_answer_does_not_depend_on_the_size_of_blocks() -> None:
+def test_leakage_is_independent_of_block_size() -> None:
     vectors, splits = made(70, 33, seed=9, copies=50)
 
     def found(block: int) -> CrossPairs:
@@ -85,7 +83,7 @@ def test_the_answer_does_not_depend_on_the_size_of_blocks() -> None:
         np.testing.assert_allclose(found(block).nearest, found(2048).nearest, atol=rounding_margin(33))
 
 
-def test_a_cosine_that_float32_would_miss_is_found() -> None:
+def test_pair_at_the_threshold_is_found_despite_float32() -> None:
     # Two vectors whose float64 cosine is the threshold itself; in float32 half of such products fall below.
     generator = np.random.default_rng(0)
     hits = 0
@@ -98,7 +96,7 @@ def test_a_cosine_that_float32_would_miss_is_found() -> None:
     assert hits == 50
 
 
-def test_the_margin_holds_for_many_products() -> None:
+def test_rounding_margin_holds() -> None:
     generator = np.random.default_rng(5)
     vectors = generator.standard_normal((400, 512))
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -107,7 +105,7 @@ def test_the_margin_holds_for_many_products() -> None:
     assert rounding_margin(512) < 1e-4
 
 
-def test_nearest_is_each_images_best_over_all_other_splits() -> None:
+def test_nearest_is_the_best_over_all_other_splits() -> None:
     vectors, splits = made(80, 6, seed=2)
     found = find_cross_pairs(vectors, splits, threshold=1.0, limit=1, block=9)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -118,7 +116,7 @@ def test_nearest_is_each_images_best_over_all_other_splits() -> None:
     assert sum(nearest_histogram(found.nearest)) == 80
 
 
-def test_one_split_has_no_pairs_and_zero_rows_are_in_none() -> None:
+def test_single_split_and_zero_rows_have_no_pairs() -> None:
     vectors = np.ones((4, 3), dtype=np.float32)
     alone = find_cross_pairs(vectors, ["train"] * 4, threshold=0.9, limit=5)
     assert (alone.found, alone.rows.shape, alone.by_splits) == (0, (0, 2), {})
@@ -139,7 +137,7 @@ def test_one_split_has_no_pairs_and_zero_rows_are_in_none() -> None:
         (np.ones((2, 2)), ["a", "b"], {"limit": 0}, "limit: 0 is too small"),
     ],
 )
-def test_what_cannot_be_compared_is_named(
+def test_invalid_leakage_input_is_refused(
     vectors: NDArray[np.floating], splits: list[str], more: dict[str, float], complaint: str
 ) -> None:
     options = {"threshold": 0.9, "limit": 5} | more
@@ -147,7 +145,7 @@ def test_what_cannot_be_compared_is_named(
         find_cross_pairs(vectors, splits, **options)  # type: ignore[arg-type]
 
 
-def test_progress_counts_every_product_and_may_stop_it() -> None:
+def test_leakage_reports_progress_and_can_be_cancelled() -> None:
     vectors, splits = made(50, 4, seed=1)
     seen: list[int] = []
     find_cross_pairs(vectors, splits, threshold=0.9, limit=5, block=8, step=seen.append)
@@ -160,7 +158,7 @@ def test_progress_counts_every_product_and_may_stop_it() -> None:
         find_cross_pairs(vectors, splits, threshold=0.9, limit=5, step=stop)
 
 
-def test_memory_is_blocks_not_a_matrix() -> None:
+def test_leakage_memory_is_bounded_by_blocks() -> None:
     import tracemalloc
 
     generator = np.random.default_rng(0)

@@ -214,7 +214,7 @@ class TestBeginning:
     @pytest.mark.parametrize(
         ("wish", "why"),
         [
-            ({"codebook": "own"}, "codebook: choose a file, or paste it here"),
+            ({"codebook": "own"}, "codebook: choose a file, or paste its text"),
             ({"codebook": "own", "own_text": "id = 3"}, "your codebook: codes: there is none"),
             ({"codebook": "own", "own_text": "x" * 64_001}, "your codebook: over 64,000 bytes"),
             ({"codebook": "own", "own_file": b"\xff\xfe"}, "small.toml: is no text in UTF-8"),

@@ -197,7 +197,7 @@ def test_an_analysis_is_queued_with_its_options(client: Client, work: Work, rese
     for place in ("", "/srv/models/toxic", "../models/toxic", "toxic/"):
         reply = client.post(run["toxicity"], model | {"model": place})
         assert reply.status_code == 400
-        assert "Enter its hub id, owner/name." in reply.content.decode()
+        assert "Enter the classifier’s hub id, owner/name." in reply.content.decode()
     assert client.post(run["toxicity"], model | {"model": "some/name"}).status_code == 302
     assert Job.objects.first().args["options"]["scorer"] == "hf:some/name"  # type: ignore[union-attr]
 
@@ -250,7 +250,7 @@ def test_the_queue_marks_words_and_takes_readings_one_after_the_other(
     assert "50.0%" in page
     assert "9.5% to 90.5%" in page  # Wilson's of 1 in 2
     spoon_page = squeezed(client.get(f"{url}?at={spoon.score.pk}"))
-    assert "beside “spoon”, so likely harmless" in spoon_page
+    assert "beside “spoon”, so probably harmless" in spoon_page
     assert "<b>No concern</b>, rosa" in spoon_page
     assert Pair.objects.count() == before, "nothing is removed"
     assert client.post(read, {"score": "999999", "concern": "yes"}).status_code == 404

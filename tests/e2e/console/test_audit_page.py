@@ -126,7 +126,7 @@ def test_a_phone_reads_by_touch(
         ready(page, f"Pair {place} of 6")
         page.get_by_text("No", exact=True).tap()
         page.get_by_role("button", name="Save and next").tap()
-    heading(page, "Nothing waits for you")
+    heading(page, "No pair is waiting for you")
     page.get_by_text("You read 6 of 6 pairs").wait_for()
     assert said() == [{"person": "no"}] * 6
 
@@ -166,7 +166,7 @@ def test_two_read_differ_settle_and_close(
     page.keyboard.press("1")
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    heading(page, "Nothing waits for you")
+    heading(page, "No pair is waiting for you")
     page.goto(desk)
     page.get_by_role("link", name="Settle pair 1").click()
     ready(page, "Settle pair 1")
@@ -175,7 +175,7 @@ def test_two_read_differ_settle_and_close(
     page.get_by_text("Pair 1 is settled.").wait_for()
     page.get_by_role("button", name="Close…").click()
     page.get_by_role("button", name="Close the audit").click()
-    page.get_by_text("It takes no more readings.").wait_for()
+    page.get_by_text("It takes no more labels.").wait_for()
     audit.refresh_from_db()
     assert audit.state == "closed"
     with page.expect_download() as download:

@@ -1,4 +1,4 @@
-"""The gold desk and a worker's evidence in a browser: by keys alone, clean and as wide as the window."""
+"""The gold pages and a worker's evidence in a browser: keyboard, accessibility, and layout."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ FITTED = (768, 1920)
 
 @pytest.fixture
 def judged(site: str, project: Project) -> Work:
-    """Return work with three pairs that two people judged alike."""
+    """Return work with three pairs that two workers judged alike."""
     work = Work(project)
     rows = work.observed(work.image(1), worker="AUTHOR")
     batch, _ = launch_review(project=project, observations=rows, by=None)
@@ -37,7 +37,7 @@ def judged(site: str, project: Project) -> Work:
 
 
 def with_evidence(work: Work) -> Worker:
-    """Return somebody who missed gold, checks and repeats and always said the same, in a computed report."""
+    """Return a worker who failed the quality checks and repeated one answer, in a computed report."""
     unit = work.project.batches.get(kind=REVIEW).units.order_by("pk")[0]
     add_gold_item(unit=unit, expected={"reasonable": ["un"]}, by=None)
     rows = [row for n in range(8) for row in work.observed(work.image(10 + n), worker=f"B{n}")]
@@ -60,15 +60,15 @@ def with_evidence(work: Work) -> Worker:
 
 
 def tab_to(page: Any, selector: str) -> None:
-    """Press Tab until the control has the focus."""
+    """Press Tab until the element has the focus."""
     for _ in range(120):
         if page.locator(f"{selector}:focus").count():
             return
         page.keyboard.press("Tab")
-    raise AssertionError(f"{selector} is out of the keyboard's reach")
+    raise AssertionError(f"{selector} cannot be reached with the keyboard")
 
 
-def test_judged_work_becomes_gold_by_keys_alone(
+def test_judged_unit_becomes_gold_item_by_keyboard(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     project: Project,
@@ -78,15 +78,15 @@ def test_judged_work_becomes_gold_by_keys_alone(
     page = open_page()
     sign_in(page, researcher.username)
     page.goto(reverse("gold", args=[project.slug]))
-    check_page(page, "an empty desk")
+    check_page(page, "empty gold list")
     tab_to(page, "main a[href*='gold/choose']")
     page.keyboard.press("Enter")
     page.wait_for_url("**/gold/choose**")
-    check_page(page, "what was judged")
+    check_page(page, "judged items")
     tab_to(page, "main a[href*='gold/new']")
     page.keyboard.press("Enter")
     page.wait_for_url("**/gold/new**")
-    check_page(page, "the right answers")
+    check_page(page, "expected answers")
     tab_to(page, "input[name=right-interesting][value=very]")
     page.keyboard.press("Space")
     tab_to(page, "main form .btn--primary")
@@ -99,7 +99,7 @@ def test_judged_work_becomes_gold_by_keys_alone(
     }
 
 
-def test_gold_and_evidence_have_no_barriers_and_fit(
+def test_gold_and_evidence_are_accessible_at_every_width(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     project: Project,
@@ -111,11 +111,11 @@ def test_gold_and_evidence_have_no_barriers_and_fit(
     unit = project.batches.filter(kind=REVIEW).earliest("pk").units.latest("pk")
     page = open_page()
     sign_in(page, researcher.username)
-    desk = reverse("gold", args=[project.slug])
+    gold_list = reverse("gold", args=[project.slug])
     addresses = {
-        "the desk": desk,
-        "retired gold": f"{desk}?show=retired",
-        "what was judged": reverse("gold-choose", args=[project.slug]),
+        "gold list": gold_list,
+        "retired gold": f"{gold_list}?show=retired",
+        "judged items": reverse("gold-choose", args=[project.slug]),
         "new gold": f"{reverse('gold-new', args=[project.slug])}?kind={REVIEW}&unit={unit.pk}",
         "a gold item": reverse("gold-edit", args=[project.slug, gold.pk]),
         "the worker": reverse("worker-detail", args=[project.slug, worker.pk]),
@@ -127,9 +127,9 @@ def test_gold_and_evidence_have_no_barriers_and_fit(
             check_width(page, f"{state} at {width}")
         check_sizes(page, state, CHECKED)
     evidence = " ".join(page.locator("section[aria-labelledby=evidence]").inner_text().split())
-    for name in ("Gold", "Attention", "Repeats", "Variety"):
+    for name in ("Gold items", "Attention checks", "Repeats", "Variety"):
         assert name in evidence
-    page.get_by_text("Submissions that show it").first.click()
+    page.get_by_text("Related submissions").first.click()
     check_page(page, "links to submissions")
     page.locator("section[aria-labelledby=evidence] a[href*='/submissions/']").first.click()
     page.wait_for_url("**/submissions/*/")

@@ -1,4 +1,4 @@
-"""The grading desk in a browser: keys turn the page at once, grades follow several to a request, none is lost."""
+"""The grading page in a browser: keys show the next pair, grades are sent in batches, and none is lost."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,119 +23,119 @@ def found(project: Project, make_image: Callable[..., Image]) -> QualificationRo
 
 
 @pytest.fixture
-def desk(found: QualificationRound, project: Project) -> str:
+def grading_url(found: QualificationRound, project: Project) -> str:
     return f"/projects/{project.slug}/applicants/{found.pk}/grading"
 
 
-def place(page: Any) -> str:
+def position(page: Any) -> str:
     return str(page.locator("[data-position]").inner_text())
 
 
-def said(submission: Submission, grader: User) -> list[bool | None]:
-    """The grader's latest word on each pair, in order; pairs without one are left out."""
+def latest_grades(submission: Submission, grader: User) -> list[bool | None]:
+    """Return the grader's latest grade of each pair, in order; pairs without grades are left out."""
     rows = Grade.objects.filter(submission=submission, grader=grader).order_by("pk")
-    return [word for _, word in sorted(dict(rows.values_list("item", "reasonable")).items())]
+    return [grade for _, grade in sorted(dict(rows.values_list("item", "reasonable")).items())]
 
 
-def test_keys_grade_and_fewer_requests_than_keys_leave(
+def test_keys_grade_with_fewer_requests_than_grades(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     found: Any,
-    desk: str,
+    grading_url: str,
     researcher: User,
 ) -> None:
     bulk_applicants(found, 3)
     page = open_page()
     sign_in(page, "rosa")
-    page.goto(desk)
+    page.goto(grading_url)
     wait_until_seen(page)
     posts: list[str] = []
     page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
-    assert place(page) == "Pair 1 of 27 waiting"
+    assert position(page) == "Pair 1 of 27 waiting"
     for key in "111212111":
         page.keyboard.press(key)
-    assert place(page) == "Pair 10 of 27 waiting"
+    assert position(page) == "Pair 10 of 27 waiting"
     assert "pair 1" in page.locator("[data-text=where]").inner_text()
     first = Submission.objects.order_by("received_at", "attempt").first()
     assert first is not None
-    until(page, lambda: len(said(first, researcher)) == 9)
-    assert said(first, researcher) == [True, True, True, False, True, False, True, True, True]
+    until(page, lambda: len(latest_grades(first, researcher)) == 9)
+    assert latest_grades(first, researcher) == [True, True, True, False, True, False, True, True, True]
     assert len(posts) < 9
     page.keyboard.press("k")
-    assert place(page) == "Pair 9 of 27 waiting"
+    assert position(page) == "Pair 9 of 27 waiting"
     assert (
         page.get_by_role("button", name="Reasonable", exact=False).first.get_attribute("aria-pressed")
         == "true"
     )
     page.keyboard.press("j")
-    assert place(page) == "Pair 10 of 27 waiting"
+    assert position(page) == "Pair 10 of 27 waiting"
 
 
-def test_a_note_goes_with_enter_and_a_grade_can_be_taken_back(
+def test_enter_saves_a_note_and_a_grade_can_be_withdrawn(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     found: Any,
-    desk: str,
+    grading_url: str,
     researcher: User,
 ) -> None:
     bulk_applicants(found, 1)
     submission = Submission.objects.get()
     page = open_page()
     sign_in(page, "rosa")
-    page.goto(desk)
+    page.goto(grading_url)
     wait_until_seen(page)
     page.keyboard.press("n")
-    page.keyboard.type("12 words say nothing")  # digits are letters here
+    page.keyboard.type("12 words say nothing")  # digits are text in the note
     page.keyboard.press("Enter")
-    assert place(page) == "Pair 2 of 9 waiting"
-    until(page, lambda: said(submission, researcher) == [False])
+    assert position(page) == "Pair 2 of 9 waiting"
+    until(page, lambda: latest_grades(submission, researcher) == [False])
     assert Grade.objects.get().note == "12 words say nothing"
     page.keyboard.press("z")
-    assert place(page) == "Pair 1 of 9 waiting"
-    until(page, lambda: said(submission, researcher) == [None])
+    assert position(page) == "Pair 1 of 9 waiting"
+    until(page, lambda: latest_grades(submission, researcher) == [None])
     page.keyboard.press("1")
     page.keyboard.press("1")
-    page.keyboard.press("z")  # not sent yet: it never leaves
-    until(page, lambda: said(submission, researcher) == [True])
+    page.keyboard.press("z")  # not sent yet, so it is never sent
+    until(page, lambda: latest_grades(submission, researcher) == [True])
     page.wait_for_timeout(500)
-    assert said(submission, researcher) == [True]
+    assert latest_grades(submission, researcher) == [True]
     page.reload()
-    assert place(page) == "Pair 1 of 8 waiting"
+    assert position(page) == "Pair 1 of 8 waiting"
 
 
-def test_grades_made_offline_are_kept_and_sent_later(
+def test_offline_grades_are_stored_and_sent_later(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     found: Any,
-    desk: str,
+    grading_url: str,
     researcher: User,
 ) -> None:
     bulk_applicants(found, 1)
     submission = Submission.objects.get()
     page = open_page()
     sign_in(page, "rosa")
-    page.goto(desk)
+    page.goto(grading_url)
     wait_until_seen(page)
     page.context.set_offline(True)
     for key in "11111":
         page.keyboard.press(key)
     page.get_by_text("Not saved yet, stored on this device: 5 grades").wait_for()
     page.context.set_offline(False)
-    page.goto(desk)
-    until(page, lambda: said(submission, researcher) == [True] * 5)
+    page.goto(grading_url)
+    until(page, lambda: latest_grades(submission, researcher) == [True] * 5)
 
 
-def test_without_a_script_each_grade_is_a_form(
+def test_grading_without_script_uses_forms(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     found: Any,
-    desk: str,
+    grading_url: str,
     researcher: User,
 ) -> None:
     bulk_applicants(found, 1)
     page = open_page(java_script_enabled=False)
     sign_in(page, "rosa")
-    page.goto(desk)
+    page.goto(grading_url)
     page.get_by_role("button", name="Reasonable").first.click()
     page.get_by_text("Pair 1 of 8 waiting").wait_for()
     page.fill("#note", "Nothing shows it.")
@@ -145,17 +145,17 @@ def test_without_a_script_each_grade_is_a_form(
         (0, True, ""),
         (1, False, "Nothing shows it."),
     ]
-    page.get_by_role("link", name="Last one again").click()
+    page.get_by_role("link", name="Back to the last pair").click()
     page.get_by_role("button", name="Take my grade back").click()
     page.get_by_text("Pair 1 of 8 waiting").wait_for()
-    assert said(Submission.objects.get(), researcher) == [True, None]
+    assert latest_grades(Submission.objects.get(), researcher) == [True, None]
 
 
-def test_two_graders_at_once_then_the_end(
+def test_two_graders_grade_all_pairs_at_the_same_time(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     found: Any,
-    desk: str,
+    grading_url: str,
     researcher: User,
     admin: User,
 ) -> None:
@@ -165,15 +165,15 @@ def test_two_graders_at_once_then_the_end(
     for name in ("rosa", "ada"):
         page = open_page()
         sign_in(page, name)
-        page.goto(desk)
+        page.goto(grading_url)
         wait_until_seen(page)
         pages.append(page)
     for n in range(9):
         for page in pages:
             page.keyboard.press("2" if n == 8 else "1")
     for page, person in zip(pages, (researcher, admin), strict=True):
-        page.get_by_text("Every pair has its grades").wait_for()
-        until(page, lambda person=person: said(submission, person) == [True] * 8 + [False])
+        page.get_by_text("All pairs are graded").wait_for()
+        until(page, lambda person=person: latest_grades(submission, person) == [True] * 8 + [False])
     assert Grade.objects.count() == 18
 
 
@@ -181,7 +181,7 @@ def test_pages_are_accessible(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     found: Any,
-    desk: str,
+    grading_url: str,
     project: Project,
     researcher: User,
     admin: User,
@@ -196,7 +196,7 @@ def test_pages_are_accessible(
         f"{base}{found.pk}/",
         f"{base}qualify",
         f"{base}train",
-        f"{desk}?at={Submission.objects.order_by('pk')[0].pk}:8",
+        f"{grading_url}?at={Submission.objects.order_by('pk')[0].pk}:8",
     ):
         page.goto(address)
         check_sizes(page, address, [(1280, "light"), (390, "light")])

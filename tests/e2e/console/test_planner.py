@@ -1,4 +1,4 @@
-"""The planner and the decisions page in a browser: by keyboard, on a phone, and axe finds nothing."""
+"""The planner and the decisions page in a browser: keyboard, phone, and accessibility."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ SIZES = [(1280, "light"), (768, "dark"), (390, "light")]
 
 @pytest.fixture
 def round_(project: Project) -> JudgingRound:
-    """Return a judged round: two judges each, who differ about every third pair."""
+    """Return a round with two judges per pair, who disagree about every third pair."""
     market.fund()
     work = Work(project)
     image = _photo(project)
@@ -54,7 +54,7 @@ def _photo(project: Project) -> Image:
     return import_image(project=project, name="photo.png", data=picture(width=640, height=480, seed=3))[0]
 
 
-def test_axe_finds_nothing_and_nothing_is_cut_off(
+def test_planner_and_decisions_are_accessible_at_every_size(
     round_: JudgingRound,
     open_page: Callable[..., Any],
     sign_in: Callable[..., None],
@@ -78,14 +78,14 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
         check_sizes(page, address, SIZES)
 
 
-def test_a_plan_by_keyboard_fills_in_the_launch(
+def test_plan_by_keyboard_sets_values_of_the_launch(
     round_: JudgingRound, open_page: Callable[..., Any], sign_in: Callable[..., None], researcher: User
 ) -> None:
     page = open_page()
     sign_in(page, researcher.username)
     page.goto(f"/projects/{round_.batch.project.slug}/judging/planner/")
     wait_until_seen(page)
-    page.get_by_role("textbox", name="Width of the interval").focus()
+    page.get_by_role("textbox", name="Interval width").focus()
     for typed in ("40", "90", "2", "0.45"):
         page.keyboard.press("Control+A")
         page.keyboard.type(typed)
@@ -96,29 +96,29 @@ def test_a_plan_by_keyboard_fills_in_the_launch(
     page.get_by_text("95%, n = ").first.wait_for()
     items = int(page.locator(".stat dd").first.inner_text().split()[0])
     assert 1 <= items <= 6
-    page.get_by_role("link", name="Launch this").press("Enter")
+    page.get_by_role("link", name="Launch this round").press("Enter")
     page.wait_for_url("**/judging/review/?how=sample**")
     assert page.locator("[name=n]").input_value() == str(items)
     assert page.locator("[name=assignments]").input_value() == "2"
     assert page.locator("[name=reward]").input_value() == "0.45"
 
 
-def test_items_are_decided_and_one_more_judge_is_asked(
+def test_items_are_decided_and_a_follow_up_is_launched(
     round_: JudgingRound, open_page: Callable[..., Any], sign_in: Callable[..., None], researcher: User
 ) -> None:
     page = open_page()
     sign_in(page, researcher.username)
     page.goto(f"/projects/{round_.batch.project.slug}/judging/decisions/")
-    page.get_by_label("Decided by").first.select_option("k_of_n")
+    page.get_by_label("Method").first.select_option("k_of_n")
     page.get_by_role("button", name="Preview").click()
-    page.get_by_role("button", name="Decide 12 judgments").click()
+    page.get_by_role("button", name="Apply the rules to 12 judgments").click()
     page.get_by_text("4 of 6 accepted").first.wait_for()
     run = DecisionRun.objects.get()
     assert run.rules["reasonable"]["method"] == "k_of_n"
     page.get_by_role("link", name="Set up").click()
-    page.get_by_label("Up to judges").fill("3")
-    page.get_by_label("For at most").fill("1.00")
-    page.get_by_role("button", name="Change").click()
+    page.get_by_label("Maximum workers per item").fill("3")
+    page.get_by_label("Follow-up budget").fill("1.00")
+    page.get_by_role("button", name="Save the limits").click()
     page.get_by_role("button", name="Launch 2 tasks, hold $0.80").dblclick()
-    page.get_by_text("once more 1 is launched").wait_for()
+    page.get_by_text("follow-up 1 is launched").wait_for()
     assert Batch.objects.filter(provenance__asks_again=round_.batch_id).count() == 1

@@ -1,4 +1,4 @@
-"""The report in a browser: from a press of the button to figures, down to a submission, and files to take away."""
+"""The report in a browser: computing it, its links down to a submission, and its files."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ def judged(site: str, project: Project, make_image: Callable[..., Image]) -> Cro
     return crowd
 
 
-def test_compute_look_and_go_down_to_a_submission(
+def test_report_is_computed_and_links_to_a_submission(
     worker_process: None,
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
@@ -38,8 +38,8 @@ def test_compute_look_and_go_down_to_a_submission(
     page = open_page()
     sign_in(page, researcher.username)
     page.goto(reverse("judging-report", args=[project.slug]))
-    page.get_by_text("120 judgments of this kind came in").wait_for()
-    page.get_by_role("button", name="Compute now").click()
+    page.get_by_text("120 judgments of this kind arrived").wait_for()
+    page.get_by_role("button", name="Compute the report now").click()
     page.get_by_text("observation pairs are acceptable").wait_for(timeout=180_000)
     assert "from 120 judgments" in page.inner_text(".page-head")
     page.get_by_role("img", name="Acceptable:").wait_for()
@@ -50,7 +50,7 @@ def test_compute_look_and_go_down_to_a_submission(
     page.wait_for_url("**/submissions/*/")
 
 
-def test_make_the_files_and_download_one(
+def test_files_are_created_and_downloaded(
     worker_process: None,
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
@@ -61,7 +61,7 @@ def test_make_the_files_and_download_one(
     page = open_page()
     sign_in(page, researcher.username)
     page.goto(reverse("judging-report", args=[project.slug]))
-    page.get_by_role("button", name="Make the files").click()
+    page.get_by_role("button", name="Create the files").click()
     link = page.get_by_role("link", name="Download CSV")
     link.wait_for(timeout=180_000)
     expect(page.locator("#files")).to_contain_text("360 rows of 120 judgments")
@@ -72,7 +72,7 @@ def test_make_the_files_and_download_one(
     assert not any(worker.worker_id in line for worker in judged.people for line in lines)
 
 
-def test_pages_are_clean_at_every_width(
+def test_report_pages_are_accessible_at_every_width(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     project: Project,
@@ -108,7 +108,7 @@ def test_pages_are_clean_at_every_width(
                 check_page(page, f"{state} at {width}")
 
 
-def test_dark_scheme_has_enough_contrast(
+def test_report_in_dark_scheme_has_enough_contrast(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     project: Project,
@@ -119,4 +119,4 @@ def test_dark_scheme_has_enough_contrast(
     page = open_page(color_scheme="dark")
     sign_in(page, researcher.username)
     page.goto(reverse("judging-report", args=[project.slug]))
-    check_page(page, "the report in the dark")
+    check_page(page, "report in dark scheme")

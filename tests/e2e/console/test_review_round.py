@@ -1,4 +1,4 @@
-"""A review round in a browser: chosen, launched, judged by keyboard and by touch; closed to whoever may not judge."""
+"""A review round in a browser: launched, judged by keyboard and by touch; closed to other workers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -64,16 +64,16 @@ def qualify(project: Project, worker: MarketWorker) -> None:
 
 
 def tab_to(page: Any, root: Any, selector: str) -> None:
-    """Press Tab until the control has the focus: whoever has no mouse must get there, too."""
+    """Press Tab until the element has the focus, as users without a mouse do."""
     for _ in range(80):
         if root.locator(f"{selector}:focus").count():
             return
         page.keyboard.press("Tab")
-    raise AssertionError(f"{selector} is out of the keyboard's reach")
+    raise AssertionError(f"{selector} cannot be reached with the keyboard")
 
 
 def launch_by_keys(page: Any, project: Project) -> Batch:
-    """Choose a sample of two for qualified workers, look at the cost, and launch, without a mouse."""
+    """Select a sample of two for qualified workers and launch it with the keyboard."""
     page.goto(reverse("judging", args=[project.slug]))
     tab_to(page, page, "a:text('Launch a review round')")
     page.keyboard.press("Enter")
@@ -91,7 +91,7 @@ def launch_by_keys(page: Any, project: Project) -> Batch:
     page.keyboard.press("Enter")
     page.locator(".launch-confirm").wait_for()
     page.wait_for_load_state()
-    assert "2 of 3 that no judge got yet, by 1 author" in page.locator("main").inner_text()
+    assert "2 of 3 not yet sent to judges, by 1 author" in page.locator("main").inner_text()
     check_page(page, "the cost")
     tab_to(page, page, "button[value=launch]")
     page.keyboard.press("Enter")
@@ -104,7 +104,7 @@ def judge_by_keys(page: Any) -> None:
     page.get_by_role("button", name="Start").first.focus()
     page.keyboard.press("Enter")
     frame = page.frame_locator("iframe")
-    frame.locator("[data-agree]:enabled").wait_for()  # Tab passes it by until the script is ready
+    frame.locator("[data-agree]:enabled").wait_for()  # Tab skips it until the script is ready
     frame.locator("#country").focus()
     page.keyboard.type("United States")
     tab_to(page, frame, "[data-agree]")
@@ -114,14 +114,14 @@ def judge_by_keys(page: Any) -> None:
     page.keyboard.press("2")
     page.keyboard.press("1")
     assert frame.locator("#count").inner_text() == "2 of 3 answered"
-    page.keyboard.press("ArrowUp")  # back, without answering, and forth again
+    page.keyboard.press("ArrowUp")  # back without an answer, and forward again
     page.keyboard.press("ArrowDown")
     page.keyboard.press("4")
     page.keyboard.press("Control+Enter")
     page.get_by_text("Submitted", exact=False).first.wait_for()
 
 
-def test_by_keyboard_from_launch_to_judgment(
+def test_round_is_launched_and_judged_by_keyboard(
     worker_process: None,
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
@@ -149,7 +149,9 @@ def test_by_keyboard_from_launch_to_judgment(
 
     page.goto(reverse("judging", args=[project.slug]))
     text = " ".join(page.locator("main").inner_text().split())
-    assert "1 of 3 approved pairs was sent to no judge yet; 5 judgments of others are still to come." in text
+    assert (
+        "1 of 3 approved pairs has not been sent to judges; 5 judgments of other pairs are pending." in text
+    )
     assert "1 of 6" in text
     check_page(page, "the judging page")
 
@@ -158,16 +160,16 @@ def test_by_keyboard_from_launch_to_judgment(
 def review(project: Project, pairs: list[Pair]) -> Callable[..., Hit]:
     """Return a function that publishes a round over the second pair, and returns its HIT."""
 
-    def publish_it(**more: Any) -> Hit:
+    def publish_round(**more: Any) -> Hit:
         batch, _ = launch_review(project=project, observations=[pairs[1]], by=None, **more)
         publish.publish_batch(batch=batch, marketplace=marketplace())
         return Hit.objects.get(unit__batch=batch)
 
-    return publish_it
+    return publish_round
 
 
 def opened(open_page: Callable[..., Any], hit: Hit, **window: Any) -> Any:
-    """Open the task's page by itself, with the consent given."""
+    """Open the task's page after the consent."""
     accepted = box_editor.agreed(market.accept(hit, market.market_worker("wilma")))
     page = open_page(**window)
     page.goto(box_editor.task_address(accepted))
@@ -177,8 +179,8 @@ def opened(open_page: Callable[..., Any], hit: Hit, **window: Any) -> Any:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)], ids=["desk", "phone"])
-def test_the_page_has_no_barriers_and_fits(
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)], ids=["desktop", "phone"])
+def test_review_task_is_accessible_and_fits(
     review: Callable[..., Hit], open_page: Callable[..., Any], width: int, height: int, scheme: str
 ) -> None:
     page = opened(open_page, review(), width=width, height=height, color_scheme=scheme)
@@ -226,7 +228,9 @@ def test_single_keys_can_be_turned_off(review: Callable[..., Hit], open_page: Ca
     assert page.locator("#count").inner_text() == "2 of 3 answered"
 
 
-def test_by_touch_on_a_phone(review: Callable[..., Hit], open_page: Callable[..., Any]) -> None:
+def test_pair_is_judged_by_touch_on_a_phone(
+    review: Callable[..., Hit], open_page: Callable[..., Any]
+) -> None:
     hit = review()
     page = opened(open_page, hit, width=390, height=844, has_touch=True, is_mobile=True)
     for question, value in (("boxes", "entirely_off"), ("reasonable", "un"), ("interesting", "very")):
@@ -238,14 +242,14 @@ def test_by_touch_on_a_phone(review: Callable[..., Hit], open_page: Callable[...
     assert assignment.match == Match.MATCHED
 
 
-def test_the_author_and_the_unqualified_are_turned_away(
+def test_author_and_unqualified_worker_cannot_judge(
     review: Callable[..., Hit],
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     project: Project,
     author: MarketWorker,
 ) -> None:
-    """The marketplace keeps the unqualified out; our page does so with both, also with an address in hand."""
+    """The marketplace refuses unqualified workers; our page refuses both, even with the URL."""
     hit = review(terms=LaunchTerms(eligibility=build_eligibility(pool=Pool.QUALIFIED)))
     market.market_worker("una")
     page = open_page()

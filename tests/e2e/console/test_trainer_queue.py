@@ -1,4 +1,4 @@
-"""The trainer desk and the pages about workers in a real browser."""
+"""The training queue and the pages about workers in a browser."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,12 +37,12 @@ def attempt(project: Project, make_image: Callable[..., Image]) -> Assignment:
 
 
 def settled(assignment: Assignment) -> None:
-    """Carry the answer out as the test's own marketplace sees it, whichever process planned it."""
+    """Send the decisions to the test's marketplace, whichever process planned them."""
     for decision in assignment.decisions.all():
         review.settle_decision(decision=decision, marketplace=marketplace())
 
 
-def test_a_box_takes_a_remark_and_what_is_typed_outlives_a_reload(
+def test_click_on_box_opens_remark_and_reload_keeps_text(
     attempt: Assignment, project: Project, researcher: User, open_page: Callable[..., Any], sign_in: Any
 ) -> None:
     page = open_page()
@@ -54,12 +54,12 @@ def test_a_box_takes_a_remark_and_what_is_typed_outlives_a_reload(
     page.locator(".stage .box", has_text="2a").focus()
     page.keyboard.press("Enter")
     page.keyboard.type("Keep this one.")
-    assert page.locator("[data-remarks]").inner_text() == "2 remarks go with it"
+    assert page.locator("[data-remarks]").inner_text() == "Includes 2 remarks"
     page.reload()
     assert page.locator("[name=remark-2-boxes-2]").input_value() == "Two clues in one."
     page.locator("main h1").click()
     page.keyboard.press("w")
-    page.keyboard.type("Good so far. Once more.")  # no key acts while somebody types
+    page.keyboard.type("Good so far. Once more.")  # keys do nothing while a text field has the focus
     assert not Feedback.objects.exists()
     page.locator("main h1").click()
     page.keyboard.press("o")
@@ -73,21 +73,21 @@ def test_a_box_takes_a_remark_and_what_is_typed_outlives_a_reload(
     settled(attempt)
 
 
-def test_all_is_there_without_a_script(
+def test_remarks_work_without_script(
     attempt: Assignment, project: Project, researcher: User, open_page: Callable[..., Any], sign_in: Any
 ) -> None:
     page = open_page(java_script_enabled=False)
     sign_in(page, "rosa")
     page.goto(reverse("training-queue", args=[project.slug]))
-    page.locator("[data-spot=remark-1-clue] summary").click()
+    page.locator("[data-remark=remark-1-clue] summary").click()
     page.fill("[name=remark-1-clue]", "Which cup?")
     page.locator("button[value=again]").click()
-    page.get_by_text("No training attempt waits for an answer").wait_for()
+    page.get_by_text("No training attempts to answer").wait_for()
     assert Feedback.objects.get().remarks[0]["part"] == "clue"
     settled(attempt)
 
 
-def test_the_pages_about_people_are_accessible(
+def test_worker_pages_are_accessible(
     attempt: Assignment,
     project: Project,
     make_image: Callable[..., Image],

@@ -92,7 +92,7 @@ def _seen(page: Any) -> list[str]:
     return [str(text) for text in page.locator(".cand:visible .n").all_text_contents()]
 
 
-def test_ten_ratings_are_ten_keys_and_the_order_is_kept(
+def test_ten_keys_give_ten_ratings_in_shown_order(
     published_set: Callable[..., Hit], open_page: OpenPage
 ) -> None:
     page = open_page()
@@ -121,7 +121,7 @@ def test_ten_ratings_are_ten_keys_and_the_order_is_kept(
     assert _order(other) == order[::-1], "another worker has the reverse order"
 
 
-def test_five_at_a_time_with_keys_gaps_and_buttons(
+def test_five_statements_per_page_show_missing_ratings(
     published_set: Callable[..., Hit], open_page: OpenPage
 ) -> None:
     page = open_page()
@@ -152,7 +152,7 @@ def test_five_at_a_time_with_keys_gaps_and_buttons(
     assert len(_submit_by_keys(page).answer["ratings"]) == 10
 
 
-def test_a_reload_opens_the_page_of_the_first_gap(
+def test_reload_opens_page_of_first_missing_rating(
     published_set: Callable[..., Hit], open_page: OpenPage
 ) -> None:
     page = open_page()
@@ -166,7 +166,7 @@ def test_a_reload_opens_the_page_of_the_first_gap(
     assert page.locator(CURRENT).text_content() == "7"
 
 
-def test_the_mark_is_the_shared_rendering_and_can_be_hidden(
+def test_region_mark_is_shared_rendering_and_can_be_hidden(
     published_set: Callable[..., Hit], open_page: OpenPage
 ) -> None:
     page = open_page()
@@ -221,7 +221,9 @@ def test_single_keys_can_be_turned_off(published_set: Callable[..., Hit], open_p
     check_page(page, "keys off and on again")
 
 
-def test_without_its_mark_the_page_says_so(published_set: Callable[..., Hit], open_page: OpenPage) -> None:
+def test_page_without_region_mark_shows_a_message(
+    published_set: Callable[..., Hit], open_page: OpenPage
+) -> None:
     page = open_page()
     page.route("**/region", lambda route: route.abort())
     _open(page, published_set())
@@ -229,7 +231,7 @@ def test_without_its_mark_the_page_says_so(published_set: Callable[..., Hit], op
     check_page(page, "the mark did not load")
 
 
-def test_clue_and_reference_are_shown_when_asked_for(
+def test_clue_and_reference_are_shown_if_selected(
     published_set: Callable[..., Hit], open_page: OpenPage
 ) -> None:
     page = open_page()
@@ -244,7 +246,7 @@ def test_clue_and_reference_are_shown_when_asked_for(
 
 
 @pytest.mark.parametrize("per_page", [5, 10])
-def test_on_a_phone_nothing_scrolls_sideways(
+def test_page_on_a_phone_does_not_scroll_sideways(
     published_set: Callable[..., Hit], open_page: OpenPage, per_page: int
 ) -> None:
     page = open_page(width=390, height=844, has_touch=True)
@@ -259,7 +261,7 @@ def test_on_a_phone_nothing_scrolls_sideways(
     check_width(page, "all rated")
 
 
-def test_a_preview_shows_all_sentences(published_set: Callable[..., Hit], open_page: OpenPage) -> None:
+def test_preview_shows_all_statements(published_set: Callable[..., Hit], open_page: OpenPage) -> None:
     hit = published_set(per_page=5)
     page = open_page()
     base = task_address(market.accept(hit, market.market_worker("wanda"))).split("?")[0]
@@ -288,7 +290,7 @@ def built_round(work: Work, photo: Image) -> ComparisonRound:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_researcher_launches_a_round_with_its_options(
+def test_round_is_launched_with_its_options(
     built_round: ComparisonRound, open_page: OpenPage, sign_in: Any, width: int, admin: Any
 ) -> None:
     market.fund()

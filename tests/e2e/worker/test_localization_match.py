@@ -90,7 +90,7 @@ def _drag(page: Any, sentence: int, letter: str) -> None:
     page.mouse.up()
 
 
-def test_by_keys_alone(hit: Hit, open_page: OpenPage) -> None:
+def test_inferences_are_matched_by_keyboard(hit: Hit, open_page: OpenPage) -> None:
     page = open_page()
     _open(page, hit)
     right = _letters(page, hit)
@@ -131,7 +131,7 @@ def test_by_keys_alone(hit: Hit, open_page: OpenPage) -> None:
     assert selectors.baseline_score(hit.unit.batch.project).accuracy == 100.0
 
 
-def test_keys_that_are_turned_off_do_nothing_and_buttons_still_do(hit: Hit, open_page: OpenPage) -> None:
+def test_single_keys_can_be_turned_off(hit: Hit, open_page: OpenPage) -> None:
     page = open_page()
     _open(page, hit)
     page.keyboard.press("?")
@@ -147,7 +147,7 @@ def test_keys_that_are_turned_off_do_nothing_and_buttons_still_do(hit: Hit, open
     assert _chosen(page) == ["B", "", "", ""]
 
 
-def test_by_dragging_and_pointing(hit: Hit, open_page: OpenPage) -> None:
+def test_inferences_are_matched_by_mouse(hit: Hit, open_page: OpenPage) -> None:
     page = open_page()
     _open(page, hit)
     _drag(page, 1, "C")
@@ -177,7 +177,7 @@ def test_by_dragging_and_pointing(hit: Hit, open_page: OpenPage) -> None:
     assert _chosen(page) == ["A", "C", "D", ""]
 
 
-def test_what_is_missing_is_said_and_earlier_work_comes_back(hit: Hit, open_page: OpenPage) -> None:
+def test_missing_matches_are_shown_and_draft_is_restored(hit: Hit, open_page: OpenPage) -> None:
     page = open_page()
     _open(page, hit)
     page.keyboard.press("b")
@@ -193,7 +193,7 @@ def test_what_is_missing_is_said_and_earlier_work_comes_back(hit: Hit, open_page
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_stands_in_anybody_s_way(hit: Hit, open_page: OpenPage, scheme: str) -> None:
+def test_matching_task_is_accessible(hit: Hit, open_page: OpenPage, scheme: str) -> None:
     page = open_page(color_scheme=scheme)
     task = market.accept(hit, market.market_worker("wanda"))
     page.goto(task_address(agreed(task)))
@@ -208,7 +208,7 @@ def test_nothing_stands_in_anybody_s_way(hit: Hit, open_page: OpenPage, scheme: 
         check_width(page, f"half done, {width} px")
 
 
-def test_with_fingers_on_a_phone(hit: Hit, open_page: OpenPage) -> None:
+def test_inferences_are_matched_by_touch_on_a_phone(hit: Hit, open_page: OpenPage) -> None:
     page = open_page(**PHONE)
     _open(page, hit)
     page.locator("#m1").scroll_into_view_if_needed()
@@ -236,7 +236,7 @@ def test_with_fingers_on_a_phone(hit: Hit, open_page: OpenPage) -> None:
     assert bar["y"] + bar["height"] <= 845
 
 
-def test_the_researcher_s_page_launches_and_shows_who_erred(
+def test_localization_page_launches_and_shows_errors(
     hit: Hit, project: Project, researcher: User, open_page: OpenPage, sign_in: Any
 ) -> None:
     truth = hit.unit.payload["truth"]

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.mark.parametrize(("locale", "width"), [("en-GB", 1280), ("de-DE", 390)])
-def test_a_trainers_answer_stands_on_the_work_page_until_it_was_read(
+def test_trainers_answer_is_on_the_work_page_until_it_is_read(
     site: str,
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],

@@ -87,7 +87,7 @@ def _check_answer(batch: Batch) -> None:
     assert answer["exam"] == [{"question": "caption", "choice": 1}, {"question": "proof", "choice": 0}]
 
 
-def test_by_keyboard_at_a_desk(
+def test_qualification_task_by_keyboard(
     batch: Batch, open_page: Callable[..., Any], sign_in: Callable[[Any, str], None]
 ) -> None:
     page = open_page(1280, 900)
@@ -124,7 +124,7 @@ def _write_photo_by_taps(frame: Any, photo: int) -> None:
         card.locator(".seg label").nth(pair - 1).tap()
 
 
-def test_by_touch_on_a_phone_with_a_reload_in_between(
+def test_qualification_task_by_touch_on_a_phone_with_reload(
     batch: Batch, open_page: Callable[..., Any], sign_in: Callable[[Any, str], None]
 ) -> None:
     market.market_worker("wilma")
@@ -177,7 +177,7 @@ def _opened(batch: Batch, open_page: Callable[..., Any], **window: Any) -> Any:
     return page
 
 
-def test_no_barriers_in_any_state(batch: Batch, open_page: Callable[..., Any]) -> None:
+def test_qualification_task_is_accessible_in_each_state(batch: Batch, open_page: Callable[..., Any]) -> None:
     both = [(1280, "light"), (1280, "dark")]
     page = _opened(batch, open_page)
     check_sizes(page, "at first", both)
@@ -192,7 +192,7 @@ def test_no_barriers_in_any_state(batch: Batch, open_page: Callable[..., Any]) -
     check_sizes(page, "the last step", both)
 
 
-def test_what_the_server_refuses_is_shown_at_its_field(batch: Batch, open_page: Callable[..., Any]) -> None:
+def test_server_error_is_shown_at_its_field(batch: Batch, open_page: Callable[..., Any]) -> None:
     """The page's own checks are bypassed, as an old copy of its script would."""
     page = _opened(batch, open_page)
     for photo in (1, 2, 3):
@@ -220,7 +220,7 @@ def test_what_the_server_refuses_is_shown_at_its_field(batch: Batch, open_page: 
     assert not Submission.objects.exists()
 
 
-def test_a_preview_shows_all_three_photos_and_takes_no_answer(
+def test_preview_shows_all_photos_and_accepts_no_answer(
     batch: Batch, open_page: Callable[..., Any], settings: Any
 ) -> None:
     page = open_page()

@@ -52,7 +52,7 @@ def _opened(open_page: Callable[..., Any], address: str, **window: Any) -> Any:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)], ids=["desk", "phone"])
-def test_the_trainers_answer_stands_above_the_next_attempt(
+def test_trainers_answer_is_shown_above_the_next_attempt(
     attempt: Callable[..., str], open_page: Callable[..., Any], width: int, height: int
 ) -> None:
     address = attempt(outcome="again", summary="A good start.\nOne more photo.", remarks=REMARKS)
@@ -76,7 +76,7 @@ def test_the_trainers_answer_stands_above_the_next_attempt(
     assert page.get_by_text("This is training:").is_visible()
 
 
-def test_folded_away_it_stays_folded(attempt: Callable[..., str], open_page: Callable[..., Any]) -> None:
+def test_closed_answer_stays_closed(attempt: Callable[..., str], open_page: Callable[..., Any]) -> None:
     page = _opened(open_page, attempt(outcome="complete", summary="Well done.", remarks=[]))
     page.get_by_role("button", name="I have read this").press("Enter")
     assert page.locator("#feedback summary:focus").count() == 1, "the focus is not lost"
@@ -88,15 +88,13 @@ def test_folded_away_it_stays_folded(attempt: Callable[..., str], open_page: Cal
     assert page.get_by_text("Well done.").is_visible()
 
 
-def test_without_an_answer_there_is_no_panel(
-    attempt: Callable[..., str], open_page: Callable[..., Any]
-) -> None:
+def test_task_without_answer_has_no_panel(attempt: Callable[..., str], open_page: Callable[..., Any]) -> None:
     page = _opened(open_page, attempt())
     assert page.locator("#feedback").is_hidden()
     assert page.get_by_text("This is training:").is_visible()
 
 
-def test_no_barriers(attempt: Callable[..., str], open_page: Callable[..., Any]) -> None:
+def test_training_task_is_accessible(attempt: Callable[..., str], open_page: Callable[..., Any]) -> None:
     address = attempt(outcome="again", summary="A good start.", remarks=REMARKS)
     page = _opened(open_page, address)
     page.locator("#feedback summary").wait_for()

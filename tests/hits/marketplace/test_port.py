@@ -46,7 +46,7 @@ def test_grant_holders_and_revoke(port: BotoMarketplace, workers: list[Worker]) 
         port.grant(trained, person.worker_id, value)
     port.grant(trained, workers[0].worker_id, 7)
     port.revoke(trained, workers[1].worker_id, "No work for a year.")
-    assert list(port.holders(trained)) == [(workers[0].worker_id, 7), (workers[2].worker_id, 2)]
+    assert list(port.list_holders(trained)) == [(workers[0].worker_id, 7), (workers[2].worker_id, 2)]
     port.revoke(trained, workers[1].worker_id, "Again.")
     assert Qualification.objects.get(worker=workers[1]).reason == "No work for a year."
 
@@ -62,7 +62,7 @@ def test_missing_type_or_worker_is_reported(port: BotoMarketplace, worker: Worke
         lambda: port.grant(trained, NOBODY, 1),
         lambda: port.revoke(trained, NOBODY, "r"),
         lambda: port.revoke("3NOSUCHTYPE", worker.worker_id, "r"),
-        lambda: list(port.holders("3NOSUCHTYPE")),
+        lambda: list(port.list_holders("3NOSUCHTYPE")),
         lambda: port.block(NOBODY, "r"),
         lambda: port.unblock(NOBODY, "r"),
     ]

@@ -187,7 +187,7 @@ def test_a_compensation_that_would_be_refused_is_not_offered(
     assert ">The network broke.</textarea>" in _words(refused)
 
     Project.objects.filter(pk=project.pk).update(budget_cap_cents=None)
-    free = marketplace().balance().available_cents
+    free = marketplace().get_balance().available_cents
     market.ledger_adjust(Requester.objects.get(name=accounts.PLATFORM_NAME), 124 - free)
     forget_balance()
     page = _words(researcher_client.get(url))

@@ -354,7 +354,7 @@ def test_follow_up_is_launched_in_two_steps(client: Client, work: Work, research
             work.answered(answer_four, "J5", review("un"))
             work.answered(answer_four, "J6", review("un"))
     client.force_login(researcher)
-    url = reverse("ask-more", args=[work.project.slug, first.pk])
+    url = reverse("follow-up", args=[work.project.slug, first.pk])
     assert client.get(url).status_code == 200
     reply = client.post(url, {"max_redundancy": "2", "ask_budget": "5.00", "step": "limits"})
     assert reply.status_code == 400

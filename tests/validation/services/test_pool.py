@@ -128,7 +128,7 @@ class Road:
         """Return the marketplace ids of who holds a pool with us, and at the marketplace."""
         row = Qualification.objects.get(project=self.project, slug=pool.value)
         ours = Worker.objects.filter(pk__in=eligibility.pool_worker_ids(self.project, pool))
-        theirs = {worker for worker, _ in marketplace().holders(row.type_id)}
+        theirs = {worker for worker, _ in marketplace().list_holders(row.type_id)}
         return set(ours.values_list("worker_id", flat=True)), theirs
 
 
@@ -214,7 +214,7 @@ def _money_adds_up(road: Road, found: QualificationRound, batch: Batch, *, paid:
     _close(batch)
     spent = ledger.sum_entries(project=road.project).spent
     assert spent == 200 * paid + 190 * trained
-    balance = marketplace().balance()
+    balance = marketplace().get_balance()
     assert (balance.available_cents, balance.on_hold_cents) == (FUNDS - spent, 0)
 
 
@@ -314,7 +314,7 @@ def test_killed_decision_is_completed_without_second_payment(road: Road, point: 
     qualifications.settle_outstanding_decisions(marketplace=marketplace())
     assert GradingOutcome.objects.count() == StatusChange.objects.count() == 3
     assert ledger.sum_entries(batch=found.batch).reward == 600
-    assert marketplace().balance().available_cents == FUNDS - 600
+    assert marketplace().get_balance().available_cents == FUNDS - 600
     assert road.hold(Pool.QUALIFIED) == ({p.worker_id for p in road.people[1:]},) * 2
 
 
@@ -363,7 +363,7 @@ def test_parallel_processes_record_and_decide_once(road: Road) -> None:
     tasks_settle()
     assert GradingOutcome.objects.count() == StatusChange.objects.count() == 4
     assert ledger.sum_entries(batch=found.batch).reward == 800
-    assert marketplace().balance().available_cents == FUNDS - 800
+    assert marketplace().get_balance().available_cents == FUNDS - 800
     assert len(road.hold(Pool.QUALIFIED)[1]) == 2
 
 

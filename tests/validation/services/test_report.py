@@ -195,13 +195,13 @@ def test_exchanged_judgment_makes_the_report_outdated(
     report = compute_report(project=work.project, kind=REVIEW)
     client.force_login(researcher)
     address = reverse("judging-report", args=[work.project.slug])
-    assert "are behind" not in client.get(address).content.decode()
+    assert "are outdated" not in client.get(address).content.decode()
     hits[0].assignments.filter(worker__worker_id="JUDGE1").update(status=AssignmentStatus.REJECTED)
     work.answered(hits[1], "JUDGE7", review())
     assert selectors.count_since(report) == 0
     assert selectors.is_behind(report)
     page = client.get(address).content.decode()
-    assert "are behind" in page
+    assert "are outdated" in page
     assert "changed since" in page
     assert refresh_reports() == 1
 

@@ -262,7 +262,7 @@ def test_a_rule_is_previewed_before_it_is_saved(
         "proposes": "paused",
     }
     page = client.post(url, values | {"step": "preview"}).content.decode()
-    assert "It would now propose 1 of 4 workers." in page
+    assert "This rule would now propose 1 of 4 workers." in page
     assert "4 of them have enough items" in page
     assert "1 of the last 5 (20%)" in page
     assert not WorkerRule.objects.exists()
@@ -278,9 +278,9 @@ def test_a_rule_is_previewed_before_it_is_saved(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"below": "101"}, "Use whole percent from 1 to 100"),
-        ({"below": "some"}, "Use whole percent from 1 to 100"),
-        ({"measure": "cents_per_hour", "below": "forty"}, "Use dollars an hour"),
+        ({"below": "101"}, "Use a whole percentage from 1 to 100"),
+        ({"below": "some"}, "Use a whole percentage from 1 to 100"),
+        ({"measure": "cents_per_hour", "below": "forty"}, "Use US dollars per hour"),
         ({"at_least": "51"}, "Use 50 or fewer"),
         ({"proposes": "blocked"}, "Select a valid choice"),
         ({"window": "0"}, "greater than or equal to 1"),
@@ -312,7 +312,7 @@ def test_open_proposals_are_counted_in_navigation_and_decided_on_the_page(
     listed = reverse("worker-rules", args=[project.slug])
     client.post(reverse("rules-apply", args=[project.slug]))
     page = client.get(listed).content.decode()
-    assert "1 proposal waits for you" in page
+    assert "1 proposal waits for a decision" in page
     assert page.count('<span class="sr"> waiting</span>') == 2  # at People, and at the tab
     proposal = RuleProposal.objects.get()
     url = reverse("proposal-decide", args=[project.slug, proposal.pk])

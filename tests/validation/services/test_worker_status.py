@@ -80,7 +80,7 @@ def hold(project: Project, worker: Worker, *pools: Pool, value: int | None = Non
 def worth_there(project: Project, pool: Pool) -> dict[str, int]:
     port = marketplace()
     type_id = port.find_qualification_type(f"{project.slug}: {pool.value}")
-    return dict(port.holders(type_id)) if type_id else {}
+    return dict(port.list_holders(type_id)) if type_id else {}
 
 
 def held_there(project: Project, pool: Pool) -> set[str]:

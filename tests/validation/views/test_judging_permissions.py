@@ -53,7 +53,7 @@ PAGES = [
     Page("decisions", query="?kind=likert_comparison"),
     Page("decisions", query="?kind=localization_match", researcher=ABSENT),
     Page("decision-file", (987654,), researcher=ABSENT),
-    Page("ask-more", from_work="round"),
+    Page("follow-up", from_work="round"),
     Page("planner"),
     Page("judging-report"),
     Page("judging-report", query="?kind=nonsense", researcher=ABSENT),

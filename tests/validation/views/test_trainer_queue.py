@@ -64,7 +64,7 @@ def answer(
     return give_feedback(assignment=assignment, outcome=outcome, by=by, **values)
 
 
-def test_try_again_pays_without_granting(
+def test_try_once_more_pays_without_granting(
     client: Client, project: Project, batch: Batch, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
     row = attempt()
@@ -81,7 +81,7 @@ def test_try_again_pays_without_granting(
         "remark-9-clue": "There is no ninth.",
     }
     reply = client.post(reverse("training-answer", args=[project.slug, row.pk]), values, follow=True)
-    assert f"{row.worker} tries again. The attempt is answered and paid." in reply.content.decode()
+    assert f"{row.worker} tries once more. The attempt is answered and paid." in reply.content.decode()
     row.refresh_from_db()
     assert row.status == AssignmentStatus.APPROVED
     assert ledger.sum_entries(batch=batch).reward == 190
@@ -105,7 +105,7 @@ def test_ready_grants_the_qualification_and_changes_the_status(
     assert pool_worker_ids(project, Pool.TRAINED) == {row.worker_id}
     port = marketplace()
     type_id = port.find_qualification_type("street-scenes: trained")
-    assert [worker_id for worker_id, _ in port.holders(str(type_id))] == [wilma.worker_id]
+    assert [worker_id for worker_id, _ in port.list_holders(str(type_id))] == [wilma.worker_id]
     current = current_status(row.worker, project)
     assert (current.status, current.by) == (WorkerStatus.TRAINED, "rosa")
     assert "ready for this project" in current.reason
@@ -138,7 +138,7 @@ def test_second_trainer_gets_a_conflict(
     assert not WorkerDecision.objects.exists()
 
 
-def test_try_again_needs_text_and_valid_remark_targets(
+def test_try_once_more_needs_text_and_valid_remark_targets(
     client: Client, project: Project, attempt: Callable[..., Assignment], researcher: User
 ) -> None:
     row = attempt()

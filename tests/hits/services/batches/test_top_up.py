@@ -77,7 +77,7 @@ def check_ledgers(batch: Batch) -> None:
         "assignment__assignment_id", "amount_cents"
     )
     assert Counter(ours) == Counter(theirs)
-    ours_now, theirs_now = ledger.sum_entries(batch=batch), marketplace().balance()
+    ours_now, theirs_now = ledger.sum_entries(batch=batch), marketplace().get_balance()
     assert ours_now.held == theirs_now.on_hold_cents
     assert sum(
         MarketEntry.objects.filter(kind=EntryKind.DEPOSIT).values_list("available_cents", flat=True)
@@ -200,7 +200,7 @@ def test_top_up_over_cap_funds_or_target_is_refused(batch: Batch, monkeypatch: p
     Batch.objects.update(budget_cap_cents=spent_at_most + 156)
     with pytest.raises(Refused, match="target"):
         decide(batch, target_cents_per_hour=100_001)
-    monkeypatch.setattr(BotoMarketplace, "balance", lambda port: Balance(155, 0))
+    monkeypatch.setattr(BotoMarketplace, "get_balance", lambda port: Balance(155, 0))
     with pytest.raises(Refused, match="insufficient funds"):
         decide(batch)
     assert not TopUp.objects.exists()

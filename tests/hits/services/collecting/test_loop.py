@@ -32,7 +32,7 @@ def test_a_whole_loop_balances_to_the_cent(project: Project, make_image: MakeIma
     market.fund(10_000)
     batch = published(project, [make_image(1), make_image(2)])
     assert batch.state == BatchState.LIVE
-    assert marketplace().balance().on_hold_cents == ledger.sum_entries(batch=batch).held == 220
+    assert marketplace().get_balance().on_hold_cents == ledger.sum_entries(batch=batch).held == 220
     worker = market.market_worker()
     for hit, count in zip(Hit.objects.all(), (3, 5), strict=True):
         market.work(hit, worker, observations(count, salt=str(hit.pk)))
@@ -41,7 +41,7 @@ def test_a_whole_loop_balances_to_the_cent(project: Project, make_image: MakeIma
     for assignment in (first, second):
         approve(assignment)
     sums = ledger.sum_entries(batch=batch)
-    balance = marketplace().balance()
+    balance = marketplace().get_balance()
     assert (sums.reward, sums.bonus, sums.fee, sums.held) == (220, 30, 0, 0)
     assert balance.available_cents == 10_000 - sums.spent
     assert balance.on_hold_cents == 0
@@ -54,13 +54,13 @@ def test_amazons_fees_are_held_and_paid_alike_on_both_sides(
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     market.fund(10_000)
     batch = published(project, [make_image(1)])
-    assert marketplace().balance().on_hold_cents == ledger.sum_entries(batch=batch).held == 132
+    assert marketplace().get_balance().on_hold_cents == ledger.sum_entries(batch=batch).held == 132
     market.work(Hit.objects.get(), market.market_worker(), observations(4))
     (assignment,) = collected(batch)
     approve(assignment)
     sums = ledger.sum_entries(batch=batch)
     assert (sums.reward, sums.bonus, sums.fee, sums.held) == (110, 15, 25, 0)
-    assert marketplace().balance().available_cents == 10_000 - sums.spent
+    assert marketplace().get_balance().available_cents == 10_000 - sums.spent
 
 
 def test_a_rejection_releases_what_was_held(project: Project, make_image: MakeImage) -> None:
@@ -74,8 +74,8 @@ def test_a_rejection_releases_what_was_held(project: Project, make_image: MakeIm
     review.settle_decision(decision=decision, marketplace=marketplace())
     assignment.refresh_from_db()
     assert assignment.status == AssignmentStatus.REJECTED
-    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 0
-    assert marketplace().balance().available_cents == 1_000
+    assert ledger.sum_entries(batch=batch).held == marketplace().get_balance().on_hold_cents == 0
+    assert marketplace().get_balance().available_cents == 1_000
 
 
 def test_a_rejection_needs_a_reason(project: Project, make_image: MakeImage) -> None:
@@ -118,7 +118,7 @@ def test_a_batch_that_the_account_cannot_hold_is_refused_before_its_first_hit(
 
 def test_the_port_refuses_to_be_called_inside_a_transaction() -> None:
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
-        marketplace().balance()
+        marketplace().get_balance()
 
 
 def test_submission_counts_when_the_marketplace_lists_it(project: Project, make_image: MakeImage) -> None:
@@ -273,7 +273,7 @@ def test_wrong_keys_are_one_clear_refusal(settings: Any) -> None:
 
     settings.MTURK_PLATFORM_ACCESS_KEY_ID = "AKNOBODY"
     with pytest.raises(MarketplaceError) as caught:
-        BotoMarketplace(current_environment()).balance()
+        BotoMarketplace(current_environment()).get_balance()
     assert caught.value.failure is Failure.REFUSED
 
 
@@ -287,15 +287,15 @@ def test_closing_releases_unused_assignments(project: Project, make_image: MakeI
     request_close(batch=batch, by=None)
     expire_hits(batch=batch, marketplace=marketplace())
     # The first HIT's submission still waits, so only the second is disposed of.
-    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 220
+    assert ledger.sum_entries(batch=batch).held == marketplace().get_balance().on_hold_cents == 220
     approve(assignment)
     assert finish_closing(batch=batch, marketplace=marketplace())
     assert not finish_closing(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
     sums = ledger.sum_entries(batch=batch)
-    assert (sums.held, marketplace().balance().on_hold_cents, sums.spent) == (0, 0, 110)
-    assert marketplace().balance().available_cents == 1_000 - 110
+    assert (sums.held, marketplace().get_balance().on_hold_cents, sums.spent) == (0, 0, 110)
+    assert marketplace().get_balance().available_cents == 1_000 - 110
 
 
 def test_a_live_marketplace_takes_no_batch_without_the_typed_cost(

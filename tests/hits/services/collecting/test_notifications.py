@@ -275,7 +275,7 @@ def final_rows(batch: Batch, people: list[MarketWorker]) -> Any:
     ]
     kept = Pair.objects.values_list("submission__attempt__worker__worker_id", "index")
     sums = ledger.sum_entries(batch=batch)
-    balance = marketplace().balance()
+    balance = marketplace().get_balance()
     return {
         "assignments": sorted(shown),
         "observations": sorted((names[worker], index) for worker, index in kept),

@@ -92,7 +92,7 @@ def test_a_hit_whose_reply_was_lost_is_not_paid_for_twice(project: Project, make
     market.fund(100)
     batch = published(project, [make_image(1)], terms=ONE_DOLLAR)
     Hit.objects.update(state=HitState.INTENT, hit_id=None)
-    assert marketplace().balance().available_cents == 0
+    assert marketplace().get_balance().available_cents == 0
     budget.check_batch_budget(batch=batch, marketplace=marketplace())
 
 

@@ -90,7 +90,7 @@ def test_killed_while_publishing_each_hit_exists_once(
     assert set(Hit.objects.values_list("hit_id", flat=True)) == set(
         HIT.objects.values_list("hit_id", flat=True)
     )
-    assert ledger.sum_entries(batch=batch).held == marketplace().balance().on_hold_cents == 330
+    assert ledger.sum_entries(batch=batch).held == marketplace().get_balance().on_hold_cents == 330
     assert children.forked(publish_all) == 0
     assert HIT.objects.count() == 3
 
@@ -119,7 +119,7 @@ def test_killed_while_paying_everything_is_paid_once(
     sums = ledger.sum_entries(batch=batch)
     assert (sums.reward, sums.bonus, sums.held) == (110, 30, 0)
     assert BonusPayment.objects.count() == 1
-    assert marketplace().balance().available_cents == 10_000 - sums.spent
+    assert marketplace().get_balance().available_cents == 10_000 - sums.spent
 
 
 @pytest.mark.parametrize("point", ["qualify.after_intent", "qualify.after_call"])

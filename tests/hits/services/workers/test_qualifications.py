@@ -81,7 +81,7 @@ def _held_there(pool: Pool) -> set[str]:
     port = marketplace()
     type_id = port.find_qualification_type(f"street-scenes: {pool.value}")
     assert type_id is not None
-    return {worker_id for worker_id, _ in port.holders(type_id)}
+    return {worker_id for worker_id, _ in port.list_holders(type_id)}
 
 
 def test_a_grant_opens_a_batch_here_and_on_the_marketplace(
