@@ -11,6 +11,8 @@ MAX_LINE = 160
 APPS = ("hits", "validation", "curation", "curation.leaderboard")  # each may know those before it
 _URL = re.compile(r"{%\s*url\s+['\"]([\w-]+)['\"]")
 _TEMPLATE = re.compile(r"{%\s*(?:include|extends)\s+['\"]([\w-]+)/")
+# A sentence of the catalogue stands in one tag, which cannot be broken.
+_CATALOGUE = re.compile(r"{% translate \"[^\"]*\" %}|{% blocktranslate.*?{% endblocktranslate %}")
 _FOLDERS = {
     "hits": "hits",
     "validation": "validation",
@@ -25,7 +27,7 @@ def test_lines_of_templates_and_styles_are_short(root: Path, repository_files: l
         for path in repository_files
         if path.suffix in {".html", ".css"} and "cases" not in path.parts
         for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
-        if len(line) > MAX_LINE
+        if len(_CATALOGUE.sub("", line)) > MAX_LINE
     ]
     assert not too_long, f"more than {MAX_LINE} characters: wrap them\n" + "\n".join(too_long)
 

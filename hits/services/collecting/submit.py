@@ -177,7 +177,7 @@ def _raise_if_refused(hit: Hit, reasons: list[str]) -> None:
 
 
 def record_consent(
-    *, key: PageKey, version: int, country: str = "", about_me: Any = None
+    *, key: PageKey, version: int, country: str = "", demographics_answers: Any = None
 ) -> None:
     """Record a worker's consent to the project's current text, with country and demographics. Repeatable.
 
@@ -193,7 +193,7 @@ def record_consent(
     if country.strip() and not code:
         raise Refused("country: choose one from the list")
     try:
-        answers = demographics.parse_demographics(about_me or {})
+        answers = demographics.parse_demographics(demographics_answers or {})
     except demographics.DemographicsError as error:
         raise Refused(f"about me: {error}") from error
     attempt = _get_or_begin_attempt(key)

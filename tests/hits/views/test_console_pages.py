@@ -127,7 +127,7 @@ def test_insufficient_funds_are_shown_before_launch(
 # --- the batch's page
 
 
-def test_the_money_table_adds_up(researcher_client: Client, waiting: Any) -> None:
+def test_money_table_adds_up(researcher_client: Client, waiting: Any) -> None:
     rows = waiting(3, pairs=5)
     batch = rows[0].hit.unit.batch
     researcher_client.post(reverse("decide", args=[rows[0].pk]), {"verdict": "approve"})
@@ -136,7 +136,7 @@ def test_the_money_table_adds_up(researcher_client: Client, waiting: Any) -> Non
     )
     money = sum_batch_money(batch)
     assert (money.reward, money.bonus, money.held, money.released) == (110, 30, 110, 110)
-    assert money.spent + money.held + money.left == money.budget == batch.estimate_cents
+    assert money.spent + money.held + money.remaining == money.budget == batch.estimate_cents
     page = squeezed(researcher_client.get(reverse("batch-detail", args=[batch.pk])))
     assert '<tr class="sum"><td>Spent</td><td class="n"></td><td class="n">1.40</td></tr>' in page
 
