@@ -62,8 +62,8 @@ def compensate_submission(
                 action=WorkerAction.GRANT,
                 pool=Pool.COMPENSATION,
                 value=worker.pk,
-                reason=f"You did “{task}” on {stored}, and your answer did not get through. “{kind.title}” is for "
-                f"you alone: it is in your list within a few minutes and pays {format_dollars(cents)}.",
+                reason=f"You did “{task}” on {stored}, and your answer was lost. “{kind.title}” is only for "
+                f"you: it appears in your list within a few minutes and pays {format_dollars(cents)}.",
                 by=by,
             )
             launched, _ = launch_batch(

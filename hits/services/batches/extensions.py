@@ -43,7 +43,7 @@ Operation = OutgoingCall.Operation
 class UnitGrowth:
     """How one unit's HITs grow: added assignments by HIT, and the sizes of new HITs."""
 
-    more: tuple[tuple[Hit, int], ...]
+    added: tuple[tuple[Hit, int], ...]
     new_slices: tuple[int, ...]
     next_slice: int
 
@@ -72,7 +72,7 @@ def _held_cents(batch: Batch, more_redundancy: int) -> int:
     cents = 0
     for unit in batch.units.prefetch_related("hits"):
         growth = plan_growth(list(unit.hits.all()), more_redundancy, many_from=batch.fees.many_from)
-        cents += sum(more * batch.slot_cents(hit.max_assignments) for hit, more in growth.more)
+        cents += sum(more * batch.slot_cents(hit.max_assignments) for hit, more in growth.added)
         cents += sum(slots * batch.slot_cents(slots) for slots in growth.new_slices)
     return cents
 
@@ -284,7 +284,7 @@ def _plan_prolongations(batch: Batch, extension: Extension) -> None:
 def _plan_unit_growth(batch: Batch, extension: Extension, unit: Unit) -> None:
     hits = list(unit.hits.all())
     growth = plan_growth(hits, extension.more_redundancy, many_from=batch.fees.many_from)
-    for hit, more in growth.more:
+    for hit, more in growth.added:
         _plan_call(extension, hit, Operation.EXTEND, {"more": more, "total": hit.max_assignments + more})
     Hit.objects.bulk_create(
         build_planned_hit(batch, unit, hit_slice, slots)

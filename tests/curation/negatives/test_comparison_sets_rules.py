@@ -1,7 +1,7 @@
 """Every rule of comparison sets against a plain implementation, on small inputs with many ties and copies.
 
-Components are +1 or -1, so products, sums and scaling are exact in floating point: equal candidates have exactly equal
-scores, and a wrong tie rule fails the test.
+Components are +1 or -1, so products, sums and scaling are exact in floating point: equal candidates have exactly
+equal scores, and a wrong tie rule fails the test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A database of the release before records is migrated: nothing of it is lost, and its guards still hold."""
+"""The migration of an older database to records loses no row and keeps the append-only triggers."""
 
 import json
 import os

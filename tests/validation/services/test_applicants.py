@@ -106,7 +106,7 @@ def test_training_requires_qualified_and_untrained_workers(work: Work, six: list
         ("", "In"),
     }
     assert sum(Hit.objects.filter(unit__batch=batch).values_list("max_assignments", flat=True)) == 20
-    with pytest.raises(Refused, match="there are 6 for 3 places"):
+    with pytest.raises(Refused, match="there are 6 for 3 assignments"):
         launch_training_round(project=work.project, images=[i.pk for i in six], slots=3, by=None)
 
 

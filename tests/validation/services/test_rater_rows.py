@@ -154,7 +154,7 @@ def test_from_the_button_to_the_download(
     page = reverse("judging-report", args=[project.slug])
     file = reverse("judging-rows-file", args=[project.slug, REVIEW, "rows.csv"])
     assert client.get(file).status_code == 404
-    assert "Create the files" in client.get(page).content.decode()
+    assert "Create the files" in " ".join(client.get(page).content.decode().split())
     client.post(reverse("judging-rows", args=[project.slug]), {"kind": REVIEW})
     assert "Files of per-rater rows" in client.get(page).content.decode()
     job = Job.objects.get(task="validation.make_rater_rows")

@@ -322,5 +322,6 @@ def test_open_proposals_are_counted_in_navigation_and_decided_on_the_page(
     assert reply.headers["Location"] == listed
     assert current_status(careless, project).status is WorkerStatus.PAUSED
     assert (
-        "Not done: " in client.post(url, {"answer": "dismiss", "reason": "No."}, follow=True).content.decode()
+        "Nothing changed: "
+        in client.post(url, {"answer": "dismiss", "reason": "No."}, follow=True).content.decode()
     )

@@ -19,6 +19,7 @@ from hits.services.errors import Conflict, Refused
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, published
 from tests.support.market import fund, market_worker, work
+from tests.support.pages import squeezed
 from validation.domain.qualification.remarks import RemarkTarget, parse_remarks, target_from_field
 from validation.domain.qualification.worker_status import WorkerStatus
 from validation.models import StatusChange
@@ -70,7 +71,7 @@ def test_try_once_more_pays_without_granting(
     row = attempt()
     client.force_login(researcher)
     url = reverse("training-queue", args=[project.slug])
-    page = client.get(url).content.decode()
+    page = squeezed(client.get(url))
     assert "1 attempt waits for an answer" in page
     assert 'name="remark-2-boxes-1"' in page
     values = {

@@ -1,4 +1,4 @@
-"""Paying for lost work: one task for one worker, once, and told to them."""
+"""Compensation for lost work: one task for one worker, once, with a message."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Top-ups: everybody ends at the target, both ledgers agree to the cent, and no press, kill or stop pays twice."""
+"""Top-ups reach the target, both ledgers agree to the cent, and no press, kill or stop pays twice."""
 
 import json
 import re

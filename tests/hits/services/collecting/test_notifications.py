@@ -1,4 +1,4 @@
-"""What the marketplace tells us is a hint: it may come twice, in any order, late or never, and nothing differs."""
+"""Notifications are hints: repeated, reordered, late or missing ones give the same final rows."""
 
 import json
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def process() -> int:
 
 @pytest.fixture
 def batch(project: Project, make_image: MakeImage) -> Batch:
-    """A live batch of two HITs with two assignments each, about which we are told."""
+    """A live batch of two HITs with two assignments each, with notifications."""
     market.fund()
     made = published(project, [make_image(1), make_image(2)], terms=LaunchTerms(redundancy=2))
     assert notifications.subscribe_batch(batch=made, marketplace=marketplace())
@@ -224,7 +224,7 @@ def test_notifications_processed_a_month_ago_are_deleted() -> None:
 
 
 def relay(order: Callable[[list[Any]], list[Any]] = list, *, times: int = 1) -> None:
-    """Carry what stands in the marketplace's outbox to our address, and empty it."""
+    """Deliver the marketplace's waiting notifications to our URL."""
     rows = list(Notification.objects.order_by("pk"))
     for row in order(rows):
         for _ in range(times):

@@ -1,4 +1,4 @@
-"""Records: any type, any number of images; an answer that cannot be read stops nothing but itself."""
+"""Records of any type and number of images; an unreadable answer stops nothing else."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""Pictures that come in: what is refused, and that nothing of the camera's is kept."""
+"""Image import: what is refused, and that no camera metadata stays."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A photo is taken down: nobody is shown it, nobody loses what they did, and it can come back."""
+"""Taking a photo down: nobody sees it, submitted work stays, and it can be put back."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Photo files are there whole or not at all: kills, full disks, and files that something else spoiled."""
+"""Photo files are complete or absent after kills, on full disks and after outside damage."""
 
 import errno
 import hashlib

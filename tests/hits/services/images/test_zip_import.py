@@ -1,4 +1,4 @@
-"""Photos that come in as one zip: checked as a whole, taken in one by one, stopped and gone on with; bad zips."""
+"""Import of a zip of photos: checks, import one by one, stop and resume, bad zips."""
 
 import io
 import stat
@@ -119,7 +119,7 @@ def _many(count: int) -> bytes:
 
 
 def _long_directory() -> bytes:
-    """Return a zip that says it lists four gigabytes of names."""
+    """Return a zip whose directory claims four gigabytes of names."""
     data = bytearray(zipped(photos(1)))
     struct.pack_into("<L", data, data.rfind(b"PK\x05\x06") + 12, 0xFFFF_FFF0)
     return bytes(data)

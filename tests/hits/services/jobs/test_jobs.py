@@ -1,4 +1,4 @@
-"""Jobs: one worker each, taken up again when it dies, cancelled when asked."""
+"""Jobs: one worker each, resumed after its death, cancelled on request."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Queues and turns: each task has its place, light work shares its slots, parts need no messages of their own."""
+"""Queues and turns: each task has a queue, light jobs share slots, subjobs need no messages of their own."""
 
 import threading
 import time
@@ -338,7 +338,7 @@ def _write_something() -> None:
 
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return thirty parts of one whole, none of them told of."""
+    """Return thirty subjobs of one parent, without messages."""
     whole = jobs.enqueue(task="curation.make_features", title="Whole", queue=False)
     with jobs.claim_job(whole.pk):
         raise SplitIntoSubjobs(

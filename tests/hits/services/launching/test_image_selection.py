@@ -1,4 +1,4 @@
-"""Which photos a launch takes: by split, source, a draw with a seed, or by hand; not yet collected unless asked."""
+"""The photos of a launch: by split, source, seeded sample or name; collected ones only on request."""
 
 from collections.abc import Callable
 from io import StringIO

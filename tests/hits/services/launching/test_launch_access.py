@@ -1,4 +1,4 @@
-"""Who may do a batch's tasks: chosen on the form or the command line, and said on the batch's page."""
+"""Eligibility for a batch: set by the form or the command, and shown on the batch's page."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Caps, funds and typed sums: what is refused before money is promised, to the cent."""
+"""Caps, funds and typed sums: what is refused before money is committed, to the cent."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Money to the cent: fee schedules as data, and estimates that the marketplace's charges prove right."""
+"""Fee schedules as data, and estimates that equal the marketplace's charges to the cent."""
 
 import random
 from collections.abc import Callable

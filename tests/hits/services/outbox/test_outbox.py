@@ -1,4 +1,4 @@
-"""The outbox: order for each assignment, leases, overrides, and a marketplace that decided first."""
+"""The outbox: order per assignment, leases, overrides, and decisions that the marketplace made first."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The failure suite: every fault of the line, and kills at every named place, and nothing twice or lost.
+"""Failures: every connection fault, and kills at every crash point; nothing is doubled or lost.
 
 A kill is ``os._exit`` in a fork that works on the test's file database; see ``tests/support/children.py``.
 """
@@ -277,7 +277,7 @@ def test_a_dead_publisher_s_lease_is_named_and_runs_out(
 
 
 def _lose(project: Project, image: Image, plan: Plan, call: str, kind: str) -> Batch:
-    """Lose the reply of one call, and let whoever comes next make it good."""
+    """Lose the reply of one call, and let the next process recover."""
     operation = {
         "create": CREATE,
         "extend": "CreateAdditionalAssignmentsForHIT",
@@ -361,7 +361,7 @@ def test_throttling_slows_down_and_nobody_is_shown_an_error(
     monkeypatch: pytest.MonkeyPatch,
     ours: int,
 ) -> None:
-    """Three a second and no more: two hundred HITs, while whoever looks at the batch sees that it goes on."""
+    """Publish two hundred HITs at three a second, while the batch's page shows progress."""
     settings.PUBLISH_PER_SECOND = ours
     clock = Clock()
     monkeypatch.setattr(faults, "time", SimpleNamespace(monotonic=clock))

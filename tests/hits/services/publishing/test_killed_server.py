@@ -1,4 +1,4 @@
-"""The server is killed (SIGKILL, all of its processes) in the middle of 500 submissions at once; nothing is lost.
+"""The server is killed (SIGKILL, all processes) during 500 parallel submissions; nothing is lost.
 
 What was acknowledged stands; what was not is whole or not there at all, and goes through when it is sent again.
 ``make test-long`` runs it on PostgreSQL too (tests/annotation_site/test_servers.py).
@@ -102,7 +102,7 @@ def test_nothing_is_lost_when_the_server_is_killed_under_load(
 
 
 def _check_whole(tasks: list[Task]) -> None:
-    """Everything acknowledged stands, and nothing stands half."""
+    """Every acknowledged submission exists, and none is incomplete."""
     stored = {str(pk): sha for pk, sha in Submission.objects.values_list("pk", "sha256")}
     for task in tasks:
         slot = Slot.objects.get(assignment_id=task.assignment_id)

@@ -1,4 +1,4 @@
-"""Kill the process at named points, in process and over HTTP, and count what stands on both sides.
+"""Kill the process at crash points, in process and over HTTP, and count the rows on both sides.
 
 The child ends by ``os._exit`` between two steps; the marketplace's row must exist although the
 requester's result does not, and a second run must make it whole without a duplicate.

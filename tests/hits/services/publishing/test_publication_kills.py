@@ -1,4 +1,4 @@
-"""Publications that are killed go on by themselves: nothing doubled or lost, and no job says “done” too early."""
+"""Killed publications resume by themselves: nothing is doubled or lost, and no job is “done” too early."""
 
 import os
 import random
@@ -89,7 +89,7 @@ def test_publication_whose_command_was_killed_is_resumed_by_its_job(
 def test_sweep_resumes_orphaned_publications_that_nobody_stopped(
     project: Project, make_image: MakeImage, ended: JobState, died: bool, is_resumed: bool
 ) -> None:
-    """Whoever stopped it, or was refused, has the last word, unless somebody began anew and died in it."""
+    """A cancellation or a refusal is final, unless a later process restarted the publication and died."""
     market.fund(100_000_000)
     batch = planned(project, make_image(1), 3)
     past = timezone.now() - timedelta(minutes=3)

@@ -1,4 +1,4 @@
-"""Publishing, extending and closing: paces, gates, progress, and nobody's work lost."""
+"""Publishing, extending and closing: rate limits, budget checks, progress, and no lost work."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -180,7 +180,7 @@ def test_throttled_publisher_keeps_its_lease(
 def test_a_throttled_publisher_that_lost_its_lease_makes_nothing_more(
     project: Project, make_image: MakeImage, once: Plan, later: Later
 ) -> None:
-    """The machine slept for longer than the lease; a rival has the batch by now."""
+    """The machine slept for longer than the lease, and another process has the batch."""
     market.fund()
     batch = planned(project, make_image(1), 2)
 

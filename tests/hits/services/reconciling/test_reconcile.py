@@ -1,4 +1,4 @@
-"""Comparing with the marketplace: each class told apart, money beside it, and remedies that are written down."""
+"""Comparison with the marketplace: each class of difference, its money, and stored remedies."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What trainers answer: validated by field, written once, shown to its worker alone at the next attempt."""
+"""Trainers' feedback: validated by field, stored once, shown only to its worker at the next attempt."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Results in Mechanical Turk's columns, for every kind, and decisions that come back in the same file."""
+"""Results in Mechanical Turk's columns for every kind, and decisions uploaded in the same file."""
 
 import csv
 import io

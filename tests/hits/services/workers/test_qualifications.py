@@ -1,4 +1,4 @@
-"""Decisions about workers: written first, carried out in order, asked again when a page is opened."""
+"""Decisions about workers: written first, settled in order, checked again when a page opens."""
 
 import uuid
 from collections.abc import Callable
@@ -108,7 +108,7 @@ def test_a_grant_opens_a_batch_here_and_on_the_marketplace(
 def test_every_grant_is_silent(
     project: Project, launched: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch, pool: Pool
 ) -> None:
-    """Amazon e-mails the worker unless it is told not to; what our workers are to know we tell them ourselves."""
+    """A grant suppresses Amazon's e-mail, since our own messages notify workers."""
     launched()
     sent: list[dict[str, Any]] = []
     find = registry.find_handler
