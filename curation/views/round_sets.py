@@ -29,7 +29,7 @@ class CandidateView:
     same_photo: bool
     plausibility: float | None
     margin: float | None
-    likeness: float | None
+    similarity: float | None
     value: float | None
     strip: Chart | None
     merged_texts: str
@@ -98,13 +98,13 @@ def _candidate(item: ComparisonSet, index: int, texts: Mapping[str, Pair], scale
     plausibility = _figure(item, "plausibility", index)
     gold = item.scores.get("gold")
     margin = None if plausibility is None or gold is None else plausibility - gold
-    likeness = _figure(item, "similarity", index)
+    similarity = _figure(item, "similarity", index)
     return CandidateView(
         text=row.inference if row is not None else MISSING_TEXT,
         same_photo=row is not None and row.image_id == item.observation.image_id,
         plausibility=plausibility,
         margin=margin,
-        likeness=likeness if index else None,
+        similarity=similarity if index else None,
         value=_figure(item, "objectives", index),
         strip=None if plausibility is None or gold is None else _strip(plausibility, gold, scale),
         merged_texts=_describe_merged(item, index, texts),

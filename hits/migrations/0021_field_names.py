@@ -7,7 +7,9 @@ import django.db.models.deletion
 from django.db import migrations, models
 
 
-def _renamed(model: str, old: str, new: str, field: models.Field) -> list[migrations.operations.base.Operation]:
+def _renamed(
+    model: str, old: str, new: str, field: models.Field
+) -> list[migrations.operations.base.Operation]:
     """Name the column, then rename the field."""
     return [
         migrations.AlterField(model_name=model, name=old, field=field),
@@ -47,7 +49,9 @@ _STATE = [
         "topup", "once", "idempotency_key", models.CharField(max_length=64, blank=True, db_column="once")
     ),
     *_renamed("hit", "part", "slice", models.PositiveIntegerField(default=1, db_column="part")),
-    *_renamed("image", "withdrawn_at", "taken_down_at", models.DateTimeField(null=True, db_column="withdrawn_at")),
+    *_renamed(
+        "image", "withdrawn_at", "taken_down_at", models.DateTimeField(null=True, db_column="withdrawn_at")
+    ),
     *_renamed("heartbeat", "place", "resume_point", models.JSONField(default=dict, db_column="place")),
     migrations.AlterField(
         model_name="job",

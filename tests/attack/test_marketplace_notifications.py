@@ -17,8 +17,8 @@ from hits.models import MarketplaceEvent
 from hits.mturk import environments
 from hits.services.collecting import notifications
 from tests.hits.marketplace.conftest import local_client, local_market, requester  # noqa: F401
+from tests.hits.marketplace.mailbox import hit_type, specification
 from tests.hits.marketplace.support import Market
-from tests.hits.marketplace.test_notifications import hit_type, specification
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -113,7 +113,7 @@ class TestCodebook:
     @pytest.mark.parametrize(
         ("path", "value", "why"),
         [
-            (["id"], "My book", "mine.json: id: 'My book' is no name"),
+            (["id"], "My book", "mine.json: id: 'My book' is not a valid name"),
             (["title"], None, "mine.json: title: is missing; add it"),
             (["title"], " ", "mine.json: title: is empty"),
             (["title"], 7, "mine.json: title: is a number; write a text in quotes"),
@@ -122,23 +122,31 @@ class TestCodebook:
             (["version"], True, "mine.json: version: is true or false"),
             (["version"], 0, "mine.json: version: 0 is out of range; use 1 or more"),
             (["shows"], "photo", "mine.json: shows: 'photo' is not known; use pair, clue, inference"),
-            (["codes"], [], "mine.json: codes: there is none"),
+            (["codes"], [], "mine.json: codes: there are none"),
             (["codes"], {"id": "x"}, "mine.json: codes: is a table; write a list, as"),
             (["titel"], "x", "mine.json: titel: is not known; use codes, id"),
             (["codes", 0], "x", "codes[1]: is a text; write a table of fields"),
-            (["codes", 0, "id"], "who", "codes[2].id: 'who' is there already"),
+            (["codes", 0, "id"], "who", "codes[2].id: 'who' is a duplicate"),
             (["codes", 0, "kind"], "free", "codes[1].kind: 'free' is not known; use yes-no, single"),
             (["codes", 0, "choices"], [{"value": "a", "words": "A"}], "codes[1].choices: a yes-no code has"),
             (["codes", 1, "choices"], [], "codes[2].choices: there is none; give two or more"),
-            (["codes", 1, "choices", 1, "value"], "child", "codes[2].choices[2].value: 'child' is there"),
+            (
+                ["codes", 1, "choices", 1, "value"],
+                "child",
+                "codes[2].choices[2].value: 'child' is a duplicate",
+            ),
             (["codes", 1, "choices", 1, "words"], None, "codes[2].choices[2].words: is missing"),
             (["codes", 1, "choices", 1, "alone"], True, "codes[2].choices[2].alone: only codes of kind"),
             (["codes", 2, "choices", 1, "alone"], "no", "codes[3].choices[2].alone: is a text"),
             (["codes", 2, "choices", 1, "key"], "j", "codes[3].choices[2].key: 'j' is not free"),
             (["codes", 2, "choices", 1, "key"], "W", "codes[3].choices: two have the same key"),
             (["codes", 1, "asked_when", "code"], "doing", "codes[2].asked_when.code: 'doing' is not known"),
-            (["codes", 1, "asked_when", "is"], ["maybe"], "codes[2].asked_when.is: 'maybe' is no value of"),
-            (["codes", 1, "asked_when", "is"], [], "codes[2].asked_when.is: nothing is no value of"),
+            (
+                ["codes", 1, "asked_when", "is"],
+                ["maybe"],
+                "codes[2].asked_when.is: 'maybe' is not a value of",
+            ),
+            (["codes", 1, "asked_when", "is"], [], "codes[2].asked_when.is: nothing is not a value of"),
             (["codes", 1, "asked_when", "is"], "yes", "codes[2].asked_when.is: is a text; write a list"),
             (["codes", 1, "asked_when", "not"], ["no"], "codes[2].asked_when.not: is not known"),
             (
@@ -184,7 +192,7 @@ class TestCodebook:
     def test_what_is_no_codebook_at_all(self, text: str, why: str) -> None:
         with pytest.raises(InvalidInput) as caught:
             parse_codebook(text, "mine")
-        assert str(caught.value).startswith(why) or "codes: there is none" in str(caught.value)
+        assert str(caught.value).startswith(why) or "codes: there are none" in str(caught.value)
 
 
 class TestAnswers:
@@ -210,7 +218,7 @@ class TestAnswers:
 
     def test_no_code_can_have_the_mark_s_name(self) -> None:
         data = GOOD | {"codes": [GOOD["codes"][0] | {"id": SETTLEMENT_KEY}]}
-        with pytest.raises(InvalidInput, match="is no name"):
+        with pytest.raises(InvalidInput, match="is not a valid name"):
             parse_codebook(json.dumps(data), "mine")
 
 
@@ -255,7 +263,7 @@ class TestSampling:
         assert [
             pair.key for pair in draw_sample(pairs, SampleRecipe(SamplingMethod.TOP, 2, analysis=1)).pairs
         ] == [2]
-        with pytest.raises(InvalidInput, match="pairs: there is none"):
+        with pytest.raises(InvalidInput, match="pairs: there are none"):
             draw_sample(pairs[:1], SampleRecipe(SamplingMethod.TOP, 2, analysis=1))
 
     def test_so_many_of_each_split(self) -> None:
@@ -270,8 +278,8 @@ class TestSampling:
             ({"n": 0}, "n: 0 is out of range"),
             ({"n": 5001}, "n: 5001 is out of range; use 1 to 5,000"),
             ({"seed": -1}, "seed: -1 is out of range"),
-            ({"analysis": 3}, "analysis: name one for the top pairs"),
-            ({"method": SamplingMethod.TOP}, "analysis: name one for the top pairs"),
+            ({"analysis": 3}, "analysis: required for the top pairs"),
+            ({"method": SamplingMethod.TOP}, "analysis: required for the top pairs"),
         ],
     )
     def test_recipes_that_make_no_sense(self, wish: dict[str, Any], why: str) -> None:

@@ -366,7 +366,7 @@ def test_refusals_are_one_line_and_leave_nothing(corpus: Corpus, tmp_path: Path,
     half = ProposalRun.objects.create(project=project, detector="classical")
     tries: list[tuple[DatasetVersion, dict[str, Any], str]] = [
         (draft, {}, "draft: seal it first"),
-        (corpus.version, {"split": "val"}, "no pair on a photo that still stands; its splits are test"),
+        (corpus.version, {"split": "val"}, "no pair on an available photo; its splits are test"),
         (corpus.version, {"split": "dreams"}, "use train, val or test"),
         (corpus.version, {"proposals": half}, "is not complete"),
     ]

@@ -78,7 +78,7 @@ def test_a_defect_is_the_entrys_and_no_error_of_the_request(
     jobs.run_in_process(job=entry.job)
     done = client.get(found["address"], headers=bearer(team[1])).json()
     assert (done["state"], done["figures"]) == ("refused", {})
-    assert "no whole zip" in done["defect"]
+    assert "not a complete zip file" in done["defect"]
 
 
 def test_notes_on_a_submission_are_told_as_on_its_page(
@@ -92,7 +92,7 @@ def test_notes_on_a_submission_are_told_as_on_its_page(
     jobs.run_in_process(job=entry.job)
     place = reverse("api-leaderboard-submission", args=[board.slug, entry.pk])
     (note,) = client.get(place, headers=bearer(team[1])).json()["notes"]
-    assert note.startswith("test_set_submission is what the README calls it")
+    assert note.startswith("test_set_submission is the name in the README")
 
 
 def test_a_zip_of_another_name_is_turned_away_and_taken_once_renamed(
@@ -100,9 +100,7 @@ def test_a_zip_of_another_name_is_turned_away_and_taken_once_renamed(
 ) -> None:
     reply = send(client, board, team[1], file=SimpleUploadedFile("mine.zip", predictions()))
     assert reply.status_code == 400
-    assert reply.json()["error"].startswith(
-        "file: it is called mine.zip; rename it to test_set_predictions.zip"
-    )
+    assert reply.json()["error"].startswith("file: is called mine.zip; rename it to test_set_predictions.zip")
     assert send(client, board, team[1]).status_code == 201
 
 
@@ -110,10 +108,10 @@ def test_errors_look_as_elsewhere(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client, settings: Any
 ) -> None:
     for reply, code, said in (
-        (send(client, board, ""), 401, "key: there is none"),
+        (send(client, board, ""), 401, "key: is missing"),
         (send(client, board, "guess"), 401, "key: it is not known"),
         (send(client, board, team[1], model=""), 400, "The request is not valid"),
-        (send(client, board, team[1], url="javascript:x"), 400, "no web address"),
+        (send(client, board, team[1], url="javascript:x"), 400, "not a web address"),
     ):
         assert reply.status_code == code, reply.content
         assert said in reply.json()["error"]
@@ -327,7 +325,7 @@ def test_an_entry_is_withdrawn_on_its_page_with_its_teams_key_alone(
     _, other = services.add_team(board=board, name="Lestrade", by=None)
     client.force_login(researcher)
     place = reverse("leaderboard-withdraw", args=[board.slug, receipt(entry)])
-    for key, words in (("wrong", "not known here"), (other, "not your team’s")):
+    for key, words in (("wrong", "not valid here"), (other, "not your team’s")):
         refused = client.post(place, {"key": key})
         assert refused.status_code == 400
         assert words.replace("’", "&#x27;") in refused.text

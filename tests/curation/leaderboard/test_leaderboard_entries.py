@@ -60,7 +60,7 @@ def by_id() -> bytes:
 def test_a_zip_of_another_name_leaves_no_trace_and_is_taken_once_renamed(team: LeaderboardTeam) -> None:
     for _ in range(2):  # a double click
         with pytest.raises(
-            Refused, match=r"^file: it is called mine\.zip; rename it to test_set_predictions\.zip"
+            Refused, match=r"^file: is called mine\.zip; rename it to test_set_predictions\.zip"
         ):
             handed_in(team, predictions(), file_name="mine.zip")
     assert not LeaderboardEntry.objects.exists()
@@ -110,7 +110,7 @@ def test_a_name_that_is_not_taken_could_not_be_scored(team: LeaderboardTeam, sen
     held = board_selectors.board_folder(team.leaderboard) / "held"
     with pytest.raises(InvalidInput, match="is not called"):
         read_submission(sent, file_name=name, expected=EXPECTED, keys=held)
-    with pytest.raises(Refused, match="file: it is called"):
+    with pytest.raises(Refused, match="file: is called"):
         handed_in(team, predictions(), file_name=name)
 
 

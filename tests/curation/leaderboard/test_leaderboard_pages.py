@@ -162,7 +162,7 @@ def test_the_form_makes_a_board_of_a_sealed_version(project: Project, researcher
     form = {"rows": f"{version.pk}:", "title": "Street scenes", "daily_limit": "3", "total_limit": "2"}
     refused = desk.post(place, form)
     assert refused.status_code == 400
-    assert "not within the daily limit" in refused.text
+    assert "not between the daily limit" in refused.text
     reply = desk.post(place, form | {"total_limit": "20", "note": "two\nlines"})
     board = Leaderboard.objects.get()
     assert reply.headers["Location"] == reverse("leaderboard-manage", args=[project.slug, board.pk])
@@ -185,7 +185,7 @@ def test_a_key_is_shown_once_and_never_again(board: Leaderboard, researcher: Use
     assert found[1] not in desk.get(reverse("leaderboard-manage", args=at)).text
     again = desk.post(reverse("leaderboard-teams", args=at), {"name": "Baker Street"})
     assert again.status_code == 400
-    assert "There is a team Baker Street already" in again.text
+    assert "A team named Baker Street exists already" in again.text
     new = desk.post(reverse("leaderboard-team-key", args=[*at, team.pk]))
     assert found[1] not in new.text
     assert services.find_team_by_key(board=board, key=found[1]) is None
@@ -220,7 +220,7 @@ def test_a_rehearsals_board_says_so_and_stays_with_members(rehearsal: Project, a
     desk = signed_in(admin)
     assert "it can never be public" in desk.get(reverse("leaderboard-manage", args=at)).text
     reply = desk.post(reverse("leaderboard-publish", args=at), {"public": "1"}, follow=True)
-    assert "rests on a rehearsal" in reply.text
+    assert "is based on a rehearsal" in reply.text
     board.refresh_from_db()
     assert not board.is_public
     page = desk.get(reverse("leaderboard", args=[board.slug])).text
@@ -269,7 +269,7 @@ def test_an_empty_board_says_what_will_stand_there(board: Leaderboard, client: C
     assert "No submissions yet" in text
     assert "retrieval_0.npy" in text
     services.set_open(board=board, is_open=False, by=None)
-    assert "It is not open yet" in client.get(reverse("leaderboard", args=[board.slug])).text
+    assert "The leaderboard is not open yet" in client.get(reverse("leaderboard", args=[board.slug])).text
     assert "takes no submissions" in client.get(reverse("leaderboard-submit", args=[board.slug])).text
 
 
@@ -333,9 +333,9 @@ def test_what_the_form_refuses_stands_at_its_field(
 ) -> None:
     wrong = hand_in(key="guess")
     assert wrong.status_code == 400
-    assert "It is not known here" in wrong.text
+    assert "Is not valid here" in wrong.text
     assert "guess" not in wrong.text, "what was typed as a key is not sent back"
-    assert "no web address" in hand_in(url="javascript:alert(1)").text
+    assert "not a web address" in hand_in(url="javascript:alert(1)").text
     assert hand_in(file="").status_code == 400
     services.set_active(team=team[0], is_active=False, by=None)
     assert "cannot submit" in hand_in().text
@@ -361,7 +361,7 @@ def test_a_stuck_entry_says_whose_fault_it_is(
     jobs.run_in_process(job=entry.job)
     desk = signed_in(researcher)
     page = desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
-    assert "stopped on this side" in page
+    assert "stopped because of a server problem" in page
     text = desk.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
     assert "Scoring failed" in text
     assert reverse("job-detail", args=[entry.job.pk]) in text
@@ -394,14 +394,14 @@ def test_the_desk_says_in_one_line_what_is_wrong_with_a_key(
     Leaderboard.objects.update(is_public=True)
     for reader in (client, desk):
         page = reader.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
-        assert "stopped on this side" in page
+        assert "stopped because of a server problem" in page
         assert "/held" not in page, "where keys lie is no business of teams"
 
 
 def test_a_zip_of_another_name_is_told_at_its_field(hand_in: Callable[..., Any]) -> None:
     reply = hand_in(file=SimpleUploadedFile("mine.zip", predictions()))
     assert reply.status_code == 400
-    assert "It is called mine.zip; rename it to test_set_predictions.zip and send it again." in reply.text
+    assert "Is called mine.zip; rename it to test_set_predictions.zip and send it again." in reply.text
     assert hand_in().status_code == 302
 
 

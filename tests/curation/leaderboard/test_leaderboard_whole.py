@@ -217,7 +217,7 @@ def test_version_and_split_are_named_as_the_other_commands_take_them(
             slug=json.loads(capsys.readouterr().out.splitlines()[-1])["leaderboard"]
         )
         assert (board.version, board.split) == (version, split)
-    with pytest.raises(CommandError, match="v1 is named too"):
+    with pytest.raises(CommandError, match="v1 is given too"):
         call_command("create_leaderboard", "v1", "--version", "v2", *project, "--title", "T")
     with pytest.raises(CommandError, match="--version v9: there is no such version"):
         call_command("create_leaderboard", "--version", "v9", *project, "--title", "T")
@@ -359,5 +359,5 @@ def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(
 
 
 def test_a_share_that_leaves_nothing_is_refused(work: Work, pairs: list[Pair], capsys: Any) -> None:
-    with pytest.raises(CommandError, match="3 photos is 0; keep one at least"):
+    with pytest.raises(CommandError, match="3 photos is 0; leave one private"):
         made(work, capsys, "--private-share", "1")

@@ -71,7 +71,7 @@ def test_a_submission_is_scored_by_the_held_keys(team: LeaderboardTeam) -> None:
         (predictions({**PERFECT, "retrieval_0": [1, 2, float("nan"), 4]}), "retrieval_0.npy.*NaN"),
         (predictions({**PERFECT, "comparison": [1, 2]}), "comparison.npy.*2.*3"),
         (predictions({"retrieval_0": [1, 2, 3, 4]}), "comparison.npy: is missing"),
-        (b"no zip at all", "no whole zip"),
+        (b"no zip at all", "not a complete zip file"),
         (zipped({"test_set_predictions/comparison.npy": b"\x80\x04pickle"}), "no plain .npy"),
         (
             zipped(
@@ -280,8 +280,8 @@ def test_wrong_keys_are_counted_by_address(board: Leaderboard) -> None:
         ({"model": " "}, "model: is empty"),
         ({"model": "m" * 81}, "model: has 81"),
         ({"model": "a\nb"}, "line end"),
-        ({"model": "M", "url": "javascript:alert(1)"}, "no web address"),
-        ({"model": "M", "url": "ftp://example.org/x"}, "no web address"),
+        ({"model": "M", "url": "javascript:alert(1)"}, "not a web address"),
+        ({"model": "M", "url": "ftp://example.org/x"}, "not a web address"),
         ({"model": "M", "description": "d" * 401}, "description: has 401"),
         ({"model": "safe\u202etxt"}, "cannot be seen"),
     ],

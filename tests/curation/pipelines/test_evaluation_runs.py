@@ -134,7 +134,7 @@ def value(row: Evaluation, task: str, name: str) -> Any:
     return row.figures[task][name]["value"]
 
 
-def test_who_knows_everything_is_perfect(corpus: Corpus, knowing: Knowing) -> None:
+def test_perfect_scores_give_perfect_figures(corpus: Corpus, knowing: Knowing) -> None:
     row = done(asked(corpus))
     assert (value(row, "retrieval", "p_at_1"), value(row, "retrieval", "im2txt")) == (100, 1)
     assert row.figures["retrieval"]["instances"] == 12
@@ -150,7 +150,7 @@ def test_who_knows_everything_is_perfect(corpus: Corpus, knowing: Knowing) -> No
     assert Job.objects.get(evaluation=row).result["p_at_1"] == 100
 
 
-def test_n_regions_and_m_texts_are_n_plus_m_encodings(corpus: Corpus, knowing: Knowing) -> None:
+def test_evaluation_encodes_each_region_and_text_once(corpus: Corpus, knowing: Knowing) -> None:
     row = done(asked(corpus))
     assert row.provenance["encodings"] == {"regions": 12, "proposed_boxes": 20, "texts": 12}
     assert (knowing.calls, knowing.texts) == (32, 12)
@@ -158,7 +158,7 @@ def test_n_regions_and_m_texts_are_n_plus_m_encodings(corpus: Corpus, knowing: K
     assert (knowing.calls, knowing.texts) == (32, 12), "vectors of the first evaluation serve the second"
 
 
-def test_predictions_pass_through_the_leaderboard_unchanged(
+def test_exported_predictions_score_equally_on_the_leaderboard(
     corpus: Corpus, knowing: Knowing, tmp_path: Path
 ) -> None:
     row = done(asked(corpus))
@@ -179,7 +179,7 @@ def test_predictions_pass_through_the_leaderboard_unchanged(
             assert np.load(file).dtype == np.float32
 
 
-def test_the_command_s_figures_are_those_of_the_row(corpus: Corpus, knowing: Knowing, tmp_path: Path) -> None:
+def test_command_figures_equal_the_stored_figures(corpus: Corpus, knowing: Knowing, tmp_path: Path) -> None:
     row = done(asked(corpus))
     write_evaluation_sets(
         corpus.version, split="test", out=tmp_path / "board", proposals=corpus.run, options=OPTIONS.sets
@@ -199,7 +199,7 @@ def test_the_command_s_figures_are_those_of_the_row(corpus: Corpus, knowing: Kno
         assert said[name] == pytest.approx(value(row, "localization", name), abs=1e-9)
 
 
-def test_clues_instead_of_inferences(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluation_on_clues(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = using(monkeypatch, Multitask(corpus))
     plain = done(asked(corpus))
     row = done(asked(corpus, texts="clue"))
@@ -225,7 +225,7 @@ def test_equal_texts_tie(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     assert value(row, "retrieval", "p_at_1") == 0
 
 
-def test_region_modes_are_kept_and_refused(corpus: Corpus, knowing: Knowing) -> None:
+def test_region_mode_is_stored_and_validated(corpus: Corpus, knowing: Knowing) -> None:
     row = done(asked(corpus, region_mode="none"))
     assert row.provenance["region_mode"] == "none"
     row = asked(corpus, region_mode="position_only")
@@ -257,7 +257,7 @@ def test_chance_is_seeded(corpus: Corpus) -> None:
     assert interval["low"] <= interval["value"] <= interval["high"]
 
 
-def test_people_agree_and_match(corpus: Corpus, work: Work) -> None:
+def test_human_evaluation_has_agreement_and_matching(corpus: Corpus, work: Work) -> None:
     from validation.services.localization import launch_localization
 
     batch, _ = launch_localization(project=work.project, n=2, seed=0, by=None)
@@ -286,7 +286,7 @@ def test_people_agree_and_match(corpus: Corpus, work: Work) -> None:
         comparison_scores(row)
 
 
-def test_predictions_of_somebody_else(corpus: Corpus, knowing: Knowing, tmp_path: Path) -> None:
+def test_external_predictions_are_scored(corpus: Corpus, knowing: Knowing, tmp_path: Path) -> None:
     first = done(asked(corpus))
     path = predictions_file(first)
     assert path is not None
@@ -306,14 +306,14 @@ def test_predictions_of_somebody_else(corpus: Corpus, knowing: Knowing, tmp_path
     np.save(tmp_path / "retrieval_0.npy", np.zeros(35))
     row = taken(tmp_path / "retrieval_0.npy")
     assert row.job is not None
-    assert "35 scores, and 36 are expected: 1 missing" in jobs.run_in_process(job=row.job).error
+    assert "35 scores instead of 36: 1 missing" in jobs.run_in_process(job=row.job).error
     with pytest.raises(Refused, match="label: is missing"):
         taken(path, label="")
     with pytest.raises(Refused, match="is no file"):
         taken(tmp_path / "nothing.zip")
 
 
-def test_a_file_s_own_precision_is_kept(corpus: Corpus, tmp_path: Path) -> None:
+def test_prediction_file_precision_is_kept(corpus: Corpus, tmp_path: Path) -> None:
     fine = np.array([1.0, 1.0 + 1e-12, 1.0 - 1e-12])  # one and the same as float32
     np.save(tmp_path / "comparison.npy", fine)
     row = done(
@@ -325,7 +325,7 @@ def test_a_file_s_own_precision_is_kept(corpus: Corpus, tmp_path: Path) -> None:
     assert sorted(comparison_scores(row).values()) == sorted(fine.tolist())
 
 
-def test_a_scorer_s_row_says_what_it_knows(corpus: Corpus, knowing: Knowing) -> None:
+def test_scorer_evaluation_counts_known_pairs(corpus: Corpus, knowing: Knowing) -> None:
     scorer = Scorer.objects.create(
         project=corpus.version.project, name="Ours", version=corpus.version, path="scorers/1",
         splits={"train": "test", "val": "val"}, is_ready=True, weights_sha256="f" * 64,
@@ -336,21 +336,19 @@ def test_a_scorer_s_row_says_what_it_knows(corpus: Corpus, knowing: Knowing) -> 
     assert row.provenance["weights_sha256"] == "f" * 64
     assert row.provenance["pairs_known_from_training"] == 12
     assert row.job is not None
-    assert "12 of these 12 pairs trained or chose this scorer" in " ".join(
+    assert "12 of these 12 pairs were used to train or select this scorer" in " ".join(
         line.text for line in row.job.lines.all()
     )
 
 
-def test_scores_of_the_comparison_task_are_found_by_pair_and_candidate(
-    corpus: Corpus, knowing: Knowing
-) -> None:
+def test_comparison_scores_are_found_by_pair_and_candidate(corpus: Corpus, knowing: Knowing) -> None:
     row = done(asked(corpus))
     gold = corpus.pairs[0].instance_id
     assert read_comparison_scores(row) == {(gold, pair.instance_id): 0.0 for pair in corpus.pairs[3:6]}
     assert len(comparison_scores(row)) == 3
 
 
-def test_a_stopped_job_goes_on_and_a_finished_one_is_not_done_again(
+def test_stopped_evaluation_resumes_and_finished_one_is_not_repeated(
     corpus: Corpus, knowing: Knowing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = asked(corpus)
@@ -378,7 +376,7 @@ def test_a_stopped_job_goes_on_and_a_finished_one_is_not_done_again(
     assert row.sha256 == sha256
 
 
-def test_the_same_is_not_asked_twice_at_once(corpus: Corpus) -> None:
+def test_same_evaluation_cannot_run_twice_at_once(corpus: Corpus) -> None:
     asked(corpus)
     with pytest.raises(Conflict, match="is running already"):
         asked(corpus)
@@ -386,7 +384,7 @@ def test_the_same_is_not_asked_twice_at_once(corpus: Corpus) -> None:
     asked(corpus, region_mode="none")
 
 
-def test_what_cannot_be_evaluated_is_refused(corpus: Corpus, work: Work) -> None:
+def test_invalid_evaluations_are_refused(corpus: Corpus, work: Work) -> None:
     from curation import services
 
     draft = services.create_version(project=work.project, name="v2", by=None)
@@ -416,7 +414,7 @@ def command(*args: str) -> dict[str, Any]:
     return result
 
 
-def test_the_command_says_how_far_it_is_where_stderr_is_no_terminal(
+def test_command_reports_progress_without_a_terminal(
     corpus: Corpus, knowing: Knowing, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
@@ -428,14 +426,14 @@ def test_the_command_says_how_far_it_is_where_stderr_is_no_terminal(
     assert "\r" not in said
 
 
-def test_a_mistyped_scorer_leaves_nothing_behind(corpus: Corpus) -> None:
+def test_unknown_scorer_creates_no_rows(corpus: Corpus) -> None:
     of = ("--project", corpus.version.project.slug, "--version", "v1")
     with pytest.raises(CommandError, match=r"no such scorer in [a-z-]+; known: none yet; or name"):
         command(*of, "--scorer", "frist")
     assert not Evaluation.objects.exists()
 
 
-def test_the_command(corpus: Corpus, knowing: Knowing) -> None:
+def test_evaluate_command(corpus: Corpus, knowing: Knowing) -> None:
     of = ("--project", corpus.version.project.slug, "--version", "v1", "--chunk", "6")
     said = command(*of, "--scorer", "label-sentence")
     assert (said["p_at_1"], said["gt_accuracy"]) == (100, 100)
@@ -448,7 +446,7 @@ def test_the_command(corpus: Corpus, knowing: Knowing) -> None:
         command("--random")
 
 
-def test_a_real_encoder_and_its_own_scores(corpus: Corpus, tmp_path: Path) -> None:
+def test_real_encoder_scores_its_own_predictions(corpus: Corpus, tmp_path: Path) -> None:
     folder = save_tiny_clip(tmp_path / "clip")
     row = done(asked(corpus, encoder=f"clip:{folder}"))
     encoder = get_feature_encoder(f"clip:{folder}")
@@ -484,7 +482,7 @@ def save_tiny_bert(folder: Path) -> Path:
     return folder
 
 
-def test_bertscore_of_what_was_retrieved(corpus: Corpus, knowing: Knowing, tmp_path: Path) -> None:
+def test_bertscore_of_retrieved_texts(corpus: Corpus, knowing: Knowing, tmp_path: Path) -> None:
     folder = save_tiny_bert(tmp_path / "bert")
 
     def scored(**more: Any) -> Evaluation:
@@ -502,7 +500,7 @@ def test_bertscore_of_what_was_retrieved(corpus: Corpus, knowing: Knowing, tmp_p
     )  # fmt: skip
     assert value(chance, "retrieval", "bertscore") < 100
     for more, message in (
-        ({"layer": 3}, "layer 3 is not within 0 to 2"),
+        ({"layer": 3}, "layer 3 is not between 0 and 2"),
         ({"folder": str(tmp_path)}, "holds no model"),
     ):
         broken = scored(**more)

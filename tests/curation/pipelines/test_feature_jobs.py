@@ -96,9 +96,7 @@ def test_images_are_encoded_shard_by_shard(work: Work, pixels: Pixels, photos_of
     np.testing.assert_array_equal(found[:], expected)
 
 
-def test_a_set_that_stands_is_not_made_again_but_a_torn_one_is(
-    work: Work, pixels: Pixels, photos_of: Any
-) -> None:
+def test_complete_set_is_reused_and_damaged_set_is_remade(work: Work, pixels: Pixels, photos_of: Any) -> None:
     photos_of(4)
     first = run(work, shard_rows=2)
     again = run(work, shard_rows=2)
@@ -112,14 +110,14 @@ def test_a_set_that_stands_is_not_made_again_but_a_torn_one_is(
     stored()
 
 
-def test_de_duplication_takes_the_set_that_a_job_made(work: Work, pixels: Pixels, photos_of: Any) -> None:
+def test_deduplication_uses_the_set_of_a_job(work: Work, pixels: Pixels, photos_of: Any) -> None:
     photos_of(3)
     run(work)
     deduplicate_images(project=work.project, options=DedupOptions(set_aside=True, clusters=2), encoder=pixels)
     assert pixels.pictures == 3
 
 
-def test_a_failed_shard_fails_the_job_and_resuming_makes_what_is_missing(
+def test_failed_shard_fails_the_job_and_resuming_makes_missing_shards(
     work: Work, pixels: Pixels, photos_of: Any
 ) -> None:
     images = photos_of(6)
@@ -139,7 +137,7 @@ def test_a_failed_shard_fails_the_job_and_resuming_makes_what_is_missing(
     stored()
 
 
-def test_cancelling_stops_within_a_shard_and_leaves_finished_ones(
+def test_cancelling_keeps_finished_shards(
     work: Work, pixels: Pixels, photos_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     photos_of(40)
@@ -174,7 +172,7 @@ def test_regions_of_accepted_pairs_are_encoded_in_each_mode(work: Work, pixels: 
     assert found.manifest["region_mode"] == mode
 
 
-def test_a_mode_that_an_encoder_cannot_do_is_refused(work: Work, pixels: Pixels) -> None:
+def test_unsupported_region_mode_is_refused(work: Work, pixels: Pixels) -> None:
     work.observed(work.image(1))
     job = run(work, subject="regions", region_mode="position_only")
     assert job.state == JobState.FAILED
@@ -190,7 +188,7 @@ def test_texts_are_encoded(work: Work, pixels: Pixels, text: str) -> None:
     np.testing.assert_array_equal(found[:], pixels.encode_texts([getattr(pair, text) for pair in pairs]))
 
 
-def test_a_photo_that_was_taken_down_meanwhile_is_named(work: Work, pixels: Pixels, photos_of: Any) -> None:
+def test_taken_down_photo_is_named(work: Work, pixels: Pixels, photos_of: Any) -> None:
     images = photos_of(2)
     job = request_features(project=work.project, by=None, queue=False)
     current_app.loader.import_default_modules()
@@ -224,13 +222,13 @@ def test_a_worker_with_another_model_refuses_the_shard(work: Work, pixels: Pixel
         ({"subject": "texts", "text": "clue", "encoder": "efficientnet-lite0"}, "encodes images only"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any], said: str) -> None:
+def test_inconsistent_options_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(Refused, match=said):
         FeatureOptions(**options)
 
 
-def test_nothing_to_encode_and_the_same_twice_are_refused(work: Work) -> None:
-    with pytest.raises(Refused, match="images: there is none"):
+def test_empty_and_duplicate_jobs_are_refused(work: Work) -> None:
+    with pytest.raises(Refused, match="images: there are none"):
         request_features(project=work.project, by=None)
     work.image(1)
     request_features(project=work.project, by=None)
@@ -293,7 +291,7 @@ def test_the_page_shows_sets_and_queues_another(
     assert "is running already" in reply.content.decode()
 
 
-def test_the_page_says_what_does_not_go_together_and_what_is_lost(
+def test_page_explains_invalid_combinations_and_damaged_sets(
     work: Work, pixels: Pixels, photos_of: Any, client: Client, researcher: User
 ) -> None:
     photos_of(1)
@@ -311,7 +309,7 @@ def test_the_page_says_what_does_not_go_together_and_what_is_lost(
 
 
 @pytest.mark.parametrize("who", ["outsider", "annotator"])
-def test_others_do_not_learn_that_the_page_exists(
+def test_page_is_404_for_other_users(
     work: Work, client: Client, who: str, request: pytest.FixtureRequest
 ) -> None:
     address = reverse("curation-features", args=[work.project.slug])
@@ -321,7 +319,7 @@ def test_others_do_not_learn_that_the_page_exists(
     assert client.post(address, {}).status_code == 404
 
 
-def test_the_page_wants_a_csrf_token(work: Work, researcher: User) -> None:
+def test_page_requires_a_csrf_token(work: Work, researcher: User) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(researcher)
     assert client.post(reverse("curation-features", args=[work.project.slug]), {}).status_code == 403

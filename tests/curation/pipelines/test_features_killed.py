@@ -34,7 +34,7 @@ import itertools, os, time
 import django; django.setup()
 from django.core.management import call_command
 from curation.pipelines import features
-real, batches = features._encode, itertools.count(1)
+real, batches = features._make_encode, itertools.count(1)
 def hanging(encoder, options):
     encode = real(encoder, options)
     def once(few):
@@ -42,7 +42,7 @@ def hanging(encoder, options):
             time.sleep(3600)
         return encode(few)
     return once
-features._encode = hanging
+features._make_encode = hanging
 call_command("make_features", "--resume", os.environ["JOB"])
 """
 
@@ -70,7 +70,7 @@ def request(work: Work, clip: str) -> Job:
     return request_features(project=work.project, by=None, options=options, queue=False)
 
 
-def test_killed_within_a_shard_it_resumes_to_the_same_bytes(work: Work, tmp_path: Path) -> None:
+def test_job_killed_within_a_shard_resumes_to_the_same_bytes(work: Work, tmp_path: Path) -> None:
     clip = save_tiny_clip(tmp_path / "tiny")
     for seed in range(IMAGES):
         work.image(seed)

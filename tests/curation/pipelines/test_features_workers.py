@@ -84,9 +84,7 @@ def wait_for(ready: Callable[[], bool], seconds: float) -> float:
 
 
 @pytest.mark.timeout(400)
-def test_a_job_that_one_worker_loses_is_finished_by_the_other_within_a_minute(
-    work: Work, tmp_path: Path
-) -> None:
+def test_job_of_a_killed_worker_is_finished_by_another_within_a_minute(work: Work, tmp_path: Path) -> None:
     skip_without_redis()
     clip = save_tiny_clip(tmp_path / "tiny")
     for seed in range(IMAGES):

@@ -73,7 +73,7 @@ def _sent(path: Path, raw: bytes) -> dict[str, Any] | None:
         return wire.read_message(line.recv)
 
 
-def test_it_answers_the_client_and_only_this_user(listening: Path) -> None:
+def test_encoder_process_answers_only_its_user(listening: Path) -> None:
     client = EncoderClient(listening)
     same, other = client.score_similarity([("abc", "cba"), ("abc", "xyz")], 10.0) or [0, 0]
     assert (round(same, 3), round(other, 3)) == (1.0, 0.0)
@@ -88,7 +88,7 @@ def test_a_text_is_encoded_once(listening: Path, letters: Letters) -> None:
     assert sorted(letters.seen) == ["abc", "abd", "uvw", "xyz"]
 
 
-def test_it_forgets_the_texts_that_were_longest_unused(letters: Letters) -> None:
+def test_cache_evicts_least_recently_used_texts(letters: Letters) -> None:
     similarity = Similarity(letters, cache_size=2)
     similarity([("a", "b")])
     similarity([("a", "c")])
@@ -96,7 +96,7 @@ def test_it_forgets_the_texts_that_were_longest_unused(letters: Letters) -> None
     assert letters.seen == ["a", "b", "c", "b"]
 
 
-def test_several_clients_are_answered_at_once(listening: Path) -> None:
+def test_clients_are_answered_concurrently(listening: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
         silent.connect(str(listening))  # one that says nothing holds up nobody
         with ThreadPoolExecutor(8) as pool:
@@ -107,7 +107,7 @@ def test_several_clients_are_answered_at_once(listening: Path) -> None:
     assert [round((answer or [0])[0], 3) for answer in answers] == [1.0] * 40
 
 
-def test_one_line_may_ask_twice(listening: Path) -> None:
+def test_connection_serves_several_requests(listening: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         line.settimeout(10)
         line.connect(str(listening))
@@ -120,7 +120,7 @@ def test_one_line_may_ask_twice(listening: Path) -> None:
     ("raw", "said"),
     [
         (struct.pack(">I", wire.MAX_BYTES + 1), "bytes"),
-        (struct.pack(">I", 3) + b"abc", "no JSON"),
+        (struct.pack(">I", 3) + b"abc", "not JSON"),
         (wire.pack_message({"do": "delete", "pairs": []}), "do: "),
         (wire.pack_message({"do": ["similar"], "pairs": []}), "do: "),
         (wire.pack_message({"do": "similar"}), "pairs: "),
@@ -130,9 +130,7 @@ def test_one_line_may_ask_twice(listening: Path) -> None:
         (wire.pack_message({"do": "similar", "pairs": [["a", "x" * 1001]]}), "1000 characters"),
     ],
 )
-def test_what_is_no_question_is_refused_and_the_next_one_answered(
-    listening: Path, raw: bytes, said: str
-) -> None:
+def test_invalid_request_is_refused_and_the_next_is_answered(listening: Path, raw: bytes, said: str) -> None:
     answer = _sent(listening, raw)
     assert answer is not None
     assert said in answer["error"]
@@ -182,7 +180,7 @@ def _end(process: "subprocess.Popen[str]") -> tuple[int, str]:
     return process.returncode, said
 
 
-def test_the_real_model_replaces_a_stale_socket_is_served_once_and_ends_cleanly(
+def test_process_replaces_a_stale_socket_and_stops_cleanly(
     start: Callable[..., "subprocess.Popen[str]"], path: Path
 ) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
@@ -207,7 +205,7 @@ def test_the_real_model_replaces_a_stale_socket_is_served_once_and_ends_cleanly(
 
 
 @pytest.mark.parametrize("kind", ["file", "foreign"])
-def test_what_else_stands_there_is_left_alone(
+def test_existing_file_at_the_socket_path_is_kept(
     start: Callable[..., "subprocess.Popen[str]"], path: Path, kind: str
 ) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as foreign:
@@ -223,7 +221,7 @@ def test_what_else_stands_there_is_left_alone(
     assert path.exists()
 
 
-def test_a_model_folder_that_is_none_is_named_in_one_line(
+def test_invalid_model_folder_is_refused_in_one_line(
     start: Callable[..., "subprocess.Popen[str]"], tmp_path: Path
 ) -> None:
     process = start(HINTS_NLI_MODEL=str(tmp_path / "nowhere"))
@@ -259,7 +257,7 @@ def test_a_cross_encoder_is_loaded_from_its_folder(tmp_path: Path) -> None:
     assert model.probabilities([]) == []
 
 
-def test_a_model_without_such_a_label_is_refused(tmp_path: Path) -> None:
+def test_model_without_the_label_is_refused(tmp_path: Path) -> None:
     folder = _save_model(tmp_path / "nli", ["LABEL_0", "LABEL_1", "LABEL_2"])
     with pytest.raises(EncoderUnavailable, match="none of its labels is called contradiction"):
         ContradictionEncoder(folder)
@@ -268,7 +266,7 @@ def test_a_model_without_such_a_label_is_refused(tmp_path: Path) -> None:
         ContradictionEncoder(folder)
 
 
-def test_the_process_answers_with_it(
+def test_process_answers_with_the_cross_encoder(
     start: Callable[..., "subprocess.Popen[str]"], path: Path, tmp_path: Path
 ) -> None:
     folder = _save_model(tmp_path / "nli", ["contradiction", "entailment", "neutral"])
@@ -279,5 +277,5 @@ def test_the_process_answers_with_it(
     assert 0 < share < 1
 
 
-def test_the_command_line_is_that_of_this_python() -> None:
+def test_command_line_uses_this_interpreter() -> None:
     assert encoder_command()[0] == sys.executable

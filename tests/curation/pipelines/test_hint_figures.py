@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 
 
 @pytest.mark.photos
-def test_the_documented_figures_are_the_measured_ones() -> None:
+def test_documented_figures_equal_the_measured_ones() -> None:
     folder = os.environ.get("DEERSTALKER_DATA", "")
     if not folder:
         pytest.skip("DEERSTALKER_DATA is not set: THE FIGURES OF LIVE HINTS ARE NOT CHECKED")
@@ -35,6 +35,6 @@ def test_the_documented_figures_are_the_measured_ones() -> None:
     ("hits", "n", "wanted"),
     [(0, 10, (0.0, 0.278)), (10, 10, (0.722, 1.0)), (8, 10, (0.490, 0.943)), (50, 100, (0.404, 0.596))],
 )
-def test_wilson_s_interval(hits: int, n: int, wanted: tuple[float, float]) -> None:
+def test_wilson_interval(hits: int, n: int, wanted: tuple[float, float]) -> None:
     assert tuple(hints.interval(hits, n) or ()) == pytest.approx(wanted, abs=0.001)
     assert hints.interval(0, 0) is None

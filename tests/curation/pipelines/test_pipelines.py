@@ -58,7 +58,7 @@ def test_near_duplicates_are_marked_and_left_out_of_later_batches(work: Work) ->
     ]
 
 
-def test_a_second_run_replaces_the_marks_and_makes_no_vector_anew(work: Work) -> None:
+def test_second_run_replaces_marks_and_reuses_vectors(work: Work) -> None:
     images = [work.image(seed) for seed in range(3)]
     encoder = Colours()
     first = deduplicate_images(
@@ -74,7 +74,7 @@ def test_a_second_run_replaces_the_marks_and_makes_no_vector_anew(work: Work) ->
     assert FeatureSet.objects.get().count == 3
 
 
-def test_the_kept_member_is_drawn_by_the_seed(work: Work) -> None:
+def test_kept_member_depends_on_the_seed(work: Work) -> None:
     for seed in range(6):
         work.image(seed)
     kept = {}
@@ -85,7 +85,7 @@ def test_the_kept_member_is_drawn_by_the_seed(work: Work) -> None:
     assert len(set(kept.values())) > 1
 
 
-def test_a_missing_file_is_named_and_nothing_is_marked(work: Work) -> None:
+def test_missing_file_is_named_and_nothing_is_marked(work: Work) -> None:
     images = [work.image(seed) for seed in range(3)]
     images[1].file.storage.delete(images[1].file.name)
     with pytest.raises(Refused, match=r"photo-1\.png: its file is missing"):
@@ -99,15 +99,15 @@ def test_a_missing_file_is_named_and_nothing_is_marked(work: Work) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"clusters": 2, "fraction": 0.5}, "not two of them"),
+        ({"clusters": 2, "fraction": 0.5}, "give only one of"),
         ({"clusters": 0}, "too few"),
         ({"fraction": 1.5}, "share: 1.5"),
-        ({"fraction": 0.5, "distance": 0.1}, "not two of them"),
-        ({"distance": -0.5}, "distance: -0.5 is none"),
+        ({"fraction": 0.5, "distance": 0.1}, "give only one of"),
+        ({"distance": -0.5}, "distance: -0.5 is not a distance"),
         ({"fraction": 0.5, "keep": "newest"}, "keep: 'newest'"),
         ({"fraction": 0.5, "linkage": "nearest"}, "linkage: 'nearest'"),
         ({"fraction": 0.5, "seed": -1}, "seed: -1 is negative"),
-        ({"clusters": 9}, "from 2 images"),
+        ({"clusters": 9}, "than the 2 images"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_queued(
@@ -134,7 +134,7 @@ def twelve_pairs(work: Work) -> None:
         work.observed(work.image(seed), worker=f"W{seed}", salt="abc"[: seed % 3 + 1] * (seed + 1))
 
 
-def test_a_round_keeps_sets_reasons_and_provenance(work: Work) -> None:
+def test_round_stores_sets_reasons_and_provenance(work: Work) -> None:
     twelve_pairs(work)
     work.observed(work.image(8), worker="LATE", status=AssignmentStatus.SUBMITTED)
     options = RoundOptions(size=3, min_candidates=3, soft_share=1.0)
@@ -156,7 +156,7 @@ def test_a_round_keeps_sets_reasons_and_provenance(work: Work) -> None:
     assert found.provenance["numpy"] == np.__version__
 
 
-def test_every_set_of_vectors_says_how_it_was_made(work: Work) -> None:
+def test_every_feature_set_records_its_provenance(work: Work) -> None:
     class Described(Letters):
         preprocessing: ClassVar = {"precision": "fp32"}
 
@@ -166,7 +166,7 @@ def test_every_set_of_vectors_says_how_it_was_made(work: Work) -> None:
     assert made == {"letters": Described.preprocessing, "letter pairs": Described.sentence_preprocessing}
 
 
-def test_the_paper_s_floor_leaves_too_few_and_says_so(work: Work) -> None:
+def test_paper_floor_with_too_few_pairs_is_reported(work: Work) -> None:
     twelve_pairs(work)
     found = build_comparison_round(project=work.project, options=RoundOptions(), given_encoders=Letters())
     assert found.sets.count() == 0
@@ -179,7 +179,7 @@ def test_the_paper_s_floor_leaves_too_few_and_says_so(work: Work) -> None:
         services.launch_comparison_batch(round=found, by=None)
 
 
-def test_a_set_keeps_why_each_inference_is_in_it(work: Work) -> None:
+def test_set_stores_the_reason_of_each_candidate(work: Work) -> None:
     twelve_pairs(work)
     options = RoundOptions(size=3, min_candidates=3, soft_share=0.7, keep="first")
     found = build_comparison_round(project=work.project, options=options, given_encoders=Letters())
@@ -204,7 +204,7 @@ def test_a_set_keeps_why_each_inference_is_in_it(work: Work) -> None:
     assert set(scores["places"]) == {"words", "similarity", "plausibility", "total"}
 
 
-def test_the_rules_reach_the_builder_and_are_kept(work: Work) -> None:
+def test_rules_are_passed_to_the_builder_and_stored(work: Work) -> None:
     twelve_pairs(work)
     options = RoundOptions(
         size=2, min_candidates=2, soft_share=1.0, same_image="forbidden", disqualification="per_image"
@@ -227,10 +227,10 @@ def test_the_rules_reach_the_builder_and_are_kept(work: Work) -> None:
         ({"linkage": "median"}, "linkage: 'median'"),
         ({"keep": "largest"}, "keep: 'largest'; use first or random or medoid"),
         ({"seed": -1}, "seed: -1 is negative"),
-        ({"soft_share": 0.0}, "soft_share: 0 is not within"),
+        ({"soft_share": 0.0}, "soft_share: 0 is not between"),
     ],
 )
-def test_a_round_refuses_what_is_no_option(options: dict[str, Any], said: str) -> None:
+def test_unknown_round_option_is_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(Refused, match=said):
         RoundOptions(**options)
 
@@ -248,7 +248,7 @@ def test_equal_seeds_give_equal_rounds(work: Work) -> None:
 
 
 @pytest.mark.parametrize("product", [NumpyFloat32Backend, BFloat16Backend, choose_matmul_backend])
-def test_soft_clusters_are_the_same_by_any_product(product: Any) -> None:
+def test_soft_clusters_are_equal_for_all_matmul_backends(product: Any) -> None:
     vectors = np.random.default_rng(3).normal(size=(1_100, 48)).astype(np.float32)  # too many to ask scipy
     vectors[600:] = vectors[:500] + 0.1 * vectors[100:600]
     found = [
@@ -261,7 +261,7 @@ def test_soft_clusters_are_the_same_by_any_product(product: Any) -> None:
     np.testing.assert_array_equal(found[0].kept, found[1].kept)
 
 
-def test_rounds_and_text_analyses_cluster_by_the_quickest_product(
+def test_rounds_and_text_analyses_use_the_fastest_matmul_backend(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from curation.negatives import filters
@@ -294,7 +294,7 @@ def test_a_split_without_pairs_is_refused(work: Work) -> None:
         )
 
 
-def test_launching_carries_the_region_and_no_clue(work: Work) -> None:
+def test_launched_hits_have_the_region_and_no_clue(work: Work) -> None:
     twelve_pairs(work)
     options = RoundOptions(size=3, min_candidates=3, soft_share=1.0)
     found = build_comparison_round(project=work.project, options=options, given_encoders=Letters())
@@ -312,7 +312,7 @@ def test_launching_carries_the_region_and_no_clue(work: Work) -> None:
     assert set(unit.excluded_workers.all()) == authors
 
 
-def test_the_jobs_run_and_say_what_they_found(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_run_and_report_results(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     from curation.pipelines import comparison, deduplicate
     from curation.tasks import duplicates, rounds, versions
 
@@ -341,7 +341,7 @@ def test_the_jobs_run_and_say_what_they_found(work: Work, monkeypatch: pytest.Mo
     assert (services.ensure_export_folder(version=version) / "manifest.json").exists()
 
 
-def test_a_stopped_round_goes_on_with_its_encoder_and_the_vectors_that_were_made(
+def test_stopped_round_resumes_with_its_encoder_and_vectors(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from curation.pipelines import comparison
@@ -380,7 +380,7 @@ def test_a_stopped_round_goes_on_with_its_encoder_and_the_vectors_that_were_made
     assert ComparisonRound.objects.get().sets.count() == job.result["sets"] > 0
 
 
-def test_an_encoder_of_photos_alone_builds_no_round(work: Work) -> None:
+def test_image_only_encoder_is_refused_for_rounds(work: Work) -> None:
     twelve_pairs(work)
     with pytest.raises(Refused, match="encoder: efficientnet-lite0 encodes images only"):
         services.request_comparison_round(project=work.project, by=None, encoder="efficientnet-lite0")

@@ -132,7 +132,7 @@ def rows(run: ProposalRun) -> list[tuple[int, Any]]:
 
 
 class TestRuns:
-    def test_every_standing_photo_has_its_boxes_once(
+    def test_every_available_photo_has_boxes_once(
         self, project: Project, make_image: Callable[..., Image], detector: Any
     ) -> None:
         images = [make_image(seed) for seed in range(5)]
@@ -147,7 +147,7 @@ class TestRuns:
         job = Job.objects.get(task="curation.propose_boxes")
         assert (job.done, job.total, job.result["boxes"]) == (4, 4, 40)
 
-    def test_the_detector_is_told_the_limit(
+    def test_detector_gets_the_limit(
         self, project: Project, make_image: Callable[..., Image], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         make_image(1)
@@ -194,7 +194,7 @@ class TestRuns:
         assert job.state == JobState.FAILED
         assert "start a new run" in job.error
 
-    def test_a_broken_photo_is_named_and_what_was_found_stays(
+    def test_broken_photo_is_named_and_found_boxes_are_kept(
         self, project: Project, make_image: Callable[..., Image], detector: Any, small_steps: None
     ) -> None:
         images = [make_image(seed) for seed in range(4)]
@@ -204,7 +204,7 @@ class TestRuns:
         assert "photo-3.png: its file is missing" in job.error
         assert ProposalRun.objects.get().images == 3
 
-    def test_a_half_done_run_ends_with_its_commit_though_the_model_moved_on(
+    def test_unfinished_run_keeps_its_model_commit(
         self,
         project: Project,
         make_image: Callable[..., Image],
@@ -234,7 +234,7 @@ class TestRuns:
         job = run_job(services.request_proposals(project=project, by=None, options=chosen, queue=False))
         assert ProposalRun.objects.get(pk=job.args["run"]).revision == "b" * 40
 
-    def test_storing_twice_changes_nothing(self, project: Project, make_image: Callable[..., Image]) -> None:
+    def test_storing_twice_is_idempotent(self, project: Project, make_image: Callable[..., Image]) -> None:
         image = make_image(1)
         run = ProposalRun.objects.create(project=project, detector="classical")
         assert services.store_boxes(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]}) == 1
@@ -248,8 +248,8 @@ class TestRuns:
         [
             ({"detector": "yolo"}, "detector 'yolo' is not known; use classical"),
             ({"limit": 0}, "limit: 0 is not within 1 to 1000"),
-            ({"detector": "hf:a/b", "suppress_over": 1.5}, "suppress over: 1.5 is not within"),
-            ({"suppress_over": 0.5}, "spaces its boxes itself"),
+            ({"detector": "hf:a/b", "suppress_over": 1.5}, "suppress over: 1.5 is not between"),
+            ({"suppress_over": 0.5}, "does not apply to the classical detector"),
         ],
     )
     def test_bad_options_are_refused(self, options: dict[str, Any], message: str) -> None:
@@ -259,7 +259,7 @@ class TestRuns:
     def test_one_run_at_a_time_and_none_without_photos(
         self, project: Project, make_image: Callable[..., Image]
     ) -> None:
-        with pytest.raises(Refused, match="images: there is none"):
+        with pytest.raises(Refused, match="images: there are none"):
             services.request_proposals(project=project, by=None)
         make_image(1)
         services.request_proposals(project=project, by=None)
@@ -284,7 +284,7 @@ class Threaded(Squares):
 
 
 class TestParts:
-    def test_photos_are_shared_out_and_every_part_is_done_once(
+    def test_photos_are_split_into_parts_done_once(
         self, project: Project, make_image: Callable[..., Image], detector: Any, small_parts: None
     ) -> None:
         images = [make_image(seed) for seed in range(8)]
@@ -310,7 +310,7 @@ class TestParts:
         run = ProposalRun.objects.get()
         assert (run.images, run.boxes, run.is_complete) == (7, 70, True)
 
-    def test_parts_in_any_order_give_the_rows_of_one(
+    def test_order_of_parts_does_not_change_rows(
         self, project: Project, make_image: Callable[..., Image], detector: Any, small_steps: None
     ) -> None:
         for seed in range(7):
@@ -322,7 +322,7 @@ class TestParts:
             assert rows(proposed(project)) == rows(whole)
         assert Job.objects.filter(parent__isnull=False).count() == 5
 
-    def test_a_broken_photo_fails_the_whole_with_its_part_once_all_others_have_boxes(
+    def test_broken_photo_fails_the_run_after_all_others(
         self, project: Project, make_image: Callable[..., Image], detector: Any, small_parts: None
     ) -> None:
         images = [make_image(seed) for seed in range(7)]
@@ -342,7 +342,7 @@ class TestParts:
         assert (job.state, job.done, job.total, squares.seen) == (JobState.DONE, 7, 7, 1)
         assert (run.images, run.is_complete) == (7, True)
 
-    def test_many_broken_photos_are_counted_and_the_first_of_them_named(
+    def test_broken_photos_are_counted_and_the_first_is_named(
         self,
         project: Project,
         make_image: Callable[..., Image],
@@ -365,7 +365,7 @@ class TestParts:
         assert (job.state, squares.seen) == (JobState.FAILED, 0)
 
     @pytest.mark.parametrize("threads", [1, 2])
-    def test_a_photo_that_is_too_large_to_decode_is_one_that_cannot_be_read(
+    def test_oversized_photo_counts_as_unreadable(
         self,
         project: Project,
         make_image: Callable[..., Image],
@@ -398,7 +398,7 @@ class TestParts:
         assert "this worker has classical 2, and the run is of 1" in work_on(part).error
         assert not ImageProposals.objects.exists()
 
-    def test_weights_that_were_replaced_are_loaded_anew(
+    def test_replaced_weights_are_reloaded(
         self, project: Project, make_image: Callable[..., Image], detector: Any
     ) -> None:
         make_image(1)
@@ -414,17 +414,17 @@ class TestParts:
             )  # so does the other worker
         assert work_on(part).state == JobState.DONE
 
-    def test_boxes_of_a_slow_worker_with_older_weights_are_not_kept(
+    def test_boxes_of_a_worker_with_older_weights_are_discarded(
         self, project: Project, make_image: Callable[..., Image]
     ) -> None:
         image = make_image(1)
         run = ProposalRun.objects.create(project=project, detector="classical", revision="1")
         services.store_run_facts(run=ProposalRun.objects.get(), revision="2")  # it had no boxes, so it may
-        with pytest.raises(Refused, match="of classical 2, and this is 1; start a new run"):
+        with pytest.raises(Refused, match="its boxes are from classical 2, not 1; start a new run"):
             services.store_boxes(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]})
         assert not ImageProposals.objects.exists()
 
-    def test_a_long_revision_is_the_same_again(
+    def test_long_revision_can_be_stored_twice(
         self, project: Project, make_image: Callable[..., Image]
     ) -> None:
         image = make_image(1)
@@ -433,7 +433,7 @@ class TestParts:
         services.store_boxes(run=run, found={image.pk: []})
         services.store_run_facts(run=run, revision="r" * 200)
 
-    def test_threads_share_the_batches_where_a_detector_promises_it(
+    def test_thread_safe_detector_runs_batches_in_threads(
         self,
         project: Project,
         make_image: Callable[..., Image],
@@ -450,7 +450,7 @@ class TestParts:
         assert threaded.callers
         assert threading.current_thread().name not in threaded.callers
 
-    def test_what_was_asked_for_and_what_was_found_are_kept_apart(
+    def test_options_and_figures_are_stored_separately(
         self, project: Project, make_image: Callable[..., Image], detector: Any
     ) -> None:
         make_image(1)
@@ -460,7 +460,7 @@ class TestParts:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_killed_in_the_middle_it_goes_on_with_the_same_rows(
+def test_killed_run_resumes_with_the_same_rows(
     project: Project, make_image: Callable[..., Image], detector: Any, small_steps: None
 ) -> None:
     for seed in range(7):
@@ -485,7 +485,7 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_rows(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_workers_share_the_parts_and_find_the_rows_of_one(
+def test_several_workers_give_the_rows_of_one(
     project: Project, make_image: Callable[..., Image], detector: Any, small_parts: None
 ) -> None:
     for seed in range(14):
@@ -515,7 +515,7 @@ class TestOverlaps:
         services.store_boxes(run=run, found={image.pk: boxes for image in images})
         return run
 
-    def test_accepted_pairs_are_measured_and_others_are_not(self, work: Work) -> None:
+    def test_only_accepted_pairs_are_measured(self, work: Work) -> None:
         pairs = work.observed(work.image(1))
         work.observed(work.image(2), worker="W2", status=AssignmentStatus.SUBMITTED)
         run = self.run(work, [[7, 4, 10, 12, 0.9], [2, 4, 10, 12, 0.8], [2, 4, 10, 6, 0.7]])
@@ -530,7 +530,7 @@ class TestOverlaps:
         run.refresh_from_db()
         assert proposal_selectors.read_recall(run) == recall
 
-    def test_the_nearest_of_several_boxes_counts(self, work: Work) -> None:
+    def test_best_of_several_boxes_counts(self, work: Work) -> None:
         from tests.support.answers import observation
 
         answer = {"observations": [observation(n, boxes=2) for n in (1, 2, 3)]}
@@ -540,7 +540,7 @@ class TestOverlaps:
         pipeline.measure_run(run=run)
         assert ProposalOverlap.objects.get(observation=pair).ious == [1.0]
 
-    def test_new_pairs_are_added_and_nothing_is_measured_twice(self, work: Work) -> None:
+    def test_new_pairs_are_measured_once(self, work: Work) -> None:
         image = work.image(1)
         work.observed(image)
         run = self.run(work, [[7, 4, 10, 12, 0.9]])
@@ -554,7 +554,7 @@ class TestOverlaps:
         assert (job.result["pairs"], proposal_selectors.count_unmeasured_pairs(run)) == (6, 0)
         assert list(ProposalOverlap.objects.values_list("pk", "ious"))[:3] == before
 
-    def test_a_photo_that_was_taken_down_counts_no_more(self, work: Work) -> None:
+    def test_taken_down_photo_is_not_counted(self, work: Work) -> None:
         image = work.image(1)
         work.observed(image)
         run = self.run(work, [[7, 4, 10, 12, 0.9]])
@@ -570,7 +570,7 @@ class TestOverlaps:
         with pytest.raises(Conflict, match="is not complete"):
             services.request_overlaps(run=run, by=None)
 
-    def test_worst_and_best_first(self, work: Work) -> None:
+    def test_photos_are_sorted_by_coverage(self, work: Work) -> None:
         far, near, bare = work.image(1), work.image(2), work.image(3)
         work.observed(far)
         work.observed(near, worker="W2")
@@ -609,7 +609,7 @@ class TestImport:
             image.save()
         return images
 
-    def test_boxes_come_in_by_image_address(
+    def test_boxes_are_imported_by_image_address(
         self, project: Project, make_image: Callable[..., Image], tmp_path: Path
     ) -> None:
         first, second, _ = self.photos(make_image)
@@ -631,10 +631,10 @@ class TestImport:
         assert (run.detector, run.options["layout"]) == ("file:image_url2auto_bboxes.json", "corners")
         assert run.revision.startswith("sha256:")
         lines = [line.text for line in job.lines.all()]
-        assert "2 of 3 photos have boxes; 1 records are of other photos" in lines
+        assert "2 of 3 photos have boxes; 1 records are about other photos" in lines
         assert any("are read as corners" in line for line in lines)
 
-    def test_a_download_comes_in_again_as_it_was(
+    def test_download_round_trip(
         self, project: Project, make_image: Callable[..., Image], detector: Any, tmp_path: Path
     ) -> None:
         self.photos(make_image)
@@ -650,7 +650,7 @@ class TestImport:
         result = json.loads(out.getvalue())
         assert rows(ProposalRun.objects.get(pk=result["run"])) == rows(run)
 
-    def test_the_projects_photos_may_come_after_thousands_of_others(
+    def test_import_finds_project_photos_after_thousands_of_others(
         self, project: Project, make_image: Callable[..., Image], tmp_path: Path
     ) -> None:
         first = self.photos(make_image)[0]
@@ -684,7 +684,7 @@ class TestImport:
         assert re.search(message, job.error), job.error
         assert not ImageProposals.objects.exists()
 
-    def test_another_file_under_the_same_name_is_not_mixed_in(
+    def test_changed_file_of_the_same_name_is_refused(
         self,
         project: Project,
         make_image: Callable[..., Image],
@@ -730,7 +730,12 @@ class TestCommands:
             ("propose_boxes", (), {"project": project.slug, "detector": "x"}, "detector 'x' is not known"),
             ("propose_boxes", (), {"measure": 99}, "--measure 99: there is no such run"),
             ("import_proposals", (), {"project": project.slug}, "file: name the file"),
-            ("import_proposals", (str(tmp_path / "no"),), {"project": project.slug}, "no: is no file"),
+            (
+                "import_proposals",
+                (str(tmp_path / "no"),),
+                {"project": project.slug},
+                "no: there is no such file",
+            ),
         ):
             with pytest.raises(CommandError, match=message) as raised:
                 self.call(name, *args, **options)
@@ -756,7 +761,7 @@ class TestPages:
         }
 
     @pytest.mark.parametrize("who", ["outsider", "annotator"])
-    def test_others_do_not_learn_that_it_exists(
+    def test_page_is_404_for_other_users(
         self, client: Client, run: ProposalRun, who: str, request: pytest.FixtureRequest
     ) -> None:
         client.force_login(request.getfixturevalue(who))
@@ -765,11 +770,13 @@ class TestPages:
             assert getattr(client, method)(path).status_code == 404, name
         assert Job.objects.count() == before
 
-    def test_strangers_are_sent_to_sign_in(self, client: Client, run: ProposalRun) -> None:
+    def test_anonymous_users_are_redirected_to_sign_in(self, client: Client, run: ProposalRun) -> None:
         for name, (method, path) in self.places(run).items():
             assert getattr(client, method)(path)["Location"].startswith("/sign-in/"), name
 
-    def test_a_researcher_sees_and_starts(self, client: Client, run: ProposalRun, researcher: User) -> None:
+    def test_researcher_sees_and_starts_runs(
+        self, client: Client, run: ProposalRun, researcher: User
+    ) -> None:
         client.force_login(researcher)
         places = self.places(run)
         page = squeezed(client.get(places["list"][1]))
@@ -784,7 +791,7 @@ class TestPages:
         assert "data-job-url" in page
         assert "Not complete" in page
 
-    def test_no_post_without_a_token(self, run: ProposalRun, researcher: User) -> None:
+    def test_post_requires_a_csrf_token(self, run: ProposalRun, researcher: User) -> None:
         client = Client(enforce_csrf_checks=True)
         client.force_login(researcher)
         for method, path in self.places(run).values():
@@ -794,14 +801,14 @@ class TestPages:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ({"detector": "model", "limit": 10}, "Name it by its hub id"),
-            ({"detector": "model", "model": "/srv/weights", "limit": 10}, "Name it by its hub id"),
-            ({"detector": "model", "model": "./weights", "limit": 10}, "Name it by its hub id"),
+            ({"detector": "model", "limit": 10}, "Enter its hub id"),
+            ({"detector": "model", "model": "/srv/weights", "limit": 10}, "Enter its hub id"),
+            ({"detector": "model", "model": "./weights", "limit": 10}, "Enter its hub id"),
             ({"detector": "classical", "limit": 0}, "greater than or equal to 1"),
             ({"detector": "file", "limit": 10}, "not one of the available choices"),
         ],
     )
-    def test_bad_forms_say_what_to_mend(
+    def test_invalid_forms_explain_the_fix(
         self, client: Client, run: ProposalRun, researcher: User, given: dict[str, Any], message: str
     ) -> None:
         client.force_login(researcher)
@@ -810,7 +817,7 @@ class TestPages:
         assert message in reply.content.decode()
         assert ProposalRun.objects.count() == 1
 
-    def test_a_second_run_at_once_says_why_not(
+    def test_second_concurrent_run_is_refused(
         self, client: Client, run: ProposalRun, researcher: User
     ) -> None:
         client.force_login(researcher)
@@ -875,7 +882,7 @@ class TestPages:
         job = Job.objects.get(task="curation.measure_proposals")
         assert (job.state, job.args["run"], job.created_by) == (JobState.QUEUED, run.pk, researcher)
 
-    def test_the_download_is_laid_out_as_the_published_file(
+    def test_download_has_the_published_layout(
         self, client: Client, run: ProposalRun, researcher: User
     ) -> None:
         client.force_login(researcher)
@@ -894,7 +901,7 @@ class TestPages:
             "score": score,
         }
 
-    def test_a_rehearsals_download_says_so(
+    def test_download_of_rehearsal_data_is_marked(
         self, client: Client, rehearsal: Project, admin: User, make_image: Callable[..., Image], detector: Any
     ) -> None:
         make_image(1, into=rehearsal)
@@ -923,7 +930,7 @@ class TestPages:
         assert "Nothing to measure" in page
         assert "No approved pair measured here" in page
 
-    def test_a_failed_run_says_why(
+    def test_failed_run_shows_its_error(
         self,
         client: Client,
         project: Project,

@@ -63,7 +63,7 @@ def judged(work: Work, found: ComparisonRound) -> DatasetVersion:
 # --- a scorer as an encoder
 
 
-def test_a_name_becomes_a_number_and_only_ready_ones_are_known(sealed: DatasetVersion) -> None:
+def test_scorer_name_resolves_only_ready_scorers(sealed: DatasetVersion) -> None:
     scorer = ready(sealed, "ours")
     asked(sealed, "later")
     job = services.request_comparison_round(project=sealed.project, by=None, encoder="scorer:ours")
@@ -76,7 +76,7 @@ def test_a_name_becomes_a_number_and_only_ready_ones_are_known(sealed: DatasetVe
             services.request_features(project=sealed.project, by=None, options=FeatureOptions(encoder=name))
 
 
-def test_another_project_s_scorer_is_not_known(sealed: DatasetVersion, rehearsal: Any) -> None:
+def test_scorer_of_another_project_is_unknown(sealed: DatasetVersion, rehearsal: Any) -> None:
     scorer = ready(sealed)
     with pytest.raises(Refused, match="is no scorer of this project; ready are none yet"):
         services.request_features(
@@ -98,9 +98,9 @@ def test_features_are_made_by_a_scorer(sealed: DatasetVersion) -> None:
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
 
 
-def test_a_scorer_whose_weights_are_gone_says_so(sealed: DatasetVersion) -> None:
+def test_scorer_with_missing_weights_is_refused(sealed: DatasetVersion) -> None:
     scorer = ready(sealed)
-    with pytest.raises(Refused, match=r"holds no scorer.json"):
+    with pytest.raises(Refused, match=r"has no scorer.json"):
         get_feature_encoder(scorer.encoder_name)
     with pytest.raises(Refused, match="there is no such scorer that is ready"):
         get_feature_encoder("scorer:999")
@@ -109,7 +109,7 @@ def test_a_scorer_whose_weights_are_gone_says_so(sealed: DatasetVersion) -> None
 # --- rounds
 
 
-def test_a_round_says_who_chose_and_what_that_learned_from(sealed: DatasetVersion) -> None:
+def test_round_records_its_scorer_and_training_version(sealed: DatasetVersion) -> None:
     scorer = ready(sealed)
     found = chosen(scorer)
     assert found.scorer == scorer
@@ -124,7 +124,7 @@ def test_a_round_says_who_chose_and_what_that_learned_from(sealed: DatasetVersio
     assert wanted.items() <= found.provenance.items()
 
 
-def test_another_encoder_s_round_has_no_scorer(sealed: DatasetVersion) -> None:
+def test_round_of_another_encoder_has_no_scorer(sealed: DatasetVersion) -> None:
     found = build_comparison_round(project=sealed.project, options=RULES, given_encoders=Letters())
     assert found.scorer is None
     assert "scorer" not in found.provenance
@@ -156,7 +156,7 @@ def test_the_command_takes_a_scorer_by_name_and_warns(
     ready(sealed)
     place = ["--project", sealed.project.slug, "--size", "3", "--min-candidates", "3"]
     call_command("build_comparison_round", *place, "--encoder", "scorer:first")
-    assert "first learned from all 12 approved pairs" in capsys.readouterr().err
+    assert "first was trained or validated on all 12 approved pairs" in capsys.readouterr().err
     assert ComparisonRound.objects.get().scorer == Scorer.objects.get()
     with pytest.raises(CommandError, match="encoder: 'nobody' is no scorer of this project"):
         call_command("build_comparison_round", *place, "--encoder", "scorer:nobody")
@@ -175,7 +175,7 @@ def test_the_forms_list_ready_scorers_by_name(
     rounds = squeezed(client.get(reverse("curation-rounds", args=[slug]), {"encoder": scorer.encoder_name}))
     assert f'<option value="{scorer.encoder_name}" selected>Scorer ours' in rounds
     assert "Scorer later" not in rounds
-    assert "ours learned from all 12 approved pairs" in rounds
+    assert "ours was trained or validated on all 12 approved pairs" in rounds
     assert "learned from" not in squeezed(client.get(reverse("curation-rounds", args=[slug])))
     features = squeezed(client.get(reverse("curation-features", args=[slug])))
     assert f'<option value="{scorer.encoder_name}">Scorer ours' in features
@@ -185,7 +185,7 @@ def test_the_forms_list_ready_scorers_by_name(
     assert job.args["encoder"] == scorer.encoder_name
 
 
-def test_pages_lead_from_version_to_scorer_to_round_to_version(
+def test_pages_link_version_scorer_and_round(
     client: Client, work: Work, sealed: DatasetVersion, researcher: User
 ) -> None:
     scorer = ready(sealed)
@@ -214,7 +214,7 @@ def test_pages_lead_from_version_to_scorer_to_round_to_version(
         ({}, "test"),  # sealed by an earlier release: the round's own option
     ],
 )
-def test_a_scorer_is_measured_where_its_round_s_ratings_are(
+def test_rated_split_is_the_split_of_the_round(
     said: dict[str, Any], split: str, sealed: DatasetVersion
 ) -> None:
     found = ComparisonRound.objects.create(
@@ -226,7 +226,7 @@ def test_a_scorer_is_measured_where_its_round_s_ratings_are(
     assert rated_split(found, sealed) == split
 
 
-def test_a_round_s_judgments_measure_its_scorer(
+def test_judgments_of_a_round_measure_its_scorer(
     client: Client, work: Work, sealed: DatasetVersion, researcher: User
 ) -> None:
     scorer = ready(sealed, weights=True)

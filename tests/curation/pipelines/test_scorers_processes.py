@@ -34,14 +34,14 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> Any:
     return put
 
 
-def test_the_command_is_torchrun_of_this_interpreter(tmp_path: Path) -> None:
+def test_training_command_is_torchrun_of_this_interpreter(tmp_path: Path) -> None:
     words = build_command(tmp_path, 3)
     assert words[:3] == [sys.executable, "-m", "torch.distributed.run"]
     assert words[words.index("--nproc-per-node") + 1] == "3"
     assert words[-3:] == ["-m", "curation.scorer.train", str(tmp_path)]
 
 
-def test_steps_are_told_as_they_are_written(plays: Any, tmp_path: Path) -> None:
+def test_steps_are_reported_as_written(plays: Any, tmp_path: Path) -> None:
     plays(WRITES + "while not (run / 'seen').exists(): time.sleep(0.01)")  # it works until it was heard
     told: list[tuple[int, int]] = []
 
@@ -54,7 +54,7 @@ def test_steps_are_told_as_they_are_written(plays: Any, tmp_path: Path) -> None:
     assert told[-1] == (2, 2)
 
 
-def test_a_half_written_line_is_no_step(tmp_path: Path) -> None:
+def test_partial_line_is_not_a_step(tmp_path: Path) -> None:
     assert last_step(tmp_path) == 0
     (tmp_path / "losses.csv").write_text("step,loss\n")
     assert last_step(tmp_path) == 0
@@ -66,7 +66,7 @@ class Enough(Exception):
     """What stops the work."""
 
 
-def test_when_it_is_to_stop_the_child_ends(plays: Any, tmp_path: Path) -> None:
+def test_stop_request_ends_the_child(plays: Any, tmp_path: Path) -> None:
     plays(LASTS)
 
     def tell(done: int, total: int) -> None:
@@ -79,7 +79,7 @@ def test_when_it_is_to_stop_the_child_ends(plays: Any, tmp_path: Path) -> None:
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-def test_what_went_wrong_is_quoted(plays: Any, tmp_path: Path) -> None:
+def test_error_of_the_child_is_quoted(plays: Any, tmp_path: Path) -> None:
     plays(FAILS)
     with pytest.raises(Refused, match="torchrun ended with 2: batch_size: 64 is more than 9; the log is"):
         train_in_processes(tmp_path, 2, total=9, report_progress=lambda *_: None)

@@ -45,7 +45,7 @@ def found(work: Work, options: Any, **more: Any) -> TextAnalysis:
 # Duplicates
 
 
-def test_copies_are_counted_and_nothing_is_dropped(work: Work) -> None:
+def test_duplicate_texts_are_counted_and_kept(work: Work) -> None:
     write(work, [("a", "it rained")] * 5 + [("b", "a party")] * 2 + [("c", f"alone {n}") for n in range(4)])
     before = Pair.objects.count()
     row = found(work, DuplicateOptions(cap=3, share=0.5))
@@ -62,7 +62,7 @@ def test_copies_are_counted_and_nothing_is_dropped(work: Work) -> None:
     assert Pair.objects.count() == before
 
 
-def test_each_group_says_its_least_alike_pair(work: Work) -> None:
+def test_each_group_has_its_least_similar_pair(work: Work) -> None:
     write(
         work,
         [("a", "it rained"), ("b", "it rained"), ("c", "it rained hard"), ("d", "a party"), ("e", "alone")],
@@ -79,11 +79,11 @@ def test_each_group_says_its_least_alike_pair(work: Work) -> None:
     assert all(group["cosine"] >= 0.8 for group in near), "complete linkage at 0.2 joins nothing less alike"
     for group in (*wide, *near):
         assert set(group["pair"]) <= set(group["members"])
-    with pytest.raises(Refused, match="distance: -1 is none"):
+    with pytest.raises(Refused, match="distance: -1 is negative"):
         DuplicateOptions(distance=-1)
 
 
-def test_the_share_and_the_seed_decide_who_would_stay(work: Work) -> None:
+def test_share_and_seed_decide_kept_texts(work: Work) -> None:
     write(work, two_worlds(40))
     kept = {}
     for seed in (0, 1, 0):
@@ -94,7 +94,7 @@ def test_the_share_and_the_seed_decide_who_would_stay(work: Work) -> None:
     assert len(set(kept.values())) == 2
 
 
-def test_each_different_text_is_encoded_once_and_kept(work: Work) -> None:
+def test_distinct_texts_are_encoded_once_and_stored(work: Work) -> None:
     write(work, [("a", "it rained")] * 5)
     encoder = Words()
     for _ in range(2):
@@ -102,7 +102,7 @@ def test_each_different_text_is_encoded_once_and_kept(work: Work) -> None:
     assert len(encoder.texts) == len(set(encoder.texts)) == 4
 
 
-def test_sentence_vectors_are_the_set_that_comparison_rounds_make(work: Work) -> None:
+def test_sentence_vectors_are_shared_with_comparison_rounds(work: Work) -> None:
     class Described(Words):
         preprocessing: ClassVar = {"precision": "fp32"}
 
@@ -123,7 +123,7 @@ def told_apart(side: dict[str, Any], one: tuple[str, ...], other: tuple[str, ...
     return sorted(map(sorted, tops)) == sorted(map(sorted, (set(one), set(other))))
 
 
-def test_two_obvious_topics_are_told_apart_and_flow_to_their_own(work: Work) -> None:
+def test_two_obvious_topics_are_separated(work: Work) -> None:
     write(work, two_worlds(120))
     row = found(work, TopicOptions(topics=2, passes=5))
     result = row.result
@@ -151,7 +151,7 @@ def test_topics_repeat_by_their_seed(work: Work) -> None:
     assert results[0] != results[2]
 
 
-def test_a_cancelled_fit_leaves_nothing_and_may_be_started_again(work: Work) -> None:
+def test_cancelled_topic_fit_leaves_nothing_and_can_restart(work: Work) -> None:
     write(work, two_worlds(60))
     options = TopicOptions(topics=2, passes=2)
     job = request_analysis(project=work.project, options=options, by=None, queue=False)
@@ -168,7 +168,7 @@ def test_a_cancelled_fit_leaves_nothing_and_may_be_started_again(work: Work) -> 
     assert (job.done, job.total) == (2 * 2 * 63, 2 * 2 * 63)
 
 
-def test_too_few_words_for_the_topics_are_said(work: Work) -> None:
+def test_too_few_words_for_topics_are_refused(work: Work) -> None:
     write(work, [("a cup", "somebody left")] * 3)
     with pytest.raises(Refused, match=r"clue: \d+ words make no 40 topics"):
         found(work, TopicOptions(topics=40))
@@ -192,7 +192,7 @@ def dirty(work: Work) -> list[Pair]:
     )
 
 
-def test_the_queue_has_the_highest_first_and_only_what_scored(work: Work) -> None:
+def test_queue_has_only_scored_pairs_highest_first(work: Work) -> None:
     spoon, insult, _, fat = dirty(work)
     row = found(work, ToxicityOptions())
     queue = [(item.score.observation, item.score.field) for item in toxicity_queue(row)]
@@ -205,7 +205,7 @@ def test_the_queue_has_the_highest_first_and_only_what_scored(work: Work) -> Non
     assert detail["matches"][0]["beside"] == "spoon"
 
 
-def test_the_queue_holds_the_top_of_each_split(work: Work) -> None:
+def test_queue_has_the_top_of_each_split(work: Work) -> None:
     for seed, split in ((1, "train"), (2, "test")):
         image = work.image(seed)
         Image.objects.filter(pk=image.pk).update(split=split)
@@ -220,7 +220,7 @@ def test_the_queue_holds_the_top_of_each_split(work: Work) -> None:
     assert [part["split"] for part in only.result["splits"]] == ["train"]
 
 
-def test_readings_are_kept_and_the_newest_stands(work: Work, admin: Any, researcher: Any) -> None:
+def test_newest_reading_is_valid_and_all_are_stored(work: Work, admin: Any, researcher: Any) -> None:
     dirty(work)
     row = found(work, ToxicityOptions())
     first = toxicity_queue(row)[0].score
@@ -249,7 +249,7 @@ def test_readings_are_kept_and_the_newest_stands(work: Work, admin: Any, researc
     assert toxicity_queue(later)[0].review == again, "a reading is of the text, not of the analysis"
 
 
-def test_a_photo_that_was_taken_down_is_not_shown_from_an_old_analysis(work: Work) -> None:
+def test_taken_down_photo_is_hidden_in_old_analyses(work: Work) -> None:
     dirty(work)
     row = found(work, ToxicityOptions())
     Image.objects.update(taken_down_at=work.clock)
@@ -261,7 +261,7 @@ def scores_file(rows: list[tuple[str, str, float]]) -> dict[str, str]:
     return {"scorer": "file", "file": store_file(data=text.encode()), "file_name": "perspective.csv"}
 
 
-def test_scores_of_another_service_are_taken_from_a_file(work: Work) -> None:
+def test_external_scores_are_read_from_a_file(work: Work) -> None:
     first, second, third, _ = dirty(work)
     rows = [
         (first.instance_id, "clue", 0.4),
@@ -296,7 +296,7 @@ class Stops(WordList):
         return super().score(texts)
 
 
-def test_a_cancelled_scoring_goes_on_where_it_stopped(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_scoring_resumes(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts_toxicity, "CHUNK_SIZE", 5)
     write(work, [("a fat cat", f"text {n}") for n in range(20)])
     pairs = text_pairs(work.project)
@@ -326,7 +326,7 @@ def test_a_cancelled_scoring_goes_on_where_it_stopped(work: Work, monkeypatch: p
     assert TextScore.objects.filter(analysis=row).count() == 20
 
 
-def test_what_changed_since_is_scored_anew(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_texts_are_scored_again(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts_toxicity, "CHUNK_SIZE", 5)
     write(work, [("a fat cat", f"text {n}") for n in range(20)])
     options = ToxicityOptions()
@@ -358,7 +358,7 @@ def test_a_classifier_s_folder_scores(tmp_path: Any) -> None:
     assert sum(both) == pytest.approx(1.0), "labels that exclude one another share one"
     assert scorer.name == "hf:tiny"
     with pytest.raises(
-        EncoderUnavailable, match=r"none of its labels is called rude; give one of fine, toxic"
+        EncoderUnavailable, match=r"none of its labels is named rude; give one of fine, toxic"
     ):
         Classifier(folder, "rude")
     with pytest.raises(EncoderUnavailable, match="does not say which label means toxic"):
@@ -367,7 +367,7 @@ def test_a_classifier_s_folder_scores(tmp_path: Any) -> None:
         Classifier(str(tmp_path))
 
 
-def test_scores_of_two_classifiers_in_one_folder_never_mix(tmp_path: Any) -> None:
+def test_scores_of_two_classifiers_are_stored_separately(tmp_path: Any) -> None:
     folder = tiny_classifier(tmp_path / "tiny", ["fine", "toxic"])
     first = Classifier(str(folder)).revision
     assert first == Classifier(str(folder)).revision
@@ -377,7 +377,7 @@ def test_scores_of_two_classifiers_in_one_folder_never_mix(tmp_path: Any) -> Non
     assert Classifier(str(folder)).revision != first
 
 
-def test_a_classifier_s_pickled_weights_are_never_read(tmp_path: Any) -> None:
+def test_pickled_classifier_weights_are_never_read(tmp_path: Any) -> None:
     import torch
     from transformers import BertForSequenceClassification
 
@@ -385,7 +385,7 @@ def test_a_classifier_s_pickled_weights_are_never_read(tmp_path: Any) -> None:
     model = BertForSequenceClassification.from_pretrained(folder)
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(EncoderUnavailable, match="read as safetensors alone, pickled ones never"):
+    with pytest.raises(EncoderUnavailable, match="read from safetensors only, never from pickles"):
         Classifier(str(folder))
 
 
@@ -424,7 +424,7 @@ def described(image: Image, *texts: str) -> None:
     )
 
 
-def test_clues_are_nearer_to_region_descriptions_that_overlap(work: Work) -> None:
+def test_clues_are_nearer_to_overlapping_region_descriptions(work: Work) -> None:
     image = work.image()
     write(work, [("a red cup on the table", "she woke up early")], image=image)
     described(image, "a red cup on a table", "the red cup on the table", "a window far away")
@@ -441,7 +441,7 @@ def test_clues_are_nearer_to_region_descriptions_that_overlap(work: Work) -> Non
     assert whole["captions"]["count"] == 3
 
 
-def test_alternative_text_and_files_stand_in_for_regions(work: Work) -> None:
+def test_alternative_text_and_files_replace_regions(work: Work) -> None:
     image = work.image(1, alt="a red cup on the table")
     write(work, [("a red cup", "a red cup on the table")], image=image)
     other = work.image(2)
@@ -452,7 +452,7 @@ def test_alternative_text_and_files_stand_in_for_regions(work: Work) -> None:
     assert top["inference"] == pytest.approx(1.0, abs=1e-3)
     assert top["pair"] == Pair.objects.get(fields__inference="a red cup on the table").pk
     assert row.result["captions"]["count"] == 0, "one caption has no other"
-    with pytest.raises(Refused, match="no photo of an approved pair has any"):
+    with pytest.raises(Refused, match="no photo of an approved pair has captions"):
         found(work, CaptionOptions(source="regions"))
     text = "image,caption\nphoto-2.png,a lamp\nphoto-2,a bright lamp\nnowhere.jpg,a dog\n"
     given = {"source": "file", "file": store_file(data=text.encode()), "file_name": "coco.csv"}
@@ -463,7 +463,7 @@ def test_alternative_text_and_files_stand_in_for_regions(work: Work) -> None:
         found(work, CaptionOptions(**bad))
 
 
-def test_a_caption_like_wording_is_flagged_by_the_hint_s_rule(work: Work) -> None:
+def test_caption_like_wording_is_flagged_by_the_hint_rule(work: Work) -> None:
     image = work.image(1, alt="a dog on a sofa")
     write(work, [("a dog", "a man is standing"), ("a dog", "its owner might be out")], image=image)
     result = found(work, CaptionOptions()).result
@@ -533,7 +533,7 @@ def told(*arguments: str) -> dict[str, Any]:
     return result
 
 
-def test_a_file_that_is_too_large_is_refused_before_it_is_read(
+def test_oversized_file_is_refused_before_reading(
     work: Work, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(work, two_worlds(2))
@@ -547,7 +547,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_command_runs_an_analysis_and_refuses_what_does_not_fit(work: Work, tmp_path: Any) -> None:
+def test_command_runs_an_analysis_and_refuses_invalid_options(work: Work, tmp_path: Any) -> None:
     first = dirty(work)[0]
     slug = work.project.slug
     result = told("toxicity", "--project", slug, "--top", "2")
@@ -563,8 +563,8 @@ def test_the_command_runs_an_analysis_and_refuses_what_does_not_fit(work: Work, 
         == "topics"
     )
     for arguments, said in (
-        ((), "say which analysis of which project"),
-        (("topics",), "say which analysis of which project"),
+        ((), "give an analysis and a project"),
+        (("topics",), "give an analysis and a project"),
         (("topics", "--project", "nowhere"), "there is no such project"),
         (("topics", "--project", slug, "--share", "0.5"), "--share: topics has no such option"),
         (("topics", "--project", slug, "--file", str(path)), "topics reads no file"),

@@ -122,7 +122,7 @@ def run(command: str, *args: str) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(1500)
-def test_all_photographs_go_through_everything(
+def test_all_photographs_through_the_whole_pipeline(
     photos: Path, described: dict[str, Any], work: Work, tmp_path: Path
 ) -> None:
     of = ("--project", work.project.slug)

@@ -177,7 +177,7 @@ def test_a_row_says_where_its_scorer_differs_from_the_recipe(
     words = "batch size 4, warmup steps 2, max steps 20, checkpoint every 10"
     assert ", ".join(row_of(version, "no-region").differences) == words
     printed = [line for line in table_lines(ablation_table(version, "test")) if line.startswith("No region")]
-    assert printed[0].endswith(f"n: 12 instances; from tiny; unlike the recipe: {words}")
+    assert printed[0].endswith(f"n: 12 instances; from tiny; differs from the recipe: {words}")
     assert f"Differs from the recipe: {words}" in shown(client, version, researcher)
     Scorer.objects.update(splits={"train": "train", "val": "test", "val_share": 0.0, "seed": 0})
     assert row_of(version, "no-region").differences[-1] == "trained on train"

@@ -114,7 +114,7 @@ def test_what_cannot_be_made_is_named_and_the_rest_goes_on(version: DatasetVersi
         ablations.run_ablations(progress)
     refused.refresh_from_db()
     assert refused.state == JobState.FAILED
-    assert "name them by --model scorer:NAME" in refused.error
+    assert "give them by --model scorer:NAME" in refused.error
 
 
 def test_a_training_that_failed_is_gone_on_with(version: DatasetVersion, runner: Runner) -> None:
@@ -243,7 +243,7 @@ def test_the_command_prints_both_tables_and_a_caution(version: DatasetVersion, r
     flags = ("--project", version.project.slug, "--version", version.name, "--show")
     text = run(*flags)
     for words in (
-        "another dataset",
+        "a different dataset",
         "from tiny",
         "Table 3: paper | ours",
         "Figure 5",
@@ -262,7 +262,7 @@ def test_the_command_prints_both_tables_and_a_caution(version: DatasetVersion, r
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--batch-sizes", "4,x"), "--batch-sizes '4,x': use whole numbers"),
+        (("--batch-sizes", "4,x"), "--batch-sizes '4,x': use comma-separated whole numbers"),
         (("--recipes", "vit"), "recipe: 'vit' is not known"),
         (("--split", "train"), "split: v1 has no pair in train; it has test"),
         (("--version", "v7"), "--version v7: there is no such version"),
@@ -311,7 +311,7 @@ def test_the_page_shows_what_is_missing_and_the_command_that_makes_it(
     assert "--recipes rn50x16 --model scorer:NAME" in plain
     assert "--recipes uniter" not in plain
     assert "Not ours" in shown
-    assert "another dataset" in shown
+    assert "a different dataset" in shown
     assert shown.count("Paper: 4: 10.7, 8: 19.9") == 1  # the paper's curve stands without ours
 
 

@@ -79,7 +79,7 @@ class TestBeginning:
     def test_another_project_s_analysis_is_no_choice(self, work: Work, rehearsal: Project) -> None:
         pairs(work, 3)
         other = TextAnalysis.objects.create(project=rehearsal, kind="toxicity")
-        with pytest.raises(Refused, match="analysis: there is no such analysis of toxicity"):
+        with pytest.raises(Refused, match="analysis: this project has no such toxicity analysis"):
             begun(work, recipe=SampleRecipe(SamplingMethod.TOP, 2, analysis=other.pk))
         assert not Audit.objects.exists()
 
@@ -87,7 +87,7 @@ class TestBeginning:
         ("wish", "why"),
         [
             ({"name": " "}, "name: use 1 to 120"),
-            ({"name": "Close  reading"}, "name: there is an audit Close reading already"),
+            ({"name": "Close  reading"}, "name: an audit named Close reading exists already"),
             ({"readers": 6}, "readers: 6 is out of range; use 1 to 5"),
             ({"readers": 0}, "readers: 0 is out of range"),
         ],
@@ -103,7 +103,7 @@ class TestBeginning:
         assert AuditItem.objects.count() == 3
 
     def test_nothing_accepted_is_nothing_to_read(self, work: Work) -> None:
-        with pytest.raises(Refused, match="pairs: there is none to choose from"):
+        with pytest.raises(Refused, match="pairs: there are none to choose from"):
             begun(work)
 
 
@@ -147,9 +147,9 @@ class TestReading:
         ("given", "why"),
         [
             ({}, "person: choose one"),
-            ({"person": ["maybe"]}, "person: 'maybe' is no answer"),
+            ({"person": ["maybe"]}, "person: 'maybe' is not one of the answers"),
             ({"person": ["yes"]}, "which: choose at least one"),
-            (yes("age", "none"), "which: “None of these” stands alone"),
+            (yes("age", "none"), "which: “None of these” excludes the others"),
         ],
     )
     def test_bad_answers_are_refused_whole(
@@ -188,14 +188,14 @@ class TestReading:
         assert audit.state == AuditState.CLOSED
         assert AuditEvent.objects.filter(action="audit.close").count() == 1
         for act in (audits.record_label, audits.settle_disagreement):
-            with pytest.raises(Conflict, match="is closed; it takes no more readings"):
+            with pytest.raises(Conflict, match="is closed and accepts no more labels"):
                 act(audit=audit, position=1, by=researcher, posted=NO)
         assert selectors.audit_queue(audit, researcher).waiting == []
 
     def test_settling_gives_the_agreed_value_and_leaves_agreement(
         self, audit: Audit, admin: User, researcher: User
     ) -> None:
-        with pytest.raises(Conflict, match="pair 1: there is nothing to settle"):
+        with pytest.raises(Conflict, match="pair 1: nothing to settle"):
             audits.settle_disagreement(audit=audit, position=1, by=admin, posted=NO)
         keep(audit, 1, admin, NO)
         keep(audit, 1, researcher, yes("work"))

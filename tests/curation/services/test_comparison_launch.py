@@ -167,7 +167,7 @@ def test_a_set_that_was_left_out_is_not_launched(built: ComparisonRound, researc
 def test_sets_may_be_taken_back_and_all_left_out_is_no_launch(built: ComparisonRound) -> None:
     for item in built.sets.all():
         services.leave_out_set(item=item, reason="offensive", by=None)
-    with pytest.raises(Refused, match="all of this round were left out; take some back"):
+    with pytest.raises(Refused, match="all sets of this round are left out; restore some"):
         services.launch_comparison_batch(round=built, by=None)
     services.leave_out_set(item=built.sets.get(rank=2), reason="", by=None)
     services.launch_comparison_batch(round=built, by=None)

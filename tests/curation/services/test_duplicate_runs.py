@@ -134,7 +134,7 @@ def test_a_preview_is_set_aside_once_and_undone_in_one_act(
     assert marks(work.project) == {f: e, b: e}, "as before the run"
     assert services.undo_duplicates(run=run, by=researcher) == 0
     assert AuditEvent.objects.filter(action="images.duplicates_undone", actor=researcher).count() == 1
-    with pytest.raises(Conflict, match="it was undone; run the de-duplication again"):
+    with pytest.raises(Conflict, match="this run was undone; run the de-duplication again"):
         services.set_aside_duplicates(run=run, by=researcher)
 
 
@@ -154,7 +154,7 @@ def test_only_the_newest_preview_can_be_set_aside(work: Work, photos: list[Image
     old = found(work.project, *ANGLES)
     services.set_aside_duplicates(run=old)
     new = found(work.project, *ANGLES)
-    with pytest.raises(Conflict, match="a newer de-duplication took its place"):
+    with pytest.raises(Conflict, match="there is a newer de-duplication; use that preview"):
         services.set_aside_duplicates(run=old)
     with pytest.raises(Conflict, match="none of its photos were set aside"):
         services.undo_duplicates(run=new)
@@ -242,7 +242,7 @@ def test_groups_that_cannot_be_kept_are_refused(
 ) -> None:
     with pytest.raises(Refused, match="a group has two or more"):
         keep_group(project=work.project, images=keys[:1], by=researcher)
-    with pytest.raises(Refused, match="60 at most can be kept in one act; a smaller distance divides it"):
+    with pytest.raises(Refused, match="at most 60 can be kept together; run again with a smaller distance"):
         keep_group(project=work.project, images=list(range(MAX_GROUP_SIZE + 1)), by=researcher)
     foreign = Work(rehearsal).image(9)
     with pytest.raises(Refused, match=f"image {foreign.pk} is not in this project"):
@@ -387,5 +387,5 @@ def test_a_job_s_page_names_its_facts_in_the_field_s_words(
 
 
 def test_the_command_refuses_a_run_that_is_not_there(work: Work) -> None:
-    with pytest.raises(CommandError, match="run 7: there is none"):
+    with pytest.raises(CommandError, match="run 7: does not exist"):
         call_command("deduplicate_photos", "--apply", "7")

@@ -196,7 +196,7 @@ def test_one_split_alone_is_refused(project: Project, add: Add) -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"threshold": 0.2}, "threshold: 0.2 is not within 0.5 to 1"),
+        ({"threshold": 0.2}, "threshold: 0.2 is not between 0.5 and 1"),
         ({"threshold": float("nan")}, "threshold: nan"),
         ({"limit": 0}, "limit: 0 is not within 1 to"),
         ({"compare": "colour"}, "compare: 'colour'; use near, copies"),
@@ -326,7 +326,7 @@ def test_marks_never_point_at_an_image_that_is_not_offered(project: Project, add
     assert marks() == {b: a, c: a}
     duplicates.add_duplicates(project=project, retained=d, duplicates=[a])  # what followed a follows d
     assert marks() == {a: d, b: d, c: d}
-    with pytest.raises(Refused, match=r"d.png is the one kept of its group"):
+    with pytest.raises(Refused, match=r"d.png is the retained photo of its group"):
         duplicates.add_duplicates(project=project, retained=a, duplicates=[d])
     with pytest.raises(Refused, match="is not in this project"):
         duplicates.add_duplicates(project=project, retained=a, duplicates=[10_000])
@@ -387,7 +387,7 @@ def test_set_aside_and_offered_again_from_the_page(client: Client, run: LeakageR
     client.force_login(researcher)
     where = places(run)
     text = client.post(where["read"][1], {"verdict": "aside"}, follow=True).content.decode()
-    assert "near.png is not offered any more" in text
+    assert "near.png is no longer offered" in text
     text = client.get(where["page"][1], {"show": "same"}).content.decode()
     assert "Offer near.png again" in text
     client.post(where["offer"][1], {"show": "same"})

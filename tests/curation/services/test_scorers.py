@@ -84,7 +84,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"name": "12"}, "name: "),
     ({"train_split": "train"}, "train_split: this version has no pair in train; it has no split"),
     ({"val_split": "val"}, "val_split: this version has no pair in val"),
-    ({"val_share": 0.0}, "val_share: 0 is not within 0 to 1"),
+    ({"val_share": 0.0}, "val_share: 0 is not between 0 and 1"),
     ({"config": config(batch_size=64)}, "batch_size: 64 is more than the 11 pairs"),
     ({"config": config(model="clip:../etc")}, "model: 'clip:../etc' is not known"),
     ({"config": config(model="resnet")}, "model: 'resnet' is not known"),
@@ -130,7 +130,7 @@ def test_real_data_never_builds_on_a_rehearsal_s_scorer(sealed: DatasetVersion) 
     Scorer.objects.filter(pk=parent.pk).update(
         is_ready=True, weights_sha256="ab", provenance={"rehearsal": True}
     )
-    with pytest.raises(Refused, match="learned from a rehearsal"):
+    with pytest.raises(Refused, match="was trained on a rehearsal"):
         ask(sealed, config=config(model="scorer:played"))
 
 
@@ -259,11 +259,11 @@ class Stops:
     def __init__(self) -> None:
         self.runs = 0
 
-    def __call__(self, folder: Path, *, tell: Any) -> None:
+    def __call__(self, folder: Path, *, report_progress: Any) -> None:
         self.runs += 1
         if self.runs == 1:
             Job.objects.update(cancel_requested=True)
-            tell(1, 4)
+            report_progress(1, 4)
 
 
 def test_a_cancelled_training_goes_on(sealed: DatasetVersion, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,7 +375,7 @@ def test_a_scorer_s_folder_is_taken_in_whole(sealed: DatasetVersion, tmp_path: P
 
 
 def test_a_broken_folder_leaves_nothing(sealed: DatasetVersion, tmp_path: Path, settings: Any) -> None:
-    with pytest.raises(CommandError, match=r"is no scorer's folder, for it has no scorer.json"):
+    with pytest.raises(CommandError, match=r"is not a scorer's folder (no scorer.json)"):
         call_command("import_scorer", str(tmp_path), "--project", sealed.project.slug, "--name", "x")
     (tmp_path / "scorer.json").write_text("{}")
     with pytest.raises(CommandError, match="format None"):
@@ -392,7 +392,7 @@ def test_a_card_copies_nothing_from_elsewhere(sealed: DatasetVersion, tmp_path: 
     card = json.loads(path.read_text())
     card["files"]["extra"] = {"file": "../../secret", "sha256": ""}
     path.write_text(json.dumps(card))
-    with pytest.raises(CommandError, match="its files are not a model's"):
+    with pytest.raises(CommandError, match="its files are not those of a scorer"):
         call_command("import_scorer", str(path.parent), "--project", sealed.project.slug, "--name", "x")
     assert not Scorer.objects.exists()
     assert not list(Path(settings.MEDIA_ROOT).rglob("secret"))

@@ -178,13 +178,13 @@ def test_a_run_about_other_records_or_questions_is_refused(work: Work, decided: 
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        ([], "selection: is no object"),
+        ([], "selection: is not an object"),
         ({"tags": []}, "selection.tags: is not known"),
         ({"decisions": {"run": "4", "dimensions": ["a"]}}, "selection.decisions.run: '4'"),
         ({"decisions": {"run": 4, "dimensions": []}}, "selection.decisions.dimensions"),
         ({"decisions": {"run": 4, "dimensions": ["a"], "undecided": "maybe"}}, "use in or out"),
         ({"decisions": {"run": 4, "dimensions": ["a"], "undecided": []}}, "use in or out"),
-        ({"audits": {}}, "selection.audits: is no list"),
+        ({"audits": {}}, "selection.audits: is not a list"),
         ({"audits": [{"audit": 1, "code": "", "values": ["a"]}]}, r"selection.audits\[0\].code"),
         ({"audits": [{"audit": 1, "code": "c", "values": ["a"], "readers": 0}]}, "readers: 0"),
     ],
@@ -289,7 +289,7 @@ def test_the_command_takes_a_file(work: Work, decided: Any, tmp_path: Path) -> N
     chosen.write_text(json.dumps({"decisions": {"run": run.pk, "dimensions": ["reasonable"]}}))
     call_command("export_version", "v1", "--out", str(tmp_path / "v1"), "--selection", str(chosen))
     assert family_of(work.project).check(tmp_path / "v1") == 2
-    with pytest.raises(CommandError, match="version v1 stands already"):
+    with pytest.raises(CommandError, match="version v1 exists already"):
         call_command("export_version", "v1", "--out", str(tmp_path / "v2"), "--selection", str(chosen))
     chosen.write_text("{")
     with pytest.raises(CommandError, match=r"selection\.json: no valid JSON"):

@@ -24,7 +24,7 @@ def test_it_is_changed_while_there_is_no_version(project: Project, admin: User) 
 
 def test_a_version_even_a_draft_fixes_it(project: Project, admin: User) -> None:
     create_version(project=project, name="v1", by=admin)
-    with pytest.raises(Conflict, match="has the version v1, so that its family stays sherlock"):
+    with pytest.raises(Conflict, match="has the version v1, so its family stays sherlock"):
         set_family(project=project, family="tiny", by=admin)
     assert set_family(project=project, family="sherlock", by=admin) == project
 

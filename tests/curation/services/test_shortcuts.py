@@ -167,7 +167,7 @@ def test_candidates_are_scored_by_the_clue_of_their_region(work: Work) -> None:
 
 def test_words_alone_do_not_rank_clues(work: Work) -> None:
     version = version_of(work, same=True)
-    with pytest.raises(Refused, match="ranks inferences; leave texts at inference"):
+    with pytest.raises(Refused, match="ranks inferences only; use inference"):
         request_baseline_evaluation(
             project=work.project, by=None, version=version, split="test", shortcut=Shortcut.TEXT_ONLY,
             options=EvaluationOptions(sets=SetOptions(texts="clue")), queue=False,
@@ -285,7 +285,7 @@ def test_photos_that_were_taken_down_are_not_audited(work: Work) -> None:
     version = version_of(work, same=True)
     Image.objects.filter(project=work.project).update(taken_down_at=work.clock)
     job = audited(version, Shortcut.RANDOM)
-    assert "has no pair on a photo that still stands" in job.error
+    assert "has no pair on an available photo" in job.error
 
 
 def test_a_draft_is_refused(project: Project) -> None:

@@ -235,7 +235,7 @@ def test_bad_pictures_are_named_and_skipped_and_the_rest_comes_in(tmp_path: Path
     result = genome(tmp_path, project)
     assert counts(result) == {"new": 3, "known": 0, "described": 0, "skipped": 3}
     problems = "\n".join(result["problems"])
-    assert "record 2 (image_id 2): 2.jpg: is broken or no image" in problems
+    assert "record 2 (image_id 2): 2.jpg: is not a readable image" in problems
     assert "record 3 (image_id 3): the collection says 65 × 48, the file is 64 × 48" in problems
     assert "record 4 (image_id 4): is the same file as visual_genome 1" in problems
     assert "Skipped: image_data.json: record 2" in log()
@@ -250,7 +250,7 @@ def test_a_strict_import_stops_at_the_first_bad_picture_and_goes_on_when_it_is_m
     bad = tmp_path / "VG_100K_2" / "4.jpg"
     good = bad.read_bytes()
     bad.write_bytes(b"no picture")
-    with pytest.raises(CommandError, match=r"record 4 .* is broken or no image.*--resume") as caught:
+    with pytest.raises(CommandError, match=r"record 4 .* is not a readable image.*--resume") as caught:
         genome(tmp_path, project, "--strict")
     assert caught.value.returncode == 2
     assert Image.objects.count() == 2
@@ -301,7 +301,7 @@ def test_two_pictures_never_share_an_address(tmp_path: Path, project: Project) -
     )
     result = genome(tmp_path, project)
     assert counts(result)["skipped"] == 1
-    assert "its url is that of 2.jpg already" in result["problems"][0]
+    assert "2.jpg has the same url" in result["problems"][0]
     assert Image.objects.filter(source_url=url).count() == 1
 
 
@@ -379,7 +379,7 @@ def test_bad_flags_end_with_one_line(
 
 
 def test_a_folder_that_is_not_there_makes_no_job(tmp_path: Path, project: Project) -> None:
-    with pytest.raises(CommandError, match="is no folder on this machine"):
+    with pytest.raises(CommandError, match="is not a folder on this machine"):
         genome(tmp_path / "absent", project)
     with pytest.raises(CommandError, match="name the folder and --project"):
         call_command("import_vcr")

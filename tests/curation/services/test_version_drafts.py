@@ -71,5 +71,5 @@ def test_counting_a_draft_that_cannot_be_counted_says_why(
     job = services.request_plan(version=draft, by=None)
     tasks.plan(job.pk)
     shown = admin_client.get(reverse("version", args=[draft.pk])).content.decode()
-    assert "It was not counted: split" in shown
+    assert "Not counted: split" in shown
     assert COUNT in shown

@@ -218,7 +218,7 @@ def test_images_are_checked_where_they_are_at_hand(work: Work, tmp_path: Path, s
     media = Path(settings.MEDIA_ROOT)
     read_version(tmp_path / "out", images=media)
     (media / image.file.name).write_bytes(b"other")
-    with pytest.raises(BrokenExport, match="is another image"):
+    with pytest.raises(BrokenExport, match="differs from the sealed image"):
         read_version(tmp_path / "out", images=media)
 
 
@@ -521,7 +521,7 @@ def test_a_full_folder_for_temporary_files_is_named(
 ) -> None:
     fill_pairs(project, 40, 120)
     monkeypatch.setattr(build, "_SCHEMA", f"{build._SCHEMA}; PRAGMA max_page_count = 6")
-    with pytest.raises(Refused, match=r"temporary files: cannot be written \(.*full\); make room"):
+    with pytest.raises(Refused, match=r"temporary files: cannot be written \(.*full\); free space"):
         services.create_sealed_version(project=project, name="v1", by=None)
     assert not DatasetVersion.objects.exists()
 
@@ -584,7 +584,7 @@ def test_sealing_gives_up_with_nothing_written_when_rows_never_stand_still(
     work.observed(work.image(1), worker="A1")
     changes = iter(range(100))
     monkeypatch.setattr(versions, "project_state", lambda project: next(changes))
-    with pytest.raises(Conflict, match="changed 3 times while it was sealed; seal it again"):
+    with pytest.raises(Conflict, match="changed 3 times during sealing; seal it again"):
         services.create_sealed_version(project=work.project, name="v1", by=None)
     assert not DatasetVersion.objects.exists()
 

@@ -190,11 +190,11 @@ def test_scores_come_from_csv_and_json_lines(tmp_path: Path) -> None:
         ("id,field,score\nx,title,0.5\n", "row 2, column field: 'title'; use clue or inference"),
         ("id,field,score\nx,clue,0.5\nx,clue,0.6\n", "row 3: the clue of x is scored twice"),
         ("id,field,score\nx,clue\n", "row 2: has 2 values, the header has 3"),
-        ('id,field,score\n"x,clue,0.5\n', "no readable CSV"),
-        ('{"id": "x", "field": "clue", "score": 0.5}\nno json', "row 2: is no JSON"),
+        ('id,field,score\n"x,clue,0.5\n', "not a readable CSV"),
+        ('{"id": "x", "field": "clue", "score": 0.5}\nno json', "row 2: is not JSON"),
         ('{"id": "x", "field": "clue"}', "row 1: has no score"),
         ('{"id": "x", "field": "clue", "score": true}', "row 1, column score"),
-        ('{"id": "x", "field": "clue", "score": 0.5}\n[1]', "row 2: is no JSON object"),
+        ('{"id": "x", "field": "clue", "score": 0.5}\n[1]', "row 2: is not a JSON object"),
     ],
 )
 def test_a_bad_file_of_scores_is_named_by_row_and_column(tmp_path: Path, text: str, said: str) -> None:

@@ -192,7 +192,7 @@ class TestBeginning:
         top = {"how": "top", "analysis": str(analysis.pk), "n": "", "step": "create"}
         reply = client.post(self.url(work.project), FORM | top)
         assert reply.status_code == 400
-        assert "Say how many pairs of each split; this codebook names no number." in squeezed(reply)
+        assert "Enter the number of pairs of each split; this codebook has no default." in squeezed(reply)
         reply = client.post(self.url(work.project), FORM | top | {"codebook": "toxicity-reading"})
         assert reply.status_code == 302
         assert (Audit.objects.get().sample["n"], Audit.objects.get().items.count()) == (50, 50)
@@ -215,7 +215,7 @@ class TestBeginning:
         ("wish", "why"),
         [
             ({"codebook": "own"}, "codebook: choose a file, or paste its text"),
-            ({"codebook": "own", "own_text": "id = 3"}, "your codebook: codes: there is none"),
+            ({"codebook": "own", "own_text": "id = 3"}, "your codebook: codes: there are none"),
             ({"codebook": "own", "own_text": "x" * 64_001}, "your codebook: over 64,000 bytes"),
             ({"codebook": "own", "own_file": b"\xff\xfe"}, "small.toml: is no text in UTF-8"),
             ({"codebook": "own", "own_file": b"x" * 64_001}, "small.toml: over 64,000 bytes"),
@@ -246,7 +246,7 @@ class TestBeginning:
         reply = client.post(self.url(work.project), FORM | {"step": "create"})
         assert reply.status_code == 400
         assert reply.context["form"].errors["name"] == [
-            "there is an audit First already; choose another name."
+            "an audit named First exists already; choose another name."
         ]
 
     def test_scores_and_splits_are_offered_where_there_are_any(
@@ -344,7 +344,7 @@ class TestReading:
         done = client.get(reverse("curation-audit-read", args=[differing.project.slug, differing.pk]))
         assert "This audit is closed" in squeezed(done)
         reply = client.post(self.at(differing, 2), ANSWER, follow=True)
-        assert "is closed; it takes no more readings" in squeezed(reply)
+        assert "is closed and accepts no more labels" in squeezed(reply)
         assert client.get(self.at(differing, 99)).status_code == 404
 
     def test_what_people_wrote_is_escaped(self, client: Client, audit: Audit, researcher: User) -> None:

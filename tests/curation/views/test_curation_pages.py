@@ -239,7 +239,7 @@ def test_an_end_without_its_number_is_named_at_its_field(
     reply = client.post(url, {"cut": "clusters", "share": "90", "linkage": "average", "seed": "0"})
     assert reply.status_code == 400
     page = squeezed(reply)
-    assert '<p class="error" id="dedup_clusters_error">Give a number here' in page
+    assert '<p class="error" id="dedup_clusters_error">Enter a number here' in page
     assert 'value="clusters" checked' in page
     many = client.post(url, {"cut": "clusters", "clusters": "3", "linkage": "ward", "seed": "5"})
     assert many.status_code == 400
@@ -272,7 +272,7 @@ def test_photos_of_one_collection_are_chosen_where_there_are_some(
     assert client.post(url, values | {"source": "visual_genome"}).status_code == 400, "the project has none"
     few = client.post(url, values | {"cut": "clusters", "clusters": "4", "source": "vcr"})
     assert few.status_code == 400
-    assert "4 asked for from 3 images of VCR" in squeezed(few)
+    assert "4 is more than the 3 images of VCR" in squeezed(few)
     assert '<option value="vcr" selected>' in squeezed(few), "what was chosen is kept"
     assert client.post(url, values | {"source": "vcr"}).status_code == 302
     job = Job.objects.get(task="curation.deduplicate_images")

@@ -255,7 +255,7 @@ def test_an_evaluation_shows_n_provenance_and_what_it_lacks(
     [
         (JobState.RUNNING, "They appear here when the job is done."),
         (JobState.FAILED, "Failed"),
-        (JobState.CANCELLED, "its job was cancelled or is gone"),
+        (JobState.CANCELLED, "its job was cancelled or deleted"),
     ],
 )
 def test_an_unfinished_evaluation_says_where_it_stands(
@@ -334,7 +334,7 @@ def test_an_analysis_shows_areas_galleries_and_the_papers(
     assert "Written for it: somebody left number 0 here" in shown
     assert "rank <b>1</b> of 6" in shown
     assert "region marked" in shown
-    assert "None: no candidate stands so far" in shown
+    assert "None: no candidate differs that much" in shown
     Image.objects.update(taken_down_at=analysis.created_at)
     gone = page(client, "error-analysis", slug, analysis.pk)
     assert "Photo taken down" in gone

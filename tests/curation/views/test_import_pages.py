@@ -120,7 +120,7 @@ def test_the_setting_is_an_absolute_path_or_nothing(monkeypatch: pytest.MonkeyPa
 def test_without_it_the_pages_say_how_to_turn_it_on_and_start_nothing(page: Pages, settings: Any) -> None:
     settings.IMPORTS_ROOT = None
     for text in (page.sources(), page.proposals()):
-        assert "sets <code>DEERSTALKER_IMPORTS</code> to a folder" in text
+        assert "must set <code>DEERSTALKER_IMPORTS</code> to a folder" in text
         assert "<form" not in text.partition('id="import"')[2].partition("Last imports")[0]
     assert f"manage.py import_visual_genome FOLDER --project {page.slug}" in page.sources()
     assert f"manage.py import_proposals FILE --project {page.slug}" in page.proposals()
@@ -390,7 +390,7 @@ def test_a_file_of_proposals_is_imported_from_its_page(
     assert run.options["within"] == str(root)
 
 
-@pytest.mark.parametrize("before", ["recognise_layout", "_fingerprint", "read_entries"])
+@pytest.mark.parametrize("before", ["recognise_layout", "_hash_file", "read_entries"])
 def test_a_file_that_becomes_a_link_leading_out_is_refused_by_the_job_whenever_it_is_opened(
     root: Path, page: Pages, make_image: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
@@ -399,7 +399,7 @@ def test_a_file_that_becomes_a_link_leading_out_is_refused_by_the_job_whenever_i
     path = root / "image_url2auto_bboxes.json"
     made.write(path, {address: [[20, 20, 60, 40]]})
     made.write(tmp_path / "secret.json", {address: [[20, 20, 50, 30]]})
-    steps = ["recognise_layout", "_fingerprint", "read_entries"]  # all that open it, in their order
+    steps = ["recognise_layout", "_hash_file", "read_entries"]  # all that open it, in their order
     opened: list[str] = []
 
     def swap_before(step: int) -> None:

@@ -351,8 +351,8 @@ def test_photos_are_deduplicated_from_the_command_line(
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--share", "2"], "share: 2 is not within 0 to 1"),
-        (["--clusters", "9"], "9 asked for from 2 images"),
+        (["--share", "2"], "share: 2 is not between 0 and 1"),
+        (["--clusters", "9"], "9 is more than the 2 images"),
         (["--share", "0.5", "--distance", "0.1"], "not allowed with argument"),
         (["--project", "nowhere"], "there is no such project"),
         (["--seed", "-1"], "seed: -1 is negative"),
@@ -389,7 +389,7 @@ def test_a_round_is_built_from_the_command_line(
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ([], "name --project, or a job to --resume"),
+        ([], "give --project, or a job to --resume"),
         (["--project", "PROJECT"], "pairs: none is approved yet"),
         (["--project", "PROJECT", "--size", "1"], "size: a set needs at least two"),
         (["--project", "PROJECT", "--seed", "-2"], "seed: -2 is negative"),

@@ -181,7 +181,7 @@ def test_a_refused_rating_says_why_and_keeps_what_was_typed(
     market.fund(1)
     Project.objects.update(confirm_above_cents=89)
     page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": "0.89"}))
-    assert "$0.89 is another sum; type the maximum cost, $0.90." in page
+    assert "$0.89 is another sum; type the maximum cost, 0.90." in page
     assert 'value="0.89" aria-invalid="true"' in page
     assert not ComparisonRound.objects.filter(batch__isnull=False).exists()
     assert client.post(url, values | {"step": "launch", "typed_cost": "0.90"}).status_code == 302
@@ -344,7 +344,10 @@ def test_the_list_shows_rounds_with_what_they_skipped(
     client.force_login(researcher)
     page = squeezed(client.get(reverse("curation-rounds", args=[built.project.slug])))
     assert f'href="{page_of(built)}"' in page
-    assert f'{page_of(built, "comparison-round-skipped")}?reason=used_up">1</a> earlier sets took' in page
+    assert (
+        f'{page_of(built, "comparison-round-skipped")}?reason=used_up">1</a> its candidates were used by earlier sets'
+        in page
+    )
     assert "Not launched" in page
 
 

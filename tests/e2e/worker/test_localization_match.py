@@ -185,11 +185,11 @@ def test_missing_matches_are_shown_and_draft_is_restored(hit: Hit, open_page: Op
     assert page.locator("#say").text_content() == "Not complete yet: Sentence 2."
     assert page.evaluate("document.activeElement.closest('.sentence').id") == "m2"
     page.locator("#save").get_by_text("Saved").wait_for()
-    chosen, order = _chosen(page), page.locator(".sentences").inner_text()
+    chosen, order = _chosen(page), page.locator(".inference-list").inner_text()
     page.reload()
     page.locator(READY).wait_for(state="attached")
     assert _chosen(page) == chosen == ["B", "", "", ""]
-    assert page.locator(".sentences").inner_text() == order
+    assert page.locator(".inference-list").inner_text() == order
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,6 +1,6 @@
 """Fixtures: a marketplace with a funded requester and workers, reached by unmodified boto3 in two ways."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -8,6 +8,7 @@ from django.test import Client
 
 from hits.marketplace.models import Worker
 from hits.marketplace.services import accounts
+from tests.hits.marketplace.mailbox import Mailbox
 from tests.hits.marketplace.support import FUNDS, Market
 
 
@@ -79,3 +80,13 @@ def browser() -> Callable[[Worker], Client]:
 def amazon_fees(settings: Any) -> None:
     """Amazon's fee schedule instead of the local 0 %."""
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
+
+
+@pytest.fixture
+def mailbox(settings: Any) -> Iterator[Mailbox]:
+    """A receiver whose host is allowed."""
+    box = Mailbox()
+    settings.MARKETPLACE_NOTIFICATION_HOSTS = [box.host]
+    yield box
+    box.server.shutdown()
+    box.server.server_close()

@@ -2,9 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -25,100 +23,12 @@ from hits.marketplace.models import (
 from hits.marketplace.services import accounts, attempts, events, lifecycle, notifications
 from hits.marketplace.services.events import EventType
 from hits.marketplace.shapes import service_model
+from tests.hits.marketplace.mailbox import Mailbox, deliver, hit_type, specification, subscribe
 from tests.hits.marketplace.support import Market, accept, advance_time, hit_params, submit_task, work
 from tests.hits.marketplace.test_conformance import code_of
 from tests.support import children
 
-ALL_EVENTS = [kind.value for kind in EventType if kind is not EventType.PING]
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-class Mailbox:
-    """A receiver on this machine: stores the posted requests and replies as configured."""
-
-    def __init__(self) -> None:
-        self.posts: list[tuple[str, dict[str, str], bytes]] = []
-        self.status = 200
-        self.location = ""
-        self.while_open: Callable[[], None] = lambda: None
-        box = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                box.posts.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
-                box.while_open()
-                self.send_response(box.status)
-                if box.location:
-                    self.send_header("Location", box.location)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Say nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @property
-    def host(self) -> str:
-        """Host and port."""
-        return f"127.0.0.1:{self.server.server_port}"
-
-    @property
-    def url(self) -> str:
-        """The address that notifications go to."""
-        return f"http://{self.host}/inbox?lab=1"
-
-    def documents(self) -> list[dict[str, Any]]:
-        """Return the documents of SNS-shaped posts in the order of their arrival."""
-        return [json.loads(json.loads(body)["Message"]) for _, _, body in self.posts]
-
-    def events(self) -> list[str]:
-        """Return the event types that arrived."""
-        return [event["EventType"] for document in self.documents() for event in document["Events"]]
-
-
-@pytest.fixture
-def mailbox(settings: Any) -> Iterator[Mailbox]:
-    """A receiver whose host is allowed."""
-    box = Mailbox()
-    settings.MARKETPLACE_NOTIFICATION_HOSTS = [box.host]
-    yield box
-    box.server.shutdown()
-    box.server.server_close()
-
-
-def specification(destination: str, *names: str, transport: str = "SNS", **more: Any) -> dict[str, Any]:
-    """Return a NotificationSpecification."""
-    return {
-        "Destination": destination,
-        "Transport": transport,
-        "Version": "2014-08-15",
-        "EventTypes": list(names or ALL_EVENTS),
-        **more,
-    }
-
-
-def hit_type(client: Any, **changes: Any) -> str:
-    """Return a HIT type's id."""
-    left_out = {"LifetimeInSeconds", "MaxAssignments", "Question"}
-    values = {key: value for key, value in hit_params(**changes).items() if key not in left_out}
-    return str(client.create_hit_type(**values)["HITTypeId"])
-
-
-def subscribe(client: Any, box: Mailbox, *names: str, **more: Any) -> str:
-    """Ask for notifications of the usual HIT type and return its id."""
-    type_id = hit_type(client)
-    client.update_notification_settings(
-        HITTypeId=type_id, Notification=specification(box.url, *names, **more)
-    )
-    return type_id
-
-
-def deliver() -> int:
-    """Send the notifications that are due by the marketplace's clock."""
-    return notifications.deliver_due_notifications(now=Clock.now())
 
 
 @pytest.mark.rule(

@@ -180,7 +180,9 @@ def test_photo_import_onto_a_full_disk_leaves_no_file(
 
 
 def test_full_disk_is_distinguished_from_an_unwritable_folder() -> None:
-    assert "the disk is full" in str(StorageFull.from_os_error(OSError(errno.ENOSPC, "No space left"), "a: not kept"))
+    assert "the disk is full" in str(
+        StorageFull.from_os_error(OSError(errno.ENOSPC, "No space left"), "a: not kept")
+    )
     assert "Read-only file system; fix the folder" in str(
         StorageFull.from_os_error(OSError(errno.EROFS, "Read-only file system"), "a: not kept")
     )

@@ -147,7 +147,7 @@ def test_a_rejection_is_overridden_on_day_29(waiting: Assignment, later: Later) 
 
 
 @pytest.mark.clock
-def test_rejection_cannot_be_overridden_on_day_31_and_the_page_says_why(
+def test_rejection_cannot_be_overridden_on_day_31_and_the_page_gives_the_reason(
     waiting: Assignment, later: Later, client: Client, admin: Any
 ) -> None:
     _rejected(waiting)
