@@ -8,7 +8,7 @@ _PAGES: dict[str, str] = {}
 
 
 def register_pages(**pages: str) -> None:
-    """Register pages by a short name, each with the name of its address: ``register_pages(worker="worker-detail")``."""
+    """Register pages by a short name, with the name of the address: ``register_pages(worker="worker-detail")``."""
     _PAGES.update(pages)
 
 

@@ -19,10 +19,10 @@ def describe_limits(version: DatasetVersion, split: str, rows: Iterable[Ablation
     models = sorted({row.scorer.config.get("model", "") for row in rows if row.scorer is not None} - {""})
     started = f", from {', '.join(models)}" if models else ""
     return (
-        f"Ours is {version.name}, {split or 'all splits'}{started}: another dataset, and where the model differs "
-        "another model. Compare the order of rows, not their heights; ranks and P@1 also depend on how many texts "
-        "are ranked at a time, about 990 in the paper. The paper's are of Sherlock's test set, comparison also of "
-        "its validation set."
+        f"Ours is {version.name}, {split or 'all splits'}{started}: a different dataset, and in part different "
+        "models. Compare the order of rows, not the values; ranks and P@1 also depend on how many texts are ranked "
+        "at a time, about 990 in the paper. The paper's are of Sherlock's test set, comparison also of its "
+        "validation set."
     )
 
 

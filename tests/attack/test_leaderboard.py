@@ -324,7 +324,7 @@ def test_file_names_cannot_escape_folder(
     with pytest.raises(Refused) as refusal:
         handed_in(team[0], predictions(), file_name=name)
     match = re.fullmatch(
-        r"file: it is called (.*); rename it to test_set_predictions\.zip and .*", str(refusal.value)
+        r"file: its name is (.*); rename it to test_set_predictions\.zip and .*", str(refusal.value)
     )
     assert match is not None
     assert not {"/", "\\"} & set(match[1])

@@ -147,7 +147,7 @@ def at_corpus_scale(folder: Path, rows: int) -> dict[str, Any]:
     goals = {"fp32": 1.2, "bf16": 0.7}
     for linkage in LINKAGES:
         digests = {}
-        for product in FILTERS if _multiplies_bfloat16() else FILTERS[:1]:
+        for product in FILTERS if _has_bfloat16() else FILTERS[:1]:
             labels = folder / f"{linkage}-{product}.npy"
             found = _ask("ours", features, linkage, product, labels)
             digests[product] = hashlib.sha256(np.load(labels).tobytes()).hexdigest()
@@ -162,8 +162,10 @@ def at_corpus_scale(folder: Path, rows: int) -> dict[str, Any]:
     return figures
 
 
-def _multiplies_bfloat16() -> bool:
-    code = "from curation.pipelines.matmul_backends import multiplies_bfloat16 as has; print(int(has()))"
+def _has_bfloat16() -> bool:
+    code = (
+        "from curation.pipelines.matmul_backends import has_bfloat16_instructions as has; print(int(has()))"
+    )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return done.stdout.strip() == "1"
 

@@ -177,8 +177,8 @@ def likert_judgments(
 ) -> dict[str, SetJudgments]:
     """Return the ratings of a comparison batch by set id; sets without ratings are left out.
 
-    Counts confirmed answers whose assignment has one of ``statuses``, by default submitted or approved. Quality checks
-    do not count. ``sets`` limits the result to these ids.
+    Counts confirmed answers whose assignment has one of ``statuses``, by default submitted or approved. Quality
+    checks do not count. ``sets`` limits the result to these ids.
     """
     by_set: dict[str, list[JudgmentRow]] = defaultdict(list)
     rows = read_judgments(

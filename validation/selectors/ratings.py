@@ -1,7 +1,7 @@
 """Read judgments of a kind as plain rows: collected ones that the marketplace confirms, and imported ones.
 
 Reports, decisions, evidence and exports all read them here, so that they count the same judgments. Rejected work
-never counts. If a worker judged an item twice (a pair that was launched in two rounds), only the first judgment counts.
+never counts. If a worker judged an item twice (a pair that was launched in two rounds), the first judgment counts.
 """
 
 from collections.abc import Collection, Iterable, Iterator

@@ -109,6 +109,15 @@ class RuleForm(PageForm):
         chosen = set(self["positive"].value() or ())
         return [(label, title, label in chosen) for label, title in self.titles.items()]
 
+    @property
+    def listed_errors(self) -> list[tuple[str, str, str]]:
+        """The errors as (field id, label, message)."""
+        found = [("", "", str(error)) for error in self.non_field_errors()]
+        for bound in self:
+            field_id = bound.id_for_label or f"id_{bound.html_name}"
+            found += [(field_id, str(bound.label), str(error)) for error in bound.errors]
+        return found
+
 
 def rule_forms(kind: str, rules: Mapping[str, DecisionRule], data: Any = None) -> list[RuleForm]:
     """Return one form per dimension."""

@@ -43,7 +43,6 @@ from validation.services.follow_ups import (
 from validation.views.decision_form import (
     SHORT_METHOD_LABELS,
     LimitsForm,
-    RuleForm,
     describe_rule,
     label_titles,
     rule_forms,
@@ -110,7 +109,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
         "spec": spec_of(kind),
         "kinds": [(name, spec_of(name).title) for name in decidable_kinds()],
         "forms": forms,
-        "errors": [(form, error) for form in forms for error in _list_errors(form)],
+        "errors": [(form, error) for form in forms for error in form.listed_errors],
         "judgments": judgments,
         "large": large,
         "run": run,
@@ -229,16 +228,6 @@ def _apply_step(
     except Refused as error:
         messages.error(request, f"Not decided: {str(error).rstrip('.')}.")
     return redirect(_decisions_url(project, kind))
-
-
-def _list_errors(form: RuleForm) -> list[tuple[str, str, str]]:
-    """Return the errors of a dimension's rule: field id, label, message."""
-    found = [("", "", str(error)) for error in form.non_field_errors()]
-    for bound in form:
-        found += [
-            (bound.id_for_label or f"id_{bound.html_name}", str(bound.label), str(e)) for e in bound.errors
-        ]
-    return found
 
 
 def _job_context(project: Project, kind: str) -> dict[str, Any]:

@@ -168,9 +168,9 @@ def _plan_context(project: Project, form: PlannerForm, report: JudgingReport | N
     }
 
 
-def width_chart(wish: PrecisionTarget, planned: SampleSize) -> Chart:
+def width_chart(target: PrecisionTarget, planned: SampleSize) -> Chart:
     """Return the interval's width against the number of pairs, with the planned number marked."""
-    points = width_curve(wish, planned)
+    points = width_curve(target, planned)
     first, last = points[0], points[-1]
     plane = Plane(Scale(first[0], max(last[0], first[0] + 1)), quarters_up_to(first[1]), CHART_HEIGHT)
     items, width = planned.items, 100 * planned.interval.width

@@ -36,7 +36,7 @@ MAX_REFUSED_PER_DAY = 20
 MAX_WRONG_KEYS, WRONG_KEYS_SECONDS = 20, 900
 MAX_MODEL_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH, MAX_FILE_NAME_LENGTH = 80, 400, 200, 120
 MAX_DEFECT_LENGTH = 1000
-UNKNOWN_KEY_MESSAGE = "key: is not valid here; check it, or ask the organisers for a new one"
+UNKNOWN_KEY_MESSAGE = "key: this key is not valid here; check it, or ask the organisers for a new one"
 _FORBIDDEN_URL_CHARACTERS = frozenset("<>\"'`\\^{|} ")  # not allowed by RFC 3986, except for the apostrophe
 _validate_url = URLValidator(schemes=["http", "https"])
 
@@ -205,16 +205,16 @@ def _validate_zip_name(file_name: str) -> str:
     """Check and return a zip's name. Entries are identified by their bytes, so wrong names are not stored."""
     name = clean_file_name(file_name)
     if not is_zip_name(name):
-        raise Refused(f"file: is called {name}; rename it to {ZIP_NAME} and send it again")
+        raise Refused(f"file: its name is {name}; rename it to {ZIP_NAME} and send it again")
     return name
 
 
 def _check_can_submit(team: LeaderboardTeam, now: datetime) -> None:
     board = team.leaderboard
     if not board.is_open:
-        raise Refused("leaderboard: is closed and does not accept submissions")
+        raise Refused("leaderboard: it is closed and does not accept submissions")
     if not team.is_active:
-        raise Refused("team: cannot submit at present; ask the organisers")
+        raise Refused("team: it cannot submit at present; ask the organisers")
     usage = team_usage(team, now)
     if usage.refused_today >= MAX_REFUSED_PER_DAY:
         raise LimitReached(
@@ -238,9 +238,9 @@ def withdraw_entry(*, team: LeaderboardTeam, entry: LeaderboardEntry) -> EntryWi
         Refused: it is another team's, or the team is inactive.
     """
     if entry.team_id != team.pk:
-        raise Refused("entry: is not your team's")
+        raise Refused("entry: it is not your team's")
     if not team.is_active:
-        raise Refused("team: cannot change its submissions at present; ask the organisers")
+        raise Refused("team: it cannot change its submissions at present; ask the organisers")
     with transaction.atomic():
         found, is_new = EntryWithdrawal.objects.get_or_create(entry=entry)
         if is_new:

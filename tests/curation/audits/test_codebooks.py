@@ -182,7 +182,7 @@ class TestCodebook:
         ("text", "why"),
         [
             ("id = ", "mine: not valid TOML: "),
-            ("{", "mine: no JSON: "),
+            ("{", "mine: not valid JSON: "),
             ("[" * 5000, "mine: "),
             ('{"a":' * 5000, "mine: "),
             ("x" * (MAX_BYTES + 1), "mine: over 64,000 bytes"),

@@ -113,7 +113,7 @@ def test_a_lost_photo_is_named_and_nothing_is_half_written(
 ) -> None:
     services.create_sealed_version(project=work.project, name="v1", by=None)
     Path(pairs[0].image.file.path).unlink()
-    with pytest.raises(CommandError, match="is gone; restore the media folder") as caught:
+    with pytest.raises(CommandError, match="is missing; restore the media folder") as caught:
         _export("v1", "--out", tmp_path / "out", "--regions")
     assert caught.value.returncode == 2
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]

@@ -17,6 +17,7 @@ from hits.models import Project
 from hits.models.base import AppendOnlyError
 from hits.services.jobs import jobs
 from tests.support.curation.leaderboards import HALF, made_board, npy, predictions, scored, zipped
+from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db
 ZIP = "test_set_predictions.zip"
@@ -100,7 +101,9 @@ def test_a_zip_of_another_name_is_turned_away_and_taken_once_renamed(
 ) -> None:
     reply = send(client, board, team[1], file=SimpleUploadedFile("mine.zip", predictions()))
     assert reply.status_code == 400
-    assert reply.json()["error"].startswith("file: is called mine.zip; rename it to test_set_predictions.zip")
+    assert reply.json()["error"].startswith(
+        "file: its name is mine.zip; rename it to test_set_predictions.zip"
+    )
     assert send(client, board, team[1]).status_code == 201
 
 
@@ -109,7 +112,7 @@ def test_errors_look_as_elsewhere(
 ) -> None:
     for reply, code, said in (
         (send(client, board, ""), 401, "key: is missing"),
-        (send(client, board, "guess"), 401, "key: it is not known"),
+        (send(client, board, "guess"), 401, "key: this key is not valid"),
         (send(client, board, team[1], model=""), 400, "The request is not valid"),
         (send(client, board, team[1], url="javascript:x"), 400, "not a web address"),
     ):
@@ -313,7 +316,7 @@ def test_a_team_withdraws_its_own_entry_once_and_for_good(
     ).json()
     assert (mine["limits"]["used"], mine["submissions"][0]["is_withdrawn"]) == (1, True)
     client.force_login(researcher)
-    desk = client.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
+    desk = squeezed(client.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])))
     assert "Withdrawn by its team" in desk
     assert "Too early" in desk
 
@@ -331,5 +334,5 @@ def test_an_entry_is_withdrawn_on_its_page_with_its_teams_key_alone(
         assert words.replace("’", "&#x27;") in refused.text
     assert not EntryWithdrawal.objects.exists()
     done = client.post(place, {"key": team[1]}, follow=True)
-    assert "Its team took it back" in done.text
+    assert "Its team withdrew it" in done.text
     assert "See it in the table" not in done.text

@@ -60,7 +60,7 @@ def by_id() -> bytes:
 def test_a_zip_of_another_name_leaves_no_trace_and_is_taken_once_renamed(team: LeaderboardTeam) -> None:
     for _ in range(2):  # a double click
         with pytest.raises(
-            Refused, match=r"^file: is called mine\.zip; rename it to test_set_predictions\.zip"
+            Refused, match=r"^file: its name is mine\.zip; rename it to test_set_predictions\.zip"
         ):
             handed_in(team, predictions(), file_name="mine.zip")
     assert not LeaderboardEntry.objects.exists()
@@ -110,7 +110,7 @@ def test_a_name_that_is_not_taken_could_not_be_scored(team: LeaderboardTeam, sen
     held = board_selectors.board_folder(team.leaderboard) / "held"
     with pytest.raises(InvalidInput, match="is not called"):
         read_submission(sent, file_name=name, expected=EXPECTED, keys=held)
-    with pytest.raises(Refused, match="file: is called"):
+    with pytest.raises(Refused, match="file: its name is"):
         handed_in(team, predictions(), file_name=name)
 
 
@@ -148,7 +148,7 @@ def test_a_lost_or_broken_key_is_never_charged_to_the_team(
     assert entries.entry_file(entry).read_bytes() == data, "the zip is kept"
     assert entry.job.state == JobState.FAILED
     said = entry.job.error
-    assert said.startswith(f"the held key of {name} "), said
+    assert said.startswith(f"the answer key of {name} "), said
     assert f"restore {board.path}/held" in said
     assert "\n" not in said
     assert str(board_selectors.board_folder(board)) not in said

@@ -269,8 +269,10 @@ def test_an_empty_board_says_what_will_stand_there(board: Leaderboard, client: C
     assert "No submissions yet" in text
     assert "retrieval_0.npy" in text
     services.set_open(board=board, is_open=False, by=None)
-    assert "The leaderboard is not open yet" in client.get(reverse("leaderboard", args=[board.slug])).text
-    assert "takes no submissions" in client.get(reverse("leaderboard-submit", args=[board.slug])).text
+    assert "The leaderboard is not open yet" in squeezed(
+        client.get(reverse("leaderboard", args=[board.slug]))
+    )
+    assert "does not accept submissions" in client.get(reverse("leaderboard-submit", args=[board.slug])).text
 
 
 @pytest.fixture
@@ -333,7 +335,7 @@ def test_what_the_form_refuses_stands_at_its_field(
 ) -> None:
     wrong = hand_in(key="guess")
     assert wrong.status_code == 400
-    assert "Is not valid here" in wrong.text
+    assert "This key is not valid here" in wrong.text
     assert "guess" not in wrong.text, "what was typed as a key is not sent back"
     assert "not a web address" in hand_in(url="javascript:alert(1)").text
     assert hand_in(file="").status_code == 400
@@ -374,7 +376,7 @@ def test_a_cancelled_entry_waits_for_the_organisers(
     assert entry.job is not None
     jobs.cancel_job(job=entry.job)
     desk = signed_in(researcher)
-    page = desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
+    page = squeezed(desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])))
     assert "Waiting for the organisers" in page
     assert "refresh" not in page
     text = desk.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
@@ -401,7 +403,7 @@ def test_the_desk_says_in_one_line_what_is_wrong_with_a_key(
 def test_a_zip_of_another_name_is_told_at_its_field(hand_in: Callable[..., Any]) -> None:
     reply = hand_in(file=SimpleUploadedFile("mine.zip", predictions()))
     assert reply.status_code == 400
-    assert "Is called mine.zip; rename it to test_set_predictions.zip and send it again." in reply.text
+    assert "Its name is mine.zip; rename it to test_set_predictions.zip and send it again." in reply.text
     assert hand_in().status_code == 302
 
 

@@ -72,7 +72,7 @@ def test_a_submission_is_scored_by_the_held_keys(team: LeaderboardTeam) -> None:
         (predictions({**PERFECT, "comparison": [1, 2]}), "comparison.npy.*2.*3"),
         (predictions({"retrieval_0": [1, 2, 3, 4]}), "comparison.npy: is missing"),
         (b"no zip at all", "not a complete zip file"),
-        (zipped({"test_set_predictions/comparison.npy": b"\x80\x04pickle"}), "no plain .npy"),
+        (zipped({"test_set_predictions/comparison.npy": b"\x80\x04pickle"}), "not a plain .npy"),
         (
             zipped(
                 {"test_set_predictions/comparison.json": json.dumps({"c1": 1, "c2": 2, "c9": 3}).encode()}
@@ -279,11 +279,11 @@ def test_wrong_keys_are_counted_by_address(board: Leaderboard) -> None:
     [
         ({"model": " "}, "model: is empty"),
         ({"model": "m" * 81}, "model: has 81"),
-        ({"model": "a\nb"}, "line end"),
+        ({"model": "a\nb"}, "line break"),
         ({"model": "M", "url": "javascript:alert(1)"}, "not a web address"),
         ({"model": "M", "url": "ftp://example.org/x"}, "not a web address"),
         ({"model": "M", "description": "d" * 401}, "description: has 401"),
-        ({"model": "safe\u202etxt"}, "cannot be seen"),
+        ({"model": "safe\u202etxt"}, "invisible"),
     ],
 )
 def test_what_a_team_says_is_checked(given: dict[str, str], said: str) -> None:

@@ -149,7 +149,7 @@ def test_files_are_never_written_over_or_by_halves(audit: Audit, tmp_path: Path)
     assert "audit 99: there is no such audit; known:" in refused("export_audit", 99, "--out", out)
     assert "choose another path" in refused("export_audit", audit.pk, "--out", tmp_path / "no" / "audit.csv")
     out.write_text("mine")
-    assert "is there already" in refused("export_audit", audit.pk, "--out", out)
+    assert "exists already" in refused("export_audit", audit.pk, "--out", out)
     assert out.read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["audit.json"]
 

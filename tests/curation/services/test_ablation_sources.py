@@ -353,7 +353,7 @@ def test_a_row_warns_where_its_scorer_knows_the_pairs(
     for name, known in (("no-region", 12), ("pad", 0)):
         scorer = scorer_of(version, name, config(name), recipe=name)
         measured(version, 60, scorer, provenance={"pairs_known_from_training": known})
-    said = "12 of 12 pairs trained or chose this scorer: its figures flatter it"
+    said = "12 of 12 pairs were used to train or select this scorer: its figures are too optimistic"
     lines = [line for line in table_lines(ablation_table(version, "test")) if said in line]
     assert [line.startswith("No region") for line in lines] == [True]
     assert f"; ! {said}" in lines[0]

@@ -172,7 +172,7 @@ def test_sets_may_be_taken_back_and_all_left_out_is_no_launch(built: ComparisonR
     services.leave_out_set(item=built.sets.get(rank=2), reason="", by=None)
     services.launch_comparison_batch(round=built, by=None)
     assert len(_payloads(built)) == 1
-    with pytest.raises(Refused, match="reason: 201 characters; say it in 200"):
+    with pytest.raises(Refused, match="reason: has 201 characters; use at most 200"):
         services.leave_out_set(item=built.sets.get(rank=1), reason="x" * 201, by=None)
 
 

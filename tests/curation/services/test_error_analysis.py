@@ -180,7 +180,7 @@ def test_what_cannot_be_analysed_is_refused(evaluation: Evaluation) -> None:
     without = {key: value for key, value in evaluation.figures.items() if key != "comparison"}
     assert "has no comparison task" in refused(figures=without)
     assert "has no scores of single candidates" in refused(path="")
-    assert "people's judgments" in refused(source=EvaluationSource.JUDGMENTS.value)
+    assert "human judgments" in refused(source=EvaluationSource.JUDGMENTS.value)
     assert "has no figures yet" in refused(figures={})
     assert not ErrorAnalysis.objects.exists()
 

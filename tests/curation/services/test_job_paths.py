@@ -71,7 +71,7 @@ def test_an_import_is_resumed_by_the_command_of_its_collection(here: Path, proje
     made.visual_genome(here / "vg")
     asked("import_visual_genome", "vg", "--project", project.slug)
     job = Job.objects.get()
-    with pytest.raises(CommandError, match="another command's \\(Import Visual Genome"):
+    with pytest.raises(CommandError, match="another command \\(Import Visual Genome"):
         call_command("import_vcr", "--resume", str(job.pk))
 
 

@@ -102,7 +102,7 @@ def test_a_photo_behind_one_of_another_collection_is_offered_to_the_run_again(
 def test_a_group_must_be_of_images_that_were_looked_at(project: Project, keys: list[int]) -> None:
     a, b, c, *_ = keys
     mark_duplicates(project=project, groups={a: [b]})
-    with pytest.raises(Refused, match=f"image {c} is not among those that were looked at"):
+    with pytest.raises(Refused, match=f"image {c} was not examined"):
         mark_duplicates(project=project, groups={a: [c]}, examined=[a, b])
     assert marks(project) == {b: a}
 

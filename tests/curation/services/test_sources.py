@@ -381,7 +381,7 @@ def test_bad_flags_end_with_one_line(
 def test_a_folder_that_is_not_there_makes_no_job(tmp_path: Path, project: Project) -> None:
     with pytest.raises(CommandError, match="is not a folder on this machine"):
         genome(tmp_path / "absent", project)
-    with pytest.raises(CommandError, match="name the folder and --project"):
+    with pytest.raises(CommandError, match="give the folder and --project"):
         call_command("import_vcr")
     assert not Job.objects.exists()
 

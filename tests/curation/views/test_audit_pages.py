@@ -217,7 +217,7 @@ class TestBeginning:
             ({"codebook": "own"}, "codebook: choose a file, or paste its text"),
             ({"codebook": "own", "own_text": "id = 3"}, "your codebook: codes: there are none"),
             ({"codebook": "own", "own_text": "x" * 64_001}, "your codebook: over 64,000 bytes"),
-            ({"codebook": "own", "own_file": b"\xff\xfe"}, "small.toml: is no text in UTF-8"),
+            ({"codebook": "own", "own_file": b"\xff\xfe"}, "small.toml: is not UTF-8 text"),
             ({"codebook": "own", "own_file": b"x" * 64_001}, "small.toml: over 64,000 bytes"),
             ({"n": "0"}, "greater than or equal to 1"),
             ({"readers": "6"}, "less than or equal to 5"),
@@ -253,7 +253,7 @@ class TestBeginning:
         self, client: Client, work: Work, researcher: User
     ) -> None:
         client.force_login(researcher)
-        assert "there is none yet" in squeezed(client.get(self.url(work.project)))
+        assert "there are none yet" in squeezed(client.get(self.url(work.project)))
         found = [*pairs(work, 3, split="train"), *pairs(work, 3, split="val")]
         assert 'name="analysis"' not in squeezed(client.get(self.url(work.project)))
         analysis = scored(work, found, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])

@@ -244,7 +244,7 @@ def test_an_end_without_its_number_is_named_at_its_field(
     many = client.post(url, {"cut": "clusters", "clusters": "3", "linkage": "ward", "seed": "5"})
     assert many.status_code == 400
     page = squeezed(many)
-    assert "3 asked for from 2 images" in page
+    assert "3 is more than the 2 images" in page
     for kept in ('value="clusters" checked', 'name="clusters" value="3"', 'value="ward" selected'):
         assert kept in page, "what was typed is kept"
     assert 'name="seed" value="5"' in page

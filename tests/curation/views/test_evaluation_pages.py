@@ -417,7 +417,9 @@ def test_pairs_that_trained_the_scorer_are_marked_wherever_its_figures_stand(
         assert "Pairs known" not in text
     row = other(evaluation, provenance={"pairs_known_from_training": 80}, label="Flattered")
     shown = page(client, "evaluation", slug, row.pk)
-    assert shown.index("80 of its pairs trained or chose this scorer") < shown.index("<h2>Figures</h2>")
+    assert shown.index("80 of its pairs were used to train or select this scorer") < shown.index(
+        "<h2>Figures</h2>"
+    )
     assert "Pairs known" in shown[shown.index("<h2>Figures</h2>") :]
     table = page(client, "evaluations", slug)
     assert table.count("Pairs known") == 1

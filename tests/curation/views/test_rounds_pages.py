@@ -239,7 +239,7 @@ def test_a_set_shows_its_gold_its_candidates_and_why_they_survived(
         assert f'<span class="long">{pair.inference}</span>' in first
     for figure in (">0.500</td>", ">0.300</td>", ">0.25</td>", ">2.50</td>", ">1.75</td>"):
         assert figure in first
-    assert "5 × plausibility − mean likeness" in first
+    assert "5 × plausibility − mean similarity" in first
     assert first.count("Written 2 times") == 1
     assert f"Stands for 2 like it: “{pairs[8].inference}”; “{pairs[9].inference}”" in first
     assert "7.5 words each (place 1.5)" in first
@@ -252,10 +252,11 @@ def test_a_set_shows_its_gold_its_candidates_and_why_they_survived(
 def test_the_plots_of_a_page_share_one_axis(client: Client, built: ComparisonRound, researcher: User) -> None:
     client.force_login(researcher)
     rows = client.get(page_of(built)).context["rows"]
-    at = {row.item.rank: [row.gold_x, *(one.x for one in row.candidates)] for row in rows}
-    assert at[1] == ["22.40%", "77.60%", "59.20%", "40.80%"]
-    assert at[2][:2] == ["4.00%", "96.00%"], "the least and the greatest of all"
-    assert set(at[3]) == {""}, "a round of an earlier release kept no figures"
+    strips = {row.item.rank: [one.strip for one in row.candidates] for row in rows}
+    at = {rank: [strips[rank][0].rules[0].x, *(strip.dots[0].x for strip in strips[rank])] for rank in (1, 2)}
+    assert at[1] == ["22.22%", "77.78%", "59.26%", "40.74%"]
+    assert at[2][:2] == ["3.70%", "96.30%"], "the least and the greatest of all"
+    assert set(strips[3]) == {None}, "a round of an earlier release kept no figures"
 
 
 def test_a_round_without_figures_shows_what_it_has(
@@ -321,8 +322,8 @@ def test_pairs_without_a_set_are_listed_with_reason_and_candidates(
     assert "not counted" in page
     assert SKIP_REASON_LABELS["used_up"] in page
     assert "19 to" not in page
-    assert 'aria-label="Candidates at a pair’s turn: ' in page
-    assert "floor 20" in page
+    assert 'Pairs by number of candidates' in page
+    assert "minimum 20" in page
     some = client.get(url, {"reason": "used_up"})
     assert [row.instance for row, _, _ in some.context["rows"]] == [pairs[4].instance_id]
     every = client.get(url, {"reason": "no such reason"})

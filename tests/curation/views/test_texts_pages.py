@@ -139,7 +139,7 @@ def test_groups_that_were_joined_to_reach_a_share_are_called_so(
         reply = client.get(reverse("curation-texts-analysis", args=[work.project.slug, row.pk]))
         pages[name] = squeezed(reply)
     assert "Joined to reach the share of 1" in pages["share"]
-    assert "Least alike, cosine" in pages["share"]
+    assert "Least similar, cosine" in pages["share"]
     assert ">None<" not in pages["share"], "an option that was not given is not listed"
     assert "Joined to reach" not in pages["distance"]
     assert "Nearly the same</span>" in pages["distance"]
@@ -168,7 +168,7 @@ def test_the_page_shows_the_newest_of_each_and_lists_the_earlier(
     assert reverse("curation-texts-analysis", args=[work.project.slug, unfinished.pk]) not in page
     detail = reverse("curation-texts-analysis", args=[work.project.slug, unfinished.pk])
     assert client.get(detail).status_code == 404
-    assert "It is no model" in page
+    assert "A word list is no model" in page
     assert 'class="ribbon hue-0"' in page
     assert "inferences 0" in page
 

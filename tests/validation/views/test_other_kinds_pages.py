@@ -34,7 +34,7 @@ def text_of(client: Client, name: str, *args: object, query: str = "") -> str:
     """Return a page's text."""
     reply = client.get(reverse(name, args=args) + query)
     assert reply.status_code == 200
-    return reply.content.decode()
+    return " ".join(reply.content.decode().split())
 
 
 def test_submission_page_shows_exact_answer_and_shown_order(

@@ -29,28 +29,7 @@ class Command(DeerstalkerCommand):
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("--project", required=True, help="the project's short name")
-        selection = parser.add_mutually_exclusive_group()
-        selection.add_argument("--sample", type=int, metavar="N", help="a random sample of N pairs")
-        selection.add_argument(
-            "--worker", action="append", default=[], help="all pairs of the author W-…; repeat for several"
-        )
-        selection.add_argument(
-            "--stratify",
-            choices=[by.value for by in Stratum],
-            help="a stratified sample; “worker” is the author",
-        )
-        parser.add_argument(
-            "--each", type=int, metavar="N", help="with --stratify: N pairs from each stratum"
-        )
-        parser.add_argument(
-            "--total", type=int, metavar="N", help="with --stratify: N pairs in total, in proportion"
-        )
-        parser.add_argument(
-            "--seed", type=int, help="seed of the sample; default: a new one, which is printed"
-        )
-        parser.add_argument(
-            "--again", action="store_true", help="include pairs that were sent to judges before"
-        )
+        _add_selection_options(parser)
         parser.add_argument(
             "--redundancy",
             "--judges",
@@ -64,10 +43,7 @@ class Command(DeerstalkerCommand):
             help="who can judge; default: qualified workers if the project has a qualification round, else anyone",
         )
         for role, help_text in (
-            (
-                "gold",
-                "gold items to mix in, in percent of the pairs; see Judging, Gold items",
-            ),
+            ("gold", "gold items to mix in, in percent of the pairs; see Judging, Gold items"),
             ("attention", "attention checks to mix in, in percent of the pairs"),
             ("repeat", "repeated pairs to mix in, in percent of the pairs"),
         ):
@@ -127,6 +103,26 @@ class Command(DeerstalkerCommand):
         if not options["json"]:
             self.stdout.write(f"{len(found.pairs)} of {found.total} pairs: {selection.description}")
         print_published(self, options, publish_launched_batch(batch), **more)
+
+
+def _add_selection_options(parser: ArgumentParser) -> None:
+    """Declare the options that select pairs."""
+    selection = parser.add_mutually_exclusive_group()
+    selection.add_argument("--sample", type=int, metavar="N", help="a random sample of N pairs")
+    selection.add_argument(
+        "--worker", action="append", default=[], help="all pairs of the author W-…; repeat for several"
+    )
+    selection.add_argument(
+        "--stratify",
+        choices=[by.value for by in Stratum],
+        help="a stratified sample; “worker” is the author",
+    )
+    parser.add_argument("--each", type=int, metavar="N", help="with --stratify: N pairs from each stratum")
+    parser.add_argument(
+        "--total", type=int, metavar="N", help="with --stratify: N pairs in total, in proportion"
+    )
+    parser.add_argument("--seed", type=int, help="seed of the sample; default: a new one, which is printed")
+    parser.add_argument("--again", action="store_true", help="include pairs that were sent to judges before")
 
 
 def _terms(project: Project, options: dict[str, Any]) -> LaunchTerms:

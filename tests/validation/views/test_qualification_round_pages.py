@@ -393,7 +393,7 @@ def test_pages_have_no_inline_style_or_script(
         assert sorted(ids) == sorted(set(ids)), name
 
 
-def test_query_count_is_the_same_for_20_and_200_applicants(
+def test_query_count_is_the_same_for_20_and_200_submissions(
     client: Client, work: Work, found: QualificationRound, researcher: User, admin: User
 ) -> None:
     workers = bulk_applicants(found, 20, graders=[researcher, admin])
