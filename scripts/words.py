@@ -36,6 +36,7 @@ EXEMPT = (
     "*/migrations/*",
     "tests/cases/*",
     "docs/screenshots/*",
+    "docs/glossary.md",
     "scripts/words.py",
     "scripts/retired_words.toml",
 )

@@ -92,7 +92,7 @@ class AblationRow:
         if not self.known_pairs:
             return ""
         whole = f"{self.known_pairs:,}" + (f" of {self.pairs:,}" if self.pairs else "")
-        return f"{whole} evaluated pairs trained or selected this scorer, so its figures are too high"
+        return f"{whole} pairs were used to train or select this scorer: its figures are too optimistic"
 
 
 @dataclass(frozen=True, slots=True)

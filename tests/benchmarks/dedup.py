@@ -42,13 +42,13 @@ def clusters_of(rows: int) -> int:
 # One side: a process that prints one JSON object.
 
 
-def side(name: str, features: Path, linkage: str, product: str, labels: Path) -> dict[str, Any]:
+def side(name: str, features: Path, linkage: str, backend: str, labels: Path) -> dict[str, Any]:
     """Cluster the rows of a file; write the labels; return seconds and peak memory."""
     rows = np.load(features)
     k = clusters_of(len(rows))
     before = _rate(rows) if name == "ours" else 0.0
     loaded = peak_mib()
-    found = _ours(rows, k, linkage, product) if name == "ours" else _scipy(rows, k, linkage)
+    found = _ours(rows, k, linkage, backend) if name == "ours" else _scipy(rows, k, linkage)
     clustered = peak_mib()
     np.save(labels, found.pop("labels"))
     if name == "ours":
@@ -58,11 +58,11 @@ def side(name: str, features: Path, linkage: str, product: str, labels: Path) ->
     return {**found, "peak_mib": round(clustered), "peak_mib_before": round(loaded)}
 
 
-def _ours(rows: NDArray[np.float32], k: int, linkage: str, product: str) -> dict[str, Any]:
+def _ours(rows: NDArray[np.float32], k: int, linkage: str, backend: str) -> dict[str, Any]:
     from curation.dedup.cuts import ByNumber, Linkage, Method
     from curation.dedup.hierarchical import cluster
 
-    multiply = _product(product)
+    multiply = _choose_backend(backend)
     warm_up = rows[:WARM_UP_ROWS]
     cluster(warm_up, ByNumber(clusters_of(WARM_UP_ROWS)), backend=multiply, method=Method.SPARSE)
     started, used = time.perf_counter(), time.process_time()
@@ -77,7 +77,7 @@ def _ours(rows: NDArray[np.float32], k: int, linkage: str, product: str) -> dict
     }
 
 
-def _product(name: str) -> Any:
+def _choose_backend(name: str) -> Any:
     from curation.pipelines.matmul_backends import BFloat16Backend, choose_float32_backend
 
     return BFloat16Backend() if name == "bf16" else choose_float32_backend()
@@ -147,14 +147,14 @@ def at_corpus_scale(folder: Path, rows: int) -> dict[str, Any]:
     goals = {"fp32": 1.2, "bf16": 0.7}
     for linkage in LINKAGES:
         digests = {}
-        for product in FILTERS if _has_bfloat16() else FILTERS[:1]:
-            labels = folder / f"{linkage}-{product}.npy"
-            found = _ask("ours", features, linkage, product, labels)
-            digests[product] = hashlib.sha256(np.load(labels).tobytes()).hexdigest()
+        for backend in FILTERS if _has_bfloat16() else FILTERS[:1]:
+            labels = folder / f"{linkage}-{backend}.npy"
+            found = _ask("ours", features, linkage, backend, labels)
+            digests[backend] = hashlib.sha256(np.load(labels).tobytes()).hexdigest()
             found["ratio"] = round(found["seconds"] / found["half_product_seconds"], 3)
-            figures[f"{linkage}_{product}"] = {
+            figures[f"{linkage}_{backend}"] = {
                 **_rounded(found),
-                "goal_ratio": goals[product],
+                "goal_ratio": goals[backend],
                 "goal_mib": 2048,
             }
         figures[f"{linkage}_same_partition"] = len(set(digests.values())) == 1
@@ -170,7 +170,7 @@ def _has_bfloat16() -> bool:
     return done.stdout.strip() == "1"
 
 
-def _ask(name: str, features: Path, linkage: str, product: str, labels: Path) -> dict[str, Any]:
+def _ask(name: str, features: Path, linkage: str, backend: str, labels: Path) -> dict[str, Any]:
     command = [
         sys.executable,
         "-m",
@@ -179,11 +179,11 @@ def _ask(name: str, features: Path, linkage: str, product: str, labels: Path) ->
         name,
         str(features),
         linkage,
-        product,
+        backend,
     ]
     done = subprocess.run([*command, str(labels)], check=True, stdout=subprocess.PIPE, text=True)
     result: dict[str, Any] = json.loads(done.stdout)
-    sys.stderr.write(f"{name} {linkage} {product}: {result['seconds']:.2f} s, {result['peak_mib']} MiB\n")
+    sys.stderr.write(f"{name} {linkage} {backend}: {result['seconds']:.2f} s, {result['peak_mib']} MiB\n")
     return result
 
 
@@ -206,8 +206,8 @@ def main() -> None:
     parser.add_argument("--side", nargs=5, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
-        name, features, linkage, product, labels = options.side
-        sys.stdout.write(json.dumps(side(name, Path(features), linkage, product, Path(labels))))
+        name, features, linkage, backend, labels = options.side
+        sys.stdout.write(json.dumps(side(name, Path(features), linkage, backend, Path(labels))))
         return
     figures: dict[str, Any] = {"benchmark": "dedup", "machine": machine()}
     with tempfile.TemporaryDirectory() as folder:

@@ -87,7 +87,7 @@ def simulate(mix: tuple[float, ...], *, items: int = ITEMS, judges: int = JUDGES
 def simulate_review(*, items: int = ITEMS, seed: int = SEED) -> tuple[list[JudgmentRow], dict[str, Crowd]]:
     """Return judgments in three dimensions of pairs like the published ones, and by dimension what is so.
 
-    The rows are as ``validation.selectors.ratings.read_judgments`` yields them; worker ``n`` is rater ``n`` of the crowds.
+    The rows are those of ``validation.selectors.ratings.read_judgments``; worker ``n`` is rater ``n`` of the crowds.
     """
     rng = np.random.default_rng(seed)
     raters = _assigned(items, JUDGES, len(HABITS), rng)

@@ -136,10 +136,7 @@ def answers_fingerprint(project: Project) -> list[int]:
     rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=Match.MATCHED)
     rejected = Q(status=AssignmentStatus.REJECTED)
     counts = rows.aggregate(
-        n=Count("pk"),
-        last=Max("pk"),
-        no=Count("pk", filter=rejected),
-        which=Sum("pk", filter=rejected),
+        n=Count("pk"), last=Max("pk"), no=Count("pk", filter=rejected), which=Sum("pk", filter=rejected)
     )
     imported = ImportedJudgment.objects.filter(source__project=project).count()
     taken_down = project.images.filter(taken_down_at__isnull=False).count()

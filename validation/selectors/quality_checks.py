@@ -183,11 +183,7 @@ def _count_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[Jud
     gold_keys = find_gold_keys(project, kind, [spec_of(kind).item(unit.payload) for unit in units])
     return [
         JudgedUnit(
-            unit,
-            preview,
-            judges[unit.pk],
-            votes[unit.pk],
-            spec_of(kind).item(unit.payload) in gold_keys,
+            unit, preview, judges[unit.pk], votes[unit.pk], spec_of(kind).item(unit.payload) in gold_keys
         )
         for unit, preview in zip(units, previews, strict=True)
     ]

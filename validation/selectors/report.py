@@ -80,9 +80,7 @@ def is_behind(report: JudgingReport) -> bool:
 def _not_rejected(project: Project, kind: str, *, with_checks: bool = False) -> "QuerySet[Assignment]":
     batches = list(Batch.objects.filter(project=project, kind=kind).values_list("pk", flat=True))
     rows = Assignment.objects.filter(
-        hit__unit__batch__in=batches,
-        match=Match.MATCHED,
-        status__in=_NOT_REJECTED,
+        hit__unit__batch__in=batches, match=Match.MATCHED, status__in=_NOT_REJECTED
     )
     return rows if with_checks else rows.filter(hit__unit__quality_check=None)
 
@@ -229,11 +227,7 @@ def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, S
     images = image_facts_by_id({pk for view in views.values() for pk in view.images})
     return {
         key: ShownItem(
-            [images[pk] for pk in view.images],
-            list(view.groups),
-            view.texts,
-            view.clue,
-            view.numbers,
+            [images[pk] for pk in view.images], list(view.groups), view.texts, view.clue, view.numbers
         )
         for key, view in views.items()
         if all(pk in images for pk in view.images)

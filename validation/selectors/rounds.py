@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count
@@ -59,11 +58,6 @@ class GradedSubmission:
     state: str
     outcome: GradingOutcome | None
     rate_cents: int | None
-
-    @property
-    def has_passed(self) -> bool:
-        """Tell whether an answered submission passed."""
-        return self.outcome is not None and self.outcome.passed
 
     @property
     def first_key(self) -> PairKey:
@@ -239,16 +233,6 @@ def count_unanswered(project: Project) -> int:
 def training_batches(project: Project) -> list[Batch]:
     """Return the project's training rounds, newest first."""
     return list(Batch.objects.filter(project=project, kind=training_kind()))
-
-
-def oldest_waiting(submissions: Iterable[GradedSubmission]) -> datetime | None:
-    """Return when the longest-waiting applicant submitted, or ``None``."""
-    waiting = (
-        submission.assignment.submitted_at
-        for submission in submissions
-        if submission.state in {"waiting", "unexplained", "ready"}
-    )
-    return min(waiting, default=None)
 
 
 def _build_submission(

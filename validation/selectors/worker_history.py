@@ -17,12 +17,7 @@ from validation.selectors.training import feedback_for
 
 SUBMISSION_ROUTE = "assignment-detail"
 MAX_DECISIONS = 100  # shown one by one
-_ACTION_TITLES = {
-    "grant": "Granted",
-    "revoke": "Revoked",
-    "block": "Blocked",
-    "unblock": "Lifted the block",
-}
+_ACTION_TITLES = {"grant": "Granted", "revoke": "Revoked", "block": "Blocked", "unblock": "Lifted the block"}
 _SINGLE_PURPOSES = (Purpose.QUALIFYING, Purpose.TRAINING)
 
 

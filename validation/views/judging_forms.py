@@ -190,9 +190,7 @@ class ReviewRoundForm(QualityChecksForm):
         help_text="Undecided pairs get one more worker at a time, up to this number. Leave empty for none.",
     )
     ask_budget = SumField(
-        required=False,
-        label="Follow-up budget",
-        help_text="US dollars for all follow-ups together.",
+        required=False, label="Follow-up budget", help_text="US dollars for all follow-ups together."
     )
 
     def __init__(

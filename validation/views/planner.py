@@ -140,12 +140,7 @@ def _plan_context(project: Project, form: PlannerForm, report: JudgingReport | N
         kind=kind, terms=LaunchTerms(reward_cents=reward, redundancy=judges), units=planned.items
     )
     rewards = f"Rewards, {planned.items:,} × {judges} judge{'' if judges == 1 else 's'}"
-    launch_query = {
-        "how": "sample",
-        "n": planned.items,
-        "assignments": judges,
-        "reward": format_usd(reward),
-    }
+    launch_query = {"how": "sample", "n": planned.items, "assignments": judges, "reward": format_usd(reward)}
     return {
         "planned": planned,
         "estimate": cost,

@@ -28,11 +28,7 @@ from validation.services.judging import default_pool, launch_review
 from validation.views.judging_forms import ReviewRoundForm
 
 _NOT_CARRIED = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost", "found"}
-_CHECK_LABELS = {
-    CheckRole.GOLD: "gold",
-    CheckRole.ATTENTION: "attention",
-    CheckRole.REPEAT: "repeated",
-}
+_CHECK_LABELS = {CheckRole.GOLD: "gold", CheckRole.ATTENTION: "attention", CheckRole.REPEAT: "repeated"}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -107,7 +107,8 @@ def _read_caption_file(project: Project, options: CaptionOptions) -> AvailableCa
         whole.setdefault(known[image], []).extend(captions_by_name[image])
     if not whole:
         raise Refused(
-            f"{name}: no photo is named {next(iter(captions_by_name))[:60]!r}, nor like any other row"
+            f"{name}: no row names a photo of this project (the first: {next(iter(captions_by_name))[:60]!r}); "
+            "give the file of these photos"
         )
     return AvailableCaptions({}, whole, len(captions_by_name.keys() - known.keys()))
 

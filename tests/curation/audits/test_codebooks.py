@@ -59,7 +59,7 @@ def book() -> Codebook:
 
 
 class TestCodebook:
-    def test_three_come_with_the_platform_and_read_what_the_paper_read(self) -> None:
+    def test_three_built_in_codebooks_match_the_papers_samples(self) -> None:
         found = shipped_codebooks()
         assert list(found) == ["protected-characteristics", "grounded-on-people", "toxicity-reading"]
         assert [codebook.pairs for codebook in found.values()] == [250, 150, 150]
@@ -84,7 +84,7 @@ class TestCodebook:
         assert [choice.key for choice in book().codes[2].choices] == ["w", "1", "2"]
         assert [choice.words for choice in book().codes[0].choices] == ["Yes", "No"]
 
-    def test_toml_and_json_say_the_same(self) -> None:
+    def test_toml_and_json_are_equivalent(self) -> None:
         toml = """
             id = "mine"
             title = "Mine"
@@ -162,7 +162,7 @@ class TestCodebook:
             (["published"], [{"code": "x", "value": "yes", "words": "x"}], "published[1].code: 'x' is not"),
         ],
     )
-    def test_a_refusal_names_file_field_and_mend(self, path: list[Any], value: Any, why: str) -> None:
+    def test_error_names_file_field_and_remedy(self, path: list[Any], value: Any, why: str) -> None:
         data = json.loads(json.dumps(GOOD))
         at = data
         for step in path[:-1]:
@@ -189,7 +189,7 @@ class TestCodebook:
             ("", "mine: id: is missing"),
         ],
     )
-    def test_what_is_no_codebook_at_all(self, text: str, why: str) -> None:
+    def test_non_codebook_is_refused(self, text: str, why: str) -> None:
         with pytest.raises(InvalidInput) as caught:
             parse_codebook(text, "mine")
         assert str(caught.value).startswith(why) or "codes: there are none" in str(caught.value)
@@ -205,11 +205,11 @@ class TestAnswers:
             ("doing", ["work", "play"]),
         ]
 
-    def test_what_is_not_asked_is_neither_needed_nor_kept(self) -> None:
+    def test_inapplicable_codes_are_neither_required_nor_stored(self) -> None:
         found = check_answers(book(), {"person": ["no"], "who": ["nonsense"], "doing": ["none"]})
         assert (found.answers, found.errors) == ({"person": "no", "doing": ["none"]}, {})
 
-    def test_every_gap_is_told(self) -> None:
+    def test_every_missing_answer_is_reported(self) -> None:
         found = check_answers(book(), {"person": ["yes", "no"], "doing": ["none", "work"]})
         assert found.errors == {
             "person": "choose only one",
@@ -244,7 +244,7 @@ class TestSampling:
                 drawn[pair.key] += 1
         assert abs(drawn / 600 - 0.25).max() < 0.08  # four and a half standard errors
 
-    def test_the_highest_of_each_split_in_an_order_that_says_nothing(self) -> None:
+    def test_top_of_each_split_in_random_order(self) -> None:
         pairs = [*pool(60, "train"), *pool(60, "val", 60), *pool(3, "test", 120)]
         sample = draw_sample(pairs, SampleRecipe(SamplingMethod.TOP, 10, seed=5, analysis=1))
         by_split = {
@@ -306,7 +306,7 @@ def of(*rows: ReaderLabel, readers: int = 2) -> ItemLabels:
 
 
 class TestReadings:
-    def test_whose_count_and_what_is_surplus(self) -> None:
+    def test_counted_and_surplus_labels(self) -> None:
         found = of(reading("A", "no"), reading("B", "no"), reading("C", "yes"))
         assert (list(found.current), list(found.surplus)) == (["A", "B"], ["C"])
         assert found.state(book()) is ItemState.AGREED
@@ -323,7 +323,7 @@ class TestReadings:
         assert found.differing(book()) == ["person", "who"]
         assert found.agreed(book()) == {"doing": ["none"]}
 
-    def test_the_newest_settling_stands(self) -> None:
+    def test_latest_settling_label_counts(self) -> None:
         found = of(
             reading("A", "no"),
             reading("B", "yes"),
@@ -341,7 +341,7 @@ class TestReadings:
     def test_letters(self) -> None:
         assert list(assign_letters(range(28)).values())[25:] == ["Z", "AA", "AB"]
 
-    def test_who_comes_later_begins_elsewhere(self) -> None:
+    def test_later_readers_start_elsewhere(self) -> None:
         starts = [first_position(rank, 2, 250) for rank in range(8)]
         assert starts == [0, 0, 154, 154, 59, 59, 213, 213]
         assert order_queue([1, 2, 200, 3], 155) == [200, 1, 2, 3]
@@ -417,7 +417,7 @@ class TestFigures:
         assert person.agreement[0].cohen is None
         assert person.agreement[0].alpha.value == pytest.approx(0.6)
 
-    def test_one_reader_agrees_with_nobody(self) -> None:
+    def test_single_reader_has_no_agreement(self) -> None:
         found = [LabelledItem("a", 1, "", None, of(reading("A", "no"), readers=1))]
         (person, *_) = measure(found)
         assert person.agreement[0].percent.items == 0
@@ -437,13 +437,13 @@ class TestExport:
         assert rows[4][6:] == ["who", "differs", "", "child", ""]
         assert len(rows) == 6
 
-    def test_what_still_waits_for_a_reader_is_hidden_while_it_is_open(self) -> None:
+    def test_incomplete_pairs_are_hidden_while_audit_is_open(self) -> None:
         found = [LabelledItem("a", 1, "", 0.5, of(reading("A", "yes")))]
         assert [row[8] for row in csv_rows(found, book(), ["A"], is_open=True)] == ["", "", ""]
         assert [row[8] for row in csv_rows(found, book(), ["A"], is_open=False)] == ["yes", "child", "none"]
         assert next(items_document(found, book(), is_open=True))["readings"] == []
 
-    def test_a_correction_keeps_what_was_said_blind(self) -> None:
+    def test_correction_keeps_blind_label(self) -> None:
         found = of(reading("A", "no"), reading("B", "yes"), reading("B", "no"))
         (row,) = items_document([LabelledItem("a", 1, "", None, found)], book(), is_open=True)
         assert row["readings"][1]["answers"]["person"] == "no"

@@ -232,9 +232,7 @@ def test_a_photo_taken_down_leaves_every_other_pair_in_its_chunk(corpus: Corpus,
 
 
 @pytest.mark.parametrize("seed", [0, 7])
-def test_whoever_has_the_exported_file_deals_the_same_chunks(
-    corpus: Corpus, work: Work, tmp_path: Path, seed: int
-) -> None:
+def test_exported_file_gives_same_chunks(corpus: Corpus, work: Work, tmp_path: Path, seed: int) -> None:
     Image.objects.filter(pk=corpus.pairs[-1].image_id).update(taken_down_at=work.clock)
     export_version(corpus.version, tmp_path / "release")
     pairs = sorted(read(tmp_path / "release" / "sherlock_test.json"), key=lambda pair: pair["instance_id"])
@@ -299,7 +297,7 @@ def test_chunks_do_not_depend_on_the_order_in_which_pairs_come(corpus: Corpus) -
     assert dealt(pairs) == dealt(pairs[::-1])
 
 
-def test_what_nobody_could_tell_apart_is_left_out(work: Work, tmp_path: Path) -> None:
+def test_indistinguishable_items_are_left_out(work: Work, tmp_path: Path) -> None:
     from tests.support.answers import observations
 
     answer = observations(4, salt="twins")

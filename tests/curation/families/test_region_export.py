@@ -97,7 +97,7 @@ def test_a_changed_picture_is_named(judged: ComparisonRound, pairs: list[Pair], 
         read_version(tmp_path / "out")
 
 
-def test_a_photo_that_was_taken_down_has_no_picture_and_the_manifest_says_so(
+def test_taken_down_photo_has_no_picture_and_is_in_manifest(
     work: Work, judged: ComparisonRound, pairs: list[Pair], tmp_path: Path
 ) -> None:
     version = services.create_sealed_version(project=work.project, name="v1", by=None)

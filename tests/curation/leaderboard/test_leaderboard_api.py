@@ -82,7 +82,7 @@ def test_a_defect_is_the_entrys_and_no_error_of_the_request(
     assert "not a complete zip file" in done["defect"]
 
 
-def test_notes_on_a_submission_are_told_as_on_its_page(
+def test_api_has_notes_of_the_entry_page(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client
 ) -> None:
     scores = {"comparison": [1, 2, 3], "retrieval_0": [9, 0, 0, 9]}

@@ -214,7 +214,7 @@ def test_opening_is_a_researchers_act_and_publishing_an_admins(
     assert {("leaderboard.close", "rosa"), ("leaderboard.publish", "ada")} <= actions
 
 
-def test_a_rehearsals_board_says_so_and_stays_with_members(rehearsal: Project, admin: User) -> None:
+def test_rehearsal_board_is_labelled_and_members_only(rehearsal: Project, admin: User) -> None:
     board = made_board(rehearsal)
     at = [rehearsal.slug, board.pk]
     desk = signed_in(admin)
@@ -263,7 +263,7 @@ def test_a_long_table_has_pages_and_places_go_on(
     assert 'data-label="Place">2</td>' in second
 
 
-def test_an_empty_board_says_what_will_stand_there(board: Leaderboard, client: Client) -> None:
+def test_empty_board_explains_what_will_appear(board: Leaderboard, client: Client) -> None:
     services.set_public(board=board, is_public=True, by=None)
     text = client.get(reverse("leaderboard", args=[board.slug])).text
     assert "No submissions yet" in text
@@ -315,7 +315,7 @@ def test_a_team_reads_the_figures_of_all_that_it_handed_in(
     assert "P@1 50.0, " in squeezed(mine)
 
 
-def test_a_defect_is_told_on_the_entrys_page_and_to_the_team(
+def test_defect_is_shown_on_entry_page_and_to_team(
     hand_in: Callable[..., Any], board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client
 ) -> None:
     place = hand_in(predictions({"comparison": [1, 2, 3], "retrieval_0": [1, 2, 3]})).headers["Location"]
@@ -330,7 +330,7 @@ def test_a_defect_is_told_on_the_entrys_page_and_to_the_team(
     assert "no-store" in mine.headers["Cache-Control"]
 
 
-def test_what_the_form_refuses_stands_at_its_field(
+def test_form_errors_are_shown_at_fields(
     hand_in: Callable[..., Any], board: Leaderboard, team: tuple[LeaderboardTeam, str]
 ) -> None:
     wrong = hand_in(key="guess")
@@ -344,7 +344,7 @@ def test_what_the_form_refuses_stands_at_its_field(
     assert not LeaderboardEntry.objects.exists()
 
 
-def test_limits_are_told_with_429(hand_in: Callable[..., Any], board: Leaderboard) -> None:
+def test_limits_answer_429(hand_in: Callable[..., Any], board: Leaderboard) -> None:
     services.change_leaderboard(
         board=board, wording=services.Wording("T"), limits=services.Limits(1, 1), by=None
     )
@@ -354,7 +354,7 @@ def test_limits_are_told_with_429(hand_in: Callable[..., Any], board: Leaderboar
     assert "all of its 1 submissions" in full.text
 
 
-def test_a_stuck_entry_says_whose_fault_it_is(
+def test_stuck_entry_shows_cause(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], researcher: User
 ) -> None:
     entry = handed_in(team[0], predictions())
@@ -384,7 +384,7 @@ def test_a_cancelled_entry_waits_for_the_organisers(
     assert reverse("job-detail", args=[entry.job.pk]) in text
 
 
-def test_the_desk_says_in_one_line_what_is_wrong_with_a_key(
+def test_organisers_see_key_fault_in_one_line(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], researcher: User, client: Client
 ) -> None:
     next((board_folder(board) / "held").rglob("*comparison_answer_key.json")).unlink()
@@ -400,14 +400,14 @@ def test_the_desk_says_in_one_line_what_is_wrong_with_a_key(
         assert "/held" not in page, "where keys lie is no business of teams"
 
 
-def test_a_zip_of_another_name_is_told_at_its_field(hand_in: Callable[..., Any]) -> None:
+def test_wrong_zip_name_is_shown_at_field(hand_in: Callable[..., Any]) -> None:
     reply = hand_in(file=SimpleUploadedFile("mine.zip", predictions()))
     assert reply.status_code == 400
     assert "Its name is mine.zip; rename it to test_set_predictions.zip and send it again." in reply.text
     assert hand_in().status_code == 302
 
 
-def test_the_desk_says_that_photos_were_taken_down_since(board: Leaderboard, researcher: User) -> None:
+def test_organisers_see_photos_taken_down(board: Leaderboard, researcher: User) -> None:
     def seen() -> str:
         return squeezed(
             signed_in(researcher).get(reverse("leaderboard-manage", args=[board.project.slug, board.pk]))

@@ -128,7 +128,7 @@ def test_from_a_sealed_version_to_figures(work: Work, pairs: list[Pair], capsys:
     }
 
 
-def test_chance_is_what_chance_reaches(work: Work, pairs: list[Pair], capsys: Any) -> None:
+def test_chance_level_matches_random_scores(work: Work, pairs: list[Pair], capsys: Any) -> None:
     board = made(work, capsys, "--total", "400", "--daily", "100")
     services.set_open(board=board, is_open=True, by=None)
     team, _ = services.add_team(board=board, name="Lots", by=None)
@@ -179,7 +179,7 @@ def test_true_boxes_alone_leave_the_column_of_proposed_ones_out(
     assert "auto_accuracy" not in [one.name for one in board_measures(board)]
 
 
-def test_building_again_keeps_what_is_there(work: Work, pairs: list[Pair], capsys: Any) -> None:
+def test_rebuilding_keeps_existing_files(work: Work, pairs: list[Pair], capsys: Any) -> None:
     from curation.leaderboard import pipelines as pipeline
 
     board = made(work, capsys)
@@ -269,7 +269,7 @@ def test_version_is_never_the_frameworks(name: str) -> None:
         (("v1", "--project", "street-scenes"), "--title"),
     ],
 )
-def test_the_command_says_what_is_wrong(work: Work, arguments: tuple[str, ...], said: str) -> None:
+def test_command_gives_one_line_errors(work: Work, arguments: tuple[str, ...], said: str) -> None:
     work.observed(work.image(1))
     version = curation.create_version(project=work.project, name="v1", by=None)
     curation.seal_version(version=version, by=None)
@@ -325,7 +325,7 @@ def test_a_team_loads_every_photo_of_the_instances_with_its_key(work: Work, caps
     ("licence", "given"),
     [("CC BY-NC 2.0", True), ("cc0", True), ("Public Domain", True), ("", False), ("© Getty", False)],
 )
-def test_a_licence_says_whether_copies_may_be_given(licence: str, given: bool) -> None:
+def test_licence_decides_whether_copies_are_allowed(licence: str, given: bool) -> None:
     assert allows_copies(licence) is given
 
 

@@ -81,7 +81,7 @@ def test_a_submission_is_scored_by_the_held_keys(team: LeaderboardTeam) -> None:
         ),
     ],
 )
-def test_what_cannot_be_scored_is_refused_in_one_line(team: LeaderboardTeam, data: bytes, said: str) -> None:
+def test_unscorable_submission_is_refused_in_one_line(team: LeaderboardTeam, data: bytes, said: str) -> None:
     import re
 
     entry = scored(team, data)
@@ -128,7 +128,7 @@ def test_limits_are_of_a_team_and_of_24_hours_and_in_all(project: Project) -> No
         handed_in(team, variant(4))
 
 
-def test_when_the_next_is_possible_is_said(project: Project) -> None:
+def test_time_of_next_submission_is_shown(project: Project) -> None:
     board = made_board(project, limits=services.Limits(daily=1, total=3))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
     entry = handed_in(team, variant(1))
@@ -286,7 +286,7 @@ def test_wrong_keys_are_counted_by_address(board: Leaderboard) -> None:
         ({"model": "safe\u202etxt"}, "invisible"),
     ],
 )
-def test_what_a_team_says_is_checked(given: dict[str, str], said: str) -> None:
+def test_model_description_is_validated(given: dict[str, str], said: str) -> None:
     with pytest.raises(Refused, match=said):
         entries.ModelDescription(**given)
 
@@ -325,7 +325,7 @@ def test_a_rehearsal_can_never_be_public(rehearsal: Project, project: Project) -
     assert Leaderboard.objects.filter(is_public=True).get() == real
 
 
-def test_what_is_not_built_can_be_neither_opened_nor_published(project: Project) -> None:
+def test_unbuilt_board_cannot_be_opened_or_published(project: Project) -> None:
     board = services.create_leaderboard(
         version=sealed_version(project), split="", wording=services.Wording("Title"), by=None, queue=False
     )
@@ -479,7 +479,7 @@ def meet(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def test_hiding_is_written_down_with_who_did_it(team: LeaderboardTeam, researcher: Any) -> None:
+def test_hiding_is_recorded_with_user(team: LeaderboardTeam, researcher: Any) -> None:
     entry = scored(team, predictions())
     services.set_hidden(entry=entry, is_hidden=True, by=researcher)
     event = AuditEvent.objects.filter(action="leaderboard.hide_entry").get()

@@ -50,7 +50,7 @@ def test_a_shipped_codebook_takes_the_paper_s_number(work: Work) -> None:
     assert Audit.objects.get().name == "250"
 
 
-def test_a_codebook_says_how_many_of_each_split_the_paper_took(work: Work) -> None:
+def test_codebook_has_the_papers_sample_size_per_split(work: Work) -> None:
     analysis = scored(work, pairs(work, 60), [0.5 + place / 200 for place in range(60)])
     args = ["create_audit", "--project", work.project.slug, "--name", "Toxic", "--codebook"]
     said = run(*args, "toxicity-reading", "--how", "top", "--analysis", analysis.pk)
@@ -167,7 +167,7 @@ def test_a_file_that_fails_half_way_leaves_nothing(
     assert not [path for path in tmp_path.iterdir() if path.is_file()]
 
 
-def test_others_may_read_a_file_as_the_umask_says(audit: Audit, tmp_path: Path) -> None:
+def test_file_permissions_follow_umask(audit: Audit, tmp_path: Path) -> None:
     (tmp_path / "usual").touch()
     run("export_audit", audit.pk, "--out", tmp_path / "audit.csv")
     assert (tmp_path / "audit.csv").stat().st_mode == (tmp_path / "usual").stat().st_mode

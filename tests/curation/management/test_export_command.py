@@ -56,7 +56,7 @@ def test_a_name_in_two_projects_asks_for_the_project(work: Work, rehearsal: Proj
     assert "no such project" in refused("v1", "--out", tmp_path / "x", "--project", "nowhere")
 
 
-def test_what_cannot_be_written_seals_nothing(work: Work, tmp_path: Path) -> None:
+def test_unwritable_folder_seals_nothing(work: Work, tmp_path: Path) -> None:
     assert "nothing is approved yet" in refused("v1", "--out", tmp_path / "out")
     work.observed(work.image())
     (tmp_path / "notes.txt").write_text("mine")

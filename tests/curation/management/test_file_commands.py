@@ -174,7 +174,7 @@ def test_streamed_embeddings_give_the_matrix_s_sets(tmp_path: Path) -> None:
     assert streamed == plain
 
 
-def test_comparison_sets_name_what_does_not_fit(tmp_path: Path) -> None:
+def test_comparison_sets_errors_name_the_mismatch(tmp_path: Path) -> None:
     files = _comparison_files(tmp_path)
     matrix = ["--plausibility", str(tmp_path / "p.npy")]
     _fails("give --plausibility", "build_comparison_sets", *files)

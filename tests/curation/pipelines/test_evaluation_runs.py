@@ -309,7 +309,7 @@ def test_external_predictions_are_scored(corpus: Corpus, knowing: Knowing, tmp_p
     assert "35 scores instead of 36: 1 missing" in jobs.run_in_process(job=row.job).error
     with pytest.raises(Refused, match="label: is missing"):
         taken(path, label="")
-    with pytest.raises(Refused, match="is no file"):
+    with pytest.raises(Refused, match="there is no such file"):
         taken(tmp_path / "nothing.zip")
 
 
@@ -501,7 +501,7 @@ def test_bertscore_of_retrieved_texts(corpus: Corpus, knowing: Knowing, tmp_path
     assert value(chance, "retrieval", "bertscore") < 100
     for more, message in (
         ({"layer": 3}, "layer 3 is not between 0 and 2"),
-        ({"folder": str(tmp_path)}, "holds no model"),
+        ({"folder": str(tmp_path)}, "has no model"),
     ):
         broken = scored(**more)
         assert broken.job is not None

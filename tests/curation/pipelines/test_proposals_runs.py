@@ -357,7 +357,9 @@ class TestParts:
         job = run_job(services.request_proposals(project=project, by=None, queue=False))
         assert [pk for pk, _ in rows(ProposalRun.objects.get())] == [image.pk for image in images[7:]]
         names = ", ".join(f"photo-{seed}.png" for seed in range(5))
-        assert f"7 photos of this part cannot be read: {names} and 2 more; mend them and resume" in job.error
+        assert (
+            f"7 photos of this sub-job cannot be read: {names} and 2 more; fix them and resume" in job.error
+        )
         lines = [line.text for line in job.lines.all() if line.text.startswith("photo-")]
         assert [line.partition(":")[0] for line in lines] == ["photo-0.png", "photo-1.png", "photo-2.png"]
         squares = detector(Squares())
@@ -943,4 +945,4 @@ class TestPages:
         client.force_login(researcher)
         page = squeezed(client.get(reverse("curation-proposals", args=[project.slug])))
         assert "its file is missing" in page
-        assert "Resume it on the batch’s page" in page
+        assert "See the job</a>, where it can be resumed" in page

@@ -102,7 +102,7 @@ def test_scorer_with_missing_weights_is_refused(sealed: DatasetVersion) -> None:
     scorer = ready(sealed)
     with pytest.raises(Refused, match=r"has no scorer.json"):
         get_feature_encoder(scorer.encoder_name)
-    with pytest.raises(Refused, match="there is no such scorer that is ready"):
+    with pytest.raises(Refused, match="there is no ready scorer of that number"):
         get_feature_encoder("scorer:999")
 
 

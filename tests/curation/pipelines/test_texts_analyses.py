@@ -361,7 +361,7 @@ def test_a_classifier_s_folder_scores(tmp_path: Any) -> None:
         EncoderUnavailable, match=r"none of its labels is named rude; give one of fine, toxic"
     ):
         Classifier(folder, "rude")
-    with pytest.raises(EncoderUnavailable, match="does not say which label means toxic"):
+    with pytest.raises(EncoderUnavailable, match="its toxic label is unknown"):
         Classifier(str(tiny_classifier(tmp_path / "other", ["good", "bad"])))
     with pytest.raises(EncoderUnavailable, match="scorer hf:"):
         Classifier(str(tmp_path))
@@ -459,7 +459,9 @@ def test_alternative_text_and_files_replace_regions(work: Work) -> None:
     result = found(work, CaptionOptions(**given)).result
     assert (result["images"], result["unmatched"]) == (1, 1)
     bad = given | {"file": store_file(data=b"image,caption\nnowhere.jpg,a dog\n")}
-    with pytest.raises(Refused, match=r"coco\.csv: no photo is called 'nowhere\.jpg'"):
+    with pytest.raises(
+        Refused, match=r"coco\.csv: no row names a photo of this project \(the first: 'nowhere\.jpg'\)"
+    ):
         found(work, CaptionOptions(**bad))
 
 

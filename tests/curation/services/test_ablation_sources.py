@@ -60,7 +60,7 @@ def proposals(version: DatasetVersion) -> ProposalRun:
     )
 
 
-def test_usual_are_the_sets_that_nobody_changed_and_regions_as_trained(version: DatasetVersion) -> None:
+def test_default_options_are_unchanged_sets_and_trained_region_mode(version: DatasetVersion) -> None:
     assert asdict(SetOptions()) == {"texts": "inference", **DEFAULT_SETS}
     hidden = scorer_of(version, "hidden", config("only-context"))
     plain = scorer_of(version, "plain", config("vit-b-16"))
@@ -106,7 +106,7 @@ def test_chance_on_other_sets_or_texts_is_not_the_row(version: DatasetVersion) -
 
 
 @pytest.mark.parametrize("options", [{"region_mode": "hide"}, {"sets": asdict(SetOptions(chunk=2))}])
-def test_what_was_measured_otherwise_does_not_stand(
+def test_evaluation_with_other_options_is_not_reused(
     version: DatasetVersion, runner: Runner, options: dict[str, Any]
 ) -> None:
     made(version, "no-region")
@@ -119,7 +119,7 @@ def test_what_was_measured_otherwise_does_not_stand(
     assert runner.tasks == [TRAIN_SCORER, EVALUATE, EVALUATE]
 
 
-def test_newly_proposed_boxes_have_rows_evaluated_anew(version: DatasetVersion, runner: Runner) -> None:
+def test_new_proposals_require_new_evaluations(version: DatasetVersion, runner: Runner) -> None:
     made(version, "no-region")
     run = proposals(version)
     assert made(version, "no-region")["rows"] == {"no-region": "made"}
@@ -131,7 +131,7 @@ def test_newly_proposed_boxes_have_rows_evaluated_anew(version: DatasetVersion, 
     assert p_at_1(version, "no-region") == 12.5
 
 
-def test_an_evaluation_that_failed_hides_none_that_stands(version: DatasetVersion, runner: Runner) -> None:
+def test_failed_evaluation_does_not_hide_finished_one(version: DatasetVersion, runner: Runner) -> None:
     made(version, "no-region")
     first = Evaluation.objects.get()
     failed = Job.objects.create(
@@ -170,7 +170,7 @@ def test_of_equal_runs_the_newest_counts(version: DatasetVersion) -> None:
     assert (row.cells["p_at_1"].value, list(row.differences)) == (4, [])
 
 
-def test_a_row_says_where_its_scorer_differs_from_the_recipe(
+def test_row_shows_differences_from_recipe(
     client: Client, version: DatasetVersion, runner: Runner, researcher: User
 ) -> None:
     made(version, "no-region")
@@ -211,7 +211,7 @@ def test_a_scorer_that_was_trained_without_its_recipe_is_taken(
     assert row_of(version, "pad").scorer == ours
 
 
-def test_an_evaluation_of_the_page_stands_in_the_row(version: DatasetVersion, runner: Runner) -> None:
+def test_evaluation_from_page_is_used_in_row(version: DatasetVersion, runner: Runner) -> None:
     wanted = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
     kept = measured(version, 33, scorer_of(version, "on the page", wanted))
     assert made(version, "pad")["rows"] == {"pad": "stood"}
@@ -228,7 +228,7 @@ def test_other_pairs_are_another_scorer(version: DatasetVersion, runner: Runner)
     assert runner.tasks == [TRAIN_SCORER, EVALUATE]
 
 
-def test_boxes_that_are_older_than_those_of_other_rows_are_said(version: DatasetVersion) -> None:
+def test_older_proposals_than_other_rows_are_noted(version: DatasetVersion) -> None:
     for name, run in (("pad", 3), ("no-region", 5)):
         measured(version, 1, scorer_of(version, name, config(name), recipe=name), options={"proposals": run})
     assert row_of(version, "pad").differences == ["boxes of run 3, not 5"]
@@ -325,7 +325,7 @@ def test_each_bound_is_of_the_newest_evaluation_that_has_it(version: DatasetVers
     assert lines[0].endswith("n: 3/4/5 images")
 
 
-def test_plots_of_one_measure_are_told_apart_by_their_table(
+def test_plots_of_same_measure_name_their_table(
     client: Client, version: DatasetVersion, researcher: User
 ) -> None:
     measured(version, 50, scorer_of(version, "first", config("vit-b-16")))
@@ -333,7 +333,7 @@ def test_plots_of_one_measure_are_told_apart_by_their_table(
     assert [page.count(f"{table}: Retrieval, P@1</h2>") for table in ("Table 3", "Figure 4a")] == [1, 1]
 
 
-def test_texts_alone_that_learned_from_nothing_say_so(version: DatasetVersion) -> None:
+def test_untrained_text_baseline_is_labelled(version: DatasetVersion) -> None:
     plain = measured(version, 10, source="baseline", options={"shortcut": "text_only"})
     row = row_of(version, "text-only")
     assert (row.evaluation, row.differences) == (plain, ["cosines with the clue itself, no ridge regression"])
@@ -367,9 +367,7 @@ def test_a_row_warns_where_its_scorer_knows_the_pairs(
     assert rows["pad"]["pairs_known_from_training"] == 0
 
 
-def test_a_zero_shot_of_another_model_says_of_which(
-    client: Client, version: DatasetVersion, researcher: User
-) -> None:
+def test_zero_shot_row_names_other_model(client: Client, version: DatasetVersion, researcher: User) -> None:
     options = {"recipe": "zero-shot", "encoder": recipes.default_model()}
     kept = measured(version, 12, source="encoder", options=options)
     measured(version, 5, source="encoder", options=options | {"encoder": "clip:other/model"})
@@ -380,7 +378,7 @@ def test_a_zero_shot_of_another_model_says_of_which(
     assert lines[0].endswith("from clip:other/model")
 
 
-def test_only_what_was_measured_alike_is_in_a_group(version: DatasetVersion) -> None:
+def test_group_has_only_comparable_evaluations(version: DatasetVersion) -> None:
     scorer = scorer_of(version, "first", config("vit-b-16"))
     hidden = scorer_of(version, "second", config("only-context"))
     usual = [measured(version, 50, scorer), measured(version, 40, hidden, options={"region_mode": "hide"})]
@@ -397,7 +395,7 @@ def test_only_what_was_measured_alike_is_in_a_group(version: DatasetVersion) -> 
     assert groups[2].key == f"{version.pk}:test:inference"
 
 
-def test_runs_of_proposed_boxes_are_kept_apart_and_texts_alone_stand_beside_each(
+def test_proposal_runs_are_separate_groups_with_text_baselines_in_each(
     version: DatasetVersion,
 ) -> None:
     first, second = proposals(version).pk, proposals(version).pk
@@ -429,7 +427,7 @@ def test_the_command_takes_a_region_mode_as_training_does(
     assert Evaluation.objects.get().options["region_mode"] == kept
 
 
-def test_an_unknown_region_mode_is_one_line_in_plain_words(version: DatasetVersion) -> None:
+def test_unknown_region_mode_gives_one_line_error(version: DatasetVersion) -> None:
     with pytest.raises(CommandError) as caught:
         evaluated(version, "dreams")
     assert str(caught.value) == (

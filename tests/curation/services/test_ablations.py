@@ -98,7 +98,7 @@ def test_zero_shot_of_another_model_is_another_row(
     assert Evaluation.objects.count() == 2
 
 
-def test_what_cannot_be_made_is_named_and_the_rest_goes_on(version: DatasetVersion, runner: Runner) -> None:
+def test_failed_rows_are_named_and_the_rest_is_made(version: DatasetVersion, runner: Runner) -> None:
     result = made(version, "rn50x16", "batch-256", "zero-shot", "human", "no-region", batch_sizes=(4,))
     assert set(result["rows"]) == {"human", "no-region", "batch-4", "rn50x16"}
     assert "more than the" in result["refused"]["batch-256"]
@@ -117,7 +117,7 @@ def test_what_cannot_be_made_is_named_and_the_rest_goes_on(version: DatasetVersi
     assert "give them by --model scorer:NAME" in refused.error
 
 
-def test_a_training_that_failed_is_gone_on_with(version: DatasetVersion, runner: Runner) -> None:
+def test_failed_training_is_resumed(version: DatasetVersion, runner: Runner) -> None:
     runner.fails = TRAIN_SCORER
     result = None
     job = request_ablations(
@@ -154,7 +154,7 @@ def test_stopping_the_whole_stops_the_training_within(version: DatasetVersion, r
     assert not Evaluation.objects.exists()
 
 
-def test_a_job_within_is_run_to_its_end_and_tells_this_one(version: DatasetVersion) -> None:
+def test_inner_job_is_completed_and_reports_progress(version: DatasetVersion) -> None:
     options = AblationOptions(split="test", recipes=("random",))
     outer = request_ablations(version=version, options=options, by=None, queue=False)
     wanted = ShortcutOptions(split="test", which=("random",))
@@ -298,7 +298,7 @@ def page(client: Client, slug: str, **query: str) -> str:
     return squeezed(reply)
 
 
-def test_the_page_shows_what_is_missing_and_the_command_that_makes_it(
+def test_page_shows_missing_rows_and_their_command(
     client: Client, version: DatasetVersion, researcher: User
 ) -> None:
     client.force_login(researcher)

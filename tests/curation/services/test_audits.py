@@ -54,7 +54,7 @@ class TestBeginning:
         assert selectors.audit_codebook(audit) == small()
         assert AuditEvent.objects.filter(action="audit.create", actor=admin).count() == 2
 
-    def test_fewer_pairs_than_asked_for_are_all_taken_and_it_says_so(self, work: Work) -> None:
+    def test_fewer_pairs_than_requested_are_all_taken_and_reported(self, work: Work) -> None:
         pairs(work, 3)
         audit = begun(work, n=250)
         assert (audit.items.count(), audit.sample["missing"], audit.sample["available"]) == (3, 247, 3)
@@ -119,9 +119,7 @@ class TestReading:
         keep(audit, 1, researcher, NO)
         assert states(audit)[:2] == [ItemState.AGREED, ItemState.INCOMPLETE]
 
-    def test_the_later_reading_stands_and_the_same_again_writes_nothing(
-        self, audit: Audit, admin: User
-    ) -> None:
+    def test_latest_label_counts_and_unchanged_one_is_not_stored(self, audit: Audit, admin: User) -> None:
         keep(audit, 1, admin, NO)
         keep(audit, 1, admin, NO)
         assert AuditLabel.objects.count() == 1
@@ -130,7 +128,7 @@ class TestReading:
         assert item.labels.current["A"].codes == {"person": "yes", "which": ["age"]}
         assert AuditLabel.objects.count() == 2
 
-    def test_agreement_is_of_what_was_said_before_anybody_could_see(
+    def test_agreement_is_of_labels_before_others_were_visible(
         self, audit: Audit, admin: User, researcher: User
     ) -> None:
         keep(audit, 1, admin, NO)
@@ -169,7 +167,7 @@ class TestReading:
         with pytest.raises(Refused, match="pair 7: it is not in this audit"):
             keep(audit, 7, admin, NO)
 
-    def test_a_photo_that_was_taken_down_is_shown_to_nobody(self, audit: Audit, admin: User) -> None:
+    def test_taken_down_photo_is_never_shown(self, audit: Audit, admin: User) -> None:
         item = audit.items.select_related("observation__image").get(position=1)
         image = item.observation.image
         type(image).objects.filter(pk=image.pk).update(taken_down_at=timezone.now())
@@ -226,7 +224,7 @@ class TestWhoReadsWhat:
         assert third.position == 8
         assert set(third.waiting) == set(range(1, 13))
 
-    def test_a_full_pair_is_offered_to_nobody_else(
+    def test_complete_pair_is_not_offered_to_others(
         self, work: Work, admin: User, researcher: User, make_user: Any
     ) -> None:
         pairs(work, 3)
@@ -288,7 +286,7 @@ def test_a_reading_that_races_with_closing_is_kept_or_refused_never_lost(work: W
 
 
 class TestFiles:
-    def test_nobody_is_named_and_what_is_not_complete_is_hidden(
+    def test_export_is_anonymous_and_hides_incomplete_pairs(
         self, work: Work, admin: User, researcher: User
     ) -> None:
         pairs(work, 3)

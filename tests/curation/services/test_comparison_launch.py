@@ -63,7 +63,7 @@ def test_judges_see_neither_clue_nor_reference_unless_asked(built: ComparisonRou
     assert batch.provenance["judges_see"] == {"clue": False, "reference": False, "per_page": 10}
 
 
-def test_what_was_chosen_reaches_every_unit_and_is_kept(built: ComparisonRound, pairs: list[Pair]) -> None:
+def test_judge_page_options_are_stored_in_every_unit(built: ComparisonRound, pairs: list[Pair]) -> None:
     page = JudgePageOptions(clue=True, reference=True, per_page=5)
     batch, _ = services.launch_comparison_batch(round=built, by=None, page=page)
     first, second = _payloads(built)
@@ -78,7 +78,7 @@ def test_a_page_of_seven_is_refused() -> None:
         JudgePageOptions(per_page=7)
 
 
-def test_the_confirming_step_says_and_carries_what_judges_see(
+def test_confirmation_shows_and_keeps_judge_page_options(
     client: Client, built: ComparisonRound, pairs: list[Pair], researcher: User
 ) -> None:
     market.fund()
@@ -99,9 +99,7 @@ def test_the_confirming_step_says_and_carries_what_judges_see(
     ]
 
 
-def test_a_change_after_the_cost_keeps_what_was_chosen(
-    client: Client, built: ComparisonRound, researcher: User
-) -> None:
+def test_changing_after_cost_keeps_choices(client: Client, built: ComparisonRound, researcher: User) -> None:
     client.force_login(researcher)
     url = reverse("comparison-round", args=[built.project.slug, built.pk])
     carried = {"show_clue": "True", "show_reference": "False", "per_page": "5", "step": "change"}

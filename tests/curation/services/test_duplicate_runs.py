@@ -138,7 +138,7 @@ def test_a_preview_is_set_aside_once_and_undone_in_one_act(
         services.set_aside_duplicates(run=run, by=researcher)
 
 
-def test_what_people_decided_since_survives_an_undo(work: Work, keys: list[int], researcher: User) -> None:
+def test_later_decisions_survive_undo(work: Work, keys: list[int], researcher: User) -> None:
     a, b, _, d, e, f = keys
     mark_duplicates(project=work.project, groups={a: [b], e: [f]})
     run = found(work.project, 0, 90, 130, 100, 190, 260)
@@ -159,7 +159,7 @@ def test_only_the_newest_preview_can_be_set_aside(work: Work, photos: list[Image
     with pytest.raises(Conflict, match="its photos were not set aside yet"):
         services.undo_duplicates(run=new)
     services.set_aside_duplicates(run=new)
-    with pytest.raises(Conflict, match="undo that one first"):
+    with pytest.raises(Conflict, match="undo that run first"):
         services.undo_duplicates(run=old)
 
 
@@ -372,7 +372,7 @@ def test_the_command_sets_aside_at_once_where_that_is_asked_for(
     assert Job.objects.get(task=DEDUPLICATE).args["options"]["set_aside"] is True
 
 
-def test_a_job_s_page_names_its_facts_in_the_field_s_words(
+def test_job_page_labels_its_facts(
     client: Client, work: Work, photos: list[Image], admin: User, turned: None
 ) -> None:
     call_command("deduplicate_photos", "--project", work.project.slug)

@@ -87,7 +87,7 @@ def analysed(evaluation: Evaluation, **options: Any) -> ErrorAnalysis:
 
 
 @pytest.mark.usefixtures("small_models")
-def test_an_analysis_has_areas_folds_and_what_it_rests_on(evaluation: Evaluation) -> None:
+def test_analysis_has_aucs_folds_and_provenance(evaluation: Evaluation) -> None:
     row = analysed(evaluation)
     figures = row.figures
     assert (figures["asked"], figures["kept"]) == (PHOTOS, PHOTOS)
@@ -106,7 +106,7 @@ def test_an_analysis_has_areas_folds_and_what_it_rests_on(evaluation: Evaluation
 
 
 @pytest.mark.usefixtures("small_models")
-def test_it_repeats_with_its_seed_and_the_constant_agreement_says_nothing(evaluation: Evaluation) -> None:
+def test_analysis_is_deterministic_and_constant_agreement_predicts_nothing(evaluation: Evaluation) -> None:
     first, again = analysed(evaluation), analysed(evaluation)
     assert (first.figures, first.galleries) == (again.figures, again.galleries)
     assert first.figures["predictors"]["agreement"]["value"] == 50.0  # all images have the same agreement
@@ -114,7 +114,7 @@ def test_it_repeats_with_its_seed_and_the_constant_agreement_says_nothing(evalua
 
 
 @pytest.mark.usefixtures("small_models")
-def test_galleries_hold_ids_alone_and_show_what_stands(evaluation: Evaluation) -> None:
+def test_galleries_store_ids_and_show_available_photos(evaluation: Evaluation) -> None:
     row = analysed(evaluation)
     kept = row.galleries["false_positives"]
     rows = comparison_items(evaluation.version, "test")
@@ -142,7 +142,7 @@ def test_photos_that_were_taken_down_since_are_left_out(evaluation: Evaluation) 
 
 
 @pytest.mark.usefixtures("small_models")
-def test_too_few_images_fail_the_job_with_the_mend(evaluation: Evaluation) -> None:
+def test_too_few_images_fail_the_job_with_advice(evaluation: Evaluation) -> None:
     some = Image.objects.filter(project=evaluation.project).order_by("pk")[:5]
     Image.objects.filter(pk__in=[image.pk for image in some]).update(taken_down_at=evaluation.created_at)
     row = request_error_analysis(evaluation=evaluation, options=ErrorOptions(), by=None, queue=False)
@@ -169,7 +169,7 @@ def test_a_refused_analysis_is_called_refused_and_not_offered_again(
     assert "stopped with an error" not in page
 
 
-def test_what_cannot_be_analysed_is_refused(evaluation: Evaluation) -> None:
+def test_unsuitable_evaluation_is_refused(evaluation: Evaluation) -> None:
     def refused(**changes: Any) -> str:
         Evaluation.objects.filter(pk=evaluation.pk).update(**changes)
         evaluation.refresh_from_db()
@@ -207,7 +207,7 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) 
 
 
 @pytest.mark.usefixtures("small_models")
-def test_the_command_prints_the_papers_areas_beside_ours(evaluation: Evaluation) -> None:
+def test_command_prints_our_and_the_papers_aucs(evaluation: Evaluation) -> None:
     out = io.StringIO()
     call_command("analyse_errors", str(evaluation.pk), stdout=out, stderr=io.StringIO())
     assert f"{PHOTOS} of {PHOTOS} images" in out.getvalue()

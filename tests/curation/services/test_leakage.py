@@ -171,7 +171,7 @@ def test_the_vectors_are_the_set_that_de_duplication_makes(
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == written
 
 
-def test_what_is_set_aside_or_taken_down_is_not_compared(
+def test_images_set_aside_or_taken_down_are_not_compared(
     project: Project, photographs: dict[str, Image]
 ) -> None:
     duplicates.add_duplicates(
@@ -417,7 +417,7 @@ def test_a_form_needs_its_token(run: LeakageRun, researcher: User) -> None:
             assert client.post(path, {"verdict": "same"}).status_code == 403
 
 
-def test_the_form_queues_a_search_or_says_why_not(client: Client, run: LeakageRun, researcher: User) -> None:
+def test_form_queues_search_or_shows_error(client: Client, run: LeakageRun, researcher: User) -> None:
     client.force_login(researcher)
     where = places(run)["check"][1]
     bad = client.post(where, {"threshold": "0.1", "limit": "5", "compare": "near"})
@@ -468,7 +468,7 @@ def test_the_pages_queries_do_not_grow(
     assert queries() == few
 
 
-def test_every_word_of_an_image_is_escaped(client: Client, run: LeakageRun, researcher: User) -> None:
+def test_all_texts_of_an_image_are_escaped(client: Client, run: LeakageRun, researcher: User) -> None:
     client.force_login(researcher)
     Image.objects.filter(name="near.png").update(name="<script>x</script>.png")
     text = client.get(places(run)["page"][1]).content.decode()

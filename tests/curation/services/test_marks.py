@@ -77,7 +77,7 @@ def test_marks_of_images_that_were_not_looked_at_stay(project: Project, keys: li
     assert marks(project) == {a: b, d: c, f: e}
 
 
-def test_what_stood_behind_a_photo_of_the_run_follows_it(project: Project, keys: list[int]) -> None:
+def test_duplicates_of_a_photo_follow_it_to_its_new_group(project: Project, keys: list[int]) -> None:
     a, b, c, d, e, f = keys
     mark_duplicates(project=project, groups={a: [d, e]})  # d and e are of another collection
     mark_duplicates(project=project, groups={b: [a, c]}, examined=[a, b, c])
@@ -173,7 +173,7 @@ def test_no_photo_of_another_collection_stays_behind_one_that_was_taken_down(
     assert offered_beside(project, keys) == {e}
 
 
-def test_a_group_of_which_nothing_stands_frees_what_followed_it(project: Project, keys: list[int]) -> None:
+def test_group_without_available_photos_frees_its_followers(project: Project, keys: list[int]) -> None:
     a, b, c, d, *_ = keys
     mark_duplicates(project=project, groups={b: [c, d]})  # c and d are of another collection
     take_down(a, b)
@@ -182,7 +182,7 @@ def test_a_group_of_which_nothing_stands_frees_what_followed_it(project: Project
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_whatever_is_taken_down_one_of_each_group_that_stands_is_offered(
+def test_one_available_photo_of_each_group_is_always_offered(
     project: Project, keys: list[int], seed: int
 ) -> None:
     draw = np.random.default_rng(seed)
@@ -254,7 +254,7 @@ def test_a_collection_without_photos_is_refused(work: Work, photos: list[Image])
     assert not Job.objects.exists()
 
 
-def test_the_job_says_which_photos(
+def test_job_title_names_photos(
     work: Work, photos: list[Image], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(deduplicate, "get_image_encoder", lambda name: Colours())
@@ -335,7 +335,7 @@ def stored(project: Project, groups: Mapping[int, Sequence[int]], among: Collect
     return store_duplicate_groups(project=project, groups=groups, compared_images=among)
 
 
-def test_what_a_person_set_aside_stays_aside(project: Project, keys: list[int], researcher: User) -> None:
+def test_photo_set_aside_by_a_person_stays_aside(project: Project, keys: list[int], researcher: User) -> None:
     a, b, *_ = keys
     called_same(a, b, researcher)
     add_duplicates(project=project, retained=a, duplicates=[b])
@@ -431,7 +431,7 @@ def test_a_photo_that_was_taken_down_hides_no_other(
     assert marks(project) == {}, "it is the only one of the two that can be shown"
 
 
-def test_a_photo_of_another_collection_stays_behind_what_it_was_set_aside_for(
+def test_photo_of_another_collection_keeps_its_mark(
     project: Project, keys: list[int], researcher: User
 ) -> None:
     vg, other_vg, vcr, *_ = keys

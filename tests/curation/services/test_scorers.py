@@ -96,7 +96,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "message"), REFUSED)
-def test_what_cannot_be_is_refused_in_one_line(
+def test_invalid_options_give_one_line_error(
     sealed: DatasetVersion, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(Refused) as refused:
@@ -134,7 +134,7 @@ def test_real_data_never_builds_on_a_rehearsal_s_scorer(sealed: DatasetVersion) 
         ask(sealed, config=config(model="scorer:played"))
 
 
-def test_a_rehearsal_trains_a_scorer_that_says_so(rehearsal: Project) -> None:
+def test_scorer_trained_on_rehearsal_is_labelled(rehearsal: Project) -> None:
     work = Work(rehearsal)
     for seed in range(3):
         work.observed(work.image(seed), worker=f"W{seed}")
@@ -222,7 +222,7 @@ def test_a_run_whose_photo_was_taken_down_does_not_go_on(sealed: DatasetVersion,
         write_run(scorer)
 
 
-def test_a_run_whose_pairs_are_damaged_says_so(sealed: DatasetVersion) -> None:
+def test_damaged_pairs_file_gives_error(sealed: DatasetVersion) -> None:
     scorer = ask(sealed)
     write_run(scorer)
     (scorer_folder(scorer) / "train.jsonl").write_text('{"id": "x", ')
@@ -266,7 +266,7 @@ class Stops:
             report_progress(1, 4)
 
 
-def test_a_cancelled_training_goes_on(sealed: DatasetVersion, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_training_is_resumed(sealed: DatasetVersion, monkeypatch: pytest.MonkeyPatch) -> None:
     from curation.scorer import train
 
     scorer = ask(sealed)

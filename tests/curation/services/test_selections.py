@@ -67,7 +67,7 @@ def ids(version: DatasetVersion) -> set[str]:
         ({"keep_undecided": True}, {0, 2, 3}, {"judged_against": 1, "not_judged": 2}),
     ],
 )
-def test_a_version_holds_what_the_run_accepts(
+def test_version_contains_records_accepted_by_run(
     work: Work, decided: Any, keep: dict[str, bool], held: set[int], reasons: dict[str, int]
 ) -> None:
     pairs, run = decided
@@ -77,7 +77,7 @@ def test_a_version_holds_what_the_run_accepts(
     assert plan_version(version).exclusions == reasons
 
 
-def test_what_an_audit_marked_is_left_out(work: Work, admin: User, decided: Any) -> None:
+def test_records_marked_in_audit_are_excluded(work: Work, admin: User, decided: Any) -> None:
     pairs, _ = decided
     audit = begun(work, by=admin, n=6, readers=1)
     marked = audit.items.get(observation=pairs[0])
@@ -111,7 +111,7 @@ def test_the_seal_names_the_selection_and_old_seals_still_verify(
     assert before[1:] == lines[2:]
 
 
-def test_the_next_version_says_why_each_row_is_gone(
+def test_next_version_shows_reason_for_each_removed_row(
     work: Work, decided: Any, client: Client, researcher: User
 ) -> None:
     pairs, run = decided
@@ -128,7 +128,7 @@ def test_the_next_version_says_why_each_row_is_gone(
     assert set(draft.provenance["removed"]) == {pairs[n].instance_id for n in (1, 2, 4, 5)}
 
 
-def test_nothing_left_says_why(work: Work, decided: Any) -> None:
+def test_empty_selection_explains_exclusions(work: Work, decided: Any) -> None:
     pairs, run = decided
     judged(work, pairs[4:], ["un", "un"])
     choice = DecisionChoice(run.pk, ("reasonable",))
@@ -151,7 +151,7 @@ def test_nothing_left_counts_by_kind(work: Work) -> None:
         (Selection(audits=(AuditChoice(999, "which", ("age",)),)), "the project has no audit 999"),
     ],
 )
-def test_what_is_not_there_is_refused(work: Work, selection: Selection, words: str) -> None:
+def test_unknown_run_audit_or_code_is_refused(work: Work, selection: Selection, words: str) -> None:
     with pytest.raises(Refused, match=words):
         create_version(project=work.project, name="v1", by=None, selection=selection)
     assert not DatasetVersion.objects.exists()
@@ -224,7 +224,7 @@ def test_a_file_that_holds_null_is_no_selection(work: Work, tmp_path: Path) -> N
         call_command("export_version", "v1", "--out", str(tmp_path / "v1"), "--selection", str(chosen))
 
 
-def test_a_run_of_a_kind_that_is_gone_is_not_offered(
+def test_run_of_uninstalled_kind_is_not_offered(
     work: Work, decided: Any, client: Client, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, run = decided
@@ -240,7 +240,7 @@ def test_a_run_of_a_kind_that_is_gone_is_not_offered(
         plan_version(draft)
 
 
-def test_a_version_of_a_family_that_is_gone_says_so(work: Work, client: Client, researcher: User) -> None:
+def test_version_of_uninstalled_family_shows_error(work: Work, client: Client, researcher: User) -> None:
     version = create_version(project=work.project, name="v1", by=None)
     type(work.project).objects.update(family="gone")
     client.force_login(researcher)
@@ -262,7 +262,7 @@ def test_the_first_reason_counts() -> None:
     assert found == (Reason.AUDIT_CONCERN, (Reason.JUDGED_AGAINST, Reason.UNDECIDED))
 
 
-def test_a_person_makes_a_draft_of_what_was_decided(
+def test_draft_from_decision_run_is_created_on_page(
     work: Work, decided: Any, client: Client, researcher: User
 ) -> None:
     _, run = decided
@@ -308,7 +308,7 @@ def test_a_comparison_round_takes_the_same_choice(work: Work, decided: Any) -> N
         RoundOptions(selection={"tags": ["a"]})
 
 
-def test_a_person_ticks_what_an_audit_marked(work: Work, client: Client, researcher: User) -> None:
+def test_audit_marks_are_chosen_on_page(work: Work, client: Client, researcher: User) -> None:
     pairs_of(work)
     audit = begun(work)
     client.force_login(researcher)

@@ -86,7 +86,7 @@ def measured(version: DatasetVersion, *which: Shortcut, seed: int = 0) -> list[E
     return list(Evaluation.objects.filter(pk__in=job.result["evaluations"]).order_by("pk"))
 
 
-def test_clues_that_say_the_inference_are_found_out(work: Work) -> None:
+def test_clues_that_reveal_the_inference_are_detected(work: Work) -> None:
     (row,) = measured(version_of(work, same=True), Shortcut.TEXT_ONLY)
     assert row.figures["retrieval"]["p_at_1"]["value"] == 100.0
     assert row.figures["retrieval"]["im2txt"]["value"] == 1.0
@@ -97,7 +97,7 @@ def test_clues_that_say_the_inference_are_found_out(work: Work) -> None:
     assert "comparison" not in row.figures
 
 
-def test_clues_that_say_something_else_are_not(work: Work) -> None:
+def test_unrelated_clues_are_not_detected(work: Work) -> None:
     (row,) = measured(version_of(work, same=False), Shortcut.TEXT_ONLY)
     assert row.figures["retrieval"]["p_at_1"]["value"] < 50
 
@@ -112,7 +112,7 @@ def test_a_prior_over_inferences_ranks_each_at_its_own_place_whatever_the_image(
     assert row.figures["localization"]["gt_accuracy"]["value"] < 100  # an assignment is drawn, not read off
 
 
-def test_another_seed_is_another_row_and_says_so(work: Work) -> None:
+def test_other_seed_is_a_separate_labelled_row(work: Work) -> None:
     version = version_of(work, same=True)
     (first,) = measured(version, Shortcut.RANDOM)
     (other,) = measured(version, Shortcut.RANDOM, seed=5)
@@ -128,7 +128,7 @@ def test_a_baseline_is_one_row_however_often_it_is_measured(work: Work) -> None:
     assert Evaluation.objects.filter(project=work.project).count() == 2
 
 
-def test_chance_that_was_evaluated_by_itself_is_the_same_row(work: Work) -> None:
+def test_separately_evaluated_chance_is_the_same_row(work: Work) -> None:
     version = version_of(work, same=True)
     row = request_baseline_evaluation(
         project=work.project, by=None, version=version, split="test", queue=False
@@ -165,7 +165,7 @@ def test_candidates_are_scored_by_the_clue_of_their_region(work: Work) -> None:
     assert score == pytest.approx(float(vectors[0] @ vectors[1]), abs=1e-6)
 
 
-def test_words_alone_do_not_rank_clues(work: Work) -> None:
+def test_answer_prior_does_not_rank_clues(work: Work) -> None:
     version = version_of(work, same=True)
     with pytest.raises(Refused, match="ranks inferences only; use inference"):
         request_baseline_evaluation(
@@ -174,9 +174,7 @@ def test_words_alone_do_not_rank_clues(work: Work) -> None:
         )  # fmt: skip
 
 
-def test_a_model_that_cannot_be_had_ends_the_audit_and_what_was_measured_stands(
-    work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unavailable_model_ends_audit_and_keeps_results(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent() -> LetterSentences:
         raise Refused("all-MiniLM-L6-v2: cannot be loaded")
 
@@ -218,7 +216,7 @@ def test_pairs_on_photos_taken_down_train_nothing_and_the_other_baselines_go_on(
     assert row.provenance["training_pairs"] == 0
 
 
-def test_a_stopped_evaluation_hides_none_that_stands(work: Work) -> None:
+def test_stopped_evaluation_does_not_hide_finished_one(work: Work) -> None:
     version = version_of(work, same=True)
     (row,) = measured(version, Shortcut.RANDOM)
     stopped = request_baseline_evaluation(
@@ -251,7 +249,7 @@ def test_ratings_are_foretold_across_photos_only(work: Work) -> None:
     assert evaluate_shortcuts._predict_ratings(rows[:1], texts, np.random.default_rng(0)) is None
 
 
-def test_the_command_prints_figures_and_what_they_mean(work: Work) -> None:
+def test_command_prints_figures_and_their_meaning(work: Work) -> None:
     version = version_of(work, same=True)
     out = io.StringIO()
     arguments = ("--project", work.project.slug, "--version", version.name, "--only", "random,text_only")

@@ -105,7 +105,7 @@ def rows_of(project: Project) -> list[tuple[Any, ...]]:
     return list(images.values_list(*fields, *(f"source_record__{name}" for name in about)))
 
 
-def test_what_a_known_photo_lacks_is_filled_by_a_later_import(
+def test_later_import_adds_missing_details_to_known_photo(
     tmp_path: Path, project: Project, rehearsal: Project
 ) -> None:
     made.visual_genome(tmp_path, image_1={"coco_id": None, "flickr_id": None})
@@ -137,7 +137,7 @@ def test_objects_that_known_photos_of_vcr_lack_are_filled(
     assert rows_of(project) == rows_of(rehearsal)
 
 
-def test_what_differs_from_a_known_photo_is_said_and_left(tmp_path: Path, project: Project) -> None:
+def test_differences_from_known_photo_are_logged_and_left(tmp_path: Path, project: Project) -> None:
     made.visual_genome(tmp_path)
     regions = tmp_path / "region_descriptions.json"
     records = made.regions(regions)
@@ -210,7 +210,7 @@ def test_a_vcr_with_many_faults_is_refused_once_for_all(tmp_path: Path, project:
         run("import_vcr", tmp_path, project)
 
 
-def test_a_changed_split_is_told_and_not_taken_over(tmp_path: Path, project: Project) -> None:
+def test_changed_split_is_logged_and_ignored(tmp_path: Path, project: Project) -> None:
     made.visual_genome(tmp_path)
     genome(tmp_path, project)
     test = made.write(tmp_path / "test.json", [3])
@@ -242,7 +242,7 @@ def test_bad_pictures_are_named_and_skipped_and_the_rest_comes_in(tmp_path: Path
     assert set(Image.objects.values_list("name", flat=True)) == {"1.jpg", "5.jpg", "6.jpg"}
 
 
-def test_a_strict_import_stops_at_the_first_bad_picture_and_goes_on_when_it_is_mended(
+def test_strict_import_stops_at_bad_picture_and_resumes_when_fixed(
     tmp_path: Path, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_images, "BATCH_SIZE", 2)
@@ -306,7 +306,7 @@ def test_two_pictures_never_share_an_address(tmp_path: Path, project: Project) -
 
 
 @pytest.mark.parametrize("stop_after", [1, 2])
-def test_a_cancelled_import_goes_on_at_its_cursor_and_counts_once(
+def test_cancelled_import_resumes_at_cursor_and_counts_once(
     tmp_path: Path, project: Project, monkeypatch: pytest.MonkeyPatch, stop_after: int
 ) -> None:
     monkeypatch.setattr(source_images, "BATCH_SIZE", 2)
@@ -333,7 +333,7 @@ def test_a_cancelled_import_goes_on_at_its_cursor_and_counts_once(
     assert Image.objects.count() == 5
 
 
-def test_a_resumed_import_begins_anew_when_the_files_say_something_else(
+def test_resumed_import_restarts_when_files_changed(
     tmp_path: Path, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_images, "BATCH_SIZE", 2)
@@ -449,7 +449,7 @@ def test_the_page_shows_counts_histogram_imports_and_commands(
     assert "3 entities" in text
 
 
-def test_an_empty_project_says_what_to_do(client: Client, project: Project, researcher: User) -> None:
+def test_empty_project_shows_next_step(client: Client, project: Project, researcher: User) -> None:
     client.force_login(researcher)
     text = page(client, project).content.decode()
     assert "No photos yet" in text

@@ -64,9 +64,7 @@ def test_large_draft_is_counted_by_a_job_whose_result_is_kept_until_rows_change(
     assert COUNT in admin_client.get(address).content.decode()
 
 
-def test_counting_a_draft_that_cannot_be_counted_says_why(
-    draft: DatasetVersion, admin_client: Client
-) -> None:
+def test_draft_that_cannot_be_counted_shows_error(draft: DatasetVersion, admin_client: Client) -> None:
     Image.objects.filter(pk=Image.objects.earliest("pk").pk).update(split="everything")
     job = services.request_plan(version=draft, by=None)
     tasks.plan(job.pk)

@@ -100,7 +100,7 @@ def pairs_of(work: Work) -> dict[str, list[Pair]]:
     }
 
 
-def test_a_version_holds_approved_pairs_only_and_says_what_it_leaves_out(work: Work) -> None:
+def test_version_contains_only_approved_pairs_and_counts_exclusions(work: Work) -> None:
     kept = work.observed(work.image(1), worker="W1", count=4)
     work.observed(work.image(2), status=AssignmentStatus.SUBMITTED)
     work.observed(work.image(3), status=AssignmentStatus.REJECTED)
@@ -556,7 +556,7 @@ def test_sealing_by_name_locks_the_database_only_to_write(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_changes_between_planning_and_writing_is_planned_again(
+def test_changes_between_planning_and_writing_are_replanned(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work.observed(work.image(1), worker="A1")
@@ -578,9 +578,7 @@ def test_what_changes_between_planning_and_writing_is_planned_again(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sealing_gives_up_with_nothing_written_when_rows_never_stand_still(
-    work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sealing_gives_up_when_rows_keep_changing(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     work.observed(work.image(1), worker="A1")
     changes = iter(range(100))
     monkeypatch.setattr(versions, "project_state", lambda project: next(changes))
@@ -606,7 +604,7 @@ def test_no_query_of_sealing_grows_with_the_photos(work: Work) -> None:
     assert max(query["sql"].count("'") for query in queries) < 20
 
 
-def test_a_command_says_how_far_it_is_when_nobody_sees_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_reports_progress_without_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     said = StringIO()
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
     lines = progress.ProgressLines("Sealing v1:", stream=said)

@@ -121,7 +121,7 @@ class TestAccess:
             assert ask(client, researcher, place).status_code == status, name
         assert Audit.objects.filter(state=AuditState.CLOSED).count() == 0
 
-    def test_an_admin_and_who_began_it_close_it(
+    def test_admin_and_creator_can_close_audit(
         self, client: Client, work: Work, places: dict[str, Place], admin: User, researcher: User
     ) -> None:
         assert ask(client, admin, places["curation-audit-close"]).status_code == 302
@@ -172,7 +172,7 @@ class TestBeginning:
         assert reply["Location"] == reverse("curation-audit", args=[work.project.slug, audit.pk])
         assert (audit.created_by, audit.readers, audit.items.count()) == (researcher, 2, 3)
 
-    def test_fewer_pairs_than_wished_are_told_before_and_after(
+    def test_fewer_pairs_than_requested_are_reported_before_and_after(
         self, client: Client, work: Work, researcher: User
     ) -> None:
         pairs(work, 3)
@@ -225,7 +225,7 @@ class TestBeginning:
             ({"name": ""}, "This field is required"),
         ],
     )
-    def test_what_is_wrong_stands_at_its_field(
+    def test_errors_are_shown_at_fields(
         self, client: Client, work: Work, researcher: User, wish: dict[str, Any], why: str
     ) -> None:
         pairs(work, 3)
@@ -237,9 +237,7 @@ class TestBeginning:
         assert why in squeezed(reply)
         assert not Audit.objects.exists()
 
-    def test_a_name_that_is_taken_is_told_at_the_name(
-        self, client: Client, work: Work, researcher: User
-    ) -> None:
+    def test_taken_name_is_reported_at_name_field(self, client: Client, work: Work, researcher: User) -> None:
         pairs(work, 3)
         begun(work, name="First")
         client.force_login(researcher)
@@ -272,7 +270,7 @@ class TestReading:
     def at(self, audit: Audit, place: int) -> str:
         return reverse("curation-audit-item", args=[audit.project.slug, audit.pk, place])
 
-    def test_a_reader_never_sees_what_another_said_of_it(
+    def test_reader_never_sees_others_labels(
         self, client: Client, differing: Audit, make_user: Callable[..., User], researcher: User, admin: User
     ) -> None:
         audits.record_label(audit=differing, position=2, by=admin, posted=yes("work"), note="Quite private")
@@ -286,7 +284,7 @@ class TestReading:
         assert "The first reader&#x27;s words" in results  # pair 1 has both of its readers
         assert "Quite private" not in results
 
-    def test_the_page_turns_and_says_how_far(self, client: Client, audit: Audit, researcher: User) -> None:
+    def test_page_advances_and_shows_progress(self, client: Client, audit: Audit, researcher: User) -> None:
         client.force_login(researcher)
         read = reverse("curation-audit-read", args=[audit.project.slug, audit.pk])
         assert client.get(read)["Location"] == self.at(audit, 1)
@@ -300,7 +298,7 @@ class TestReading:
         assert 'value="no" data-choice-key="2" checked' in back
         assert "Save the correction" in back
 
-    def test_a_gap_keeps_what_was_given(self, client: Client, audit: Audit, researcher: User) -> None:
+    def test_missing_answer_keeps_input(self, client: Client, audit: Audit, researcher: User) -> None:
         client.force_login(researcher)
         reply = client.post(self.at(audit, 1), {"code-person": "yes", "note": "Half done"})
         page = squeezed(reply)
@@ -311,7 +309,7 @@ class TestReading:
         assert 'value="yes" data-choice-key="1" checked' in page
         assert not AuditLabel.objects.exists()
 
-    def test_a_pair_that_filled_meanwhile_is_kept_as_surplus_and_said_so(
+    def test_label_of_meanwhile_complete_pair_is_surplus(
         self, client: Client, differing: Audit, make_user: Callable[..., User]
     ) -> None:
         from hits.domain.states import Role
@@ -347,7 +345,7 @@ class TestReading:
         assert "is closed and accepts no more labels" in squeezed(reply)
         assert client.get(self.at(differing, 99)).status_code == 404
 
-    def test_what_people_wrote_is_escaped(self, client: Client, audit: Audit, researcher: User) -> None:
+    def test_user_texts_are_escaped(self, client: Client, audit: Audit, researcher: User) -> None:
         client.force_login(researcher)
         client.post(self.at(audit, 1), ANSWER | {"note": "<script>x</script>"})
         assert "<script>x" not in client.get(self.at(audit, 1)).content.decode()
@@ -357,7 +355,7 @@ class TestResults:
     def page(self, client: Client, audit: Audit) -> str:
         return squeezed(client.get(reverse("curation-audit", args=[audit.project.slug, audit.pk])))
 
-    def test_figures_stand_beside_the_paper_s(
+    def test_figures_are_shown_with_the_papers(
         self, client: Client, differing: Audit, admin: User, researcher: User
     ) -> None:
         for place in range(2, 6):
@@ -368,9 +366,9 @@ class TestResults:
         client.force_login(researcher)
         page = self.page(client, differing)
         assert "5 <small>of 6</small>" in page
-        assert '3 <span class="muted">of 4</span>' in page
+        assert '3 <span class="muted small">of 4</span>' in page
         assert "36% of 150 clues" in page
-        assert '80.0% <span class="muted">of 5 pairs</span>' in page
+        assert "80.0% of 5 pairs" in page
         assert "Cohen’s κ, A and B" in page
 
     def test_a_difference_is_settled_on_its_page(
@@ -399,10 +397,10 @@ class TestResults:
         audits.record_label(audit=audit, position=1, by=admin, posted=NO)
         client.force_login(admin)
         page = self.page(client, audit)
-        assert "chosen by their score" in page
+        assert "chosen by score" in page
         assert "95% interval" not in page
 
-    def test_files_name_nobody(self, client: Client, differing: Audit, researcher: User) -> None:
+    def test_files_are_anonymous(self, client: Client, differing: Audit, researcher: User) -> None:
         client.force_login(researcher)
         slug, number = differing.project.slug, differing.pk
         sent = client.get(reverse("curation-audit-csv", args=[slug, number]))
@@ -416,7 +414,7 @@ class TestResults:
             assert not re.search(name, text)
             assert not re.search(name, document.content.decode())
 
-    def test_a_rehearsal_s_files_say_so(self, client: Client, rehearsal: Project, admin: User) -> None:
+    def test_files_of_rehearsal_are_labelled(self, client: Client, rehearsal: Project, admin: User) -> None:
         work = Work(rehearsal)
         pairs(work, 3)
         audit = begun(work, n=3)

@@ -312,7 +312,7 @@ def test_sizes_of_groups_have_bars_and_large_ones_share_one() -> None:
     ]
 
 
-def test_what_the_last_run_found_is_told(client: Client, work: Work, researcher: User) -> None:
+def test_results_of_last_run_are_shown(client: Client, work: Work, researcher: User) -> None:
     result: dict[str, Any] = {
         "images": 108_077,
         "clusters": 79_977,
@@ -368,7 +368,7 @@ def test_files_outside_the_version_are_not_served(
         assert client.get(places["file"][1].replace("manifest.json", name)).status_code == 404
 
 
-def test_the_seal_stands_in_groups_of_four(
+def test_checksum_is_shown_in_groups_of_four(
     client: Client, places: dict[str, tuple[str, str]], researcher: User
 ) -> None:
     page = ask(client, researcher, places["version"]).content.decode()
@@ -406,7 +406,7 @@ def test_a_draft_is_made_and_a_bad_name_is_named(client: Client, project: Projec
     assert "Use letters, digits" in client.post(url, {"name": "v 1"}).content.decode()
 
 
-def test_a_damaged_export_is_written_anew(
+def test_damaged_export_is_rewritten(
     client: Client, places: dict[str, tuple[str, str]], researcher: User
 ) -> None:
     version = DatasetVersion.objects.filter(state="sealed").first()

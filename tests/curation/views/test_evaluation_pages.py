@@ -170,7 +170,7 @@ def test_rows_of_another_project_are_not_there(
     assert client.get(reverse("evaluation-predictions", args=[rehearsal.slug, 1])).status_code == 404
 
 
-def test_an_empty_project_says_what_is_needed(client: Client, project: Project, researcher: User) -> None:
+def test_empty_project_shows_requirements(client: Client, project: Project, researcher: User) -> None:
     client.force_login(researcher)
     shown = page(client, "evaluations", project.slug)
     assert "Nothing evaluated yet" in shown
@@ -219,7 +219,7 @@ def test_people_have_their_own_figure_and_one_label_stays_two_rows(
     assert "against these judgments" in shown
 
 
-def test_an_evaluation_shows_n_provenance_and_what_it_lacks(
+def test_evaluation_shows_counts_provenance_and_missing_measures(
     client: Client, evaluation: Evaluation, researcher: User
 ) -> None:
     client.force_login(researcher)
@@ -258,7 +258,7 @@ def test_an_evaluation_shows_n_provenance_and_what_it_lacks(
         (JobState.CANCELLED, "its job was cancelled or deleted"),
     ],
 )
-def test_an_unfinished_evaluation_says_where_it_stands(
+def test_unfinished_evaluation_shows_state(
     client: Client, evaluation: Evaluation, researcher: User, state: JobState, words: str
 ) -> None:
     job = Job.objects.create(
@@ -275,9 +275,7 @@ def test_an_unfinished_evaluation_says_where_it_stands(
     assert waiting.label in page(client, "evaluations", evaluation.project.slug)
 
 
-def test_the_form_starts_an_evaluation_and_keeps_what_was_typed_when_it_cannot(
-    client: Client, scorer: Scorer, researcher: User
-) -> None:
+def test_form_starts_evaluation_or_keeps_input(client: Client, scorer: Scorer, researcher: User) -> None:
     client.force_login(researcher)
     place = reverse("evaluations", args=[scorer.project.slug])
     given = {
@@ -341,15 +339,13 @@ def test_an_analysis_shows_areas_galleries_and_the_papers(
     assert "windy day" not in gone
 
 
-def test_baselines_say_what_a_high_figure_means(
-    client: Client, evaluation: Evaluation, researcher: User
-) -> None:
+def test_baselines_explain_high_figures(client: Client, evaluation: Evaluation, researcher: User) -> None:
     row = other(evaluation, source="baseline", options={"shortcut": "answer_prior"}, label="Answer prior")
     client.force_login(researcher)
     assert "whatever the photo" in page(client, "evaluation", evaluation.project.slug, row.pk)
 
 
-def test_a_dot_plot_leaves_out_what_has_no_value() -> None:
+def test_dot_plot_omits_missing_values() -> None:
     empty: dict[str, float | None] = {"value": None, "low": None, "high": None}
     rows = [
         charts.NamedFigures("a", "", {"ours": {"value": 4.0, "low": 2.0, "high": 6.0}}),
@@ -408,7 +404,7 @@ def test_a_correlation_needs_three_points_and_a_spread() -> None:
     assert pearson([1, 1, 1, 1], [1, 2, 3, 4]) is None
 
 
-def test_pairs_that_trained_the_scorer_are_marked_wherever_its_figures_stand(
+def test_known_pairs_are_marked_with_all_figures(
     client: Client, evaluation: Evaluation, researcher: User
 ) -> None:
     client.force_login(researcher)

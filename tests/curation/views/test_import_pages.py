@@ -117,7 +117,7 @@ def test_the_setting_is_an_absolute_path_or_nothing(monkeypatch: pytest.MonkeyPa
         env_folder("X")
 
 
-def test_without_it_the_pages_say_how_to_turn_it_on_and_start_nothing(page: Pages, settings: Any) -> None:
+def test_without_import_folder_pages_explain_setting_and_start_nothing(page: Pages, settings: Any) -> None:
     settings.IMPORTS_ROOT = None
     for text in (page.sources(), page.proposals()):
         assert "must set <code>DEERSTALKER_IMPORTS</code> to a folder" in text
@@ -129,7 +129,7 @@ def test_without_it_the_pages_say_how_to_turn_it_on_and_start_nothing(page: Page
     assert not Job.objects.exists()
 
 
-def test_a_folder_that_is_gone_is_told(page: Pages, settings: Any, tmp_path: Path) -> None:
+def test_missing_folder_is_reported(page: Pages, settings: Any, tmp_path: Path) -> None:
     settings.IMPORTS_ROOT = tmp_path / "nowhere"
     for text in (page.sources(), page.proposals()):
         assert "nowhere: cannot be read (No such file or directory)" in text
@@ -137,7 +137,7 @@ def test_a_folder_that_is_gone_is_told(page: Pages, settings: Any, tmp_path: Pat
     assert page.start_file().status_code == 400
 
 
-def test_an_empty_folder_says_what_belongs_there(page: Pages, settings: Any, tmp_path: Path) -> None:
+def test_empty_folder_explains_expected_files(page: Pages, settings: Any, tmp_path: Path) -> None:
     settings.IMPORTS_ROOT = tmp_path
     assert "<code>image_data.json</code>, and <code>VG_100K</code>" in page.sources()
     assert "<code>vcr1images</code>" in page.sources("vcr")
@@ -235,7 +235,7 @@ def test_three_lists_and_the_rest_are_taken(root: Path, page: Pages) -> None:
     }
 
 
-def test_a_look_first_counts_says_what_would_be_and_stores_nothing(root: Path, page: Pages) -> None:
+def test_dry_run_counts_and_stores_nothing(root: Path, page: Pages) -> None:
     reply = page.start(dry_run="on")
     assert "Nothing will be stored" in page.client.get(reply["Location"]).content.decode()
     job = done(reply)
@@ -249,7 +249,7 @@ def test_a_look_first_counts_says_what_would_be_and_stores_nothing(root: Path, p
     assert UNSPLIT in page.client.get(reverse("job-detail", args=[job.pk])).content.decode()
 
 
-def test_the_form_offers_what_stands_there_the_published_names_chosen(root: Path, page: Pages) -> None:
+def test_form_offers_existing_files_with_published_names_preselected(root: Path, page: Pages) -> None:
     text = page.sources()
     assert '<option value="genome">genome</option>' in text
     assert '<option value="genome/region_descriptions.json" selected>' in text
@@ -267,9 +267,7 @@ def test_the_form_offers_what_stands_there_the_published_names_chosen(root: Path
     assert ticks == ["lists/train_annots.json"]
 
 
-def test_without_a_choice_the_collection_that_stands_there_is_shown(
-    page: Pages, settings: Any, tmp_path: Path
-) -> None:
+def test_existing_collection_is_shown_by_default(page: Pages, settings: Any, tmp_path: Path) -> None:
     settings.IMPORTS_ROOT = tmp_path
     made.vcr(tmp_path / "vcr1", FRAMES)
     assert "Import VCR</button>" in page.sources(collection="")
@@ -343,7 +341,7 @@ def test_an_import_from_the_page_is_cancelled_and_resumed(root: Path, page: Page
 # -- the command's warning
 
 
-def test_the_command_says_on_stderr_that_all_become_train(root: Path, project: Project) -> None:
+def test_command_warns_on_stderr_that_all_are_train(root: Path, project: Project) -> None:
     def said(*flags: object) -> str:
         err = io.StringIO()
         words = [
@@ -453,7 +451,7 @@ def test_no_other_file_is_taken(
     assert not ProposalRun.objects.exists()
 
 
-def test_what_the_service_refuses_is_told_at_the_form(root: Path, page: Pages, make_image: Any) -> None:
+def test_service_errors_are_shown_at_the_form(root: Path, page: Pages, make_image: Any) -> None:
     make_image(1)
     page.start_file()
     reply = page.start_file()
@@ -508,7 +506,7 @@ def test_metadata_that_becomes_a_link_after_the_plan_is_refused(
     assert not Image.objects.exists()
 
 
-def test_a_link_between_two_batches_ends_the_import_where_it_stands(
+def test_link_between_batches_stops_import(
     root: Path, page: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_images, "BATCH_SIZE", 2)

@@ -91,7 +91,7 @@ def test_ended_jobs_come_by_pages(desk: Client, project: Project, monkeypatch: p
     assert [job.title for job, _, _ in rows] == ["Job 0"]
 
 
-def test_without_jobs_the_page_says_what_will_stand_there(desk: Client, project: Project) -> None:
+def test_page_without_jobs_explains_itself(desk: Client, project: Project) -> None:
     assert "No job yet" in squeezed(desk.get(_list(project)))
 
 
@@ -286,7 +286,7 @@ def test_a_line_imports_the_same_copy_of_vcr(project: Project, tmp_path: Path) -
     assert again(job).args == job.args
 
 
-def test_a_stopped_job_is_gone_on_with_by_its_own_command(project: Project, tmp_path: Path) -> None:
+def test_stopped_job_is_resumed_by_its_command(project: Project, tmp_path: Path) -> None:
     job = request_source(project=project, spec=VcrSource(folder=str(tmp_path)))
     job.state = JobState.FAILED
     run = ProposalRun.objects.create(project=project, detector="file:boxes.json")
@@ -358,7 +358,7 @@ def test_photos_are_deduplicated_from_the_command_line(
         (["--seed", "-1"], "seed: -1 is negative"),
     ],
 )
-def test_a_bad_command_line_says_what_to_mend(work: Work, flags: list[str], said: str) -> None:
+def test_invalid_command_line_gives_advice(work: Work, flags: list[str], said: str) -> None:
     work.image(1)
     work.image(2)
     with pytest.raises((CommandError, Refused), match=said):
@@ -397,7 +397,7 @@ def test_a_round_is_built_from_the_command_line(
         (["--project", "PROJECT", "--encoder", "efficientnet-lite0"], "encodes images only"),
     ],
 )
-def test_a_bad_line_of_a_round_says_what_to_mend(project: Project, flags: list[str], said: str) -> None:
+def test_invalid_round_command_line_gives_advice(project: Project, flags: list[str], said: str) -> None:
     given = [project.slug if flag == "PROJECT" else flag for flag in flags]
     with pytest.raises(CommandError, match=said):
         call_command("build_comparison_round", *given)

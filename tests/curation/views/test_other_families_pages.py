@@ -16,6 +16,7 @@ from hits.models import Hit, Image, Project
 from hits.services.launching.launch import PlannedUnit, launch_batch
 from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work
+from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +60,7 @@ def taken_down() -> None:
     )
 
 
-def test_difference_tells_rows_of_each_part() -> None:
+def test_difference_shows_rows_of_each_part() -> None:
     change = compare_rows(
         {("mood", "1"): "a", ("object", "2"): "b"}, {("object", "2"): "c", ("object", "3"): "d"}
     )
@@ -75,14 +76,14 @@ def test_empty_versions_page_names_all_parts(client: Client, tiny: Project, rese
     assert "approved differences, likenesss and words at the moment" in text
 
 
-def test_draft_and_sealed_version_tell_what_changed_in_every_part(
+def test_draft_and_sealed_version_show_changes_of_every_part(
     client: Client, tiny: Project, admin: User
 ) -> None:
     client.force_login(admin)
     first = services.create_sealed_version(project=tiny, name="v1", by=None)
     taken_down()
     draft = services.create_version(project=tiny, name="v2", note="", by=admin)
-    text = client.get(reverse("version", args=[draft.pk])).content.decode()
+    text = squeezed(client.get(reverse("version", args=[draft.pk])))
     assert "Seal v2 with 0 differences, 0 likenesss, 2 words?" in text
     assert "1 → 0 differences, 1 → 0 likenesss, 2 → 2 words" in text
     assert "1 difference, 1 likeness, 2 words" in text  # of v1, beside

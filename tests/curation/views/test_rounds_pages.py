@@ -125,7 +125,7 @@ def test_a_round_shows_its_encoder(client: Client, built: ComparisonRound, resea
     assert "Plausibility: made up." in squeezed(client.get(page_of(built)))
 
 
-def test_what_is_left_alone_is_the_default_of_every_rule() -> None:
+def test_unchanged_fields_are_defaults_of_rules() -> None:
     form = RoundForm([], NUMBERS)
     assert form.is_valid(), form.errors
     assert form.options == services.RoundOptions()
@@ -149,9 +149,7 @@ def test_every_rule_of_a_round_has_a_field_and_every_choice_is_taken() -> None:
             assert getattr(filled.options, name) == value
 
 
-def test_a_reading_is_queued_and_shown_again_when_something_is_to_mend(
-    client: Client, work: Work, researcher: User
-) -> None:
+def test_rule_choice_is_queued_and_kept_on_errors(client: Client, work: Work, researcher: User) -> None:
     work.observed(work.image())
     client.force_login(researcher)
     url = reverse("curation-build", args=[work.project.slug])
@@ -164,7 +162,7 @@ def test_a_reading_is_queued_and_shown_again_when_something_is_to_mend(
     assert (options["soft_share"], options["linkage"], options["weight"]) == (0.625, "complete", 3.0)
 
 
-def test_a_refused_rating_says_why_and_keeps_what_was_typed(
+def test_refused_launch_shows_error_and_keeps_input(
     client: Client, built: ComparisonRound, researcher: User
 ) -> None:
     market.fund(89)
@@ -240,9 +238,9 @@ def test_a_set_shows_its_gold_its_candidates_and_why_they_survived(
     for figure in (">0.500</td>", ">0.300</td>", ">0.25</td>", ">2.50</td>", ">1.75</td>"):
         assert figure in first
     assert "5 × plausibility − mean similarity" in first
-    assert first.count("Written 2 times") == 1
-    assert f"Stands for 2 like it: “{pairs[8].inference}”; “{pairs[9].inference}”" in first
-    assert "7.5 words each (place 1.5)" in first
+    assert first.count("Occurs 2 times") == 1
+    assert f"Represents 2 similar: “{pairs[8].inference}”; “{pairs[9].inference}”" in first
+    assert "7.5 words each (rank 1.5)" in first
     stages = ("12</b>", "10</b>", "44</b>", "40</b>", "3</b>")
     places = [first.index(f'<b class="num">{stage}') for stage in stages]
     assert places == sorted(places), "the funnel stands in the order of the rules"
@@ -259,7 +257,7 @@ def test_the_plots_of_a_page_share_one_axis(client: Client, built: ComparisonRou
     assert set(strips[3]) == {None}, "a round of an earlier release kept no figures"
 
 
-def test_a_round_without_figures_shows_what_it_has(
+def test_round_without_figures_is_shown(
     client: Client, built: ComparisonRound, pairs: list[Pair], researcher: User
 ) -> None:
     client.force_login(researcher)
@@ -278,7 +276,7 @@ def test_sets_are_ordered(built: ComparisonRound, order: SetOrder, ranks: list[i
     assert [item.rank for item in find_sets(built, order=order)] == ranks
 
 
-def test_words_are_looked_for_in_pair_photo_and_candidates(built: ComparisonRound, pairs: list[Pair]) -> None:
+def test_search_covers_pair_photo_and_candidates(built: ComparisonRound, pairs: list[Pair]) -> None:
     def found(text: str) -> list[int]:
         return [item.rank for item in find_sets(built, text=text)]
 
@@ -322,7 +320,7 @@ def test_pairs_without_a_set_are_listed_with_reason_and_candidates(
     assert "not counted" in page
     assert SKIP_REASON_LABELS["used_up"] in page
     assert "19 to" not in page
-    assert 'Pairs by number of candidates' in page
+    assert "Pairs by number of candidates" in page
     assert "minimum 20" in page
     some = client.get(url, {"reason": "used_up"})
     assert [row.instance for row, _, _ in some.context["rows"]] == [pairs[4].instance_id]
@@ -335,11 +333,11 @@ def test_skipped_pairs_and_counts_of_candidates(built: ComparisonRound, pairs: l
     assert candidate_counts(built) == [0, 1, 19, 25, 30, 40]
 
 
-def test_every_reason_has_words() -> None:
+def test_every_reason_has_a_label() -> None:
     assert set(SKIP_REASON_LABELS) == {reason.value for reason in SkipReason}
 
 
-def test_the_list_shows_rounds_with_what_they_skipped(
+def test_list_shows_rounds_with_skipped_pairs(
     client: Client, built: ComparisonRound, researcher: User
 ) -> None:
     client.force_login(researcher)

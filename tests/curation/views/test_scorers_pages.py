@@ -135,7 +135,7 @@ def test_pages_have_no_inline_style_or_script(desk: Client, places: dict[str, tu
 # --- the list
 
 
-def test_without_scorers_the_list_says_how_to_begin(desk: Client, work: Work) -> None:
+def test_empty_list_explains_how_to_start(desk: Client, work: Work) -> None:
     url = reverse("scorers", args=[work.project.slug])
     page = squeezed(desk.get(url))
     assert "No scorer yet" in page
@@ -143,7 +143,7 @@ def test_without_scorers_the_list_says_how_to_begin(desk: Client, work: Work) ->
     assert "No sealed version yet" in squeezed(desk.get(reverse("scorer-train", args=[work.project.slug])))
 
 
-def test_the_list_says_state_settings_and_figures(desk: Client, sealed: DatasetVersion) -> None:
+def test_list_shows_state_settings_and_figures(desk: Client, sealed: DatasetVersion) -> None:
     ready(sealed, "done one")
     stopped = asked(sealed, "stopped one")
     Job.objects.filter(pk=stopped.job_id).update(state=JobState.FAILED, error="no disk")
@@ -155,7 +155,7 @@ def test_the_list_says_state_settings_and_figures(desk: Client, sealed: DatasetV
     assert reverse("version", args=[sealed.pk]) in page
 
 
-def test_a_failed_import_is_said(desk: Client, sealed: DatasetVersion, tmp_path: Path) -> None:
+def test_failed_import_is_shown(desk: Client, sealed: DatasetVersion, tmp_path: Path) -> None:
     (tmp_path / "scorer.json").write_text("{}")
     with pytest.raises(Exception, match="format None"):
         call_command("import_scorer", str(tmp_path), "--project", sealed.project.slug, "--name", "x")
@@ -193,7 +193,7 @@ def test_a_training_is_asked_for(desk: Client, sealed: DatasetVersion, researche
         ({"batch_size": "9", "processes": "2"}, "batch_size", "9 cannot be divided among 2 processes"),
     ],
 )
-def test_what_is_to_mend_is_said_at_its_field(
+def test_error_is_shown_at_its_field(
     desk: Client, sealed: DatasetVersion, changes: dict[str, str], field: str, words: str
 ) -> None:
     reply = desk.post(reverse("scorer-train", args=[sealed.project.slug]), wish(**changes))
@@ -205,7 +205,7 @@ def test_what_is_to_mend_is_said_at_its_field(
     assert not Scorer.objects.exists()
 
 
-def test_a_folded_setting_that_is_to_mend_is_unfolded(desk: Client, sealed: DatasetVersion) -> None:
+def test_collapsed_setting_with_error_is_expanded(desk: Client, sealed: DatasetVersion) -> None:
     url = reverse("scorer-train", args=[sealed.project.slug])
     assert '<details class="adder" open>' in squeezed(desk.post(url, wish(patience="-1")))
     assert '<details class="adder">' in squeezed(desk.get(url))
@@ -271,7 +271,7 @@ def test_a_stopped_training_can_be_resumed_on_its_page(desk: Client, sealed: Dat
     assert "scorer-plot" not in page, "nothing is followed"
 
 
-def test_a_ready_scorer_shows_what_it_is(desk: Client, sealed: DatasetVersion) -> None:
+def test_ready_scorer_shows_its_facts(desk: Client, sealed: DatasetVersion) -> None:
     scorer = ready(sealed)
     page = squeezed(desk.get(at("scorer", scorer)))
     assert "abab abab abab abab" in page
@@ -284,7 +284,7 @@ def test_a_ready_scorer_shows_what_it_is(desk: Client, sealed: DatasetVersion) -
         assert words in page, words
 
 
-def test_a_measure_says_what_was_ranked(sealed: DatasetVersion) -> None:
+def test_measure_names_ranked_texts(sealed: DatasetVersion) -> None:
     found = {"retrieval": {"p_at_1": {"value": 31.25}}, "comparison": {"model": {"value": 5.43}}}
     row = Evaluation(sha256="ab" * 32, figures=found)
     assert describe_evaluation(row) == "P@1 31.2%, comparison 5.4%"
@@ -304,7 +304,7 @@ def test_the_newest_measures_are_listed_and_the_rest_counted(desk: Client, seale
     assert "2 older below Evaluations" in page
 
 
-def test_settings_without_a_value_are_words(sealed: DatasetVersion) -> None:
+def test_settings_without_value_are_described(sealed: DatasetVersion) -> None:
     facts = dict(scorer_facts(asked(sealed))["first"])
     assert ("Maximum steps", "no limit") in facts["Settings"]
     assert ("Pairs in memory", "the whole batch") in facts["Settings"]

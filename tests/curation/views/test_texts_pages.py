@@ -146,7 +146,7 @@ def test_groups_that_were_joined_to_reach_a_share_are_called_so(
     assert "Texts were joined up to a distance of 0.1." in pages["distance"]
 
 
-def test_without_pairs_or_analyses_the_page_says_what_will_come(
+def test_page_without_pairs_or_analyses_explains_itself(
     client: Client, project: Project, researcher: User
 ) -> None:
     client.force_login(researcher)
@@ -218,7 +218,7 @@ def test_a_file_of_scores_is_kept_for_the_job(client: Client, work: Work, resear
     assert [item.score.score for item in toxicity_queue(row)] == [0.75]
 
 
-def test_a_failed_job_says_why_on_the_page(client: Client, work: Work, researcher: User) -> None:
+def test_failed_job_shows_error_on_page(client: Client, work: Work, researcher: User) -> None:
     write(work, two_worlds(4))
     job = request_analysis(project=work.project, options=TopicOptions(), by=None)
     Job.objects.filter(pk=job.pk).update(state="failed", error="clue: 3 words make no 10 topics")
@@ -227,7 +227,7 @@ def test_a_failed_job_says_why_on_the_page(client: Client, work: Work, researche
     assert "clue: 3 words make no 10 topics" in page
 
 
-def test_the_queue_marks_words_and_takes_readings_one_after_the_other(
+def test_queue_marks_words_and_steps_through_reviews(
     client: Client, rows: dict[str, TextAnalysis], project: Project, researcher: User
 ) -> None:
     client.force_login(researcher)
@@ -246,7 +246,7 @@ def test_the_queue_marks_words_and_takes_readings_one_after_the_other(
     assert reply["Location"] == f"{url}?at={spoon.score.pk}", "on to the next unread"
     client.post(read, {"score": spoon.score.pk, "concern": "no"})
     page = squeezed(client.get(url))
-    assert '2 <span class="muted">of 2</span>' in page
+    assert '<dd class="long num">2 of 2</dd>' in page
     assert "50.0%" in page
     assert "9.5% to 90.5%" in page  # Wilson's of 1 in 2
     spoon_page = squeezed(client.get(f"{url}?at={spoon.score.pk}"))
@@ -258,7 +258,7 @@ def test_the_queue_marks_words_and_takes_readings_one_after_the_other(
     assert TextReview.objects.count() == 2
 
 
-def test_what_people_wrote_is_shown_as_text(client: Client, work: Work, researcher: User) -> None:
+def test_user_texts_are_shown_as_text(client: Client, work: Work, researcher: User) -> None:
     nasty = '<script>alert(1)</script> fat &amp; "quoted"'
     row = analysed(work, [(nasty, "=1+1 stupid")], ("toxicity",))["toxicity"]
     client.force_login(researcher)

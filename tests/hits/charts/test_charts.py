@@ -89,7 +89,7 @@ def test_pay_chart_labels_points_beyond_the_axis() -> None:
     assert found == ["▲ $1,900", "▲", "▲"], "figures do not lie upon one another"
 
 
-def test_pay_ranges_share_an_axis_and_say_what_they_show() -> None:
+def test_pay_ranges_share_an_axis_and_describe_themselves() -> None:
     rows = [rate_spread([(100, 400)] * 3, 1500), rate_spread([(100, 120), (100, 240), (100, 20)], 1500)]
     ranges = pay_ranges([row for row in rows if row], target=1500)
     slow, quick = ranges.rows

@@ -58,11 +58,7 @@ class Command(DeerstalkerCommand):
             help="ask one more judge at a time about undecided pairs, up to N workers per item",
         )
         parser.add_argument(
-            "--ask-budget-cents",
-            type=int,
-            default=0,
-            metavar="CENTS",
-            help="budget of all these follow-ups",
+            "--ask-budget-cents", type=int, default=0, metavar="CENTS", help="budget of all these follow-ups"
         )
         parser.add_argument(
             "--reward-cents", type=int, metavar="CENTS", help="reward per judgment; default: the kind's"
@@ -113,9 +109,7 @@ def _add_selection_options(parser: ArgumentParser) -> None:
         "--worker", action="append", default=[], help="all pairs of the author W-…; repeat for several"
     )
     selection.add_argument(
-        "--stratify",
-        choices=[by.value for by in Stratum],
-        help="a stratified sample; “worker” is the author",
+        "--stratify", choices=[by.value for by in Stratum], help="a stratified sample; “worker” is the author"
     )
     parser.add_argument("--each", type=int, metavar="N", help="with --stratify: N pairs from each stratum")
     parser.add_argument(
