@@ -318,7 +318,7 @@ def test_a_set_that_lost_a_pair_stays_out(work: Work) -> None:
 def test_each_split_has_the_ratings_of_its_own_newest_round(
     work: Work, pairs_of: dict[str, list[Pair]], tmp_path: Path
 ) -> None:
-    """Paper 000, table 3: comparison on val and on test. A later round on val leaves test's where they are."""
+    """Comparison is reported on val and test (Hessel et al. 2022, table 3). A later val round keeps test ones."""
     val, test = pairs_of["val"], pairs_of["test"]
     rated_round(work, [*val, *test])
     of_test = rated_round(work, [*test, *val])
