@@ -43,7 +43,7 @@ def found(texts: dict[str, bytes], pattern: re.Pattern[bytes]) -> list[str]:
         (PACKAGE_HOST, "https://" + "files.pythonhosted.org/x"),
         (CONFLICT, "<" * 7 + " ours"),
         (PRIVATE_NUMBER, "source: paper " + "000"),
-        (PRIVATE_NUMBER, "counts (" + "ruling 11)"),
+        (PRIVATE_NUMBER, "counts (ruling" + " 11)"),
         (CARRIAGE_RETURN, "a" + chr(13)),
     ],
 )

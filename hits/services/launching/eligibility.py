@@ -9,7 +9,7 @@ from hits.services.errors import Refused
 from hits.services.launching.terms import Eligibility, PlannedRequirement
 
 SELECTABLE_POOLS = (Pool.QUALIFIED, Pool.TRAINED)  # pools that can be required
-SHERLOCK_COUNTRIES = ("US", "CA", "GB", "AU")  # where the workers of Sherlock were (paper 000, A.1)
+SHERLOCK_COUNTRIES = ("US", "CA", "GB", "AU")  # where the workers of Sherlock were (Hessel et al. 2022 §A.1)
 
 
 def build_eligibility(

@@ -1,12 +1,9 @@
 """Sealing, exporting and reading back: what is in, what is out, and that nothing can be changed unnoticed."""
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -32,17 +29,14 @@ from curation.models import (
 )
 from curation.selectors.rounds import is_judged
 from curation.selectors.scorers import round_versions
-from curation.services import versions
 from curation.versions import plan as build
 from curation.versions import spool
 from curation.versions.export import ExportRefused, export_version
 from hits.domain.states import AssignmentStatus
-from hits.management import progress
 from hits.models import Hit, Image, Project
 from hits.models.base import AppendOnlyError
 from hits.services import projects
-from hits.services.errors import Conflict, Refused
-from hits.services.images import take_down
+from hits.services.errors import Refused
 from tests.benchmarks.versions import CORPUS_PAIRS, CORPUS_PHOTOS, MOST_MIB, measured
 from tests.support.judging.work import Work, ratings
 from tests.support.many_pairs import fill_pairs
@@ -537,113 +531,3 @@ def test_a_corpus_is_sealed_exported_and_read_back_in_400_mib() -> None:
     }, found
     assert found["seal"]["rows"] == found["read"]["pairs"] == CORPUS_PAIRS
     assert found["seal"]["seal"] == found["export"]["seal"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_sealing_by_name_locks_the_database_only_to_write(
-    work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work.observed(work.image(1), worker="A1")
-    real, locked = versions._check_images, []
-    monkeypatch.setattr(
-        versions,
-        "_check_images",
-        lambda *args: (locked.append(connection.in_atomic_block), real(*args)),
-    )
-    version = services.create_sealed_version(project=work.project, name="v1", by=None)
-    assert version.is_sealed
-    assert locked == [False]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_changes_between_planning_and_writing_are_replanned(
-    work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work.observed(work.image(1), worker="A1")
-    gone = work.image(2)
-    work.observed(gone, worker="A1")
-    real, looks = versions._check_images, []
-
-    def look(*args: Any) -> None:
-        real(*args)
-        looks.append(args)
-        if len(looks) == 1:
-            take_down.take_down_image(image=gone, reason="asked", by=None)
-
-    monkeypatch.setattr(versions, "_check_images", look)
-    version = services.create_sealed_version(project=work.project, name="v1", by=None)
-    assert len(looks) == 2
-    assert VersionImage.objects.filter(version=version).count() == 1
-    assert version.exclusions["image_taken_down"] > 0
-
-
-@pytest.mark.django_db(transaction=True)
-def test_sealing_gives_up_when_rows_keep_changing(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    work.observed(work.image(1), worker="A1")
-    changes = iter(range(100))
-    monkeypatch.setattr(versions, "project_state", lambda project: next(changes))
-    with pytest.raises(Conflict, match="changed 3 times during sealing; seal it again"):
-        services.create_sealed_version(project=work.project, name="v1", by=None)
-    assert not DatasetVersion.objects.exists()
-
-
-def test_no_query_of_sealing_grows_with_the_photos(work: Work) -> None:
-    images = [work.image(seed) for seed in range(1, 7)]
-    for image in images:
-        work.observed(image, worker="A1")
-    connection.ensure_connection()
-    before = connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 60)
-    # 60 is less than a row of six photos times their columns would take, had each one a place of its own.
-    try:
-        with CaptureQueriesContext(connection) as queries:
-            versions._check_images(
-                work.project, versions.plan_version(DatasetVersion(project=work.project)), None
-            )
-    finally:
-        connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)
-    assert max(query["sql"].count("'") for query in queries) < 20
-
-
-def test_command_reports_progress_without_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = StringIO()
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
-    lines = progress.ProgressLines("Sealing v1:", stream=said)
-    lines.advance(1, 3)
-    lines.advance(3, 3)
-    assert said.getvalue() == "Sealing v1: 1 of 3\nSealing v1: 3 of 3\n"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_progress_is_written_while_another_process_commits_between_two_photos(
-    work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (pair,) = work.observed(work.image(1))[:1]
-    first = pair.image
-    copies = [
-        Image(
-            project=work.project, name=f"{number}", file=first.file.name, sha256=first.sha256,
-            original_sha256=f"{number:064d}", width=first.width, height=first.height, bytes=first.bytes,
-        )
-        for number in range(1100)
-    ]  # fmt: skip
-    Image.objects.bulk_create(copies)
-
-    def commit_elsewhere() -> None:
-        Project.objects.create(slug="another", name="Another")
-        connection.close()
-
-    class Counted:
-        done = 0
-
-        def advance(self, done: int, total: int) -> None:
-            if self.done == 0:
-                other = Thread(target=commit_elsewhere)
-                other.start()
-                other.join()
-                Project.objects.filter(pk=work.project.pk).update(name=f"Checked {done} of {total}")
-            self.done += 1
-
-    counted = Counted()
-    version = services.create_version(project=work.project, name="v1.0", by=None)
-    services.seal_version(version=version, by=None, progress=counted)
-    assert counted.done == 1101
