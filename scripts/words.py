@@ -151,13 +151,13 @@ def check_name(name: str, path: str, line: int) -> Iterator[Finding]:
             yield Finding(path, line, name, rule.instead)
 
 
-def check_sentence(text: str, path: str, line: int) -> Iterator[Finding]:
-    """Find retired phrases in one text that people read."""
+def check_text(text: str, path: str, line: int = 1) -> Iterator[Finding]:
+    """Find retired phrases in a text that people read and that begins at ``line``."""
     for pattern, rule in read_rules()[1]:
-        found = pattern.search(text)
-        if found and not rule.permits(found.group(), path):
-            excerpt = " ".join(text[max(0, found.start() - 30) : found.end() + 30].split())
-            yield Finding(path, line + text.count("\n", 0, found.start()), f"“{excerpt}”", rule.instead)
+        for found in pattern.finditer(text):
+            if not rule.permits(found.group(), path):
+                excerpt = " ".join(text[max(0, found.start() - 30) : found.end() + 30].split())
+                yield Finding(path, line + text.count("\n", 0, found.start()), f"“{excerpt}”", rule.instead)
 
 
 def check_python(source: str, path: str) -> Iterator[Finding]:
@@ -165,7 +165,7 @@ def check_python(source: str, path: str) -> Iterator[Finding]:
     for node in ast.walk(ast.parse(source)):
         yield from _check_definition(node, path)
         for text in _sentences(node):
-            yield from check_sentence(text, path, getattr(node, "lineno", 1))
+            yield from check_text(text, path, getattr(node, "lineno", 1))
 
 
 def _check_definition(node: ast.AST, path: str) -> Iterator[Finding]:
@@ -207,21 +207,12 @@ def check_template(source: str, path: str) -> Iterator[Finding]:
     for found in _TEMPLATE_STRINGS.finditer(source):
         for quoted in _QUOTED.finditer(found.group()):
             line = source.count("\n", 0, found.start()) + 1
-            yield from check_sentence(quoted.group(1) or quoted.group(2) or "", path, line)
+            yield from check_text(quoted.group(1) or quoted.group(2) or "", path, line)
     for found in _ATTRIBUTES.finditer(source):
-        yield from check_sentence(
+        yield from check_text(
             _blank(_TEMPLATE_CODE, found.group(1)), path, source.count("\n", 0, found.start()) + 1
         )
-    yield from check_lines(_blank(_HIDDEN, _blank(_TEMPLATE_CODE, source)), path)
-
-
-def check_lines(text: str, path: str) -> Iterator[Finding]:
-    """Check a text as a whole, so that a phrase may run over a line's end."""
-    for pattern, rule in read_rules()[1]:
-        for found in pattern.finditer(text):
-            if not rule.permits(found.group(), path):
-                excerpt = " ".join(text[max(0, found.start() - 30) : found.end() + 30].split())
-                yield Finding(path, text.count("\n", 0, found.start()) + 1, f"“{excerpt}”", rule.instead)
+    yield from check_text(_blank(_HIDDEN, _blank(_TEMPLATE_CODE, source)), path)
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:
@@ -235,7 +226,7 @@ def check_script(source: str, path: str) -> Iterator[Finding]:
         for found in _JS_NAMES.finditer(line):
             yield from check_name(found.group(1) or found.group(2), path, number)
         for found in _JS_STRINGS.finditer(line):
-            yield from check_sentence(found.group(1), path, number)
+            yield from check_text(found.group(1), path, number)
 
 
 def check_style(source: str, path: str) -> Iterator[Finding]:
@@ -253,7 +244,7 @@ CHECKS = {
     ".html": check_template,
     ".js": check_script,
     ".css": check_style,
-    ".md": lambda source, path: check_lines(_blank(_CODE, source), path),
+    ".md": lambda source, path: check_text(_blank(_CODE, source), path),
 }
 
 

@@ -36,8 +36,16 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     numbers: Sequence[int] = ()
     caption: str = ""
-    kind: str = ""
+    kind: str = "table stacked"
     title: str = ""
+
+    @property
+    def labelled_rows(self) -> list[list[tuple[str, bool, Cell]]]:
+        """Each cell with its column's heading and whether it is a number: a phone shows rows as labelled blocks."""
+        return [
+            [(self.headings[at], at in self.numbers, cell) for at, cell in enumerate(row)]
+            for row in self.rows
+        ]
 
 
 @dataclass(frozen=True, slots=True)

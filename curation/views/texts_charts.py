@@ -7,7 +7,7 @@ from typing import Any
 from hits.charts.chart import Chart
 from hits.charts.coefficients import HEAT_STEPS
 from hits.charts.flows import Side, flow_chart
-from hits.charts.histograms import overlaid_histograms, score_histogram
+from hits.charts.histograms import histogram, overlaid_histograms
 
 
 def caption_chart(result: Mapping[str, Any]) -> Chart:
@@ -26,7 +26,10 @@ def caption_chart(result: Mapping[str, Any]) -> Chart:
 
 def toxicity_chart(counts: Sequence[int]) -> Chart | None:
     """Return how many texts have which toxicity score; nothing when all scores are 0."""
-    return score_histogram(counts, summary="Texts by score", x_label="score, texts at 0 left out")
+    if not any(counts):
+        return None
+    binned = {"width": 1 / len(counts), "counts": counts}
+    return histogram(binned, references=[], unit="score", summary="Texts by score", is_open=False)
 
 
 def topic_flow(result: Mapping[str, Any]) -> tuple[Chart, int]:

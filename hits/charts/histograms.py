@@ -157,28 +157,3 @@ def overlaid_histograms(
             ],
         ),
     )
-
-
-def score_histogram(counts: Sequence[int], *, summary: str, x_label: str) -> Chart | None:
-    """Return bars of how many texts have which score from 0 to 1; nothing when none has any."""
-    if not any(counts):
-        return None
-    plane = Plane(Scale(0.0, 1.0), quarters_up_to(max(counts)), HEIGHT)
-    edges = [index / len(counts) for index in range(len(counts) + 1)]
-    texts = [f"{edges[i]:.2f} to {edges[i + 1]:.2f}" for i in range(len(counts))]
-    return Chart(
-        summary=f"{summary}: {'; '.join(f'{t}: {c}' for t, c in zip(texts, counts, strict=True) if c)}",
-        height=HEIGHT,
-        kind="histogram",
-        x_label=x_label,
-        bars=[
-            plane.bar(edges[i], edges[i + 1], count, f"{texts[i]}: {count}")
-            for i, count in enumerate(counts)
-            if count
-        ],
-        x_ticks=plane.x_ticks(4),
-        y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
-        table=Table(
-            (x_label, "Texts"), [(text, str(count)) for text, count in zip(texts, counts, strict=True)]
-        ),
-    )

@@ -1,7 +1,6 @@
 """Strips: one line of a chart in a table's row, such as a dot with its interval."""
 
 from collections.abc import Sequence
-from math import isfinite
 
 from hits.charts.chart import STRIP_HEIGHT, Bar, Chart, Dot, Label, Measured, Rule, Tick
 from hits.charts.scale import Scale, percent, pixels
@@ -97,8 +96,3 @@ def stacked_strip(
 def shades(count: int) -> list[str]:
     """Return the kinds of ``count`` ordered parts of a stacked bar, light to dark."""
     return [f"shade-{1 + round(index * (SHADES - 1) / max(1, count - 1))}" for index in range(count)]
-
-
-def is_drawn(value: float | None) -> bool:
-    """Return whether a figure can be drawn at all."""
-    return value is not None and isfinite(value)

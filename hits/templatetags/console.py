@@ -253,10 +253,7 @@ def people_links(context: RequestContext) -> list[dict[str, Any]]:
     return links
 
 
-@register.simple_tag(name="page_url")
-def upper_page_url(name: str, *args: object) -> str:
-    """Return the address of a page of an app above, or nothing where it is not installed."""
-    return page_url(name, *args)
+register.simple_tag(page_url)
 
 
 @register.inclusion_tag("hits/task/_no_worker.html")

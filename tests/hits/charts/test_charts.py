@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hits.charts.chart import Chart, Plane, Table
 from hits.charts.coefficients import coefficient, coefficient_axis, heat_table
 from hits.charts.flows import Side, flow_chart
-from hits.charts.histograms import bar_chart, histogram, overlaid_histograms, score_histogram
+from hits.charts.histograms import bar_chart, histogram, overlaid_histograms
 from hits.charts.pay import PayPoint, pay_chart, pay_histogram, pay_ranges
 from hits.charts.scale import Scale, decimals, quarters_up_to, scale_over, spread_labels
 from hits.charts.strips import share_strip, stacked_strip
@@ -184,12 +184,13 @@ def test_overlaid_histograms_are_shares_of_their_own_whole() -> None:
     assert chart.table.rows[0] == ("0.00 to 0.25", "2", "0")
 
 
-def test_score_histogram_leaves_out_empty_bins() -> None:
-    chart = score_histogram([3, 0, 1, 0], summary="Texts by score", x_label="score")
+def test_closed_histogram_ends_at_its_last_bin_and_leaves_out_empty_ones() -> None:
+    binned = {"width": 0.25, "counts": [3, 0, 1, 0]}
+    chart = histogram(binned, references=[], unit="score", summary="Texts", is_open=False)
     assert chart is not None
     assert len(chart.bars) == 2
-    assert chart.summary == "Texts by score: 0.00 to 0.25: 3; 0.50 to 0.75: 1"
-    assert score_histogram([0, 0], summary="", x_label="score") is None
+    assert chart.summary == "Texts: 3 0 to 0.25 score, 1 0.5 to 0.75 score"
+    assert chart.x_ticks[-1].text == "1"
 
 
 def test_stacked_strip_fills_its_width_in_order() -> None:
