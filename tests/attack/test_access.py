@@ -60,7 +60,7 @@ from hits.services.workers.qualifications import (
 )
 from tests.support.answers import observations
 from tests.support.loop import page_key, published
-from tests.support.market import accept, fund, hand_over, market_worker
+from tests.support.market import accept, fund, market_worker, submit_form
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]
@@ -364,7 +364,7 @@ def test_task_in_hand_can_be_submitted_after_revocation(project: Project, live: 
     stored, _ = submit.store_submission(
         key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=5.0
     )
-    hand_over(task, stored)
+    submit_form(task, stored)
     (remote,) = marketplace().list_assignments(str(hit.hit_id))
     marketplace().approve(remote.assignment_id, "")
 

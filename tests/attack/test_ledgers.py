@@ -25,7 +25,7 @@ from hits.payments import ledger
 from hits.services.batches import extensions, lifecycle, top_up
 from hits.services.collecting import assignment_sync
 from hits.services.errors import Refused
-from hits.services.jobs.jobs import claim_job
+from hits.services.jobs.jobs import cancel_job, claim_job
 from hits.services.launching.terms import LaunchTerms
 from hits.services.outbox import outbox
 from hits.services.reconciling import reconcile, remedies
@@ -132,7 +132,7 @@ class LedgerScenario:
         task = self.pop()
         if task is not None:
             key = page_key(task.hit, task.slot.assignment_id, task.worker.worker_id)
-            market.hand_over(task, store(key, observations(4), active_seconds=300.0))
+            market.submit_form(task, store(key, observations(4), active_seconds=300.0))
 
     def submit_other_answer(self) -> None:
         """A page of theirs, or a script: the answer names no submission of ours, or not this one."""
@@ -141,7 +141,7 @@ class LedgerScenario:
             return
         key = page_key(task.hit, task.slot.assignment_id, task.worker.worker_id)
         row = store(key, observations(3))
-        market.hand_over(task, row, **self.draw.choice([{"sha256": "0" * 64}, {"submission_id": "none"}]))
+        market.submit_form(task, row, **self.draw.choice([{"sha256": "0" * 64}, {"submission_id": "none"}]))
 
     def return_assignment(self) -> None:
         task = self.pop()
@@ -215,7 +215,7 @@ class LedgerScenario:
     def stop_top_up(self) -> None:
         job = Job.objects.filter(task=top_up.TASK, state="queued").first()
         if job is not None:
-            lifecycle.jobs.cancel(job=job)
+            cancel_job(job=job)
             top_up.refuse_calls_if_stopped(job=job)
 
     def extend(self) -> None:

@@ -128,7 +128,7 @@ def test_second_concurrent_submission_shows_thanks(
     task = market.accept(hit, market.market_worker())
     submission = store(page_key(hit, task.slot.assignment_id, task.worker.worker_id), observations())
     early = MarketAttempt.objects.select_related("assignment__hit__hit_type", "worker").get()
-    market.hand_over(task, submission)
+    market.submit_form(task, submission)
     with transaction.atomic():
         receipt = attempts._submit(early, lambda: "<answer/>", task.slot.accepted_at)
     assert receipt.is_repeated

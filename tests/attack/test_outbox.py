@@ -111,7 +111,7 @@ def test_batch_with_task_in_hand_is_not_closed(batch: Batch) -> None:
     lifecycle.expire_hits(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSING
-    market.hand_over(
+    market.submit_form(
         task, store(page_key(Hit.objects.get(), task.slot.assignment_id, worker.worker_id), observations(3))
     )
     sync_live_batches()

@@ -209,7 +209,7 @@ def _work(play: Play, hit: Hit, worker: Any, client: Client) -> None:
     submission, _ = submit.store_submission(
         key=key, client_uuid=uuid.uuid4(), answer=play.sample["answer"], active_seconds=80.0
     )
-    market.hand_over(task, submission)
+    market.submit_form(task, submission)
 
 
 def _console_shows(client: Client, batch: Batch, rows: list[Assignment]) -> None:

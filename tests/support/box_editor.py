@@ -93,8 +93,8 @@ class Task:
             self.root.locator("[data-tool=in]" if now < percent else "[data-tool=out]").click()
         raise AssertionError(f"the buttons never came to {percent} %")
 
-    def said(self) -> str:
-        """Return what the page told a screen reader last."""
+    def announcement(self) -> str:
+        """Return the text that the page last announced to screen readers."""
         return str(self.root.locator("#say").text_content())
 
     def ready(self) -> "Task":

@@ -55,7 +55,7 @@ def asks_nobody(**_: object) -> tuple[list[str], bool]:
     return [], False
 
 
-def hand_over(task: Accepted, submission: Submission, **changes: str) -> None:
+def submit_form(task: Accepted, submission: Submission, **changes: str) -> None:
     """Post what the page's form posts."""
     fields = {
         "submission_id": str(submission.pk),
@@ -71,9 +71,9 @@ def hand_over(task: Accepted, submission: Submission, **changes: str) -> None:
 
 
 def work(hit: Hit, worker: Worker, answer: dict[str, Any] | None = None, **more: Any) -> Submission:
-    """Accept, answer and hand over one HIT."""
+    """Accept, answer and submit one HIT."""
     task = accept(hit, worker)
     key = page_key(hit, task.slot.assignment_id, worker.worker_id)
     submission = store(key, answer or observations(), **more)
-    hand_over(task, submission)
+    submit_form(task, submission)
     return submission

@@ -1,4 +1,4 @@
-"""The audit desk in a browser: keys answer and turn the page, nothing chosen is lost, a phone will do."""
+"""Audit pages in a browser: keys answer and turn the page, nothing chosen is lost, a phone will do."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,11 +25,11 @@ def audit(project: Project, admin: User, researcher: User) -> Audit:
 
 
 @pytest.fixture
-def desk(audit: Audit) -> str:
+def audit_url(audit: Audit) -> str:
     return f"/projects/{audit.project.slug}/curation/audits/{audit.pk}/"
 
 
-def said() -> list[dict[str, Any]]:
+def stored_answers() -> list[dict[str, Any]]:
     return list(AuditLabel.objects.order_by("pk").values_list("answers", flat=True))
 
 
@@ -38,18 +38,18 @@ def heading(page: Any, text: str) -> None:
 
 
 def ready(page: Any, text: str) -> None:
-    """Wait for a pair's page and its script: a key that comes before says nothing."""
+    """Wait for a pair's page and its script: an earlier key has no effect."""
     heading(page, text)
     page.locator(".question--now").wait_for()
     wait_until_seen(page)
 
 
 def test_a_pair_takes_a_few_keys(
-    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], audit: Audit, desk: str
+    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], audit: Audit, audit_url: str
 ) -> None:
     page = open_page()
     sign_in(page, "rosa")
-    page.goto(f"{desk}read/")
+    page.goto(f"{audit_url}read/")
     ready(page, "Pair 1 of 6")
     which = page.get_by_role("group", name="What about them?")
     assert which.is_hidden()
@@ -67,7 +67,7 @@ def test_a_pair_takes_a_few_keys(
     page.keyboard.press("2")
     page.keyboard.press("Enter")  # on the button that saves
     ready(page, "Pair 3 of 6")
-    assert said() == [{"person": "yes", "which": ["age"]}, {"person": "no"}]
+    assert stored_answers() == [{"person": "yes", "which": ["age"]}, {"person": "no"}]
     assert AuditLabel.objects.first().note == "12 years, at most"  # type: ignore[union-attr]
 
     page.keyboard.press("k")
@@ -78,18 +78,18 @@ def test_a_pair_takes_a_few_keys(
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     ready(page, "Pair 3 of 6")
-    assert said()[2:] == [{"person": "yes", "which": ["work"]}]
+    assert stored_answers()[2:] == [{"person": "yes", "which": ["work"]}]
     page.keyboard.press("Enter")
     page.get_by_text("Choose one.").wait_for()
     ready(page, "Pair 3 of 6")
 
 
 def test_what_is_not_saved_is_there_after_a_reload_and_gone_once_saved(
-    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], audit: Audit, desk: str
+    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], audit: Audit, audit_url: str
 ) -> None:
     page = open_page()
     sign_in(page, "rosa")
-    page.goto(f"{desk}read/1")
+    page.goto(f"{audit_url}read/1")
     ready(page, "Pair 1 of 6")
     page.keyboard.press("1")
     page.keyboard.press("2")
@@ -104,7 +104,7 @@ def test_what_is_not_saved_is_there_after_a_reload_and_gone_once_saved(
     page.get_by_role("button", name="Save and next").click()
     page.wait_for_timeout(300)
     page.context.set_offline(False)
-    page.goto(f"{desk}read/1")
+    page.goto(f"{audit_url}read/1")
     page.get_by_text("what you chose before is here again").wait_for()
     page.get_by_role("button", name="Save and next").click()
     ready(page, "Pair 2 of 6")
@@ -112,31 +112,31 @@ def test_what_is_not_saved_is_there_after_a_reload_and_gone_once_saved(
         "Object.keys(localStorage).filter((name) => name.startsWith('deerstalker-reading-'))"
     )
     assert kept == []
-    assert said() == [{"person": "yes", "which": ["work"]}]
+    assert stored_answers() == [{"person": "yes", "which": ["work"]}]
 
 
 def test_a_phone_reads_by_touch(
-    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], audit: Audit, desk: str
+    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], audit: Audit, audit_url: str
 ) -> None:
     page = open_page(390, 844, has_touch=True, is_mobile=True)
     sign_in(page, "rosa")
     for place in range(1, 7):
         if place == 1:
-            page.goto(f"{desk}read/")
+            page.goto(f"{audit_url}read/")
         ready(page, f"Pair {place} of 6")
         page.get_by_text("No", exact=True).tap()
         page.get_by_role("button", name="Save and next").tap()
     heading(page, "No pair is waiting for you")
     page.get_by_text("You read 6 of 6 pairs").wait_for()
-    assert said() == [{"person": "no"}] * 6
+    assert stored_answers() == [{"person": "no"}] * 6
 
 
 def test_without_a_script_it_is_a_plain_form(
-    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], audit: Audit, desk: str
+    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], audit: Audit, audit_url: str
 ) -> None:
     page = open_page(java_script_enabled=False)
     sign_in(page, "rosa")
-    page.goto(f"{desk}read/")
+    page.goto(f"{audit_url}read/")
     page.get_by_text("Only where it is asked by your answer above.").wait_for()
     page.get_by_role("radio", name="Yes").check()
     page.get_by_role("button", name="Save and next").click()
@@ -144,14 +144,14 @@ def test_without_a_script_it_is_a_plain_form(
     page.get_by_role("checkbox", name="Their work").check()
     page.get_by_role("button", name="Save and next").click()
     heading(page, "Pair 2 of 6")
-    assert said() == [{"person": "yes", "which": ["work"]}]
+    assert stored_answers() == [{"person": "yes", "which": ["work"]}]
 
 
 def test_two_read_differ_settle_and_close(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     audit: Audit,
-    desk: str,
+    audit_url: str,
     admin: User,
     researcher: User,
 ) -> None:
@@ -161,13 +161,13 @@ def test_two_read_differ_settle_and_close(
             audits.record_label(audit=audit, position=place, by=admin, posted=NO)
     page = open_page()
     sign_in(page, "ada")
-    page.goto(f"{desk}read/")
+    page.goto(f"{audit_url}read/")
     ready(page, "Pair 1 of 6")
     page.keyboard.press("1")
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     heading(page, "No pair is waiting for you")
-    page.goto(desk)
+    page.goto(audit_url)
     page.get_by_role("link", name="Settle pair 1").click()
     ready(page, "Settle pair 1")
     page.keyboard.press("2")
@@ -187,7 +187,7 @@ def test_pages_are_accessible_light_and_dark(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     audit: Audit,
-    desk: str,
+    audit_url: str,
     admin: User,
     researcher: User,
 ) -> None:
@@ -203,7 +203,12 @@ def test_pages_are_accessible_light_and_dark(
     page = open_page()
     sign_in(page, "ada")
     sizes = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
-    for address in (desk.rsplit("/", 2)[0] + "/", desk, f"{desk}read/4", f"{desk}settle/1"):
+    for address in (
+        audit_url.rsplit("/", 2)[0] + "/",
+        audit_url,
+        f"{audit_url}read/4",
+        f"{audit_url}settle/1",
+    ):
         page.goto(address)
         for summary in page.locator("details:not([open]) > summary").all():
             summary.click()

@@ -38,7 +38,7 @@ def test_rows_of_a_table_end_at_one_line_and_badges_stand_beside_their_names(
     assert signed_in.locator("td a.long").first.evaluate(BADGE_GAP) < 12
 
 
-def test_launch_form_says_per_hour_what_is_typed(
+def test_launch_form_shows_the_hourly_rate_of_the_typed_reward(
     signed_in: Any, project: Project, make_image: Callable[..., Image]
 ) -> None:
     make_image(1)

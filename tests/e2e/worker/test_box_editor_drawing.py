@@ -54,17 +54,17 @@ def test_a_drag_between_two_photo_points_gives_exactly_these(
 
 
 def _draw_at_every_zoom(task: Task, rng: random.Random) -> None:
-    wanted = task.boxes()
+    expected = task.boxes()
     for percent in (None, 50, 100, 150, 400, 800):
         if percent is not None:
             task.zoom_to(percent)
         start, end = _points(task, rng)
         task.root.locator("[data-tool=draw]").click()
         task.drag(start, end, steps=1)
-        wanted.append(_expected(start, end))
-        assert task.boxes() == wanted, f"at {percent} %"
+        expected.append(_expected(start, end))
+        assert task.boxes() == expected, f"at {percent} %"
     task.root.locator("[data-tool=fit]").click()
-    assert task.boxes() == wanted
+    assert task.boxes() == expected
     task.wait_saved()
 
 
@@ -178,7 +178,7 @@ def test_pressing_again_goes_round_the_boxes_under_the_pointer(open_task: OpenTa
     for number in (1, 2, 3, 1):
         task.click(250, 250)
         seen.append(task.root.locator(".box--on").get_attribute("aria-label").split(":")[0].split()[-1])
-        assert f"{number} of 3 here" in task.said()
+        assert f"{number} of 3 here" in task.announcement()
         assert f"{number} of 3 here" in task.root.locator("#hint").text_content()
     assert seen == ["1c", "1b", "1a", "1c"], "smallest first"
 
@@ -233,7 +233,7 @@ def test_no_drag_is_ever_stuck(open_task: OpenTask) -> None:
     assert len(task.boxes()) == 3
 
 
-def test_fifty_boxes_stay_fluid_and_the_limit_is_said(open_task: OpenTask, record_property: Any) -> None:
+def test_fifty_boxes_stay_fluid_and_the_limit_is_announced(open_task: OpenTask, record_property: Any) -> None:
     task = open_task((1920, 1080))
     rng = random.Random(5)
     for card, count in ((1, 20), (2, 20), (3, 10)):
@@ -247,7 +247,7 @@ def test_fifty_boxes_stay_fluid_and_the_limit_is_said(open_task: OpenTask, recor
     task.drag((rng.randint(10, 90), 10), (200, 90))
     assert len(task.boxes()) == 50
     assert "No more than 20 boxes" in task.root.locator("#hint").text_content()
-    assert "No more than 20 boxes" in task.said()
+    assert "No more than 20 boxes" in task.announcement()
 
     task.root.locator("#photo").evaluate(_WATCH_FRAMES)
     task.click(960, 540)

@@ -18,14 +18,14 @@ def _focused(task: Task) -> str:
     return str(task.page.evaluate("document.activeElement?.id || document.activeElement?.tagName"))
 
 
-def _tab_to(task: Task, wanted: str, *, back: bool = False) -> None:
+def _tab_to(task: Task, target: str, *, back: bool = False) -> None:
     """Press Tab until the element with that id has focus; it has to come within reason."""
     for _ in range(60):
-        if _focused(task) == wanted:
+        if _focused(task) == target:
             return
-        assert _focused(task) != "BODY" or wanted, "focus fell off the page"
+        assert _focused(task) != "BODY" or target, "focus fell off the page"
         task.page.keyboard.press("Shift+Tab" if back else "Tab")
-    raise AssertionError(f"Tab never came to {wanted}")
+    raise AssertionError(f"Tab never came to {target}")
 
 
 def test_a_whole_task_by_keys_alone(open_task: OpenTask) -> None:
@@ -33,29 +33,29 @@ def test_a_whole_task_by_keys_alone(open_task: OpenTask) -> None:
     keys = task.page.keyboard
     _tab_to(task, "photo")
     keys.press("Enter")
-    assert re.match(r"Box 1 added: \d+ by \d+ pixels", task.said())
+    assert re.match(r"Box 1 added: \d+ by \d+ pixels", task.announcement())
     left, top, width, height = task.boxes()[0]
     for key in ("ArrowRight", "ArrowDown", "Shift+ArrowLeft"):
         keys.press(key)
     assert task.boxes() == [(left - 9, top + 1, width, height)]
-    assert task.said() == f"Box 1 at {left - 9}, {top + 1}."
+    assert task.announcement() == f"Box 1 at {left - 9}, {top + 1}."
     keys.press("Alt+ArrowRight"), keys.press("Alt+ArrowUp")
     keys.press("Alt+Shift+ArrowLeft"), keys.press("Alt+Shift+ArrowDown")
     assert task.boxes() == [(left - 10, top + 2, width + 2, height - 2)], "all four sides"
-    assert "pixels" in task.said()
+    assert "pixels" in task.announcement()
     keys.press("b")
     keys.press("n")
-    assert "Box 1a selected" in task.said()
+    assert "Box 1a selected" in task.announcement()
     keys.press("p")
-    assert "Box 1b selected" in task.said()
+    assert "Box 1b selected" in task.announcement()
     keys.press("Delete")
-    assert (task.said(), len(task.boxes()), _focused(task)) == ("Box 1b deleted.", 1, "photo")
+    assert (task.announcement(), len(task.boxes()), _focused(task)) == ("Box 1b deleted.", 1, "photo")
     keys.press("Control+z")
-    assert (task.said(), len(task.boxes())) == ("Undone.", 2)
+    assert (task.announcement(), len(task.boxes())) == ("Undone.", 2)
     keys.press("Control+Shift+z")
-    assert (task.said(), len(task.boxes())) == ("Redone.", 1)
+    assert (task.announcement(), len(task.boxes())) == ("Redone.", 1)
     keys.press("+")
-    assert task.said().endswith("percent.")
+    assert task.announcement().endswith("percent.")
     keys.press("0")
 
     keys.press("g")
@@ -81,7 +81,7 @@ def _fill_card(task: Task, index: int) -> None:
         keys.press("Enter")  # the box appears, ready for the arrows
         for _ in range(index):
             keys.press("Shift+ArrowRight")
-        assert f"Box {index} at" in task.said()
+        assert f"Box {index} at" in task.announcement()
     _tab_to(task, f"inf{index}")
     keys.type(f"Somebody will come back for it in {index} hours.")
     _tab_to(task, f"c{index}-1")
@@ -96,7 +96,7 @@ def test_submitting_too_early_leads_to_what_is_missing(open_task: OpenTask) -> N
     assert _focused(task) == "clue2"
     task.page.keyboard.press("Control+Enter")
     assert _focused(task) == "clue1"
-    assert task.said().startswith("Not complete yet: 1,")
+    assert task.announcement().startswith("Not complete yet: 1,")
 
 
 def test_focus_survives_what_is_taken_away(open_task: OpenTask) -> None:

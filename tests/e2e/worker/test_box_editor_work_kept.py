@@ -158,14 +158,14 @@ def test_the_same_photo_again_is_offered_to_the_same_worker_alone(open_task: Ope
 
     _give_back(second)
     market.accept(hit, market.market_worker("xenia"))
-    anew = _again(task, context.new_page(), task_address(market.accept(hit, wilma)))
-    _bar(anew, "You started this task before.").get_by_role("button", name="Start over").click()
-    assert (_clue(anew), anew.root.locator(".note-bar").count()) == ("", 0)
-    anew.page.reload()
-    assert anew.ready().root.locator(".note-bar").count() == 0, "asked once"
+    fresh = _again(task, context.new_page(), task_address(market.accept(hit, wilma)))
+    _bar(fresh, "You started this task before.").get_by_role("button", name="Start over").click()
+    assert (_clue(fresh), fresh.root.locator(".note-bar").count()) == ("", 0)
+    fresh.page.reload()
+    assert fresh.ready().root.locator(".note-bar").count() == 0, "asked once"
 
 
-def test_a_hand_over_that_fails_can_be_repeated_and_one_that_arrives_is_forgotten(
+def test_a_failed_submission_can_be_repeated_and_a_completed_one_is_forgotten(
     open_task: OpenTask,
 ) -> None:
     task = open_task()
@@ -209,11 +209,11 @@ def test_a_marketplace_that_does_not_answer_gives_the_page_back(open_task: OpenT
     context = task.page.context
     asked = []
 
-    def say_nothing(route: Route) -> None:
+    def answer_without_content(route: Route) -> None:
         asked.append(route.request.url)
         route.fulfill(status=204)
 
-    context.route("**/mturk/externalSubmit", say_nothing)
+    context.route("**/mturk/externalSubmit", answer_without_content)
     task.page.get_by_role("button", name="Submit for $1.10").click()
     task.root.get_by_role("button", name="Submitting…").wait_for()
     until(task.page, lambda: bool(asked))  # from here on the page waits for an answer
@@ -246,7 +246,7 @@ def test_two_devices_give_one_submission_and_a_late_one_a_clear_word(
     assert assignment.submission.answer["observations"][0]["clue"] == "the thing number 1 at the window"
 
 
-def test_after_the_deadline_the_marketplace_says_so_and_the_work_stays(open_task: OpenTask) -> None:
+def test_after_the_deadline_the_marketplace_refuses_and_the_work_stays(open_task: OpenTask) -> None:
     task = open_task()
     task.complete()
     now = timezone.now()

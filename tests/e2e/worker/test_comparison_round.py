@@ -55,8 +55,8 @@ def published_set(work: Work, photo: Image) -> Callable[..., Hit]:
         market.fund()
         gold = work.observed(photo, worker="AUTHOR")[0]
         texts = [CandidateToRate(f"c{n}", f"Somebody left {n} minutes ago.") for n in range(10)]
-        wanted = SetToJudge("set-1", gold.instance_id, photo.pk, [BOX], texts, **options)
-        batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None, name="Ratings")
+        comparison = SetToJudge("set-1", gold.instance_id, photo.pk, [BOX], texts, **options)
+        batch, _ = launch_comparison(project=work.project, sets=[comparison], by=None, name="Ratings")
         publish_batch(batch=batch, marketplace=marketplace())
         return Hit.objects.get(unit__batch=batch)
 

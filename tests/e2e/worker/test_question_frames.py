@@ -100,7 +100,7 @@ def requester(site: str) -> Any:
     text="Old HTML pages submit from the sandboxed frame, whether a script or the page itself names the address.",
 )
 @pytest.mark.parametrize("parts", [BY_SCRIPT, BY_HAND, BY_GET], ids=["by script", "by hand", "by GET"])
-def test_an_old_page_is_previewed_filled_in_and_handed_in(
+def test_an_old_page_is_previewed_filled_in_and_submitted(
     requester: Any,
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
@@ -126,10 +126,10 @@ def test_an_old_page_is_previewed_filled_in_and_handed_in(
     assert frame.locator("#outside").inner_text() == "no parent"
     assert frame.locator("#storage").inner_text() == "storage"
     frame.get_by_role("button", name="Submit").click()
-    said = frame.get_by_role("alert")
-    said.get_by_text("Choose a mood first.").wait_for()
-    said.get_by_role("button", name="OK").click()
-    said.wait_for(state="detached")
+    alert = frame.get_by_role("alert")
+    alert.get_by_text("Choose a mood first.").wait_for()
+    alert.get_by_role("button", name="OK").click()
+    alert.wait_for(state="detached")
     frame.get_by_label("tense").check()
     frame.get_by_label("people").check()
     frame.get_by_label("Why?").fill("Fists, frowns & <silence>")
@@ -154,7 +154,7 @@ EDITOR_PAGE = """<section><p>${text}</p><p id="seen"></p>
 document.getElementById('seen').textContent = turkGetParam('assignmentId', '');</script>"""
 
 
-def test_a_layout_of_amazons_editor_is_filled_in_and_handed_in(
+def test_a_layout_of_amazons_editor_is_filled_in_and_submitted(
     requester: Any, open_page: Callable[..., Any], sign_in: Callable[[Any, str], None]
 ) -> None:
     account = Requester.objects.get(name="Abduction lab")
@@ -180,7 +180,7 @@ def test_a_layout_of_amazons_editor_is_filled_in_and_handed_in(
     assert parse_answer(row["Answer"]) == {"what": "A kite", "seen_there": "dog|kite"}
 
 
-def test_a_form_of_the_marketplace_is_corrected_and_handed_in(
+def test_a_form_of_the_marketplace_is_corrected_and_submitted(
     requester: Any, open_page: Callable[..., Any], sign_in: Callable[[Any, str], None]
 ) -> None:
     hit = requester.create_hit(**hit_params(Question=FORM, MaxAssignments=1))["HIT"]

@@ -133,7 +133,7 @@ def test_unfinished_fields_are_kept_and_come_back(
     assert not old.get_by_label("Harbour").is_checked()
 
 
-def test_a_preview_cannot_be_handed_in(accepted: market.Accepted, open_page: Callable[..., Any]) -> None:
+def test_a_preview_cannot_be_submitted(accepted: market.Accepted, open_page: Callable[..., Any]) -> None:
     page = open_page()
     page.goto(
         frame_url(

@@ -51,7 +51,7 @@ def _opened(open_page: Callable[..., Any], address: str, **window: Any) -> Any:
     return page
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)], ids=["desk", "phone"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)], ids=["desktop", "phone"])
 def test_trainers_answer_is_shown_above_the_next_attempt(
     attempt: Callable[..., str], open_page: Callable[..., Any], width: int, height: int
 ) -> None:
@@ -60,8 +60,10 @@ def test_trainers_answer_is_shown_above_the_next_attempt(
     panel = page.locator("#feedback")
     panel.locator("summary").wait_for()
     assert "Try once more" in panel.locator("summary").inner_text()
-    said = page.locator("#say").inner_text()
-    assert said == "Your trainer answered your last attempt: Try once more. 4 remarks, above the photo."
+    announcement = page.locator("#say").inner_text()
+    assert (
+        announcement == "Your trainer answered your last attempt: Try once more. 4 remarks, above the photo."
+    )
     assert panel.locator(".stage .box").count() == 4
     assert panel.locator(".fb-remarks li").all_inner_texts() == [
         "Remark 1:\n1\nGuesses are welcome.",

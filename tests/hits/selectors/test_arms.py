@@ -163,7 +163,7 @@ class Day:
                 key=key, client_uuid=uuid.uuid4(), answer=ANSWER, active_seconds=9.0
             )
             with suppress(MarketRefused):  # its time ran out meanwhile: somebody else has the slot
-                market.hand_over(task, stored)
+                market.submit_form(task, stored)
 
     def notice(self, kind: str, task: market.Accepted) -> None:
         """Tell half of them at once, a quarter three events later, and a quarter never."""
@@ -244,7 +244,7 @@ def taken(batch: Batch, name: str, hit: Hit | None = None) -> tuple[market.Accep
 
 def submit_task(task: market.Accepted, key: Any) -> Submission:
     stored, _ = submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=ANSWER, active_seconds=9.0)
-    market.hand_over(task, stored)
+    market.submit_form(task, stored)
     return stored
 
 

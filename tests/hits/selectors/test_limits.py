@@ -80,7 +80,7 @@ def test_redundancy_of_twelve_is_split_and_no_worker_repeats(project: Project, m
     first = market.accept(nine, worker)
     with pytest.raises(MarketRefused, match="You have already accepted this one in another task"):
         market.accept(three, worker)
-    market.hand_over(first, store(_key(first), observations()))
+    market.submit_form(first, store(_key(first), observations()))
     collected(nine.unit.batch)
     with pytest.raises(MarketRefused, match="You have done this one in another task"):
         market.accept(three, worker)
@@ -100,11 +100,11 @@ def test_second_slot_of_a_hit_is_allowed_after_a_return(project: Project, make_i
     Attempt.objects.update(released_at=None)
     taken = market.accept(hit, bob)
     assert taken.slot.assignment_id == first.slot.assignment_id
-    market.hand_over(taken, store(_key(taken), observations()))
+    market.submit_form(taken, store(_key(taken), observations()))
     second = market.accept(hit, ann)
     assert second.slot.assignment_id != first.slot.assignment_id
     assert _page(second).status_code == 200
-    market.hand_over(second, store(_key(second), observations(salt="again")))
+    market.submit_form(second, store(_key(second), observations(salt="again")))
     assert {row.match for row in collected(batch)} == {Match.MATCHED}
 
 
@@ -193,7 +193,7 @@ def test_accept_from_group_skips_done_units(project: Project, make_image: MakeIm
         slot = market_attempts.accept_from_group(worker=worker, hit_type=group, now=Clock.now())
         hit = Hit.objects.get(hit_id=slot.hit.hit_id)
         task = market.Accepted(hit, slot, worker)
-        market.hand_over(task, store(_key(task), observations(salt=str(hit.pk))))
+        market.submit_form(task, store(_key(task), observations(salt=str(hit.pk))))
         units.add(hit.unit_id)
     assert len(units) == 2
     with pytest.raises(MarketRefused, match="You have already accepted this one"):
@@ -276,7 +276,7 @@ def test_returned_assignment_of_another_worker_is_separate(project: Project, mak
     taken = market.accept(hit, second)
     assert taken.slot.assignment_id == left.slot.assignment_id
     theirs = store(_key(taken), observations(salt="done"))
-    market.hand_over(taken, theirs)
+    market.submit_form(taken, theirs)
     (assignment,) = collected(batch)
     assert (assignment.match, assignment.submission) == (Match.MATCHED, theirs)
     assert assignment.worker.worker_id == second.worker_id
@@ -297,7 +297,7 @@ def test_double_click_second_tab_and_reload_are_one_submission(
     assert len({stored.pk for stored, _ in results}) == 1
     assert sorted(new for _, new in results) == [False, False, True]
     for _ in range(2):
-        market.hand_over(task, results[0][0])
+        market.submit_form(task, results[0][0])
     assert len(collected(batch)) == 1
     assert Submission.objects.count() == Assignment.objects.count() == 1
 

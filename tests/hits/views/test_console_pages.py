@@ -188,7 +188,7 @@ def test_unmatched_submission_is_listed_and_cannot_be_approved(
     worker = market.market_worker()
     task = market.accept(Hit.objects.get(), worker)
     submission = store(page_key(task.hit, task.slot.assignment_id, worker.worker_id), observations())
-    market.hand_over(task, submission, submission_id="made up")
+    market.submit_form(task, submission, submission_id="made up")
     (row,) = collected(batch)
     assert "1 only on the marketplace." in squeezed(
         researcher_client.get(reverse("batch-detail", args=[batch.pk]))

@@ -46,8 +46,8 @@ def batch(project: Project, make_image: MakeImage) -> Batch:
     hit = Hit.objects.get()
     mine = market.work(hit, market.market_worker("matched"))
     made_up = market.accept(hit, market.market_worker("made-up"))
-    market.hand_over(made_up, mine, submission_id="made up", sha256="<b>bold</b>")
-    market.hand_over(market.accept(hit, market.market_worker("thief")), mine)
+    market.submit_form(made_up, mine, submission_id="made up", sha256="<b>bold</b>")
+    market.submit_form(market.accept(hit, market.market_worker("thief")), mine)
     lost = market.accept(hit, market.market_worker("lost"))
     stored = store(page_key(hit, lost.slot.assignment_id, lost.worker.worker_id), observations(4))
     ago = timedelta(seconds=live.duration_seconds, hours=2)
@@ -271,7 +271,7 @@ def test_queries_do_not_grow_with_rows(
     hit = Hit.objects.get()
     for number in range(2):
         task = market.accept(hit, market.market_worker(f"more{number}"))
-        market.hand_over(task, _lost(), submission_id="made up")
+        market.submit_form(task, _lost(), submission_id="made up")
     assignment_sync.sync_batch(batch=batch, marketplace=marketplace())
     with django_assert_max_num_queries(len(few)):
         researcher_client.get(url)

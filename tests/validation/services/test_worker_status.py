@@ -25,7 +25,7 @@ from hits.services.reviewing import review
 from hits.services.workers.qualifications import CALL_TIMEOUT, decide_on_worker, settle_outstanding_decisions
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, page_key, published
-from tests.support.market import accept, fund, hand_over, market_worker, work
+from tests.support.market import accept, fund, market_worker, submit_form, work
 from validation.domain.qualification.worker_status import WorkerStatus
 from validation.models import StatusChange
 from validation.selectors.worker_status import current_status, current_statuses
@@ -106,7 +106,7 @@ def test_pause_excludes_the_worker_and_pays_work_in_progress(
     stored, _ = submit.store_submission(
         key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=60.0
     )
-    hand_over(task, stored)
+    submit_form(task, stored)
     (assignment,) = collected(batch)
     approve(assignment)
     assignment.refresh_from_db()

@@ -147,7 +147,7 @@ def test_unmatched_assignment_is_classified_and_cannot_be_approved(
     hit = Hit.objects.get()
     task = market.accept(hit, market.market_worker())
     submission = store(page_key(hit, task.slot.assignment_id, task.worker.worker_id), observations())
-    market.hand_over(task, submission, **changes)
+    market.submit_form(task, submission, **changes)
     (assignment,) = collected(batch)
     assert assignment.match == match
     assert not Pair.objects.exists()
@@ -161,7 +161,7 @@ def test_somebody_elses_submission_does_not_match(project: Project, make_image: 
     hit = Hit.objects.get()
     mine = market.work(hit, market.market_worker("one"))
     thief = market.accept(hit, market.market_worker("two"))
-    market.hand_over(thief, mine)
+    market.submit_form(thief, mine)
     by_worker = {a.worker.worker_id: a.match for a in collected(batch)}
     assert by_worker[thief.worker.worker_id] == Match.MISMATCH
     assert sorted(by_worker.values()) == [Match.MATCHED, Match.MISMATCH]

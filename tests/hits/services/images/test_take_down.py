@@ -150,7 +150,7 @@ def test_take_down_pays_submitted_work_and_notifies_workers_with_open_work(
     assert "What you submitted is paid as agreed" in page.content.decode()
     assert Draft.objects.get().content == {"half": "written"}
     # Their page was open all the time: what they wrote is taken in, confirmed and paid all the same.
-    market.hand_over(task, store(key, observations()))
+    market.submit_form(task, store(key, observations()))
     sync_live_batches()
     approve(next(row for row in collected(batch) if row.status == "Submitted"))
     assert set(Assignment.objects.values_list("status", flat=True)) == {"Approved"}

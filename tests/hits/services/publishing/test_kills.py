@@ -247,7 +247,7 @@ def test_killed_after_storing_in_process_the_answer_is_stored_once(
     stored = Submission.objects.get()
     again = children.run(STORE, **values)
     assert again.stdout.strip() == str(stored.pk), again.stderr
-    market.hand_over(task, stored)
+    market.submit_form(task, stored)
     (assignment,) = collected(batch)
     assert assignment.match == Match.MATCHED
     assert Submission.objects.count() == 1

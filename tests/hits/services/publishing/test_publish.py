@@ -520,9 +520,9 @@ def test_all_tasks_are_taken_off_and_twenty_in_hand_lose_nothing(
     assert plan.calls(EXPIRE) == 0  # nothing is expired twice
     assert HIT.objects.filter(disposed_at=None).count() == 20
     for task, submission in zip(in_hand[:10], begun, strict=True):
-        market.hand_over(task, submission)
+        market.submit_form(task, submission)
     for number, (task, key) in enumerate(zip(in_hand[10:], keys[10:], strict=True), start=10):
-        market.hand_over(task, store(key, _answer(number)))
+        market.submit_form(task, store(key, _answer(number)))
     rows = collected(batch)
     assert len(rows) == 20
     lifecycle.finish_closing(batch=batch, marketplace=marketplace())

@@ -97,10 +97,10 @@ def test_each_difference_is_classified_and_the_money_agrees(batch: Batch) -> Non
     mine = market.work(one, market.market_worker("matched"), observations(4))
     _junk(one, "junk")
     thief = market.accept(two, market.market_worker("thief"))
-    market.hand_over(thief, mine)
+    market.submit_form(thief, mine)
     _, lost = _stored(two, "late")
     changed, stored = _stored(two, "changed")
-    market.hand_over(changed, stored, sha256="0" * 64)
+    market.submit_form(changed, stored, sha256="0" * 64)
     found = _compare(batch)
     assert (found.matched, found.marketplace_only, found.mismatch, found.ours_only) == (1, 1, 2, 0)
     _time_is_over(lost)
@@ -143,7 +143,7 @@ def test_submission_is_lost_after_its_time_and_grace(batch: Batch) -> None:
     batch.refresh_from_db()
     # The marketplace was not asked since its time and grace were over: it may well have it by now.
     assert not reconciliation.lost_submissions(batch).exists()
-    market.hand_over(task, stored)
+    market.submit_form(task, stored)
     found = _compare(batch)
     assert (found.matched, found.ours_only) == (1, 0)
 
@@ -160,7 +160,7 @@ def test_a_submission_after_the_deadline_is_kept_and_shown_and_not_paid(batch: B
     advance_clock(by=timedelta(seconds=batch.duration_seconds + 1))
     try:
         with pytest.raises(MarketRefused):
-            market.hand_over(task, stored)
+            market.submit_form(task, stored)
     finally:
         reset_clock()
     _time_is_over(stored)
@@ -242,7 +242,7 @@ def test_a_resolution_of_another_assignment_approves_nothing(batch: Batch) -> No
 def test_a_mismatch_is_rejected_with_a_reason_that_the_worker_reads(batch: Batch, researcher: User) -> None:
     one, two = Hit.objects.order_by("pk")
     mine = market.work(one, market.market_worker("author"))
-    market.hand_over(market.accept(two, market.market_worker("thief")), mine)
+    market.submit_form(market.accept(two, market.market_worker("thief")), mine)
     _compare(batch)
     row = Assignment.objects.get(match=Match.MISMATCH)
     with pytest.raises(Refused, match="write the reason"):

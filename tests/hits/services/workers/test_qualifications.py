@@ -34,7 +34,7 @@ from hits.services.workers.qualifications import (
 )
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, store
-from tests.support.market import accept, fund, hand_over, market_worker, work
+from tests.support.market import accept, fund, market_worker, submit_form, work
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -140,7 +140,7 @@ def test_exclusion_applies_without_a_launch_requirement_and_lets_open_work_finis
     stored, _ = submit.store_submission(
         key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=9.0
     )
-    hand_over(task, stored)
+    submit_form(task, stored)
     with pytest.raises(MarketRefused):
         accept(second, worker)
     with pytest.raises(NotEligible, match=r"no new tasks of this project since .*Nine of nine"):
@@ -175,7 +175,7 @@ def test_worker_limit_of_one_counts_from_the_first_accept(launched: Callable[...
     with pytest.raises(MarketRefused, match="You have accepted or done it already"):
         accept(second, worker)
     key = page_key(task.hit, task.slot.assignment_id, worker.worker_id)
-    hand_over(task, store(key, observations()))
+    submit_form(task, store(key, observations()))
     with pytest.raises(MarketRefused, match="You have accepted or done it already"):
         accept(second, worker)
     collected(batch)
