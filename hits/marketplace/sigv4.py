@@ -1,4 +1,4 @@
-"""Verify AWS Signature Version 4 by recomputing it.
+"""Verify AWS Signature Version 4 by signing the request again with botocore.
 
 The algorithm is Amazon's published one ("Create a signed AWS API request"). A signature's age is always
 measured by the wall clock.
@@ -6,21 +6,22 @@ measured by the wall clock.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
+
+from botocore.auth import SIGV4_TIMESTAMP, SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.compat import HTTPHeaders
+from botocore.credentials import Credentials
 
 from .errors import ApiError
 from .wire import ApiRequest
 
 SERVICE = "mturk-requester"
-ALGORITHM = "AWS4-HMAC-SHA256"
 MAX_SKEW = timedelta(minutes=15)
-_DATE_FORMAT = "%Y%m%dT%H%M%SZ"
 _REQUIRED_HEADERS = ("host", "x-amz-date")
 _AUTHORIZATION = re.compile(
     r"AWS4-HMAC-SHA256\s+Credential=(?P<key>[\w.+=@-]{1,128})/(?P<day>\d{8})/(?P<region>[a-z0-9-]{1,64})/"
@@ -30,25 +31,57 @@ _AUTHORIZATION = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Credential:
-    """The content of an Authorization header, not verified yet."""
+class _Signer(SigV4Auth):
+    """Signs the headers that the context names: botocore's own choice leaves some out.
 
-    access_key_id: str
-    day: str
-    region: str
-    service: str
-    signed_headers: tuple[str, ...]
-    signature: str
+    The request itself has no headers, because botocore would trust an X-Amz-Content-SHA256 in place of the body.
+    """
 
-    @property
-    def scope(self) -> str:
-        """The credential scope, e.g. ``20261120/us-east-1/mturk-requester/aws4_request``."""
-        return f"{self.day}/{self.region}/{self.service}/aws4_request"
+    def headers_to_sign(self, request: AWSRequest) -> HTTPHeaders:
+        signed_headers: HTTPHeaders = request.context["signed_headers"]
+        return signed_headers
 
 
-def parse_authorization(request: ApiRequest) -> Credential:
-    """Parse the Authorization header. Raises ApiError for a missing or malformed header or another service."""
+def authenticate(request: ApiRequest, find_secret: Callable[[str], str | None], now: datetime) -> str:
+    """Return the access key id of a correctly signed request; ``find_secret`` returns None for an unknown key.
+
+    ``now`` is the wall clock, aware. Raises ApiError.
+    """
+    credential = _parse_authorization(request)
+    secret = find_secret(credential["key"])
+    if secret is None:
+        raise _signature_error(
+            "UnrecognizedClientException", "The security token included in the request is invalid."
+        )
+    timestamp = _check_age(request, credential["day"], now)
+    signed_names = credential["headers"].split(";")
+    missing = [name for name in _REQUIRED_HEADERS if name not in signed_names]
+    if missing:
+        raise _signature_error(
+            "InvalidSignatureException", f"These headers must be signed: {', '.join(missing)}."
+        )
+    signer = _Signer(Credentials(credential["key"], secret), SERVICE, credential["region"])
+    repeated = AWSRequest(
+        request.method,
+        f"http://localhost{request.path}",
+        data=request.body,
+        params=parse_qsl(request.query, keep_blank_values=True),
+    )
+    for host in _host_variants(request.headers.get("host", "")):
+        headers = {name: request.headers.get(name, "") for name in signed_names} | {"host": host}
+        repeated.context = {"timestamp": timestamp, "signed_headers": HTTPHeaders.from_dict(headers)}
+        to_sign = signer.string_to_sign(repeated, signer.canonical_request(repeated))
+        if hmac.compare_digest(signer.signature(to_sign, repeated), credential["signature"]):
+            return credential["key"]
+    raise _signature_error(
+        "InvalidSignatureException",
+        "The request signature we calculated does not match the signature you provided. "
+        "Check your secret access key and signing method.",
+    )
+
+
+def _parse_authorization(request: ApiRequest) -> re.Match[str]:
+    """Return the parts of the Authorization header, not verified yet."""
     header = request.headers.get("authorization", "")
     if not header:
         raise _signature_error(
@@ -63,60 +96,17 @@ def parse_authorization(request: ApiRequest) -> Credential:
         raise _signature_error(
             "InvalidSignatureException", f"Credential should be scoped to correct service: '{SERVICE}'."
         )
-    return Credential(
-        access_key_id=match["key"],
-        day=match["day"],
-        region=match["region"],
-        service=match["service"],
-        signed_headers=tuple(match["headers"].split(";")),
-        signature=match["signature"],
-    )
-
-
-def verify_signature(request: ApiRequest, credential: Credential, secret: str, now: datetime) -> None:
-    """Check age and signature. Raises ApiError; ``now`` is the wall clock, aware."""
-    timestamp = _check_age(request, credential, now)
-    missing = [name for name in _REQUIRED_HEADERS if name not in credential.signed_headers]
-    if missing:
-        raise _signature_error(
-            "InvalidSignatureException", f"These headers must be signed: {', '.join(missing)}."
-        )
-    key = _signing_key(secret, credential)
-    for host in _host_variants(request.headers.get("host", "")):
-        canonical = _canonical_request(request, credential, host)
-        to_sign = "\n".join(
-            [ALGORITHM, timestamp, credential.scope, hashlib.sha256(canonical.encode()).hexdigest()]
-        )
-        expected = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
-        if hmac.compare_digest(expected, credential.signature):
-            return
-    raise _signature_error(
-        "InvalidSignatureException",
-        "The request signature we calculated does not match the signature you provided. "
-        "Check your secret access key and signing method.",
-    )
-
-
-def authenticate(request: ApiRequest, find_secret: Callable[[str], str | None], now: datetime) -> str:
-    """Return the access key id of a correctly signed request; ``find_secret`` returns None for an unknown key."""
-    credential = parse_authorization(request)
-    secret = find_secret(credential.access_key_id)
-    if secret is None:
-        raise _signature_error(
-            "UnrecognizedClientException", "The security token included in the request is invalid."
-        )
-    verify_signature(request, credential, secret, now)
-    return credential.access_key_id
+    return match
 
 
 def _signature_error(kind: str, message: str) -> ApiError:
     return ApiError("", message, kind=kind, has_timestamp=False)
 
 
-def _check_age(request: ApiRequest, credential: Credential, now: datetime) -> str:
+def _check_age(request: ApiRequest, day: str, now: datetime) -> str:
     timestamp = request.headers.get("x-amz-date", "")
     try:
-        signed_at = datetime.strptime(timestamp, _DATE_FORMAT).replace(tzinfo=UTC)
+        signed_at = datetime.strptime(timestamp, SIGV4_TIMESTAMP).replace(tzinfo=UTC)
     except ValueError:
         raise _signature_error(
             "IncompleteSignatureException", "X-Amz-Date must look like 20261120T164200Z."
@@ -125,20 +115,13 @@ def _check_age(request: ApiRequest, credential: Credential, now: datetime) -> st
         problem = "expired" if signed_at < now else "not yet current"
         raise _signature_error(
             "InvalidSignatureException",
-            f"Signature {problem}: {timestamp} differs from {now:{_DATE_FORMAT}} by more than 15 min.",
+            f"Signature {problem}: {timestamp} differs from {now:{SIGV4_TIMESTAMP}} by more than 15 min.",
         )
-    if not timestamp.startswith(credential.day):
+    if not timestamp.startswith(day):
         raise _signature_error(
             "InvalidSignatureException", "Date in Credential scope does not match X-Amz-Date."
         )
     return timestamp
-
-
-def _signing_key(secret: str, credential: Credential) -> bytes:
-    key = f"AWS4{secret}".encode()
-    for part in (credential.day, credential.region, credential.service, "aws4_request"):
-        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-    return key
 
 
 def _host_variants(host: str) -> Iterator[str]:
@@ -154,30 +137,3 @@ def _host_variants(host: str) -> Iterator[str]:
     elif not colon or host.endswith("]"):
         yield f"{host}:80"
         yield f"{host}:443"
-
-
-def _canonical_request(request: ApiRequest, credential: Credential, host: str) -> str:
-    values = {**request.headers, "host": host}
-    headers = "".join(
-        f"{name}:{' '.join(values.get(name, '').split())}\n" for name in credential.signed_headers
-    )
-    return "\n".join(
-        [
-            request.method,
-            quote(request.path, safe="/-_.~") or "/",
-            _canonical_query(request.query),
-            headers,
-            ";".join(credential.signed_headers),
-            hashlib.sha256(request.body).hexdigest(),
-        ]
-    )
-
-
-def _canonical_query(query: str) -> str:
-    pairs = parse_qsl(query, keep_blank_values=True)
-    return "&".join(
-        f"{name}={value}"
-        for name, value in sorted(
-            (quote(name, safe="-_.~"), quote(value, safe="-_.~")) for name, value in pairs
-        )
-    )
