@@ -4,8 +4,8 @@ from enum import StrEnum
 from typing import Any
 
 from curation.dedup.cuts import Linkage
-from curation.negatives.filters import DEFAULT_SOFT_SHARE
 from curation.negatives.options import (
+    DEFAULT_SOFT_SHARE,
     ComparisonSetOptions,
     Disqualification,
     Diversity,

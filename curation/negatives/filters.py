@@ -16,10 +16,8 @@ from curation.dedup.cuts import ByNumber, Linkage, ignore_progress
 from curation.dedup.hierarchical import cluster
 from curation.dedup.matmul_backends import MatmulBackend
 from curation.dedup.members import keep_first, keep_medoid, keep_random
-from curation.negatives.options import KeepRule, Strictness
+from curation.negatives.options import DEFAULT_SOFT_SHARE, KeepRule, Strictness
 from curation.records import InvalidInput
-
-DEFAULT_SOFT_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)

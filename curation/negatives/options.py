@@ -114,6 +114,7 @@ class Shortcut(StrEnum):
 
 # Hessel et al. 2022, appendix E: how many candidates a region needs, a set's size, copies of one text.
 MIN_CANDIDATES, SET_SIZE, MAX_VERBATIM = 20, 10, 3
+DEFAULT_SOFT_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from curation.dedup.cuts import Linkage
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.models import ComparisonRound, ComparisonSet, Pair, Scorer
 from curation.negatives.options import (
+    DEFAULT_SOFT_SHARE,
     MAX_VERBATIM,
     MIN_CANDIDATES,
     SET_SIZE,
@@ -59,7 +60,7 @@ class RoundOptions:
     size: int = SET_SIZE
     min_candidates: int = MIN_CANDIDATES
     max_verbatim: int = MAX_VERBATIM
-    soft_share: float = 0.8
+    soft_share: float = DEFAULT_SOFT_SHARE
     diversity: str = Diversity.MEAN.value
     weight: float = 5.0
     promise_weight: float = 5.0

@@ -1,4 +1,4 @@
-"""The command line that asks for the same work as a job, built from the job's own arguments.
+"""The command line that asks for the same work as a job, from the job's arguments and the command's own parser.
 
 What a job leaves at its default is left out of the line. Where no line can ask for the same, there is none: a file
 that was read and kept has no path to name, a job of an earlier release may have other arguments, and a seal is no
@@ -6,33 +6,29 @@ job on the command line.
 """
 
 import shlex
+from argparse import Action
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from typing import Any
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.core.management import load_command_class
 
 from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import AnalysisKind, DatasetVersion, ErrorAnalysis, ProposalRun, Scorer, Source
 from curation.scorer.config import TrainingConfig
 from curation.scorer.recipes import default_model
 from curation.selectors import jobs as tasks
-from curation.services import DedupOptions, FeatureOptions, RoundOptions
-from curation.services.ablations import AblationOptions
-from curation.services.error_analysis import ErrorOptions
-from curation.services.leakage import LeakageOptions
-from curation.services.proposals import FILE_PREFIX, LAYOUTS, ProposalOptions
-from curation.services.scorer_splits import VAL_SHARE
+from curation.services.proposals import FILE_PREFIX
 from curation.services.shortcuts import ShortcutOptions
-from curation.services.source_images import AcceptedSizes, BadImageAction, ImportOptions
-from curation.services.sources import CollectionSpec, options_from_json, spec_from_json
+from curation.services.source_images import AcceptedSizes, BadImageAction
 from curation.services.texts import FROM_FILE, OPTION_TYPES
 from curation.sources.records import MissingPolicy
-from curation.sources.vcr import VcrSource
-from curation.sources.visual_genome import VisualGenomeSource
 from hits.models import Job
 from hits.selectors.jobs import can_resume
 
-Words = list[str]
-Runs = Mapping[int, ProposalRun]
+Values = dict[str, Any]  # by the ``dest`` of the command's options
 
 
 class NoLine(Exception):
@@ -41,215 +37,173 @@ class NoLine(Exception):
 
 def command_lines(jobs: Sequence[Job]) -> list[str]:
     """Return for each job the line that asks for the same work, or goes on with it; empty where there is none."""
-    proposing = {job.args.get("run") for job in jobs if job.task == tasks.PROPOSALS}
-    runs = ProposalRun.objects.in_bulk(sorted(pk for pk in proposing if isinstance(pk, int)))
-    return [_line(job, runs) for job in jobs]
+    return [_line(job) for job in jobs]
 
 
-def _line(job: Job, runs: Runs) -> str:
+def _line(job: Job) -> str:
     if job.task not in COMMANDS or job.project is None:
         return ""
-    name_of, words_of = COMMANDS[job.task]
     try:
-        name = name_of(job, runs)
-        words = ["--resume", str(job.pk)] if can_resume(job) else words_of(job, runs)
-    except (NoLine, LookupError, TypeError, ValueError):
+        name_of, values_of = COMMANDS[job.task]
+        name = name_of if isinstance(name_of, str) else name_of(job)
+        words = ["--resume", str(job.pk)] if can_resume(job) else _words(name, values_of(job))
+    except (NoLine, ObjectDoesNotExist, LookupError, TypeError, ValueError):
         return ""  # among them: arguments of an earlier release
     return shlex.join(["manage.py", name, *words])
 
 
-def _project(job: Job) -> Words:
-    assert job.project is not None
-    return ["--project", job.project.slug]
+@cache
+def _actions(name: str) -> Mapping[str, Action]:
+    """Return a command's options by ``dest``, in the order of its help."""
+    parser = load_command_class("curation", name).create_parser("manage.py", name)
+    return {action.dest: action for action in parser._actions}
 
 
-def _flag(name: str, value: object) -> Words:
-    """A flag with its value; a value that begins like a flag is glued to it."""
-    flag, text = f"--{name.replace('_', '-')}", str(value)
-    return [f"{flag}={text}"] if text.startswith("-") else [flag, text]
-
-
-def _differing(
-    given: Mapping[str, Any], defaults: Mapping[str, Any], called: Mapping[str, str] | None = None
-) -> Words:
-    """The flags of the options that differ from the command's defaults.
-
-    Args:
-        given: options by name; ``None`` is one that was not given. called: flags that have another name.
+def _words(name: str, given: Values) -> list[str]:
+    """Return the words of the options that differ from the command's defaults; ``None`` is one that was not given.
 
     Raises:
-        NoLine: an option that the defaults do not know.
+        NoLine: a value that the command has no option for.
     """
-    if set(given) - set(defaults):
+    actions = _actions(name)
+    if set(given) - set(actions):
         raise NoLine
+    shown = ((action, given.get(dest)) for dest, action in actions.items())
     return [
         word
-        for name, value in given.items()
-        if value is not None and value != defaults[name]
-        for word in _flag((called or {}).get(name, name), value)
+        for action, value in shown
+        if value not in (None, action.default)
+        for word in _option(action, value)
     ]
 
 
-def _deduplication(job: Job, runs: Runs) -> Words:
-    given = dict(job.args["options"])
-    set_aside = ["--set-aside"] if given.pop("set_aside", False) else []
-    return _project(job) + _differing(given, asdict(DedupOptions()), {"fraction": "share"}) + set_aside
+def _option(action: Action, value: Any) -> list[str]:
+    """Return an option with its values; a value that begins like a flag is glued to it."""
+    if not action.option_strings:
+        return [str(value)]
+    flag = action.option_strings[0]
+    if isinstance(value, bool):  # --no-augment is the second spelling of --augment
+        return [flag if value else action.option_strings[1]]
+    texts = [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
+    return [word for text in texts for word in ([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
 
 
-def _features(job: Job, runs: Runs) -> Words:
-    return _project(job) + _differing(job.args["options"], asdict(FeatureOptions()), {"subject": "of"})
+def _options(job: Job, /, **values: Any) -> Values:
+    """Return the project and the job's options, some of which have another value in the command."""
+    assert job.project is not None
+    return {"project": job.project.slug, **job.args.get("options", {}), **values}
 
 
-def _leakage(job: Job, runs: Runs) -> Words:
-    return _project(job) + _differing(job.args["options"], asdict(LeakageOptions()))
+def _renamed(given: Values, option: str, dest: str) -> Values:
+    return {dest if name == option else name: value for name, value in given.items()}
 
 
-def _round(job: Job, runs: Runs) -> Words:
+def _changed(given: Values, usual: Values) -> Values:
+    """Return the values that differ from those that the job takes where the command gives none."""
+    return {name: value for name, value in given.items() if value != usual[name]}
+
+
+def _features(job: Job) -> Values:
+    given = _renamed(_options(job), "subject", "of")
+    return given | {name: given[name] or None for name in ("region_mode", "text")}
+
+
+def _round(job: Job) -> Values:
     if job.args["options"].get("selection"):
         raise NoLine  # the file of the selection was not kept
-    rules = _differing(job.args["options"], asdict(RoundOptions()), {"disqualification": "disqualify"})
-    return [*_project(job), *_differing({"encoder": job.args["encoder"]}, {"encoder": ""}), *rules]
+    return _options(job, encoder=job.args["encoder"], selection=None)
 
 
-def _texts(job: Job, runs: Runs) -> Words:
+def _texts(job: Job) -> Values:
     kind, options = AnalysisKind(job.args["kind"]), job.args["options"]
     if FROM_FILE in (options.get("scorer"), options.get("source")):
         raise NoLine  # the path of the file was not kept
-    return [kind.value, *_project(job), *_differing(options, asdict(OPTION_TYPES[kind]()))]
+    assert job.project is not None
+    changed = _changed(options, asdict(OPTION_TYPES[kind]()))
+    return {"kind": kind.value, "project": job.project.slug, **changed}
 
 
-def _overlaps(job: Job, runs: Runs) -> Words:
-    return ["--measure", str(job.args["run"])]
-
-
-def _proposals(job: Job, runs: Runs) -> Words:
-    run = runs[job.args["run"]]
-    if not _is_file(run):
-        names = ProposalOptions.__dataclass_fields__
-        given = {name: value for name, value in run.options.items() if name in names}
-        return _project(job) + _differing(given | {"detector": run.detector}, asdict(ProposalOptions()))
-    defaults = {"layout": LAYOUTS[0], "limit": ProposalOptions().limit}
-    given = {name: run.options[name] for name in defaults}
-    return [run.options["file"], *_project(job), *_differing(given, defaults)]
-
-
-def _proposals_command(job: Job, runs: Runs) -> str:
-    return "import_proposals" if _is_file(runs[job.args["run"]]) else "propose_boxes"
+def _run(job: Job) -> ProposalRun:
+    return ProposalRun.objects.get(pk=job.args["run"])
 
 
 def _is_file(run: ProposalRun) -> bool:
     return run.detector.startswith(FILE_PREFIX)
 
 
-def _source(job: Job, runs: Runs) -> Words:
-    wanted = spec_from_json(job.args["source"], job.args["wanted"])
-    own = _visual_genome(wanted) if isinstance(wanted, VisualGenomeSource) else _vcr(wanted)
-    allowed = [word for path in wanted.allowed for word in _flag("allowed", path)]
-    return [
-        wanted.folder,
-        *_project(job),
-        *own,
-        *allowed,
-        *_how(wanted, options_from_json(job.args["options"])),
-    ]
+def _proposals(job: Job) -> Values:
+    run = _run(job)
+    names = ("file", "layout", "limit") if _is_file(run) else ("limit", "suppress_over")
+    detector = {} if _is_file(run) else {"detector": run.detector}
+    return _options(job, **detector, **{name: run.options.get(name) for name in names})
 
 
-def _visual_genome(wanted: VisualGenomeSource) -> Words:
-    lists = {split or "splits": path for split, path in wanted.splits.items()}
-    files = {"image_data": wanted.image_data, "regions": wanted.regions, **lists, "rest": wanted.rest}
-    return _differing(files, dict.fromkeys(files, ""))
+def _source(job: Job) -> Values:
+    given = _options(job, **job.args["wanted"])
+    given.pop("within", None)
+    given["strict"] = given.pop("bad_picture") == BadImageAction.STOP
+    given["skip_missing"] = given.pop("missing") == MissingPolicy.SKIP
+    given["resized"] = given.pop("sizes") == AcceptedSizes.RESIZED
+    given |= {split or "splits": path for split, path in given.pop("splits", {}).items()}
+    given |= given.pop("annotations", {})
+    return given
 
 
-def _vcr(wanted: VcrSource) -> Words:
-    given = {"min_entities": wanted.min_entities, "count": wanted.count.value, **wanted.annotations}
-    usual = VcrSource("")
-    defaults = {"min_entities": usual.min_entities, "count": usual.count.value}
-    return _differing(given, defaults | dict.fromkeys(wanted.annotations, ""))
-
-
-def _how(wanted: CollectionSpec, options: ImportOptions) -> Words:
-    switches = {
-        "--dry-run": options.dry_run,
-        "--strict": options.bad_picture is BadImageAction.STOP,
-        "--skip-missing": wanted.missing is MissingPolicy.SKIP,
-        "--resized": options.sizes is AcceptedSizes.RESIZED,
-    }
-    given = {"limit": wanted.limit, "licence": options.licence}
-    chosen = [flag for flag, is_on in switches.items() if is_on]
-    return _differing(given, {"limit": None, "licence": ""}) + chosen
-
-
-def _training(job: Job, runs: Runs) -> Words:
-    """Asks for another scorer of the same kind: the name of the first is taken."""
+def _training(job: Job) -> Values:
+    """Ask for another scorer of the same kind: the name of the first is taken."""
     scorer = Scorer.objects.select_related("version").get(pk=job.args["scorer"])
-    splits, version, usual = scorer.splits, scorer.version, TrainingConfig(model=default_model()).as_json()
-    share = _differing({"val_share": splits["val_share"] or VAL_SHARE}, {"val_share": VAL_SHARE})
-    given = {name: value for name, value in scorer.config.items() if not isinstance(value, bool)}
-    switched = [name for name in set(scorer.config) - set(given) if scorer.config[name] != usual[name]]
-    return [
-        *_project(job),
-        *_flag("version", version.name if version else ""),
-        *_flag("split", splits["train"]),
-        *_flag("val_split", splits["val"]),
-        *share,
-        *_differing({"recipe": scorer.recipe}, {"recipe": ""}),
-        *_differing(given, usual),
-        *(
-            f"--{name if scorer.config[name] else f'no-{name}'}".replace("_", "-")
-            for name in sorted(switched)
-        ),
-    ]
+    return _options(
+        job,
+        version=scorer.version.name if scorer.version else "",
+        split=scorer.splits["train"],
+        val_split=scorer.splits["val"],
+        val_share=scorer.splits["val_share"] or None,
+        recipe=scorer.recipe,
+        **_changed(scorer.config, TrainingConfig(model=default_model()).as_json()),
+    )
 
 
-def _taking_in(job: Job, runs: Runs) -> Words:
-    return [job.args["folder"], *_project(job), *_flag("name", job.args["name"])]
-
-
-def _version(job: Job) -> Words:
-    """The project, a sealed version and the split of it that is evaluated."""
+def _of_version(job: Job) -> Values:
+    """Return the options, with the sealed version and the split of it that is evaluated."""
     name = DatasetVersion.objects.values_list("name", flat=True).get(pk=job.args["version"])
-    return [
-        *_project(job),
-        *_flag("version", name),
-        *_flag("split", job.args["options"]["split"] or ALL),
-    ]
+    return _options(job, version=name, split=job.args["options"]["split"] or ALL)
 
 
-def _ablations(job: Job, runs: Runs) -> Words:
-    given = {name: value for name, value in job.args["options"].items() if name != "split"}
-    joined = {name: ",".join(map(str, given[name])) for name in ("recipes", "batch_sizes")}
-    usual = asdict(AblationOptions(split="")) | {"recipes": "", "batch_sizes": ""}
-    return _version(job) + _differing(given | joined, usual)
+def _ablations(job: Job) -> Values:
+    given = _of_version(job)
+    return given | {name: ",".join(map(str, given[name])) for name in ("recipes", "batch_sizes")}
 
 
-def _shortcuts(job: Job, runs: Runs) -> Words:
-    options, usual = job.args["options"], ShortcutOptions(split="")
-    only = {"only": ",".join(options["which"]), "seed": options["seed"]}
-    return _version(job) + _differing(only, {"only": ",".join(usual.which), "seed": usual.seed})
+def _shortcuts(job: Job) -> Values:
+    given = _renamed(_of_version(job), "which", "only")
+    is_usual = tuple(given["only"]) == ShortcutOptions(split="").which
+    return given | {"only": None if is_usual else ",".join(given["only"])}
 
 
-def _errors(job: Job, runs: Runs) -> Words:
+def _errors(job: Job) -> Values:
     row = ErrorAnalysis.objects.get(pk=job.args["analysis"])
-    return [str(row.evaluation_id), *_differing(row.options, asdict(ErrorOptions()))]
+    return {"evaluation": row.evaluation_id, **row.options}
 
 
-def _always(name: str) -> Callable[[Job, Runs], str]:
-    return lambda job, runs: name
-
-
-# By task: the command's name, and the words behind it.
-COMMANDS: Mapping[str, tuple[Callable[[Job, Runs], str], Callable[[Job, Runs], Words]]] = {
-    tasks.DEDUPLICATE: (_always("deduplicate_photos"), _deduplication),
-    tasks.FEATURES: (_always("make_features"), _features),
-    tasks.COMPARISON_ROUND: (_always("build_comparison_round"), _round),
-    tasks.IMPORT_SOURCE: (lambda job, runs: f"import_{Source(job.args['source']).value}", _source),
-    tasks.LEAKAGE: (_always("check_leakage"), _leakage),
-    tasks.PROPOSALS: (_proposals_command, _proposals),
-    tasks.OVERLAPS: (_always("propose_boxes"), _overlaps),
-    tasks.ANALYSE_TEXTS: (_always("analyse_texts"), _texts),
-    tasks.TRAIN_SCORER: (_always("train_scorer"), _training),
-    tasks.IMPORT_SCORER: (_always("import_scorer"), _taking_in),
-    tasks.ABLATIONS: (_always("ablations"), _ablations),
-    tasks.SHORTCUTS: (_always("audit_shortcuts"), _shortcuts),
-    tasks.ERROR_ANALYSIS: (_always("analyse_errors"), _errors),
+# By task: the command, and the values of its options.
+COMMANDS: Mapping[str, tuple[str | Callable[[Job], str], Callable[[Job], Values]]] = {
+    tasks.DEDUPLICATE: ("deduplicate_photos", lambda job: _renamed(_options(job), "fraction", "share")),
+    tasks.FEATURES: ("make_features", _features),
+    tasks.COMPARISON_ROUND: ("build_comparison_round", _round),
+    tasks.IMPORT_SOURCE: (lambda job: f"import_{Source(job.args['source']).value}", _source),
+    tasks.LEAKAGE: ("check_leakage", _options),
+    tasks.PROPOSALS: (
+        lambda job: "import_proposals" if _is_file(_run(job)) else "propose_boxes",
+        _proposals,
+    ),
+    tasks.OVERLAPS: ("propose_boxes", lambda job: {"measure": job.args["run"]}),
+    tasks.ANALYSE_TEXTS: ("analyse_texts", _texts),
+    tasks.TRAIN_SCORER: ("train_scorer", _training),
+    tasks.IMPORT_SCORER: (
+        "import_scorer",
+        lambda job: _options(job, folder=job.args["folder"], name=job.args["name"]),
+    ),
+    tasks.ABLATIONS: ("ablations", _ablations),
+    tasks.SHORTCUTS: ("audit_shortcuts", _shortcuts),
+    tasks.ERROR_ANALYSIS: ("analyse_errors", _errors),
 }

@@ -95,14 +95,14 @@ class Command(JobCommand):
         elif options["apply"] is not None:
             run = _get_run(options["apply"])
             marks = set_aside_duplicates(run=run)
-            self._said(
+            self._write_message(
                 options,
                 f"{marks.marked} photos are set aside; undo it with --undo {run.pk}",
                 marked=marks.marked,
             )
         else:
             moved = undo_duplicates(run=_get_run(options["undo"]))
-            self._said(options, f"Undone: {moved} marks were restored", undone=moved)
+            self._write_message(options, f"Undone: {moved} marks were restored", undone=moved)
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
         """Print the job's result, and how to apply a preview."""
@@ -113,7 +113,7 @@ class Command(JobCommand):
                 f"A preview: no photo was set aside. To do it: manage.py deduplicate_photos --apply {run}"
             )
 
-    def _said(self, options: dict[str, Any], message: str, **facts: int) -> None:
+    def _write_message(self, options: dict[str, Any], message: str, **facts: int) -> None:
         if options["json"]:
             emit_json(self, facts)
         else:

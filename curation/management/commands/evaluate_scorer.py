@@ -33,7 +33,7 @@ class Command(JobCommand):
 
     help = (
         "Measure how well a scorer, an encoder, a file of predictions, people or chance does on the three tasks of a "
-        "split of a sealed version. Stopped or killed, it goes on with the vectors that were made."
+        "split of a sealed version. A stopped or killed run keeps its finished vectors and can be resumed."
     )
     tasks = (EVALUATE,)
     has_version_option = True

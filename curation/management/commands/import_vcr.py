@@ -15,7 +15,7 @@ from hits.management.jobs import absolute_path
 class Command(ImportCommand):
     """Import a copy of VCR: the folder with ``vcr1images`` and, if present, the annotation files."""
 
-    help = "Import VCR: pictures with at least so many entities, detected objects, and the published splits."
+    help = "Import VCR: pictures with enough entities (--min-entities), detected objects, and the published splits."
     source = Source.VCR
     folder_help = "holds vcr1images, and train.jsonl, val.jsonl, test.jsonl as far as they are wanted"
 

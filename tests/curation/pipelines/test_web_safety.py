@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from curation.views.command_lines import COMMANDS
+
 HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "numba", "scipy")
 PROGRAM = """
 import json, sys, django
@@ -18,14 +20,29 @@ print(json.dumps([name for name in {heavy!r} if name in sys.modules]))
 """
 
 
+# The page of jobs reads the options of these commands.
+COMMAND_MODULES = [
+    f"curation.management.commands.{name}"
+    for name in ("import_vcr", "import_proposals", *(named for named, _ in COMMANDS.values()))
+    if isinstance(name, str)
+]
+
+
 @pytest.mark.parametrize(
     "module",
-    ["curation.services", "curation.tasks", "curation.urls", "curation.selectors", "validation.urls"],
+    [
+        "curation.services",
+        "curation.tasks",
+        "curation.urls",
+        "curation.selectors",
+        "validation.urls",
+        " ".join(COMMAND_MODULES),
+    ],
 )
 def test_no_model_library_is_loaded(module: str) -> None:
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "annotation_site.settings"}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(heavy=HEAVY), module],
+        [sys.executable, "-c", PROGRAM.format(heavy=HEAVY), *module.split()],
         capture_output=True,
         text=True,
         env=environment,
