@@ -25,11 +25,11 @@ from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from tests.support.curation.leaderboards import (
     PERFECT,
-    handed_in,
     made_board,
     npy,
     predictions,
     scored,
+    submitted_entry,
     variant,
     zipped,
 )
@@ -208,7 +208,7 @@ def test_hash_of_team_key_is_not_accepted(board: Leaderboard, team: tuple[Leader
 def test_receipt_cannot_be_forged(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], project: Project, client: Client
 ) -> None:
-    entry = handed_in(team[0], predictions())
+    entry = submitted_entry(team[0], predictions())
     good = receipt(entry)
     number, _, signature = good.partition(":")
     for made_up in (
@@ -322,7 +322,7 @@ def test_file_names_cannot_escape_folder(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], name: str
 ) -> None:
     with pytest.raises(Refused) as refusal:
-        handed_in(team[0], predictions(), file_name=name)
+        submitted_entry(team[0], predictions(), file_name=name)
     match = re.fullmatch(
         r"file: its name is (.*); rename it to test_set_predictions\.zip and .*", str(refusal.value)
     )

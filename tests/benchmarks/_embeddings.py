@@ -33,7 +33,7 @@ class Shape:
 PHOTOS = Shape()
 DENSE = Shape(common=0.55, topic_width=(0.15, 1.1), copy_noise=(0.02, 0.6), noise=0.02, topic_decay=1.05)
 HIGH_DIMENSIONAL = Shape(rank=256, common=0.3, noise=0.5, topic_width=(0.6, 1.3), copy_share=0.1)
-FEWEST_TOPICS = 8
+MIN_TOPICS = 8
 
 
 def make(n: int, d: int = 512, seed: int = 0, shape: Shape = PHOTOS) -> NDArray[np.float32]:
@@ -54,7 +54,7 @@ def _topics(
     n: int, shape: Shape, weights: NDArray[np.float32], generator: np.random.Generator
 ) -> NDArray[np.float32]:
     """Places of rows around the centres of their topics, (n, rank)."""
-    count = max(FEWEST_TOPICS, int(n * (1 / shape.topic_rows)))
+    count = max(MIN_TOPICS, int(n * (1 / shape.topic_rows)))
     chance = np.arange(1, count + 1) ** -shape.topic_decay
     chance /= chance.sum()
     centres = generator.standard_normal((count, shape.rank)).astype(np.float32) * weights

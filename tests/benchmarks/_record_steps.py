@@ -135,8 +135,8 @@ def strata(sizes: Sizes) -> dict[str, Any]:
     from validation.selectors.judging import find_pairs
 
     project = Project.objects.get(name="Sealed")
-    wish = Selection(method=SelectionMethod.STRATIFIED, n=300, seed=1, stratify_by=Stratum.CONFIDENCE)
-    return timed(lambda: find_pairs(project, wish))
+    selection = Selection(method=SelectionMethod.STRATIFIED, n=300, seed=1, stratify_by=Stratum.CONFIDENCE)
+    return timed(lambda: find_pairs(project, selection))
 
 
 STEPS = {one.__name__: one for one in (fill, collect, review, report, seal, search, strata)}

@@ -25,6 +25,7 @@ from curation.scorer.training.inputs import Pair
 from hits.domain.images.region_drawing import RegionMode, draw_region
 
 FLIP, BRIGHTNESS, HUE = 0.5, 0.5, 0.3
+EPOCH = 363_000  # pairs of the published corpus: a few pairs repeated, so that workers rarely wait for a new epoch
 
 
 class PublishedDataset(torch.utils.data.Dataset[tuple[torch.Tensor, torch.Tensor]]):
@@ -83,12 +84,12 @@ def turned(picture: Pillow.Image) -> Pillow.Image:
 def forever(
     dataset: PublishedDataset, batch_size: int, workers: int
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield full batches, epoch after epoch."""
+    """Yield full batches, epoch after epoch. An epoch has as many pairs as the published one."""
     loader = torch.utils.data.DataLoader(
         dataset,
         batch_size=batch_size,
         num_workers=workers,
-        shuffle=True,
+        sampler=torch.utils.data.RandomSampler(dataset, num_samples=EPOCH),
         drop_last=True,
         persistent_workers=True,
     )

@@ -146,16 +146,17 @@ def measure(name: str, rounds: int) -> dict[str, Any]:
     import torch
 
     from curation.cores import usable_cores
-    from curation.features.clip import BATCH, ClipEncoder
+    from curation.features.clip import ClipEncoder
     from curation.features.factory import get_encoder
+    from curation.features.region_images import BATCH_SIZE
 
     source, files = pictures()
     with tempfile.TemporaryDirectory() as folder:
         save_model(Path(folder))
         encoder = get_encoder(f"{name}:{folder}")
         assert isinstance(encoder, ClipEncoder)
-        plain = plain_loop(Path(folder), BATCH)
-    batches = in_batches(files, BATCH)
+        plain = plain_loop(Path(folder), BATCH_SIZE)
+    batches = in_batches(files, BATCH_SIZE)
     in_memory = [encoder.pixels([opened(file) for file in few]) for few in batches]
     ways: dict[str, Callable[[], Vectors]] = {
         "plain": lambda: plain(files),

@@ -154,13 +154,13 @@ def scored(rows: Sequence[Compared], vectors: dict[str, NDArray[np.float32]]) ->
     ]
 
 
-def lowest_cosine(rows: Sequence[Compared], wanted: float) -> float | None:
-    """Return the lowest cosine of the grid with the wanted precision and no false alarm on real pairs."""
+def lowest_cosine(rows: Sequence[Compared], min_precision: float) -> float | None:
+    """Return the lowest cosine of the grid with at least ``min_precision`` and no false alarm on real pairs."""
     for cosine in GRID:
         flagged = [row for row in rows if row.cosine >= cosine]
         right = sum(row.same for row in flagged)
         false_real = any(row.source == "real" and not row.same for row in flagged)
-        if flagged and right / len(flagged) >= wanted and not false_real:
+        if flagged and right / len(flagged) >= min_precision and not false_real:
             return cosine
     return None
 
@@ -226,8 +226,8 @@ def measure(data: Path) -> dict[str, Any]:
     texts, labels = load(data), json.loads(LABELS.read_text())
     unknown = set(labels["pronoun"]) - {text.id for text in texts}
     assert not unknown, f"labels of texts that are not there: {sorted(unknown)}"
-    said = sorted({text.text for text in texts} | {text.clue for text in texts if text.clue})
-    vectors = dict(zip(said, SentenceEncoder().encode_texts(said), strict=True))
+    unique_texts = sorted({text.text for text in texts} | {text.clue for text in texts if text.clue})
+    vectors = dict(zip(unique_texts, SentenceEncoder().encode_texts(unique_texts), strict=True))
     compared = {rule: scored(rows, vectors) for rule, rows in pairs(texts, labels).items()}
     consistent = [row for row in compared[HintRule.REPEATS_OTHER] if row.source in {"one photo", "real"}]
     return {

@@ -64,12 +64,12 @@ def million() -> RatingTable:
     raters = ((rng.integers(people, size=items)[:, None] + steps) % people).ravel()
     at = np.repeat(np.arange(items), judges)
     skill = rng.uniform(0.3, 0.95, people)
-    said = np.where(rng.random(at.size) < skill[raters], truth[at], rng.integers(labels, size=at.size))
+    given = np.where(rng.random(at.size) < skill[raters], truth[at], rng.integers(labels, size=at.size))
     mixed = rng.permutation(at.size)
     return RatingTable(
         at[mixed],
         raters[mixed],
-        said[mixed],
+        given[mixed],
         tuple(range(items)),
         tuple(range(people)),
         tuple(range(labels)),

@@ -35,7 +35,7 @@ def load(*, workers: int, hits: int, warm_up: float, seconds: float) -> dict[str
 
     with served(workers=workers, hits=hits) as site:
         timings = crowd(site, warm_up=warm_up, seconds=seconds, seed=20)
-        handed_in = Assignment.objects.filter(state=SlotState.SUBMITTED).count()
+        submitted = Assignment.objects.filter(state=SlotState.SUBMITTED).count()
     answered = sum(len(times) for times in timings.seconds.values())
     return {
         "database": connection.vendor,
@@ -45,7 +45,7 @@ def load(*, workers: int, hits: int, warm_up: float, seconds: float) -> dict[str
         "requests_per_second": round(answered / seconds, 1),
         "errors": len(timings.errors),
         "first_errors": timings.errors[:3],
-        "tasks_in_the_database": handed_in,
+        "tasks_in_the_database": submitted,
         "milliseconds": {action: _spread(times) for action, times in sorted(timings.seconds.items())},
     }
 

@@ -6,8 +6,9 @@ device, texts without padding, mixed precision, gradient caching where wanted). 
 weights on the same pairs, one after the other, in one process. The first updates of each count for nothing.
 
 On a GPU the model is ViT-B/16 and the batch 512; a batch that does not fit is halved for the published loop and cut
-into chunks for ours, and the figures say so. Without one, a SMALL model and batch stand in: their figures say little
-about real ones. Preparing pixels is reported apart, also as its share when paid once for the paper's epochs.
+into chunks for ours, and the figures say so. There the published loop also runs with products in TF32, which older
+versions of torch used for fp32. Without a GPU, a SMALL model and batch stand in: their figures say little about real
+ones. Preparing pixels is reported apart, also as its share when paid once for the paper's epochs.
 
 ``flops_per_pair`` counts products (2 per multiplication and addition) of both towers: projections, attention in full,
 perceptrons, patches; backward is twice forward. What gradient caching embeds a second time is left out, so that the
@@ -15,6 +16,7 @@ share of the peak is of useful work. The peak is the best of several large bf16 
 """
 
 import argparse
+import gc
 import json
 import os
 import statistics
@@ -23,7 +25,8 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +58,7 @@ from tests.benchmarks.features import pictures
 
 WARM_UP, STEPS = 3, 8
 MADE_AHEAD = 2  # batches that each worker of a DataLoader has ready
+READY_BATCHES = 2  # the published loop's, in memory before a GPU is timed
 PAPER_EPOCHS, PAPER_BATCH, SMALL_BATCH = 5, 512, 64
 GOALS = {"times_published_on_gpu": 3.0}
 LEAST_BATCH = 8
@@ -168,25 +172,31 @@ def _wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def without_first(seconds: Sequence[float], pairs: int) -> float:
-    """Return pairs a second after the first updates."""
-    later = seconds[WARM_UP:]
-    return pairs * len(later) / sum(later)
+@contextmanager
+def tf32_products() -> Iterator[None]:
+    """Let products of float32 matrices run in TF32."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def fitting(measure: Callable[[int], float], size: int) -> tuple[int, float]:
     """Return the largest of size, size / 2, … that fits into memory, and its rate."""
     while True:
+        gc.collect()  # models of earlier measurements may be parts of cycles
+        torch.cuda.empty_cache()
         try:
             return size, measure(size)
         except torch.OutOfMemoryError:
             if size <= LEAST_BATCH:
                 raise
             size //= 2
-        torch.cuda.empty_cache()
 
 
-class Bench:
+class TrainingBenchmark:
     """The same pairs and the same model for both sides."""
 
     def __init__(self, folder: Path, device: torch.device, batch: int, steps: int) -> None:
@@ -204,20 +214,19 @@ class Bench:
         return build_random_model(self.shape, 0).to(self.device).train()
 
     def published(self, batch: int) -> float:
-        """Return pairs a second of the published structure.
+        """Return pairs a second of the published structure, loading included.
 
-        What its workers made before is used up first; a GPU would take too long for that, so there the rate is at
-        most what the workers give without it, as in a run that lasts.
+        What its workers made before is used up first. A GPU would take too long for that, so there updates on ready
+        batches are timed: see ``measure_published``.
         """
         model = self.model()
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
-        batches = self._published_batches(batch)
         on_gpu = self.device.type == "cuda"
+        batches = cycle(self._ready_batches(batch)) if on_gpu else self._published_batches(batch)
         warm_up = WARM_UP if on_gpu else MADE_AHEAD * usable_cores() + WARM_UP
-        rate = self._rate(
+        return self._rate(
             lambda: update(model, optimizer, next(batches), self.device), batch, warm_up, self.steps
         )
-        return min(rate, self.loading()) if on_gpu else rate
 
     def loading(self) -> float:
         """Return pairs a second that the published loop's workers make, with nothing else to do."""
@@ -228,6 +237,18 @@ class Bench:
     def _published_batches(self, batch: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         dataset = PublishedDataset(self.pairs, self.images, self.norm, self.tokenizer)
         return forever(dataset, batch, usable_cores())
+
+    def _ready_batches(self, batch: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Return whole batches, put together from the small ones of all workers."""
+        small = self._published_batches(LEAST_BATCH)
+        parts = [list(islice(small, -(-batch // LEAST_BATCH))) for _ in range(READY_BATCHES)]
+        return [
+            (
+                torch.cat([pixels for pixels, _ in few])[:batch],
+                torch.cat([tokens for _, tokens in few])[:batch],
+            )
+            for few in parts
+        ]
 
     def _rate(self, work: Callable[[], object], pairs: int, warm_up: int, steps: int) -> float:
         """Return pairs a second of ``steps`` turns after ``warm_up`` ones."""
@@ -264,7 +285,13 @@ class Bench:
         if compile_towers:
             images, texts = compile_function(images), compile_function(texts)
         embed = BatchEmbedder(images, texts, self.norm, device=self.device, dtype=DTYPES[precision])
-        rows: list[Update] = []
+        marks: list[float] = []
+
+        def mark(row: Update) -> None:
+            if row.step in {WARM_UP, WARM_UP + self.steps}:  # a GPU still computes when an update returns
+                _wait(self.device)
+                marks.append(time.perf_counter())
+
         batches = BatchLoader(
             pixels, self.tokens(), plan, world=SINGLE_PROCESS, device=self.device, grayscale=0.1
         )
@@ -275,14 +302,14 @@ class Bench:
                 rates=WarmupSchedule(1e-5, 500),
                 validate=lambda _: Validation(),
                 save_best=lambda: None,
-                save_state=lambda _: _wait(self.device),
-                record_update=rows.append,
+                save_state=lambda _: None,
+                record_update=mark,
                 record_validation=lambda *_: None,
                 report_progress=lambda *_: None,
                 steps=WARM_UP + self.steps,
                 validate_every=WARM_UP + self.steps,
             ).run(TrainingState())
-        return without_first([row.seconds for row in rows], self.batch)
+        return self.batch * self.steps / (marks[1] - marks[0])
 
     def text_lengths(self) -> list[int]:
         """Return how long the texts of each update are run."""
@@ -290,44 +317,61 @@ class Bench:
         return [tokens.select(plan.pairs(number)).shape[1] for number in range(WARM_UP, WARM_UP + self.steps)]
 
 
-def measure(bench: Bench, *, compile_towers: bool) -> dict[str, Any]:
-    """Return all figures."""
-    device = bench.device
-    precision, loading = resolve_precision(Precision.AUTO, device), bench.loading()
-    seconds, pixels = bench.prepared()
-    cached = max(LEAST_BATCH, bench.batch // 4)
-    published_batch, published = fitting(bench.published, bench.batch)
-    chunk, plain = fitting(
-        lambda size: bench.ours(pixels, size, precision, compile_towers=compile_towers), bench.batch
-    )
-    _, in_fp32 = fitting(
-        lambda size: bench.ours(pixels, size, Precision.FP32, compile_towers=compile_towers), chunk
-    )
-    rates = {
-        "published": published,
+def measure_published(benchmark: TrainingBenchmark, loading: float) -> tuple[int, dict[str, float]]:
+    """Return the batch that fits and the rates of the published structure; loading: of its workers alone.
+
+    On a GPU a rate is the lower one of updates on ready batches and of loading, as in a run that lasts.
+    """
+    batch, rate = fitting(benchmark.published, benchmark.batch)
+    if benchmark.device.type != "cuda":
+        return batch, {"published": rate, "published_loading_alone": loading}
+    with tf32_products():
+        _, rate_tf32 = fitting(benchmark.published, batch)
+    return batch, {
+        "published": min(rate, loading),
+        "published_tf32": min(rate_tf32, loading),
         "published_loading_alone": loading,
+    }
+
+
+def measure(benchmark: TrainingBenchmark, *, compile_towers: bool) -> dict[str, Any]:
+    """Return all figures."""
+    device = benchmark.device
+    precision, loading = resolve_precision(Precision.AUTO, device), benchmark.loading()
+    seconds, pixels = benchmark.prepared()
+    cached = max(LEAST_BATCH, benchmark.batch // 4)
+    published_batch, rates = measure_published(benchmark, loading)
+    chunk, plain = fitting(
+        lambda size: benchmark.ours(pixels, size, precision, compile_towers=compile_towers), benchmark.batch
+    )
+    chunk_fp32, in_fp32 = fitting(
+        lambda size: benchmark.ours(pixels, size, Precision.FP32, compile_towers=compile_towers), chunk
+    )
+    published = rates["published"]
+    rates |= {
         "ours": plain,
-        f"ours_cached_in_chunks_of_{cached}": bench.ours(
+        f"ours_cached_in_chunks_of_{cached}": benchmark.ours(
             pixels, cached, precision, compile_towers=compile_towers
         ),
         "ours_fp32": in_fp32,
     }
-    per_image = seconds / len(bench.pairs)
-    flops = flops_per_pair(bench.shape, bench.text_lengths())
+    per_image = seconds / len(benchmark.pairs)
+    flops = flops_per_pair(benchmark.shape, benchmark.text_lengths())
     peak = matmul_peak(device)
     return {
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "model": "ViT-B/16, random weights" if device.type == "cuda" else "SMALL model, random weights",
-        "pictures": bench.source,
-        "pairs": len(bench.pairs),
-        "batch": bench.batch,
+        "pictures": benchmark.source,
+        "pairs": len(benchmark.pairs),
+        "batch": benchmark.batch,
         "published_batch": published_batch,
         "chunk": chunk,
+        "chunk_fp32": chunk_fp32,
         "precision": precision.value,
         "compiled": compile_towers,
         "cores": usable_cores(),
         "torch": torch.__version__,
-        "updates": bench.steps,
+        "updates": benchmark.steps,
         "images_per_second": {name: round(rate, 2) for name, rate in rates.items()},
         "times_published": {name: round(rate / published, 2) for name, rate in rates.items()},
         "preparing": {
@@ -358,11 +402,11 @@ def main() -> None:
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     batch = options.batch or (PAPER_BATCH if device.type == "cuda" else SMALL_BATCH)
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder), device, batch, options.steps)
+        benchmark = TrainingBenchmark(Path(folder), device, batch, options.steps)
         figures = {
             "benchmark": "training",
             "machine": machine(),
-            **measure(bench, compile_towers=options.compile),
+            **measure(benchmark, compile_towers=options.compile),
         }
     sys.stdout.write(json.dumps(figures, allow_nan=False, indent=None if options.json else 1) + "\n")
 

@@ -46,10 +46,10 @@ def _step(step: str, folder: Path, photos: int, pairs: int) -> dict[str, Any]:
     command += ["--photos", str(photos), "--pairs", str(pairs)]
     child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     waited = _watched(folder / "bench.sqlite3", child) if step == "seal" else None
-    said, _ = child.communicate()
+    output, _ = child.communicate()
     if child.returncode:
         raise SystemExit(f"{step}: failed")
-    found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
     return found if waited is None else found | {"locked_seconds": round(waited, 2)}
 
 

@@ -162,15 +162,15 @@ def server_process(port: int, workers: int = 1, **more: str) -> Iterator["subpro
 
 
 @contextmanager
-def workers(said: Path | None = None, **more: str) -> Iterator[list["subprocess.Popen[bytes]"]]:
-    """Run the real background workers; yields the light one and the heavy one. What they say goes to ``said``.
+def workers(log: Path | None = None, **more: str) -> Iterator[list["subprocess.Popen[bytes]"]]:
+    """Run the real background workers; yields the light one and the heavy one. Their standard error goes to ``log``.
 
     Wake-ups that earlier tests left in the queue are forgotten first.
     """
     for message in (settings.VAR_DIR / "queue" / "messages").glob("*.msg"):
         message.unlink(missing_ok=True)
     environment = child_environment(**more)
-    errors = said.open("wb") if said is not None else None
+    errors = log.open("wb") if log is not None else None
     started = [
         subprocess.Popen(command, env=environment, cwd=ROOT, start_new_session=True, stderr=errors)
         for command in worker_commands()

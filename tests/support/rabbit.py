@@ -35,12 +35,12 @@ def node(folder: Path, **settings: str) -> Iterator[str]:
         "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
         "RABBITMQ_CONF_ENV_FILE": str(folder / "none"),
     }
-    with (folder / "said").open("wb") as said:
+    with (folder / "output.log").open("wb") as log:
         process = subprocess.Popen(
-            [str(SERVER)], env=environment, stdout=said, stderr=said, start_new_session=True
+            [str(SERVER)], env=environment, stdout=log, stderr=log, start_new_session=True
         )
         try:
-            _wait(port, process, folder / "said")
+            _wait(port, process, folder / "output.log")
             yield f"amqp://guest:guest@127.0.0.1:{port}//"
         finally:
             process.terminate()
@@ -51,7 +51,7 @@ def node(folder: Path, **settings: str) -> Iterator[str]:
                 process.wait()
 
 
-def _wait(port: int, process: "subprocess.Popen[bytes]", said: Path) -> None:
+def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
     ends = time.monotonic() + START_SECONDS
     while time.monotonic() < ends and process.poll() is None:
         with socket.socket() as probe:
@@ -64,7 +64,7 @@ def _wait(port: int, process: "subprocess.Popen[bytes]", said: Path) -> None:
             except OSError:
                 pass
         time.sleep(0.5)
-    raise AssertionError(f"RabbitMQ did not start: {said.read_text()[-2000:]}")
+    raise AssertionError(f"RabbitMQ did not start: {log.read_text()[-2000:]}")
 
 
 def _free_port() -> int:

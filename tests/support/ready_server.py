@@ -1,6 +1,6 @@
 """The real web server, loaded once and forked for each test: a new interpreter would load the site for seconds.
 
-Run as a program it loads the site, listens on ``PORT`` and does what its standard input says, a word a line:
+Run as a program it loads the site, listens on ``PORT`` and obeys its standard input, a word a line:
 ``start`` forks a gunicorn and ``stop`` ends it; each is answered by a line when it is done. When its input ends, so
 does it.
 """
@@ -58,7 +58,7 @@ class ReadyServer:
         self._process.wait(timeout=120)
         self._media.unlink(missing_ok=True)
 
-    def _say(self, word: str) -> None:
+    def _send(self, word: str) -> None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{word}\n")

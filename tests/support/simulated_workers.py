@@ -95,7 +95,7 @@ def simulate_review(*, items: int = ITEMS, seed: int = SEED) -> tuple[list[Judgm
         dimension.value: _judged(rng.choice(len(mix), items, p=mix), raters, dimension, rng)
         for dimension, mix in PUBLISHED.items()
     }
-    said = {
+    labels_by_dimension = {
         name: np.array(crowd.table.scale, dtype=object)[crowd.table.labels] for name, crowd in crowds.items()
     }
     rows = [
@@ -103,7 +103,7 @@ def simulate_review(*, items: int = ITEMS, seed: int = SEED) -> tuple[list[Judgm
             "observation_review",
             f"pair-{row // JUDGES}",
             f"w{rater}",
-            {name: str(labels[row]) for name, labels in said.items()},
+            {name: str(labels[row]) for name, labels in labels_by_dimension.items()},
             worker=int(rater),
         )
         for row, rater in enumerate(raters.ravel().tolist())
@@ -119,7 +119,7 @@ def _judged(truth: IntArray, raters: IntArray, dimension: Dimension, rng: np.ran
     labels = np.empty(at.size, dtype=np.int64)
     for rater, habit in enumerate(HABITS):
         mine = who == rater
-        labels[mine] = _said(habit, truth[at[mine]], len(scale), rng)
+        labels[mine] = _draw_labels(habit, truth[at[mine]], len(scale), rng)
     names = tuple(f"w{rater}" for rater in range(len(HABITS)))
     values = np.arange(len(scale), dtype=np.float64)
     return Crowd(RatingTable(at, who, labels, tuple(range(items)), names, scale, values), truth, HABITS)
@@ -133,14 +133,14 @@ def _assigned(items: int, judges: int, raters: int, rng: np.random.Generator) ->
     return np.argpartition(waits, judges, axis=1)[:, :judges].astype(np.int64)
 
 
-def _said(habit: Habit, truth: IntArray, labels: int, rng: np.random.Generator) -> IntArray:
+def _draw_labels(habit: Habit, truth: IntArray, labels: int, rng: np.random.Generator) -> IntArray:
     if habit is Habit.CONSTANT:
         return np.full(len(truth), labels - 1)
     if habit is Habit.RANDOM:
         return rng.integers(labels, size=len(truth))
     skill = rng.uniform(*SKILL[habit])
-    said = np.where(rng.random(len(truth)) < skill, truth, _neighbour(truth, labels, rng))
-    return labels - 1 - said if habit is Habit.SWAPPED else said
+    given = np.where(rng.random(len(truth)) < skill, truth, _neighbour(truth, labels, rng))
+    return labels - 1 - given if habit is Habit.SWAPPED else given
 
 
 def _neighbour(truth: IntArray, labels: int, rng: np.random.Generator) -> IntArray:

@@ -21,10 +21,10 @@ from tests.support.curation.leaderboards import (
     COMPARISON,
     EXPECTED,
     RETRIEVAL,
-    handed_in,
     made_board,
     predictions,
     scored,
+    submitted_entry,
     zipped,
 )
 
@@ -62,13 +62,13 @@ def test_a_zip_of_another_name_leaves_no_trace_and_is_taken_once_renamed(team: L
         with pytest.raises(
             Refused, match=r"^file: its name is mine\.zip; rename it to test_set_predictions\.zip"
         ):
-            handed_in(team, predictions(), file_name="mine.zip")
+            submitted_entry(team, predictions(), file_name="mine.zip")
     assert not LeaderboardEntry.objects.exists()
     assert list((board_selectors.board_folder(team.leaderboard) / "entries").iterdir()) == []
     entry = scored(team, predictions(), file_name="test_set_predictions.zip")
     assert (entry.state, entry.file_name) == (EntryState.SCORED, "test_set_predictions.zip")
     assert board_selectors.team_usage(team).total == 1
-    again = handed_in(team, predictions(), file_name="mine.zip")
+    again = submitted_entry(team, predictions(), file_name="mine.zip")
     assert again == entry, "what is known is known by any name"
 
 
@@ -111,7 +111,7 @@ def test_a_name_that_is_not_taken_could_not_be_scored(team: LeaderboardTeam, sen
     with pytest.raises(InvalidInput, match="is not called"):
         read_submission(sent, file_name=name, expected=EXPECTED, keys=held)
     with pytest.raises(Refused, match="file: its name is"):
-        handed_in(team, predictions(), file_name=name)
+        submitted_entry(team, predictions(), file_name=name)
 
 
 def _lost(key: Path) -> None:
@@ -147,11 +147,11 @@ def test_a_lost_or_broken_key_is_never_charged_to_the_team(
     assert (entry.state, entry.defect) == (EntryState.QUEUED, "")
     assert entries.entry_file(entry).read_bytes() == data, "the zip is kept"
     assert entry.job.state == JobState.FAILED
-    said = entry.job.error
-    assert said.startswith(f"the answer key of {name} "), said
-    assert f"restore {board.path}/held" in said
-    assert "\n" not in said
-    assert str(board_selectors.board_folder(board)) not in said
+    message = entry.job.error
+    assert message.startswith(f"the answer key of {name} "), message
+    assert f"restore {board.path}/held" in message
+    assert "\n" not in message
+    assert str(board_selectors.board_folder(board)) not in message
     key.write_text(whole)
     jobs.run_in_process(job=jobs.resume_job(job=entry.job, queue=False))
     entry.refresh_from_db()

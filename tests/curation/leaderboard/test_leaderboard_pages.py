@@ -22,11 +22,11 @@ from hits.models import AuditEvent, Image, Job, Project
 from hits.services.jobs import jobs
 from tests.support.curation.leaderboards import (
     HALF,
-    handed_in,
     made_board,
     predictions,
     scored,
     sealed_version,
+    submitted_entry,
 )
 from tests.support.pages import squeezed
 
@@ -52,14 +52,14 @@ def signed_in(user: User) -> Client:
     return client
 
 
-def desk_places(
+def console_urls(
     board: Leaderboard, team: LeaderboardTeam, entry: LeaderboardEntry
 ) -> dict[str, tuple[str, str]]:
-    """Every address of the console with the method that it takes."""
+    """Return each console page's method and URL."""
     at = [board.project.slug, board.pk]
     return {
         "list": ("get", reverse("leaderboards", args=at[:1])),
-        "desk": ("get", reverse("leaderboard-manage", args=at)),
+        "manage": ("get", reverse("leaderboard-manage", args=at)),
         "change": ("post", reverse("leaderboard-manage", args=at)),
         "open": ("post", reverse("leaderboard-open", args=at)),
         "publish": ("post", reverse("leaderboard-publish", args=at)),
@@ -70,7 +70,7 @@ def desk_places(
     }
 
 
-def test_the_desk_is_for_researchers_of_the_project(
+def test_only_project_researchers_open_console_pages(
     board: Leaderboard,
     team: tuple[LeaderboardTeam, str],
     researcher: User,
@@ -79,7 +79,7 @@ def test_the_desk_is_for_researchers_of_the_project(
     client: Client,
 ) -> None:
     entry = scored(team[0], predictions())
-    for name, (method, path) in desk_places(board, team[0], entry).items():
+    for name, (method, path) in console_urls(board, team[0], entry).items():
         for user in (outsider, annotator):
             assert getattr(signed_in(user), method)(path).status_code == 404, (name, user)
         reply = getattr(client, method)(path)
@@ -94,7 +94,7 @@ def test_another_projects_board_is_not_found_under_ones_own(
 ) -> None:
     entry = scored(team[0], predictions())
     theirs = outsider.memberships.get().project
-    for name, (method, path) in desk_places(board, team[0], entry).items():
+    for name, (method, path) in console_urls(board, team[0], entry).items():
         if name != "list":
             moved = path.replace(f"/projects/{board.project.slug}/", f"/projects/{theirs.slug}/")
             code = getattr(signed_in(outsider), method)(moved, {"hidden": "1"}).status_code
@@ -146,47 +146,47 @@ def test_a_board_that_is_not_built_has_no_page(project: Project, researcher: Use
         version=sealed_version(project), split="", wording=services.Wording("Title"), by=None, queue=False
     )
     assert signed_in(researcher).get(reverse("leaderboard", args=[board.slug])).status_code == 404
-    desk = signed_in(researcher).get(reverse("leaderboard-manage", args=[project.slug, board.pk]))
-    assert "Build leaderboard Title" in desk.text
+    page = signed_in(researcher).get(reverse("leaderboard-manage", args=[project.slug, board.pk]))
+    assert "Build leaderboard Title" in page.text
     Job.objects.filter(pk=board.job_id).update(state=JobState.FAILED, error="the disk is full")
-    desk = signed_in(researcher).get(reverse("leaderboard-manage", args=[project.slug, board.pk]))
-    assert "the disk is full" in desk.text
+    page = signed_in(researcher).get(reverse("leaderboard-manage", args=[project.slug, board.pk]))
+    assert "the disk is full" in page.text
     assert "Not built" in signed_in(researcher).get(reverse("leaderboards", args=[project.slug])).text
 
 
 def test_the_form_makes_a_board_of_a_sealed_version(project: Project, researcher: User) -> None:
-    desk = signed_in(researcher)
+    browser = signed_in(researcher)
     place = reverse("leaderboards", args=[project.slug])
-    assert "No sealed version yet" in desk.get(place).text
+    assert "No sealed version yet" in browser.get(place).text
     version = sealed_version(project)
     form = {"rows": f"{version.pk}:", "title": "Street scenes", "daily_limit": "3", "total_limit": "2"}
-    refused = desk.post(place, form)
+    refused = browser.post(place, form)
     assert refused.status_code == 400
     assert "not between the daily limit" in refused.text
-    reply = desk.post(place, form | {"total_limit": "20", "note": "two\nlines"})
+    reply = browser.post(place, form | {"total_limit": "20", "note": "two\nlines"})
     board = Leaderboard.objects.get()
     assert reply.headers["Location"] == reverse("leaderboard-manage", args=[project.slug, board.pk])
     assert (board.daily_limit, board.total_limit, board.note) == (3, 20, "two lines")
     assert (board.is_open, board.is_public, board.created_by) == (False, False, researcher)
     assert board.job is not None
     assert board.job.task == "curation.build_leaderboard"
-    assert desk.post(place, form | {"rows": "999:"}).status_code == 400
+    assert browser.post(place, form | {"rows": "999:"}).status_code == 400
 
 
 def test_a_key_is_shown_once_and_never_again(board: Leaderboard, researcher: User) -> None:
-    desk = signed_in(researcher)
+    browser = signed_in(researcher)
     at = [board.project.slug, board.pk]
-    reply = desk.post(reverse("leaderboard-teams", args=at), {"name": "Baker Street"})
+    reply = browser.post(reverse("leaderboard-teams", args=at), {"name": "Baker Street"})
     found = re.search(r"<code>([\w-]{43})</code>", reply.text)
     assert found is not None
     assert "no-store" in reply.headers["Cache-Control"]
     team = LeaderboardTeam.objects.get()
     assert services.find_team_by_key(board=board, key=found[1]) == team
-    assert found[1] not in desk.get(reverse("leaderboard-manage", args=at)).text
-    again = desk.post(reverse("leaderboard-teams", args=at), {"name": "Baker Street"})
+    assert found[1] not in browser.get(reverse("leaderboard-manage", args=at)).text
+    again = browser.post(reverse("leaderboard-teams", args=at), {"name": "Baker Street"})
     assert again.status_code == 400
     assert "A team named Baker Street exists already" in again.text
-    new = desk.post(reverse("leaderboard-team-key", args=[*at, team.pk]))
+    new = browser.post(reverse("leaderboard-team-key", args=[*at, team.pk]))
     assert found[1] not in new.text
     assert services.find_team_by_key(board=board, key=found[1]) is None
     assert AuditEvent.objects.filter(actor=researcher, action="leaderboard.renew_key").exists()
@@ -217,15 +217,15 @@ def test_opening_is_a_researchers_act_and_publishing_an_admins(
 def test_rehearsal_board_is_labelled_and_members_only(rehearsal: Project, admin: User) -> None:
     board = made_board(rehearsal)
     at = [rehearsal.slug, board.pk]
-    desk = signed_in(admin)
-    assert "it can never be public" in desk.get(reverse("leaderboard-manage", args=at)).text
-    reply = desk.post(reverse("leaderboard-publish", args=at), {"public": "1"}, follow=True)
+    browser = signed_in(admin)
+    assert "it can never be public" in browser.get(reverse("leaderboard-manage", args=at)).text
+    reply = browser.post(reverse("leaderboard-publish", args=at), {"public": "1"}, follow=True)
     assert "is based on a rehearsal" in reply.text
     board.refresh_from_db()
     assert not board.is_public
-    page = desk.get(reverse("leaderboard", args=[board.slug])).text
+    page = browser.get(reverse("leaderboard", args=[board.slug])).text
     assert "A rehearsal" in page
-    assert desk.get(reverse("api-leaderboard", args=[board.slug])).json()["rehearsal"] is True
+    assert browser.get(reverse("api-leaderboard", args=[board.slug])).json()["rehearsal"] is True
 
 
 def test_the_table_has_figures_intervals_n_and_references(
@@ -276,7 +276,7 @@ def test_empty_board_explains_what_will_appear(board: Leaderboard, client: Clien
 
 
 @pytest.fixture
-def hand_in(board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client) -> Callable[..., Any]:
+def submit(board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client) -> Callable[..., Any]:
     """Return a function that submits on the page of the board, which is public."""
     services.set_public(board=board, is_public=True, by=None)
 
@@ -287,8 +287,8 @@ def hand_in(board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Clien
     return send
 
 
-def test_a_submission_by_the_page_leads_to_its_own_page(hand_in: Callable[..., Any], client: Client) -> None:
-    reply = hand_in(url="https://example.org/paper", description="Two crops")
+def test_a_submission_by_the_page_leads_to_its_own_page(submit: Callable[..., Any], client: Client) -> None:
+    reply = submit(url="https://example.org/paper", description="Two crops")
     entry = LeaderboardEntry.objects.get()
     place = reply.headers["Location"]
     assert str(entry.pk) in place
@@ -301,12 +301,12 @@ def test_a_submission_by_the_page_leads_to_its_own_page(hand_in: Callable[..., A
     assert "100.0" in done
     assert "https://example.org/paper" in done
     assert "refresh" not in done
-    again = hand_in()
+    again = submit()
     assert again.headers["Location"] == place
     assert LeaderboardEntry.objects.count() == 1
 
 
-def test_a_team_reads_the_figures_of_all_that_it_handed_in(
+def test_team_sees_figures_of_all_its_submissions(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client
 ) -> None:
     Leaderboard.objects.update(is_public=True)
@@ -316,9 +316,9 @@ def test_a_team_reads_the_figures_of_all_that_it_handed_in(
 
 
 def test_defect_is_shown_on_entry_page_and_to_team(
-    hand_in: Callable[..., Any], board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client
+    submit: Callable[..., Any], board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client
 ) -> None:
-    place = hand_in(predictions({"comparison": [1, 2, 3], "retrieval_0": [1, 2, 3]})).headers["Location"]
+    place = submit(predictions({"comparison": [1, 2, 3], "retrieval_0": [1, 2, 3]})).headers["Location"]
     entry = LeaderboardEntry.objects.get()
     assert entry.job is not None
     jobs.run_in_process(job=entry.job)
@@ -331,25 +331,25 @@ def test_defect_is_shown_on_entry_page_and_to_team(
 
 
 def test_form_errors_are_shown_at_fields(
-    hand_in: Callable[..., Any], board: Leaderboard, team: tuple[LeaderboardTeam, str]
+    submit: Callable[..., Any], board: Leaderboard, team: tuple[LeaderboardTeam, str]
 ) -> None:
-    wrong = hand_in(key="guess")
+    wrong = submit(key="guess")
     assert wrong.status_code == 400
     assert "This key is not valid here" in wrong.text
     assert "guess" not in wrong.text, "what was typed as a key is not sent back"
-    assert "not a web address" in hand_in(url="javascript:alert(1)").text
-    assert hand_in(file="").status_code == 400
+    assert "not a web address" in submit(url="javascript:alert(1)").text
+    assert submit(file="").status_code == 400
     services.set_active(team=team[0], is_active=False, by=None)
-    assert "cannot submit" in hand_in().text
+    assert "cannot submit" in submit().text
     assert not LeaderboardEntry.objects.exists()
 
 
-def test_limits_answer_429(hand_in: Callable[..., Any], board: Leaderboard) -> None:
+def test_limits_answer_429(submit: Callable[..., Any], board: Leaderboard) -> None:
     services.change_leaderboard(
         board=board, wording=services.Wording("T"), limits=services.Limits(1, 1), by=None
     )
-    assert hand_in().status_code == 302
-    full = hand_in(predictions(HALF))
+    assert submit().status_code == 302
+    full = submit(predictions(HALF))
     assert full.status_code == 429
     assert "all of its 1 submissions" in full.text
 
@@ -357,14 +357,14 @@ def test_limits_answer_429(hand_in: Callable[..., Any], board: Leaderboard) -> N
 def test_stuck_entry_shows_cause(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], researcher: User
 ) -> None:
-    entry = handed_in(team[0], predictions())
+    entry = submitted_entry(team[0], predictions())
     entries.entry_file(entry).unlink()
     assert entry.job is not None
     jobs.run_in_process(job=entry.job)
-    desk = signed_in(researcher)
-    page = desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
+    browser = signed_in(researcher)
+    page = browser.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
     assert "stopped because of a server problem" in page
-    text = desk.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
+    text = browser.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
     assert "Scoring failed" in text
     assert reverse("job-detail", args=[entry.job.pk]) in text
 
@@ -372,14 +372,14 @@ def test_stuck_entry_shows_cause(
 def test_a_cancelled_entry_waits_for_the_organisers(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], researcher: User
 ) -> None:
-    entry = handed_in(team[0], predictions())
+    entry = submitted_entry(team[0], predictions())
     assert entry.job is not None
     jobs.cancel_job(job=entry.job)
-    desk = signed_in(researcher)
-    page = squeezed(desk.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])))
+    browser = signed_in(researcher)
+    page = squeezed(browser.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])))
     assert "Waiting for the organisers" in page
     assert "refresh" not in page
-    text = desk.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
+    text = browser.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
     assert "Scoring cancelled" in text
     assert reverse("job-detail", args=[entry.job.pk]) in text
 
@@ -389,22 +389,22 @@ def test_organisers_see_key_fault_in_one_line(
 ) -> None:
     next((board_folder(board) / "held").rglob("*comparison_answer_key.json")).unlink()
     entry = scored(team[0], predictions())
-    desk = signed_in(researcher)
-    text = squeezed(desk.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])))
+    browser = signed_in(researcher)
+    text = squeezed(browser.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])))
     assert "Scoring failed" in text
     assert f"restore {board.path}/held in the media folder, then resume this job" in text
     Leaderboard.objects.update(is_public=True)
-    for reader in (client, desk):
+    for reader in (client, browser):
         page = reader.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
         assert "stopped because of a server problem" in page
         assert "/held" not in page, "where keys lie is no business of teams"
 
 
-def test_wrong_zip_name_is_shown_at_field(hand_in: Callable[..., Any]) -> None:
-    reply = hand_in(file=SimpleUploadedFile("mine.zip", predictions()))
+def test_wrong_zip_name_is_shown_at_field(submit: Callable[..., Any]) -> None:
+    reply = submit(file=SimpleUploadedFile("mine.zip", predictions()))
     assert reply.status_code == 400
     assert "Its name is mine.zip; rename it to test_set_predictions.zip and send it again." in reply.text
-    assert hand_in().status_code == 302
+    assert submit().status_code == 302
 
 
 def test_organisers_see_photos_taken_down(board: Leaderboard, researcher: User) -> None:
@@ -439,23 +439,23 @@ def test_hidden_entries_leave_the_table_and_the_api(
     entry = scored(team[0], predictions(), model="Suspicious")
     page, api = reverse("leaderboard", args=[board.slug]), reverse("api-leaderboard", args=[board.slug])
     assert "Suspicious" in client.get(page).text
-    desk = signed_in(researcher)
+    browser = signed_in(researcher)
     place = reverse("leaderboard-entry-hidden", args=[board.project.slug, board.pk, entry.pk])
-    desk.post(place, {"hidden": "1"})
+    browser.post(place, {"hidden": "1"})
     assert "Suspicious" not in client.get(page).text
     assert client.get(api).json()["entries"] == []
-    desk.post(place, {"hidden": "0"})
+    browser.post(place, {"hidden": "0"})
     assert "Suspicious" in client.get(page).text
 
 
 def test_public_files_are_sent_by_their_exact_name(board: Leaderboard, researcher: User) -> None:
-    desk = signed_in(researcher)
+    browser = signed_in(researcher)
     name = "all_comparison/all_comparison_instance_ids.json"
-    reply = desk.get(reverse("leaderboard-file", args=[board.slug, name]))
+    reply = browser.get(reverse("leaderboard-file", args=[board.slug, name]))
     assert b"".join(reply.streaming_content) == b'["annotations", "test_id_map"]'
     assert "attachment" in reply.headers["Content-Disposition"]
     for gone in ("all_comparison", "no.json", f"{name}/", "all_comparison/"):
-        assert desk.get(f"/leaderboards/{board.slug}/files/{gone}").status_code == 404
+        assert browser.get(f"/leaderboards/{board.slug}/files/{gone}").status_code == 404
 
 
 def test_the_state_of_an_entry_is_never_another_teams(

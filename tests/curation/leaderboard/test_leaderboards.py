@@ -26,11 +26,11 @@ from hits.services.jobs import jobs
 from tests.support.curation.leaderboards import (
     HALF,
     PERFECT,
-    handed_in,
     made_board,
     predictions,
     scored,
     sealed_version,
+    submitted_entry,
     variant,
     zipped,
 )
@@ -66,7 +66,7 @@ def test_a_submission_is_scored_by_the_held_keys(team: LeaderboardTeam) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (predictions({**PERFECT, "retrieval_0": [1, 2, float("nan"), 4]}), "retrieval_0.npy.*NaN"),
         (predictions({**PERFECT, "comparison": [1, 2]}), "comparison.npy.*2.*3"),
@@ -81,12 +81,14 @@ def test_a_submission_is_scored_by_the_held_keys(team: LeaderboardTeam) -> None:
         ),
     ],
 )
-def test_unscorable_submission_is_refused_in_one_line(team: LeaderboardTeam, data: bytes, said: str) -> None:
+def test_unscorable_submission_is_refused_in_one_line(
+    team: LeaderboardTeam, data: bytes, message: str
+) -> None:
     import re
 
     entry = scored(team, data)
     assert entry.state == EntryState.REFUSED
-    assert re.search(said, entry.defect), entry.defect
+    assert re.search(message, entry.defect), entry.defect
     assert "\n" not in entry.defect
     assert str(board_selectors.board_folder(team.leaderboard)) not in entry.defect, (
         "where things lie is our business"
@@ -99,12 +101,12 @@ def test_unscorable_submission_is_refused_in_one_line(team: LeaderboardTeam, dat
 
 def test_the_same_zip_of_a_team_is_one_entry(board: Leaderboard, team: LeaderboardTeam) -> None:
     first = scored(team, predictions())
-    again = handed_in(team, predictions(), model="Another name")
+    again = submitted_entry(team, predictions(), model="Another name")
     assert (again.pk, again.model) == (first.pk, first.model)
     other = services.add_team(board=board, name="Scotland Yard", by=None)[0]
-    assert handed_in(other, predictions()).pk != first.pk
+    assert submitted_entry(other, predictions()).pk != first.pk
     refused = scored(team, b"broken")
-    assert handed_in(team, b"broken").pk == refused.pk
+    assert submitted_entry(team, b"broken").pk == refused.pk
     folder = board_selectors.board_folder(board) / "entries"
     assert len(list(folder.iterdir())) == 2, "two kept zips, and nothing left half-way"
     assert folder.stat().st_mode & 0o077 == 0
@@ -114,27 +116,27 @@ def test_limits_are_of_a_team_and_of_24_hours_and_in_all(project: Project) -> No
     board = made_board(project, limits=services.Limits(daily=2, total=3))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
     first = scored(team, variant(1))
-    handed_in(team, variant(2))  # one that waits counts as well
+    submitted_entry(team, variant(2))  # one that waits counts as well
     with pytest.raises(entries.LimitReached, match="2 of 2 submissions within 24 hours"):
-        handed_in(team, variant(3))
+        submitted_entry(team, variant(3))
     other = services.add_team(board=board, name="Scotland Yard", by=None)[0]
-    handed_in(other, variant(3))
+    submitted_entry(other, variant(3))
     LeaderboardEntry.objects.filter(pk=first.pk).update(
         created_at=timezone.now() - timedelta(hours=24, seconds=1)
     )
-    handed_in(team, variant(3))
+    submitted_entry(team, variant(3))
     LeaderboardEntry.objects.filter(team=team).update(created_at=timezone.now() - timedelta(days=3))
     with pytest.raises(entries.LimitReached, match="all of its 3 submissions"):
-        handed_in(team, variant(4))
+        submitted_entry(team, variant(4))
 
 
 def test_time_of_next_submission_is_shown(project: Project) -> None:
     board = made_board(project, limits=services.Limits(daily=1, total=3))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
-    entry = handed_in(team, variant(1))
+    entry = submitted_entry(team, variant(1))
     due = entry.created_at + timedelta(hours=24)
     with pytest.raises(entries.LimitReached, match=f"{due:%d %b %H:%M} UTC"):
-        handed_in(team, variant(2))
+        submitted_entry(team, variant(2))
 
 
 def test_refused_ones_count_against_no_limit_but_have_their_own(project: Project) -> None:
@@ -143,7 +145,7 @@ def test_refused_ones_count_against_no_limit_but_have_their_own(project: Project
     for number in range(entries.MAX_REFUSED_PER_DAY):
         assert scored(team, f"broken {number}".encode()).state == EntryState.REFUSED
     with pytest.raises(entries.LimitReached, match="20 submissions of your team were refused"):
-        handed_in(team, predictions())
+        submitted_entry(team, predictions())
     LeaderboardEntry.objects.filter(team=team).update(created_at=timezone.now() - timedelta(hours=25))
     assert scored(team, predictions()).state == EntryState.SCORED
 
@@ -152,10 +154,10 @@ def test_refused_ones_count_against_no_limit_but_have_their_own(project: Project
 def test_two_at_once_cannot_both_be_the_last(project: Project) -> None:
     board = made_board(project, limits=services.Limits(daily=3, total=3))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
-    handed_in(team, variant(0))
+    submitted_entry(team, variant(0))
 
     def one(number: int) -> Callable[[], LeaderboardEntry]:
-        return lambda: handed_in(LeaderboardTeam.objects.get(pk=team.pk), variant(number))
+        return lambda: submitted_entry(LeaderboardTeam.objects.get(pk=team.pk), variant(number))
 
     found = together([one(number) for number in range(1, 7)])
     taken = [each for each in found if isinstance(each, LeaderboardEntry)]
@@ -171,7 +173,7 @@ def test_the_same_zip_sent_twice_at_once_is_one_entry(project: Project) -> None:
     board = made_board(project, limits=services.Limits(daily=1, total=1))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
     found = together(
-        [lambda: handed_in(LeaderboardTeam.objects.get(pk=team.pk), predictions()) for _ in range(4)]
+        [lambda: submitted_entry(LeaderboardTeam.objects.get(pk=team.pk), predictions()) for _ in range(4)]
     )
     assert len({entry.pk for entry in found}) == 1
 
@@ -191,15 +193,15 @@ def test_a_fault_of_ours_fails_the_job_and_the_entry_waits(board: Leaderboard, t
 
 
 def test_a_zip_that_we_spoiled_is_no_defect_of_the_team_s(team: LeaderboardTeam) -> None:
-    entry = handed_in(team, predictions())
+    entry = submitted_entry(team, predictions())
     kept = entries.entry_file(entry)
     whole = kept.read_bytes()
     assert entry.job is not None
-    for data, said in ((None, "is missing"), (whole[:-9], "has changed since submission")):
+    for data, message in ((None, "is missing"), (whole[:-9], "has changed since submission")):
         kept.unlink() if data is None else kept.write_bytes(data)
         job = jobs.run_in_process(job=entry.job)
         assert (job.state, LeaderboardEntry.objects.get().state) == (JobState.FAILED, EntryState.QUEUED)
-        assert said in job.error
+        assert message in job.error
         entry.job = jobs.resume_job(job=job, queue=False)
     kept.write_bytes(whole)
     assert jobs.run_in_process(job=entry.job).state == JobState.DONE
@@ -229,25 +231,23 @@ def test_equal_scores_have_equal_intervals(board: Leaderboard, team: Leaderboard
 def test_too_large_a_zip_is_not_kept(board: Leaderboard, team: LeaderboardTeam, settings: Any) -> None:
     settings.LEADERBOARD_MAX_BYTES = 100
     with pytest.raises(TooLarge, match="larger than 100 bytes"):
-        handed_in(team, b"x" * 101)
+        submitted_entry(team, b"x" * 101)
     assert list((board_selectors.board_folder(board) / "entries").iterdir()) == []
     settings.LEADERBOARD_MAX_BYTES = 1000
     Leaderboard.objects.filter(pk=board.pk).update(options=board.options | {"largest": 50})
     team.leaderboard.refresh_from_db()
     with pytest.raises(TooLarge, match="larger than 50 bytes"):
-        handed_in(team, b"x" * 51)
+        submitted_entry(team, b"x" * 51)
 
 
-def test_closed_boards_and_teams_that_may_not_hand_in_refuse(
-    board: Leaderboard, team: LeaderboardTeam
-) -> None:
+def test_closed_board_and_inactive_team_refuse_submissions(board: Leaderboard, team: LeaderboardTeam) -> None:
     services.set_active(team=team, is_active=False, by=None)
     with pytest.raises(Refused, match="cannot submit"):
-        handed_in(team, predictions())
+        submitted_entry(team, predictions())
     services.set_active(team=team, is_active=True, by=None)
     services.set_open(board=board, is_open=False, by=None)
     with pytest.raises(Refused, match="is closed"):
-        handed_in(team, predictions())
+        submitted_entry(team, predictions())
     assert not LeaderboardEntry.objects.exists()
 
 
@@ -275,7 +275,7 @@ def test_wrong_keys_are_counted_by_address(board: Leaderboard) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"model": " "}, "model: is empty"),
         ({"model": "m" * 81}, "model: has 81"),
@@ -286,8 +286,8 @@ def test_wrong_keys_are_counted_by_address(board: Leaderboard) -> None:
         ({"model": "safe\u202etxt"}, "invisible"),
     ],
 )
-def test_model_description_is_validated(given: dict[str, str], said: str) -> None:
-    with pytest.raises(Refused, match=said):
+def test_model_description_is_validated(given: dict[str, str], message: str) -> None:
+    with pytest.raises(Refused, match=message):
         entries.ModelDescription(**given)
 
 
@@ -475,7 +475,7 @@ def words_box(dot: Dot) -> Box:
 
 
 def meet(one: Box, other: Box) -> bool:
-    """Tell whether two boxes share a pixel."""
+    """Return whether two boxes share a pixel."""
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 

@@ -1,4 +1,4 @@
-"""An old HTML template in a real browser: it reads its address, is filled in and handed in, and sees nothing else."""
+"""An old HTML template in a real browser: it reads its address, is filled in and submitted, and sees nothing else."""
 
 from collections.abc import Callable
 from typing import Any

@@ -45,11 +45,11 @@ def test_photo_is_added_with_description_and_recognised_again(add: Any) -> None:
     description = {
         "credit": "Ann",
         "licence": "CC BY 2.0",
-        "alt": "A bench",
+        "alt": "A chair",
         "split": "val",
         "url": "https://x.example/1",
     }
-    first = add("bench.png", picture(), **description)
+    first = add("chair.png", picture(), **description)
     assert (first.status_code, first.json()["new"]) == (201, True)
     image = Image.objects.get(pk=first.json()["image"])
     assert (image.credit, image.licence, image.alt, image.split, image.source_url) == tuple(

@@ -117,10 +117,10 @@ def variant(number: int) -> bytes:
     return predictions({"comparison": [1, 2, 3], "retrieval_0": [9 + number, 0, 0, 9]})
 
 
-def handed_in(
+def submitted_entry(
     team: LeaderboardTeam, data: bytes, *, model: str = "Model", file_name: str = "test_set_predictions.zip"
 ) -> LeaderboardEntry:
-    """Hand in, and return the entry as it waits."""
+    """Submit, and return the entry as it waits."""
     about = entries.ModelDescription(model)
     return entries.submit_entry(
         team=team, description=about, upload=entries.Upload([data], file_name), queue=False
@@ -128,8 +128,8 @@ def handed_in(
 
 
 def scored(team: LeaderboardTeam, data: bytes, **more: Any) -> LeaderboardEntry:
-    """Hand in, have it scored, and return what came of it."""
-    entry = handed_in(team, data, **more)
+    """Submit, have it scored, and return the scored entry."""
+    entry = submitted_entry(team, data, **more)
     assert entry.job is not None
     jobs.run_in_process(job=entry.job)
     entry.refresh_from_db()

@@ -16,8 +16,8 @@ VALIDATIONS = "step,loss,im2txt,txt2im,p_at_1,kept\n"
 
 def asked(version: DatasetVersion, name: str = "first", **more: Any) -> Scorer:
     """Return a scorer whose training was asked for."""
-    wanted: dict[str, Any] = {"config": SMALL, "by": None, "queue": False} | more
-    return request_training(project=version.project, version=version, name=name, **wanted)
+    options: dict[str, Any] = {"config": SMALL, "by": None, "queue": False} | more
+    return request_training(project=version.project, version=version, name=name, **options)
 
 
 def write_journal(scorer: Scorer, steps: int, *, every: int = 10) -> None:

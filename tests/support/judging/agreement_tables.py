@@ -17,13 +17,13 @@ def random_tables(seed: int, tables: int = TABLES, *, complete: bool = False) ->
         missing = 0.0 if complete else rng.choice([0.0, 0.2, 0.5, 0.8])
         values = np.sort(rng.choice([-2.5, 0.0, 1.0, 1.5, 4.0, 9.0], size=labels)).tolist()
         likely = rng.dirichlet(np.full(labels, rng.choice([0.3, 1.0, 5.0])))
-        usual = rng.choice(labels, size=items, p=likely)
+        majority_label = rng.choice(labels, size=items, p=likely)
         follows = rng.random()
         rows = [
             (
                 f"i{item}",
                 f"r{rater}",
-                int(usual[item] if rng.random() < follows else rng.choice(labels, p=likely)),
+                int(majority_label[item] if rng.random() < follows else rng.choice(labels, p=likely)),
             )
             for item in range(items)
             for rater in range(raters)

@@ -17,7 +17,7 @@ from validation.selectors.grading import PairKey
 from validation.services.grading import GradeInput, save_grade
 from validation.services.rounds import Admission, ExamQuestion, launch_qualification_round
 
-THINGS = ["mug", "coat", "kite", "bus", "cake", "dog", "ladder", "piano", "canoe"]
+OBJECT_NAMES = ["mug", "coat", "kite", "bus", "cake", "dog", "ladder", "piano", "canoe"]
 EXAM = (
     ExamQuestion("What does a clue name?", ("A thing in the photo", "A guess about people"), 0),
     ExamQuestion("Who may write “he”?", ("Everybody", "Nobody", "Only about a named person"), 1),
@@ -27,7 +27,7 @@ EXAM = (
 def application(unit: Mapping[str, Any], *, salt: str = "", right: int | None = None) -> dict[str, Any]:
     """Return a complete answer to a qualification unit, with ``right`` of its questions right (all by default)."""
     questions = unit["questions"]
-    wanted = len(questions) if right is None else right
+    correct = len(questions) if right is None else right
     return {
         "images": [
             {
@@ -40,7 +40,7 @@ def application(unit: Mapping[str, Any], *, salt: str = "", right: int | None = 
         "exam": [
             {
                 "question": row["id"],
-                "choice": row["right"] if n < wanted else (row["right"] + 1) % len(row["choices"]),
+                "choice": row["right"] if n < correct else (row["right"] + 1) % len(row["choices"]),
             }
             for n, row in enumerate(questions)
         ],
@@ -48,10 +48,10 @@ def application(unit: Mapping[str, Any], *, salt: str = "", right: int | None = 
 
 
 def _pair(place: int, number: int, salt: str) -> dict[str, Any]:
-    thing = THINGS[3 * place + number]
+    object_name = OBJECT_NAMES[3 * place + number]
     return {
-        "clue": f"a {thing} {salt}".strip(),
-        "inference": f"Somebody needed the {thing} earlier today",
+        "clue": f"a {object_name} {salt}".strip(),
+        "inference": f"Somebody needed the {object_name} earlier today",
         "confidence": 1 + number,
     }
 
@@ -91,10 +91,10 @@ def grade(
 ) -> None:
     """Let a grader go through a submission: the first ``reasonable`` pairs are, the others are not."""
     for item in items:
-        said = item < reasonable
+        is_reasonable = item < reasonable
         save_grade(
             qualification_round=found,
-            grade=GradeInput(PairKey(submission.pk, item), said, "" if said else note),
+            grade=GradeInput(PairKey(submission.pk, item), is_reasonable, "" if is_reasonable else note),
             by=grader,
         )
 

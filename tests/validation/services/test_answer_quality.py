@@ -213,8 +213,8 @@ def judged_round(work: Work) -> Work:
     for hit in Hit.objects.filter(unit__batch=batch).select_related("unit"):
         check = getattr(hit.unit, "quality_check", None)
         # The same item gets the same answer, and no answer comes often.
-        lot = np.random.default_rng(int(hit.unit.payload["observation"], 16) % 10**9)
-        (truth,) = careful(lot, 1)
+        rng = np.random.default_rng(int(hit.unit.payload["observation"], 16) % 10**9)
+        (truth,) = careful(rng, 1)
         if check is not None and check.role == CheckRole.ATTENTION:
             truth |= review("un", "entirely_off", truth["interesting"])
         work.answered(hit, "CAREFUL", truth)
@@ -283,9 +283,9 @@ def written(work: Work, worker: str, seed: int, inference: str, clue: str = "the
     batch = launched(work.project, [work.image(seed)])
     work.publish(batch)
     answer = observations(3)
-    lot = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for row in answer["observations"]:
-        row["inference"] = " ".join(f"w{n}" for n in lot.integers(0, 10**6, 8))
+        row["inference"] = " ".join(f"w{n}" for n in rng.integers(0, 10**6, 8))
     answer["observations"][0] |= {"inference": inference, "clue": clue}
     work.answered(Hit.objects.get(unit__batch=batch), worker, answer)
 

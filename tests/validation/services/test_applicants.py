@@ -68,8 +68,8 @@ def test_a_round_spreads_its_sets_over_hits_of_nine_or_fewer(work: Work, six: li
 
 
 def test_repeated_request_launches_one_round(work: Work, six: list[Image]) -> None:
-    first = qualification(work.project, six, 12, idempotency_key="the same wish")
-    assert qualification(work.project, six, 12, idempotency_key="the same wish") == first
+    first = qualification(work.project, six, 12, idempotency_key="the same key")
+    assert qualification(work.project, six, 12, idempotency_key="the same key") == first
     assert QualificationRound.objects.count() == 1
 
 
@@ -216,7 +216,7 @@ def test_second_grader_grades_blind(work: Work, six: list[Image], researcher: Us
     assert not row.score.is_complete
     save_grade(qualification_round=found, grade=GradeInput(PairKey(submission.pk, 0), True), by=admin)
     seen = grading_queue(found, admin, start=PairKey(submission.pk, 0)).cards[0]
-    assert [(said.name, said.reasonable) for said in seen.other_grades] == [("rosa", False)]
+    assert [(grade.name, grade.reasonable) for grade in seen.other_grades] == [("rosa", False)]
     assert all(card.other_grades == () for card in grading_queue(found, admin).cards)
 
 

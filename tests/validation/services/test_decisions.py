@@ -116,9 +116,9 @@ def test_undecidable_input_is_refused(work: Work) -> None:
 
 def test_unknown_label_is_refused_with_the_scale(work: Work, pairs: list[Pair]) -> None:
     rules = {"reasonable": DecisionRule("reasonable", Method.MAJORITY, ("high",))}
-    said = "reasonable, positive: high is not on the scale; use highly, relatively, un"
+    message = "reasonable, positive: high is not on the scale; use highly, relatively, un"
     for decide in (services.decide_items, services.request_decisions):
-        with pytest.raises(Refused, match=said):
+        with pytest.raises(Refused, match=message):
             decide(project=work.project, kind=KIND, rules=rules, by=None)  # type: ignore[operator]
 
 
@@ -134,14 +134,14 @@ def test_each_method_is_counted_beside_the_others(work: Work, pairs: list[Pair])
 def test_candidates_of_sets_are_decided_by_their_ratings(work: Work) -> None:
     mine = work.observed(work.image(1), worker="AUTHOR")
     others = work.observed(work.image(2), worker="OTHER")
-    wanted = SetToJudge(
+    comparison = SetToJudge(
         id="7",
         own_pair_id=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],
     )
-    batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None)
+    batch, _ = launch_comparison(project=work.project, sets=[comparison], by=None)
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)
     work.answered(hit, "J1", ratings(hit, 3, 2, 1))
@@ -328,9 +328,9 @@ def test_command_decides_and_prints_outcomes(
     work: Work, pairs: list[Pair], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     call_command("decide", "--project", work.project.slug, "--kind", KIND, "--json")
-    told = json.loads(capsys.readouterr().out)
-    assert told["dimensions"]["reasonable"] == {"accept": 1, "reject": 1, "undecided": 1}
-    assert told["new"] is True
+    reply = json.loads(capsys.readouterr().out)
+    assert reply["dimensions"]["reasonable"] == {"accept": 1, "reject": 1, "undecided": 1}
+    assert reply["new"] is True
     rules = tmp_path / "rules.json"
     rules.write_text(json.dumps({"boxes": {"dimension": "boxes", "method": "best", "positive": ["mostly"]}}))
     with pytest.raises(CommandError, match=r"rules\.json: boxes, method: Use one of k_of_n") as error:

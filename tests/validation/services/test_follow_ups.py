@@ -298,12 +298,12 @@ def test_judgment_during_a_check_is_seen_by_the_next(work: Work, monkeypatch: py
     split(work, first, pairs, undecided=0)
     late = Assignment.objects.filter(hit__unit__key=pairs[0].instance_id).latest("pk")
 
-    def overtaken(one: JudgingRound) -> FollowUpPlan:
+    def superseded(one: JudgingRound) -> FollowUpPlan:
         found = plan_follow_up(one)
         Assignment.objects.filter(pk=late.pk).update(status="Rejected")
         return found
 
-    monkeypatch.setattr(services, "plan_follow_up", overtaken)
+    monkeypatch.setattr(services, "plan_follow_up", superseded)
     assert launch_due_follow_ups(marketplace=marketplace()) == 0
     monkeypatch.setattr(services, "plan_follow_up", plan_follow_up)
     seen = looks(monkeypatch)

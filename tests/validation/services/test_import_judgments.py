@@ -310,14 +310,14 @@ def test_import_command_with_a_bad_file_exits_with_2_and_writes_nothing(
 def test_collected_ratings_are_exported_under_their_pair(work: Work, tmp_path: Path) -> None:
     mine = work.observed(work.image(1), worker="AUTHOR")
     others = work.observed(work.image(2), worker="OTHER")
-    wanted = SetToJudge(
+    comparison = SetToJudge(
         id="1",
         own_pair_id=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],
     )
-    batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None)
+    batch, _ = launch_comparison(project=work.project, sets=[comparison], by=None)
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)
     work.answered(hit, "J1", ratings(hit, 3, 2, 1))

@@ -51,7 +51,7 @@ def refused(project: Project, data: bytes, kind: str = WORDS) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "the file is empty; write one unit per line"),
         (b'{"topic": "rain"}\n\n{"topic": "snow"}\n', "line 2: is empty; delete it"),
@@ -79,8 +79,8 @@ def refused(project: Project, data: bytes, kind: str = WORDS) -> list[str]:
         (b'{"topic": "' + b"x" * 10_485_760 + b'"}\n', "line 1: is longer than 1,048,576 bytes"),
     ],
 )
-def test_bad_line_is_refused_with_field_and_correction(project: Project, data: bytes, said: str) -> None:
-    assert refused(project, data)[0].startswith(said)
+def test_bad_line_is_refused_with_field_and_correction(project: Project, data: bytes, message: str) -> None:
+    assert refused(project, data)[0].startswith(message)
 
 
 def test_byte_order_mark_and_windows_line_ends_are_accepted(project: Project) -> None:
@@ -245,7 +245,7 @@ def test_quality_checks_are_refused_for_collecting_kinds(project: Project) -> No
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def researcher_client(client: Client, researcher: User) -> Client:
     """Return a browser that a researcher of the project signed in to."""
     client.force_login(researcher)
     market.fund()
@@ -262,16 +262,16 @@ def _sent(data: bytes, name: str = "topics.jsonl") -> dict[str, Any]:
     }
 
 
-def test_a_file_is_sent_confirmed_and_launched_once(desk: Client, project: Project) -> None:
+def test_a_file_is_sent_confirmed_and_launched_once(researcher_client: Client, project: Project) -> None:
     address = reverse("units-new", args=[project.slug]) + f"?kind={WORDS}"
-    page = desk.post(address, _sent(lines({"topic": "rain"}, {"topic": "snow"})))
+    page = researcher_client.post(address, _sent(lines({"topic": "rain"}, {"topic": "snow"})))
     assert page.status_code == 200
     assert "topics.jsonl, 2 topics" in page.content.decode()
     kept = UnitFile.objects.get()
     again = {"kept": str(kept.pk), "name": "Topics", "reward": "0.20", "assignments": "2"}
     key = page.context["idempotency_key"]
     for _ in range(2):
-        reply = desk.post(address, again | {"step": "launch", "idempotency_key": key})
+        reply = researcher_client.post(address, again | {"step": "launch", "idempotency_key": key})
         assert reply.status_code == 302
     batch = Batch.objects.get()
     assert batch.units.count() == 2
@@ -280,13 +280,13 @@ def test_a_file_is_sent_confirmed_and_launched_once(desk: Client, project: Proje
 
 @pytest.mark.parametrize("name", [kind.name for kind in kinds_launched_from_files() if kind.name != WORDS])
 def test_each_kinds_example_can_be_launched_on_the_page(
-    name: str, desk: Client, project: Project, make_image: MakeImage
+    name: str, researcher_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     for seed in (1, 2, 3):
         make_image(seed)
     address = reverse("units-new", args=[project.slug]) + f"?kind={name}"
     data = build_example_file(project=project, kind=registry.get_kind(name)).encode()
-    page = desk.post(address, _sent(data) | {"reward": "0.90", "bonus": "0.10"})
+    page = researcher_client.post(address, _sent(data) | {"reward": "0.90", "bonus": "0.10"})
     assert page.status_code == 200
     kept = {
         "kept": str(UnitFile.objects.get().pk),
@@ -295,20 +295,22 @@ def test_each_kinds_example_can_be_launched_on_the_page(
         "bonus": "0.10",
         "assignments": "2",
     }
-    reply = desk.post(address, kept | {"step": "launch", "idempotency_key": page.context["idempotency_key"]})
+    reply = researcher_client.post(
+        address, kept | {"step": "launch", "idempotency_key": page.context["idempotency_key"]}
+    )
     assert reply.status_code == 302
     assert Batch.objects.get().units.count() == len(data.splitlines())
 
 
-def test_kind_with_its_own_launch_has_no_page(desk: Client, project: Project) -> None:
+def test_kind_with_its_own_launch_has_no_page(researcher_client: Client, project: Project) -> None:
     address = reverse("units-new", args=[project.slug])
     for name in ("compensation", "nope", ""):
-        assert desk.get(f"{address}?kind={name}").status_code == 404
+        assert researcher_client.get(f"{address}?kind={name}").status_code == 404
 
 
-def test_page_lists_bad_lines_and_keeps_input(desk: Client, project: Project) -> None:
+def test_page_lists_bad_lines_and_keeps_input(researcher_client: Client, project: Project) -> None:
     address = reverse("units-new", args=[project.slug]) + f"?kind={WORDS}"
-    page = desk.post(address, _sent(lines({"topic": 1}, {"topic": "rain"}, {"topic": "rain"})))
+    page = researcher_client.post(address, _sent(lines({"topic": 1}, {"topic": "rain"}, {"topic": "rain"})))
     assert page.status_code == 400
     text = page.content.decode()
     assert "line 1: topic: Input should be a valid string" in text
@@ -317,22 +319,24 @@ def test_page_lists_bad_lines_and_keeps_input(desk: Client, project: Project) ->
     assert not UnitFile.objects.exists()
 
 
-def test_file_of_another_project_or_kind_is_refused(desk: Client, project: Project) -> None:
+def test_file_of_another_project_or_kind_is_refused(researcher_client: Client, project: Project) -> None:
     address = reverse("units-new", args=[project.slug])
-    desk.post(f"{address}?kind={WORDS}", _sent(lines({"topic": "rain"})))
+    researcher_client.post(f"{address}?kind={WORDS}", _sent(lines({"topic": "rain"})))
     kept = UnitFile.objects.get()
     again = {"kept": str(kept.pk), "name": "Topics", "reward": "0.20", "assignments": "2", "step": "launch"}
-    page = desk.post(f"{address}?kind=two_photos", again)
+    page = researcher_client.post(f"{address}?kind=two_photos", again)
     assert page.status_code == 400
     assert "Choose a file" in page.content.decode()
     assert not Batch.objects.exists()
 
 
 def test_the_example_is_downloaded_with_the_projects_photos(
-    desk: Client, project: Project, make_image: MakeImage
+    researcher_client: Client, project: Project, make_image: MakeImage
 ) -> None:
     image = make_image(1)
-    reply = desk.get(reverse("units-example", args=[project.slug]) + "?kind=sherlock_observation")
+    reply = researcher_client.get(
+        reverse("units-example", args=[project.slug]) + "?kind=sherlock_observation"
+    )
     assert reply.content.decode() == json.dumps({"image": f"photo:{image.name}"}) + "\n"
     assert (
         build_example_file(project=project, kind=registry.get_kind("sherlock_observation"))

@@ -75,9 +75,9 @@ def test_the_interval_is_drawn_by_the_generator_and_covers_the_known_share() -> 
         return score_matchings(answers, truths, rng=rng)
 
     assert sample(RNG(3)) == sample(RNG(3))
-    wanted = 100 * (0.8 + 0.2 / 3)
+    expected = 100 * (0.8 + 0.2 / 3)
     inside = sum(
-        found.low <= wanted <= found.high
+        found.low <= expected <= found.high
         for found in (sample(RNG(seed)) for seed in range(200))
         if found.low is not None and found.high is not None
     )
@@ -161,7 +161,7 @@ class TestMatchableImages:
         barred = Unit.objects.get(batch=batch).excluded_workers.values_list("worker_id", flat=True)
         assert set(barred) == {"AUTHOR", "SECOND", "THIRD"}
 
-    def test_what_nobody_could_tell_apart_is_left_out(self, work: Work) -> None:
+    def test_indistinguishable_pairs_are_left_out(self, work: Work) -> None:
         image, other = work.image(2), work.image(3)
         rows = [
             ("Tea was had", _at(1)),
@@ -171,7 +171,7 @@ class TestMatchableImages:
             ("A bus came", _at(14)),
         ]
         written(work, image, "W1", *rows)
-        written(work, other, "W1", *rows[:4])  # two can be told apart
+        written(work, other, "W1", *rows[:4])  # two can be distinguished
         (found,) = selectors.matchable_images(work.project)
         ids = _ids(image)
         assert [pair.instance_id for pair in found.pairs] == [ids[0], ids[2], ids[4]]
@@ -209,16 +209,16 @@ class TestLaunch:
         assert (row.selection["how"], row.selection["n"], row.selection["seed"]) == ("sample", 1, 5)
         assert batch.redundancy == 2
 
-    def test_nothing_on_the_page_tells_the_truth(self, work: Work, image: Image) -> None:
+    def test_the_page_does_not_reveal_the_truth(self, work: Work, image: Image) -> None:
         batch, _ = launch_localization(project=work.project, n=None, seed=5, by=None)
         unit = Unit.objects.get(batch=batch).payload
         kind = registry.get_kind("localization_match")
         page = kind.page_unit(unit, image_facts_by_id([image.pk]), seed="ASSIGNMENT")
         assert set(page) == {"image", "regions", "inferences"}
-        said = json.dumps(page)
+        page_text = json.dumps(page)
         for pair in Pair.objects.filter(image=image):
-            assert pair.instance_id not in said
-            assert pair.clue not in said
+            assert pair.instance_id not in page_text
+            assert pair.clue not in page_text
         aligned = [
             unit["truth"][one["id"]] == region["id"]
             for seed in map(str, range(300))
@@ -239,10 +239,12 @@ class TestLaunch:
         assert drawn(1) == drawn(1)
         assert len({tuple(drawn(seed)) for seed in range(5)}) > 1
 
-    def test_a_repeated_wish_launches_once(self, work: Work, image: Image) -> None:
-        first, _ = launch_localization(project=work.project, n=None, seed=1, by=None, idempotency_key="wish")
+    def test_a_repeated_idempotency_key_launches_once(self, work: Work, image: Image) -> None:
+        first, _ = launch_localization(
+            project=work.project, n=None, seed=1, by=None, idempotency_key="same key"
+        )
         second, _ = launch_localization(
-            project=work.project, n=None, seed=1, by=None, idempotency_key="wish", include_judged=True
+            project=work.project, n=None, seed=1, by=None, idempotency_key="same key", include_judged=True
         )
         assert first == second
 
@@ -280,10 +282,12 @@ def test_answers_are_collected_scored_and_kept_with_what_was_shown(work: Work, i
     found = selectors.baseline_score(work.project)
     assert (found.accuracy, found.images, found.matchings) == (75.0, 1, 2)
     rows, _ = selectors.load_baseline(work.project)
-    told = selectors.inference_rows(unit, rows)
-    assert [row.correct for row in told].count(1) == 2
-    assert [row.letter for row in told] == ["A", "B", "C", "D"]
-    wrong = {row.letter: [chosen.letter for chosen in row.wrong_choices] for row in told if row.wrong_choices}
+    inferences = selectors.inference_rows(unit, rows)
+    assert [row.correct for row in inferences].count(1) == 2
+    assert [row.letter for row in inferences] == ["A", "B", "C", "D"]
+    wrong = {
+        row.letter: [chosen.letter for chosen in row.wrong_choices] for row in inferences if row.wrong_choices
+    }
     one, other = wrong
     assert wrong == {one: [other], other: [one]}
     (progress,) = selectors.matching_rounds(work.project)

@@ -1,4 +1,4 @@
-"""Workers are told what came of a qualification task and of their training, once, on the marketplace's own pages."""
+"""Workers read the results of a qualification task and of their training, once, on the marketplace's own pages."""
 
 from collections.abc import Callable
 from html import unescape
@@ -61,9 +61,9 @@ def settle() -> outbox.SettleCounts:
 def test_training_feedback_is_sent_with_remarks(
     attempt: Assignment, wilma: MarketWorker, project: Project, researcher: User
 ) -> None:
-    said = {"outcome": TrainingOutcome.RETRY, "summary": "Good so far.", "remarks": REMARKS}
+    feedback = {"outcome": TrainingOutcome.RETRY, "summary": "Good so far.", "remarks": REMARKS}
     for _ in range(2):  # a repeated request plans nothing twice
-        give_feedback(assignment=attempt, by=researcher, **said)
+        give_feedback(assignment=attempt, by=researcher, **feedback)
     assert notices.TRAINER_RETRY not in page(wilma, "/work/")
     assert settle().outstanding == 0
     assert settle().done == 0

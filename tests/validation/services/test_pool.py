@@ -58,7 +58,7 @@ decide_applicants(qualification_round=QualificationRound.objects.get(), by=None,
 
 
 @dataclass
-class Road:
+class ApplicantScenario:
     """A project whose applicants come in one after the other."""
 
     project: Project
@@ -143,52 +143,54 @@ def tasks_settle() -> None:
 
 
 @pytest.fixture
-def road(project: Project, make_image: Callable[..., Image], researcher: User) -> Road:
+def scenario(project: Project, make_image: Callable[..., Image], researcher: User) -> ApplicantScenario:
     market.fund(FUNDS)
-    return Road(project, [make_image(n) for n in range(8)], researcher)
+    return ApplicantScenario(project, [make_image(n) for n in range(8)], researcher)
 
 
-def walk(road: Road, *, apply: int, passing: Callable[[int], bool], stay_away: int) -> None:
-    """The whole road; ``passing`` says of which applicants eight or nine pairs are reasonable."""
-    found = road.opened(apply)
-    road.apply(found, apply, right=lambda n: None)
-    assert road.hold(Pool.APPLIED) == ({p.worker_id for p in road.people},) * 2
+def walk(scenario: ApplicantScenario, *, apply: int, passing: Callable[[int], bool], stay_away: int) -> None:
+    """Run the whole scenario; ``passing`` selects the applicants with eight or nine reasonable pairs."""
+    found = scenario.opened(apply)
+    scenario.apply(found, apply, right=lambda n: None)
+    assert scenario.hold(Pool.APPLIED) == ({p.worker_id for p in scenario.people},) * 2
 
-    road.grade(found, reasonable=lambda n: 8 + n % 2 if passing(n) else n % 8)
-    job = road.answer(found)
-    passed = [person for n, person in enumerate(road.people) if passing(n)]
+    scenario.grade(found, reasonable=lambda n: 8 + n % 2 if passing(n) else n % 8)
+    job = scenario.answer(found)
+    passed = [person for n, person in enumerate(scenario.people) if passing(n)]
     assert (job.state, job.result["passed"], job.result["declined"], job.result["outstanding"]) == (
         "done",
         len(passed),
         apply - len(passed),
         0,
     )
-    assert road.hold(Pool.QUALIFIED) == ({p.worker_id for p in passed},) * 2
+    assert scenario.hold(Pool.QUALIFIED) == ({p.worker_id for p in passed},) * 2
     reasonable = dict(
         GradingOutcome.objects.values_list("submission__attempt__worker__worker_id", "reasonable")
     )
-    assert reasonable == {p.worker_id: 8 + n % 2 if passing(n) else n % 8 for n, p in enumerate(road.people)}
+    assert reasonable == {
+        p.worker_id: 8 + n % 2 if passing(n) else n % 8 for n, p in enumerate(scenario.people)
+    }
     for row in _assignments(found.batch):
         assert row.status == AssignmentStatus.APPROVED  # the honest are paid, passed or not
 
-    spare = road.opened(2)  # nobody who applied may apply again
+    spare = scenario.opened(2)  # nobody who applied may apply again
     with pytest.raises(MarketRefused, match=APPLIED_ONCE):
-        market.accept(_last(spare.batch), road.people[0])
+        market.accept(_last(spare.batch), scenario.people[0])
 
     comers = passed[: len(passed) - stay_away]
-    batch = road.train(comers, places=len(passed))
-    assert road.hold(Pool.TRAINED) == ({p.worker_id for p in comers},) * 2
-    untrained = eligibility.pool_worker_ids(road.project, Pool.QUALIFIED) - eligibility.pool_worker_ids(
-        road.project, Pool.TRAINED
+    batch = scenario.train(comers, places=len(passed))
+    assert scenario.hold(Pool.TRAINED) == ({p.worker_id for p in comers},) * 2
+    untrained = eligibility.pool_worker_ids(scenario.project, Pool.QUALIFIED) - eligibility.pool_worker_ids(
+        scenario.project, Pool.TRAINED
     )
     assert len(untrained) == stay_away
-    failed = next(person for n, person in enumerate(road.people) if not passing(n))
+    failed = next(person for n, person in enumerate(scenario.people) if not passing(n))
     with pytest.raises(MarketRefused, match=NOT_QUALIFIED):
         market.accept(_last(batch), failed)
     assert not Pair.objects.exists()  # neither applications nor training are part of a dataset
-    _check_statuses(road, passed, comers)
+    _check_statuses(scenario, passed, comers)
     _close(spare.batch)
-    _money_adds_up(road, found, batch, paid=apply, trained=len(comers))
+    _money_adds_up(scenario, found, batch, paid=apply, trained=len(comers))
 
 
 def _last(batch: Batch) -> Hit:
@@ -197,22 +199,26 @@ def _last(batch: Batch) -> Hit:
     return hit
 
 
-def _check_statuses(road: Road, passed: list[MarketWorker], comers: list[MarketWorker]) -> None:
+def _check_statuses(
+    scenario: ApplicantScenario, passed: list[MarketWorker], comers: list[MarketWorker]
+) -> None:
     names = dict(Worker.objects.values_list("worker_id", "pk"))
-    found = current_statuses(road.project)
-    wanted = {p.worker_id: WorkerStatus.DECLINED for p in road.people}
-    wanted |= {p.worker_id: WorkerStatus.QUALIFIED for p in passed} | {
+    found = current_statuses(scenario.project)
+    expected = {p.worker_id: WorkerStatus.DECLINED for p in scenario.people}
+    expected |= {p.worker_id: WorkerStatus.QUALIFIED for p in passed} | {
         p.worker_id: WorkerStatus.TRAINED for p in comers
     }
-    assert {name: found[names[name]].status for name in wanted} == wanted
+    assert {name: found[names[name]].status for name in expected} == expected
 
 
-def _money_adds_up(road: Road, found: QualificationRound, batch: Batch, *, paid: int, trained: int) -> None:
+def _money_adds_up(
+    scenario: ApplicantScenario, found: QualificationRound, batch: Batch, *, paid: int, trained: int
+) -> None:
     assert ledger.sum_entries(batch=found.batch).reward == 200 * paid
     assert ledger.sum_entries(batch=batch).reward == 190 * trained
     _close(found.batch)
     _close(batch)
-    spent = ledger.sum_entries(project=road.project).spent
+    spent = ledger.sum_entries(project=scenario.project).spent
     assert spent == 200 * paid + 190 * trained
     balance = marketplace().get_balance()
     assert (balance.available_cents, balance.on_hold_cents) == (FUNDS - spent, 0)
@@ -226,44 +232,46 @@ def _close(batch: Batch) -> None:
     assert ledger.sum_entries(batch=batch).held == 0
 
 
-def test_applicants_end_to_end(road: Road) -> None:
-    walk(road, apply=12, passing=lambda n: n % 4 != 3, stay_away=2)
+def test_applicants_end_to_end(scenario: ApplicantScenario) -> None:
+    walk(scenario, apply=12, passing=lambda n: n % 4 != 3, stay_away=2)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_applicants_end_to_end_with_published_figures(road: Road) -> None:
+def test_applicants_end_to_end_with_published_figures(scenario: ApplicantScenario) -> None:
     # 297 of 400, spread evenly: no block of applicants decides the figure.
-    walk(road, apply=400, passing=lambda n: (n + 1) * 297 // 400 > n * 297 // 400, stay_away=31)
-    assert len(eligibility.pool_worker_ids(road.project, Pool.APPLIED)) == 400
-    assert len(eligibility.pool_worker_ids(road.project, Pool.QUALIFIED)) == 297
-    assert len(eligibility.pool_worker_ids(road.project, Pool.TRAINED)) == 266
+    walk(scenario, apply=400, passing=lambda n: (n + 1) * 297 // 400 > n * 297 // 400, stay_away=31)
+    assert len(eligibility.pool_worker_ids(scenario.project, Pool.APPLIED)) == 400
+    assert len(eligibility.pool_worker_ids(scenario.project, Pool.QUALIFIED)) == 297
+    assert len(eligibility.pool_worker_ids(scenario.project, Pool.TRAINED)) == 266
 
 
-def test_an_exam_counts_beside_the_pairs(road: Road) -> None:
-    found = road.opened(3, exam=True, rule=PassRule(8, 2), countries=("US", "CA"))
-    road.apply(found, 3, right=lambda n: n)  # none, one, both right
-    road.grade(found, reasonable=lambda n: 9)
-    road.answer(found)
-    assert road.hold(Pool.QUALIFIED) == ({road.people[2].worker_id},) * 2
-    said = {row.worker.worker_id: row.decisions.get().feedback for row in _assignments(found.batch)}
-    assert "You answered 0 of 2 questions correctly, and 2 are needed" in said[road.people[0].worker_id]
-    told = set(Slot.objects.exclude(feedback="").values_list("feedback", flat=True))
-    assert told == set(said.values())  # that is what they read at the marketplace
+def test_an_exam_counts_beside_the_pairs(scenario: ApplicantScenario) -> None:
+    found = scenario.opened(3, exam=True, rule=PassRule(8, 2), countries=("US", "CA"))
+    scenario.apply(found, 3, right=lambda n: n)  # none, one, both right
+    scenario.grade(found, reasonable=lambda n: 9)
+    scenario.answer(found)
+    assert scenario.hold(Pool.QUALIFIED) == ({scenario.people[2].worker_id},) * 2
+    feedback = {row.worker.worker_id: row.decisions.get().feedback for row in _assignments(found.batch)}
+    assert (
+        "You answered 0 of 2 questions correctly, and 2 are needed" in feedback[scenario.people[0].worker_id]
+    )
+    shown = set(Slot.objects.exclude(feedback="").values_list("feedback", flat=True))
+    assert shown == set(feedback.values())  # that is what they read at the marketplace
 
 
-def test_deciding_twice_changes_nothing(road: Road) -> None:
-    found = road.opened(3)
-    road.apply(found, 3, right=lambda n: None)
-    road.grade(found, reasonable=lambda n: 7 + n)
-    road.answer(found)
+def test_deciding_twice_changes_nothing(scenario: ApplicantScenario) -> None:
+    found = scenario.opened(3)
+    scenario.apply(found, 3, right=lambda n: None)
+    scenario.grade(found, reasonable=lambda n: 7 + n)
+    scenario.answer(found)
     before = (
         GradingOutcome.objects.count(),
         StatusChange.objects.count(),
         ledger.sum_entries(batch=found.batch).spent,
     )
     done = applicant_decisions.decide_applicants(
-        qualification_round=found, by=road.grader, marketplace=marketplace()
+        qualification_round=found, by=scenario.grader, marketplace=marketplace()
     )
     assert (done.passed, done.declined, done.outstanding) == (0, 0, 0)
     after = (
@@ -275,13 +283,13 @@ def test_deciding_twice_changes_nothing(road: Road) -> None:
 
 
 def test_cancelled_job_leaves_complete_decisions_and_resumes(
-    road: Road, monkeypatch: pytest.MonkeyPatch
+    scenario: ApplicantScenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(applicant_decisions, "APPLICANTS_BATCH_SIZE", 2)
-    found = road.opened(6)
-    road.apply(found, 6, right=lambda n: None)
-    road.grade(found, reasonable=lambda n: 9)
-    job = applicant_decisions.request_applicant_decisions(qualification_round=found, by=road.grader)
+    found = scenario.opened(6)
+    scenario.apply(found, 6, right=lambda n: None)
+    scenario.grade(found, reasonable=lambda n: 9)
+    job = applicant_decisions.request_applicant_decisions(qualification_round=found, by=scenario.grader)
     real = applicant_decisions._settle_payment
 
     def pay(*args: Any) -> bool:
@@ -293,17 +301,17 @@ def test_cancelled_job_leaves_complete_decisions_and_resumes(
     job.refresh_from_db()
     assert (job.state, GradingOutcome.objects.count()) == ("cancelled", 2)
     monkeypatch.setattr(applicant_decisions, "_settle_payment", real)
-    road.answer(found)
+    scenario.answer(found)
     assert GradingOutcome.objects.filter(passed=True).count() == 6
     assert ledger.sum_entries(batch=found.batch).reward == 1200
-    assert len(road.hold(Pool.QUALIFIED)[1]) == 6
+    assert len(scenario.hold(Pool.QUALIFIED)[1]) == 6
 
 
 @pytest.mark.parametrize("point", ["answer.after_decision", "settle.after_intent", "settle.after_call"])
-def test_killed_decision_is_completed_without_second_payment(road: Road, point: str) -> None:
-    found = road.opened(3)
-    road.apply(found, 3, right=lambda n: None)
-    road.grade(found, reasonable=lambda n: 7 + n)
+def test_killed_decision_is_completed_without_second_payment(scenario: ApplicantScenario, point: str) -> None:
+    found = scenario.opened(3)
+    scenario.apply(found, 3, right=lambda n: None)
+    scenario.grade(found, reasonable=lambda n: 7 + n)
     died = children.run(ANSWER, DEERSTALKER_CRASH_AT=point)
     assert died.returncode == EXIT_STATUS, died.stderr
     assert GradingOutcome.objects.count() == 3
@@ -315,7 +323,7 @@ def test_killed_decision_is_completed_without_second_payment(road: Road, point: 
     assert GradingOutcome.objects.count() == StatusChange.objects.count() == 3
     assert ledger.sum_entries(batch=found.batch).reward == 600
     assert marketplace().get_balance().available_cents == FUNDS - 600
-    assert road.hold(Pool.QUALIFIED) == ({p.worker_id for p in road.people[1:]},) * 2
+    assert scenario.hold(Pool.QUALIFIED) == ({p.worker_id for p in scenario.people[1:]},) * 2
 
 
 def at_once(*calls: Callable[[], Any]) -> list[BaseException]:
@@ -340,11 +348,11 @@ def at_once(*calls: Callable[[], Any]) -> list[BaseException]:
     return raised
 
 
-def test_parallel_processes_record_and_decide_once(road: Road) -> None:
-    found = road.opened(4)
+def test_parallel_processes_record_and_decide_once(scenario: ApplicantScenario) -> None:
+    found = scenario.opened(4)
     hits = list(Hit.objects.filter(unit__batch=found.batch).select_related("unit").order_by("pk"))
-    road.people = [market.market_worker(f"applicant{n}") for n in range(4)]
-    for n, person in enumerate(road.people):
+    scenario.people = [market.market_worker(f"applicant{n}") for n in range(4)]
+    for n, person in enumerate(scenario.people):
         hit = hits[n // hits[0].max_assignments]
         market.work(hit, person, application(hit.unit.payload, salt=f"no {n}"))
     collected(found.batch)
@@ -352,11 +360,11 @@ def test_parallel_processes_record_and_decide_once(road: Road) -> None:
     granted = WorkerDecision.objects.filter(qualification__slug=Pool.APPLIED)
     assert granted.count() == 4
 
-    road.grade(found, reasonable=lambda n: 6 + n)
+    scenario.grade(found, reasonable=lambda n: 6 + n)
 
     def answer() -> None:
         applicant_decisions.decide_applicants(
-            qualification_round=found, by=road.grader, marketplace=marketplace()
+            qualification_round=found, by=scenario.grader, marketplace=marketplace()
         )
 
     assert at_once(*[answer] * 3) == []
@@ -364,17 +372,17 @@ def test_parallel_processes_record_and_decide_once(road: Road) -> None:
     assert GradingOutcome.objects.count() == StatusChange.objects.count() == 4
     assert ledger.sum_entries(batch=found.batch).reward == 800
     assert marketplace().get_balance().available_cents == FUNDS - 800
-    assert len(road.hold(Pool.QUALIFIED)[1]) == 2
+    assert len(scenario.hold(Pool.QUALIFIED)[1]) == 2
 
 
-def test_parallel_grades_and_decision_are_consistent(road: Road, admin: User) -> None:
-    found = road.opened(2, rule=PassRule(graders=2))
-    road.apply(found, 2, right=lambda n: None)
+def test_parallel_grades_and_decision_are_consistent(scenario: ApplicantScenario, admin: User) -> None:
+    found = scenario.opened(2, rule=PassRule(graders=2))
+    scenario.apply(found, 2, right=lambda n: None)
     submissions = [row.submission for row in _assignments(found.batch) if row.submission is not None]
     raised = at_once(
         *(
             lambda grader=grader: [grade(found, one, grader, reasonable=9) for one in submissions]
-            for grader in (road.grader, admin)
+            for grader in (scenario.grader, admin)
         ),
         lambda: applicant_decisions.decide_applicants(
             qualification_round=found, by=None, marketplace=marketplace()
@@ -386,22 +394,24 @@ def test_parallel_grades_and_decision_are_consistent(road: Road, admin: User) ->
     assert list(outcomes) == [(9, 9, True)] * 2  # never from a part of the grades
 
 
-def test_the_command_launches_both_kinds_of_rounds(road: Road, tmp_path: Path, capsys: Any) -> None:
+def test_the_command_launches_both_kinds_of_rounds(
+    scenario: ApplicantScenario, tmp_path: Path, capsys: Any
+) -> None:
     exam = tmp_path / "exam.json"
     exam.write_text('[{"text": "Which?", "choices": ["This", "That"], "right": 2}]')
-    common = ["--project", road.project.slug, "--assignments", "10", "--json"]
+    common = ["--project", scenario.project.slug, "--assignments", "10", "--json"]
     call_command(
         "launch_round", "qualification", *common, "--sets", "2", "--exam", str(exam), "--exam-needed", "1"
     )
-    said = json.loads(capsys.readouterr().out)
-    assert (said["hits"], said["assignments"], said["state"]) == (2, 10, "live")
+    output = json.loads(capsys.readouterr().out)
+    assert (output["hits"], output["assignments"], output["state"]) == (2, 10, "live")
     found = QualificationRound.objects.get()
-    assert (found.needed, found.exam_needed, found.batch_id) == (8, 1, said["batch"])
+    assert (found.needed, found.exam_needed, found.batch_id) == (8, 1, output["batch"])
     unit = found.batch.units.first()
     assert unit is not None
     assert unit.payload["questions"][0]["right"] == 1
     call_command("launch_round", "training", *common, "--limit", "5", "--countries", "US,CA")
-    said = json.loads(capsys.readouterr().out)
-    batch = Batch.objects.get(pk=said["batch"])
-    assert (batch.kind, said["assignments"]) == ("sherlock_training", 10)
+    output = json.loads(capsys.readouterr().out)
+    batch = Batch.objects.get(pk=output["batch"])
+    assert (batch.kind, output["assignments"]) == ("sherlock_training", 10)
     assert batch.units.values("images").distinct().count() == 5

@@ -90,17 +90,17 @@ def comparison_round(work: Work, pairs: list[Pair]) -> ComparisonRound:
 def test_sealing_ignores_quality_checks(work: Work) -> None:
     pairs = [*work.observed(work.image(1), worker="A1"), *work.observed(work.image(2), worker="A2")]
     found = comparison_round(work, pairs)
-    wanted = found.sets.get()
+    comparison = found.sets.get()
     texts = {pair.instance_id: pair.inference for pair in pairs}
     batch, _ = launch_comparison(
         project=work.project,
         sets=[
             SetToJudge(
-                id=str(wanted.pk),
+                id=str(comparison.pk),
                 own_pair_id=pairs[0].instance_id,
                 image_id=pairs[0].image_id,
                 boxes=pairs[0].boxes,
-                candidates=[CandidateToRate(key, texts[key]) for key in wanted.chosen],
+                candidates=[CandidateToRate(key, texts[key]) for key in comparison.chosen],
             )
         ],
         by=None,

@@ -73,15 +73,15 @@ def test_launch_records_its_checks_once(work: Work) -> None:
 def test_repeated_launch_returns_its_batch_after_gold_changed(work: Work) -> None:
     item = make_gold(work)
     rows = work.observed(work.image(1), worker="A")
-    wish: dict[str, Any] = {
+    launch: dict[str, Any] = {
         "observations": rows,
         "plan": RoundPlan(rates=CheckRates(gold=5)),
         "idempotency_key": "one request",
     }
-    batch, job = launch_review(project=work.project, by=None, **wish)
+    batch, job = launch_review(project=work.project, by=None, **launch)
     quality_checks.set_gold_active(gold=item, is_active=False, by=None)
     type(work.image(1)).objects.filter(pk=rows[0].image_id).update(taken_down_at="2026-11-20T10:00Z")
-    assert launch_review(project=work.project, by=None, **wish) == (batch, job)
+    assert launch_review(project=work.project, by=None, **launch) == (batch, job)
 
 
 @pytest.mark.django_db
@@ -131,8 +131,8 @@ def test_a_set_as_gold_is_kept_from_its_own_author_and_from_all_candidates(work:
 
     def a_round(name: str, plan: RoundPlan) -> Batch:
         texts = [CandidateToRate(row.instance_id, row.inference) for row in writers[:2]]
-        wanted = SetToJudge(name, own.instance_id, own.image_id, own.boxes, texts)
-        return launch_comparison(project=work.project, sets=[wanted], by=None, plan=plan)[0]
+        comparison_set = SetToJudge(name, own.instance_id, own.image_id, own.boxes, texts)
+        return launch_comparison(project=work.project, sets=[comparison_set], by=None, plan=plan)[0]
 
     candidate = writers[0].instance_id
     quality_checks.add_gold_item(
@@ -231,8 +231,8 @@ def test_check_answers_are_compared_and_repeats_use_the_first_answer(work: Work)
     for hit in Hit.objects.filter(unit__batch=batch, unit__quality_check=None):
         work.answered(hit, "JUDGE", review("highly", "appropriate", "very"))
     for hit in Hit.objects.filter(unit__quality_check__isnull=False).select_related("unit__quality_check"):
-        said = "relatively" if hit.unit.quality_check.role == CheckRole.REPEAT else "highly"
-        work.answered(hit, "JUDGE", review(said, "appropriate", "very"))
+        label = "relatively" if hit.unit.quality_check.role == CheckRole.REPEAT else "highly"
+        work.answered(hit, "JUDGE", review(label, "appropriate", "very"))
         work.answered(hit, "OTHER", review("un", "entirely_off", "very"))
     found = quality_check_answers(work.project, REVIEW)
     got = {
@@ -344,7 +344,7 @@ def test_check_looks_like_other_units_to_workers(work: Work, kind: str, launch: 
         config = json.loads(found[1])
         assert not {"key", "expected", "observation", "set"} & set(config["unit"])
         remote = HIT.objects.get(hit_id=hit.hit_id)
-        told = {
+        shown = {
             "config": shape(config),
             "tags": re.findall(r"<(\w+)", html),
             "classes": re.sub(r"obs-\d", "obs-n", str(re.findall(r'class="([^"]*)"', html))),
@@ -353,7 +353,7 @@ def test_check_looks_like_other_units_to_workers(work: Work, kind: str, launch: 
             "hit": [getattr(remote, name) for name in ("hit_type_id", "max_assignments")],
             "annotation": re.sub(r"[0-9a-f-]{36}", "<id>", hit.annotation),
         }
-        seen[check].add(json.dumps(told, sort_keys=True, default=str))
+        seen[check].add(json.dumps(shown, sort_keys=True, default=str))
     assert seen[True] == seen[False]
     assert len(seen[True]) == 1
 

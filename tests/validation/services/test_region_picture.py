@@ -53,8 +53,8 @@ def unit(work: Work, photo: Image) -> Unit:
         {"left": 120, "top": 60, "width": 100, "height": 120},
     ]
     texts = [CandidateToRate(f"c{n}", f"Somebody left {n} minutes ago.") for n in range(3)]
-    wanted = SetToJudge("1", gold.instance_id, photo.pk, boxes, texts)
-    batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None)
+    comparison = SetToJudge("1", gold.instance_id, photo.pk, boxes, texts)
+    batch, _ = launch_comparison(project=work.project, sets=[comparison], by=None)
     found: Unit = batch.units.get()
     return found
 

@@ -297,9 +297,9 @@ def test_a_photo_that_is_taken_down_leaves_the_baseline(
     assert selectors.is_behind(first)
     assert compute_report(project=work.project, kind="localization_match").figures["baseline"]["images"] == 1
     call_command("judging_report", project=work.project.slug, kind="localization_match")
-    told = capsys.readouterr().out
-    assert "match: " in told
-    assert "alpha" not in told  # regions of different photos are no scale
+    output = capsys.readouterr().out
+    assert "match: " in output
+    assert "alpha" not in output  # regions of different photos are no scale
 
 
 @pytest.mark.parametrize("kind", [REVIEW, "likert_comparison"])
@@ -330,18 +330,18 @@ def test_the_command_prints_and_writes_rows(work: Work, image: Image, tmp_path: 
         "rows.parquet",
     ]
     call_command("judging_report", project=work.project.slug)
-    told = capsys.readouterr().out
-    assert "unchanged since it was computed" in told
-    assert not any(w.worker_id in told for w in Worker.objects.all())
+    output = capsys.readouterr().out
+    assert "unchanged since it was computed" in output
+    assert not any(w.worker_id in output for w in Worker.objects.all())
 
 
 def test_the_command_refuses_in_one_line(work: Work, tmp_path: Any) -> None:
-    for wrong, said in (
+    for wrong, message in (
         ({"project": "nowhere"}, "there is no such project"),
         ({"project": work.project.slug, "kind": "nonsense"}, "is not judged; use one of observation_review"),
         ({"project": work.project.slug}, "there are no judgments yet"),
     ):
-        with pytest.raises(CommandError, match=said) as error:
+        with pytest.raises(CommandError, match=message) as error:
             call_command("judging_report", **wrong)
         assert error.value.returncode == 2
         assert "\n" not in str(error.value)

@@ -126,9 +126,9 @@ def test_confusion_and_hardest_items(reviewed: JudgingReport, name: str) -> None
         key: np.mean([apart[pair] for pair in permutations(given, 2)]) / chance
         for key, given in items.items()
     }
-    told = [(row["item"], row["disagreement"]) for row in found["hardest"]]
-    assert [value for _, value in told] == pytest.approx(sorted(each.values(), reverse=True)[:6])
-    assert all(each[key] == pytest.approx(value) for key, value in told)
+    hardest = [(row["item"], row["disagreement"]) for row in found["hardest"]]
+    assert [value for _, value in hardest] == pytest.approx(sorted(each.values(), reverse=True)[:6])
+    assert all(each[key] == pytest.approx(value) for key, value in hardest)
     for cell, key in found["examples"].items():
         low, high = map(int, cell.split(","))
         assert items[key].count(low) > (low == high)

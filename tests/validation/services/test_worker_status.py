@@ -262,10 +262,10 @@ def test_refused_call_is_reported_and_stays_outstanding(
     )
     with monkeypatch.context() as patch:
         patch.setattr(port, "grant", down)
-        (said,) = settle_worker_calls(project=project, worker=worker, marketplace=port)
-    assert "no answer" in said
-    (said,) = settle_worker_calls(project=project, worker=worker, marketplace=port)
-    assert "still outstanding" in said  # the lost call may still arrive
+        (message,) = settle_worker_calls(project=project, worker=worker, marketplace=port)
+    assert "no answer" in message
+    (message,) = settle_worker_calls(project=project, worker=worker, marketplace=port)
+    assert "still outstanding" in message  # the lost call may still arrive
     WorkerCall.objects.update(attempt_at=timezone.now() - CALL_TIMEOUT)
     assert settle_worker_calls(project=project, worker=worker, marketplace=port) == []
     assert held_there(project, Pool.EXCLUDED) == {worker.worker_id}

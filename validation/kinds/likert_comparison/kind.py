@@ -122,11 +122,11 @@ class LikertComparison(HitKind):
     ) -> tuple[dict[str, Any], list[FieldError]]:
         """Require each candidate exactly once; return the ratings in the unit's order."""
         assert isinstance(answer, Answer)
-        wanted = [candidate["id"] for candidate in unit["candidates"]]
-        errors = _check_ids(wanted, [item.candidate for item in answer.ratings])
+        candidate_ids = [candidate["id"] for candidate in unit["candidates"]]
+        errors = _check_ids(candidate_ids, [item.candidate for item in answer.ratings])
         given = {item.candidate: item.rating for item in answer.ratings}
         # One order for all workers: the stored answer does not reveal the order on the page.
-        tidy = [{"candidate": key, "rating": given[key]} for key in wanted if key in given]
+        tidy = [{"candidate": key, "rating": given[key]} for key in candidate_ids if key in given]
         return {"ratings": tidy}, errors
 
 

@@ -43,8 +43,10 @@ WEIGHTED = {
 
 def crowd(rng: np.random.Generator, items: int, follows: float) -> RatingTable:
     """Three raters on a scale of four, who say what the item is or anything else."""
-    usual = rng.choice(4, size=items, p=[0.1, 0.2, 0.3, 0.4])
-    given = np.where(rng.random((items, 3)) < follows, usual[:, None], rng.integers(4, size=(items, 3)))
+    majority_label = rng.choice(4, size=items, p=[0.1, 0.2, 0.3, 0.4])
+    given = np.where(
+        rng.random((items, 3)) < follows, majority_label[:, None], rng.integers(4, size=(items, 3))
+    )
     rows = [(item, rater, int(given[item, rater])) for item in range(items) for rater in range(3)]
     return RatingTable.from_rows(rows, range(4))
 

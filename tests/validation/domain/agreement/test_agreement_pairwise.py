@@ -123,9 +123,9 @@ def test_the_interval_is_over_sets() -> None:
     rows = []
     for name in range(80):
         for candidate in range(10):
-            usual = int(rng.integers(1, 4))
+            majority_label = int(rng.integers(1, 4))
             rows += [
-                ((name, candidate), rater, usual if rng.random() < 0.6 else int(rng.integers(1, 4)))
+                ((name, candidate), rater, majority_label if rng.random() < 0.6 else int(rng.integers(1, 4)))
                 for rater in ("r", "s")
             ]
     table = RatingTable.from_rows(rows, (1, 2, 3), (1, 2, 3))

@@ -60,11 +60,11 @@ def random_ratings(rng: np.random.Generator) -> tuple[list[BoxRating], list[tupl
     missing = rng.choice([0.0, 0.3, 0.6])
     for unit in range(rng.integers(1, 7)):
         width, height = (int(size) for size in rng.choice([6, 8, 12], size=2))
-        usual = random_boxes(rng, width, height)
+        shared_boxes = random_boxes(rng, width, height)
         for rater in range(rng.integers(1, 6)):
             if rng.random() < missing:
                 continue
-            boxes = usual if rng.random() < 0.4 else random_boxes(rng, width, height)
+            boxes = shared_boxes if rng.random() < 0.4 else random_boxes(rng, width, height)
             ratings.append(BoxRating(f"u{unit}", f"r{rater}", region(boxes, width=width, height=height)))
             cells.append((f"u{unit}", f"r{rater}", pixels(boxes, width, height)))
     order = rng.permutation(len(ratings))
@@ -144,9 +144,9 @@ def random_units(rng: np.random.Generator) -> list[list[tuple[Region, Cells]]]:
     units = []
     for _ in range(rng.integers(1, 4)):
         width, height = (int(size) for size in rng.choice([6, 8, 12], size=2))
-        usual = random_boxes(rng, width, height)
+        shared_boxes = random_boxes(rng, width, height)
         drawn = [
-            usual if rng.random() < 0.3 else random_boxes(rng, width, height)
+            shared_boxes if rng.random() < 0.3 else random_boxes(rng, width, height)
             for _ in range(rng.integers(1, 5))
         ]
         units.append(

@@ -29,7 +29,7 @@ def test_a_label_off_the_scale_is_refused() -> None:
         tally(["superb"], REASONABLE)
 
 
-def test_a_pair_is_reasonable_when_more_than_half_say_so_in_either_degree() -> None:
+def test_a_pair_is_reasonable_when_more_than_half_choose_either_degree() -> None:
     positive = POSITIVE[Dimension.REASONABLE]
     assert is_favoured(tally(["highly", "relatively", "un"], REASONABLE).counts, positive) is True
     assert is_favoured(tally(["highly", "un", "un"], REASONABLE).counts, positive) is False

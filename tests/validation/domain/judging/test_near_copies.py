@@ -51,9 +51,9 @@ def test_copies_equal_a_comparison_of_all_pairs(seed: int) -> None:
     authors = [rng.randrange(4) for _ in texts]
     likeness = rng.choice([0.6, 0.8, 0.9, 1.0])
     found = find_copies(texts, authors, likeness)
-    wanted = slow(texts, authors, likeness)
-    assert list(found.source) == [of for of, _ in wanted]
-    assert list(found.similarity) == pytest.approx([index for _, index in wanted])
+    expected = slow(texts, authors, likeness)
+    assert list(found.source) == [of for of, _ in expected]
+    assert list(found.similarity) == pytest.approx([index for _, index in expected])
 
 
 def test_copy_is_found_despite_case_marks_and_letter_forms() -> None:

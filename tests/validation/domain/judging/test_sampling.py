@@ -71,7 +71,7 @@ def test_sample_is_uniform() -> None:
 
 
 @pytest.mark.parametrize(
-    ("by", "wanted"),
+    ("by", "expected"),
     [
         (Stratum.WORKER, {"W-1": 21, "W-2": 6, "W-3": 3}),
         (Stratum.SPLIT, {"no split": 7.5, "train": 22.5}),
@@ -79,13 +79,13 @@ def test_sample_is_uniform() -> None:
         (Stratum.SOURCE, {"no source": 15, "vg.example": 15}),
     ],
 )
-def test_strata_in_proportion(by: Stratum, wanted: dict[str, float]) -> None:
+def test_strata_in_proportion(by: Stratum, expected: dict[str, float]) -> None:
     """Each stratum has its exact share, rounded one way or the other."""
     for seed in range(20):
         found = select_pairs(pairs(), Selection(SelectionMethod.STRATIFIED, n=30, seed=seed, stratify_by=by))
         sizes = {name: len(ids) for name, ids in group_by_stratum(found, by).items()}
         assert sum(sizes.values()) == 30
-        assert all(abs(sizes[name] - exact) < 1 for name, exact in wanted.items()), (seed, sizes)
+        assert all(abs(sizes[name] - exact) < 1 for name, exact in expected.items()), (seed, sizes)
 
 
 def test_the_same_number_from_each_stratum() -> None:

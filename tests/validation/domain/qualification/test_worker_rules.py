@@ -143,5 +143,5 @@ def test_every_measure_has_description_summary_and_form_label() -> None:
 def test_description_does_not_reveal_quality_checks() -> None:
     for measure in (Measure.GOLD_SHARE, Measure.ATTENTION_SHARE, Measure.REPEAT_SHARE):
         (finding,) = evaluate_rule(rule(measure, at_least=1), {1: votes(0, 2)}).findings
-        said = describe_finding(finding.figures).lower()
-        assert not any(word in said for word in ("gold", "attention", "control", "check", "spam"))
+        message = describe_finding(finding.figures).lower()
+        assert not any(word in message for word in ("gold", "attention", "control", "check", "spam"))

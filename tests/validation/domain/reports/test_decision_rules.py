@@ -49,28 +49,30 @@ def test_k_of_n_is_undecided_only_while_missing_judges_matter(of: int) -> None:
     """All ways in which the missing judges may answer are tried."""
     for k in range(1, of + 1):
         for judges in range(1, of + 1):
-            for said in itertools.product("yn", repeat=judges):
-                ends = {(said + rest).count("y") >= k for rest in itertools.product("yn", repeat=of - judges)}
+            for labels in itertools.product("yn", repeat=judges):
+                ends = {
+                    (labels + rest).count("y") >= k for rest in itertools.product("yn", repeat=of - judges)
+                }
                 expected = (
                     Outcome.UNDECIDED
                     if len(ends) == 2
                     else (Outcome.ACCEPT if ends == {True} else Outcome.REJECT)
                 )
-                assert one("".join(said), rule(Method.K_OF_N, k=k, of=of)).outcome is expected
+                assert one("".join(labels), rule(Method.K_OF_N, k=k, of=of)).outcome is expected
 
 
 @pytest.mark.parametrize("of", [None, *range(1, 7)])
 def test_majority_and_its_ties(of: int | None) -> None:
     for judges in range(1, 7):
-        for said in itertools.product("yn", repeat=judges):
+        for labels in itertools.product("yn", repeat=judges):
             ends = set()
             for rest in itertools.product("yn", repeat=max(0, (of or 0) - judges)):
-                whole = said + rest
+                whole = labels + rest
                 ends.add((whole.count("y") > whole.count("n")) - (whole.count("y") < whole.count("n")))
             sign = ends.pop() if len(ends) == 1 else 0
-            found = one("".join(said), rule(Method.MAJORITY, of=of))
+            found = one("".join(labels), rule(Method.MAJORITY, of=of))
             assert found.outcome is {1: Outcome.ACCEPT, 0: Outcome.UNDECIDED, -1: Outcome.REJECT}[sign]
-            assert found.support == pytest.approx(said.count("y") / judges)
+            assert found.support == pytest.approx(labels.count("y") / judges)
             assert found.judge_count == judges
 
 
@@ -84,7 +86,7 @@ def test_k_of_n_with_more_judges_requires_the_same_share() -> None:
 
 def test_k_of_those_who_judged_so_far() -> None:
     two = rule(Method.K_OF_N, k=2)
-    assert [one(said, two).outcome for said in ("y", "yy", "nn", "ynn", "yyn")] == [
+    assert [one(labels, two).outcome for labels in ("y", "yy", "nn", "ynn", "yyn")] == [
         Outcome.REJECT,
         Outcome.ACCEPT,
         Outcome.REJECT,
@@ -104,13 +106,15 @@ def test_too_few_judges_leave_items_undecided(method: Method) -> None:
 def test_the_default_rules_are_the_majority_that_tallies_read(dimension: Dimension) -> None:
     scale = SCALES[dimension]
     combinations = [
-        said for judges in range(1, 5) for said in itertools.combinations_with_replacement(scale, judges)
+        labels for judges in range(1, 5) for labels in itertools.combinations_with_replacement(scale, judges)
     ]
-    rows = [(at, judge, label) for at, said in enumerate(combinations) for judge, label in enumerate(said)]
+    rows = [
+        (at, judge, label) for at, labels in enumerate(combinations) for judge, label in enumerate(labels)
+    ]
     found = decide(RatingTable.from_rows(rows, tuple(reversed(scale))), DEFAULT_RULES[dimension])
     words = {True: Outcome.ACCEPT, False: Outcome.REJECT, None: Outcome.UNDECIDED}
-    for row, said in zip(found, combinations, strict=True):
-        counts = {str(label): count for label, count in Counter(said).items()}
+    for row, labels in zip(found, combinations, strict=True):
+        counts = {str(label): count for label, count in Counter(labels).items()}
         assert row.outcome is words[is_favoured(counts, POSITIVE[dimension])]
 
 

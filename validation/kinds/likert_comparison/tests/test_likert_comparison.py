@@ -105,9 +105,9 @@ def test_a_foreign_and_a_repeated_candidate_are_refused() -> None:
     raw["ratings"][1]["candidate"] = CANDIDATES[2]["id"]
     with pytest.raises(InvalidAnswer) as caught:
         KIND.parse_answer(UNIT, IMAGES, raw)
-    said = str(caught.value)
-    assert "ratings[0].candidate" in said
-    assert "is rated 2 times" in said
+    message = str(caught.value)
+    assert "ratings[0].candidate" in message
+    assert "is rated 2 times" in message
 
 
 @pytest.mark.parametrize("rating", [0, 4, 2.0, "2", True, None])

@@ -89,7 +89,7 @@ def test_complete_answer_is_stored_in_the_units_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "change", "said"),
+    ("at", "change", "message"),
     [
         (0, {"inference": "f" * 16}, "matches[0].inference: 'ffffffffffffffff' is not part of this task"),
         (1, {"region": "f" * 16}, "matches[1].region: 'ffffffffffffffff' is not part of this task"),
@@ -98,12 +98,12 @@ def test_complete_answer_is_stored_in_the_units_order() -> None:
         (0, {"inference": INFERENCES[1]}, "1 of 4 statements have no marked part"),
     ],
 )
-def test_answer_that_is_not_one_to_one_is_refused(at: int, change: dict[str, str], said: str) -> None:
+def test_answer_that_is_not_one_to_one_is_refused(at: int, change: dict[str, str], message: str) -> None:
     raw = answer()
     raw["matches"][at] |= change
     with pytest.raises(InvalidAnswer) as caught:
         KIND.parse_answer(unit(), IMAGES, raw)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_incomplete_answer_is_refused_with_the_missing_count() -> None:
