@@ -4,19 +4,3 @@ from hits.forms.fields import MoneyField, PageForm
 from hits.forms.instructions import ExampleForms, InstructionsForm, build_example_forms
 from hits.forms.launch import BatchTermsForm, LaunchForm, PhotoOptions, read_idempotency_key, typed_cost_cents
 from hits.forms.projects import ConsentForm, MemberForm, ProjectForm
-
-__all__ = [
-    "BatchTermsForm",
-    "ConsentForm",
-    "ExampleForms",
-    "InstructionsForm",
-    "LaunchForm",
-    "MemberForm",
-    "MoneyField",
-    "PageForm",
-    "PhotoOptions",
-    "ProjectForm",
-    "build_example_forms",
-    "read_idempotency_key",
-    "typed_cost_cents",
-]

@@ -18,38 +18,3 @@ from .qualifications import (
 )
 from .request_tokens import RequestToken
 from .work import HIT, Assignment, Attempt, HITLayout, HITType, Outcome, QuestionKind, SlotState
-
-__all__ = [
-    "HIT",
-    "AccessKey",
-    "AppendOnlyError",
-    "Assignment",
-    "Attempt",
-    "BonusPayment",
-    "Clock",
-    "CountryDeclaration",
-    "EntryKind",
-    "GrantStatus",
-    "HITLayout",
-    "HITType",
-    "LedgerEntry",
-    "Message",
-    "Notification",
-    "NotificationSetting",
-    "NotificationState",
-    "Outcome",
-    "Payout",
-    "Qualification",
-    "QualificationChange",
-    "QualificationRequest",
-    "QualificationType",
-    "QuestionKind",
-    "RequestState",
-    "RequestToken",
-    "Requester",
-    "SlotState",
-    "Transport",
-    "TypeStatus",
-    "Worker",
-    "WorkerBlock",
-]

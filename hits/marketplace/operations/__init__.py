@@ -16,20 +16,3 @@ from . import (
     review,
     uploads,
 )
-
-__all__ = [
-    "account",
-    "assignments",
-    "blocks",
-    "bonuses",
-    "expiry",
-    "hit_lists",
-    "hits",
-    "messages",
-    "notifications",
-    "qualification_requests",
-    "qualification_types",
-    "qualifications",
-    "review",
-    "uploads",
-]

@@ -10,7 +10,7 @@ from hits.marketplace.services import blocks as services
 
 from .limits import MAX_REASON, check_length
 from .lookup import find_worker
-from .paging import make_page, page_size, read_token
+from .paging import list_by_pk
 from .registry import Call, operation
 
 
@@ -42,16 +42,10 @@ def delete_worker_block(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 @operation("ListWorkerBlocks")
 def list_worker_blocks(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Return the caller's current blocks, oldest first."""
-    blocks = WorkerBlock.objects.filter(requester=call.requester, ended_at=None)
-    after = read_token(call, params, length=1)
-    if after is not None:
-        blocks = blocks.filter(pk__gt=after[0])
-    rows = list(blocks.select_related("worker").order_by("pk")[: page_size(params)])
-    return make_page(
+    return list_by_pk(
         call,
         params,
-        rows,
-        key_of=lambda row: [row.pk],
+        WorkerBlock.objects.filter(requester=call.requester, ended_at=None).select_related("worker"),
         name="WorkerBlocks",
-        rendered=[{"WorkerId": row.worker.worker_id, "Reason": row.reason} for row in rows],
+        render=lambda rows: [{"WorkerId": row.worker.worker_id, "Reason": row.reason} for row in rows],
     )

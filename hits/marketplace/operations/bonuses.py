@@ -12,7 +12,7 @@ from hits.marketplace.services import decisions, ledger, tokens
 from .hits import insufficient_funds_error
 from .limits import check_length, check_range
 from .lookup import find_hit, find_submission
-from .paging import make_page, page_size, read_token
+from .paging import list_by_pk
 from .registry import Call, operation
 from .render import render_bonus
 
@@ -48,24 +48,15 @@ def send_bonus(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 @operation("ListBonusPayments")
 def list_bonus_payments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Return the bonuses of one assignment or one HIT, oldest first. The call names exactly one of them."""
-    bonuses = BonusPayment.objects.filter(requester=call.requester)
+    bonuses = BonusPayment.objects.filter(requester=call.requester).select_related("worker", "assignment")
     if ("HITId" in params) == ("AssignmentId" in params):
         raise validation_error("Give either a HITId or an AssignmentId.", "InvalidParameterValue")
     if "HITId" in params:
         bonuses = bonuses.filter(assignment__hit=find_hit(call, params["HITId"]))
     else:
         bonuses = bonuses.filter(assignment=find_submission(call, params["AssignmentId"]))
-    after = read_token(call, params, length=1)
-    if after is not None:
-        bonuses = bonuses.filter(pk__gt=after[0])
-    rows = list(bonuses.select_related("worker", "assignment").order_by("pk")[: page_size(params)])
-    return make_page(
-        call,
-        params,
-        rows,
-        key_of=lambda bonus: [bonus.pk],
-        name="BonusPayments",
-        rendered=[render_bonus(bonus) for bonus in rows],
+    return list_by_pk(
+        call, params, bonuses, name="BonusPayments", render=lambda rows: [render_bonus(row) for row in rows]
     )
 
 

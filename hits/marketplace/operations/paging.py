@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from hits.marketplace.errors import validation_error
 
@@ -44,6 +44,23 @@ def read_token(call: Call, params: dict[str, Any], length: int) -> Key | None:
     if digest != _call_digest(call, params) or len(key) != length or not is_whole:
         raise validation_error("NextToken belongs to another call.", "InvalidParameterValue")
     return key
+
+
+def list_by_pk(
+    call: Call,
+    params: dict[str, Any],
+    rows: QuerySet[Any],
+    *,
+    name: str,
+    render: Callable[[list[Any]], list[dict[str, Any]]],
+    newest_first: bool = False,
+) -> dict[str, Any]:
+    """Return the reply for the next page of ``rows`` by primary key."""
+    after = read_token(call, params, length=1)
+    if after is not None:
+        rows = rows.filter(pk__lt=after[0]) if newest_first else rows.filter(pk__gt=after[0])
+    page = list(rows.order_by("-pk" if newest_first else "pk")[: page_size(params)])
+    return make_page(call, params, page, key_of=lambda row: [row.pk], name=name, rendered=render(page))
 
 
 def make_page(

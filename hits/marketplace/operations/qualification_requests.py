@@ -12,7 +12,7 @@ from hits.marketplace.services import qualification_requests as services
 
 from .limits import MAX_REASON, check_int32, check_length
 from .lookup import find_qualification_type
-from .paging import make_page, page_size, read_token
+from .paging import list_by_pk
 from .registry import Call, operation
 from .render import render_qualification_request
 
@@ -25,17 +25,12 @@ def list_qualification_requests(call: Call, params: dict[str, Any]) -> dict[str,
     rows = _own_requests(call).filter(state=RequestState.PENDING)
     if "QualificationTypeId" in params:
         rows = rows.filter(qualification_type=find_qualification_type(call, params["QualificationTypeId"]))
-    after = read_token(call, params, length=1)
-    if after is not None:
-        rows = rows.filter(pk__gt=after[0])
-    page = list(rows.order_by("pk")[: page_size(params)])
-    return make_page(
+    return list_by_pk(
         call,
         params,
-        page,
-        key_of=lambda row: [row.pk],
+        rows,
         name="QualificationRequests",
-        rendered=[render_qualification_request(row) for row in page],
+        render=lambda page: [render_qualification_request(row) for row in page],
     )
 
 

@@ -8,15 +8,15 @@ from django.db.models import Q
 
 from hits.marketplace.errors import ApiError, not_found_error
 from hits.marketplace.models import HIT, HITType, QualificationType, TypeStatus
-from hits.marketplace.services import lifecycle
 from hits.marketplace.services import qualifications as services
 
+from .hit_lists import list_page_of_hits
 from .limits import check_length
 from .lookup import find_qualification_type, lock_qualification_type
-from .paging import make_page, page_size, read_token
+from .paging import list_by_pk
 from .qualification_terms import read_changed_terms, read_terms
 from .registry import Call, operation
-from .render import render_hits, render_qualification_type
+from .render import render_qualification_type
 
 MAX_NAME, MAX_DESCRIPTION, MAX_KEYWORDS = 200, 2000, 1000
 
@@ -98,17 +98,13 @@ def list_qualification_types(call: Call, params: dict[str, Any]) -> dict[str, An
         types = types.filter(
             Q(name__icontains=query) | Q(description__icontains=query) | Q(keywords__icontains=query)
         )
-    after = read_token(call, params, length=1)
-    if after is not None:
-        types = types.filter(pk__lt=after[0])
-    rows = list(types.order_by("-pk")[: page_size(params)])
-    return make_page(
+    return list_by_pk(
         call,
         params,
-        rows,
-        key_of=lambda kind: [kind.pk],
+        types,
         name="QualificationTypes",
-        rendered=[render_qualification_type(kind) for kind in rows],
+        render=lambda page: [render_qualification_type(kind) for kind in page],
+        newest_first=True,
     )
 
 
@@ -119,14 +115,7 @@ def list_hits_for_qualification_type(call: Call, params: dict[str, Any]) -> dict
     if not QualificationType.objects.filter(requester=call.requester, type_id=type_id).exists():
         raise not_found_error("QualificationType", type_id)
     hits = HIT.objects.filter(hit_type__in=_find_requiring_types(call, type_id), disposed_at=None)
-    after = read_token(call, params, length=1)
-    if after is not None:
-        hits = hits.filter(pk__lt=after[0])
-    rows = list(hits.select_related("hit_type", "layout").order_by("-pk")[: page_size(params)])
-    lifecycle.sweep_hits(hit_pks=[hit.pk for hit in rows], now=call.now)
-    return make_page(
-        call, params, rows, key_of=lambda hit: [hit.pk], name="HITs", rendered=render_hits(rows, call.now)
-    )
+    return list_page_of_hits(call, params, hits)
 
 
 def _find_requiring_types(call: Call, type_id: str) -> list[int]:

@@ -10,7 +10,7 @@ from hits.marketplace.services import qualifications as services
 
 from .limits import MAX_REASON, check_int32, check_length
 from .lookup import find_qualification_type, find_worker
-from .paging import make_page, page_size, read_token
+from .paging import list_by_pk
 from .registry import Call, operation
 from .render import render_qualification
 
@@ -72,17 +72,12 @@ def list_workers_with_qualification_type(call: Call, params: dict[str, Any]) -> 
     rows = Qualification.objects.filter(
         qualification_type=qualification_type, status=params.get("Status", GrantStatus.GRANTED.value)
     )
-    after = read_token(call, params, length=1)
-    if after is not None:
-        rows = rows.filter(pk__gt=after[0])
-    page = list(rows.select_related("qualification_type", "worker").order_by("pk")[: page_size(params)])
-    return make_page(
+    return list_by_pk(
         call,
         params,
-        page,
-        key_of=lambda row: [row.pk],
+        rows.select_related("qualification_type", "worker"),
         name="Qualifications",
-        rendered=[render_qualification(row) for row in page],
+        render=lambda page: [render_qualification(row) for row in page],
     )
 
 
