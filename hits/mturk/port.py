@@ -129,7 +129,6 @@ class Marketplace(Protocol):
 
     def create_hit_type(self, spec: HitTypeSpec) -> str:
         """Return the HIT type's id; equal values give the same id."""
-        ...
 
     def create_hit(
         self,
@@ -142,105 +141,80 @@ class Marketplace(Protocol):
         token: str,
     ) -> RemoteHit:
         """Publish one HIT. A repeated token raises ``ALREADY_EXISTS``."""
-        ...
 
     def get_hit(self, hit_id: str) -> RemoteHit:
         """Return one HIT."""
-        ...
 
     def list_hits(self) -> Iterator[RemoteHit]:
         """Yield every HIT of this requester, newest first, all pages."""
-        ...
 
     def list_assignments(self, hit_id: str, statuses: Sequence[str] = ()) -> Iterator[RemoteAssignment]:
         """Yield a HIT's submitted assignments, all pages."""
-        ...
 
     def get_assignment(self, assignment_id: str) -> RemoteAssignment:
         """Return one submitted assignment."""
-        ...
 
     def add_assignments(self, hit_id: str, *, more: int, token: str) -> None:
         """Give a HIT more assignments. A repeated token raises ``ALREADY_EXISTS``."""
-        ...
 
     def prolong(self, hit_id: str, expires_at: datetime) -> None:
         """Offer a HIT until ``expires_at``, at least a minute from now. Repeating it may raise ``ALREADY_EXISTS``."""
-        ...
 
     def approve(self, assignment_id: str, feedback: str, *, override: bool = False) -> None:
         """Approve and pay the reward; ``override``: a rejected one too, within 30 days of its submission."""
-        ...
 
     def reject(self, assignment_id: str, feedback: str) -> None:
         """Reject with a reason that the worker reads."""
-        ...
 
     def send_bonus(
         self, *, worker_id: str, assignment_id: str, amount_cents: int, reason: str, token: str
     ) -> None:
         """Pay a bonus. A repeated token raises ``ALREADY_EXISTS``."""
-        ...
 
     def list_bonuses(self, assignment_id: str) -> Iterator[RemoteBonus]:
         """Yield the bonuses paid for an assignment."""
-        ...
 
     def list_bonuses_of_hit(self, hit_id: str) -> Iterator[RemoteBonus]:
         """Yield the bonuses paid for all assignments of a HIT, all pages."""
-        ...
 
     def expire(self, hit_id: str) -> None:
         """Stop offering a HIT now; accepted tasks may still be submitted."""
-        ...
 
     def delete_hit(self, hit_id: str) -> None:
         """Dispose of a finished HIT; the hold of unused assignments is released."""
-        ...
 
     def get_balance(self) -> Balance:
         """Return the account's balance."""
-        ...
 
     def create_qualification_type(self, name: str, description: str) -> str:
         """Return the id of the qualification type with that name, created if necessary."""
-        ...
 
     def find_qualification_type(self, name: str) -> str | None:
         """Return the id of this requester's qualification type with exactly that name, or None."""
-        ...
 
     def grant(self, type_id: str, worker_id: str, value: int) -> None:
         """Give a worker a qualification, or another value of it. Repeating changes nothing."""
-        ...
 
     def revoke(self, type_id: str, worker_id: str, reason: str) -> None:
         """Revoke a qualification; the worker reads the reason. A worker without it is no error."""
-        ...
 
     def list_holders(self, type_id: str) -> Iterator[tuple[str, int]]:
         """Yield worker id and value of each current holder of a qualification, all pages."""
-        ...
 
     def block(self, worker_id: str, reason: str) -> None:
         """Give a worker no new work of this requester. Repeating changes the reason at most."""
-        ...
 
     def unblock(self, worker_id: str, reason: str) -> None:
         """End a block. A worker who is not blocked is no error."""
-        ...
 
     def notify(self, worker_ids: Sequence[str], subject: str, text: str) -> dict[str, str]:
         """Send workers a message; return the failures by worker id, empty if all were reached.
 
         Repeating it sends the message again: it has no token.
         """
-        ...
 
     def set_notifications(self, hit_type_id: str, destination: str, events: Sequence[str]) -> None:
         """Have the events of a HIT type's HITs posted to a URL; it replaces an earlier subscription."""
-        ...
 
     def list_blocks(self) -> Iterator[RemoteBlock]:
         """Yield every block of this requester, all pages."""
-        ...

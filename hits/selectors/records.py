@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from django.db.models import Q, QuerySet
 
 from hits.domain.states import AssignmentStatus, Match
-from hits.models import Assignment, Batch, Project, Record, RecordImage, Unit, Worker
+from hits.models import Assignment, Batch, Project, Record, RecordImage, Worker
 
 APPROVED = (AssignmentStatus.APPROVED,)
 CHUNK_SIZE = 5_000  # keys per query
@@ -155,21 +155,6 @@ def judgments(
             status=row.status,
             simulated=row.submission.simulated,
         )
-
-
-def unit_keys(*, kind: str, project: Project) -> set[str]:
-    """Return the keys of all units of a kind that were launched in the project."""
-    return set(Unit.objects.filter(batch__project=project, batch__kind=kind).values_list("key", flat=True))
-
-
-def batch_units(batch: Batch) -> list[Unit]:
-    """Return a batch's units in their order."""
-    return list(batch.units.all())
-
-
-def batches_of_kind(*, kind: str, project: Project) -> list[Batch]:
-    """Return the project's batches of one kind, newest first."""
-    return list(Batch.objects.filter(project=project, kind=kind))
 
 
 def records_by_instance_id(project: Project, ids: Iterable[str]) -> dict[str, Record]:

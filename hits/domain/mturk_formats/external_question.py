@@ -20,15 +20,21 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class QuestionError(ValueError):
-    """A question that cannot be shown; the message names the reason."""
+    """A question that cannot be shown; the message names the reason, ``api_code`` the requester API's error."""
+
+    api_code = "XMLValidationError"
 
 
 class QuestionTooLong(QuestionError):
     """More than 65,535 bytes."""
 
+    api_code = "InvalidParameterValue"
+
 
 class QuestionNotXml(QuestionError):
     """Not well-formed XML, or XML with entities or a document type."""
+
+    api_code = "XMLParseError"
 
 
 class QuestionInvalid(QuestionError):

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hits.domain.mturk_formats.external_question import (
-    QuestionError,
-    QuestionInvalid,
-    QuestionNotXml,
-    QuestionTooLong,
-)
-from hits.marketplace.errors import ApiError, validation_error
+from hits.domain.mturk_formats.external_question import QuestionError
+from hits.marketplace.errors import validation_error
 from hits.marketplace.formats.answer_key import check_answer_key, parse_answer_key
 from hits.marketplace.formats.question_form import parse_new_form
 from hits.marketplace.models import QualificationType
@@ -87,20 +82,11 @@ def _apply_test(terms: QualificationTerms, params: dict[str, Any]) -> Qualificat
 def _check_test(test: str, key: str) -> None:
     try:
         form = parse_new_form(test)
-    except (QuestionTooLong, QuestionNotXml, QuestionInvalid) as error:
-        raise _question_error("Test", error) from None
+    except QuestionError as error:
+        raise validation_error(f"Test: {error}", error.api_code) from None
     if not key:
         return
     try:
         check_answer_key(parse_answer_key(key), form)
-    except (QuestionTooLong, QuestionNotXml, QuestionInvalid) as error:
-        raise _question_error("AnswerKey", error) from None
-
-
-def _question_error(name: str, error: QuestionError) -> ApiError:
-    codes: dict[type[QuestionError], str] = {
-        QuestionTooLong: "InvalidParameterValue",
-        QuestionNotXml: "XMLParseError",
-        QuestionInvalid: "XMLValidationError",
-    }
-    return validation_error(f"{name}: {error}", codes[type(error)])
+    except QuestionError as error:
+        raise validation_error(f"AnswerKey: {error}", error.api_code) from None

@@ -32,12 +32,8 @@ def find_question(call: Call, params: dict[str, Any]) -> tuple[str, Question]:
         raise ApiError("MissingParameter", "Either a Question or a HITLayoutId must be provided.")
     try:
         return _build_from_layout(call, params) if layout_id else (xml, _read_question(xml))
-    except xq.QuestionTooLong as error:
-        raise validation_error(str(error), "InvalidParameterValue") from None
-    except xq.QuestionNotXml as error:
-        raise validation_error(str(error), "XMLParseError") from None
-    except xq.QuestionInvalid as error:
-        raise validation_error(str(error), "XMLValidationError") from None
+    except xq.QuestionError as error:
+        raise validation_error(str(error), error.api_code) from None
 
 
 def _read_question(xml: str) -> Question:
